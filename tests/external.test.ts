@@ -23,6 +23,19 @@ test.each([
   if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
 });
 
+test("a driver for dynamic resource allocation is somebody else's: the machines come up, and nothing requests a resource", async () => {
+  const worker = { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 3090" }] };
+  const machines = { gpu: { ...worker, powerLimit: 300 } };
+  const external = { kind: "dra", runtimeClassName: "nvidia" };
+  const args = arguments_("rtx5070ti", { ...outside(external), machines, workloads: undefined });
+  let ready: unknown;
+  const run = await build(args, {}, ({ gpuReady }) => void gpuReady.apply((value) => (ready = value)));
+  expect(findAll(run, types.release)).toEqual([]);
+  expect(findAll(run, types.job)).toEqual([]);
+  expect(findAll(run, "kubernetes:apps/v1:DaemonSet").map(({ name }) => name)).toEqual(["lab-power-limit-300w"]);
+  expect(ready).toBe(false);
+});
+
 describe("files", () => {
   const files: Record<string, string> = {
     "/repo/flux/release.yaml": [

@@ -41,7 +41,7 @@ export interface Comparison {
   valueChanges: FieldChange[];
   /** What cannot be used meanwhile, and for how long. */
   away: string[];
-  /** What each step may take at the longest, e.g. `5m`. */
+  /** What each step may take at the longest, e.g. `5m`; `0s` where nothing is tested. */
   limits: Record<"drain" | "reboot" | "verify" | "release" | "gate", string>;
   /** Machines by wave: those of a wave go once those before it are done. */
   waves: string[][];
@@ -83,7 +83,7 @@ export function compare(stack: string, base: string | undefined, before: Side | 
     images: imagesOf(after.plan),
     valueChanges: before === undefined ? [] : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
     away: awayOf(before?.plan, after.plan, effects),
-    limits: limitsOf(after.plan.spec),
+    limits: limitsOf(after.plan),
     waves: wavesOf(after.plan),
     wavesAhead: aheadOf(after.plan),
     notes: after.plan.notes.map((text) => ({
@@ -150,9 +150,10 @@ function saidOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted
   return redacted({ ...spec, external: { ...external, read } });
 }
 
-function limitsOf({ timeouts }: Plan["spec"]): Comparison["limits"] {
+function limitsOf({ spec: { timeouts }, kubernetes: { resourceName } }: Plan): Comparison["limits"] {
+  const gate = resourceName === "" ? "0s" : (timeouts?.gate ?? "10m");
   const { drain, reboot, verify } = upgradeTimeouts(timeouts);
-  return { drain, reboot, verify, release: timeouts?.release ?? "10m", gate: timeouts?.gate ?? "10m" };
+  return { drain, reboot, verify, release: timeouts?.release ?? "10m", gate };
 }
 
 /** A machine's wave is after those of all that it waits for. */

@@ -5,12 +5,12 @@ import type { Plan } from "../../components/recipe";
 
 /** Every image that machines pull for a stack, but for those that the chart's own values name; sorted. */
 export function imagesOf({ machines, kubernetes, spec }: Plan): string[] {
-  const { images, markers, mode, smokeTestImage, cudaVersion } = kubernetes;
+  const { images, markers, mode, resourceName, smokeTestImage, cudaVersion } = kubernetes;
   const { workloads: { litellm, pods = {} } = {}, monitoring } = spec;
   const specsOf = <W extends WorkloadKind>(kind: W) => workloadsOfKind(spec, kind).map((workload) => workload.said);
   const named = [
     ...machines.map(({ installerImage }) => installerImage),
-    smokeTestImage,
+    resourceName !== "" && smokeTestImage,
     markers.length > 0 && images.validationMarkers,
     machines.some(({ powerLimit }) => powerLimit !== undefined) && images.powerLimit,
     monitoring !== undefined && mode === "devicePlugin" && images.dcgmExporter,

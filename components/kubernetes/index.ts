@@ -60,6 +60,8 @@ export function gpuStack(
   const recipe = plan.kubernetes;
   const limits = clusterLimits(plan.spec.timeouts);
   const gpuMachines = plan.machines.filter((machine) => machine.gpuCount > 0);
+  // A test requests a resource, and claims are none.
+  const tested = recipe.resourceName === "" ? [] : gpuMachines;
 
   const preparing = reconcile.step("prepared");
   const namespace = gpuNamespace(name, recipe, preparing.with({ ...opts, dependsOn: ahead }));
@@ -80,9 +82,10 @@ export function gpuStack(
   const late = reconcile.step("released");
   const early = rest ? reconcile.step("first") : late;
   gpuMonitoring(name, plan.spec.monitoring, recipe, early.with(released));
-  if (gpuMachines.length === 0) {
+  if (tested.length === 0) {
+    const limited = powerLimits(name, recipe, gpuMachines, late.with(released));
     late.putBack(released);
-    return { powerLimits: [], smokeTests: [], tests: undefined };
+    return { powerLimits: limited, smokeTests: [], tests: undefined };
   }
   const priority = testPriority(name, early.with(released)).metadata.name;
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));

@@ -84,7 +84,7 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
  * Source: dcgm-exporter 4.5.3, internal/pkg/transformation/kubernetes.go (iterateGPUDevices); pkg/cmd/app.go (NVIDIA_RESOURCE_NAMES).
  */
 function resourceNames({ resourceName }: KubernetesRecipe): { name: string; value: string }[] {
-  const knowsIt = resourceName === "nvidia.com/gpu" || resourceName.startsWith("nvidia.com/mig-");
+  const knowsIt = ["nvidia.com/gpu", ""].includes(resourceName) || resourceName.startsWith("nvidia.com/mig-");
   return knowsIt ? [] : [{ name: "NVIDIA_RESOURCE_NAMES", value: resourceName }];
 }
 

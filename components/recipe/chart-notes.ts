@@ -103,6 +103,8 @@ export function externalNotes(spec: ClusterSpec, crossing: string[]): Nested<str
   const { kind, by = "its installer", release } = outside;
   const known = said !== undefined || read?.values !== undefined;
   const { chart, namespace, values } = release;
+  if (kind === "dra")
+    return `external: ${chart} is not this stack's, and gives its cards to claims: no smoke test tries them, gpuReady stays false, and nothing of its values is judged`;
   return [
     `external: ${chart} in namespace ${namespace} is not this stack's: nothing of it is made, changed or removed here`,
     read?.missing?.map(

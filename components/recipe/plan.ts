@@ -30,8 +30,9 @@ export function planCluster(spec: ClusterSpec): Plan {
   return planBasis(spec).plan;
 }
 
-/** Values of somebody's own may share or split cards: one unit of each is what can be counted on. */
+/** Values of somebody's own may share or split cards: one unit of each is what can be counted on. What is had by claims is no resource. */
 function offered({ gpuCount }: MachineRecipe, { resourceName }: OwnValues): Partial<MachineRecipe> {
+  if (resourceName === "") return { allocatable: {} };
   return { allocatable: { [resourceName]: gpuCount }, atLeast: [resourceName] };
 }
 

@@ -77,7 +77,9 @@ function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
   const limits = new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []));
   return [
     ...(kubernetes.mode === "operator" ? [operator] : []),
-    { kind: "DaemonSet", what: "the device plugin", matches: isPlugin, ...ofRelease, wants: all },
+    ...(kubernetes.resourceName === ""
+      ? []
+      : [{ kind: "DaemonSet" as const, what: "the device plugin", matches: isPlugin, ...ofRelease, wants: all }]),
     ...(kubernetes.markers.length > 0 ? [ours("the marker files", "nvidia-validation-markers")] : []),
     ...[...limits].map((watts) => {
       const limited = gpuMachines.filter(({ powerLimit }) => powerLimit === watts).length;
@@ -161,7 +163,7 @@ export function unready(
 /** A machine's smoke test; its name ends in a hash of what it tests. */
 function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Difference[] {
   const { namespace } = kubernetes;
-  if (seen.jobs === undefined) return [];
+  if (seen.jobs === undefined || kubernetes.resourceName === "") return [];
   const names = smokeTestNames(machines.filter(({ gpuCount }) => gpuCount > 0).map(({ name }) => name));
   return [...names].flatMap(([machine, prefix]) => {
     const tests = newest(seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)));

@@ -6,6 +6,7 @@ import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
 import type { ExternalKind } from "../spec/index";
+import { gpuRequests } from "../stack/workloads";
 import type { Check, CheckContext, Found } from "./check";
 import { wrongValues, type WrongValue } from "./wrong-values";
 import { valueAt } from "../mapping";
@@ -17,6 +18,7 @@ const isUnlessFalse = (value: unknown): boolean => value !== false;
  * from v25.10.0); k8s-device-plugin, see plugin.ts.
  */
 const needed: Record<ExternalKind, WrongValue[]> = {
+  dra: [],
   gpuOperator: [
     {
       at: "gpuOperator.values.driver.enabled",
@@ -71,6 +73,7 @@ export const external: Check = {
     const said = context.plan.spec.external;
     if (said !== undefined && said.kind === undefined && said.read?.kind === undefined)
       return [unread(context), unsaid(context)];
+    if (kind === "dra") return byClaims(context);
     return [
       unread(context),
       beside(context, own),
@@ -88,6 +91,38 @@ function unread({ plan }: CheckContext): Found {
   }));
 }
 
+/** What needs a GPU as a resource, which a driver for dynamic resource allocation does not offer. */
+function byClaims({ spec, plan, gpuMachines }: CheckContext): Found {
+  const { external: { resourceName, runtimeClassName = "" } = {}, upgrade, monitoring } = plan.spec;
+  const fields = [
+    ...(resourceName === undefined ? [] : ["external.resourceName"]),
+    ...(spec.sharing === undefined ? [] : ["sharing"]),
+    ...(upgrade?.first?.length ? ["upgrade.first"] : []),
+    ...gpuRequests(spec).map(({ field }) => field),
+  ];
+  const byRuntime = [
+    ...(monitoring === undefined ? [] : ["monitoring"]),
+    ...gpuMachines
+      .filter(({ spec: { powerLimit } }) => powerLimit !== undefined)
+      .map(({ field }) => `${field}.powerLimit`),
+  ];
+  return [
+    fields.map((field) => ({
+      field,
+      problem: "is there beside external.kind dra",
+      why: "it needs GPUs as a resource of the node, such as nvidia.com/gpu; a driver for dynamic resource allocation (DRA) gives its cards to claims, which this package does not make yet",
+      remedy: "leave it out; what needs a card comes with its claim from where that driver is installed",
+    })),
+    runtimeClassName === "" &&
+      byRuntime.map((field) => ({
+        field,
+        problem: "is there beside external.kind dra, without external.runtimeClassName",
+        why: "its pods look at all cards of a machine without a claim, and have them from the nvidia runtime alone",
+        remedy: "name a RuntimeClass whose handler is nvidia, or leave it out",
+      })),
+  ];
+}
+
 function unsaid({ plan }: CheckContext): Found {
   const { files = [], read } = plan.spec.external ?? {};
   if ((read?.unread ?? []).length > 0) return [];
@@ -97,8 +132,8 @@ function unsaid({ plan }: CheckContext): Found {
     why: "operator and plugin want other labels of a node, and other values",
     remedy:
       files.length > 0
-        ? "write gpuOperator or devicePlugin; a TypeScript program reads files by `await GpuCluster.withFacts(args)`"
-        : "write gpuOperator or devicePlugin, or name the files that install it",
+        ? "write gpuOperator, devicePlugin or dra; a TypeScript program reads files by `await GpuCluster.withFacts(args)`"
+        : "write gpuOperator, devicePlugin or dra, or name the files that install it",
   };
 }
 
@@ -127,7 +162,7 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
 /** Without a list of its own, a chart tolerates NVIDIA's taint alone. A list that is there is judged as ours are. */
 function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValues): Found {
   const path = kind === "gpuOperator" ? ["daemonsets", "tolerations"] : ["tolerations"];
-  if (valueAt(spec[kind]?.values, ...path) !== undefined) return [];
+  if (kind === "dra" || valueAt(spec[kind]?.values, ...path) !== undefined) return [];
   const missing = gpuMachines
     .flatMap((machine) => taintsWithPatches(spec, machine.spec).map((taint) => ({ name: machine.name, taint })))
     .find(({ taint }) => taint.effect !== "PreferNoSchedule" && !tolerated.some((entry) => tolerates(entry, taint)));

@@ -106,7 +106,7 @@ export const sharingChecks: Check[] = [
     source: "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
     find: (context) => {
       const { spec, gpuMachines } = context;
-      if (gpuMachines.length === 0) return [];
+      if (gpuMachines.length === 0 || context.plan.kubernetes.resourceName === "") return [];
       const offered = [...new Set(gpuMachines.flatMap((machine) => Object.keys(machine.recipe.allocatable)))].sort();
       return gpuRequests(spec).flatMap((request): Found => {
         const { field, gpus, migProfile } = request;

@@ -46,7 +46,7 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
       field,
       problem: `the ${old.card.model} of ${old.machine.name} has compute capability ${old.card.computeCapability}`,
       why: `vLLM's images hold code from ${oldest} on: no kernel image is available for execution on the device`,
-      remedy: "take ollama for this card",
+      remedy: `keep it off that machine by ${field}.nodeSelector, or take ollama for this card`,
     },
   ];
 }

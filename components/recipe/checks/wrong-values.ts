@@ -178,7 +178,7 @@ export const withoutGpus: WrongValue[] = [
     problem: "turns the device plugin off",
     why: noDra,
     remedy:
-      "leave it out; a driver for dynamic resource allocation can run beside the plugin, but must not give out the same cards",
+      "leave it out; where a driver for dynamic resource allocation gives out the cards, say `external: { kind: dra }` in the place of this chart",
   })),
   {
     at: "gpuOperator.values.clusterPolicy.deployCR",

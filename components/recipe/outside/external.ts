@@ -18,14 +18,23 @@ export interface External {
   places: Record<string, string>;
 }
 
-const charts: Record<ExternalKind, ChartName> = { gpuOperator: "gpu-operator", devicePlugin: "nvidia-device-plugin" };
+/** What offers the GPUs as a resource, so that a stack may install it, too. */
+export type ReleaseKind = Exclude<ExternalKind, "dra">;
+
+const releaseKinds = [ExternalKind.gpuOperator, ExternalKind.devicePlugin] as const;
+
+const charts: Record<ReleaseKind, ChartName> = { gpuOperator: "gpu-operator", devicePlugin: "nvidia-device-plugin" };
+
+/** The driver's chart (sigs.k8s.io/dra-driver-nvidia-gpu, deployments/helm), whose values are not judged here. */
+const draChart = "nvidia-dra-driver-gpu";
 
 /** What is outside; undefined where the stack says none. Without a kind it counts as an operator, and a check asks for it. */
 export function externalOf({ external }: Pick<ClusterSpec, "external">): External | undefined {
   if (external === undefined) return undefined;
   const { read = {} } = external;
   const kind = external.kind ?? read.kind ?? "gpuOperator";
-  const chart = charts[kind];
+  const dra = kind === "dra";
+  const chart = dra ? draChart : charts[kind];
   const values = mergeAsHelm(read.values ?? {}, external.values ?? {});
   return {
     kind,
@@ -38,8 +47,8 @@ export function externalOf({ external }: Pick<ClusterSpec, "external">): Externa
       version: external.version ?? read.version ?? "",
       values,
     },
-    runtimeClassName: external.runtimeClassName ?? "nvidia",
-    resourceName: external.resourceName ?? resourceIn(values),
+    runtimeClassName: external.runtimeClassName ?? (dra ? "" : "nvidia"),
+    resourceName: external.resourceName ?? (dra ? "" : resourceIn(values)),
     places: read.places ?? {},
   };
 }
@@ -48,7 +57,7 @@ export function externalOf({ external }: Pick<ClusterSpec, "external">): Externa
 export interface OwnValues {
   kind: ExternalKind;
   /** Field of the stack that has them. */
-  field: "external" | ExternalKind;
+  field: "external" | ReleaseKind;
   /** Undefined where they are not known. */
   values: Record<string, unknown> | undefined;
   resourceName: string;
@@ -58,11 +67,12 @@ export interface OwnValues {
 export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
   const outside = externalOf(spec);
   if (outside !== undefined) {
-    const known = spec.external?.values !== undefined || spec.external?.read?.values !== undefined;
+    const { external: { kind: said, values, read } = {} } = spec;
+    const known = said !== "dra" && (values ?? read?.values) !== undefined;
     const { kind, resourceName, release } = outside;
     return { kind, field: "external", values: known ? release.values : undefined, resourceName };
   }
-  const kind = Object.values(ExternalKind).find((one) => spec[one]?.takeOver !== undefined);
+  const kind = releaseKinds.find((one) => spec[one]?.takeOver !== undefined);
   if (kind === undefined) return undefined;
   const { values = {} } = spec[kind]!;
   return { kind, field: kind, values, resourceName: resourceIn(values) };
@@ -73,17 +83,22 @@ const resourceIn = (values: Record<string, unknown>): string => `nvidia.com/gpu$
 /** Whether the device plugin's configuration gives shared cards a name of their own (k8s-device-plugin, README, renameByDefault). */
 const renames = (values: Record<string, unknown>): boolean => /renameByDefault: *true/.test(JSON.stringify(values));
 
-/** A stack as if it installed itself what is outside: so the same checks judge it. Without `external` the stack as it is. */
+/**
+ * A stack as if it installed itself what is outside: so the same checks judge it. Without `external` the stack as it is. A driver for
+ * dynamic resource allocation is placed as the device plugin is.
+ */
 export function asRelease(spec: ClusterSpec): ClusterSpec {
   const outside = externalOf(spec);
   if (outside === undefined) return spec;
   const { external: _, ...rest } = spec;
   const { version, namespace, values } = outside.release;
+  if (outside.kind === "dra") return { ...rest, devicePlugin: { version: "", namespace } };
   return { ...rest, [outside.kind]: { version, namespace, values } };
 }
 
 /** What files say, as `external.read` takes it; what is in doubt is said in `unread`. */
 export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind): ExternalReadSpec {
+  if (kind === "dra") return {};
   const { releases, flaws } = readOutside(files, kind && charts[kind]);
   const unread = flaws.map(({ file, line, problem }) => `${file}:${line} ${problem}`);
   const names = files.map(({ name }) => name).join(", ");

@@ -1,5 +1,5 @@
-/** What something outside of the stack installs: NVIDIA's GPU Operator, or the standalone device plugin. */
-export const ExternalKind = { gpuOperator: "gpuOperator", devicePlugin: "devicePlugin" } as const;
+/** What something outside of the stack installs: NVIDIA's GPU Operator, the standalone device plugin, or NVIDIA's driver for dynamic resource allocation. */
+export const ExternalKind = { gpuOperator: "gpuOperator", devicePlugin: "devicePlugin", dra: "dra" } as const;
 /** A kind, as text. */
 export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
 
@@ -10,7 +10,8 @@ export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
  */
 export interface ExternalSpec {
   /**
-   * What is installed: `gpuOperator` or `devicePlugin`.
+   * What is installed: `gpuOperator`, `devicePlugin`, or `dra`: NVIDIA's driver for dynamic resource allocation, with the operator
+   * or without. Its cards are had by claims, which the stack makes none of: it brings the machines alone, without smoke tests.
    * @default what the files install
    * @example `devicePlugin`
    */
@@ -31,20 +32,20 @@ export interface ExternalSpec {
   version?: string;
   /**
    * Namespace of it.
-   * @default what the files say, else `gpu-operator` or `nvidia-device-plugin`
+   * @default what the files say, else `gpu-operator`, `nvidia-device-plugin` or `nvidia-dra-driver-gpu`
    * @example `kube-system`
    */
   namespace?: string;
   /**
    * RuntimeClass of what needs a GPU, the smoke test and the workloads. Empty: none, where every container gets NVIDIA's
    * runtime or the cards come by CDI.
-   * @default `nvidia`
+   * @default `nvidia`; with `dra`, none
    * @example `""`
    */
   runtimeClassName?: string;
   /**
    * Resource that it offers.
-   * @default `nvidia.com/gpu`
+   * @default `nvidia.com/gpu`; with `dra`, none
    * @example `nvidia.com/gpu.shared`
    */
   resourceName?: string;

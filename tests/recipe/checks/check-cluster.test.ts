@@ -109,6 +109,10 @@ describe("stacks of real people", () => {
         }),
       ],
     ),
+    [
+      "cards that somebody else's driver gives to claims",
+      oneMachine("v1.13.9", one, { gpuOperator: undefined as never, external: { kind: "dra" } }),
+    ],
     ...["A800", "NVIDIA H100 96GB HBM3", "DGX Spark GB10", "Tesla PG500-216"].map((model): [string, ClusterSpec] => [
       model,
       oneMachine("v1.13.9", { gpus: [{ model }] }),
