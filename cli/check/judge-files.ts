@@ -1,7 +1,7 @@
 import { judge } from "../../components/recipe/index";
 import { newestRelease } from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
-import { unnamed } from "../import/convert";
+import { unnamed } from "../stack-text";
 import { lineIn, type Piece } from "./lines";
 import type { Subject } from "./subjects";
 
@@ -23,10 +23,10 @@ export interface FileFinding {
  * Rules of stacks alone: the same thing is right in a file of somebody's, as no stack stands beside it (who writes containerd's part,
  * labels, modules and image), or it was made up here.
  */
-const ofStacks = new Set([
+export const ofStacks = new Set([
   ...["containerd-part", "patch-node-labels", "patch-node-taints", "patch-identity", "patch-secret", "patch-conflict"],
   ...["install-image", "kernel-modules-once", "gpu-model", "machine-address", "machine-name", "upgrade-step"],
-  ...["gpu-machine", "extension-without-gpu", "patch-role", "patch-delete", "gpu-requests", "placement"],
+  ...["gpu-machine", "extension-without-gpu", "patch-role", "patch-delete", "gpu-requests"],
   // Its own Node Feature Discovery may label the machines.
   "values-without-gpus",
 ]);

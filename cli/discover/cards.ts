@@ -1,6 +1,7 @@
 import { findCard, type GpuSpec } from "../../components/recipe/index";
 import { namesOfDevice } from "../../components/recipe/facts/pci-cards";
 import { deviceNames } from "../../generate/facts/pci-cards";
+import { unnamed } from "../stack-text";
 import type { PciDevice } from "./seen";
 
 /** Cards of a machine, as a stack says them, and what could not be told. */
@@ -8,9 +9,6 @@ export interface SeenCards {
   gpus: GpuSpec[];
   notes: string[];
 }
-
-/** What stands for a card that nobody has a name for; a check refuses it, and the reader replaces it. */
-export const unnamedCard = "unknown";
 
 /** NVIDIA's cards among a machine's PCI devices: display controllers (class 03) of vendor 10de. */
 export function cardsOf(devices: readonly PciDevice[]): SeenCards {
@@ -23,7 +21,7 @@ export function cardsOf(devices: readonly PciDevice[]): SeenCards {
     const listed = namesOfDevice(hex(device.productId) ?? "");
     const named = device.product === undefined ? [] : deviceNames(device.product);
     const names = (listed.length > 0 ? listed : named).filter((name) => findCard(name));
-    const [model = unnamedCard, ...others] = names;
+    const [model = unnamed, ...others] = names;
     if (names.length === 0)
       notes.push(
         `card ${id}${device.product ? ` (${device.product})` : ""}: the tables have no name for it; write what \`nvidia-smi -L\` or its box says as model`,

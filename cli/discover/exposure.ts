@@ -13,16 +13,9 @@ type Note = (path: string, text: string) => void;
  */
 export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note: Note): Partial<ClusterSpec> {
   const [there, ...others] = [...releases].sort((a, b) => a.chart.localeCompare(b.chart));
-  const key = (chart: string): "gpuOperator" | "devicePlugin" =>
-    chart === "gpu-operator" ? "gpuOperator" : "devicePlugin";
-  const newest = (chart: string): string[] =>
-    charts
-      .filter((one) => one.chart === chart)
-      .map(({ version }) => version)
-      .toReversed();
   if (there !== undefined) {
-    const field = key(there.chart);
-    const version = there.version ?? newest(there.chart)[0]!;
+    const field = there.chart === "gpu-operator" ? "gpuOperator" : "devicePlugin";
+    const version = there.version ?? releasesOf(field)[0]!;
     for (const other of others)
       note(
         isOthers(there, machines) ? "external" : field,
@@ -32,20 +25,37 @@ export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note
     note(field, `${there.chart} ${version} is installed in ${there.namespace}, by a stack as it seems`);
     return { [field]: { version, namespace: there.namespace } };
   }
-  const candidates = [
-    ...newest("gpu-operator").map((version) => ({ gpuOperator: { version } })),
-    ...newest("nvidia-device-plugin").map((version) => ({ devicePlugin: { version } })),
-  ];
-  const fits = candidates.find((exposure) =>
-    checkCluster({ ...base, ...exposure }).every(({ field }) => !/^(gpuOperator|devicePlugin)/.test(field)),
-  );
+  const fits = newestExposure(base, ["gpuOperator", "devicePlugin"]);
   const offering = machines.filter(({ offers = [] }) => offers.length > 0);
   const resources = [...new Set(offering.flatMap(({ offers = [] }) => offers))];
   note(
-    fits && "devicePlugin" in fits ? "devicePlugin" : "gpuOperator",
+    fits.devicePlugin ? "devicePlugin" : "gpuOperator",
     offering.length === 0
       ? "nothing offers GPUs yet; this is the newest release that is known to fit"
       : `something offers ${resources.join(" and ")} on ${offering.map(({ name }) => name).join(", ")} already, and it is none of NVIDIA's charts: find it (\`kubectl get daemonsets -A\`), and say it as external instead if it is to stay, or remove it right before the first update, since the stack installs its own; this is the newest release that is known to fit`,
+  );
+  return fits;
+}
+
+type Kind = "gpuOperator" | "devicePlugin";
+
+/** Releases of a chart that the tables have, newest first. */
+const releasesOf = (kind: Kind): string[] =>
+  charts
+    .filter(({ chart }) => chart === (kind === "gpuOperator" ? "gpu-operator" : "nvidia-device-plugin"))
+    .map(({ version }) => version)
+    .toReversed();
+
+/**
+ * The newest release of the tables that the checks take for a stack; where they take none, the newest at all.
+ *
+ * @param base the stack without it.
+ * @param kinds in the order in which they are tried.
+ */
+export function newestExposure(base: ClusterSpec, kinds: readonly Kind[]): Pick<ClusterSpec, Kind> {
+  const candidates = kinds.flatMap((kind) => releasesOf(kind).map((version) => ({ [kind]: { version } })));
+  const fits = candidates.find((exposure) =>
+    checkCluster({ ...base, ...exposure }).every(({ field }) => !/^(gpuOperator|devicePlugin)/.test(field)),
   );
   return fits ?? candidates[0]!;
 }

@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { editorLine } from "../editor-line";
+import { writeStack } from "../stack-text";
 import { lookAtCluster, reachOptions } from "../reach/options";
 import { type Verb, valueOf } from "../verb";
 import { look } from "./look";
@@ -49,7 +50,7 @@ export const discover: Verb = {
     const line = editorLine(out === "-" ? undefined : out);
     const text = `${line}${renderDiscovered(discovered, seen.unseen, source)}`;
     const json = given.switches.has("json");
-    if (out !== "-") write(out, text, given.switches.has("force"));
+    if (out !== "-") writeStack(out, text, given.switches.has("force"));
     const status = seen.unseen.length > 0 ? 2 : discovered.findings.length > 0 ? 1 : 0;
     if (json)
       output.result(
@@ -65,21 +66,6 @@ export const discover: Verb = {
     return status;
   },
 };
-
-/** A stack that is there is somebody's work. */
-function write(file: string, text: string, force: boolean): void {
-  try {
-    fs.writeFileSync(file, text, { flag: force ? "w" : "wx" });
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST")
-      throw new Error(
-        `${file}: is there already, and was not overwritten; give --force, or name another by --name or --out`,
-        { cause: error },
-      );
-    throw new Error(`${file}: cannot be written (${message}); name another file by --out`, { cause: error });
-  }
-}
 
 /** A name that Pulumi takes for a stack. */
 function nameOf(text: string): string {

@@ -1,13 +1,13 @@
 import { stringify } from "yaml";
 import type { ClusterSpec, DriverSpec, GpuSpec, KernelModule, MachineSpec } from "../../components/recipe/index";
+import { eraOf } from "../../components/recipe/facts/talos-release";
+import { newestExposure } from "../discover/exposure";
+import { unnamed } from "../stack-text";
 import { nvidiaPart, type NvidiaPart, taintText, unfilledIn } from "./patch";
 import { imageOf, type ImageContent } from "./image";
 import type { Note } from "./note";
 import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
-
-/** Model of a card that nobody has named yet. No card is called so: the checks ask for the name. */
-export const unnamed = "TODO";
 
 /** A stack made of a talconfig or of machine configurations, and what is left to its user. */
 export interface Imported {
@@ -172,9 +172,11 @@ function driverOf({ branch, flavour }: ImageContent): DriverSpec | undefined {
 }
 
 /** The device plugin up to Talos 1.12, where it needs least; the operator from 1.13 on, whose CDI it speaks. */
-export function exposure(version: string | undefined): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
-  const minor = Number(/^v?1\.(\d+)/.exec(version ?? "")?.[1] ?? 0);
-  return minor >= 13 ? { gpuOperator: { version: "v26.3.3" } } : { devicePlugin: { version: "0.17.4" } };
+export function exposure(talosVersion = "v1.12.0"): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
+  const [first, second] = ["devicePlugin", "gpuOperator"] as const;
+  const node = { address: "192.0.2.1", role: "worker", configuration: "adopted" } as const;
+  const kinds = eraOf(talosVersion) === "cdi" ? [second, first] : [first, second];
+  return newestExposure({ talosVersion, machines: { node } }, kinds);
 }
 
 function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], noUki: boolean): Note[] {

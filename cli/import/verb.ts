@@ -1,9 +1,9 @@
-import * as fs from "node:fs";
 import * as path from "node:path";
 import { withOutside } from "../../components/found/outside-files";
 import { type Finding, type GpuSpec, judge, type MachineSpec, renderFinding } from "../../components/recipe/index";
 import { isWithin } from "../../components/recipe/machine/apart";
 import { editorLine } from "../editor-line";
+import { writeStack } from "../stack-text";
 import { type Given, type Output, type Verb, valueOf } from "../verb";
 import { convert, type Imported, unknownSchematics } from "./convert";
 import type { Note } from "./note";
@@ -83,7 +83,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
   imported.notes.push(...ofOutside);
   imported.notes.unshift(...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined));
   const text = `${editorLine(out)}${renderStack(imported, files.map((file) => path.basename(file)).join(", "))}`;
-  if (out !== undefined) writeNew(out, text);
+  if (out !== undefined) writeStack(out, text);
 
   const left = [...imported.notes, ...foundIn(imported, folder)];
   const { leftOut } = imported;
@@ -140,18 +140,6 @@ function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
   return judge({ ...spec, ...withOutside(spec, folder) }).findings.filter(
     ({ field }) => !asked.some((noted) => isWithin(field, noted)),
   );
-}
-
-/** Writes a file that is not there yet: a stack that is there is somebody's work. */
-function writeNew(file: string, text: string): void {
-  try {
-    fs.writeFileSync(file, text, { flag: "wx" });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`--out: ${file} cannot be written (${code}); nothing was; name a file that is not there yet`, {
-      cause: error,
-    });
-  }
 }
 
 /** `NODE=MODEL` or `NODE=2 x MODEL`. */

@@ -3,7 +3,8 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { check } from "../../../cli/check/verb";
-import type { FileFinding } from "../../../cli/check/judge-files";
+import { type FileFinding, ofStacks } from "../../../cli/check/judge-files";
+import { checks } from "../../../components/recipe/index";
 import { runVerb } from "../stand";
 
 const home = path.join(__dirname, "../../fixtures/talhelper/home-ops");
@@ -111,4 +112,9 @@ test("what cannot be looked at is told", async () => {
   expect(remark).not.toContain("b.yaml");
   await expect(run(folder, "--talos=v1.3.1")).rejects.toThrow(/^--talos: v1\.3\.1 is not known here/);
   await expect(run(folder, "--format=xml")).rejects.toThrow(/^--format: /);
+});
+
+test("rules of stacks alone are checks that there are", () => {
+  const ids = checks.map(({ id }) => id);
+  expect([...ofStacks].filter((id) => !ids.includes(id))).toEqual([]);
 });

@@ -16,7 +16,7 @@ test("writes the stack's file, never over one that is there unless it is told to
   const again = await runCommand(cli, args);
   expect([again.status, again.stderr]).toEqual([
     2,
-    expect.stringContaining("is there already, and was not overwritten; give --force"),
+    expect.stringContaining("Pulumi.home.yaml is there already; nothing was overwritten"),
   ]);
   expect(fs.readFileSync(file, "utf8")).toBe("mine\n");
   expect((await runCommand(cli, [...args, "--force", "--json"])).stdout).toContain('"file":"Pulumi.home.yaml"');

@@ -5,6 +5,7 @@ import { convert, type Imported } from "../../../cli/import/convert";
 import { nvidiaPart } from "../../../cli/import/patch";
 import { renderStack } from "../../../cli/import/render";
 import { readTalconfig } from "../../../cli/import/talconfig";
+import { charts } from "../../../components/recipe/facts/data/charts";
 import { checkCluster, parseSpec } from "../../../components/recipe/index";
 import { expectSaid } from "../../support/said";
 
@@ -49,6 +50,7 @@ test.each(rows.map((row) => [row.name, row] as const))("%s", (_, row) => {
 });
 
 const talconfig = fs.readFileSync(path.join(folder, "talconfig.yaml"), "utf8");
+const newestPlugin = charts.findLast(({ chart }) => chart === "nvidia-device-plugin")?.version;
 
 test("a talconfig's GPU worker becomes a stack that the checks take, once its card is named", () => {
   const made = convert(readTalconfig(talconfig), { velaryon: [{ model: "RTX 2070 SUPER" }] });
@@ -64,7 +66,7 @@ test("a talconfig's GPU worker becomes a stack that the checks take, once its ca
     },
     // Told by the ID of the image's schematic.
     "talos-gpu:driver": { branch: "lts", flavour: "proprietary" },
-    "talos-gpu:devicePlugin": { version: "0.17.4" },
+    "talos-gpu:devicePlugin": { version: newestPlugin },
   });
   expect([made.notes, made.leftOut]).toEqual([[], ["allyrion"]]);
 });

@@ -1,0 +1,68 @@
+import * as fs from "node:fs";
+import { Document, isMap, isScalar, type Node, visit } from "yaml";
+
+/** Model of a card that nobody has named yet. No card is called so: the checks ask for the name. */
+export const unnamed = "TODO";
+
+/** What the comments of a stack file say. */
+export interface Comments {
+  /** Lines at its top. */
+  head: string[];
+  /** What the user still has to do or to know, an item each. */
+  left: string[];
+  /** What stands before a field, by its path, e.g. `machines.gpu-1`. */
+  fields?: Record<string, string[]>;
+}
+
+/** A stack file, as `Pulumi.<stack>.yaml` has it. */
+export function stackText(spec: object, { head, left, fields = {} }: Comments): string {
+  const config = Object.fromEntries(Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value as unknown]));
+  const document = new Document({ config });
+  const items = [...left];
+  for (const [path, texts] of Object.entries(fields)) {
+    const key = keyAt(document, path);
+    if (key === undefined) items.push(`${path}: ${texts.join("; ")}`);
+    else key.commentBefore = texts.map((text) => ` ${oneLine(text)}`).join("\n");
+  }
+  const list = items.map((text) => ` - ${oneLine(text)}`);
+  document.commentBefore = [
+    ...head.map((line) => ` ${line}`),
+    ...(list.length === 0 ? [] : ["", " Left to you:", ...list]),
+  ].join("\n");
+  visit(document, {
+    Scalar(_, node) {
+      if (isScalar(node) && node.value === unnamed) node.comment = " the card's model, e.g. RTX 3090";
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
+
+/** `machines.a.b` is the machine `a.b`: names may have dots. */
+function keyAt(document: Document, path: string): Node | undefined {
+  const [first = "", ...rest] = path.split(".");
+  const keys = ["config", `talos-gpu:${first}`, ...(rest.length > 0 ? [rest.join(".")] : [])];
+  const parent = document.getIn(keys.slice(0, -1));
+  const pair = isMap(parent) ? parent.items.find(({ key }) => String(key) === keys.at(-1)) : undefined;
+  return pair?.key as Node | undefined;
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ");
+
+/**
+ * Writes a stack file.
+ *
+ * @param force whether to overwrite one that is there. Default: the verb cannot.
+ * @throws Error for the user where the file is there, or cannot be written.
+ */
+export function writeStack(file: string, text: string, force?: boolean): void {
+  try {
+    fs.writeFileSync(file, text, { flag: force ? "w" : "wx" });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const isThere = code === "EEXIST";
+    throw new Error(
+      `--out: ${file} ${isThere ? "is there already" : `cannot be written (${code})`}; nothing was overwritten; name another file${isThere && force === false ? ", or give --force" : ""}`,
+      { cause: error },
+    );
+  }
+}
