@@ -1,27 +1,31 @@
+import type { Plan } from "../../components/recipe";
 import { comfyUiImage, vllmImage } from "../../components/recipe/facts/cuda";
 import { workloadImages } from "../../components/recipe/facts/data/images";
-import { type WorkloadKind, workloadsOfKind } from "../../components/recipe/stack/workloads";
-import type { Plan } from "../../components/recipe";
+import type { WorkloadsSpec } from "../../components/recipe/spec/index";
+import { type WorkloadKind, workloadsOf } from "../../components/recipe/stack/workloads";
+
+/** Images of each kind of workload, by the newest CUDA that the drivers run. A kind that is missing here does not compile. */
+const ofWorkload: { [W in WorkloadKind]: (said: NonNullable<WorkloadsSpec[W]>, cuda: string) => string[] } = {
+  ollama: ({ image = workloadImages.ollama, models, pullBy, pullImage = workloadImages.modelPull }) =>
+    models?.length && pullBy !== "postStart" ? [image, pullImage] : [image],
+  comfyui: ({ image }, cuda) => [image ?? comfyUiImage(cuda)],
+  litellm: ({ image = workloadImages.litellm }) => [image],
+  vllm: ({ image }, cuda) => [image ?? vllmImage(cuda)],
+  pods: (pods) => Object.values(pods).map(({ image }) => image),
+};
 
 /** Every image that machines pull for a stack, but for those that the chart's own values name; sorted. */
 export function imagesOf({ machines, kubernetes, spec }: Plan): string[] {
   const { images, markers, mode, resourceName, smokeTestImage, cudaVersion } = kubernetes;
-  const { workloads: { litellm, pods = {} } = {}, monitoring } = spec;
-  const specsOf = <W extends WorkloadKind>(kind: W) => workloadsOfKind(spec, kind).map((workload) => workload.said);
   const named = [
     ...machines.map(({ installerImage }) => installerImage),
     resourceName !== "" && smokeTestImage,
     markers.length > 0 && images.validationMarkers,
     machines.some(({ powerLimit }) => powerLimit !== undefined) && images.powerLimit,
-    monitoring !== undefined && mode === "devicePlugin" && images.dcgmExporter,
-    ...specsOf("ollama").flatMap(
-      ({ image = workloadImages.ollama, models, pullBy, pullImage = workloadImages.modelPull }) =>
-        models?.length && pullBy !== "postStart" ? [image, pullImage] : [image],
+    spec.monitoring !== undefined && mode === "devicePlugin" && images.dcgmExporter,
+    ...workloadsOf(spec).flatMap(({ kind, said }) =>
+      (ofWorkload[kind] as (said: unknown, cuda: string) => string[])(said, cudaVersion),
     ),
-    ...specsOf("comfyui").map(({ image = comfyUiImage(cudaVersion) }) => image),
-    ...specsOf("vllm").map(({ image = vllmImage(cudaVersion) }) => image),
-    litellm && (litellm.image ?? workloadImages.litellm),
-    ...Object.values(pods).map(({ image }) => image),
   ];
   return [...new Set(named.filter((image) => typeof image === "string"))].sort();
 }
