@@ -15,21 +15,6 @@ const git = (...args) => execFileSync("git", args, { encoding: "utf8", stdio: ["
 // https://semver.org, without build metadata, of which npm makes nothing.
 const pattern = /^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
 
-/** Order of two versions, as semver.org (11) has it. */
-function compare(a, b) {
-  const [x, y] = [pattern.exec(a), pattern.exec(b)];
-  for (const part of [1, 2, 3]) if (x[part] !== y[part]) return Number(x[part]) - Number(y[part]);
-  if (x[4] === undefined || y[4] === undefined) return (x[4] === undefined) - (y[4] === undefined);
-  const [p, q] = [x[4].split("."), y[4].split(".")];
-  for (let i = 0; i < Math.min(p.length, q.length); i++) {
-    if (p[i] === q[i]) continue;
-    const numbers = [p[i], q[i]].map((word) => /^\d+$/.test(word));
-    if (numbers[0] && numbers[1]) return Number(p[i]) - Number(q[i]);
-    return numbers[0] !== numbers[1] ? numbers[1] - numbers[0] : p[i] < q[i] ? -1 : 1;
-  }
-  return p.length - q.length;
-}
-
 /** Part of the changelog that is about a version, without its heading. */
 function sectionOf(version) {
   const parts = fs.readFileSync("CHANGELOG.md", "utf8").split(/^## /m);
@@ -40,14 +25,14 @@ function sectionOf(version) {
 function wrong() {
   if (!pattern.test(tag)) return [`${tag}: is no version; name the tag e.g. v1.2.3, or v1.3.0-rc.1`];
   const version = JSON.parse(fs.readFileSync("components/package.json", "utf8")).version;
-  const others = git("tag", "--list")
+  // git's order of versions is semver's, once it is told that what follows a dash comes before the release.
+  const [newest] = git("-c", "versionsort.suffix=-", "tag", "--list", "--sort=-version:refname")
     .split("\n")
-    .filter((other) => pattern.test(other) && other !== tag);
-  const [newest] = others.sort(compare).slice(-1);
+    .filter((other) => pattern.test(other));
   const onMain = git("branch", "--remotes", "--contains", "HEAD", "--list", "origin/main").trim() !== "";
   return [
     ...(`v${version}` === tag ? [] : [`${tag}: components/package.json says ${version}; tag the commit that says it`]),
-    ...(newest === undefined || compare(tag, newest) > 0
+    ...(newest === tag
       ? []
       : [`${tag}: ${newest} is there already and is not older; npm would hand out the older one as the latest`]),
     ...(sectionOf(tag.slice(1))
