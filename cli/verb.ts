@@ -5,8 +5,6 @@ export type Completes = "file" | "nothing";
 export interface Option {
   /** Without it the option is a switch. */
   value?: { name: string; completes: Completes };
-  /** Whether it may be given several times. */
-  multiple?: boolean;
   /** What it does, in one line of `--help`. */
   help: string;
 }

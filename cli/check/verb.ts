@@ -15,7 +15,6 @@ export const check: Verb = {
   options: {
     talos: {
       value: { name: "VERSION", completes: "nothing" },
-      multiple: true,
       help: "release to judge for, e.g. v1.14.6; may be repeated; default: what a file says, else the newest that is known",
     },
     gpu: {

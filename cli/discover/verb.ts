@@ -19,7 +19,6 @@ export const discover: Verb = {
     },
     machine: {
       value: { name: "NODE", completes: "nothing" },
-      multiple: true,
       help: "a machine that the stack is to have; may be repeated (default: all of them)",
     },
     out: {

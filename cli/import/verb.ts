@@ -15,7 +15,6 @@ import { readSource } from "./source";
 const options: Verb["options"] = {
   gpu: {
     value: { name: "NODE=MODEL", completes: "nothing" },
-    multiple: true,
     help: "card of a node, e.g. 'velaryon=RTX 2070 SUPER', 'gpu-1=2 x RTX 3090'; may be repeated",
   },
   talos: {
@@ -24,13 +23,11 @@ const options: Verb["options"] = {
   },
   schematic: {
     value: { name: "FILE", completes: "file" },
-    multiple: true,
     help: "what is in a schematic that the file names by its ID; may be repeated (files beside it are read anyway)",
   },
   factory: { help: "ask the Image Factory what is in the schematics that no file tells (default: no network)" },
   "env-file": {
     value: { name: "FILE", completes: "file" },
-    multiple: true,
     help: "variables of a talconfig.yaml; default: talenv.yaml beside it, as talhelper has it",
   },
   out: {

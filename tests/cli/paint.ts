@@ -5,7 +5,7 @@ export const paint: Verb = {
   summary: "paints it's picture",
   argument: { name: "FILE", completes: "file", required: true },
   options: {
-    brush: { value: { name: "KIND", completes: "nothing" }, multiple: true, help: "a brush [of: any kind]" },
+    brush: { value: { name: "KIND", completes: "nothing" }, help: "a brush [of: any kind]" },
     onto: { value: { name: "FILE", completes: "file" }, help: "where to" },
     twice: { help: "once more" },
   },
