@@ -131,7 +131,8 @@ export async function startMachine(
   const drive = (kind: string, file: string): string[] => ["-drive", `${kind},file=${file}`];
   const args = [
     ...(accelerated ? ["-accel", "kvm", "-cpu", "host"] : ["-accel", "tcg,thread=multi", "-cpu", "max"]),
-    ..."-machine q35,smm=off -display none -no-user-config -nodefaults".split(" "),
+    // Without SATA, whose state of a kernel that another one started (kexec) cannot be restored: "bad FIS receive buffer address".
+    ..."-machine q35,smm=off,sata=off -display none -no-user-config -nodefaults".split(" "),
     ...["-smp", String(Math.min(4, os.availableParallelism())), "-m", String(options.memory ?? 2048)],
     ...drive("if=pflash,format=raw,unit=0,readonly=on", firmware[0]),
     ...drive("if=pflash,format=qcow2,unit=1", variables),
@@ -169,7 +170,9 @@ export async function startMachine(
     // It takes its ports before the machine runs.
     const listens = untilSeen("QEMU listens", { seconds: 60, every: 50 }, () => answers(talos), Boolean);
     listens.catch(() => undefined);
-    await Promise.race([died, listens]);
+    // It answers when it has loaded what it is to go on from, or has ended over that.
+    const answer = listens.then(() => told(child, "info status"));
+    await Promise.race([died, answer.then((status) => (status === hasEnded ? died : status))]);
   };
   options.signal?.addEventListener("abort", () => void cutPower(), { once: true });
   await powerOn();
@@ -194,6 +197,7 @@ export async function startMachine(
   };
 }
 
+const hasEnded = "it has ended";
 /** What QEMU's monitor says to a command; it comes when the command is done. */
 async function told({ stdin, stdout }: ChildProcess, command: string): Promise<string> {
   const asked = { execute: "human-monitor-command", arguments: { "command-line": command }, id: command };
@@ -202,5 +206,5 @@ async function told({ stdin, stdout }: ChildProcess, command: string): Promise<s
     const answer = JSON.parse(line) as { id?: string; return?: string; error?: { desc: string } };
     if (answer.id === command) return answer.return?.trim() ?? answer.error?.desc ?? "";
   }
-  return "it has ended";
+  return hasEnded;
 }
