@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -17,7 +16,6 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet"
 	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/node/reach"
-	"talos-gpu/lab/machines/internal/nvidia/nfd"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 	"talos-gpu/lab/machines/internal/realnode"
 	"talos-gpu/lab/machines/internal/spec"
@@ -38,15 +36,14 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 	if err != nil {
 		return err
 	}
-	dynamicClient, err := dynamic.NewForConfig(admin)
-	if err != nil {
-		return err
-	}
 	authority, err := identity.Load(cfg.Server, cfg.CACert, cfg.CAKey)
 	if err != nil {
 		return err
 	}
-	gpuOperator := operator.New(client, dynamicClient, nfd.Impersonating(admin))
+	gpuOperator, err := operator.New(admin)
+	if err != nil {
+		return err
+	}
 	shared := kubelet.Config{Authority: authority, Rules: append(gpuOperator.Rules(), programs.Table(gpuOperator.Discover)...)}
 	kubelets := &reach.Table{}
 	ended := make(chan error, len(machines)+2)

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,8 @@ func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int, ra
 	container, err := p.create(ctx, spec, rule)
 	if err != nil {
 		p.event(corev1.EventTypeWarning, "Failed", "Error: %v", err)
-		return startErrorCode, p.notStarted(ctx, spec.Name, err)
+		p.notStarted(ctx, spec.Name, err)
+		return startErrorCode, true
 	}
 	running, kill := context.WithCancel(ctx)
 	defer kill()
@@ -141,25 +143,16 @@ func (p *pod) pull(ctx context.Context, container *corev1.Container, rule progra
 	return false
 }
 
-// notCreated is an error for which a container waits; any other ends it before it has begun.
-type notCreated struct{ error }
-
 // startErrorCode is that of a container that was created but not started: the runtime's hooks run in between. Unlike other
 // errors it is an end, and counts as a run (containerd internal/cri/server/container_start.go).
 const startErrorCode = 128
 
-func (p *pod) notStarted(ctx context.Context, name string, err error) (ran bool) {
-	isEnd := !errors.As(err, &notCreated{})
+func (p *pod) notStarted(ctx context.Context, name string, err error) {
 	p.update(ctx, name, func(own *corev1.ContainerStatus) {
-		if !isEnd {
-			own.State = waiting("CreateContainerError", err.Error())
-			return
-		}
 		terminated := ended(startErrorCode, metav1.Unix(0, 0), own.ContainerID, err.Error())
 		terminated.Reason = "StartError"
 		own.Ready, own.State = false, corev1.ContainerState{Terminated: terminated}
 	})
-	return isEnd
 }
 
 // create makes a container as kubelet and runtime do together.
@@ -171,37 +164,22 @@ func (p *pod) create(ctx context.Context, spec *corev1.Container, rule programs.
 	for _, variable := range rule.Env {
 		env[variable.Name] = variable.Value
 	}
-	if allocation.Visible != "" {
-		env["NVIDIA_VISIBLE_DEVICES"] = allocation.Visible
+	if len(allocation.Devices) > 0 && !allocation.ByCDI {
+		env["NVIDIA_VISIBLE_DEVICES"] = strings.Join(allocation.Devices, ",")
 	}
 	for _, variable := range spec.Env {
 		if variable.ValueFrom == nil {
 			env[variable.Name] = variable.Value
 		}
 	}
-	injected, err := toolkit.Inject(gpu.Cards(machine), machine.Snapshot(), toolkit.Request{
-		Handler: p.handler, Visible: env["NVIDIA_VISIBLE_DEVICES"], Allocation: allocation,
-		Monitor: env["NVIDIA_MIG_MONITOR_DEVICES"], Administrator: mayAdminister(spec.SecurityContext),
-	})
+	injected, err := toolkit.Inject(gpu.Cards(machine), machine.Snapshot(), toolkit.Request{Handler: p.handler, Visible: env["NVIDIA_VISIBLE_DEVICES"], Allocation: allocation})
 	if err != nil {
 		return nil, err
-	}
-	if missing := allocation.NoDevice; missing != "" {
-		return nil, notCreated{fmt.Errorf("failed to create containerd container: CDI device injection failed: failed to inject devices: failed to stat CDI host device %q: no such file or directory", missing)}
 	}
 	return &programs.Container{
 		Pod: p.Pod, Spec: spec, Machine: machine, Argv: rule.CommandOf(spec), Env: env, GPUs: injected.GPUs, Libraries: injected.Libraries,
 		Root: machine.RootFS(), Devices: p.session.devices, Read: func(path string) ([]byte, error) { return p.read(ctx, spec, path) },
 	}, nil
-}
-
-// mayAdminister says that a container has CAP_SYS_ADMIN.
-func mayAdminister(security *corev1.SecurityContext) bool {
-	if security == nil {
-		return false
-	}
-	added := security.Capabilities != nil && (slices.Contains(security.Capabilities.Add, "SYS_ADMIN") || slices.Contains(security.Capabilities.Add, "ALL"))
-	return added || security.Privileged != nil && *security.Privileged
 }
 
 // read is a file that a container has of a ConfigMap, or may have got from an init container that has it, with the kubelet's own
@@ -213,29 +191,18 @@ func (p *pod) read(ctx context.Context, container *corev1.Container, path string
 	}
 	for _, mount := range mounts {
 		key, inside := strings.CutPrefix(filepath.Clean(path), filepath.Clean(mount.MountPath))
-		if !inside {
+		at := slices.IndexFunc(p.Spec.Volumes, func(volume corev1.Volume) bool { return volume.Name == mount.Name && volume.ConfigMap != nil })
+		if !inside || at < 0 {
 			continue
 		}
-		for _, volume := range p.Spec.Volumes {
-			if volume.Name != mount.Name || volume.ConfigMap == nil {
-				continue
-			}
-			object, err := p.session.client.CoreV1().ConfigMaps(p.Namespace).Get(ctx, volume.ConfigMap.Name, metav1.GetOptions{})
-			if err != nil {
-				return nil, err
-			}
-			key = strings.TrimPrefix(key, "/")
-			if items := volume.ConfigMap.Items; len(items) > 0 {
-				at := slices.IndexFunc(items, func(item corev1.KeyToPath) bool { return item.Path == key })
-				if at < 0 {
-					continue
-				}
-				key = items[at].Key
-			}
-			for name, text := range object.Data {
-				if name == key || key == "" && len(object.Data) == 1 {
-					return []byte(text), nil
-				}
+		object, err := p.session.client.CoreV1().ConfigMaps(p.Namespace).Get(ctx, p.Spec.Volumes[at].ConfigMap.Name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		key = cmp.Or(mount.SubPath, strings.TrimPrefix(key, "/"))
+		for name, text := range object.Data {
+			if name == key || key == "" && len(object.Data) == 1 {
+				return []byte(text), nil
 			}
 		}
 	}

@@ -92,7 +92,7 @@ func startSession(ctx context.Context, k *kubelet, client, elevated kubernetes.I
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	context.AfterFunc(ctx, broadcaster.Shutdown)
 	s.recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet", Host: k.machine.Name()})
-	s.devices = devices.NewManager(func() { s.node.Changed() }, s.later)
+	s.devices = devices.NewManager(func() { s.node.Changed() })
 	s.node = registration.New(k.machine, client, registration.Config{Port: port, Offer: s.devices.Offer, Recorder: s.recorder})
 	s.work.Go(s.run)
 	return s

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +42,8 @@ type Offer struct {
 	} `json:"sharing"`
 	// Replicas of each card, 1 where it is not shared.
 	Replicas int `json:"-"`
-	// strategies by which containers are told of their devices.
-	strategies []string
-	// noDevice is a device node that the CDI specification names and the machine has not.
-	noDevice string
+	// byCDI says that containers are told of their devices by CDI alone.
+	byCDI bool
 }
 
 // OfferOf reads the configuration of a container of the device plugin's image. Environment beats the file, as flags do
@@ -62,20 +61,15 @@ func OfferOf(c *Container) (Offer, error) {
 		offer.Flags.MIGStrategy = said
 	}
 	list := c.Env["DEVICE_LIST_STRATEGY"]
-	if list == "" {
-		list = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(offer.Flags.Plugin.DeviceListStrategy), "[]")), ",")
+	if said := offer.Flags.Plugin.DeviceListStrategy; list == "" && said != nil {
+		list = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(said), "[]")), ",")
 	}
-	if list == "" || list == "<nil>" {
-		list = "envvar"
-	}
-	for _, strategy := range strings.Split(list, ",") {
-		if strategy == "cdi-annotations" && c.Env["CDI_ANNOTATION_PREFIX"] == "nvidia.cdi.k8s.io/" {
-			continue // for NVIDIA's runtime in mode cdi, which reads its own prefix; not emulated
-		}
+	offer.byCDI = list != ""
+	for _, strategy := range strings.Split(cmp.Or(list, "envvar"), ",") {
 		if !slices.Contains([]string{"envvar", "volume-mounts", "cdi-annotations", "cdi-cri"}, strategy) {
 			err = errors.Join(err, fmt.Errorf("invalid --device-list-strategy option: invalid strategy: %s", strategy))
 		}
-		offer.strategies = append(offer.strategies, strategy)
+		offer.byCDI = offer.byCDI && strings.HasPrefix(strategy, "cdi-")
 	}
 	for _, resource := range offer.Sharing.TimeSlicing.Resources {
 		if resource.Name == wholeCard {
@@ -118,7 +112,7 @@ func configManager(ctx context.Context, c *Container) int {
 }
 
 // devicePlugin is cmd/nvidia-device-plugin: options, NVML, then the resources at the kubelet until it stops. Without libraries it ends, unless
-// FAIL_ON_INIT_ERROR is false (k8s-device-plugin#478, #1220, #1371).
+// FAIL_ON_INIT_ERROR is false (k8s-device-plugin#478, #1220, #1371). The CDI specification that it writes, the real node tries.
 func devicePlugin(ctx context.Context, c *Container) int {
 	offer, err := OfferOf(c)
 	if err != nil {
@@ -133,20 +127,10 @@ func devicePlugin(ctx context.Context, c *Container) int {
 		}
 		return c.Fails("error starting plugins: error getting plugins: unable to create plugins: failed to construct resource managers: invalid device discovery strategy")
 	}
-	cards := c.GPUs
-	if len(cards) == 0 {
-		cards = gpu.Cards(c.Machine)
-	}
-	resources, err := offer.devices(cards)
-	if err != nil {
-		return c.Fails("error starting plugins: error getting plugins: unable to create plugins: failed to construct resource managers: error building device map: %v", err)
-	}
-	if err := offer.specification(c); err != nil {
-		return c.Fails("error starting plugins: error getting plugins: unable to create cdi spec file: %v", err)
-	}
 	if c.Machine.Clock().Sleep(ctx, 2*time.Second) != nil {
 		return ExitTerminated
 	}
+	resources := offer.devices(gpu.Cards(c.Machine))
 	for _, name := range slices.Sorted(maps.Keys(resources)) {
 		allocate := func(chosen []string) (devices.Allocation, error) { return offer.allocate(name, chosen) }
 		defer c.Devices.Register(devices.Plugin{Resource: name, Devices: resources[name], Allocate: allocate})()
@@ -157,32 +141,19 @@ func devicePlugin(ctx context.Context, c *Container) int {
 }
 
 // devices of every resource, by UUID; of a shared one UUID::0, UUID::1, … (k8s-device-plugin v0.17 to v0.20, internal/rm/device_map.go).
-func (o Offer) devices(cards []gpu.Card) (map[string][]string, error) {
-	all, profiles, whole := map[string][]string{}, map[string]bool{}, 0
+func (o Offer) devices(cards []gpu.Card) map[string][]string {
+	all := map[string][]string{}
 	for _, card := range cards {
-		if !card.Split || o.Flags.MIGStrategy != "single" && o.Flags.MIGStrategy != "mixed" {
+		if len(card.Slices) == 0 || o.Flags.MIGStrategy != "single" && o.Flags.MIGStrategy != "mixed" {
 			all[wholeCard] = append(all[wholeCard], card.UUID)
-			whole++
 			continue
 		}
-		if len(card.Slices) == 0 && o.Flags.MIGStrategy == "single" {
-			return nil, fmt.Errorf("invalid MIG configuration: at least one device with migEnabled=true was not configured correctly: error visiting device: device %d has no MIG devices configured", card.Index)
-		}
 		for _, slice := range card.Slices {
-			profiles[slice.Profile] = true
 			name := wholeCard
 			if o.Flags.MIGStrategy == "mixed" {
 				name = "nvidia.com/mig-" + strings.ReplaceAll(slice.Profile, "+", ".")
 			}
 			all[name] = append(all[name], slice.UUID)
-		}
-	}
-	if o.Flags.MIGStrategy == "single" && len(profiles) > 0 {
-		switch {
-		case len(profiles) > 1:
-			return nil, errors.New("invalid MIG configuration: more than one MIG device type present on node")
-		case whole > 0:
-			return nil, errors.New("all devices on the node must be configured with the same migEnabled value")
 		}
 	}
 	if units := all[wholeCard]; o.Replicas > 1 && len(units) > 0 {
@@ -197,31 +168,10 @@ func (o Offer) devices(cards []gpu.Card) (map[string][]string, error) {
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
-// specification is what the plugin writes before it starts (cmd/nvidia-device-plugin/plugin-manager.go, CreateSpecFile). Without a driver root in the
-// container it finds no library, and asks the cache of the linker there. Device nodes get the driver root's prefix, unless a root of their own is
-// given; Talos has them in /dev alone. Both seen with plugin 0.19.3 on an H100 in the layout of Talos 1.13.
-func (o *Offer) specification(c *Container) error {
-	if !slices.ContainsFunc(o.strategies, func(name string) bool { return strings.HasPrefix(name, "cdi-") }) {
-		return nil
-	}
-	if c.MountsHost(driverRoot) == "" {
-		c.Logf("level=warning msg=\"Failed to load ldcache: open %s/etc/ld.so.cache: no such file or directory\"", driverRoot)
-		return fmt.Errorf("failed to get CDI spec: failed to create discoverer for common entities: failed to create discoverer for driver files: failed to get libcuda.so parent path: failed to locate libcuda.so: libcuda.so.%s: not found", c.Machine.Snapshot().DriverVersion)
-	}
-	root := c.Env["NVIDIA_DEV_ROOT"]
-	if root == "" {
-		root = c.Env["NVIDIA_DRIVER_ROOT"]
-	}
-	if root = filepath.Clean("/" + root); root == "/usr/local" {
-		o.noDevice = root + "/dev/nvidia-uvm"
-	}
-	return nil
-}
-
-// allocate answers with every strategy of the list; with CDI strategies alone, nothing else names devices (internal/plugin/server.go).
+// allocate names the devices of a container, each once (internal/plugin/server.go).
 func (o Offer) allocate(resource string, chosen []string) (devices.Allocation, error) {
 	if o.Replicas > 1 && o.Sharing.TimeSlicing.FailRequestsGreaterThanOne && len(chosen) > 1 {
 		return devices.Allocation{}, fmt.Errorf("invalid allocation request for %q: invalid request: maximum request size for shared resources is 1; found %d", resource, len(chosen))
@@ -229,17 +179,8 @@ func (o Offer) allocate(resource string, chosen []string) (devices.Allocation, e
 	var ids []string
 	for _, name := range chosen {
 		id, _, _ := strings.Cut(name, "::")
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
+		ids = append(ids, id)
 	}
-	allocation := devices.Allocation{}
-	for _, strategy := range o.strategies {
-		if strings.HasPrefix(strategy, "cdi-") {
-			allocation.CDI, allocation.NoDevice = ids, o.noDevice
-		} else {
-			allocation.Visible = strings.Join(ids, ",")
-		}
-	}
-	return allocation, nil
+	slices.Sort(ids)
+	return devices.Allocation{Devices: slices.Compact(ids), ByCDI: o.byCDI}, nil
 }

@@ -36,7 +36,7 @@ var sh = func(script string) []string { return []string{"/bin/sh", "-c", script}
 
 func TestOutcomes(t *testing.T) {
 	const cuda, sample = "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04", "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0"
-	card := gpu.Card{GPU: host.GPU{Model: "RTX 5070 Ti", MinPowerW: 250, MaxPowerW: 300}, Split: true, Slices: []gpu.Slice{{Profile: "1g.12gb"}}}
+	card := gpu.Card{GPU: host.GPU{Model: "RTX 5070 Ti", MinPowerW: 250, MaxPowerW: 300}, Slices: []gpu.Slice{{Profile: "1g.12gb"}}}
 	with := func(change func(*host.Snapshot)) host.Snapshot {
 		s := healthy
 		change(&s)
@@ -97,7 +97,6 @@ func TestMarkersAreKept(t *testing.T) {
 func inSlices(profiles ...[]string) []gpu.Card {
 	cards := gpu.Unsplit("m", host.Snapshot{GPUs: []host.GPU{{Model: "H100 NVL", Count: len(profiles), ComputeCapability: "9.0"}}})
 	for i, names := range profiles {
-		cards[i].Split = names != nil
 		for index, name := range names {
 			cards[i].Slices = append(cards[i].Slices, gpu.Slice{Index: index, Profile: name, UUID: fmt.Sprintf("MIG-%d-%d", i, index)})
 		}
@@ -127,17 +126,13 @@ func TestOfferedDevices(t *testing.T) {
 		{"mixed", "", "mixed", inSlices(balanced, small), "nvidia.com/mig-1g.12gb.me=1 nvidia.com/mig-1g.12gb=1 nvidia.com/mig-3g.47gb=1"},
 		{"mixed, one card whole", "", "mixed", inSlices(small, nil), "nvidia.com/gpu=1 nvidia.com/mig-1g.12gb=1"},
 		{"none", "", "none", inSlices(two, nil), "nvidia.com/gpu=2"},
-		{"single, unlike", "", "single", inSlices(balanced, balanced), "more than one MIG device type present on node"},
-		{"single, empty", "", "single", inSlices(two, []string{}), "device 1 has no MIG devices configured"},
-		{"single, one card whole", "", "single", inSlices(two, nil), "must be configured with the same migEnabled value"},
 		{"time slicing of MIG devices", slicing, "single", inSlices(two), "nvidia.com/gpu.shared=6"},
 		{"another version", "version: v2", "", nil, "unknown version: v2"},
 	} {
 		offer, err := offerOf(test.config, map[string]string{"MIG_STRATEGY": test.mig})
 		var got []string
 		if err == nil {
-			var resources map[string][]string
-			resources, err = offer.devices(test.cards)
+			resources := offer.devices(test.cards)
 			for _, name := range slices.Sorted(maps.Keys(resources)) {
 				got = append(got, fmt.Sprintf("%s=%d", name, len(resources[name])))
 			}
@@ -153,40 +148,15 @@ func TestOfferedDevices(t *testing.T) {
 
 func TestAllocate(t *testing.T) {
 	plain, _ := offerOf("", nil)
-	if got, err := plain.allocate(wholeCard, []string{"MIG-0-1"}); err != nil || got.Visible != "MIG-0-1" {
+	if got, err := plain.allocate(wholeCard, []string{"MIG-0-1"}); err != nil || !slices.Equal(got.Devices, []string{"MIG-0-1"}) || got.ByCDI {
 		t.Errorf("a MIG device: %v, %v", got, err)
 	}
 	const slicing = "{version: v1, sharing: {timeSlicing: {failRequestsGreaterThanOne: true, resources: [{name: nvidia.com/gpu, replicas: 4}]}}}"
 	shared, _ := offerOf(slicing, map[string]string{"DEVICE_LIST_STRATEGY": "cdi-annotations,cdi-cri"})
-	if got, err := shared.allocate(wholeCard, []string{"GPU-x::2"}); err != nil || !slices.Equal(got.CDI, []string{"GPU-x"}) || got.Visible != "" {
+	if got, err := shared.allocate(wholeCard, []string{"GPU-x::2"}); err != nil || !slices.Equal(got.Devices, []string{"GPU-x"}) || !got.ByCDI {
 		t.Errorf("one of a shared card: %+v, %v", got, err)
 	}
 	if _, err := shared.allocate(wholeCard, []string{"GPU-x::0", "GPU-x::1"}); err == nil || !strings.Contains(err.Error(), "maximum request size for shared resources is 1; found 2") {
 		t.Errorf("two of a shared card: %v", err)
-	}
-}
-
-func TestCDISpecification(t *testing.T) {
-	for _, test := range []struct {
-		name, strategy, root string // of the machine, mounted at /driver-root; "" for none
-		env                  map[string]string
-		refused, noDevice    string
-	}{
-		{name: "envvar needs none", strategy: "envvar"},
-		{name: "none mounted", strategy: "cdi-cri", refused: "failed to get libcuda.so parent path: failed to locate libcuda.so"},
-		{name: "the host's", strategy: "cdi-annotations", root: "/", env: map[string]string{"NVIDIA_DRIVER_ROOT": "/"}},
-		{name: "below it are no devices", strategy: "cdi-cri", root: "/usr/local", env: map[string]string{"NVIDIA_DRIVER_ROOT": "/usr/local"}, noDevice: "/usr/local/dev/nvidia-uvm"},
-		{name: "as the operator gives it", strategy: "cdi-cri", root: "/usr/local", env: map[string]string{"NVIDIA_DRIVER_ROOT": "/usr/local", "NVIDIA_DEV_ROOT": "/"}},
-	} {
-		c := &Container{Pod: &corev1.Pod{}, Spec: &corev1.Container{}, Machine: machine{state: healthy}, Env: test.env, Output: &bytes.Buffer{}}
-		if test.root != "" {
-			c.Pod.Spec.Volumes = []corev1.Volume{{Name: "root", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: test.root}}}}
-			c.Spec.VolumeMounts = []corev1.VolumeMount{{Name: "root", MountPath: driverRoot}}
-		}
-		offer := Offer{strategies: []string{test.strategy}}
-		err := offer.specification(c)
-		if (test.refused == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.refused) || offer.noDevice != test.noDevice {
-			t.Errorf("%s: %v, device %q", test.name, err, offer.noDevice)
-		}
 	}
 }

@@ -41,7 +41,7 @@ func cannotCompute(c *Container) string {
 	switch {
 	case !c.Libraries: // libcuda.so.1 is not there
 		return "CUDA driver version is insufficient for CUDA runtime version"
-	case len(c.GPUs) == 0, c.GPUs[0].Split && len(c.GPUs[0].Slices) == 0: // a split card computes by its MIG devices alone
+	case len(c.GPUs) == 0:
 		return "no CUDA-capable device is detected"
 	case !uvm: // /dev/nvidia-uvm is missing (gpu-operator#2685)
 		return "unknown error"

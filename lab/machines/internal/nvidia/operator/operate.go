@@ -6,223 +6,142 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/tools/cache"
 
 	"talos-gpu/lab/machines/internal/node/programs"
-	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
-// operate is the gpu-operator binary: it reconciles the cluster's one ClusterPolicy with nodes and operands. The
-// policy's status, which nobody here reads, it leaves alone.
+// operate is the gpu-operator binary (controllers/clusterpolicy_controller.go): it brings nodes and operands to what the cluster's one ClusterPolicy says.
+// The policy's status, which nobody here reads, it leaves alone.
 func (o *Operator) operate(ctx context.Context, c *programs.Container) int {
-	version := programs.TagOf(c.Spec.Image)
-	if version == "v26.3.0" && c.Machine.Snapshot().TalosVersion != "" {
-		// gpu-operator#2239: VERSION_ID of Talos begins with v.
-		c.Logf(`panic: failed to parse OS version: strconv.Atoi: parsing "v1": invalid syntax`)
-		return 2
-	}
-	if c.Machine.Clock().Sleep(ctx, 5*time.Second) != nil {
-		return programs.ExitTerminated
-	}
-	run, wake := &reconciler{Operator: o, container: c}, make(chan struct{}, 1)
-	if err := run.watch(ctx, wake); err != nil {
-		return c.Fails("%v", err)
-	}
-	c.Logf("starting manager version=%s", version)
+	c.Logf("starting manager version=%s", programs.TagOf(c.Spec.Image))
 	go c.Serves(ctx, 8081, programs.Well) // --health-probe-bind-address
-	for {
-		select {
-		case <-ctx.Done():
-			return programs.ExitTerminated
-		case <-wake:
-		}
-		time.Sleep(100 * time.Millisecond) // changes that come together are one
-		if err := run.reconcile(ctx); err != nil && ctx.Err() == nil {
+	for c.Machine.Clock().Sleep(ctx, 5*time.Second) == nil {
+		if err := o.reconcile(ctx, c); err != nil && ctx.Err() == nil {
 			c.Logf("Reconciler error: %v", err)
-			if c.Machine.Clock().Sleep(ctx, 5*time.Second) == nil {
-				poke(wake)
-			}
 		}
 	}
+	return programs.ExitTerminated
 }
 
-func poke(wake chan<- struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default:
-	}
-}
-
-// reconciler is one run of the operator (controllers/clusterpolicy_controller.go), with its caches.
-type reconciler struct {
-	*Operator
-	container *programs.Container
-	policies  cache.GenericLister
-	nodes     cache.Indexer
-	sets      cache.Indexer
-}
-
-func (r *reconciler) watch(ctx context.Context, wake chan<- struct{}) error {
-	handler := cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { poke(wake) }, UpdateFunc: func(any, any) { poke(wake) }, DeleteFunc: func(any) { poke(wake) },
-	}
-	objects := dynamicinformer.NewDynamicSharedInformerFactory(r.dynamic, 0)
-	everywhere := informers.NewSharedInformerFactory(r.client, 0)
-	own := informers.NewSharedInformerFactoryWithOptions(r.client, 0, informers.WithNamespace(r.container.Pod.Namespace))
-	found, nodes, sets := objects.ForResource(policies), everywhere.Core().V1().Nodes().Informer(), own.Apps().V1().DaemonSets().Informer()
-	for _, informer := range []cache.SharedIndexInformer{found.Informer(), nodes, sets} {
-		if _, err := informer.AddEventHandler(handler); err != nil {
-			return err
-		}
-	}
-	objects.Start(ctx.Done())
-	everywhere.Start(ctx.Done())
-	own.Start(ctx.Done())
-	cache.WaitForCacheSync(ctx.Done(), found.Informer().HasSynced, nodes.HasSynced, sets.HasSynced)
-	r.policies, r.nodes, r.sets = found.Lister(), nodes.GetIndexer(), sets.GetIndexer()
-	return nil
-}
-
-func (r *reconciler) reconcile(ctx context.Context) error {
-	objects, err := r.policies.List(labels.Everything())
-	if err != nil || len(objects) == 0 {
+func (o *Operator) reconcile(ctx context.Context, c *programs.Container) error {
+	found, err := o.dynamic.Resource(policies).List(ctx, metav1.ListOptions{})
+	if err != nil || len(found.Items) == 0 || found.Items[0].GetDeletionTimestamp() != nil {
 		return err
 	}
-	object := objects[0].(*unstructured.Unstructured)
-	if object.GetDeletionTimestamp() != nil {
-		return nil
-	}
-	spec, err := parsePolicy(object)
+	object, yes := found.Items[0], true
+	spec, err := parsePolicy(&object)
 	if err != nil {
 		return err
 	}
-	for _, item := range r.nodes.List() {
-		node := item.(*corev1.Node)
-		if err := nodelabels.Patch(ctx, r.client, node.Name, wantedLabels(node.Labels)); err != nil {
+	nodes, err := o.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes.Items {
+		if err := setLabels(ctx, o.client, &node, wantedLabels(node.Labels)); err != nil {
 			return fmt.Errorf("labelling node %s: %w", node.Name, err)
 		}
 	}
-	yes := true
-	p := policy{spec: spec, namespace: r.container.Pod.Namespace, operatorImage: r.container.Spec.Image,
+	p := policy{policySpec: spec, namespace: c.Pod.Namespace, operatorImage: c.Spec.Image,
 		owner: metav1.OwnerReference{APIVersion: "nvidia.com/v1", Kind: "ClusterPolicy", Name: object.GetName(), UID: object.GetUID(), Controller: &yes, BlockOwnerDeletion: &yes}}
-	if err := r.runtimeClass(ctx, p); err != nil {
-		return err
-	}
-	return r.deploy(ctx, p)
+	return errors.Join(o.runtimeClass(ctx, p), o.deploy(ctx, p))
 }
 
-// labelled are the operands for which a node gets a label (state_manager.go, gpuStateLabels).
-var labelled = []string{"driver", "gpu-feature-discovery", "container-toolkit", "device-plugin", "dcgm", "dcgm-exporter", "node-status-exporter", "operator-validator"}
+// labelled are the operands for which a node gets a label (state_manager.go, gpuStateLabels), as far as they are here.
+var labelled = []string{"mig-manager", "gpu-feature-discovery", "device-plugin", "dcgm-exporter", "operator-validator"}
 
-func hasGPU(labels map[string]string) bool {
-	return labels[nodelabels.FeaturePCI] == "true" || labels[nodelabels.FeaturePCI3D] == "true" || labels[nodelabels.FeaturePCIVGA] == "true"
-}
-
-// wantedLabels are the changes that the operator makes to a node's labels; nil removes one (state_manager.go:
-// labelGPUNodes, addGPUStateLabels, removeAllGPUStateLabels). A label is only set when absent or empty, so a user's
-// "false" stays. gpu.present without a feature label of NVIDIA's vendor counts as a GPU that is gone.
+// wantedLabels are the changes that the operator makes to a node's labels; nil removes one (state_manager.go: labelGPUNodes, addGPUStateLabels,
+// removeAllGPUStateLabels). A label is only set when absent or empty, so a user's "false" stays. gpu.present without a feature label of NVIDIA's vendor
+// counts as a GPU that is gone.
 func wantedLabels(labels map[string]string) map[string]*string {
-	present, yes, changes := fmt.Sprint(hasGPU(labels)), "true", map[string]*string{}
-	marked := labels[nodelabels.Present] == "true"
-	if marked != hasGPU(labels) {
-		changes[nodelabels.Present] = &present
+	hasGPU := false
+	for _, device := range []string{"pci-10de", "pci-0302_10de", "pci-0300_10de"} {
+		hasGPU = hasGPU || labels[featurePrefix+device+".present"] == "true"
 	}
-	deploys := hasGPU(labels) && labels[nodelabels.DeployAll] != "false"
-	for _, operand := range append([]string{"mig-manager"}, labelled...) {
-		key := nodelabels.DeployPrefix + operand
+	says, yes, changes := fmt.Sprint(hasGPU), "true", map[string]*string{}
+	marked := labels[present] == "true"
+	if marked != hasGPU {
+		changes[present] = &says
+	}
+	deploys := hasGPU && labels[deployPrefix+"operands"] != "false"
+	for _, operand := range labelled {
+		key := deployPrefix + operand
 		value, set := labels[key]
 		switch {
-		case deploys && value == "" && (operand != "mig-manager" || hasMIG(labels)):
+		case deploys && value == "" && (operand != "mig-manager" || labels[migCapable] == "true"):
 			changes[key] = &yes
-		case !deploys && set && (marked || hasGPU(labels)): // it is one of its nodes
+		case !deploys && set && (marked || hasGPU): // it is one of its nodes
 			changes[key] = nil
 		}
 	}
 	return changes
 }
 
-func hasMIG(labels map[string]string) bool {
-	if capable, set := labels[nodelabels.MIGCapable]; set {
-		return capable == "true"
-	}
-	product := strings.ToLower(labels[nodelabels.Product])
-	return strings.Contains(product, "h100") || strings.Contains(product, "a100") || strings.Contains(product, "a30")
-}
+// appliedHash is an annotation that tells what of an operand was applied (object_controls.go, NvidiaAnnotationHashKey).
+const appliedHash = "nvidia.com/last-applied-hash"
 
 // deploy creates, updates and deletes the operands.
-func (r *reconciler) deploy(ctx context.Context, p policy) error {
-	sets := r.client.AppsV1().DaemonSets(p.namespace)
-	for _, o := range p.operands() {
-		object, found, err := r.sets.GetByKey(p.namespace + "/" + o.name)
-		set := p.daemonSet(o)
-		encoded, failure := json.Marshal(set.Spec)
-		if err = errors.Join(err, failure); err != nil {
-			return err
-		}
-		hash := fmt.Sprintf("%x", sha256.Sum256(encoded))[:16]
-		set.Annotations = map[string]string{"nvidia.com/last-applied-hash": hash} // object_controls.go, NvidiaAnnotationHashKey
-		current, _ := object.(*appsv1.DaemonSet)
+func (o *Operator) deploy(ctx context.Context, p policy) error {
+	sets := o.client.AppsV1().DaemonSets(p.namespace)
+	there, err := sets.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	current := map[string]appsv1.DaemonSet{}
+	for _, set := range there.Items {
+		current[set.Name] = set
+	}
+	for _, operand := range p.operands() {
+		now, found := current[operand.name]
+		set := p.daemonSet(operand)
+		body, err := json.Marshal(set)
+		hash := fmt.Sprintf("%x", sha256.Sum256(body))[:16]
+		set.Annotations = map[string]string{appliedHash: hash}
 		switch {
-		case !o.enabled() && found:
-			err = sets.Delete(ctx, o.name, metav1.DeleteOptions{})
-		case !o.enabled():
-		case current == nil:
-			if err = r.companions(ctx, p, o); err == nil {
+		case !operand.enabled() && found:
+			err = sets.Delete(ctx, operand.name, metav1.DeleteOptions{})
+		case !operand.enabled():
+		case !found:
+			if err = o.writeFiles(ctx, p, operand); err == nil {
 				_, err = sets.Create(ctx, set, metav1.CreateOptions{})
 			}
-		case current.Annotations["nvidia.com/last-applied-hash"] != hash:
-			set.ResourceVersion = current.ResourceVersion
+		case now.Annotations[appliedHash] != hash:
+			set.ResourceVersion = now.ResourceVersion
 			_, err = sets.Update(ctx, set, metav1.UpdateOptions{})
 		}
-		if err != nil && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) { // the cache is behind; its event brings the next round
-			return fmt.Errorf("state %s: %w", o.name, err)
+		if err != nil {
+			return fmt.Errorf("state %s: %w", operand.name, err)
 		}
 	}
 	return nil
 }
 
-// companions are the operand's service account with what it may do, and ConfigMaps.
-func (r *reconciler) companions(ctx context.Context, p policy, o operand) error {
-	name := p.daemonSet(o).Spec.Template.Spec.ServiceAccountName
-	meta := metav1.ObjectMeta{Name: name, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
-	core, rbac, options := r.client.CoreV1(), r.client.RbacV1(), metav1.CreateOptions{}
-	_, err := core.ServiceAccounts(p.namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, options)
-	there := func(err error) bool { return err == nil || apierrors.IsAlreadyExists(err) }
-	if len(o.rules) > 0 && there(err) {
-		if _, err = rbac.Roles(p.namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: o.rules}, options); there(err) {
-			_, err = rbac.RoleBindings(p.namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-				Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: p.namespace}}}, options)
+// writeFiles makes an operand's ConfigMaps.
+func (o *Operator) writeFiles(ctx context.Context, p policy, operand operand) error {
+	for _, file := range operand.files {
+		if file.content == "" {
+			continue
+		}
+		meta := metav1.ObjectMeta{Name: file.configMap, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
+		made := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{file.key: file.content}}
+		if _, err := o.client.CoreV1().ConfigMaps(p.namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
 		}
 	}
-	for file, data := range o.configMaps {
-		if there(err) {
-			meta.Name = file
-			_, err = core.ConfigMaps(p.namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: data}, options)
-		}
-	}
-	if there(err) {
-		return nil
-	}
-	return err
+	return nil
 }
 
 // runtimeClass creates the operator's RuntimeClass, or takes over one of the same name (object_controls.go, RuntimeClass).
-func (r *reconciler) runtimeClass(ctx context.Context, p policy) error {
-	classes, name := r.client.NodeV1().RuntimeClasses(), p.spec.Operator.RuntimeClass
+func (o *Operator) runtimeClass(ctx context.Context, p policy) error {
+	classes, name := o.client.NodeV1().RuntimeClasses(), p.Operator.RuntimeClass
 	mark := map[string]string{"app.kubernetes.io/component": "gpu-operator"}
 	current, err := classes.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -234,9 +153,8 @@ func (r *reconciler) runtimeClass(ctx context.Context, p policy) error {
 		return err
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": mark, "ownerReferences": append(current.OwnerReferences, p.owner)}})
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = classes.Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{})
 	}
-	_, err = classes.Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{})
 	return err
 }

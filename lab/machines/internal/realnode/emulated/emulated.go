@@ -17,11 +17,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"talos-gpu/lab/machines/internal/node/programs"
-	"talos-gpu/lab/machines/internal/nvidia/nfd"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 	"talos-gpu/lab/machines/internal/realnode/facts"
 	"talos-gpu/lab/machines/internal/realnode/files"
@@ -47,7 +44,7 @@ func ruleOf(all []programs.Rule, image string) (programs.Rule, bool) {
 
 // Of is the rule of an image with whose programs this binary stands in; false where it stands in for none.
 func Of(image string) (programs.Rule, bool) {
-	return ruleOf(emulation(operator.New(nil, nil, nil)), image)
+	return ruleOf(emulation(&operator.Operator{}), image)
 }
 
 // Programs are the programs of a rule's image.
@@ -71,15 +68,11 @@ func Run(image string, argv []string) int {
 	if err != nil {
 		return fails(name, err)
 	}
-	client, err := kubernetes.NewForConfig(config)
+	known, err := operator.New(config)
 	if err != nil {
 		return fails(name, err)
 	}
-	objects, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return fails(name, err)
-	}
-	rule, _ := ruleOf(emulation(operator.New(client, objects, nfd.Impersonating(config))), image)
+	rule, _ := ruleOf(emulation(known), image)
 	program := rule.Programs[name]
 	if program == nil {
 		return fails(name, fmt.Errorf("the image %s has no such program", image))

@@ -3,13 +3,11 @@
 package devices
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -17,12 +15,9 @@ import (
 // Allocation is what a device plugin answers for the devices that a container gets (deviceplugin v1beta1
 // ContainerAllocateResponse, as far as the lab uses it).
 type Allocation struct {
-	// Visible is NVIDIA_VISIBLE_DEVICES; the pod's own variables win.
-	Visible string
-	// CDI are devices that the CDI specification names.
-	CDI []string
-	// NoDevice is a device node that the CDI specification names, but the machine has not.
-	NoDevice string
+	// Devices by their UUIDs, in NVIDIA_VISIBLE_DEVICES or, ByCDI, as devices that the CDI specification names.
+	Devices []string
+	ByCDI   bool
 }
 
 // Plugin is a registered device plugin.
@@ -35,73 +30,44 @@ type Plugin struct {
 	Allocate func(devices []string) (Allocation, error)
 }
 
-// stoppedPluginGrace is how long the kubelet still counts the devices of a plugin that went as capacity (kubernetes
-// pkg/kubelet/cm/devicemanager: endpointStopGracePeriod).
-const stoppedPluginGrace = 5 * time.Minute
-
 // Manager is the kubelet's (kubernetes v1.36 pkg/kubelet/cm/devicemanager/manager.go).
 type Manager struct {
 	mutex    sync.Mutex
 	plugins  map[string]*Plugin
-	stopped  map[string]int               // resource to the number of devices it still counts as capacity
 	assigned map[string]map[string]string // resource and device to the pod that has it
 	changed  func()
-	after    func(time.Duration, func())
 }
 
-// NewManager: changed is called after every change of what the node offers; after runs something later, in lab time.
-func NewManager(changed func(), after func(time.Duration, func())) *Manager {
-	return &Manager{
-		plugins: map[string]*Plugin{}, stopped: map[string]int{}, assigned: map[string]map[string]string{},
-		changed: changed, after: after,
-	}
+// NewManager: changed is called after every change of what the node offers.
+func NewManager(changed func()) *Manager {
+	return &Manager{plugins: map[string]*Plugin{}, assigned: map[string]map[string]string{}, changed: changed}
 }
 
 // Register makes a plugin's devices allocatable until the returned function is called.
 func (d *Manager) Register(plugin Plugin) (unregister func()) {
-	d.mutex.Lock()
-	d.plugins[plugin.Resource] = &plugin
-	delete(d.stopped, plugin.Resource)
-	d.mutex.Unlock()
-	d.changed()
-	return func() { d.unregister(&plugin) }
-}
-
-func (d *Manager) unregister(plugin *Plugin) {
-	d.mutex.Lock()
-	if d.plugins[plugin.Resource] != plugin {
-		d.mutex.Unlock()
-		return
-	}
-	delete(d.plugins, plugin.Resource)
-	d.stopped[plugin.Resource] = len(plugin.Devices)
-	d.mutex.Unlock()
-	d.changed()
-	d.after(stoppedPluginGrace, func() {
+	set := func(from, to *Plugin) {
 		d.mutex.Lock()
-		_, back := d.plugins[plugin.Resource]
-		if !back {
-			d.stopped[plugin.Resource] = 0
+		if from == nil || d.plugins[plugin.Resource] == from {
+			d.plugins[plugin.Resource] = to
 		}
 		d.mutex.Unlock()
-		if !back {
-			d.changed()
-		}
-	})
+		d.changed()
+	}
+	set(nil, &plugin)
+	return func() { set(&plugin, nil) }
 }
 
-// Offer is capacity and allocatable of every resource that ever had a plugin in this boot.
-func (d *Manager) Offer() (capacity, allocatable map[string]int) {
+// Offer is how many devices of each resource there are now, of all that had a plugin in this boot.
+func (d *Manager) Offer() map[string]int {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	capacity, allocatable = map[string]int{}, map[string]int{}
-	for resource, count := range d.stopped {
-		capacity[resource], allocatable[resource] = count, 0
-	}
+	offered := map[string]int{}
 	for resource, plugin := range d.plugins {
-		capacity[resource], allocatable[resource] = len(plugin.Devices), len(plugin.Devices)
+		if offered[resource] = 0; plugin != nil {
+			offered[resource] = len(plugin.Devices)
+		}
 	}
-	return capacity, allocatable
+	return offered
 }
 
 // allocate assigns count devices of a resource to a pod. A resource without a plugin is no device resource, unless
@@ -149,22 +115,9 @@ func (d *Manager) Free(pod string) {
 	}
 }
 
-// InUse says whether a container of this node has a device of a resource whose name begins so.
-func (d *Manager) InUse(prefix string) bool {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	for resource, owners := range d.assigned {
-		if strings.HasPrefix(resource, prefix) && len(owners) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // merge joins what several resources bring to one container.
 func (a Allocation) merge(other Allocation) Allocation {
-	visible := strings.Trim(a.Visible+","+other.Visible, ",")
-	return Allocation{Visible: visible, CDI: slices.Concat(a.CDI, other.CDI), NoDevice: cmp.Or(a.NoDevice, other.NoDevice)}
+	return Allocation{Devices: slices.Concat(a.Devices, other.Devices), ByCDI: a.ByCDI || other.ByCDI}
 }
 
 // Admit allocates devices for every container of a pod, before anything of the pod is made, and returns what each container

@@ -3,7 +3,6 @@ package gpu
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,9 +16,7 @@ type Card struct {
 	Index int
 	// UUID as nvidia-smi and the device plugin name the card. The lab derives it from machine and index.
 	UUID string
-	// Split says that the card's multi-instance mode is on.
-	Split bool
-	// Slices are the MIG devices of a card whose mode is on, in nvidia-smi's order.
+	// Slices are the MIG devices of a card that is split, in nvidia-smi's order.
 	Slices []Slice
 }
 
@@ -46,45 +43,28 @@ func Unsplit(machine string, s host.Snapshot) []Card {
 	return cards
 }
 
-// Select understands NVIDIA_VISIBLE_DEVICES: all, or a list of indices and UUIDs of cards and of MIG devices (0:1 is the
-// second MIG device of the first card).
+// Select understands NVIDIA_VISIBLE_DEVICES: all, or a list of indices and UUIDs of cards, and UUIDs of MIG devices.
 func Select(cards []Card, visible string) ([]Card, error) {
 	if visible == "all" {
 		return cards, nil
 	}
 	var selected []Card
 	for _, wanted := range strings.Split(visible, ",") {
-		chosen, found := pick(cards, wanted)
-		if !found {
-			return nil, fmt.Errorf("%s: unknown device", wanted)
-		}
-		at := slices.IndexFunc(selected, func(have Card) bool { return have.UUID == chosen.UUID })
-		if at < 0 {
-			selected = append(selected, chosen)
-			continue
-		}
-		for _, slice := range chosen.Slices {
-			if !slices.Contains(selected[at].Slices, slice) {
-				selected[at].Slices = append(selected[at].Slices, slice)
+		before := len(selected)
+		for _, card := range cards {
+			if card.UUID == wanted || strconv.Itoa(card.Index) == wanted {
+				selected = append(selected, card)
 			}
+			for _, slice := range card.Slices {
+				if slice.UUID == wanted {
+					card.Slices = []Slice{slice}
+					selected = append(selected, card)
+				}
+			}
+		}
+		if len(selected) == before {
+			return nil, fmt.Errorf("%s: unknown device", wanted)
 		}
 	}
 	return selected, nil
-}
-
-// pick finds a card, or a card with one MIG device alone.
-func pick(cards []Card, wanted string) (Card, bool) {
-	for _, card := range cards {
-		if card.UUID == wanted || strconv.Itoa(card.Index) == wanted {
-			card.Slices = slices.Clone(card.Slices)
-			return card, true
-		}
-		for _, slice := range card.Slices {
-			if slice.UUID == wanted || fmt.Sprintf("%d:%d", card.Index, slice.Index) == wanted {
-				card.Slices = []Slice{slice}
-				return card, true
-			}
-		}
-	}
-	return Card{}, false
 }

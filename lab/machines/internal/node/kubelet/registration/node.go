@@ -34,8 +34,8 @@ type Node struct {
 type Config struct {
 	// Port of the kubelet's own API.
 	Port int32
-	// Offer is capacity and allocatable of the device plugins' resources.
-	Offer func() (capacity, allocatable map[string]int)
+	// Offer is how much there is of the device plugins' resources.
+	Offer func() map[string]int
 	// Recorder takes the kubelet's events.
 	Recorder record.EventRecorder
 }
@@ -131,10 +131,10 @@ func (n *Node) report(ctx context.Context, ready bool, why string) error {
 			}
 		}
 	}
-	capacity, allocatable := n.Offer()
+	offered := n.Offer()
 	patch := map[string]any{
-		"capacity":        resources(status.Capacity, capacity, node.Status.Capacity),
-		"allocatable":     resources(status.Allocatable, allocatable, node.Status.Allocatable),
+		"capacity":        resources(status.Capacity, offered, node.Status.Capacity),
+		"allocatable":     resources(status.Allocatable, offered, node.Status.Allocatable),
 		"addresses":       status.Addresses,
 		"daemonEndpoints": status.DaemonEndpoints,
 		"nodeInfo":        status.NodeInfo,

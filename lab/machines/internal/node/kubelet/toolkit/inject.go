@@ -30,10 +30,6 @@ type Request struct {
 	Visible string
 	// Allocation is the device plugin's.
 	Allocation devices.Allocation
-	// Monitor is the value of NVIDIA_MIG_MONITOR_DEVICES, "" when unset.
-	Monitor string
-	// Administrator says that the container has CAP_SYS_ADMIN.
-	Administrator bool
 }
 
 const createPrefix = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
@@ -48,8 +44,8 @@ func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 	var wanted []gpu.Card
 	var err error
 	switch {
-	case len(r.Allocation.CDI) > 0:
-		return injectCDI(cards, s, r.Allocation.CDI)
+	case r.Allocation.ByCDI:
+		return injectCDI(cards, s, strings.Join(r.Allocation.Devices, ","))
 	case r.Handler != Handler:
 		return Injection{}, nil
 	case r.Visible == "" || r.Visible == "void":
@@ -59,11 +55,6 @@ func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 		wanted, err = gpu.Select(cards, r.Visible)
 	}
 	if !jitCDI(s) {
-		// The hook reads the variable before nvidia-container-cli looks at the driver (nvidia-container-toolkit v1.17.8
-		// cmd/nvidia-container-runtime-hook/container_config.go, getNvidiaConfig). Mode jit-cdi, which 1.18 detects, has no hook.
-		if r.Monitor != "" && !r.Administrator {
-			return Injection{}, fmt.Errorf("%serror during container init: error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\ncannot set MIG_MONITOR_DEVICES in non privileged container: unknown", createPrefix)
-		}
 		if failure := legacyFailure(s); failure != "" {
 			return Injection{}, fmt.Errorf("%serror during container init: error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: %s: unknown", createPrefix, failure)
 		}
@@ -142,22 +133,11 @@ func cdiFailure(s host.Snapshot) string {
 // cdiKind is of the devices that the device plugin's CDI specification has.
 const cdiKind = "k8s.device-plugin.nvidia.com/gpu="
 
-// injectCDI resolves CDI device names. In the legacy era the specification names a hook that Talos has not
-// (talos#13021: /usr/bin/nvidia-ctk) and libraries in places where Talos keeps none.
-func injectCDI(cards []gpu.Card, s host.Snapshot, names []string) (Injection, error) {
-	if s.Era == host.EraLegacy {
-		return Injection{}, fmt.Errorf("%serror during container init: error running hook #0: fork/exec /usr/bin/nvidia-ctk: no such file or directory: unknown", createPrefix)
-	}
-	if failure := cdiFailure(s); failure != "" {
-		return Injection{}, fmt.Errorf("failed to inject devices: unresolvable CDI devices %s%s: %s", cdiKind, strings.Join(names, ", "+cdiKind), failure)
-	}
-	var gpus []gpu.Card
-	for _, name := range names {
-		selected, err := gpu.Select(cards, name)
-		if err != nil {
-			return Injection{}, fmt.Errorf("failed to inject devices: unresolvable CDI devices %s%s", cdiKind, name)
-		}
-		gpus = append(gpus, selected...)
+// injectCDI resolves CDI device names.
+func injectCDI(cards []gpu.Card, s host.Snapshot, names string) (Injection, error) {
+	gpus, err := gpu.Select(cards, names)
+	if failure := cdiFailure(s); failure != "" || err != nil {
+		return Injection{}, fmt.Errorf("failed to inject devices: unresolvable CDI devices %s%s: %s%v", cdiKind, names, failure, err)
 	}
 	return Injection{GPUs: gpus, Libraries: true}, nil
 }

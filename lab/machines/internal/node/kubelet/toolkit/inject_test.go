@@ -43,12 +43,7 @@ func TestInject(t *testing.T) {
 		{"hardening does not matter with toolkit 1.18", func(s *host.Snapshot) { s.Sysctls, s.Extensions = nil, toolkit118 }, Request{Handler: "nvidia", Visible: "all"}, 2, ""},
 		{"driver not up with toolkit 1.18", func(s *host.Snapshot) { s.DriverVersion, s.Extensions = "", toolkit118 }, Request{Handler: "nvidia", Visible: "all"}, 0, "failed to initialize NVML: Driver Not Loaded"},
 		{"unknown device with toolkit 1.18", func(s *host.Snapshot) { s.Extensions = toolkit118 }, Request{Handler: "nvidia", Visible: "nope"}, 0, `failed to construct OCI spec modifier: failed to create the automatic CDI modifier: failed to generate CDI spec for mode "auto": failed to construct device spec generators: identifier is not a valid UUID or index: "nope"`},
-		{"CDI on legacy Talos", nil, Request{Handler: "runc", Allocation: devices.Allocation{CDI: []string{uuid}}}, 0, "/usr/bin/nvidia-ctk: no such file"},
-		{"CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, Request{Handler: "runc", Allocation: devices.Allocation{CDI: []string{uuid}}}, 1, ""},
-		{"monitors MIG without CAP_SYS_ADMIN", nil, Request{Handler: "nvidia", Visible: "all", Monitor: "all"}, 0, "cannot set MIG_MONITOR_DEVICES in non privileged container"},
-		{"monitors MIG with CAP_SYS_ADMIN", nil, Request{Handler: "nvidia", Visible: "all", Monitor: "all", Administrator: true}, 2, ""},
-		{"monitors MIG and sees no card", nil, Request{Handler: "nvidia", Visible: "void", Monitor: "all"}, 0, ""},
-		{"monitors MIG in mode jit-cdi", func(s *host.Snapshot) { s.Extensions = toolkit118 }, Request{Handler: "nvidia", Visible: "all", Monitor: "all"}, 2, ""},
+		{"CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, Request{Handler: "runc", Allocation: devices.Allocation{ByCDI: true, Devices: []string{uuid}}}, 1, ""},
 	}
 	for _, test := range cases {
 		snapshot := twoCards()
