@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/apply"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/driver"
@@ -31,13 +30,6 @@ func Follow(ctx context.Context, config Config, machine host.Machine) error {
 	if os.Geteuid() != 0 {
 		return errors.New("a real node needs root, for namespaces and control groups; run the lab as root, or leave --machines node out")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		if err := apply.Keep(ctx, config.Authority, machine); err != nil {
-			logf(machine, "%v", err)
-		}
-	}()
 	return host.EachBoot(ctx, machine, func(snapshot host.Snapshot) (changed, stop func(), err error) {
 		return func() {}, start(ctx, config, machine, snapshot), nil
 	})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/apply"
 	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/node/kubelet"
 	"talos-gpu/lab/machines/internal/node/programs"
@@ -46,11 +47,12 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 	}
 	shared := kubelet.Config{Authority: authority, Rules: append(gpuOperator.Rules(), programs.Table(gpuOperator.Discover)...)}
 	kubelets := &reach.Table{}
-	ended := make(chan error, len(machines)+2)
+	ended := make(chan error, 2*len(machines)+2)
 	go func() { ended <- provisionStorage(ctx, client) }()
 	go func() { ended <- kubelets.Serve(ctx, cfg.Nodes) }()
 	for _, machine := range machines {
 		node, isReal := real[machine.Key()]
+		go func() { ended <- apply.Keep(ctx, authority, machine) }()
 		go func() {
 			if !isReal {
 				kubelets.Put(machine.Address(), "127.0.0.1")

@@ -25,7 +25,6 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/apply"
 	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/node/kubelet/devices"
 	"talos-gpu/lab/machines/internal/node/kubelet/registration"
@@ -58,12 +57,16 @@ func Run(ctx context.Context, config Config, machine host.Machine) error {
 	}
 	return host.EachBoot(ctx, machine, func(host.Snapshot) (changed, stop func(), err error) {
 		// The node's name is of this boot, and its rights go by it.
-		client, elevated, err := config.Authority.Clients(machine)
+		identity, err := config.Authority.Node(machine.Name())
 		if err != nil {
 			return nil, nil, err
 		}
-		boot := startSession(ctx, k, client, elevated, port)
-		return boot.changed, boot.shutdown, nil
+		client, err := kubernetes.NewForConfig(identity)
+		if err != nil {
+			return nil, nil, err
+		}
+		boot := startSession(ctx, k, client, port)
+		return boot.node.Changed, boot.shutdown, nil
 	})
 }
 
@@ -76,7 +79,6 @@ type session struct {
 	recorder record.EventRecorder
 	devices  *devices.Manager
 	node     *registration.Node
-	applier  *apply.Controller
 	work     sync.WaitGroup
 
 	mutex      sync.Mutex
@@ -85,9 +87,9 @@ type session struct {
 	podAddress netip.Addr
 }
 
-func startSession(ctx context.Context, k *kubelet, client, elevated kubernetes.Interface, port int32) *session {
+func startSession(ctx context.Context, k *kubelet, client kubernetes.Interface, port int32) *session {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &session{kubelet: k, client: client, ctx: ctx, cancel: cancel, applier: apply.New(k.machine, client, elevated), pods: map[types.UID]*pod{}}
+	s := &session{kubelet: k, client: client, ctx: ctx, cancel: cancel, pods: map[types.UID]*pod{}}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	context.AfterFunc(ctx, broadcaster.Shutdown)
@@ -105,8 +107,6 @@ func (s *session) run() {
 	}
 	s.machine.Event("kubelet registered the node")
 	s.work.Go(func() { s.node.RenewLease(s.ctx) })
-	s.work.Go(func() { s.applier.Run(s.ctx) })
-	s.changed()
 	s.work.Go(func() { s.node.Run(s.ctx) })
 	source := cache.NewListWatchFromClient(s.client.CoreV1().RESTClient(), "pods", corev1.NamespaceAll,
 		fields.OneTermEqualSelector("spec.nodeName", s.machine.Name()))
@@ -150,11 +150,6 @@ func (s *session) shutdown() {
 	}
 	s.cancel()
 	s.work.Wait()
-}
-
-func (s *session) changed() {
-	s.node.Changed()
-	s.applier.Changed()
 }
 
 // later does something unless the session ends before. It is none of the work that shutdown waits for: a program that ends with the

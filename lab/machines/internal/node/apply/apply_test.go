@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -32,25 +35,24 @@ func (labelled) Snapshot() host.Snapshot {
 	return host.Snapshot{NodeLabels: map[string]string{"mine": "a"}}
 }
 
-// applierOf starts the controller against an API that holds the node.
-func applierOf(t *testing.T) (*fake.Clientset, *Controller, labelled) {
-	client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gpu-1"}})
-	machine := labelled{events: make(chan string, 100)}
-	return client, New(machine, client, client), machine
-}
-
-// start runs the controller until the test ends.
-func start(t *testing.T, applier *Controller) {
+// start runs the controller until the test ends, against an API that holds the node.
+func start(t *testing.T, client kubernetes.Interface) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
+	c := newController(labelled{events: make(chan string, 100)})
 	go func() {
-		applier.Run(ctx)
+		c.run(ctx, client)
 		close(ended)
 	}()
+	c.changed()
 	t.Cleanup(func() {
 		cancel()
 		<-ended
 	})
+}
+
+func clientOf() *fake.Clientset {
+	return fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gpu-1"}})
 }
 
 // untilLabelled watches the node until it has the label.
@@ -70,7 +72,7 @@ func untilLabelled(t *testing.T, nodes watch.Interface) {
 }
 
 func TestControllerComesBackAfterAnError(t *testing.T) {
-	client, applier, _ := applierOf(t)
+	client := clientOf()
 	fails := 3
 	client.PrependReactor("update", "nodes", func(clienttesting.Action) (bool, apiruntime.Object, error) {
 		fails--
@@ -80,18 +82,17 @@ func TestControllerComesBackAfterAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start(t, applier)
-	applier.Changed()
+	start(t, client)
 	untilLabelled(t, nodes)
 }
 
 func TestControllerTakesALabelBack(t *testing.T) {
-	client, applier, _ := applierOf(t)
+	client := clientOf()
 	nodes, err := client.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	start(t, applier)
+	start(t, client)
 	untilLabelled(t, nodes)
 	node, err := client.CoreV1().Nodes().Get(t.Context(), "gpu-1", metav1.GetOptions{})
 	if err != nil {
@@ -102,4 +103,28 @@ func TestControllerTakesALabelBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	untilLabelled(t, nodes)
+}
+
+func TestNodeApply(t *testing.T) {
+	node, owned := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"theirs": "old", "same": "1"}}}, map[string]bool{}
+	first := wanted{labels: map[string]string{"theirs": "new", "same": "1", "mine": "a"}, taints: []corev1.Taint{{Key: "gpu", Value: "true", Effect: "NoSchedule"}}}
+	if foreign := first.apply(node, owned); !slices.Equal(foreign, []string{"theirs"}) || len(node.Spec.Taints) != 1 {
+		t.Errorf("foreign %v, taints %v", foreign, node.Spec.Taints)
+	}
+	if want := map[string]string{"theirs": "old", "same": "1", "mine": "a"}; !maps.Equal(node.Labels, want) {
+		t.Errorf("labels %v", node.Labels)
+	}
+	wanted{labels: map[string]string{"mine": "b"}}.apply(node, owned)
+	if want := map[string]string{"theirs": "old", "mine": "b"}; !maps.Equal(node.Labels, want) || len(node.Spec.Taints) != 0 {
+		t.Errorf("labels %v, taints %v", node.Labels, node.Spec.Taints)
+	}
+}
+
+// talos v1.12.6, controllers/k8s/node_taint_spec.go.
+func TestTaintsOfConfiguration(t *testing.T) {
+	found := wantedOf("worker", host.Snapshot{NodeTaints: map[string]string{"a": "NoSchedule", "b": ":NoExecute", "c": "x:NoSchedule"}})
+	want := []corev1.Taint{{Key: "a", Effect: "NoSchedule"}, {Key: "b", Effect: "NoExecute"}, {Key: "c", Value: "x", Effect: "NoSchedule"}}
+	if !slices.Equal(found.taints, want) {
+		t.Errorf("taints %v", found.taints)
+	}
 }

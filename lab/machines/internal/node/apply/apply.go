@@ -1,0 +1,240 @@
+// Package apply is Talos' NodeApplyController: what Talos wants on a node, and how it brings it there beside what others set (talos v1.13.9
+// internal/app/machined/pkg/controllers/k8s/node_apply.go).
+package apply
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/identity"
+)
+
+// controller of one machine. One update brings all labels, annotations and taints, so one forbidden key rejects them all (talos#8193).
+type controller struct {
+	machine host.Machine
+	wake    chan struct{}
+	said    map[string]bool // what was reported, which a retry does not report again
+	owned   map[string]bool // what it put on the node, which Talos keeps in annotations: it changes and removes nothing else
+}
+
+// A controller that failed is started again, first after half a second, then after 1.5 times as long each time, up to a minute
+// (cosi-project/runtime pkg/controller/runtime/internal/rruntime/run.go; cenkalti/backoff v4, defaults).
+const (
+	firstRestart = 500 * time.Millisecond
+	lastRestart  = time.Minute
+)
+
+// requestLimit is the emulation's own bound of a round, in this computer's time.
+const requestLimit = 10 * time.Second
+
+// Keep keeps a machine's node as its configuration wants it, until ctx ends.
+func Keep(ctx context.Context, authority *identity.Authority, machine host.Machine) error {
+	c := newController(machine)
+	return host.EachBoot(ctx, machine, func(host.Snapshot) (changed, stop func(), err error) {
+		client, err := authority.Talos(machine) // the node's name is of this boot, and its rights go by it
+		if err != nil {
+			return nil, nil, err
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			c.run(ctx, client)
+		}()
+		return c.changed, func() { cancel(); <-ended }, nil
+	})
+}
+
+func newController(machine host.Machine) *controller {
+	return &controller{machine: machine, wake: make(chan struct{}, 1), said: map[string]bool{}, owned: map[string]bool{}}
+}
+
+// changed says that the machine or the node changed.
+func (c *controller) changed() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run goes on until ctx ends; client has the rights that Talos has there.
+func (c *controller) run(ctx context.Context, client kubernetes.Interface) {
+	c.followNode(ctx, client)
+	for delay := firstRestart; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wake:
+		}
+		err := c.once(ctx, client)
+		if err == nil {
+			delay = firstRestart
+			continue
+		}
+		if ctx.Err() == nil {
+			c.report(err)
+		}
+		if c.machine.Clock().Sleep(ctx, delay) != nil {
+			return
+		}
+		delay = min(delay*3/2, lastRestart)
+		c.changed()
+	}
+}
+
+func (c *controller) report(err error) {
+	if c.said[err.Error()] {
+		return
+	}
+	c.said[err.Error()] = true
+	if apierrors.IsForbidden(err) {
+		c.machine.Event("Talos could not label the node: %v", err)
+	}
+	fmt.Fprintf(os.Stderr, "node %s: applying labels, annotations and taints: %v\n", c.machine.Name(), err)
+}
+
+// followNode wakes the controller when somebody changed the node.
+func (c *controller) followNode(ctx context.Context, client kubernetes.Interface) {
+	itself := informers.WithTweakListOptions(func(options *metav1.ListOptions) {
+		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", c.machine.Name()).String()
+	})
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, itself)
+	_, _ = factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { c.changed() },
+		UpdateFunc: func(before, after any) {
+			if was, is := before.(*corev1.Node), after.(*corev1.Node); !maps.Equal(was.Labels, is.Labels) || !maps.Equal(was.Annotations, is.Annotations) || !reflect.DeepEqual(was.Spec, is.Spec) {
+				c.changed()
+			}
+		},
+	})
+	factory.Start(ctx.Done())
+}
+
+func (c *controller) once(ctx context.Context, client kubernetes.Interface) error {
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	nodes := client.CoreV1().Nodes()
+	node, err := nodes.Get(ctx, c.machine.Name(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	before, owned := node.DeepCopy(), maps.Clone(c.owned)
+	foreign := wantedOf(c.machine.Role(), c.machine.Snapshot()).apply(node, owned)
+	if keys := strings.Join(foreign, ", "); keys != "" && !c.said[keys] {
+		c.said[keys] = true
+		c.machine.Event("Talos left %s of the node alone: another value is there, and it is not owned", keys)
+	}
+	if !reflect.DeepEqual(before, node) {
+		_, err = nodes.Update(ctx, node, metav1.UpdateOptions{})
+	}
+	if err == nil {
+		c.owned = owned
+	}
+	return err
+}
+
+const controlPlaneRole = "node-role.kubernetes.io/control-plane"
+
+// wanted is what Talos wants on the node.
+type wanted struct {
+	labels, annotations map[string]string
+	taints              []corev1.Taint
+}
+
+// wantedOf adds the control plane's label and taint to what the machine's configuration and extensions say (talos v1.13.9
+// controllers/k8s/node_label_spec.go, node_taint_spec.go).
+func wantedOf(role string, s host.Snapshot) wanted {
+	w := wanted{labels: map[string]string{}, annotations: s.NodeAnnotations}
+	maps.Copy(w.labels, s.NodeLabels)
+	if role == "controlplane" {
+		w.labels[controlPlaneRole] = ""
+		if s.Config == nil || s.Config.Cluster() == nil || !s.Config.Cluster().ScheduleOnControlPlanes() {
+			w.taints = append(w.taints, corev1.Taint{Key: controlPlaneRole, Effect: corev1.TaintEffectNoSchedule})
+		}
+	}
+	for key, valueEffect := range s.NodeTaints {
+		value, effect, found := strings.Cut(valueEffect, ":")
+		if !found {
+			value, effect = "", valueEffect // without a colon it is the effect alone
+		}
+		w.taints = append(w.taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
+	}
+	slices.SortFunc(w.taints, func(a, b corev1.Taint) int { return strings.Compare(a.Key, b.Key) })
+	return w
+}
+
+// apply changes the node, and tells which keys it left alone because somebody else set another value.
+func (w wanted) apply(node *corev1.Node, owned map[string]bool) (foreign []string) {
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	if node.Annotations == nil {
+		node.Annotations = map[string]string{}
+	}
+	foreign = append(keys(node.Labels, "label ", owned, w.labels), keys(node.Annotations, "annotation ", owned, w.annotations)...)
+	foreign = append(foreign, applyTaints(node, owned, w.taints)...)
+	slices.Sort(foreign)
+	return foreign
+}
+
+// keys takes over what is absent or equal, changes only what Talos owns, and removes what it owns and no longer wants.
+func keys(current map[string]string, kind string, owned map[string]bool, wants map[string]string) (foreign []string) {
+	for key, value := range wants {
+		old, exists := current[key]
+		if exists && old != value && !owned[kind+key] {
+			foreign = append(foreign, key)
+			continue
+		}
+		current[key], owned[kind+key] = value, true
+	}
+	for key := range current {
+		if _, still := wants[key]; !still && owned[kind+key] {
+			delete(current, key)
+			delete(owned, kind+key)
+		}
+	}
+	return foreign
+}
+
+// applyTaints does the same for taints, by key.
+func applyTaints(node *corev1.Node, owned map[string]bool, wants []corev1.Taint) (foreign []string) {
+	stays := map[string]bool{}
+	for _, taint := range wants {
+		stays[taint.Key] = true
+		at := slices.IndexFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taint.Key })
+		switch {
+		case at < 0:
+			node.Spec.Taints = append(node.Spec.Taints, taint)
+		case node.Spec.Taints[at].Value == taint.Value && node.Spec.Taints[at].Effect == taint.Effect:
+		case owned["taint "+taint.Key]:
+			node.Spec.Taints[at].Value, node.Spec.Taints[at].Effect = taint.Value, taint.Effect
+		default:
+			foreign = append(foreign, taint.Key)
+			continue
+		}
+		owned["taint "+taint.Key] = true
+	}
+	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+		gone := owned["taint "+t.Key] && !stays[t.Key]
+		if gone {
+			delete(owned, "taint "+t.Key)
+		}
+		return gone
+	})
+	return foreign
+}
