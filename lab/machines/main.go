@@ -27,7 +27,6 @@ import (
 	"talos-gpu/lab/machines/internal/realnode"
 	"talos-gpu/lab/machines/internal/spec"
 	"talos-gpu/lab/machines/internal/talos/api"
-	"talos-gpu/lab/machines/internal/talos/apid"
 	"talos-gpu/lab/machines/internal/talos/factory"
 	"talos-gpu/lab/machines/internal/talos/machine"
 )
@@ -60,7 +59,7 @@ func run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	front, err := apid.New(description.Talos, machines)
+	front, err := api.New(description.Talos, machines)
 	if err != nil {
 		return err
 	}
@@ -120,7 +119,6 @@ func build(ctx context.Context, description *spec.Spec) ([]*machine.Machine, err
 		Factory:          factory.NewClient(description.Factory),
 		Dir:              description.Dir,
 		Cluster:          description.Machines,
-		Serve:            api.New,
 		ServeMaintenance: api.NewMaintenance,
 		// Machines that wait in maintenance mode have no etcd yet.
 		Etcd: machine.NewEtcd(description.Talos != nil),

@@ -39,13 +39,13 @@ func NewMaintenance(m *core.Machine) *grpc.Server {
 			if !slices.Contains(maintenanceMethods, info.FullMethod) {
 				return nil, status.Error(codes.PermissionDenied, "not authorized")
 			}
-			return handle(ctx, request)
+			return handle(context.WithValue(ctx, targetKey{}, target{Machine: m}), request)
 		}),
 		grpc.StreamInterceptor(func(any, grpc.ServerStream, *grpc.StreamServerInfo, grpc.StreamHandler) error {
 			return status.Error(codes.PermissionDenied, "not authorized")
 		}),
 	)
-	machine.RegisterMachineServiceServer(server, &machineService{m: m})
+	machine.RegisterMachineServiceServer(server, &machineService{})
 	storage.RegisterStorageServiceServer(server, &storageService{})
 	return server
 }

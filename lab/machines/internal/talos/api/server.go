@@ -1,5 +1,3 @@
-// Package api is the Talos API of one machine (machinery's protobufs), as far as talosctl needs it for what a stack, its program and
-// the doctor do. What is not here answers "unimplemented".
 package api
 
 import (
@@ -10,55 +8,39 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/emptypb"
-
-	core "talos-gpu/lab/machines/internal/talos/machine"
 )
-
-// New makes the API server of a machine's boot. Releases before 1.13 have neither ImageService nor LifecycleService, so
-// that talosctl falls back to the old calls (talos v1.13.0 v1alpha1_server.go, Register; v1.12.11 the same file).
-func New(m *core.Machine) *grpc.Server {
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(32 << 20))
-	machine.RegisterMachineServiceServer(server, &machineService{m: m})
-	cosi.RegisterStateServer(server, cosiserver.NewState(m.Resources().State))
-	if m.HasStreamingAPI() {
-		machine.RegisterImageServiceServer(server, &imageService{m: m})
-		machine.RegisterLifecycleServiceServer(server, &lifecycleService{m: m})
-	}
-	return server
-}
 
 // machineService is MachineService.
 type machineService struct {
 	machine.UnimplementedMachineServiceServer
-	m *core.Machine
 }
 
-func (s *machineService) Version(context.Context, *emptypb.Empty) (*machine.VersionResponse, error) {
+func (*machineService) Version(ctx context.Context, _ *emptypb.Empty) (*machine.VersionResponse, error) {
 	return &machine.VersionResponse{Messages: []*machine.Version{{
-		Version:  &machine.VersionInfo{Tag: s.m.Snapshot().TalosVersion, Sha: "lab", Os: "linux", Arch: "amd64"},
-		Platform: &machine.PlatformInfo{Name: s.m.Platform(), Mode: "metal"},
+		Version:  &machine.VersionInfo{Tag: of(ctx).Snapshot().TalosVersion, Sha: "lab", Os: "linux", Arch: "amd64"},
+		Platform: &machine.PlatformInfo{Name: of(ctx).Platform(), Mode: "metal"},
 		Features: &machine.FeaturesInfo{Rbac: true},
 	}}}, nil
 }
 
-func (s *machineService) ApplyConfiguration(_ context.Context, request *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
-	answer, err := s.m.Apply(request)
+func (*machineService) ApplyConfiguration(ctx context.Context, request *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
+	answer, err := of(ctx).Apply(request)
 	if err != nil {
 		return nil, err
 	}
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{answer}}, nil
 }
 
-func (s *machineService) Reboot(_ context.Context, request *machine.RebootRequest) (*machine.RebootResponse, error) {
-	actor, err := s.m.Reboot(request.GetMode() == machine.RebootRequest_FORCE)
+func (*machineService) Reboot(ctx context.Context, request *machine.RebootRequest) (*machine.RebootResponse, error) {
+	actor, err := of(ctx).Reboot(request.GetMode() == machine.RebootRequest_FORCE)
 	if err != nil {
 		return nil, err
 	}
 	return &machine.RebootResponse{Messages: []*machine.Reboot{{ActorId: actor}}}, nil
 }
 
-func (s *machineService) Upgrade(ctx context.Context, request *machine.UpgradeRequest) (*machine.UpgradeResponse, error) { //nolint:staticcheck // the old API, which releases before 1.13 have alone
-	actor, err := s.m.UpgradeAndReboot(ctx, request.GetImage())
+func (*machineService) Upgrade(ctx context.Context, request *machine.UpgradeRequest) (*machine.UpgradeResponse, error) { //nolint:staticcheck // the old API, which releases before 1.13 have alone
+	actor, err := of(ctx).UpgradeAndReboot(ctx, request.GetImage())
 	if err != nil {
 		return nil, err
 	}
@@ -66,16 +48,16 @@ func (s *machineService) Upgrade(ctx context.Context, request *machine.UpgradeRe
 }
 
 // ImagePull is the call of releases before 1.13, which 1.13 still has.
-func (s *machineService) ImagePull(ctx context.Context, request *machine.ImagePullRequest) (*machine.ImagePullResponse, error) { //nolint:staticcheck
-	if err := s.m.Pull(ctx, request.GetReference()); err != nil {
+func (*machineService) ImagePull(ctx context.Context, request *machine.ImagePullRequest) (*machine.ImagePullResponse, error) { //nolint:staticcheck
+	if err := of(ctx).Pull(ctx, request.GetReference()); err != nil {
 		return nil, err
 	}
 	return &machine.ImagePullResponse{Messages: []*machine.ImagePull{{}}}, nil //nolint:staticcheck
 }
 
 // Bootstrap etcd of the cluster on this control plane.
-func (s *machineService) Bootstrap(context.Context, *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
-	if err := s.m.Bootstrap(); err != nil {
+func (*machineService) Bootstrap(ctx context.Context, _ *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
+	if err := of(ctx).Bootstrap(); err != nil {
 		return nil, err
 	}
 	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, nil
@@ -84,11 +66,10 @@ func (s *machineService) Bootstrap(context.Context, *machine.BootstrapRequest) (
 // imageService is ImageService, from Talos 1.13 on.
 type imageService struct {
 	machine.UnimplementedImageServiceServer
-	m *core.Machine
 }
 
-func (s *imageService) Pull(request *machine.ImageServicePullRequest, stream grpc.ServerStreamingServer[machine.ImageServicePullResponse]) error {
-	if err := s.m.PullPatiently(stream.Context(), request.GetImageRef()); err != nil {
+func (*imageService) Pull(request *machine.ImageServicePullRequest, stream grpc.ServerStreamingServer[machine.ImageServicePullResponse]) error {
+	if err := of(stream.Context()).PullPatiently(stream.Context(), request.GetImageRef()); err != nil {
 		return err
 	}
 	return stream.Send(&machine.ImageServicePullResponse{Response: &machine.ImageServicePullResponse_Name{Name: request.GetImageRef()}})
@@ -97,11 +78,10 @@ func (s *imageService) Pull(request *machine.ImageServicePullRequest, stream grp
 // lifecycleService is LifecycleService, from Talos 1.13 on.
 type lifecycleService struct {
 	machine.UnimplementedLifecycleServiceServer
-	m *core.Machine
 }
 
-func (s *lifecycleService) Upgrade(request *machine.LifecycleServiceUpgradeRequest, stream grpc.ServerStreamingServer[machine.LifecycleServiceUpgradeResponse]) error {
-	code, err := s.m.Install(stream.Context(), request.GetSource().GetImageName(), func(message string) {
+func (*lifecycleService) Upgrade(request *machine.LifecycleServiceUpgradeRequest, stream grpc.ServerStreamingServer[machine.LifecycleServiceUpgradeResponse]) error {
+	code, err := of(stream.Context()).Install(stream.Context(), request.GetSource().GetImageName(), func(message string) {
 		_ = stream.Send(&machine.LifecycleServiceUpgradeResponse{Progress: &machine.LifecycleServiceInstallProgress{ //nolint:errcheck // a lost caller ends the context
 			Response: &machine.LifecycleServiceInstallProgress_Message{Message: message},
 		}})
@@ -112,4 +92,23 @@ func (s *lifecycleService) Upgrade(request *machine.LifecycleServiceUpgradeReque
 	return stream.Send(&machine.LifecycleServiceUpgradeResponse{Progress: &machine.LifecycleServiceInstallProgress{
 		Response: &machine.LifecycleServiceInstallProgress_ExitCode{ExitCode: code},
 	}})
+}
+
+// stateService reads the resources of a machine.
+type stateService struct{ cosi.UnimplementedStateServer }
+
+func (*stateService) Get(ctx context.Context, request *cosi.GetRequest) (*cosi.GetResponse, error) {
+	return resourcesOf(ctx).Get(ctx, request)
+}
+
+func (*stateService) List(request *cosi.ListRequest, stream grpc.ServerStreamingServer[cosi.ListResponse]) error {
+	return resourcesOf(stream.Context()).List(request, stream)
+}
+
+func (*stateService) Watch(request *cosi.WatchRequest, stream grpc.ServerStreamingServer[cosi.WatchResponse]) error {
+	return resourcesOf(stream.Context()).Watch(request, stream)
+}
+
+func resourcesOf(ctx context.Context) *cosiserver.State {
+	return cosiserver.NewState(of(ctx).shown.State)
 }

@@ -12,9 +12,9 @@ import (
 	"talos-gpu/lab/machines/internal/spec"
 )
 
-func (s *machineService) ServiceList(context.Context, *emptypb.Empty) (*machine.ServiceListResponse, error) {
+func (*machineService) ServiceList(ctx context.Context, _ *emptypb.Empty) (*machine.ServiceListResponse, error) {
 	list := &machine.ServiceList{}
-	for _, service := range s.m.Services() {
+	for _, service := range of(ctx).Services() {
 		list.Services = append(list.Services, &machine.ServiceInfo{
 			Id: service.ID, State: service.State, Health: &machine.ServiceHealth{Unknown: !service.Healthy, Healthy: service.Healthy, LastChange: timestamppb.Now()},
 			Events: &machine.ServiceEvents{Events: []*machine.ServiceEvent{{Msg: service.Message, State: service.State, Ts: timestamppb.Now()}}},
@@ -24,11 +24,11 @@ func (s *machineService) ServiceList(context.Context, *emptypb.Empty) (*machine.
 }
 
 // members of etcd: every control plane of the stack is one. The first one leads.
-func (s *machineService) members(call string) (list []spec.Machine, err error) {
-	if s.m.Role() != "controlplane" {
+func members(t target, call string) (list []spec.Machine, err error) {
+	if t.Role() != "controlplane" {
 		return nil, status.Errorf(codes.Unimplemented, "%s is only available on control plane nodes", call)
 	}
-	for _, member := range s.m.Environment().Cluster {
+	for _, member := range t.Environment().Cluster {
 		if member.Role == "controlplane" {
 			list = append(list, member)
 		}
@@ -45,8 +45,8 @@ func memberID(member spec.Machine) uint64 {
 	return sum
 }
 
-func (s *machineService) EtcdMemberList(context.Context, *machine.EtcdMemberListRequest) (*machine.EtcdMemberListResponse, error) {
-	list, err := s.members("member list")
+func (*machineService) EtcdMemberList(ctx context.Context, _ *machine.EtcdMemberListRequest) (*machine.EtcdMemberListResponse, error) {
+	list, err := members(of(ctx), "member list")
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +60,8 @@ func (s *machineService) EtcdMemberList(context.Context, *machine.EtcdMemberList
 	return &machine.EtcdMemberListResponse{Messages: []*machine.EtcdMembers{members}}, nil
 }
 
-func (s *machineService) EtcdStatus(context.Context, *emptypb.Empty) (*machine.EtcdStatusResponse, error) {
-	list, err := s.members("etcd status")
+func (*machineService) EtcdStatus(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdStatusResponse, error) {
+	list, err := members(of(ctx), "etcd status")
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *machineService) EtcdStatus(context.Context, *emptypb.Empty) (*machine.E
 		Leader: memberID(list[0]), StorageVersion: "3.6.0", ProtocolVersion: "3.6.0", DbSize: 20 << 20, DbSizeInUse: 10 << 20, RaftTerm: 2, RaftIndex: 1000, RaftAppliedIndex: 1000,
 	}
 	for _, member := range list {
-		if member.Name == s.m.Key() {
+		if member.Name == of(ctx).Key() {
 			answer.MemberId = memberID(member)
 		}
 	}

@@ -14,23 +14,19 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
-
-// ViaEndpoint marks a call that named no node, and so went to the endpoint itself: in the field a control plane.
-const ViaEndpoint = "lab-via-endpoint"
 
 // onDisk is where a machine keeps its configuration (talos v1.13.0 pkg/machinery/constants: StateMountPoint, ConfigFilename).
 const onDisk = "/system/state/config.yaml"
 
 // Read a file of the machine.
-func (s *machineService) Read(request *machine.ReadRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+func (*machineService) Read(request *machine.ReadRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	path := filepath.Clean("/" + request.GetPath())
-	read := func() ([]byte, error) { return os.ReadFile(filepath.Join(s.m.RootFS(), path)) }
+	read := func() ([]byte, error) { return os.ReadFile(filepath.Join(of(stream.Context()).RootFS(), path)) }
 	if path == onDisk {
-		read = s.m.OnDisk
+		read = of(stream.Context()).OnDisk
 	}
 	content, err := read()
 	if errors.Is(err, os.ErrNotExist) {
@@ -44,16 +40,16 @@ func (s *machineService) Read(request *machine.ReadRequest, stream grpc.ServerSt
 
 // Kubeconfig of the cluster's administrator. A machine makes it from the Kubernetes authority of its configuration; here it
 // is that of the lab's own API server, which stands for the control plane's and has an authority of its own. As an archive of one file (talos v1.13.0 v1alpha1_server.go, Kubeconfig).
-func (s *machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
-	incoming, _ := metadata.FromIncomingContext(stream.Context())
-	// A stack may hold workers alone; its endpoint is a control plane all the same.
-	if s.m.Role() != "controlplane" && len(incoming.Get(ViaEndpoint)) == 0 {
+func (*machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
+	t := of(stream.Context())
+	// A stack may hold workers alone; the endpoint itself is a control plane all the same.
+	if t.Role() != "controlplane" && t.named != "" {
 		return status.Error(codes.Unimplemented, "kubeconfig is only available on control plane nodes")
 	}
-	if s.m.Environment().AdminKubeconfig == nil {
+	if t.Environment().AdminKubeconfig == nil {
 		return status.Error(codes.Unavailable, "the lab runs no Kubernetes")
 	}
-	content, err := s.m.Environment().AdminKubeconfig()
+	content, err := t.Environment().AdminKubeconfig()
 	if err != nil {
 		return err
 	}
@@ -72,8 +68,8 @@ func (s *machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamin
 
 // Dmesg is the machine's history of this boot: the lab has no other log. Facility and priority stand before each line of the kernel's
 // (talos v1.13.0 v1alpha1_server.go, Dmesg).
-func (s *machineService) Dmesg(_ *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
-	for _, line := range s.m.BootLog() {
+func (*machineService) Dmesg(_ *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	for _, line := range of(stream.Context()).BootLog() {
 		if err := stream.Send(&common.Data{Bytes: []byte("user: warning: " + strings.Replace(line, "] ", "]: ", 1))}); err != nil {
 			return err
 		}

@@ -77,7 +77,6 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 			m.Event("%v", err)
 		}
 	}
-	api.start(m)
 	if !first {
 		m.Event("booted Talos %s, schematic %s, boot id %s", image.Version, image.SchematicID, id)
 		m.sleep(ctx, earlyTime)

@@ -32,8 +32,8 @@ type Environment struct {
 	Dir string
 	// Cluster lists the machines of the cluster.
 	Cluster []spec.Machine
-	// Serve makes the API server of a boot, ServeMaintenance that of a machine without a configuration.
-	Serve, ServeMaintenance func(*Machine) *grpc.Server
+	// ServeMaintenance makes the API server of a machine without a configuration.
+	ServeMaintenance func(*Machine) *grpc.Server
 	// Etcd of the cluster; nil: it stands.
 	Etcd *Etcd
 	// AdminKubeconfig makes what a control plane gives to who asks for it; nil without Kubernetes.

@@ -17,7 +17,6 @@ import (
 	"talos-gpu/lab/machines/internal/clock"
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/spec"
-	"talos-gpu/lab/machines/internal/talos/api"
 	"talos-gpu/lab/machines/internal/talos/factory"
 	"talos-gpu/lab/machines/internal/talos/machine"
 )
@@ -125,7 +124,6 @@ func start(t *testing.T, version string, gpuImage bool, config []byte) *lab {
 
 	m, err := machine.New(t.Context(), description, machine.Environment{
 		Clock: clock.New(fast), Factory: factory.NewClient(url), Dir: dir, Cluster: []spec.Machine{description},
-		Serve: api.New,
 	})
 	if err != nil {
 		t.Fatal(err)
