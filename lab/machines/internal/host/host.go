@@ -5,10 +5,11 @@ package host
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	corev1 "k8s.io/api/core/v1"
+
+	"talos-gpu/lab/machines/internal/clock"
 )
 
 // Machine is one emulated Talos machine as software that runs on it sees it.
@@ -32,17 +33,7 @@ type Machine interface {
 	// Event records something that happened on the machine, for the lab's report.
 	Event(format string, args ...any)
 	// Clock is the lab's clock.
-	Clock() Clock
-}
-
-// Clock is the lab's scaled clock. A lab second takes 1/timeScale of a real one.
-type Clock interface {
-	// Now is the time since the lab started, in lab seconds.
-	Now() float64
-	// Sleep waits for a duration of lab time, or until ctx ends, whose error it returns then.
-	Sleep(ctx context.Context, lab time.Duration) error
-	// Real is how long a duration of lab time takes, for tickers and timeouts.
-	Real(lab time.Duration) time.Duration
+	Clock() *clock.Clock
 }
 
 // Era says how NVIDIA's extensions lay out the driver.

@@ -29,7 +29,7 @@ type labelled struct {
 func (labelled) Name() string                  { return "gpu-1" }
 func (labelled) Key() string                   { return "gpu-1" }
 func (labelled) Role() string                  { return "worker" }
-func (labelled) Clock() host.Clock             { return clock.New(600) }
+func (labelled) Clock() *clock.Clock           { return clock.New(600) }
 func (m labelled) Event(text string, _ ...any) { m.events <- text }
 func (labelled) Snapshot() host.Snapshot {
 	return host.Snapshot{NodeLabels: map[string]string{"mine": "a"}}

@@ -2,8 +2,10 @@
 package identity
 
 import (
+	"crypto/tls"
 	stdx509 "crypto/x509"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/siderolabs/crypto/x509"
@@ -33,6 +35,15 @@ func Load(server, certFile, keyFile string) (*Authority, error) {
 		return nil, fmt.Errorf("kubernetes.caCert, kubernetes.caKey: %s, %s: %w; name the cluster's CA certificate and its key, as PEM", certFile, keyFile, err)
 	}
 	return &Authority{server: server, ca: ca}, nil
+}
+
+// SelfSigned is the certificate of a server on this computer that nobody knows.
+func SelfSigned() (tls.Certificate, error) {
+	own, err := x509.NewSelfSignedCertificateAuthority(x509.ECDSA(true), x509.IPAddresses([]net.IP{net.IPv4(127, 0, 0, 1)}), x509.NotAfter(time.Now().AddDate(1, 0, 0)))
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(own.CrtPEM, own.KeyPEM)
 }
 
 // client is a REST configuration with a fresh certificate for that user and group.

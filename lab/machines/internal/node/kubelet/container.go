@@ -34,24 +34,22 @@ func (p *pod) keep(ctx context.Context, container *corev1.Container, policy core
 	clock := p.session.machine.Clock()
 	for delay := firstBackOff; ; delay = min(2*delay, lastBackOff) {
 		began := clock.Now()
-		code, ran := p.attempt(ctx, container)
+		code := p.attempt(ctx, container)
 		if ctx.Err() != nil {
 			return false
 		}
-		if ran && (policy == corev1.RestartPolicyNever || policy == corev1.RestartPolicyOnFailure && code == 0) {
+		if policy == corev1.RestartPolicyNever || policy == corev1.RestartPolicyOnFailure && code == 0 {
 			return code == 0
 		}
 		if clock.Now()-began > goodRun.Seconds() {
 			delay = firstBackOff
 		}
-		if ran {
-			p.event(corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container %s in pod %s_%s(%s)", container.Name, p.Name, p.Namespace, p.UID)
-			p.update(ctx, container.Name, func(own *corev1.ContainerStatus) {
-				own.LastTerminationState = own.State
-				own.State = waiting("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)", delay, container.Name, p.Name, p.Namespace, p.UID))
-				own.RestartCount++
-			})
-		}
+		p.event(corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container %s in pod %s_%s(%s)", container.Name, p.Name, p.Namespace, p.UID)
+		p.update(ctx, container.Name, func(own *corev1.ContainerStatus) {
+			own.LastTerminationState = own.State
+			own.State = waiting("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)", delay, container.Name, p.Name, p.Namespace, p.UID))
+			own.RestartCount++
+		})
 		if clock.Sleep(ctx, delay) != nil {
 			return false
 		}
@@ -68,17 +66,21 @@ func (p *pod) endedByReboot(ctx context.Context, name string) (ended bool) {
 	return ended
 }
 
-// attempt pulls and starts a container and waits for its end. ran is false when the runtime refused it.
-func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int, ran bool) {
+// attempt pulls and starts a container and waits for its end.
+func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int) {
 	rule := programs.RuleOf(p.session.Rules, spec.Image)
-	if !p.pull(ctx, spec, rule) {
-		return 0, false
+	if p.pull(ctx, spec.Image, rule) != nil {
+		return 0
 	}
 	container, err := p.create(ctx, spec, rule)
 	if err != nil {
 		p.event(corev1.EventTypeWarning, "Failed", "Error: %v", err)
-		p.notStarted(ctx, spec.Name, err)
-		return startErrorCode, true
+		p.update(ctx, spec.Name, func(own *corev1.ContainerStatus) {
+			terminated := ended(startErrorCode, metav1.Unix(0, 0), own.ContainerID, err.Error())
+			terminated.Reason = "StartError"
+			own.Ready, own.State = false, corev1.ContainerState{Terminated: terminated}
+		})
+		return startErrorCode
 	}
 	running, kill := context.WithCancel(ctx)
 	defer kill()
@@ -107,53 +109,33 @@ func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int, ra
 		own.State = corev1.ContainerState{Terminated: ended(code, began, id, message)}
 		ready(false)(own)
 	})
-	return code, true
+	return code
 }
 
 // messageLines of a log are in a container's status, where its policy says so (kubernetes pkg/kubelet/container/runtime.go).
 const messageLines = 80
 
 // pull takes the image's time, once per image and machine.
-func (p *pod) pull(ctx context.Context, container *corev1.Container, rule programs.Rule) bool {
+func (p *pod) pull(ctx context.Context, image string, rule programs.Rule) error {
 	k := p.session.kubelet
 	k.mutex.Lock()
-	there := k.images[container.Image]
+	there := k.images[image]
 	k.mutex.Unlock()
 	if there {
-		return true
+		return nil
 	}
-	if rule.Absent == "" {
-		if k.machine.Clock().Sleep(ctx, rule.Pull) != nil {
-			return false
-		}
-		k.mutex.Lock()
-		k.images[container.Image] = true
-		k.mutex.Unlock()
-		return true
+	if err := k.machine.Clock().Sleep(ctx, rule.Pull); err != nil {
+		return err
 	}
-	message := fmt.Sprintf("rpc error: code = NotFound desc = failed to pull and unpack image %q: failed to resolve reference %q: %s: %s", container.Image, container.Image, container.Image, rule.Absent)
-	p.event(corev1.EventTypeWarning, "Failed", "Failed to pull image %q: %s", container.Image, message)
-	p.update(ctx, container.Name, func(own *corev1.ContainerStatus) {
-		if own.State.Waiting != nil && own.State.Waiting.Reason == "ErrImagePull" {
-			own.State = waiting("ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: ErrImagePull: %s", container.Image, message))
-		} else {
-			own.State = waiting("ErrImagePull", message)
-		}
-	})
-	return false
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.images[image] = true
+	return nil
 }
 
-// startErrorCode is that of a container that was created but not started: the runtime's hooks run in between. Unlike other
-// errors it is an end, and counts as a run (containerd internal/cri/server/container_start.go).
+// startErrorCode is that of a container that was created but not started: the runtime's hooks run in between. It counts as a run
+// (containerd internal/cri/server/container_start.go).
 const startErrorCode = 128
-
-func (p *pod) notStarted(ctx context.Context, name string, err error) {
-	p.update(ctx, name, func(own *corev1.ContainerStatus) {
-		terminated := ended(startErrorCode, metav1.Unix(0, 0), own.ContainerID, err.Error())
-		terminated.Reason = "StartError"
-		own.Ready, own.State = false, corev1.ContainerState{Terminated: terminated}
-	})
-}
 
 // create makes a container as kubelet and runtime do together.
 func (p *pod) create(ctx context.Context, spec *corev1.Container, rule programs.Rule) (*programs.Container, error) {

@@ -2,23 +2,18 @@ package kubelet
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"talos-gpu/lab/machines/internal/node/identity"
 )
 
 // logs are what the containers of a machine wrote, this run and the one before, by NAMESPACE/POD/CONTAINER.
@@ -74,12 +69,7 @@ func (l *logs) forget(pod *corev1.Pod) {
 // serve is the one part of the kubelet's own API that is emulated: GET /containerLogs/NAMESPACE/POD/CONTAINER, with tailLines and
 // previous. It listens on 127.0.0.1; the API server reaches it by the package reach.
 func (l *logs) serve(ctx context.Context) (port int32, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return 0, err
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0)}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	certificate, err := identity.SelfSigned()
 	if err != nil {
 		return 0, err
 	}
@@ -106,7 +96,7 @@ func (l *logs) serve(ctx context.Context) (port int32, err error) {
 		}
 		_, _ = response.Write([]byte(found.last(lines)))
 	})
-	server := &http.Server{Handler: mux, TLSConfig: &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}}}}
+	server := &http.Server{Handler: mux, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() { _ = server.ServeTLS(listener, "", "") }()
 	return int32(listener.Addr().(*net.TCPAddr).Port), nil

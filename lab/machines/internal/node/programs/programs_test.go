@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"talos-gpu/lab/machines/internal/clock"
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
@@ -23,11 +24,7 @@ type machine struct {
 	state host.Snapshot
 }
 
-type atOnce struct{ host.Clock }
-
-func (atOnce) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-
-func (m machine) Clock() host.Clock       { return atOnce{} }
+func (m machine) Clock() *clock.Clock     { return clock.New(1e9) }
 func (m machine) Snapshot() host.Snapshot { return m.state }
 
 var healthy = host.Snapshot{DriverVersion: "570.211.01", LibraryVersion: "570.211.01", Modules: []string{"nvidia", "nvidia_uvm"}}

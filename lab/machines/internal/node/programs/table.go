@@ -27,8 +27,6 @@ type Rule struct {
 	Env []corev1.EnvVar
 	// Pull is how long the image takes to pull and unpack, in lab time.
 	Pull time.Duration
-	// Absent, when set, is why the image cannot be pulled.
-	Absent string
 	// Entrypoint is the argv of a container that names no command.
 	Entrypoint []string
 	Programs   Programs

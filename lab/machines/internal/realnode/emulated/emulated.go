@@ -7,6 +7,7 @@ package emulated
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/signal"
@@ -36,7 +37,7 @@ func emulation(o *operator.Operator) []programs.Rule {
 func ruleOf(all []programs.Rule, image string) (programs.Rule, bool) {
 	for _, rule := range all {
 		if rule.Image.MatchString(image) {
-			return rule, rule.Absent == "" && len(Programs(rule)) > 0
+			return rule, len(rule.Programs) > 0
 		}
 	}
 	return programs.Rule{}, false
@@ -49,12 +50,7 @@ func Of(image string) (programs.Rule, bool) {
 
 // Programs are the programs of a rule's image.
 func Programs(rule programs.Rule) []string {
-	var names []string
-	for name := range rule.Programs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(rule.Programs))
 }
 
 // Run runs a program of an image in its container.

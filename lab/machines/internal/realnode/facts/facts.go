@@ -93,7 +93,7 @@ func (m toldMachine) Name() string            { return m.facts.Name }
 func (m toldMachine) Address() string         { return m.facts.Address }
 func (m toldMachine) Role() string            { return m.facts.Role }
 func (m toldMachine) Snapshot() host.Snapshot { return m.facts.Snapshot }
-func (m toldMachine) Clock() host.Clock       { return m.clock }
+func (m toldMachine) Clock() *clock.Clock     { return m.clock }
 func (m toldMachine) Event(string, ...any)    {}
 
 // RootFS is where pods have the machine's file system, if they have it.

@@ -3,11 +3,8 @@ package api
 import (
 	"context"
 	"crypto/tls"
-	"net"
 	"slices"
-	"time"
 
-	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/api/storage"
 	"google.golang.org/grpc"
@@ -16,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"talos-gpu/lab/machines/internal/node/identity"
 	core "talos-gpu/lab/machines/internal/talos/machine"
 )
 
@@ -30,7 +28,10 @@ var maintenanceMethods = []string{
 // to all who reach it.
 func NewMaintenance(m *core.Machine) *grpc.Server {
 	server := grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: selfSigned})),
+		grpc.Creds(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			made, err := identity.SelfSigned()
+			return &made, err
+		}})),
 		grpc.MaxRecvMsgSize(32<<20),
 		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 			if _, err := m.Called(ctx); err != nil {
@@ -48,15 +49,6 @@ func NewMaintenance(m *core.Machine) *grpc.Server {
 	machine.RegisterMachineServiceServer(server, &machineService{})
 	storage.RegisterStorageServiceServer(server, &storageService{})
 	return server
-}
-
-func selfSigned(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	authority, err := x509.NewSelfSignedCertificateAuthority(x509.IPAddresses([]net.IP{net.IPv4(127, 0, 0, 1)}), x509.NotAfter(time.Now().Add(24*time.Hour)))
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(authority.CrtPEM, authority.KeyPEM)
-	return &pair, err
 }
 
 // storageService says which disks there are: the call by which the Talos provider tells maintenance mode

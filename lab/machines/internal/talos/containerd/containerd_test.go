@@ -8,78 +8,35 @@ import (
 	"talos-gpu/lab/machines/internal/talos/containerd"
 )
 
-func merge(t *testing.T, cdi bool, customization string) string {
-	t.Helper()
-
-	config, err := containerd.Merge(map[string]string{
-		"00-base.part":                     containerd.BasePart(cdi),
-		"10-nvidia-container-runtime.part": containerd.NvidiaPart,
-		"20-customization.part":            customization,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return config
-}
-
-func TestTheLastScalarWins(t *testing.T) {
-	config := merge(t, false, "[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = 'nvidia'\n")
-
-	effective, err := containerd.Read(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if effective.Default != "nvidia" || !slices.Equal(effective.Runtimes, []string{"nvidia", "runc"}) {
-		t.Fatalf("%+v", effective)
-	}
-
-	// the base part's table is merged into, not replaced
-	if !strings.Contains(config, "base-spec.json") {
-		t.Fatal("runc lost its base spec")
-	}
-}
-
-func TestArraysAreConcatenated(t *testing.T) {
-	config := merge(t, true, "[plugins.'io.containerd.cri.v1.runtime']\ncdi_spec_dirs = ['/var/cdi/static']\n")
-
-	if !strings.Contains(config, "cdi_spec_dirs = ['/run/cdi', '/var/cdi/static']") {
-		t.Fatal(config)
-	}
-}
-
-func TestAnotherVersionHidesEverything(t *testing.T) {
-	effective, err := containerd.Read(merge(t, false, "version = 2\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if !slices.Equal(effective.Runtimes, []string{"runc"}) {
-		t.Fatalf("%+v", effective)
-	}
-}
-
-func TestAnotherTypeIsAnError(t *testing.T) {
-	_, err := containerd.Merge(map[string]string{
-		"00-base.part":          containerd.BasePart(true),
-		"20-customization.part": "[plugins]\n'io.containerd.cri.v1.runtime' = 'x'\n",
-	})
-	if err == nil || !strings.Contains(err.Error(), "20-customization.part") {
-		t.Fatalf("%v", err)
-	}
-}
-
-func TestADefaultRuntimeMustExist(t *testing.T) {
-	config, err := containerd.Merge(map[string]string{
-		"00-base.part":          containerd.BasePart(false),
-		"20-customization.part": "[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = 'nvidia'\n",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := containerd.Read(config); err == nil {
-		t.Fatal("containerd started with a default runtime that is not there")
+func TestParts(t *testing.T) {
+	const runtime = "[plugins.'io.containerd.cri.v1.runtime'"
+	for _, test := range []struct {
+		name, customization string
+		nvidia              bool
+		merged              string // a part of it, or of the error
+		runtimes            string // "": it is an error
+		standard            string
+	}{
+		{"the last scalar wins, the base part's table is merged into", runtime + ".containerd]\ndefault_runtime_name = 'nvidia'\n", true, "base-spec.json", "nvidia runc", "nvidia"},
+		{"arrays are concatenated", runtime + "]\ncdi_spec_dirs = ['/var/cdi/static']\n", true, "cdi_spec_dirs = ['/run/cdi', '/var/cdi/static']", "nvidia runc", "runc"},
+		{"another version hides everything", "version = 2\n", true, "", "runc", "runc"},
+		{"another type", "[plugins]\n'io.containerd.cri.v1.runtime' = 'x'\n", true, "20-customization.part", "", ""},
+		{"a default runtime that is not there", runtime + ".containerd]\ndefault_runtime_name = 'nvidia'\n", false, "no corresponding runtime configured", "", ""},
+	} {
+		parts := map[string]string{"00-base.part": containerd.BasePart(true), "20-customization.part": test.customization}
+		if test.nvidia {
+			parts["10-nvidia-container-runtime.part"] = containerd.NvidiaPart
+		}
+		text, err := containerd.Merge(parts)
+		effective := containerd.Effective{}
+		if err == nil {
+			effective, err = containerd.Read(text)
+		}
+		if err != nil {
+			text = err.Error()
+		}
+		if (err == nil) != (test.runtimes != "") || !strings.Contains(text, test.merged) || err == nil && (effective.Default != test.standard || !slices.Equal(effective.Runtimes, strings.Fields(test.runtimes))) {
+			t.Errorf("%s: %+v\n%s", test.name, effective, text)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 
+	"talos-gpu/lab/machines/internal/clock"
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/talos/configuration"
 	"talos-gpu/lab/machines/internal/talos/release"
@@ -32,7 +33,7 @@ func (m *Machine) Role() string { return m.spec.Role }
 func (m *Machine) RootFS() string { return m.root }
 
 // Clock is the lab's.
-func (m *Machine) Clock() host.Clock { return m.env.Clock }
+func (m *Machine) Clock() *clock.Clock { return m.env.Clock }
 
 // Environment that the machine shares with the others.
 func (m *Machine) Environment() Environment { return m.env }

@@ -8,49 +8,24 @@ import (
 
 func TestAnUpgradeCountsAfterItsBoot(t *testing.T) {
 	pair := slots.New("old")
-	pair.Install("new", false)
-
-	if pair.Running() != "old" {
+	if pair.Install("new", false); pair.Running() != "old" || pair.Unconfirmed() {
 		t.Fatalf("runs %s before the reboot", pair.Running())
 	}
-
-	if got := pair.Boot(); got != "new" {
+	if got := pair.Boot(); got != "new" || !pair.Unconfirmed() {
 		t.Fatalf("booted %s", got)
 	}
-
-	pair.Confirm()
-
-	if pair.Revert() || pair.Boot() != "new" {
+	if pair.Confirm(); pair.Revert() || pair.Boot() != "new" {
 		t.Fatal("a confirmed upgrade was taken back")
 	}
 }
 
 func TestAFailedBootGoesBack(t *testing.T) {
-	pair := slots.New("old")
-	pair.Install("new", false)
-	pair.Boot()
-
-	if !pair.Revert() || pair.Boot() != "old" {
-		t.Fatalf("runs %s after the revert", pair.Running())
-	}
-
-	if pair.Revert() {
-		t.Fatal("reverted twice")
-	}
-}
-
-func TestASecondInstallRemovesTheImageThatRuns(t *testing.T) {
+	// After a second installation the image that runs is gone, up to Talos 1.13.
 	for keepsRunning, want := range map[bool]string{false: "b", true: "a"} {
 		pair := slots.New("a")
 		pair.Install("b", keepsRunning)
-
-		if pair.Unconfirmed() {
-			t.Fatal("META is shown before the boot")
-		}
-
 		pair.Install("c", keepsRunning)
-
-		if pair.Boot() != "c" || !pair.Unconfirmed() || !pair.Revert() || pair.Boot() != want {
+		if pair.Boot() != "c" || !pair.Revert() || pair.Boot() != want || pair.Revert() {
 			t.Fatalf("keeps the running one: %v: runs %s", keepsRunning, pair.Running())
 		}
 	}

@@ -1,0 +1,262 @@
+package machine_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	api "github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"talos-gpu/lab/machines/internal/clock"
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/spec"
+	"talos-gpu/lab/machines/internal/talos/factory"
+	"talos-gpu/lab/machines/internal/talos/machine"
+)
+
+// These live a machine through boots and upgrades. What real Talos does was seen by tests/talos.
+
+// fast: a lab minute takes 10 ms, so that a boot that gives up after 70 minutes does so in less than a second.
+const fast = 6000
+
+const base = `version: v1alpha1
+machine:
+  type: worker
+  token: aaaaaa.bbbbbbbbbbbbbbbb
+  ca: {crt: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==}
+  kubelet: {image: "ghcr.io/siderolabs/kubelet:v1.34.1"}
+  install: {disk: /dev/sda}
+%s
+cluster:
+  id: aGVsbG8=
+  secret: aGVsbG8=
+  controlPlane: {endpoint: "https://10.0.0.1:6443"}
+  clusterName: lab
+  token: aaaaaa.bbbbbbbbbbbbbbbb
+  ca: {crt: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==}
+`
+
+const (
+	modules = "  kernel: {modules: [{name: nvidia}, {name: nvidia_uvm}, {name: nvidia_drm}, {name: nvidia_modeset}]}"
+	part    = "    - {path: /etc/cri/conf.d/20-customization.part, op: create, permissions: 0o644, content: \"[plugins]\\n\"}\n"
+)
+
+// configuration of a worker with further lines below `machine`.
+func configuration(machineLines ...string) []byte {
+	return []byte(fmt.Sprintf(base, strings.Join(machineLines, "\n")))
+}
+
+const schematic = "customization:\n  systemExtensions:\n    officialExtensions: [siderolabs/nvidia-container-toolkit-production, siderolabs/nvidia-open-gpu-kernel-modules-production]\n"
+
+// gpu and plain are the IDs of two schematics.
+var gpu, plain = fmt.Sprintf("%x", sha256.Sum256([]byte(schematic))), factory.EmptySchematic
+
+// newFactory knows one schematic, and a release that lacks its extensions.
+func newFactory(t *testing.T) string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		version := strings.Split(r.URL.Path, "/")[2]
+		switch {
+		case r.URL.Path == "/schematics/"+gpu:
+			fmt.Fprint(w, schematic)
+		case strings.HasPrefix(r.URL.Path, "/schematics/"):
+			http.Error(w, "schematic not found", http.StatusNotFound)
+		case version == "v1.12.0":
+			fmt.Fprint(w, `[]`)
+		default:
+			fmt.Fprintf(w, `[{"name": "siderolabs/nvidia-container-toolkit-production", "ref": "x/toolkit:570.211.01-v1.18.2"},
+				{"name": "siderolabs/nvidia-open-gpu-kernel-modules-production", "ref": "x/modules:570.211.01-%s"}]`, version)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// life of a machine that runs.
+type life struct{ *machine.Machine }
+
+// start a worker with a card.
+func start(t *testing.T, version, schematicID string, config []byte) life {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(path, config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	description := spec.Machine{
+		Name: "w1", Address: "10.0.0.2", Role: "worker", TalosVersion: version, SchematicID: schematicID, Platform: "metal", Config: path,
+		GPUs: []host.GPU{{Model: "RTX 5070 Ti", PCIDevice: "0300_10de", Count: 1}},
+	}
+	m, err := machine.New(t.Context(), description, machine.Environment{Clock: clock.New(fast), Factory: factory.NewClient(newFactory(t)), Dir: dir, Cluster: []spec.Machine{description}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); m.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	if err := m.AwaitPower(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return life{m}
+}
+
+// until waits for a condition on the machine, and says what it had when that doesn't come.
+func (l life) until(t *testing.T, what string, met func(machine.Report) bool) machine.Report {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for range l.Watch(ctx) {
+		if report := l.Report(); met(report) {
+			return report
+		}
+	}
+	t.Fatalf("waited for: %s\n%+v", what, l.Report())
+	return machine.Report{}
+}
+
+func installer(schematic, version string) string {
+	return "factory.talos.dev/metal-installer/" + schematic + ":" + version
+}
+
+func up(report machine.Report) bool { return report.Stage == "running" && report.Ready }
+
+func (l life) said(text string) bool {
+	for _, entry := range l.Report().Events {
+		if strings.Contains(entry.What, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// A module that nobody declares: the persistence daemon waits for it, the boot never ends, and a machine that was upgraded goes back to what it ran before.
+func TestUndeclaredModulesUndoTheUpgrade(t *testing.T) {
+	l := start(t, "v1.12.6", plain, configuration())
+	l.until(t, "running", up)
+	if _, err := l.UpgradeAndReboot(t.Context(), installer(gpu, "v1.12.6")); err != nil {
+		t.Fatal(err)
+	}
+	l.until(t, "the new image, booting", func(r machine.Report) bool { return r.SchematicID == gpu && r.Stage == "booting" })
+	report := l.until(t, "the old image again", func(r machine.Report) bool { return r.SchematicID == plain && up(r) })
+	if report.Reboots != 2 || report.Upgrades != 1 || !l.said("reverting failed upgrade") {
+		t.Fatalf("%+v", report)
+	}
+}
+
+func TestModulesAppliedLiveEndTheWait(t *testing.T) {
+	l := start(t, "v1.12.6", gpu, configuration())
+	l.until(t, "kubelet runs while the boot waits", func(r machine.Report) bool { return r.Stage == "booting" && l.Snapshot().KubeletRunning })
+	answer, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(modules), Mode: api.ApplyConfigurationRequest_AUTO})
+	if err != nil || answer.Mode != api.ApplyConfigurationRequest_NO_REBOOT {
+		t.Fatalf("%v %v", answer, err)
+	}
+	if report := l.until(t, "running", up); report.Reboots != 0 || *report.DriverVersion != "570.211.01" {
+		t.Fatalf("%+v", report)
+	}
+}
+
+func TestAMachineIsCalledByItsConfiguration(t *testing.T) {
+	document := func(text string) []byte {
+		return append(configuration(), "\n---\napiVersion: v1alpha1\nkind: HostnameConfig\n"+text+"\n"...)
+	}
+	const made = "^talos-[0-9a-f]{3}-[0-9a-f]{3}$"
+	for called, configs := range map[string][][]byte{
+		"^gpu-1$": {configuration("  network: {hostname: gpu-1}"), document("auto: \"off\"\nhostname: gpu-1")},
+		made:      {document("auto: stable"), configuration()},
+	} {
+		for _, config := range configs {
+			if l := start(t, "v1.13.0", plain, config); !regexp.MustCompile(called).MatchString(l.Name()) || l.Key() != "w1" {
+				t.Errorf("it calls itself %s, the lab %s; want %s\n%s", l.Name(), l.Key(), called, config)
+			}
+		}
+	}
+}
+
+// Seen on Talos v1.13.0: a caller who is gone stops no installation, and no reboot follows; a paused boot that gives way takes the upgrade back.
+func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
+	l, image := start(t, "v1.13.0", plain, configuration(modules, "  files:\n"+part)), installer(gpu, "v1.13.0")
+	l.until(t, "running", up)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := l.Pull(t.Context(), image); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := l.Install(gone, image, func(string) {}); code != 0 || err != nil {
+		t.Fatalf("%d %v", code, err)
+	}
+	if report := l.Report(); !up(report) || report.Reboots != 0 || !l.said("starting upgrade: installer_image="+image) || !l.said("upgrade completed successfully: exit_code=0") {
+		t.Fatalf("%+v", report)
+	}
+	// The next boot pauses; the one after it runs what ran before.
+	twice := configuration(modules, "  files:\n"+part+part)
+	if _, err := l.Apply(&api.ApplyConfigurationRequest{Data: twice, Mode: api.ApplyConfigurationRequest_STAGED}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Reboot(false); err != nil {
+		t.Fatal(err)
+	}
+	l.until(t, "the new image, paused", func(r machine.Report) bool { return r.SchematicID == gpu && l.said("rebooting in 35 minutes") })
+	if _, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(modules), Mode: api.ApplyConfigurationRequest_AUTO}); err != nil {
+		t.Fatal(err)
+	}
+	if report := l.until(t, "running", up); report.SchematicID != plain || !l.said("reverting failed upgrade") {
+		t.Fatalf("%+v", report)
+	}
+}
+
+func TestImagesThatTheFactoryDoesNotMake(t *testing.T) {
+	l := start(t, "v1.11.5", plain, configuration())
+	l.until(t, "running", up)
+	for image, problem := range map[string]string{
+		installer(strings.Repeat("0", 64), "v1.12.6"): "404 Not Found: schematic not found",
+		installer(gpu, "v1.12.0"):                     `official extension "siderolabs/nvidia-container-toolkit-production" is not available for Talos version v1.12.0`,
+		"docker.io/library/busybox:v1":                "no Talos version",
+	} {
+		if _, err := l.UpgradeAndReboot(t.Context(), image); err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: %v", image, err)
+		}
+	}
+	if report := l.Report(); report.Reboots != 0 || !up(report) {
+		t.Fatalf("%+v", report)
+	}
+}
+
+func TestABusyMachineRefuses(t *testing.T) {
+	l := start(t, "v1.12.6", plain, configuration())
+	l.until(t, "running", up)
+	if _, err := l.UpgradeAndReboot(t.Context(), installer(plain, "v1.12.7")); err != nil {
+		t.Fatal(err)
+	}
+	_, upgrade := l.UpgradeAndReboot(t.Context(), installer(plain, "v1.12.7"))
+	_, apply := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(), Mode: api.ApplyConfigurationRequest_STAGED})
+	for _, err := range []error{upgrade, apply} {
+		if status.Code(err) != codes.FailedPrecondition {
+			t.Fatalf("%v", err)
+		}
+	}
+}
+
+// Seen on Talos v1.13.0: an image that is not there is told at once, anything else only by the console, since Talos tries again.
+func TestAPullThatFails(t *testing.T) {
+	l := start(t, "v1.13.0", plain, configuration())
+	l.until(t, "running", up)
+	if err := l.PullPatiently(t.Context(), installer(strings.Repeat("0", 64), "v1.13.0")); status.Code(err) != codes.NotFound {
+		t.Fatalf("%v", err)
+	}
+	if err := l.Fault("pull-error", 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.PullPatiently(t.Context(), installer(plain, "v1.13.0")); err != nil || !l.said("retrying error: failed to pull image") {
+		t.Fatal(err)
+	}
+}
