@@ -95,7 +95,7 @@ func startSession(ctx context.Context, k *kubelet, client kubernetes.Interface, 
 	context.AfterFunc(ctx, broadcaster.Shutdown)
 	s.recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet", Host: k.machine.Name()})
 	s.devices = devices.NewManager(func() { s.node.Changed() })
-	s.node = registration.New(k.machine, client, registration.Config{Port: port, Offer: s.devices.Offer, Recorder: s.recorder})
+	s.node = registration.New(k.machine, client, port, s.devices.Offer)
 	s.work.Go(s.run)
 	return s
 }

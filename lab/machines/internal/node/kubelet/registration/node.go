@@ -5,16 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/component-helpers/apimachinery/lease"
 	"k8s.io/utils/clock"
 
@@ -24,25 +25,17 @@ import (
 
 // Node is what the kubelet of a machine does for its node.
 type Node struct {
-	Config
 	machine host.Machine
 	client  kubernetes.Interface
+	port    int32
+	offer   func() map[string]int
 	wake    chan struct{}
 }
 
-// Config of a kubelet, as far as its node shows it.
-type Config struct {
-	// Port of the kubelet's own API.
-	Port int32
-	// Offer is how much there is of the device plugins' resources.
-	Offer func() map[string]int
-	// Recorder takes the kubelet's events.
-	Recorder record.EventRecorder
-}
-
-// New is the node of a machine; client has the node's own rights.
-func New(machine host.Machine, client kubernetes.Interface, config Config) *Node {
-	return &Node{Config: config, machine: machine, client: client, wake: make(chan struct{}, 1)}
+// New is the node of a machine: client has the node's own rights, port is that of the kubelet's own API, and offer says how much there is of the device
+// plugins' resources.
+func New(machine host.Machine, client kubernetes.Interface, port int32, offer func() map[string]int) *Node {
+	return &Node{machine: machine, client: client, port: port, offer: offer, wake: make(chan struct{}, 1)}
 }
 
 // Changed says that the machine changed, or what its device plugins offer.
@@ -53,14 +46,15 @@ func (n *Node) Changed() {
 	}
 }
 
-func (n *Node) logf(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "kubelet %s: %s\n", n.machine.Name(), fmt.Sprintf(format, args...))
-}
-
-// Register creates the Node, or finds the one of an earlier boot, whose labels and taints stay.
+// Register creates the Node, or finds the one of an earlier boot, whose labels and taints stay: not ready yet, with its own labels and, once,
+// registerWithTaints (kubernetes v1.36 pkg/kubelet/kubelet_node_status.go, initialNode).
 func (n *Node) Register(ctx context.Context) error {
-	node := nodeObject(n.machine.Name(), n.machine.Address(), n.Port, n.machine.Snapshot())
-	node.Status.Conditions = readiness(false, notYet, metav1.Now())
+	name := n.machine.Name()
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: runtime.GOARCH, "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": runtime.GOARCH}},
+		Spec:       corev1.NodeSpec{Taints: n.machine.Snapshot().RegisterWithTaints},
+		Status:     n.status(false, notYet),
+	}
 	_, err := n.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
@@ -85,13 +79,12 @@ const retry = 10 * time.Second
 
 // Run writes the node's status whenever it changed, until ctx ends. A real kubelet does at its next sync, up to 10 s later.
 func (n *Node) Run(ctx context.Context) {
-	n.report(ctx, false, notYet)
+	_ = n.report(ctx, false, notYet)
 	if n.machine.Clock().Sleep(ctx, startUp) != nil {
 		return
 	}
-	n.Recorder.Eventf(nodeReference(n.machine.Name()), corev1.EventTypeNormal, "NodeReady", "Node %s status is now: NodeReady", n.machine.Name())
 	for {
-		for n.report(ctx, true, "") != nil {
+		for n.report(ctx, true, "kubelet is posting ready status") != nil {
 			if n.machine.Clock().Sleep(ctx, retry) != nil {
 				return
 			}
@@ -111,9 +104,26 @@ func (n *Node) Leave(ctx context.Context) {
 	_ = n.report(ctx, false, "node is shutting down")
 }
 
-func nodeReference(name string) *corev1.ObjectReference {
-	return &corev1.ObjectReference{Kind: "Node", Name: name, UID: types.UID(name)}
+// status of the node but for its resources.
+func (n *Node) status(ready bool, why string) corev1.NodeStatus {
+	s, name, now := n.machine.Snapshot(), n.machine.Name(), metav1.Now()
+	condition := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: why, LastHeartbeatTime: now, LastTransitionTime: now}
+	if ready {
+		condition.Status, condition.Reason = corev1.ConditionTrue, "KubeletReady"
+	}
+	return corev1.NodeStatus{
+		Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: n.machine.Address()}, {Type: corev1.NodeHostName, Address: name}},
+		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: n.port}},
+		Conditions:      []corev1.NodeCondition{condition},
+		NodeInfo: corev1.NodeSystemInfo{
+			MachineID: host.Identifier(name, "machine"), SystemUUID: host.Identifier(name, "system"), BootID: s.BootID, KernelVersion: "emulated", OSImage: "Talos (" + s.TalosVersion + ")",
+			ContainerRuntimeVersion: "containerd://emulated", KubeletVersion: "v" + strings.TrimPrefix(s.KubernetesVersion, "v"), OperatingSystem: "linux", Architecture: runtime.GOARCH,
+		},
+	}
 }
+
+// machineSize is that of all of the lab's machines, generous enough that memory and CPU never decide what is scheduled.
+var machineSize = map[string]string{"cpu": "32", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "110"}
 
 // report patches the node's status. Resources that no plugin offers any more become zero, as after a kubelet's restart
 // (kubernetes pkg/kubelet/kubelet_node_status.go, reconcileExtendedResource).
@@ -122,47 +132,31 @@ func (n *Node) report(ctx context.Context, ready bool, why string) error {
 	if err != nil {
 		return err
 	}
-	status := nodeStatus(n.machine.Name(), n.machine.Address(), n.Port, n.machine.Snapshot())
-	status.Conditions = readiness(ready, why, metav1.Now())
-	for i := range status.Conditions {
-		for _, old := range node.Status.Conditions {
-			if old.Type == status.Conditions[i].Type && old.Status == status.Conditions[i].Status {
-				status.Conditions[i].LastTransitionTime = old.LastTransitionTime
-			}
+	status, resources := n.status(ready, why), map[string]string{}
+	for _, old := range node.Status.Conditions {
+		if own := &status.Conditions[0]; old.Type == own.Type && old.Status == own.Status {
+			own.LastTransitionTime = old.LastTransitionTime
 		}
 	}
-	offered := n.Offer()
-	patch := map[string]any{
-		"capacity":        resources(status.Capacity, offered, node.Status.Capacity),
-		"allocatable":     resources(status.Allocatable, offered, node.Status.Allocatable),
-		"addresses":       status.Addresses,
-		"daemonEndpoints": status.DaemonEndpoints,
-		"nodeInfo":        status.NodeInfo,
-		"conditions":      status.Conditions,
+	for name := range node.Status.Allocatable {
+		if devices.IsDevice(string(name)) {
+			resources[string(name)] = "0"
+		}
 	}
-	body, err := json.Marshal(map[string]any{"status": patch})
+	maps.Copy(resources, machineSize)
+	for name, count := range n.offer() {
+		resources[name] = strconv.Itoa(count)
+	}
+	body, err := json.Marshal(map[string]any{"status": map[string]any{
+		"capacity": resources, "allocatable": resources, "addresses": status.Addresses, "daemonEndpoints": status.DaemonEndpoints,
+		"nodeInfo": status.NodeInfo, "conditions": status.Conditions,
+	}})
 	if err != nil {
 		return err
 	}
 	_, err = n.client.CoreV1().Nodes().PatchStatus(ctx, n.machine.Name(), body)
 	if err != nil && ctx.Err() == nil {
-		n.logf("node status: %v", err)
+		fmt.Fprintf(os.Stderr, "kubelet %s: node status: %v\n", n.machine.Name(), err)
 	}
 	return err
-}
-
-func resources(own corev1.ResourceList, offered map[string]int, reported corev1.ResourceList) map[string]string {
-	list := map[string]string{}
-	for name := range reported {
-		if devices.IsDevice(string(name)) {
-			list[string(name)] = "0"
-		}
-	}
-	for name, quantity := range own {
-		list[string(name)] = quantity.String()
-	}
-	for name, count := range offered {
-		list[name] = strconv.Itoa(count)
-	}
-	return list
 }
