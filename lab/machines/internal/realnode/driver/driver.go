@@ -72,9 +72,6 @@ func standIn(spec *boot.Spec) error {
 		}
 	}
 	_ = os.Symlink("lib", "/usr/local/lib64")
-	if err := serveSettings(spec); err != nil {
-		return err
-	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
