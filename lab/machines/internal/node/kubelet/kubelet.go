@@ -9,13 +9,12 @@ package kubelet
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -81,10 +80,8 @@ type session struct {
 	node     *registration.Node
 	work     sync.WaitGroup
 
-	mutex      sync.Mutex
-	pods       map[types.UID]*pod
-	podNetwork netip.Prefix
-	podAddress netip.Addr
+	mutex sync.Mutex
+	pods  map[types.UID]*pod
 }
 
 func startSession(ctx context.Context, k *kubelet, client kubernetes.Interface, port int32) *session {
@@ -195,26 +192,12 @@ func (s *session) podGone(object *corev1.Pod) {
 	}
 }
 
-// nextPodIP takes the next address of the node's pod network. The controller manager assigns the network a moment after
-// the node registered; before, no CNI plugin is ready.
-func (s *session) nextPodIP(ctx context.Context) (string, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if !s.podNetwork.IsValid() {
-		node, err := s.client.CoreV1().Nodes().Get(ctx, s.machine.Name(), metav1.GetOptions{})
-		if err != nil {
-			return "", err
-		}
-		s.podNetwork, err = netip.ParsePrefix(node.Spec.PodCIDR)
-		if err != nil {
-			return "", fmt.Errorf("rpc error: code = Unknown desc = failed to setup network for sandbox: the node has no podCIDR yet")
-		}
-		s.podAddress = s.podNetwork.Addr().Next()
-	}
-	if s.podAddress = s.podAddress.Next(); !s.podNetwork.Contains(s.podAddress) {
-		s.podAddress = s.podNetwork.Addr().Next().Next()
-	}
-	return s.podAddress.String(), nil
+// podAddresses counts the addresses that pods of emulated nodes have got. No process listens there; they are none of a real node's.
+var podAddresses atomic.Uint32
+
+func nextPodIP() string {
+	count := podAddresses.Add(1)
+	return fmt.Sprintf("10.245.%d.%d", count>>8&255, count&255)
 }
 
 func (k *kubelet) logf(format string, args ...any) {

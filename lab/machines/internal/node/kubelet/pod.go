@@ -191,9 +191,7 @@ func (p *pod) makeSandbox(ctx context.Context) error {
 	}
 	address := p.session.machine.Address()
 	if !p.Spec.HostNetwork {
-		if address, err = p.session.nextPodIP(ctx); err != nil {
-			return err
-		}
+		address = nextPodIP()
 	}
 	p.handler = handler
 	p.change(ctx, func() { p.sandbox, p.status.PodIP, p.status.PodIPs = true, address, []corev1.PodIP{{IP: address}} })

@@ -2,45 +2,28 @@ package machine
 
 import (
 	"context"
-	"sync"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-// Etcd of the cluster. A nil one stands.
+// Etcd of the cluster stands once its context has ended, and with it the Kubernetes API. A nil one stands.
 type Etcd struct {
-	once   sync.Once
-	stands chan struct{}
+	missing   context.Context //nolint:containedctx // it is all that there is to know
+	bootstrap context.CancelFunc
 }
 
 // NewEtcd makes an etcd that stands, or one that waits for a control plane to be told to bootstrap it.
 func NewEtcd(stands bool) *Etcd {
-	etcd := &Etcd{stands: make(chan struct{})}
+	missing, bootstrap := context.WithCancel(context.Background())
 	if stands {
-		etcd.bootstrap()
+		bootstrap()
 	}
-	return etcd
+	return &Etcd{missing, bootstrap}
 }
 
-// Stands says that etcd, and with it the Kubernetes API, is there.
-func (e *Etcd) Stands() bool {
-	if e == nil {
-		return true
-	}
-	select {
-	case <-e.stands:
-		return true
-	default:
-		return false
-	}
-}
-
-// bootstrap says whether this call was the one that did it.
-func (e *Etcd) bootstrap() (first bool) {
-	e.once.Do(func() { first = true; close(e.stands) })
-	return first
-}
+// Stands says that etcd is there.
+func (e *Etcd) Stands() bool { return e == nil || e.missing.Err() != nil }
 
 // joinEtcd waits until the cluster's etcd stands: then the machine's own member runs, and its kubelet has an API to join.
 func (m *Machine) joinEtcd(ctx context.Context) {
@@ -49,7 +32,7 @@ func (m *Machine) joinEtcd(ctx context.Context) {
 	}
 	select {
 	case <-ctx.Done():
-	case <-m.env.Etcd.stands:
+	case <-m.env.Etcd.missing.Done():
 		m.update(func(s *state) {
 			if s.boot.kubelet {
 				s.boot.services = m.services(s, true)
@@ -66,8 +49,9 @@ func (m *Machine) Bootstrap() error {
 		return status.Error(codes.FailedPrecondition, "bootstrap is not available yet")
 	case m.spec.Role != "controlplane":
 		return status.Error(codes.Unimplemented, "bootstrap is only available on control plane nodes")
-	case m.env.Etcd == nil || !m.env.Etcd.bootstrap():
+	case m.env.Etcd.Stands():
 		return status.Error(codes.AlreadyExists, "etcd data directory is not empty")
 	}
+	m.env.Etcd.bootstrap()
 	return nil
 }

@@ -54,15 +54,10 @@ func (m *Machine) services(s *state, cri bool) []resources.Service {
 	return list
 }
 
-// extensionServices that an extension brings. Those of NVIDIA's toolkit wait for the driver
+// extensionServices are those of NVIDIA's toolkit, which wait for the driver; nobody reads others'
 // (siderolabs/extensions nvidia-gpu/nvidia-container-toolkit/*/nvidia-persistenced.yaml and nvidia-cdi-gen.yaml).
 func extensionServices(s *state, extension host.Extension) []resources.Service {
-	switch {
-	case extension.Name == "iscsi-tools":
-		return running("ext-iscsid", "ext-tgtd")
-	case extension.Name == "qemu-guest-agent", extension.Name == "tailscale", extension.Name == "nut-client":
-		return running("ext-" + extension.Name)
-	case !strings.HasPrefix(extension.Name, "nvidia-container-toolkit-"):
+	if !strings.HasPrefix(extension.Name, "nvidia-container-toolkit-") {
 		return nil
 	}
 	list := running("ext-nvidia-persistenced")
