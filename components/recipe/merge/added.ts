@@ -1,5 +1,5 @@
-/** A step into a configuration: a key of a mapping, or the item of a list that has a value under a key. */
-export type Step = string | { key: string; id: string };
+/** A step into a configuration: a key of a mapping, the item of a list that has a value under a key, or the one that is a value. */
+export type Step = string | { key: string; id: string } | { member: unknown };
 
 /** Where something stands: which document, and the steps into it. */
 export interface Place {
@@ -13,12 +13,10 @@ export interface Place {
  * configuration than what patches set.
  */
 export interface Addition extends Place {
-  /**
-   * `scalar`: a value of a mapping; `item`: a list item with a key; `member`: a list item without one;
-   * `container`: a mapping or list that was not there; `document`: a whole document.
-   */
-  what: "scalar" | "item" | "member" | "container" | "document";
-  value?: unknown;
+  /** `value`: a value of a mapping, or an item of a list; `container`: a mapping or list that was not there; `document`: a whole document. */
+  what: "value" | "container" | "document";
+  /** Of a container, an empty one: it goes when nothing else is left in it. */
+  value: unknown;
   /** What stood there; absent when nothing did. */
   old?: unknown;
 }
@@ -29,14 +27,7 @@ export interface Added {
 }
 
 /** Identity of an addition: what and where. */
-export function identityOf(addition: Addition): string {
-  return JSON.stringify([
-    addition.what,
-    addition.document,
-    addition.path,
-    addition.what === "member" ? addition.value : null,
-  ]);
-}
+export const identityOf = ({ what, document, path }: Addition): string => JSON.stringify([what, document, path]);
 
 /** Whether it is of a kernel module: in `machine.kernel.modules`, or a document of its own (Talos 1.14). */
 export function isOfModules({ document, path: [first, second, third] }: Place): boolean {

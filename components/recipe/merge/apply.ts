@@ -1,9 +1,9 @@
-import { isMap, isSeq, type Document, type Node } from "yaml";
+import { isMap, isSeq, type Node } from "yaml";
 import type { Finding } from "../types";
 import { identityOf, type Addition, type Step } from "./added";
 import { newPart, type Configuration, type Part } from "./documents";
 import { isReplaced, isReplacedItem, isWhole, keyOfList } from "./keyed-lists";
-import { appendTo, describePath, isNothing, memberOf, nodeAt, replaceItem, sameValue, setIn, valueOf } from "./tree";
+import { describePath, isNothing, nodeAt, put, sameValue, valueOf } from "./tree";
 import type { Wanted } from "./wanted";
 import { isMapping } from "../mapping";
 
@@ -41,12 +41,10 @@ export class Applier {
   private map(part: Part, path: Step[], wanted: Record<string, unknown>): void {
     for (const [key, value] of Object.entries(wanted)) {
       const here = [...path, key];
-      if (isReplaced(part.name, here)) this.scalar(part, path, key, value);
-      else if (isMapping(value)) {
-        if (this.container(part, path, key, value)) this.map(part, here, value);
-      } else if (Array.isArray(value)) {
-        if (this.container(part, path, key, value)) this.list(part, here, value);
-      } else this.scalar(part, path, key, value);
+      if (isReplaced(part.name, here) || typeof value !== "object" || value === null) this.value(part, here, value);
+      else if (!this.container(part, here, value)) continue;
+      else if (Array.isArray(value)) this.list(part, here, value);
+      else this.map(part, here, value as Record<string, unknown>);
     }
   }
 
@@ -55,103 +53,78 @@ export class Applier {
     for (const value of wanted) {
       const id: unknown = key !== undefined && isMapping(value) ? value[key] : undefined;
       if (key !== undefined && isMapping(value) && (typeof id === "string" || typeof id === "number"))
-        this.item(part, path, { key, id: String(id) }, value);
-      else this.member(part, path, value);
+        this.item(part, [...path, { key, id: String(id) }], value);
+      else this.value(part, [...path, { member: value }], value);
     }
   }
 
   /** Makes sure that a mapping or list is there; false when something else is. */
-  private container(part: Part, parent: Step[], key: string, wanted: object): boolean {
-    const { document } = part;
-    const path = [...parent, key];
-    const node = nodeAt(document, path);
-    const addition: Addition = { what: "container", document: part.name, path };
+  private container(part: Part, path: Step[], wanted: object): boolean {
+    const node = nodeAt(part.document, path);
+    const isList = Array.isArray(wanted);
+    const addition: Addition = { what: "container", document: part.name, path, value: isList ? [] : {} };
     const ours = this.before.get(identityOf(addition));
     if (isNothing(node)) {
-      setIn(document, parent, key, Array.isArray(wanted) ? [] : {});
-      part.changed = true;
+      this.put(part, addition);
       this.additions.push(ours ?? (node === undefined ? addition : { ...addition, old: null }));
       return true;
     }
-    if (Array.isArray(wanted) ? isSeq(node) : isMap(node)) {
+    if (isList ? isSeq(node) : isMap(node)) {
       if (ours) this.additions.push(ours);
       return true;
     }
-    this.conflict(
-      path,
-      `holds ${isSeq(node) ? "a list" : isMap(node) ? "a mapping" : "a value"} where the patches have ${Array.isArray(wanted) ? "a list" : "a mapping"}`,
-    );
+    const holds = isSeq(node) ? "a list" : isMap(node) ? "a mapping" : "a value";
+    this.conflict(path, `holds ${holds} where the patches have ${isList ? "a list" : "a mapping"}`);
     return false;
   }
 
-  private scalar(part: Part, path: Step[], key: string, value: unknown): void {
-    const node = nodeAt(part.document, [...path, key]);
-    const current = valueOf(part.document, node);
-    const addition: Addition = { what: "scalar", document: part.name, path: [...path, key], value };
-    const ours = this.before.get(identityOf(addition));
-    const holdsMore = (isMap(node) || isSeq(node)) && typeof value !== "object";
-    if (holdsMore && !isReplaced(part.name, addition.path))
-      this.conflict([...path, key], "holds more than one value where the patches have one");
-    else if (node !== undefined && sameValue(current, value)) {
-      if (ours) this.additions.push({ ...ours, value });
-    } else {
-      setIn(part.document, path, key, value);
-      part.changed = true;
-      // Any other value counts as the owner's newer one. It may be one of ours, from a run whose answer was lost: the two look alike.
-      const isOurs = ours !== undefined && node !== undefined && sameValue(current, ours.value);
-      const before = isOurs ? ours : node === undefined ? {} : { old: current };
-      const old = "old" in before ? { old: before.old } : {};
-      this.additions.push({ ...addition, ...old });
-    }
+  /** An item is one thing where it is new, ours, or never merged; else what is said of it is merged into it. */
+  private item(part: Part, path: Step[], value: Record<string, unknown>): void {
+    const node = nodeAt(part.document, path);
+    const ours = this.before.get(identityOf({ what: "value", document: part.name, path, value }));
+    const isOurs = ours !== undefined && sameValue(valueOf(part.document, node), ours.value);
+    if (node === undefined || isOurs || isWhole(part.name, path.slice(0, -1))) this.value(part, path, value);
+    else this.map(part, path, value);
   }
 
-  private item(part: Part, path: Step[], step: { key: string; id: string }, value: Record<string, unknown>): void {
-    const node = nodeAt(part.document, [...path, step]);
-    const addition: Addition = { what: "item", document: part.name, path: [...path, step], value };
-    const ours = this.before.get(identityOf(addition));
+  private value(part: Part, path: Step[], value: unknown): void {
+    const node = nodeAt(part.document, path);
     const current = valueOf(part.document, node);
-    if (node === undefined) {
-      appendTo(part.document, path, value);
-      part.changed = true;
-      this.additions.push(addition);
-    } else if (ours && sameValue(current, ours.value)) this.ownItem(part, path, node, addition, ours);
-    else if (!isWhole(part.name, path)) this.map(part, [...path, step], value);
-    else if (isReplacedItem(part.name, path)) {
-      if (!sameValue(current, value)) {
-        replaceItem(part.document, path, node, value);
-        part.changed = true;
-        this.additions.push({ ...addition, old: current });
-      } else if (ours) this.additions.push({ ...ours, value });
-    } else if (sameFile(current, value)) return;
-    else {
+    const addition: Addition = { what: "value", document: part.name, path, value };
+    const ours = this.before.get(identityOf(addition));
+    if (node !== undefined && sameValue(current, value)) {
+      if (ours) this.additions.push({ ...ours, value });
+      return;
+    }
+    // Any other value counts as the owner's newer one. It may be one of ours, from a run whose answer was lost: the two look alike.
+    const isOurs = ours !== undefined && node !== undefined && sameValue(current, ours.value);
+    if (node !== undefined && !isOurs && this.mustStay(part, path, node, value, ours)) return;
+    this.put(part, addition);
+    const before = isOurs ? ours : node === undefined ? {} : { old: current };
+    this.additions.push({ ...addition, ...("old" in before ? { old: before.old } : {}) });
+  }
+
+  /** Whether what stands there must not be replaced; that it conflicts is told. */
+  private mustStay(part: Part, path: Step[], node: Node, value: unknown, ours: Addition | undefined): boolean {
+    if (typeof path.at(-1) === "string") {
+      const holdsMore = (isMap(node) || isSeq(node)) && typeof value !== "object" && !isReplaced(part.name, path);
+      if (holdsMore) this.conflict(path, "holds more than one value where the patches have one");
+      return holdsMore;
+    }
+    if (isReplacedItem(part.name, path.slice(0, -1))) return false;
+    if (!sameFile(valueOf(part.document, node), value))
       this.conflict(
-        addition.path,
+        path,
         ours
           ? "is the file that an earlier run added, but somebody changed it since"
           : "is there already with other content, and is not ours",
       );
-    }
+    return true;
   }
 
-  private ownItem(part: Part, path: Step[], node: Node, addition: Addition, ours: Addition): void {
-    if (!sameValue(ours.value, addition.value)) {
-      replaceItem(part.document, path, node, addition.value);
-      part.changed = true;
-    }
-    this.additions.push({ ...addition, ...("old" in ours ? { old: ours.old } : {}) });
-  }
-
-  private member(part: Part, path: Step[], value: unknown): void {
-    const list = nodeAt(part.document, path);
-    const addition: Addition = { what: "member", document: part.name, path, value };
-    const ours = this.before.get(identityOf(addition));
-    if (isSeq(list) && memberOf(part.document, list, value)) {
-      if (ours) this.additions.push(ours);
-      return;
-    }
-    appendTo(part.document, path, value);
+  private put(part: Part, { path, value }: Addition): void {
+    put(part.document, path, value);
     part.changed = true;
-    this.additions.push(addition);
   }
 
   private conflict(path: Step[], problem: string): void {
@@ -167,15 +140,15 @@ export class Applier {
 }
 
 /** Whether two file items do the same; permissions do not count, Talos ignores them where it matters. */
-function sameFile(current: unknown, wanted: Record<string, unknown>): boolean {
+function sameFile(current: unknown, wanted: unknown): boolean {
   return (
     isMapping(current) &&
+    isMapping(wanted) &&
     sameValue(current["content"], wanted["content"]) &&
     sameValue(current["op"] ?? "create", wanted["op"] ?? "create")
   );
 }
 
-/** Documents are told apart by name, so a document type may be asked for. */
-export function hasDocument(configuration: Configuration, name: string): boolean {
-  return configuration.parts.some((part: { name: string; document: Document }) => part.name === name);
-}
+/** Whether a configuration has a document of a name. */
+export const hasDocument = ({ parts }: Configuration, name: string): boolean =>
+  parts.some((part) => part.name === name);

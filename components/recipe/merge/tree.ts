@@ -6,16 +6,17 @@ import type { Step } from "./added";
 
 /** The node at the end of the steps; undefined where there is none. */
 export function nodeAt(document: Document, path: Step[]): Node | undefined {
-  return path.reduce<Node | undefined>((node, step) => childOf(node, step), document.contents ?? undefined);
+  return path.reduce<Node | undefined>((node, step) => childOf(document, node, step), document.contents ?? undefined);
 }
 
-function childOf(node: Node | undefined, step: Step): Node | undefined {
+function childOf(document: Document, node: Node | undefined, step: Step): Node | undefined {
   if (typeof step === "string") return isMap(node) ? node.get(step, true) : undefined;
-  return isSeq(node) ? itemWith(node, step.key, step.id) : undefined;
-}
-
-function itemWith(list: YAMLSeq, key: string, id: string): YAMLMap | undefined {
-  return list.items.find((item): item is YAMLMap => isMap(item) && String(item.get(key)) === id);
+  const items = isSeq(node) ? (node.items as Node[]) : [];
+  return items.find((item) =>
+    "member" in step
+      ? sameValue(valueOf(document, item), step.member)
+      : isMap(item) && String(item.get(step.key)) === step.id,
+  );
 }
 
 /** Value of a node; undefined of none. */
@@ -34,26 +35,19 @@ export function sameValue(left: unknown, right: unknown): boolean {
   return scalar(left) && scalar(right) ? String(left) === String(right) : isDeepStrictEqual(left, right);
 }
 
-/** Sets a value of the mapping at a path. */
-export function setIn(document: Document, path: Step[], key: string, value: unknown): void {
-  if (path.length === 0 && isNothing(document.contents ?? undefined)) document.contents = document.createNode({});
-  const parent = nodeAt(document, path);
-  if (!isMap(parent)) throw new Error(`no mapping at ${describePath(path)}`);
-  const old = parent.get(key, true);
+/** Sets a value of a mapping, or puts an item into a list: in its place, or else at the end. */
+export function put(document: Document, path: Step[], value: unknown): void {
+  if (path.length === 1 && isNothing(document.contents ?? undefined)) document.contents = document.createNode({});
+  const [parent, last, old] = [nodeAt(document, path.slice(0, -1)), path.at(-1)!, nodeAt(document, path)];
   // A value that takes the place of another keeps the comment beside it.
-  if (isScalar(old) && (value === null || typeof value !== "object")) overwrite(old, value);
-  else {
-    openUp(parent);
-    parent.set(key, fresh(document, value));
-  }
-}
-
-/** Appends to the list at a path. */
-export function appendTo(document: Document, path: Step[], value: unknown): void {
-  const list = nodeAt(document, path);
-  if (!isSeq(list)) throw new Error(`no list at ${describePath(path)}`);
-  openUp(list);
-  list.items.push(fresh(document, value));
+  if (typeof last === "string" && isScalar(old) && (value === null || typeof value !== "object"))
+    return overwrite(old, value);
+  const node = fresh(document, value);
+  if (typeof last === "string" && isMap(parent)) openUp(parent).set(last, node);
+  else if (typeof last !== "string" && isSeq(parent)) {
+    const at = old ? parent.items.indexOf(old) : parent.items.length;
+    openUp(parent).items.splice(at, old ? 1 : 0, node);
+  } else throw new Error(`nothing to put it into at ${describePath(path)}`);
 }
 
 function overwrite(scalar: Scalar, value: unknown): void {
@@ -65,38 +59,16 @@ function overwrite(scalar: Scalar, value: unknown): void {
 }
 
 /** `{}` and `[]` are written in lines once something is in them. */
-function openUp(collection: YAMLMap | YAMLSeq): void {
+function openUp<Collection extends YAMLMap | YAMLSeq>(collection: Collection): Collection {
   if (collection.items.length === 0) collection.flow = false;
-}
-
-/** Puts a value in the place of a list item. */
-export function replaceItem(document: Document, path: Step[], old: Node, value: unknown): void {
-  const list = nodeAt(document, path);
-  if (isSeq(list)) list.items[list.items.indexOf(old)] = fresh(document, value);
+  return collection;
 }
 
 /** Takes a key out of the mapping, or an item out of the list, that holds it. */
 export function remove(document: Document, path: Step[]): void {
-  const parent = nodeAt(document, path.slice(0, -1));
-  const last = path.at(-1);
-  if (typeof last === "string" && isMap(parent)) parent.delete(last);
-  else if (last !== undefined && typeof last !== "string" && isSeq(parent))
-    removeItem(parent, itemWith(parent, last.key, last.id));
-}
-
-/** Takes the item with a value out of the list at a path. */
-export function removeMember(document: Document, path: Step[], value: unknown): void {
-  const list = nodeAt(document, path);
-  if (isSeq(list)) removeItem(list, memberOf(document, list, value));
-}
-
-/** The item of a list with a value; undefined when there is none. */
-export function memberOf(document: Document, list: YAMLSeq, value: unknown): Node | undefined {
-  return (list.items as Node[]).find((item) => sameValue(valueOf(document, item), value));
-}
-
-function removeItem(list: YAMLSeq, item: Node | undefined): void {
-  if (item) list.items.splice(list.items.indexOf(item), 1);
+  const [parent, last, node] = [nodeAt(document, path.slice(0, -1)), path.at(-1), nodeAt(document, path)];
+  if (isMap(parent)) parent.delete(last);
+  else if (isSeq(parent) && node) parent.items.splice(parent.items.indexOf(node), 1);
 }
 
 function fresh(document: Document, value: unknown): Node {
@@ -109,7 +81,7 @@ function fresh(document: Document, value: unknown): Node {
 /** A path as people read it, e.g. `machine.files[/etc/x]`. */
 export function describePath(path: Step[]): string {
   return path
-    .map((step) => (typeof step === "string" ? `.${step}` : `[${step.id}]`))
+    .map((step) => (typeof step === "string" ? `.${step}` : `[${"id" in step ? step.id : ""}]`))
     .join("")
     .replace(/^\./, "");
 }
