@@ -19,7 +19,8 @@ export interface PlanBasis {
   /** By name, in upgrade order. */
   facts: MachineFacts[];
   clusterPatches: UserPatch[];
-  machinePatches: Map<string, UserPatch[]>;
+  /** Of each machine its own, in the same order. */
+  machinePatches: UserPatch[][];
 }
 
 /**
@@ -58,11 +59,8 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     })),
     spec.upgrade?.first,
   );
-  const machinePatches = new Map(
-    facts.map(({ name, spec: machine }) => [
-      name,
-      (machine.patches ?? []).map((text, index) => readPatch(text, `machines.${name}.patches[${index}]`)),
-    ]),
+  const machinePatches = facts.map(({ name, spec: { patches = [] } }) =>
+    patches.map((text, index) => readPatch(text, `machines.${name}.patches[${index}]`)),
   );
   const context = {
     spec,
@@ -71,10 +69,10 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     markers: needsMarkers(era, mode),
     clusterPatches,
   };
-  const machines = facts.map((machine) => {
+  const machines = facts.map((machine, index) => {
     const own = releaseOf(machine.spec);
     const seen = { ...context, spec: seenBy(spec, machine.spec), ...(own ? { release: own } : {}) };
-    const recipe = machineRecipe(machine, machinePatches.get(machine.name) ?? [], seen);
+    const recipe = machineRecipe(machine, machinePatches[index]!, seen);
     return others === undefined || recipe.gpuCount === 0 ? recipe : { ...recipe, ...offered(recipe, others) };
   });
   const plan: Plan = {

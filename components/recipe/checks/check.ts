@@ -42,11 +42,12 @@ export interface Check {
 
 /** Lays out a plan for the checks. */
 export function checkContext(basis: PlanBasis): CheckContext {
-  const machines = basis.plan.machines.map((recipe, index): CheckedMachine => {
-    const facts = basis.facts[index];
-    if (!facts) throw new Error(`no facts of ${recipe.name}`);
-    return { ...facts, field: `machines.${recipe.name}`, recipe, patches: basis.machinePatches.get(recipe.name) ?? [] };
-  });
+  const machines = basis.plan.machines.map((recipe, index): CheckedMachine => ({
+    ...basis.facts[index]!,
+    field: `machines.${recipe.name}`,
+    recipe,
+    patches: basis.machinePatches[index]!,
+  }));
   return {
     ...basis,
     spec: asRelease(basis.plan.spec),

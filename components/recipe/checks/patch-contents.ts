@@ -1,10 +1,10 @@
 import { customizationPath, parseToml } from "../machine/containerd/containerd";
 import { secretsIn } from "../machine/secrets";
-import type { UserPatch } from "../machine/user-patches";
-import { isMapping, valueAt } from "../mapping";
+import { asText, type UserPatch } from "../machine/user-patches";
+import { valueAt } from "../mapping";
 import { labelValue, qualifiedName, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
-import { allPatches, type Check, faultsOfPatches } from "./check";
+import { type Check, faultsOfPatches } from "./check";
 
 /** What patches say, beside what the stack and others say. */
 export const patchContentChecks: Check[] = [
@@ -14,13 +14,10 @@ export const patchContentChecks: Check[] = [
     source:
       "talos, RedactSecrets and Redact of the documents; patches stand in plain text in the stack file, in Pulumi's state and in command lines of `talosctl`",
     find: (context) => [
-      ...allPatches(context).flatMap(({ patch }) =>
-        patch.documents.flatMap((document) => {
-          const value = valueOfDocument(document);
-          const kind = isMapping(value) && typeof value["kind"] === "string" ? value["kind"] : "";
-          return secretsIn(value, kind)
-            .slice(0, 1)
-            .map(({ path, remedy }) => ({ field: patch.field, problem: `holds a secret (${path})`, why, remedy }));
+      faultsOfPatches(context, ({ patch }) =>
+        patch.documents.map(valueOfDocument).map((value) => {
+          const [secret] = secretsIn(value, asText(valueAt(value, "kind")));
+          return secret && { problem: `holds a secret (${secret.path})`, why, remedy: secret.remedy };
         }),
       ),
       ...context.machines.flatMap((machine) =>
@@ -145,18 +142,17 @@ export const patchContentChecks: Check[] = [
   {
     id: "install-extensions",
     source: "talos v1.10.0, hack/release.toml: machine.install.extensions no longer has an effect",
-    find: (context) => {
-      const { spec, release } = context;
-      if (!release || release.version.minor < 10) return [];
-      return allPatches(context)
-        .filter(({ patch }) => valueAt(patch.config, "machine", "install", "extensions") !== undefined)
-        .map(({ patch }) => ({
-          field: patch.field,
-          problem: `machine.install.extensions on Talos ${spec.talosVersion}`,
-          why: "Talos ≥ 1.10 ignores it in silence: the machine would run without these extensions",
-          remedy: "name them under machines.<name>.extensions; NVIDIA's follow from the cards",
-        }));
-    },
+    find: (context) =>
+      faultsOfPatches(
+        context,
+        ({ patch }) =>
+          (context.release?.version.minor ?? 0) >= 10 &&
+          valueAt(patch.config, "machine", "install", "extensions") !== undefined && {
+            problem: `machine.install.extensions on Talos ${context.spec.talosVersion}`,
+            why: "Talos ≥ 1.10 ignores it in silence: the machine would run without these extensions",
+            remedy: "name them under machines.<name>.extensions; NVIDIA's follow from the cards",
+          },
+      ),
   },
   /** No patch sets the installer image, which this package sets. */
   {
@@ -164,15 +160,16 @@ export const patchContentChecks: Check[] = [
     source:
       "talos, pkg/machinery/config/merge: a later scalar overwrites; machine.install.image is set by this package",
     find: (context) =>
-      allPatches(context)
-        .filter(({ patch }) => valueAt(patch.config, "machine", "install", "image") !== undefined)
-        .map(({ patch }) => ({
-          field: patch.field,
-          problem: "sets machine.install.image",
-          why: "this package sets this field, so yours would be lost; if yours were kept, a re-install would bring an image without the driver",
-          remedy:
-            "leave it out: the image follows from talosVersion, platform and extensions; one of your own goes under machines.<name>.installerImage",
-        })),
+      faultsOfPatches(
+        context,
+        ({ patch }) =>
+          valueAt(patch.config, "machine", "install", "image") !== undefined && {
+            problem: "sets machine.install.image",
+            why: "this package sets this field, so yours would be lost; if yours were kept, a re-install would bring an image without the driver",
+            remedy:
+              "leave it out: the image follows from talosVersion, platform and extensions; one of your own goes under machines.<name>.installerImage",
+          },
+      ),
   },
   /** Patches of Omni's machines set nothing that Omni sets. */
   {
@@ -183,21 +180,15 @@ export const patchContentChecks: Check[] = [
       faultsOfPatches(context, ({ patch, machines }) => {
         const machine = machines.find(({ spec }) => spec.configuration === "omni");
         if (machine === undefined) return [];
-        const documents = patch.kinds
-          .filter((kind) => forbiddenDocuments.includes(kind))
-          .map((kind) => ({
-            problem: `is a ${kind}, and ${machine.name} is Omni's`,
-            why: "Omni says it itself, and refuses a patch that does",
-            remedy: "leave it out",
-          }));
+        const kinds = patch.kinds.filter((kind) => forbiddenDocuments.includes(kind)).map((kind) => `is a ${kind}`);
         const fields = forbidden
           .filter((path) => valueAt(patch.config, ...path.split(".")) !== undefined)
-          .map((path) => ({
-            problem: `sets ${path}, and ${machine.name} is Omni's`,
-            why: "Omni sets it and refuses a patch that does",
-            remedy: "leave it out",
-          }));
-        return [...fields, ...documents];
+          .map((path) => `sets ${path}`);
+        return [...fields, ...kinds].map((does) => ({
+          problem: `${does}, and ${machine.name} is Omni's`,
+          why: "Omni says it itself, and refuses a patch that does",
+          remedy: "leave it out",
+        }));
       }),
   },
 ];

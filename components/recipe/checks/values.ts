@@ -3,6 +3,7 @@ import { envOf } from "../kubernetes/values";
 import { valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
 import { didYouMean } from "../rules/suggest";
+import { describe } from "../shape";
 import type { Check, CheckContext, Found } from "./check";
 import { unlikeTalos, withoutGpus, wrongNames, wrongValues, wrongWords } from "./wrong-values";
 
@@ -57,14 +58,6 @@ export const valueChecks: Check[] = [
   },
 ];
 
-const kinds = {
-  array: "a list",
-  object: "a mapping",
-  boolean: "true or false",
-  string: "a string",
-  number: "a number",
-};
-
 function misnamed(
   { spec }: CheckContext,
   field: "gpuOperator" | "devicePlugin",
@@ -84,7 +77,7 @@ function misnamed(
             hintOf(path) ?? `${didYouMean(path, pathsNear(judge, path))}see \`helm show values\`, or leave it out`,
         }
       : {
-          problem: `must be ${kinds[kind]}`,
+          problem: `must be ${describe(kind === "array" ? "[any" : kind)}`,
           ...(kind === "boolean"
             ? { why: 'a template treats any text as true, even "false"', remedy: "write it without quotes" }
             : {

@@ -5,12 +5,8 @@ import { compareDotted, leastDotted, majorOf } from "./version";
 
 /** Newest CUDA of a driver, e.g. `12.8` of 570.211.01; of the nearest older branch when the tables lack it. */
 export function cudaOfDriver(driver: string): string {
-  const branch = Object.keys(cudaOfBranch)
-    .map(Number)
-    .sort((a, b) => a - b)
-    .filter((known) => known <= majorOf(driver))
-    .at(-1);
-  return (branch === undefined ? undefined : cudaOfBranch[branch]) ?? "0.0";
+  const older = Object.keys(cudaOfBranch).filter((branch) => Number(branch) <= majorOf(driver));
+  return cudaOfBranch[Math.max(...older.map(Number))] ?? "0.0";
 }
 
 /** Newest CUDA that every GPU machine runs, by driver and by card; `0.0` without a GPU machine whose driver is known. */

@@ -10,6 +10,7 @@ import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import { migOfListedCards } from "./data/mig";
 import { isOlderDevice, listedChips, namesOfDevice, olderNames } from "./pci-cards";
 import { defined } from "../mapping";
+import { quantityValue } from "../rules/quantity";
 import type { GpuSpec } from "../spec/index";
 
 /** A model without vendor, family, case and punctuation. */
@@ -145,36 +146,18 @@ export function cardOf(gpu: GpuSpec): Card | undefined {
   if (!row) return undefined;
   const least = capabilities.find(([start]) => start.startsWith(row[0]))?.[1] ?? "0.0";
   const family = familyOf(gpu.model.replace(/^NVIDIA /, ""));
-  const memoryMiB = memoryOf(gpu.memory);
+  const bytes = quantityValue(gpu.memory ?? "");
   return {
     model: gpu.model,
     family,
     architecture: row[1],
     computeCapability: least,
     pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
-    ...(memoryMiB === undefined ? {} : { memoryMiB }),
+    ...(bytes === undefined ? {} : { memoryMiB: Math.round(bytes / 2 ** 20) }),
     ...flavoursOfName(gpu.model),
     mayHaveMig: true,
     described: true,
   };
-}
-
-/** Bytes of the units of a quantity. */
-const units: Record<string, number> = {
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-};
-
-/** A quantity like `48Gi` in MiB; undefined when there is none. */
-function memoryOf(quantity: string | undefined): number | undefined {
-  const [, number, unit] = /^(\d+(?:\.\d+)?)(\w*)$/.exec(quantity ?? "") ?? [];
-  return number === undefined ? undefined : Math.round((Number(number) * (units[unit ?? ""] ?? 1)) / 2 ** 20);
 }
 
 /** Models of the tables. */

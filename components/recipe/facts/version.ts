@@ -32,13 +32,8 @@ export function compareDotted(left: string, right: string): number {
   return 0;
 }
 
-/** The lesser of dotted numbers; undefined of none. */
-export function leastDotted(values: string[]): string | undefined {
-  return values.reduce<string | undefined>(
-    (least, value) => (least === undefined || compareDotted(value, least) < 0 ? value : least),
-    undefined,
-  );
-}
+/** The least of dotted numbers; undefined of none. */
+export const leastDotted = (values: string[]): string | undefined => [...values].sort(compareDotted)[0];
 
 /** First number of a dotted one: the branch of a driver, the major of CUDA. */
 export function majorOf(dotted: string): number {

@@ -1,4 +1,5 @@
 import { parse, stringify, TomlError, type TomlTable } from "smol-toml";
+import { isMapping } from "../../mapping";
 import { remembering } from "../../memory";
 import type { ContainerdSpec } from "../../spec/index";
 import type { Era } from "../../types";
@@ -68,6 +69,8 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
   }
 }
 
+const isTable = (value: unknown): value is TomlTable => isMapping(value) && !(value instanceof Date);
+
 /** Merges like Talos does (internal/pkg/toml/merge.go): tables by key, arrays one after the other, scalars by the later one. */
 function merge(into: TomlTable, from: TomlTable, path: string, clashes: string[]): void {
   for (const [key, value] of Object.entries(from)) {
@@ -82,8 +85,4 @@ function merge(into: TomlTable, from: TomlTable, path: string, clashes: string[]
       into[key] = value;
     }
   }
-}
-
-function isTable(value: unknown): value is TomlTable {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }

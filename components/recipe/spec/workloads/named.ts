@@ -2,7 +2,7 @@ import type { ComfyUiSpec } from "./comfyui";
 import type { OllamaSpec } from "./ollama";
 import type { VllmSpec } from "./vllm";
 
-/** A further server: one of the three. */
+/** Servers that compute on a GPU. A further server, by name, is one of the three. */
 export interface NamedServerSpec {
   /**
    * Ollama, a server of language models.

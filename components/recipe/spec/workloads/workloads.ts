@@ -1,36 +1,15 @@
-import type { ComfyUiSpec } from "./comfyui";
 import type { GpuPodSpec } from "./gpu-pod";
 import type { LiteLlmSpec } from "./litellm";
 import type { NamedServerSpec } from "./named";
-import type { OllamaSpec } from "./ollama";
-import type { VllmSpec } from "./vllm";
 
 /** What runs on the GPUs. */
-export interface WorkloadsSpec {
-  /**
-   * Ollama, a server of language models.
-   * @default none
-   * @example `{ models: [llama3.2:3b] }`
-   */
-  ollama?: OllamaSpec;
-  /**
-   * ComfyUI, which makes pictures.
-   * @default none
-   * @example `{ storage: 200Gi }`
-   */
-  comfyui?: ComfyUiSpec;
+export interface WorkloadsSpec extends NamedServerSpec {
   /**
    * LiteLLM. It routes requests to `ollama` and `vllm`, also to those under `named`, and needs one of them.
    * @default none
    * @example `{ masterKeySecret: litellm-key }`
    */
   litellm?: LiteLlmSpec;
-  /**
-   * An OpenAI-compatible server of one language model, by vLLM.
-   * @default none
-   * @example `{ model: Qwen/Qwen2.5-7B-Instruct }`
-   */
-  vllm?: VllmSpec;
   /**
    * Further servers by name, so that a stack has several of a kind. The name is that of the Deployment, of the Service, of the pods'
    * endpoint among the outputs, and of the namespace unless the server says another.
