@@ -2,7 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 import { hooksAreThere } from "../hooks";
 import { resourceNames } from "../machine/create-machine";
-import { STAYS_CORDONED } from "../machine/program/task/upgrade";
+import { STAYS_CORDONED } from "../machine/program/task";
 import { describeProgress, UpdateProgress } from "../recipe/effect/progress";
 
 /**

@@ -12,7 +12,7 @@ import type {
   ObservedRelease,
   ObservedRuntimeClass,
 } from "../../../components/diagnosis";
-import { UNTESTED } from "../../../components/machine/program/task/gate";
+import { UNTESTED } from "../../../components/machine/program/task";
 import type { Heard } from "./last-words";
 
 /** Kubernetes objects as a diagnosis sees them. */

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { foreignCredentials } from "../../clients/certificates";
 import { CallError, Failure, redact } from "../../clients/failure";
-import { clientsOf, takeCredentials } from "./clients";
+import { Clients, Credentials } from "./clients";
 import { endWithPulumi, pulumiAbove } from "./orphan";
 import { verbs } from "./verbs";
 
@@ -15,7 +15,7 @@ import { verbs } from "./verbs";
  */
 async function main(name: string | undefined): Promise<void> {
   const input = fs.readFileSync(0, "utf8");
-  const credentials = takeCredentials();
+  const credentials = new Credentials();
   let isTouched = false;
   const report = (line: string): void => {
     process.stderr.write(`${withoutLong(redact(line, credentials.secrets))}\n`);
@@ -23,8 +23,8 @@ async function main(name: string | undefined): Promise<void> {
   // Its reader is gone; what was begun is brought to its end all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const isAwaited = pulumiAbove();
-  const { clients, close } = clientsOf(credentials, { report, isAwaited, touches: () => void (isTouched = true) });
-  endWith(close);
+  const clients = new Clients(credentials, report, isAwaited, () => void (isTouched = true));
+  endWith(() => clients.close());
 
   try {
     const verb = verbs.get(name ?? "");

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
 import { adopt, release, type Merger } from "./adopt";
 import { certificateFindings } from "../../clients/certificates";
-import { systemClock } from "../../clients/clock";
+import { systemClock as clock } from "../../clients/clock";
 import { previousAnswer, readable, readTask } from "./environment";
 import { Failure, type Problem } from "../../clients/failure";
 import { awaitTests } from "./gate/await-tests";
@@ -33,72 +33,18 @@ import { upgrade } from "./upgrade/upgrade";
 
 type Credential = "talosconfig" | "kubeconfig";
 
-/** What a verb is, apart from its task. */
-interface Doing<Task extends z.ZodObject> {
-  /** Credentials that have to be in force before it begins. Default none: it says itself what is wrong with them. */
-  needs?: Credential[];
-  /** Whether it may end where Pulumi is gone, as long as it has not said that it changes something (`Clients.touches`). Default false. */
-  mayEnd?: boolean;
-  run: (task: z.infer<Task>, clients: Clients) => Promise<unknown>;
-}
-
 /** A verb of the program. */
 export interface Verb {
-  /** Whether it may end where Pulumi is gone, before it changes something. */
+  /** Whether it may end where Pulumi is gone, as long as it has not said that it changes something (`Clients.touches`). */
   mayEnd: boolean;
   /** @param input its task as JSON. @returns its answer. */
   run: (input: string, clients: Clients) => Promise<unknown>;
 }
 
-const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
+type Run<Type extends z.ZodObject> = (task: z.infer<Type>, clients: Clients) => Promise<unknown>;
 
-/** The verbs, by name. */
-export const verbs: ReadonlyMap<string, Verb> = new Map([
-  ["preflight", verb(preflightTask, { mayEnd: true, run: runPreflight })],
-  [
-    "upgrade",
-    verb(upgradeTask, {
-      needs: ["talosconfig", "kubeconfig"],
-      mayEnd: true,
-      run: runUpgrade,
-    }),
-  ],
-  ["adopt", verb(adoptTask, { needs: ["talosconfig"], run: configurationBy(adopt) })],
-  ["release", verb(adoptTask, { needs: ["talosconfig"], run: configurationBy(release) })],
-  ["taint", verb(taintTask, { needs: ["kubeconfig"], run: taintsBy(taint) })],
-  ["untaint", verb(taintTask, { needs: ["kubeconfig"], run: taintsBy(untaint) })],
-  ["await-free", verb(freeTask, { needs: ["kubeconfig"], mayEnd: true, run: waitUntilFree })],
-  [
-    "put-back",
-    verb(putBackTask, {
-      run: async (task, clients) =>
-        putBack(task, clusterOf(clients, "the program looks for the stack's objects"), clients.report),
-    }),
-  ],
-  [
-    "gate",
-    verb(gateTask, {
-      mayEnd: true,
-      run: async (task, clients) => {
-        const cluster = clusterOf(clients, "the program sees whether the smoke tests passed");
-        return awaitTests(task, cluster, systemClock, clients.report);
-      },
-    }),
-  ],
-  [
-    "omni-apply",
-    verb(omniTask, { run: (task, clients) => applyToOmni(task, clients.omni, clients.reportOf(task.machine)) }),
-  ],
-  [
-    "omni-release",
-    verb(omniTask, {
-      run: (task, clients) => releaseFromOmni(task, clients.omni, systemClock, clients.reportOf(task.machine)),
-    }),
-  ],
-  ["omni-wait", verb(omniWaitTask, { needs: ["talosconfig"], mayEnd: true, run: runOmniWait })],
-]);
-
-function verb<Task extends z.ZodObject>(type: Task, { needs = [], mayEnd = false, run }: Doing<Task>): Verb {
+/** @param needs credentials that have to be in force before it begins. Without any it says itself what is wrong with them. */
+function verb<Type extends z.ZodObject>(type: Type, needs: Credential[], run: Run<Type>, mayEnd = false): Verb {
   return {
     mayEnd,
     run: async (input, clients) => {
@@ -110,8 +56,48 @@ function verb<Task extends z.ZodObject>(type: Task, { needs = [], mayEnd = false
   };
 }
 
+const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
+
+const configurationBy =
+  (act: typeof adopt | typeof release): Run<typeof adoptTask> =>
+  async (task, clients) => {
+    const [machine, report] = [clients.machine(task.address), clients.reportOf(task.machine)];
+    const bench = { machine, merger, clock, report, isAwaited: clients.isAwaited };
+    return act(task, previousAnswer(adoptResult), bench);
+  };
+
+const taintsBy =
+  (act: typeof taint | typeof untaint): Run<typeof taintTask> =>
+  async (task, clients) => {
+    const why = "a worker may not change its own taints, so they go through the Kubernetes API";
+    const cluster = clusterFor(clients, `machines.${task.machine}.taints`, "there is no kubeconfig", why);
+    return act(task, previousAnswer(taintResult), cluster, clock, clients.reportOf(task.machine));
+  };
+
+/** The verbs, by name. */
+export const verbs: ReadonlyMap<string, Verb> = new Map([
+  ["preflight", verb(preflightTask, [], runPreflight, true)],
+  ["upgrade", verb(upgradeTask, ["talosconfig", "kubeconfig"], runUpgrade, true)],
+  ["adopt", verb(adoptTask, ["talosconfig"], configurationBy(adopt))],
+  ["release", verb(adoptTask, ["talosconfig"], configurationBy(release))],
+  ["taint", verb(taintTask, ["kubeconfig"], taintsBy(taint))],
+  ["untaint", verb(taintTask, ["kubeconfig"], taintsBy(untaint))],
+  ["await-free", verb(freeTask, ["kubeconfig"], runAwaitFree, true)],
+  ["put-back", verb(putBackTask, [], runPutBack)],
+  ["gate", verb(gateTask, [], runGate, true)],
+  [
+    "omni-apply",
+    verb(omniTask, [], (task, clients) => applyToOmni(task, clients.omni, clients.reportOf(task.machine))),
+  ],
+  [
+    "omni-release",
+    verb(omniTask, [], (task, clients) => releaseFromOmni(task, clients.omni, clock, clients.reportOf(task.machine))),
+  ],
+  ["omni-wait", verb(omniWaitTask, ["talosconfig"], runOmniWait, true)],
+]);
+
 /** What is wrong with credentials whose time is over, or has not come. */
-function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Clients): Problem[] {
+function expiredOf(needs: Credential[], { given: { talosconfig, kubeconfig } }: Clients): Problem[] {
   return certificateFindings(
     needs.includes("talosconfig") ? (talosconfig ?? readable("TALOSCONFIG")) : undefined,
     needs.includes("kubeconfig") ? kubeconfig : undefined,
@@ -123,54 +109,39 @@ function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Clients): P
 async function runPreflight(task: z.infer<typeof preflightTask>, clients: Clients): Promise<unknown> {
   const { env } = process;
   const { omni, report } = clients;
-  const cluster = clients.cluster();
+  const cluster = task.kubernetes ? clients.cluster() : undefined;
   await clients.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is let pass
   const needs: Credential[] = [
     ...(task.machines.length > 0 ? ["talosconfig" as const] : []),
     ...(task.kubernetes ? ["kubeconfig" as const] : []),
   ];
   const around = {
-    ...{
-      web: new RealWeb(systemClock, env),
-      places: placesOf(env),
-      omni,
-      machineAt: clients.machine,
-      clock: systemClock,
-      report,
-    },
-    cluster: task.kubernetes ? cluster : undefined,
-    talosconfig: clients.talosconfig ?? readable("TALOSCONFIG"),
+    ...{ web: new RealWeb(clock, env), places: placesOf(env), omni, clock, report, cluster },
+    machineAt: (address: string) => clients.machine(address),
+    talosconfig: clients.given.talosconfig ?? readable("TALOSCONFIG"),
     expired: expiredOf(needs, clients),
   };
   return preflight(task, around, previousAnswer(preflightResult));
 }
 
 async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
-  const { machine } = clients;
-  const cluster = clients.cluster();
   const bench = {
-    machine: machine(task.address),
-    others: new Map(task.otherControlPlanes.map((address) => [address, machine(address)])),
-    cluster,
+    machine: clients.machine(task.address),
+    others: new Map(task.otherControlPlanes.map((address) => [address, clients.machine(address)])),
+    cluster: clients.cluster(),
     clientVersion: await clients.clientVersion(),
-    clock: systemClock,
+    clock,
     report: clients.reportOf(task.machine),
     touches: clients.touches,
   };
   const previous = previousAnswer(upgradeResult);
-  const answer = await upgrade(task, bench, previous);
-  return withoutOldTaints(answer, task, previous?.taints, cluster, clients);
+  return withoutOldTaints(await upgrade(task, bench, previous), task, previous?.taints, bench.cluster, clients);
 }
 
 async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
   await clients.clientVersion(); // without talosctl nothing could end the wait for the machine
-  const work = {
-    omni: clients.omni,
-    machine: clients.machine(task.address),
-    clock: systemClock,
-    report: clients.reportOf(task.machine),
-  };
-  const answer = await waitForOmni(task, work);
+  const [machine, report] = [clients.machine(task.address), clients.reportOf(task.machine)];
+  const answer = await waitForOmni(task, { omni: clients.omni, machine, clock, report });
   return withoutOldTaints(answer, task, previousAnswer(upgradeResult)?.taints, clients.cluster(), clients);
 }
 
@@ -180,48 +151,32 @@ async function withoutOldTaints(
   task: Parameters<typeof dropTaints>[0],
   before: Parameters<typeof dropTaints>[1],
   cluster: KubernetesCluster | undefined,
-  { reportOf }: Clients,
+  clients: Clients,
 ): Promise<object> {
-  await dropTaints(task, before, cluster, systemClock, reportOf(task.machine));
-  return { ...answer, taints: task.taints && (await ownTaints(task, before, cluster, systemClock)) };
+  await dropTaints(task, before, cluster, clock, clients.reportOf(task.machine));
+  return { ...answer, taints: task.taints && (await ownTaints(task, before, cluster, clock)) };
 }
 
-function configurationBy(act: typeof adopt | typeof release): Doing<typeof adoptTask>["run"] {
-  return async (task, { machine, reportOf, isAwaited }) =>
-    act(task, previousAnswer(adoptResult), {
-      machine: machine(task.address),
-      merger,
-      clock: systemClock,
-      report: reportOf(task.machine),
-      isAwaited,
-    });
-}
-
-function taintsBy(act: typeof taint | typeof untaint): Doing<typeof taintTask>["run"] {
-  return async (task, clients) => {
-    const cluster = clients.cluster();
-    const previous = previousAnswer(taintResult);
-    if (cluster !== undefined) return act(task, previous, cluster, systemClock, clients.reportOf(task.machine));
-    const why = "a worker may not change its own taints, so they go through the Kubernetes API";
-    throw withoutKubeconfig(`machines.${task.machine}.taints`, "there is no kubeconfig", why);
-  };
-}
-
-async function waitUntilFree(task: z.infer<typeof freeTask>, { cluster, report }: Clients): Promise<unknown> {
-  const kubernetes = cluster();
-  if (kubernetes !== undefined) return awaitFree(task, kubernetes, systemClock, report);
-  report(`no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`);
+async function runAwaitFree(task: z.infer<typeof freeTask>, clients: Clients): Promise<unknown> {
+  const cluster = clients.cluster();
+  if (cluster !== undefined) return awaitFree(task, cluster, clock, clients.report);
+  clients.report(`no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`);
   return {};
 }
 
-/** @param why what goes through the Kubernetes API. */
-function clusterOf(clients: Clients, why: string): KubernetesCluster {
-  const cluster = clients.cluster();
-  if (cluster === undefined)
-    throw withoutKubeconfig("kubeconfig", "there is none", `${why} through the Kubernetes API`);
-  return cluster;
+async function runPutBack(task: z.infer<typeof putBackTask>, clients: Clients): Promise<unknown> {
+  const why = "the program looks for the stack's objects through the Kubernetes API";
+  return putBack(task, clusterFor(clients, "kubeconfig", "there is none", why), clients.report);
 }
 
-function withoutKubeconfig(field: string, problem: string, why: string): Failure {
-  return new Failure({ field, problem, why, remedy: "give the kubeconfig, or name its file by KUBECONFIG" });
+async function runGate(task: z.infer<typeof gateTask>, clients: Clients): Promise<unknown> {
+  const why = "the program sees whether the smoke tests passed through the Kubernetes API";
+  return awaitTests(task, clusterFor(clients, "kubeconfig", "there is none", why), clock, clients.report);
+}
+
+/** The cluster of somebody who cannot do without. @throws Failure with the rest of it where there is no kubeconfig. */
+function clusterFor(clients: Clients, field: string, problem: string, why: string): KubernetesCluster {
+  const cluster = clients.cluster();
+  if (cluster !== undefined) return cluster;
+  throw new Failure({ field, problem, why, remedy: "give the kubeconfig, or name its file by KUBECONFIG" });
 }

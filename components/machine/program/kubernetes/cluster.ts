@@ -3,8 +3,7 @@ import type { KubeConfig, KubernetesObject, V1Job, V1Node, V1Pod } from "@kubern
 import { client } from "../../../clients/kubernetes/client";
 import { Answered, callKubernetes } from "../../../clients/kubernetes/call";
 import { MANAGER } from "../../../clients/kubernetes/manager";
-import { nodeTaintState, type PutBackTask } from "../task";
-import { UNTESTED } from "../task/gate";
+import { nodeTaintState, type PutBackTask, UNTESTED } from "../task";
 import {
   type AskedNode,
   type BoundClaim,

@@ -1,7 +1,6 @@
 import { loadedDriver } from "../../../clients/talos/driver";
 import { uncordonCommand } from "../kubernetes/cordon-mark";
-import type { UpgradeResult, UpgradeTask } from "../task";
-import { STAYS_CORDONED } from "../task/upgrade";
+import { STAYS_CORDONED, type UpgradeResult, type UpgradeTask } from "../task";
 import { compare, type Compared, observe, type Observed } from "./compare";
 import { uncordon } from "./drain";
 import { earlierRun, isStillCordoned } from "./earlier";
