@@ -20,13 +20,7 @@ export const accessRules: InputRules = {
  * Service wait for the component, and would wait for the gate with it.
  */
 export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
-  const {
-    runtimeClassName: _class,
-    gpuResourceName: _resource,
-    ollamaUrl: _url,
-    further: _further,
-    ...said
-  } = args as pulumi.Inputs;
+  const { runtimeClassName: _class, gpuResourceName: _resource, servers: _servers, ...said } = args as pulumi.Inputs;
   return said;
 }
 

@@ -79,13 +79,11 @@ const makers: { [W in ServerKind]: Maker<W> } = {
   vllm: (name, said, { withGpuAccess, cudaVersion, opts }) =>
     new Vllm(name, { ...withGpuAccess(said), cudaVersion }, opts),
   litellm: (name, said, { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts }) => {
-    const further = languageServers({ workloads: spec }).flatMap(({ kind, key, models }): LiteLlmServer[] => {
+    const servers = languageServers({ workloads: spec }).flatMap(({ kind, key, models }): LiteLlmServer[] => {
       const url = endpoints[key];
       return url === undefined ? [] : [{ provider: providers[kind], models, url }];
     });
-    // All servers are told alike; an Output of nothing is no mistake in what a user wrote.
-    const routed = { models: [], ollamaUrl: pulumi.output(""), further };
-    return new LiteLlm(name, { ...said, ...routed, tolerations, readyWithin }, opts);
+    return new LiteLlm(name, { ...said, servers, tolerations, readyWithin }, opts);
   },
 };
 

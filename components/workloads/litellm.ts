@@ -3,7 +3,6 @@ import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
 import { isToCome } from "../recipe/checks/check-arguments";
 import { isMapping } from "../recipe/mapping";
-import { otherServer } from "../recipe/rules";
 import { stringify } from "yaml";
 import { labels, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/facts/data/images";
@@ -18,11 +17,11 @@ import { namespaceOf } from "./namespace";
 const { name: ownName, port } = kind.server;
 const configFile = "/etc/litellm/config.yaml";
 
-/** A further server behind a LiteLLM proxy. */
+/** A server behind a LiteLLM proxy. */
 export interface LiteLlmServer {
   /** LiteLLM's word for its interface: `ollama_chat`, `hosted_vllm` or another of its providers. */
   provider: string;
-  /** Models that it offers, each under its own name. */
+  /** Models that it offers, each under its own name, e.g. `llama3.2:3b`. */
   models: string[];
   /** Its URL, usually `endpoint` of its component; the proxy waits for it. */
   url: pulumi.Input<string>;
@@ -30,12 +29,8 @@ export interface LiteLlmServer {
 
 /** Arguments of a LiteLLM proxy. */
 export interface LiteLlmArgs extends LiteLlmSpec {
-  /** Models that it offers, each under its own name, e.g. `llama3.2:3b`. */
-  models: string[];
-  /** URL of the ollama server that runs them, usually `endpoint` of an Ollama: this is what makes its pod wait for the models. */
-  ollamaUrl: pulumi.Input<string>;
-  /** Further servers, of whatever kind. Default none. */
-  further?: pulumi.Input<LiteLlmServer>[];
+  /** Servers whose models it offers. Where a URL is `endpoint` of an Ollama or a Vllm, the proxy waits for the models. */
+  servers: pulumi.Input<LiteLlmServer>[];
   /** Tolerations of its pods. Default none. */
   tolerations?: GpuToleration[];
   /** Seconds until it must be ready, with the pull of its image. Default 1200. */
@@ -53,7 +48,7 @@ export class LiteLlm extends pulumi.ComponentResource {
   public readonly endpoint: pulumi.Output<string>;
 
   constructor(name: string, args: LiteLlmArgs, opts?: pulumi.ComponentResourceOptions) {
-    checkWorkloadArguments("LiteLlm", name, "litellm", withUrls(args), { ollamaUrl: otherServer });
+    checkWorkloadArguments("LiteLlm", name, "litellm", withUrls(args), {});
     super("talos-gpu:index:LiteLlm", name, registeredWith(args), opts);
     const child = { parent: this };
 
@@ -67,57 +62,55 @@ export class LiteLlm extends pulumi.ComponentResource {
       },
       child,
     );
-    const readyWithin = args.readyWithin ?? 1200;
-    const active = args.active ?? true;
-    const proxy = server(
-      name,
-      { name: ownName, namespace: within, port, active, readyWithin, pod: pod(args, config, hashOf(text)) },
-      child,
+    const { active = true, readyWithin = 1200 } = args;
+    const spec = pod(
+      args,
+      config,
+      readyWithin,
+      text.apply((content) => shortHash(content, 16)),
     );
-
-    this.endpoint = proxy.endpoint;
+    this.endpoint = server(
+      name,
+      { name: ownName, namespace: within, port, active, readyWithin, pod: spec },
+      child,
+    ).endpoint;
     this.registerOutputs({ endpoint: this.endpoint });
   }
 }
 
-/** The arguments to check: a further server that is yet to come, or its URL, is taken to be right. */
+/** The arguments to check: a server that is yet to come, or its URL, is taken to be right. */
 function withUrls(args: unknown): unknown {
-  if (!isMapping(args) || !Array.isArray(args["further"])) return args;
+  if (!isMapping(args) || !Array.isArray(args["servers"])) return args;
   const url = "http://yet-to-come";
-  const further = args["further"].map((one: unknown) =>
+  const servers = args["servers"].map((one: unknown) =>
     isToCome(one) ? { provider: "p", models: [], url } : isMapping(one) && isToCome(one["url"]) ? { ...one, url } : one,
   );
-  return { ...args, further };
+  return { ...args, servers };
 }
 
 /**
  * Its configuration: every model by the interface of its server (litellm, docs/my-website/docs/providers). Requests for one that several
  * servers have are shared out among them.
  */
-function modelList({ models, ollamaUrl, further = [] }: LiteLlmArgs): pulumi.Output<string> {
-  const servers: pulumi.Input<LiteLlmServer>[] = [{ provider: "ollama_chat", models, url: ollamaUrl }, ...further];
+function modelList({ servers }: LiteLlmArgs): pulumi.Output<string> {
   return pulumi.all(servers).apply((all) =>
     stringify({
-      model_list: all.flatMap((one) =>
-        one.models.map((model) => ({
+      model_list: all.flatMap(({ provider, models, url }) =>
+        models.map((model) => ({
           model_name: model,
-          litellm_params: { model: `${one.provider}/${model}`, api_base: one.url },
+          litellm_params: { model: `${provider}/${model}`, api_base: url },
         })),
       ),
     }),
   );
 }
 
-function hashOf(text: pulumi.Output<string>): pulumi.Output<string> {
-  return text.apply((content) => shortHash(content, 16));
-}
-
 function pod(
   args: LiteLlmArgs,
   config: k8s.core.v1.ConfigMap,
+  readyWithin: number,
   revision: pulumi.Output<string>,
 ): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
-  const readyWithin = args.readyWithin ?? 1200;
   // Both need no key (litellm, docs/my-website/docs/proxy/health.md).
   const ready = { httpGet: { path: "/health/readiness", port: "http" } };
   const alive = { httpGet: { path: "/health/liveliness", port: "http" } };

@@ -14,9 +14,9 @@ const components: [string, Make, object, object, string][] = [
   [
     "LiteLlm",
     (args) => new LiteLlm("a", args),
-    { models: ["a"], ollamaUrl: "http://ollama.ollama.svc:11434" },
-    { models: ["a b"] },
-    "models[0]",
+    { servers: [{ provider: "ollama_chat", models: ["a"], url: "http://ollama.ollama.svc:11434" }] },
+    { servers: [{ provider: "ollama_chat", models: ["a b"], url: "http://ollama.ollama.svc:11434" }] },
+    "servers[0].models[0]",
   ],
   [
     "GpuMachine",
@@ -77,13 +77,12 @@ test.each(["gpu", "nvidia.com/", "nvidia.com/gpu/1", "a b/c"])("a GPU resource %
   expect(error?.message).toContain("\n1. gpuResourceName: ");
 });
 
-test("of LiteLLM's further servers the URLs alone may come later", async () => {
-  const errorWith = (server: object) =>
-    errorOf(() => new LiteLlm("a", { models: [], ollamaUrl: "http://a.b", further: [server as any] }));
+test("of LiteLLM's servers the URLs alone may come later", async () => {
+  const errorWith = (server: object) => errorOf(() => new LiteLlm("a", { servers: [server as any] }));
   const server = { provider: "hosted_vllm", models: ["a/b"], url: pulumi.output("http://c.d/v1") };
   expect(await errorWith(server)).toBeUndefined();
-  expect((await errorWith({ ...server, url: "c.d" }))?.message).toContain("\n1. further[0].url: ");
-  expect((await errorWith({ url: server.url }))?.message).toMatch(/1\. further\[0\]\.\S+: /);
+  expect((await errorWith({ ...server, url: "c.d" }))?.message).toContain("\n1. servers[0].url: ");
+  expect((await errorWith({ url: server.url }))?.message).toMatch(/1\. servers\[0\]\.\S+: /);
 });
 
 test("what comes later is an input only where it is said to be one", async () => {

@@ -5,8 +5,9 @@ import { record, type Run } from "../support/recorder";
 
 const deployment = "kubernetes:apps/v1:Deployment";
 const models = ["qwen3.5:9b", "deepseek-coder:6.7b"];
+const ollama = (list: string[]) => ({ provider: "ollama_chat", models: list, url: "http://ollama.ollama.svc:11434" });
 const liteLlm = (more: Partial<LiteLlmArgs> = {}): Promise<Run> =>
-  record(() => void new LiteLlm("proxy", { models, ollamaUrl: "http://ollama.ollama.svc:11434", ...more }));
+  record(() => void new LiteLlm("proxy", { servers: [ollama(models)], ...more }));
 const container = (run: Run): any => find(run, deployment).inputs.spec.template.spec.containers[0];
 
 test("routes every model by its name to ollama, and serves on port 4000", async () => {
@@ -25,7 +26,8 @@ test("routes every model by its name to ollama, and serves on port 4000", async 
 });
 
 test("another list of models is another pod", async () => {
-  const revision = async (list: string[]): Promise<unknown> => container(await liteLlm({ models: list })).env[0].value;
+  const revision = async (list: string[]): Promise<unknown> =>
+    container(await liteLlm({ servers: [ollama(list)] })).env[0].value;
   expect(await revision(models)).toBe(await revision(models));
   expect(await revision(models)).not.toBe(await revision(["llama3.2:3b"]));
 });
@@ -44,14 +46,14 @@ test("inactive: kept, with no replicas", async () => {
   expect(find(await liteLlm({ active: false }), deployment).inputs.spec.replicas).toBe(0);
 });
 
-test("routes to further servers, each by its own interface", async () => {
-  const further: LiteLlmArgs["further"] = [
+test("routes to several servers, each by its own interface", async () => {
+  const servers: LiteLlmArgs["servers"] = [
     { provider: "ollama_chat", models: [models[0]!], url: "http://small.small.svc:11434" },
     { provider: "hosted_vllm", models: ["Qwen/Qwen2.5-7B-Instruct"], url: "http://coder.coder.svc:8000/v1" },
   ];
-  const { data } = find(await liteLlm({ further }), "kubernetes:core/v1:ConfigMap").inputs;
+  const { data } = find(await liteLlm({ servers }), "kubernetes:core/v1:ConfigMap").inputs;
   const { model_list: routes } = parse(data["config.yaml"]) as { model_list: { litellm_params: object }[] };
-  expect(routes.slice(models.length).map(({ litellm_params: one }) => one)).toEqual([
+  expect(routes.map(({ litellm_params: one }) => one)).toEqual([
     { model: `ollama_chat/${models[0]}`, api_base: "http://small.small.svc:11434" },
     { model: "hosted_vllm/Qwen/Qwen2.5-7B-Instruct", api_base: "http://coder.coder.svc:8000/v1" },
   ]);

@@ -15,10 +15,16 @@ export const litellm = describeWorkload("litellm", {
   schema,
   argumentsSchema: schema.extend({
     ...ofCluster,
-    models: z.array(ruled(rules.ollamaModel)),
-    further: z
-      .array(z.strictObject({ provider: text, models: z.array(text), url: ruled(rules.otherServer) }))
-      .optional(),
+    servers: z.array(
+      z
+        .strictObject({ provider: text, models: z.array(text), url: ruled(rules.otherServer) })
+        .superRefine(({ provider, models }, context) => {
+          for (const [index, model] of models.entries()) {
+            const fault = provider.startsWith("ollama") ? rules.ollamaModel(model) : undefined;
+            if (fault) context.addIssue({ code: "custom", params: { ...fault }, path: ["models", index] });
+          }
+        }),
+    ),
   }),
   // In a stack its models are those of the servers; alone it is told them.
   asStack: underItsName("litellm", { ollama: { models: ["any"] } }),
