@@ -3,7 +3,6 @@ import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { stringify } from "yaml";
 import { charts } from "../../components/recipe/facts/data/charts";
-import { clusterPolicyDefinition, openDefinition } from "./cluster-policy";
 import { operatorFacts, recordedObjects } from "./facts";
 import { moduleChart } from "./modules";
 import { stampedCopy } from "./stamp";
@@ -78,18 +77,21 @@ function factsOf(release: string): Record<string, unknown> {
   };
 }
 
-/** The definitions of its kinds: ClusterPolicy's with what the API server refuses, of the others what there is of them. */
+/** The definitions of its kinds, which take any fields: what is wrong in values is for the preview to say (components/recipe/checks/values.ts). */
 function definitionsOf(release: string): [file: string, text: string][] {
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
   return operatorFacts.definitions
     .filter(({ releases }) => releases.includes(release))
-    .map(({ name, group, scope, names, versions }) => [
-      `${group}_${names["plural"] as string}.yaml`,
-      yaml11(
-        name === clusterPolicyDefinition.metadata.name
-          ? clusterPolicyDefinition
-          : openDefinition(name, { group, scope, names, versions }),
-      ),
-    ]);
+    .map(({ releases: _, name, ...spec }) => {
+      const versions = spec.versions.map(({ subresources, ...version }) => ({
+        ...version,
+        subresources: Object.fromEntries(subresources.map((each) => [each, {}])),
+        schema,
+      }));
+      const kind = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+      const text = yaml11({ ...kind, metadata: { name }, spec: { ...spec, versions } });
+      return [`${spec.group}_${spec.names["plural"] as string}.yaml`, text];
+    });
 }
 
 /** Helm reads YAML 1.1, where a plain `off` is a boolean: such strings need quotes. */

@@ -1,8 +1,9 @@
+import { createHash } from "node:crypto";
 import * as http from "node:http";
+import * as semver from "semver";
 import { listen } from "../loopback";
-import { answer, type Answer, type FactoryState } from "./routes";
-import { knownVersions } from "./releases";
-import { readSchematic, type Schematic } from "./schematic";
+import { findExtension, knownVersions, officialExtensions } from "./releases";
+import { InvalidSchematic, readSchematic, type Schematic } from "./schematic";
 
 export { InvalidSchematic, readSchematic, type Schematic } from "./schematic";
 export { driversOf, knownVersions, officialExtensions, type Extension } from "./releases";
@@ -31,6 +32,24 @@ export interface Factory {
   close(): Promise<void>;
 }
 
+/** What the Factory says. */
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer that is not the expected one, thrown where it is found. */
+class Refusal extends Error {
+  constructor(
+    public readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 /** A schematic is a few lines; the largest part, an embedded machine configuration, stays far below this. */
 const bodyLimit = 1024 * 1024;
 
@@ -40,37 +59,101 @@ const bodyLimit = 1024 * 1024;
  * internal/frontend/http and internal/profile/profile.go.
  */
 export async function startFactory(options: FactoryOptions = {}): Promise<Factory> {
-  const state: FactoryState = { versions: options.versions ?? knownVersions(), schematics: new Map() };
+  const { versions = knownVersions() } = options;
+  const schematics = new Map<string, Schematic>();
   const counts: Record<string, number> = {};
   const failures: Record<string, number> = {};
-  const register = (body: string): string => {
+  const registered = (body: string): Schematic => {
     const schematic = readSchematic(body);
-    state.schematics.set(schematic.id, schematic);
-    return schematic.id;
+    schematics.set(schematic.id, schematic);
+    return schematic;
   };
-  register("customization: {}"); // every Factory knows the plain image
-  options.schematics?.forEach(register);
+  registered("customization: {}"); // every Factory knows the plain image
+  options.schematics?.forEach(registered);
+
+  /** Methods and paths as internal/frontend/http/http.go registers them; a manifest is found by registry_routes.go. */
+  const routes: Readonly<Record<string, (parts: string[], body: string, query: URLSearchParams) => Answer>> = {
+    "GET /healthz": () => json(""),
+    "POST /schematics": (_, body) => {
+      const { id, text } = registered(body);
+      return json({ id, schematic: text }, 201);
+    },
+    "GET /schematics/:schematic": ([id = ""]) => {
+      const schematic = schematics.get(id);
+      if (!schematic) throw new Refusal(404, "schematic not found");
+      return { status: 200, type: "application/yaml", body: schematic.text };
+    },
+    "GET /versions": (_, _body, query) => json(query.get("broken") === "true" ? [] : versions),
+    "GET /version/:version/extensions/official": ([version = ""]) => json(officialExtensions(available(version))),
+    "GET /v2": () => json(""),
+    "GET /v2/:image/:schematic/manifests/:tag": ([image = "", id = "", tag = ""]) => manifest(image, id, tag),
+  };
+
+  /**
+   * An installer's manifest. Here, and not before, the names of extensions meet a Talos release
+   * (internal/profile/profile.go, EnhanceFromSchematic). The manifest stands for an image that does not exist.
+   */
+  function manifest(image: string, id: string, tag: string): Answer {
+    const schematic = schematics.get(id);
+    if (!schematic) throw new Refusal(404, `schematic ID "${id}" not found`);
+    if (!/^(installer|.+-installer)(-secureboot)?$/.test(image)) throw new Refusal(400, `invalid image: ${image}`);
+    const extensions = officialExtensions(available(tag));
+    const missing = schematic.extensions.find((name) => !findExtension(extensions, name));
+    if (missing !== undefined)
+      throw new Refusal(400, `official extension "${missing}" is not available for Talos version ${tag}`);
+    const digest = `sha256:${createHash("sha256").update(`${image}/${id}:${tag}`).digest("hex")}`;
+    const type = "application/vnd.oci.image.index.v1+json";
+    const body = JSON.stringify({ schemaVersion: 2, mediaType: type, manifests: [] });
+    return { status: 200, type, body, headers: { "Docker-Content-Digest": digest } };
+  }
+
+  /** The release with its `v`, if the Factory has it. What is no version at all is an internal error. */
+  function available(version: string): string {
+    const parsed = semver.parse(version.replace(/^v/, ""));
+    if (!parsed) throw new Error("error parsing version");
+    if (versions.includes(`v${parsed.version}`)) return `v${parsed.version}`;
+    throw new Refusal(404, `version ${parsed.version} is not available`);
+  }
+
+  /** Answers a request; `route` is the name under which it is counted. How errors turn into answers: http.go, MatchError. */
+  function answer(method: string, url: URL, body: string): { route: string; reply: Answer } {
+    const wanted = method === "HEAD" ? "GET" : method;
+    for (const [route, handle] of Object.entries(routes)) {
+      const [verb = "", path = ""] = route.split(" ");
+      const match = new RegExp(`^${path.replace(/:\w+/g, "([^/]+)")}$`).exec(url.pathname.replace(/^\/v2\/$/, "/v2"));
+      if (match === null) continue;
+      const counted = `${method}${route.slice(verb.length)}`;
+      if (verb !== wanted) return { route: counted, reply: text(405, "Method Not Allowed") };
+      const parts = match.slice(1).map(decodeURIComponent);
+      try {
+        if ((failures[counted] ?? 0) > 0) throw new Error(`made to fail (${failures[counted]!--})`);
+        return { route: counted, reply: handle(parts, body, url.searchParams) };
+      } catch (error) {
+        if (error instanceof Refusal) return { route: counted, reply: text(error.status, error.message) };
+        if (error instanceof InvalidSchematic) return { route: counted, reply: text(400, error.message) };
+        return { route: counted, reply: text(500, "internal server error") }; // without details
+      }
+    }
+    return { route: `${method} other`, reply: text(404, "404 page not found") };
+  }
 
   const server = http.createServer((request, response) => {
     void readBody(request).then((body) => {
-      let reply: Answer & { route?: string } =
+      const { method = "GET", url = "/" } = request;
+      const { route, reply } =
         body === undefined
-          ? { status: 413, type: "text/plain", body: "request body too large\n" }
-          : answer(state, request.method ?? "GET", request.url ?? "/", body);
-      const route = `${request.method} ${reply.route ?? "other"}`;
-      const failing = failures[route] ?? 0;
-      failures[route] = failing - 1;
-      if (failing > 0) reply = { status: 500, type: "text/plain", body: "internal server error\n" };
+          ? { route: `${method} other`, reply: text(413, "request body too large") }
+          : answer(method, new URL(url, "http://factory"), body);
       counts[route] = (counts[route] ?? 0) + 1;
       response.writeHead(reply.status, { "Content-Type": reply.type, ...reply.headers });
-      response.end(request.method === "HEAD" ? undefined : reply.body);
+      response.end(method === "HEAD" ? undefined : reply.body);
     });
   });
   const { url, close } = await listen(server);
   return {
     url,
-    schematics: () => state.schematics,
-    register,
+    schematics: () => schematics,
+    register: (schematic) => registered(schematic).id,
     requests: () => ({ ...counts }),
     failNext: (route, times) => void (failures[route] = times),
     close,
@@ -87,3 +170,16 @@ async function readBody(request: http.IncomingMessage): Promise<string | undefin
   }
   return size > bodyLimit ? undefined : Buffer.concat(chunks).toString("utf8");
 }
+
+const json = (value: unknown, status = 200): Answer => ({
+  status,
+  type: "application/json",
+  body: value === "" ? "" : `${JSON.stringify(value)}\n`,
+});
+
+/** Go's http.Error: plain text with a line end. */
+const text = (status: number, message: string): Answer => ({
+  status,
+  type: "text/plain; charset=utf-8",
+  body: `${message}\n`,
+});
