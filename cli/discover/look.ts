@@ -2,6 +2,7 @@ import type * as k8s from "@kubernetes/client-node";
 import { parse, parseAllDocuments } from "yaml";
 import { customizationPath } from "../../components/recipe/machine/containerd/containerd";
 import { controlPlaneRole } from "../../components/recipe/machine/taints";
+import { installImage } from "../../components/clients/talos/configuration-text";
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { kubernetesApi, type KubernetesApi } from "../reach/kubernetes-api";
 import { askMachines } from "../reach/machines";
@@ -112,11 +113,13 @@ async function ask(
   const part = await attempt("containerd's options", () => machine.read(customizationPath));
   const { active } = (await attempt("its configuration", () => machine.configurations())) ?? {};
   const cluster = active === undefined ? {} : clusterOf(active);
+  const installer = installImage(active ?? "");
   return {
     ...seen,
     ...cluster,
     talosVersion,
     ...(image === undefined ? {} : { image }),
+    ...(installer === undefined ? {} : { installer }),
     ...(devices === undefined ? {} : { devices: devices.map(({ spec }) => deviceOf(spec)) }),
     containerdPart: part ?? "",
   };
@@ -134,7 +137,7 @@ function deviceOf(spec: Record<string, string>): PciDevice {
   };
 }
 
-/** Of a configuration, which is full of secrets, two names are kept. */
+/** Of a configuration, which is full of secrets, the cluster's names are kept, and the installer's. */
 function clusterOf(configuration: string): Pick<SeenMachine, "clusterName" | "clusterEndpoint"> {
   const [first] = parseAllDocuments(configuration);
   const document = (first === undefined ? {} : (parse(String(first)) as object)) as {

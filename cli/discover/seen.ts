@@ -20,6 +20,8 @@ export interface SeenMachine {
   uuid?: string;
   talosVersion?: string;
   image?: RunningImage;
+  /** Installer image that its configuration names. */
+  installer?: string;
   devices?: PciDevice[];
   labels: Record<string, string>;
   /** Field managers that set a label, by its key; a key whose managers the API does not tell stays out. */

@@ -109,6 +109,12 @@ function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, n
     );
     return {};
   }
+  const { installer = "" } = seen;
+  // An image of the Factory has its schematic in it, and Talos' own has no extension.
+  if (!omni && image.schematic === undefined && installer !== "" && !isTalos(installer)) {
+    note(path, `its image is of no Image Factory; its configuration names ${installer}, which stays`);
+    return { installerImage: installer };
+  }
   const extensions = runningExtensions(image).filter((name) => !gpu || !followsFromCard(name));
   const minor = semver.parse(seen.talosVersion ?? "")?.minor ?? Infinity;
   const args = omni ? [] : runningKernelArgs(image);
@@ -128,6 +134,10 @@ function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, n
     ...(overlay === undefined ? {} : { overlay }),
   };
 }
+
+/** Whether an installer is Talos' own, or the Image Factory's. */
+const isTalos = (installer: string): boolean =>
+  /^ghcr\.io\/siderolabs\/installer[:@]|installer(?:-secureboot)?\/[0-9a-f]{64}/.test(installer);
 
 /** Modules and toolkit follow from card and driver; the fabric manager's and GDRCopy's extensions do not. */
 const followsFromCard = (name: string): boolean => {

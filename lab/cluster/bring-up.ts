@@ -35,6 +35,8 @@ export interface Lab {
   /** Configuration of the stack, by key. */
   config: Record<string, unknown>;
   spec: ClusterSpec;
+  /** What is taken for granted of the stack, in words. */
+  assumed?: string[];
   /** Talos releases of the stack and of its machines, and of what it becomes. */
   talosReleases: readonly string[];
   /** Fixes that the stack's plan lacks; a repair takes them back. */
@@ -130,7 +132,7 @@ async function bringFactory(lab: Lab): Promise<string> {
     lab.session.onClose(() => void delete process.env.TALOS_GPU_FACTORY);
   }
   const assumed = lab.talosReleases.filter((release) => releaseInTables(release) === "newer");
-  return [lab.factory.url, ...assumed.map(assumedDrivers)].join("; ");
+  return [lab.factory.url, ...assumed.map(assumedDrivers), ...(lab.assumed ?? [])].join("; ");
 }
 
 /** A release that the tables do not have for certain: what the lab's Factory puts into its image. */

@@ -14,6 +14,8 @@ export interface StackConfiguration {
   config: Record<string, unknown>;
   /** The cluster that it describes. */
   spec: ClusterSpec;
+  /** What the lab takes for granted, in words. Default: nothing. */
+  assumed?: string[];
 }
 
 /**
@@ -28,12 +30,28 @@ export function stackConfiguration(
   options: Pick<LabOptions, "timeScale" | "machines">,
   without: readonly FixId[] = [],
 ): StackConfiguration {
-  const read = readStackFile(nameOrFile);
+  const { read, assumed } = withoutOwnImages(readStackFile(nameOrFile));
   const config = {
     ...(options.machines === "real" ? onReal(read) : read),
     timeouts: labTimeouts({ ...options, leftOut: without.length > 0 }),
   };
-  return { config, spec: clusterOf(config) };
+  return { config, spec: clusterOf(config), assumed };
+}
+
+/** An installer's name that tells the lab's Factory what is in it (lab/machines, talos/factory/image.go). */
+const served = /^[^/]+\/(?:[a-z0-9]+-)?installer(?:-secureboot)?\/[0-9a-f]{64}:/;
+
+/** The stack with the Image Factory's installer in the place of one of the user's own, of which nobody knows here what is in it. */
+function withoutOwnImages(read: Record<string, unknown>): { read: Record<string, unknown>; assumed: string[] } {
+  if (!JSON.stringify(read).includes("installerImage")) return { read, assumed: [] };
+  const assumed: string[] = [];
+  const machines = Object.entries(clusterOf(read).machines).map(([name, { installerImage, ...machine }]) => {
+    if (installerImage === undefined || served.test(installerImage)) return [name, { ...machine, installerImage }];
+    assumed.push(`assumes that ${installerImage} of ${name} holds what the Image Factory's would`);
+    return [name, machine];
+  });
+  const { pools: _pools, machineDefaults: _defaults, ...rest } = read;
+  return { read: { ...rest, machines: Object.fromEntries(machines) as unknown }, assumed };
 }
 
 /** The stack on machines that run real Talos: of the release nearest to the stack's, and with what an owner of such a machine writes. */

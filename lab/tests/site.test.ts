@@ -1,3 +1,6 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
 import { bootsOf } from "../../lab/cluster/real-machines";
 import { parseOptions } from "../../lab/options";
 import { nearestRelease, whyNoMachine } from "../../lab/talos";
@@ -51,6 +54,23 @@ test("an owned control plane gets what an adopted one has, by the stack's own pa
   for (const text of [control, gpu]) expect(text).toContain("mirrors:");
   expect(control).toMatch(/leader-elect: "false"/);
   expect(gpu).not.toContain("leader-elect");
+});
+
+test("of an image of the user's own the lab takes what the Image Factory's holds, and says so", () => {
+  const machine = "{ address: 192.0.2.1, role: worker, configuration: adopted, gpus: [{ model: L4 }]";
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-own-")), "Pulumi.own.yaml");
+  const image = "registry.example.com/own/installer:v1.14.6-2";
+  fs.writeFileSync(
+    file,
+    `config:
+  talos-gpu:talosVersion: v1.14.6
+  talos-gpu:gpuOperator: { version: v26.3.3 }
+  talos-gpu:machines: { own: ${machine}, installerImage: "${image}" }, other: ${machine} } }
+`,
+  );
+  const { spec, assumed } = stackConfiguration(file, { timeScale: 0.5, machines: "emulated" });
+  expect(Object.values(spec.machines).map(({ installerImage }) => installerImage)).toEqual([undefined, undefined]);
+  expect(assumed).toEqual([`assumes that ${image} of own holds what the Image Factory's would`]);
 });
 
 test("a console tells of every boot, from the boot menu or straight from the kernel before", () => {

@@ -205,6 +205,12 @@ function ofOwnImage({ field, spec, recipe: { talosVersion } }: CheckedMachine): 
         why: "only the Image Factory would put it into the image, and this image is made already",
         remedy: "leave it out, and put it into the image when it is made",
       })),
+    spec.drop !== undefined && {
+      field: `${field}.drop`,
+      problem: "is set beside installerImage",
+      why: "what such an image lacks of the machine's current one is not known, so nothing is compared, and nothing allowed by it",
+      remedy: "leave it out",
+    },
   ];
 }
 

@@ -29,7 +29,9 @@ interface Row {
   image?: string;
   release?: object | null;
 }
-type MachineRow = Omit<Partial<SeenMachine>, "image"> & { image?: { extensions?: string[]; args?: string[] } };
+type MachineRow = Omit<Partial<SeenMachine>, "image"> & {
+  image?: { extensions?: string[]; args?: string[]; own?: true };
+};
 
 const file = path.join(__dirname, "../../fixtures/discovered.yaml");
 const rows = parse(fs.readFileSync(file, "utf8"), { merge: true }) as Row[];
@@ -43,10 +45,14 @@ const card = (product: string | null, productId: string, subclass = "0x03"): Pci
 const machine = ({ image = {}, ...more }: MachineRow = {}): SeenMachine => ({
   ...{ name: "gpu-1", address: "192.0.2.31", controlPlane: false, talosVersion: "v1.12.6" },
   image: {
-    schematic: schematicOf({
-      extensions: image.extensions ?? ["siderolabs/iscsi-tools"],
-      kernelArgs: image.args ?? ["intel_iommu=on"],
-    }).yaml,
+    ...(image.own
+      ? {}
+      : {
+          schematic: schematicOf({
+            extensions: image.extensions ?? ["siderolabs/iscsi-tools"],
+            kernelArgs: image.args ?? ["intel_iommu=on"],
+          }).yaml,
+        }),
     ...{ extensions: {}, configuredArgs: [], platform: "nocloud", secureBoot: true },
   },
   devices: [card("GB203 [GeForce RTX 5070 Ti]", "0x2c05"), { vendorId: "0x8086", classId: "0x03", product: "Iris" }],
