@@ -1,7 +1,6 @@
 import { flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
 import type { Card } from "../facts/data/cards";
 import { closestOnes } from "../rules/suggest";
-import { GpuArchitecture } from "../spec/index";
 import type { Check, Complaint, Found } from "./check";
 
 /** Cards of machines, and their power. */
@@ -126,7 +125,7 @@ function unknown(field: string, model: string): Complaint {
     field: `${field}.model`,
     problem: `"${model}" is not a card that is known here`,
     why: "kernel modules, driver and resources follow from the card's architecture",
-    remedy: `${meant}write the model as \`nvidia-smi -L\` prints it, or its PCI ID as \`lspci -nn\` does (10de:…), or describe a card that is newer than the tables by architecture (${Object.values(GpuArchitecture).join(", ")}) and memory`,
+    remedy: `${meant}write the model as \`nvidia-smi -L\` prints it, or its PCI ID (10de:…), or describe a newer card by architecture and memory`,
   };
 }
 

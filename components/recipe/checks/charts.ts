@@ -15,7 +15,7 @@ export const chartChecks: Check[] = [
         return {
           field: "external",
           problem: `is there beside ${one}`,
-          why: "one of them would be installed by this stack and the other by somebody else; both would register nvidia.com/gpu and hand out the same cards twice",
+          why: "both would register nvidia.com/gpu and hand out the same cards twice",
           remedy: `leave ${one} out where somebody else installs it, or external where this stack shall`,
         };
       if (spec.gpuOperator && spec.devicePlugin)

@@ -146,8 +146,8 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
     sharing !== undefined && {
       field: "sharing",
       problem: `is there beside ${words}`,
-      why: "how cards are shared or split is in the values of the release, under which the stack merges none of its own",
-      remedy: `leave it out, and say it there (the device plugin's configuration${operator ? `; MIG: mig.strategy, migManager.version ${migManagerRelease}, and the label nvidia.com/mig.config under machines.<name>.labels` : ""})${field === "external" ? "; another resource than nvidia.com/gpu is said by external.resourceName" : ""}`,
+      why: "the values of the release say how cards are shared, and the stack merges none of its own under them",
+      remedy: `leave it out, and say it there ${operator ? ` (MIG: mig.strategy, migManager.version ${migManagerRelease}, and the label nvidia.com/mig.config of the machine)` : ""}${field === "external" ? "; another resource than nvidia.com/gpu goes under external.resourceName" : ""}`,
     },
     operator &&
       monitoring?.serviceMonitor && {

@@ -23,7 +23,7 @@ export const imageChecks: Check[] = [
             return {
               field,
               problem: `${shown(name)} does not say which branch`,
-              why: "the Image Factory silently takes it for the lts branch, which may be older or newer than the rest of the driver",
+              why: "the Image Factory takes it for the lts branch, which may not fit the rest of the driver",
               remedy: `write ${suffixed.join(" or ")}, or leave it out: NVIDIA's extensions follow from the card and driver.branch`,
             };
           if (minorsWith(name).length > 0 || release?.extensions?.includes(name)) return [];
@@ -39,8 +39,8 @@ export const imageChecks: Check[] = [
           return {
             field,
             problem: `there is no official extension ${shown(name)} in any Talos release`,
-            why: "the Image Factory takes any name into a schematic and fails only when the machine pulls the image",
-            remedy: `${advice} names are listed at /version/<release>/extensions/official of the Factory`,
+            why: "the Image Factory takes any name, and fails when the machine pulls the image",
+            remedy: `${advice} the Factory lists all under /version/<release>/extensions/official`,
           };
         }),
       ),
@@ -270,7 +270,7 @@ const ofMachines = ({ spec, machines, release }: CheckContext): Found =>
     return {
       field,
       problem: `is set, on Talos ${spec.talosVersion} without Secure Boot`,
-      why: "kernel arguments of an image take effect only if the machine boots a UKI (Talos ≥ 1.10, or Secure Boot); here they would be ignored without an error",
+      why: "an image's kernel arguments take effect only if the machine boots a UKI (Talos ≥ 1.10, or Secure Boot)",
       remedy: "take Talos ≥ 1.10, or set machine.install.extraKernelArgs in a patch",
     };
   });

@@ -98,7 +98,7 @@ export const machineChecks: Check[] = [
         return {
           field,
           problem: `${shown(name)} has a domain, and Talos calls the node ${short}`,
-          why: "the stack names the host of an owned machine by the machine's key, and Talos leaves the domain out of the node's name, so the update would wait for a node that never comes",
+          why: "Talos leaves a host's domain out of the node's name, so the update would wait for a node that never comes",
           remedy: `call the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
         };
       }),
@@ -139,7 +139,7 @@ export const machineChecks: Check[] = [
         return {
           field: `${machine.field}.platform`,
           problem: `"${name}" is not a platform of the Image Factory`,
-          why: "there is no installer image of that name, and one of another platform would not find the machine's network and metadata",
+          why: "there is no installer image of that name",
           remedy: `${didYouMean(name, platforms)}one of ${platforms.join(", ")}`,
         };
       }),

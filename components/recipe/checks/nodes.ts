@@ -156,7 +156,7 @@ function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): F
   return {
     field: path.join("."),
     problem: `does not tolerate ${describeTaint(missing.taint)} of ${missing.machine}`,
-    why: "the list takes the place of ours, so NVIDIA's pods would not be placed there and the node would offer no GPU",
+    why: "the list takes the place of ours, so no pod of NVIDIA's would run there, and the node would offer no GPU",
     remedy: leaveOut(plan),
   };
 }

@@ -123,7 +123,7 @@ export const patchContentChecks: Check[] = [
           if (file.op === "create" && !isFree)
             return {
               problem: `op: create of ${file.path}, which is outside /var`,
-              why: 'Talos fails the boot with "create operation not allowed outside of /var", pauses for 35 minutes, reboots, and fails again',
+              why: 'Talos fails each boot with "create operation not allowed outside of /var"',
               remedy:
                 file.path === "/etc/nvidia-container-runtime/config.toml"
                   ? "leave it out: the toolkit's extension brings its own configuration, and no-cgroups is not needed"
@@ -165,7 +165,7 @@ export const patchContentChecks: Check[] = [
         ({ patch }) =>
           valueAt(patch.config, "machine", "install", "image") !== undefined && {
             problem: "sets machine.install.image",
-            why: "this package sets this field, so yours would be lost; if yours were kept, a re-install would bring an image without the driver",
+            why: "this package sets this field, so yours would be lost",
             remedy:
               "leave it out: the image follows from talosVersion, platform and extensions; one of your own goes under machines.<name>.installerImage",
           },

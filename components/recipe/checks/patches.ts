@@ -23,7 +23,7 @@ export const patchChecks: Check[] = [
         if (flaw.kind === "json6902")
           return {
             problem: "is a JSON patch (RFC 6902)",
-            why: "Talos does not take it for configurations of several documents, and it cannot be merged by key",
+            why: "Talos takes none for a configuration of several documents",
             remedy:
               "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
           };
@@ -54,7 +54,7 @@ export const patchChecks: Check[] = [
           },
           misnamed !== undefined && {
             problem: `names the host ${named}, and the stack calls the machine ${misnamed.name}`,
-            why: "the node is called by its host, so labels, taints and tests would wait for a node that never comes",
+            why: "the node is called by its host, so the update would wait for a node that never comes",
             remedy: "call the machine by its host name, or leave it out",
           },
         ];

@@ -76,7 +76,7 @@ export const releaseChecks: Check[] = [
         return {
           field: `${machine.field}.talosVersion`,
           problem: `is ${own} in a cluster of ${spec.talosVersion}`,
-          why: "from Talos 1.13 on, pods get their GPUs in another way, and the cluster has only one GPU Operator or device plugin for all machines",
+          why: "from 1.13 on pods get GPUs in another way, and the cluster has one operator or plugin for all machines",
           remedy: "take a release on the same side of 1.13, or bring all machines over it together (docs/migration.md)",
         };
       }),

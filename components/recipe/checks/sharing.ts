@@ -34,9 +34,8 @@ export const sharingChecks: Check[] = [
         mps !== undefined && {
           field: "sharing.mps",
           problem: "does not work on Talos with any release of the device plugin that we know",
-          why: "the plugin starts nvidia-cuda-mps-control without PATH, which then does not find its server in Talos' /usr/local/bin: the node offers units, and every program on them ends with CUDA error 805",
-          remedy:
-            "share by timeSlicing; the plugin has to be mended (NVIDIA/k8s-device-plugin#1614, docs/upstream/mps-server-path.md)",
+          why: "the plugin starts nvidia-cuda-mps-control without PATH, so it does not find its server in Talos' /usr/local/bin, and every program ends with CUDA error 805",
+          remedy: "share by timeSlicing (docs/upstream/mps-server-path.md)",
         },
       ];
     },
@@ -60,7 +59,7 @@ export const sharingChecks: Check[] = [
         return rivals.filter(said).map(([key]) => ({
           field: `${field}.values.${[...section, key].join(".")}`,
           problem: "names a configuration of the device plugin beside sharing",
-          why: "the plugin uses one configuration per node: the chart refuses two, or your configuration replaces the one made from `sharing`, and the node offers another number of GPUs",
+          why: "the plugin uses one configuration per node: the chart refuses two, or yours replaces the one that `sharing` makes",
           remedy: "leave it out, or leave sharing out and say it all in your configuration",
         }));
       });
@@ -258,7 +257,7 @@ function tooMany(resource: string, requests: GpuRequest[], total: number, but: s
   return {
     field: "workloads",
     problem: `${listed} request ${total} of ${resource} at the same time, and ${but}`,
-    why: "the pod that is scheduled last stays Pending forever; which pod that is can change with every reboot",
+    why: "a pod stays Pending forever, and which one can change with every reboot",
     remedy: "set `active: false` where they take turns, or share the cards (sharing.timeSlicing)",
   };
 }

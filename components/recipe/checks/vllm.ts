@@ -59,8 +59,7 @@ function parallelism(field: string, args: string[], gpus: number): Found {
       field: `${field}.args`,
       problem: `splits the model over ${uses} GPUs, but the pod requests ${gpus}`,
       why: "vLLM would not start with too few GPUs, and would leave some idle with too many",
-      remedy:
-        "leave the tensor parallel size out, as the workload sets it by gpus, or make gpus the product of the sizes",
+      remedy: "leave the size out, as gpus sets it, or make gpus the product of the sizes",
     }
   );
 }

@@ -82,7 +82,7 @@ export const workloadChecks: Check[] = [
         .map(([name]) => ({
           field: `workloads.pods.${name}.env.NVIDIA_VISIBLE_DEVICES`,
           problem: "is set on a pod that requests the resource",
-          why: "it overrides the card that the device plugin handed out: the container sees all cards of the machine, or another pod's",
+          why: "it overrides the card that the device plugin handed out: the container sees others, too",
           remedy: "leave it out: the number that the pod requests says how many it gets",
         })),
   },
@@ -213,9 +213,9 @@ function complaint(path: PropertyKey[], text: string): Found {
   return {
     field,
     problem: `holds ${kind}`,
-    why: "it would be kept in plain text, in the stack file, in Pulumi's state and in the cluster's objects",
+    why: "it would stand in plain text in the stack file, in Pulumi's state and in the cluster",
     remedy:
-      "take a new one, as others may have read it, and keep it in a Kubernetes Secret that the container reads (for vLLM: huggingFaceToken; else a pod of your own program, with the outputs runtimeClassName and gpuResourceName)",
+      "take a new one, and keep it in a Kubernetes Secret that the container reads (vLLM: huggingFaceToken; else a pod of your own program)",
   };
 }
 

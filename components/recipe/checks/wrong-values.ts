@@ -162,7 +162,7 @@ const isTrue = (value: unknown): boolean => String(value) === "true";
 const isFalse = (value: unknown): boolean => String(value) === "false";
 
 const noDra =
-  "this package does not build dynamic resource allocation (DRA) yet: its smoke test and workloads request nvidia.com/gpu, which the plugin alone offers, and they would stay Pending";
+  "this package builds no dynamic resource allocation (DRA) yet: what requests nvidia.com/gpu, which the plugin alone offers, would stay Pending";
 
 /** Values with which the chart installs, or fails, and no GPU is ever offered. */
 export const withoutGpus: WrongValue[] = [
@@ -196,7 +196,7 @@ export const withoutGpus: WrongValue[] = [
     at: "gpuOperator.values.cdi.nriPluginEnabled",
     is: isTrue,
     problem: "needs the operator's container toolkit, whose container holds the NRI plugin",
-    why: "on Talos the toolkit is in the image, so the operator's toolkit is off: charts from v26.7 on refuse this value, and older ones start operator pods that never see a card",
+    why: "on Talos the image has the toolkit and the operator's is off: charts from v26.7 on refuse this value, and with older ones pods never see a card",
   },
   ...["worker", "master"].map((part) => ({
     at: `gpuOperator.values.node-feature-discovery.${part}.enable`,
