@@ -12,7 +12,7 @@ const path = require("node:path");
 const [, , tag = "", notes = ""] = process.argv;
 const git = (...args) => execFileSync("git", args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
 
-// https://semver.org, without build metadata, of which npm makes nothing.
+// https://semver.org, without build metadata, which npm ignores.
 const pattern = /^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
 
 /** Part of the changelog that is about a version, without its heading. */

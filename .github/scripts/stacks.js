@@ -3,7 +3,7 @@
 //   node .github/scripts/stacks.js all       every stack, against the commit of its last successful update
 //   node .github/scripts/stacks.js changed BASE   the stacks whose files are not as in that commit
 //
-// Prints `stacks=[…]`, for GITHUB_OUTPUT. A stack of which the last update is not known counts as one that reboots: the
+// Prints `stacks=[…]`, for GITHUB_OUTPUT. A stack whose last update is not known counts as one that reboots: the
 // approval is then asked for once too often, and not once too little.
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");

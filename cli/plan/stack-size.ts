@@ -18,7 +18,7 @@ export function tooLong(config: Record<string, unknown>): Finding[] {
       check: "stack-size",
       field: "machines",
       problem: `the stack's configuration has ${Math.ceil(size / 1024)} KiB`,
-      why: "Pulumi hands it to the program in one environment variable, of which Linux takes 128 KiB: `argument list too long`",
+      why: "Pulumi hands it to the program in one environment variable, and Linux takes at most 128 KiB of one: `argument list too long`",
       remedy: "put machines that are alike into `pools`, and what all have into `machineDefaults`",
     },
   ];

@@ -11,7 +11,7 @@ const rowsOfFile = /(export const driverRows: DriverRow\[\] = \[\n)[^\]]*(\];)/;
 
 /**
  * Writes the drivers of releases that the tables do not have, as the Image Factory lists them; gives a line for each, and for
- * each new minor, of which somebody has to read more than the Factory tells (containerd, Kubernetes, extensions).
+ * each new minor: the Factory does not tell its containerd, its Kubernetes and its extensions.
  *
  * @param factory URL of it.
  */
