@@ -65,9 +65,7 @@ function entry(field: Field, schema: JsonSchema): string {
   ];
   return [
     `### <a id="${anchorOf(path)}"></a>\`${path.at(-1)!}\``,
-    "",
-    `${facts.filter((fact) => fact !== "").join(" · ")}`,
-    "",
+    `${facts.filter((fact) => fact !== "").join(" · ")}\\`,
     `${meaning}${causes ? ` **Causes** ${causes}.` : ""}`,
     "",
   ].join("\n");
