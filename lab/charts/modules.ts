@@ -1,10 +1,9 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { cacheFolder } from "../tools/cache";
 import { copyFolder } from "../tools/ways/changed-module";
-import { goEnvironment } from "../tools/ways/go";
+import { moduleFolder } from "../tools/ways/module";
 
 /** A chart inside a Go module: what its project tags, and the Go proxy serves. */
 export interface ChartModule {
@@ -30,9 +29,15 @@ export async function moduleChart(chart: ChartModule, env: NodeJS.ProcessEnv = p
   const key = createHash("sha256").update(`${sum} ${chart.folder}`).digest("hex").slice(0, 16);
   const cached = path.join(cacheFolder(env), `chart-${path.basename(chart.folder)}-${chart.version}-${key}`);
   if (await exists(cached)) return cached;
-  const source = path.join(await download(chart, env), chart.folder);
+  const source = await moduleFolder(`${chart.module} ${chart.version}`, pins, env).catch((error: Error) => {
+    throw new Error(
+      `${error.message}; the lab installs the chart that is in this module; ` +
+        "mend the way to the Go proxy (`go env GOPROXY`) or install Go, and run again",
+      { cause: error },
+    );
+  });
   await fs.mkdir(path.dirname(cached), { recursive: true });
-  await placeWhole(cached, (draft) => copyFolder(source, draft));
+  await placeWhole(cached, (draft) => copyFolder(path.join(source, chart.folder), draft));
   return cached;
 }
 
@@ -57,35 +62,6 @@ async function pinned({ module, version }: ChartModule): Promise<string> {
       `${module}@${version}: lab/charts/modules/go.sum does not name it, so nobody could tell a wrong one; add its line`,
     );
   return line.split(" ")[2] ?? "";
-}
-
-/** Folder of the module in Go's own cache. */
-function download({ module, version }: ChartModule, env: NodeJS.ProcessEnv): Promise<string> {
-  const args = ["mod", "download", "-json", `${module}@${version}`];
-  return new Promise((resolve, reject) => {
-    execFile("go", args, { cwd: pins, env: goEnvironment(env), timeout: limit }, (failure, stdout, stderr) => {
-      if (failure === null) return resolve((JSON.parse(stdout) as { Dir: string }).Dir);
-      const said = failure.code === "ENOENT" ? "there is no `go` on PATH" : reason(stdout, stderr) || failure.message;
-      reject(
-        new Error(
-          `${module}@${version}: ${said}; the lab installs the chart that is in this module; ` +
-            "mend the way to the Go proxy (`go env GOPROXY`) or install Go, and run again",
-        ),
-      );
-    });
-  });
-}
-
-/** Milliseconds that one download may take: a module of these is at most some megabytes. */
-const limit = 300_000;
-
-/** With -json, Go tells a failed download on standard output. */
-function reason(stdout: string, stderr: string): string {
-  try {
-    return (JSON.parse(stdout) as { Error?: string }).Error ?? stderr.trim();
-  } catch {
-    return stderr.trim();
-  }
 }
 
 const exists = (file: string): Promise<boolean> =>

@@ -8,7 +8,7 @@ import { checkpointFile, outputsOf, type Place } from "./checkpoint";
 import { commandOf, environmentOf } from "./cli";
 import { EventRecord } from "./events";
 import type { LabEngineOptions, RunOptions, RunResult } from "./options";
-import { projectSettings, type SettingsFile, workspaceSettings } from "./settings";
+import { settingsOf, type SettingsFile } from "./settings";
 import { secretsProvider, StackSecrets } from "./stack-secrets";
 import { limit } from "../session/limit";
 
@@ -51,8 +51,7 @@ export class LabEngine {
             projectSettings: { name: project, runtime: "nodejs" },
           }),
     });
-    const settings =
-      typeof program === "string" ? await projectSettings(program, stack) : workspaceSettings(workspace, stack);
+    const settings = await settingsOf(workspace.workDir, stack);
     const entries = Object.entries(options.secrets ?? {}).map(([key, value]) => [
       key,
       { secure: secrets.encrypt(value) },

@@ -1,24 +1,16 @@
-import type { LocalWorkspace, StackSettings } from "@pulumi/pulumi/automation";
+import type { StackSettings } from "@pulumi/pulumi/automation";
 import { readFile, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { parse, stringify } from "yaml";
 
-/** A stack's settings file, as the Automation API keeps it, or as a checked-out project does. */
+/** A stack's settings file. */
 export interface SettingsFile {
   read(): Promise<StackSettings>;
   write(settings: StackSettings): Promise<void>;
 }
 
-/** That of a program of this process, which lies in the workspace's folder. */
-export function workspaceSettings(workspace: LocalWorkspace, stack: string): SettingsFile {
-  return {
-    read: () => workspace.stackSettings(stack),
-    write: (settings) => workspace.saveStackSettings(stack, settings),
-  };
-}
-
-/** That of a project: where its `stackConfigDir` says, of which the Automation API knows nothing. */
-export async function projectSettings(folder: string, stack: string): Promise<SettingsFile> {
+/** That of a project's folder: where its `stackConfigDir` says, of which the Automation API knows nothing. */
+export async function settingsOf(folder: string, stack: string): Promise<SettingsFile> {
   const { stackConfigDir } = parse(await readFile(path.join(folder, "Pulumi.yaml"), "utf8")) as {
     stackConfigDir?: string;
   };

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { parseAllDocuments, parseDocument } from "yaml";
+import { stampedCopy } from "../stamp";
 import type { Manifest, OperatorFacts } from ".";
 
 /**
@@ -13,13 +14,13 @@ import type { Manifest, OperatorFacts } from ".";
 
 const file = path.join(__dirname, "gpu-operator.json");
 
-function main([helm = "helm", ...sources]: string[]): void {
+async function main([helm = "helm", ...sources]: string[]): Promise<void> {
   const { variants } = JSON.parse(fs.readFileSync(file, "utf8")) as OperatorFacts;
   const objects = new Map<string, OperatorFacts["objects"][number]>();
   const definitions = new Map<string, OperatorFacts["definitions"][number]>();
   for (const source of sources) {
     const [release = "", folder = ""] = source.split("=");
-    const chart = stamped(folder, release);
+    const chart = await stamped(folder, release);
     for (const [variant, values] of Object.entries(variants))
       for (const object of rendered(helm, chart, values)) {
         const text = JSON.stringify(object).replaceAll(release, "VERSION");
@@ -49,13 +50,9 @@ function main([helm = "helm", ...sources]: string[]): void {
   );
 }
 
-function stamped(folder: string, release: string): string {
+async function stamped(folder: string, release: string): Promise<string> {
   const chart = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-chart-"));
-  fs.cpSync(folder, chart, { recursive: true });
-  const description = parseDocument(fs.readFileSync(path.join(chart, "Chart.yaml"), "utf8"));
-  description.set("version", release);
-  description.set("appVersion", release);
-  fs.writeFileSync(path.join(chart, "Chart.yaml"), description.toString());
+  await stampedCopy(folder, chart, release, release);
   return chart;
 }
 
@@ -97,4 +94,4 @@ function definition(
   return { name: metadata.name, spec: { group: spec.group, scope: spec.scope, names: spec.names, versions } };
 }
 
-main(process.argv.slice(2));
+void main(process.argv.slice(2));

@@ -1,5 +1,6 @@
 import type { DoctorReport } from "../../../cli/doctor/report";
 import { inOneLine } from "../../../components/diagnosis";
+import { held, type Outcome, untried, wrong } from "../gpu/case";
 import { until } from "../until";
 import { askDoctor, askOfKubernetes, type Scene } from "./scene";
 import type { Fault } from "./table";
@@ -12,50 +13,31 @@ const heals = 120;
 const betweenLooks = 1_000;
 const [soon, wholeEvery] = [1_000, 5_000];
 
-/** What came of a fault: whether the doctor named it and then found nothing again, and what it said. */
-export interface Judged {
-  held: boolean;
-  /** Why it could not be tried: somebody else put it right before the doctor could name it. */
-  untried?: string;
-  /** One sentence. */
-  said: string;
-  /** What was wrong, empty where nothing was. */
-  wrong: string[];
-}
-
 /** Looks until the doctor finds nothing; gives the last report. */
 export const healthy = (scene: Scene): Promise<DoctorReport> => look(scene, heals, ({ status }) => status === 0);
 
-/**
- * Makes a fault in a healthy cluster, looks until the doctor names it, and takes it back.
- *
- * @param before what was told of the cluster last, where nothing has been done to it since. Default: it is looked at.
- */
-export async function judge(scene: Scene, fault: Fault, before?: Judged): Promise<Judged> {
-  if (before?.held !== true) {
-    const now = await healthy(scene);
-    if (now.status !== 0) return judged(told(now), ["the cluster is not healthy before"]);
-  }
+/** Makes a fault in a healthy cluster, looks until the doctor names it, takes it back, and looks until the doctor finds nothing again. */
+export async function judge(scene: Scene, fault: Fault): Promise<Outcome> {
+  const before = await healthy(scene);
+  if (before.status !== 0) return wrong(`the cluster is not healthy before; ${told(before)}`);
   const undo = await fault.make(scene);
   let report: DoctorReport;
-  let untried: string | undefined;
+  let putRight: boolean;
   try {
     report = await look(scene, shows, (each) => lacks(fault, each).length === 0);
-    if (report.status === 0 && fault.backIf !== undefined && (await scene.onNode(fault.backIf.prints)) !== "")
-      untried = fault.backIf.why;
+    putRight = report.status === 0 && fault.backIf !== undefined && (await scene.onNode(fault.backIf.prints)) !== "";
   } finally {
     await undo();
   }
   const after = await healthy(scene);
-  if (untried !== undefined && after.status === 0) return { held: false, untried, said: untried, wrong: [untried] };
-  return judged(told(report), [
+  if (putRight && after.status === 0) return untried(fault.backIf!.why);
+  const problems = [
     ...(report.status === 1 ? [] : [`exit ${report.status}`]),
     ...lacks(fault, report),
     ...(after.status === 0 ? [] : [`not healthy again: ${told(after)}`]),
-  ]);
+  ];
+  return problems.length === 0 ? held(told(report)) : wrong([...problems, told(report)].join("; "));
 }
-
-const judged = (said: string, wrong: string[]): Judged => ({ held: wrong.length === 0, said, wrong });
 
 /** What the doctor does not say of a fault, or says too much. */
 export function lacks(

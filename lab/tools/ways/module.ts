@@ -26,10 +26,19 @@ export async function writeModule(
  *
  * @param module `PATH VERSION`
  * @param folder where Go runs; a `go.sum` there may name the module
+ * @throws with Go's own reason
  */
 export async function moduleFolder(module: string, folder: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const name = module.replace(" ", "@");
   const options = { cwd: folder, env: goEnvironment(env), timeout: DOWNLOAD_LIMIT };
-  const args = ["mod", "download", "-json", module.replace(" ", "@")];
-  const { stdout } = await promisify(execFile)("go", args, options);
-  return (JSON.parse(stdout) as { Dir: string }).Dir;
+  const said = await promisify(execFile)("go", ["mod", "download", "-json", name], options).catch(
+    (error: Error & { code?: unknown; stdout?: string }) => {
+      if (error.code === "ENOENT") throw new Error(`${name}: there is no \`go\` on PATH`);
+      if (!error.stdout?.startsWith("{")) throw new Error(`${name}: ${error.message}`, { cause: error });
+      return { stdout: error.stdout }; // with -json, Go tells a failed download on standard output
+    },
+  );
+  const { Dir, Error: failure } = JSON.parse(said.stdout) as { Dir: string; Error?: string };
+  if (failure !== undefined) throw new Error(`${name}: ${failure}`);
+  return Dir;
 }

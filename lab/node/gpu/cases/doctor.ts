@@ -1,6 +1,6 @@
 import { healthy, judge, told } from "../../faults/judge";
 import { type Fault, faults } from "../../faults/table";
-import { held, untried, wrong, type Case } from "../case";
+import { held, wrong, type Case } from "../case";
 
 const well: Case = {
   id: "doctor",
@@ -17,9 +17,7 @@ const faulty = (fault: Fault): Case => ({
   title: `doctor: ${fault.title}`,
   run: async (stand, say) => {
     await stand.become({}, say);
-    const { held: right, untried: why, said, wrong: problems } = await judge(stand, fault);
-    if (why !== undefined) return untried(why);
-    return right ? held(said) : wrong([...problems, said].join("; "));
+    return judge(stand, fault);
   },
 });
 
