@@ -5,7 +5,7 @@ import { expectWait, find, findAll, waitsFor } from "./support/graph";
 import type { Registered } from "./support/recorder";
 
 describe("order", () => {
-  test("schematic, upgrade, node, namespace, release, smoke test, server, model: each after all before it", async () => {
+  test("schematic, upgrade, node, namespace, markers, release, smoke test, server, model: each after all before it", async () => {
     const run = await build(arguments_("rtx5070ti"));
     const chain = [
       find(run, types.schematic),
@@ -14,6 +14,7 @@ describe("order", () => {
       find(run, types.program, "-upgrade"),
       find(run, types.node),
       find(run, types.namespace, "lab-namespace"),
+      find(run, "kubernetes:apps/v1:DaemonSet", "-markers"),
       find(run, types.release),
       find(run, types.job, namedByPulumi("lab", "gpu-smoke-test", "k8s-worker4")),
       find(run, types.deployment, "ollama-deployment"),

@@ -1,5 +1,3 @@
-import type { FixId } from "../components/diagnosis";
-import { leaveOut } from "../lab/without";
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
 import { arguments_, attempt, build, machines, types } from "./support/gpu-cluster";
@@ -151,24 +149,6 @@ describe("a cluster that the stack bootstraps", () => {
 test("what is wrong beside the arguments is told with them", () => {
   const also = [{ check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "mend it" }];
   expect(() => GpuCluster.plan(arguments_("rtx5070ti"), also)).toThrow(/elsewhere: is wrong/);
-});
-
-test.each<[FixId, string]>([
-  ["kernelModules", "aarhus-h100"],
-  ["bpfJitHarden", "aarhus-h100"],
-])("without %s: nothing but the machine's configuration, what follows it and the gate change", async (fix, stack) => {
-  const whole = await build(arguments_(stack));
-  const { plan } = GpuCluster;
-  const wrong = jest.spyOn(GpuCluster, "plan").mockImplementation((args) => leaveOut([fix], plan(args)));
-  const less = await build(arguments_(stack));
-  wrong.mockRestore();
-  const inputs = (run: Run): Record<string, unknown> =>
-    Object.fromEntries(run.resources.filter((each) => each.custom).map((each) => [each.name, each.inputs]));
-  const [before, after] = [inputs(whole), inputs(less)];
-  expect(Object.keys(after)).toEqual(Object.keys(before));
-  const changed = Object.keys(before).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
-  const follow = [`lab-${stack}-configuration`, `lab-${stack}-upgrade`, "lab-preflight"];
-  expect(changed.sort()).toEqual([expect.stringMatching(`^gpu-smoke-test-${stack}-`), ...follow.sort()]);
 });
 
 function ancestors(run: Run, resource: Registered): string[] {

@@ -8,24 +8,6 @@ function start<T = unknown>(script: string, options: Partial<GuardOptions> = {})
 const ready = 'console.log(JSON.stringify({ port: 50000 })); process.stdin.resume().on("end", () => process.exit(0));';
 
 describe("a guarded child", () => {
-  test("is ready with its first line, and stopped for good", async () => {
-    const child = await start<{ port: number }>(ready);
-    expect(child.ready).toEqual({ port: 50000 });
-    await Promise.all([child.stop(), child.stop()]);
-    expect(() => process.kill(child.pid, 0)).toThrow("ESRCH");
-  });
-
-  test("passes on its later lines and its log", async () => {
-    const log: string[] = [];
-    const script = `console.error("listening"); ${ready} console.log("second");`;
-    let onLine: (line: string) => void = () => {};
-    const second = new Promise<string>((resolve) => (onLine = resolve));
-    const child = await start(script, { onLine: (line) => onLine(line), onLog: (line) => log.push(line) });
-    expect(await second).toBe("second");
-    await child.stop();
-    expect(log).toEqual(["listening"]);
-  });
-
   test("that ignores the end of its input and SIGTERM is killed", async () => {
     const script = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("{}");`;
     const child = await start(script, { stopLimit: 100 });

@@ -1,4 +1,3 @@
-import { parse } from "yaml";
 import { type FixId, fixes, fixIds } from "../../components/diagnosis";
 import { planCluster, type Plan } from "../../components/recipe";
 import { leaveOut } from "../without";
@@ -87,26 +86,4 @@ test.each(cases)("%s without %s: just that is gone", (name, fix) => {
   expect(paths).not.toEqual([]);
   expect(paths.filter((path) => !touched[fix].test(path))).toEqual([]);
   expect(plan).toEqual(planOf(name)); // the given plan stays as it is
-});
-
-test("patches lose just what is left out", () => {
-  const own = (fix: FixId, name: string): any =>
-    parse(leaveOut([fix], planOf(name)).machines[0]!.patches.at(-1)!).machine;
-  expect(own("kernelModules", "rtx5070ti")).not.toHaveProperty("kernel");
-  expect(own("bpfJitHarden", "rtx5070ti")).not.toHaveProperty("sysctls");
-  expect(own("bpfJitHarden", "rtx5070ti")).toHaveProperty("kernel.modules");
-  expect(own("taintThroughApi", "velaryon").nodeTaints).toEqual({ gpu: "true:NoSchedule" });
-  expect(leaveOut(["perMachinePatch"], planOf("omni")).machines[0]!.patches).toHaveLength(
-    planOf("omni").machines[0]!.patches.length + 1,
-  );
-});
-
-test("driverBranches left out: modules of lts, toolkit of production", () => {
-  const [machine] = leaveOut(["driverBranches"], planOf("rtx5070ti")).machines;
-  expect(machine?.extensions).toEqual([
-    "siderolabs/nvidia-container-toolkit-production",
-    "siderolabs/nvidia-open-gpu-kernel-modules-lts",
-  ]);
-  expect(machine?.installerImage).toContain(machine?.schematicId);
-  expect(machine?.patches.join()).toContain(machine?.installerImage);
 });

@@ -63,12 +63,6 @@ test.each(pages)("%s: what it shows of TypeScript and JSON can be read", (page) 
   for (const text of blocksOf(page, /^json$/)) expect(() => JSON.parse(text) as unknown).not.toThrow();
 });
 
-test.each(pages)("%s: every npm script that it names exists", (page) => {
-  const scripts = Object.keys((JSON.parse(read("package.json")) as { scripts: Record<string, string> }).scripts);
-  const named = [...read(page).matchAll(/npm run (?:--silent )?([a-z-]+)/g)].map(([, name]) => name!);
-  expect(named.filter((name) => !scripts.includes(name))).toEqual([]);
-});
-
 test.each(["README.md", "docs/use.md"])("%s makes a stack before it updates it", (page) => {
   const [init, update] = [/^ {4}pulumi stack init/m, /^ {4}pulumi up/m].map((command) => read(page).search(command));
   expect(init).toBeGreaterThanOrEqual(0);

@@ -1,5 +1,3 @@
-import type { FixId } from "../../components/diagnosis";
-import { leaveOut } from "../../lab/without";
 import { afterGate, gpuStack, passed } from "../../components/kubernetes";
 import type { Plan } from "../../components/recipe";
 import { find, findAll, waitsFor } from "../support/graph";
@@ -17,19 +15,6 @@ const types = {
 
 const run = (plan: Plan): Promise<Run> => record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
 
-test("with the operator: namespace, markers, release, gate, each after the one before", async () => {
-  const ran = await run(planOf("rtx5070ti"));
-  expect(ran.error).toBeUndefined();
-  const [namespace, markers, release, test] = [types.namespace, types.daemonSet, types.release, types.job].map((type) =>
-    find(ran, type),
-  );
-  expect(waitsFor(ran, markers!)).toContain(namespace!.urn);
-  expect(waitsFor(ran, release!)).toContain(markers!.urn);
-  expect(waitsFor(ran, test!)).toContain(release!.urn);
-  expect(waitsFor(ran, test!, [release!])).not.toContain(namespace!.urn);
-  expect(findAll(ran, types.runtimeClass)).toEqual([]); // the operator makes it
-});
-
 test("with the device plugin: its RuntimeClass before the release, and no namespace in kube-system", async () => {
   const ran = await run(planOf("aarhus-h100"));
   const release = find(ran, types.release);
@@ -38,22 +23,6 @@ test("with the device plugin: its RuntimeClass before the release, and no namesp
   expect(waitsFor(ran, release)).toContain(runtimeClass.urn);
   expect(findAll(ran, types.namespace)).toEqual([]);
   expect(findAll(ran, types.daemonSet)).toEqual([]);
-});
-
-test("everything waits for the machines", async () => {
-  const { core } = await import("@pulumi/kubernetes");
-  const ran = await record(() => {
-    const machine = new core.v1.ConfigMap("machine");
-    gpuStack("lab", planOf("rtx5070ti"), { ahead: [machine] }, {});
-  });
-  const machine = find(ran, types.configMap, "machine");
-  const others = ran.resources.filter((resource) => resource.custom && resource.urn !== machine.urn);
-  expect(others.length).toBeGreaterThanOrEqual(4);
-  for (const resource of others)
-    expect([resource.name, [...waitsFor(ran, resource)]]).toEqual([
-      resource.name,
-      expect.arrayContaining([machine.urn]),
-    ]);
 });
 
 test("a release in another namespace comes after the old one has gone: both would own the chart's ClusterRoles", async () => {
@@ -98,27 +67,6 @@ test.each(["rtx5070ti", "aarhus-h100"])(
     expect(find(await run(planOf(stack)), types.release).inputs).not.toHaveProperty("allowNullValues");
   },
 );
-
-describe.each<[FixId, string, string[]]>([
-  ["validationMarkers", "rtx5070ti", ["lab-markers", "lab-markers-content"]],
-  ["runtimeClass", "aarhus-h100", ["lab-runtime-class"]],
-])("without %s", (fix, stack, gone) => {
-  test("exactly its resources are gone, the rest is as it was", async () => {
-    const whole = await run(planOf(stack));
-    const less = await run(leaveOut([fix], planOf(stack)));
-    const names = (ran: Run): string[] => ran.resources.map((resource) => resource.name).sort();
-    expect(names(whole).filter((name) => !names(less).includes(name))).toEqual(gone);
-    expect(names(less).filter((name) => !names(whole).includes(name))).toEqual([]);
-    expect(find(less, types.release).inputs).toEqual(find(whole, types.release).inputs);
-  });
-});
-
-test("without privilegedNamespace the namespace stays, its labels go", async () => {
-  const labels = async (without: FixId[]): Promise<unknown> =>
-    find(await run(leaveOut(without, planOf("rtx5070ti"))), types.namespace).inputs.metadata.labels;
-  expect(await labels([])).toMatchObject({ "pod-security.kubernetes.io/enforce": "privileged" });
-  expect(await labels(["privilegedNamespace"])).toEqual({});
-});
 
 test("what comes behind the gate depends on it, and the gate on every smoke test; it is known at preview", async () => {
   const { core } = await import("@pulumi/kubernetes");

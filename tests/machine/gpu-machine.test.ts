@@ -1,9 +1,8 @@
-import * as pulumi from "@pulumi/pulumi";
 import { accessOf } from "../../components/credentials/access";
 import { GpuMachine } from "../../components/machine/gpu-machine";
 import { createMachine } from "../../components/machine/create-machine";
 import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
-import { pauseBeforeRetry, registerSchematics } from "../../components/machine/schematic";
+import { pauseBeforeRetry } from "../../components/machine/schematic";
 import { taintTask, upgradeTask } from "../../components/machine/program/task";
 import { isSecret } from "../support/graph";
 import { record, type RunOptions } from "../support/recorder";
@@ -12,23 +11,6 @@ import { args, credentials, planned, SCHEMATIC, SECRETS } from "./gpu-machine-fi
 import { answer, byName, call, create, failingProgram, open, outputs, run } from "./recorded-machine";
 
 describe("an owned machine", () => {
-  test("is four resources below one component, in order", async () => {
-    const made = await run();
-    expect(made.error).toBeUndefined();
-    const children = made.resources.filter(({ custom }) => custom);
-    expect(children.map(({ name, type }) => [name, type])).toEqual([
-      ["gpu-1-configuration", "talos:machine/configurationApply:ConfigurationApply"],
-      ["gpu-1-upgrade", "command:local:Command"],
-      ["gpu-1-node", "kubernetes:core/v1:NodePatch"],
-      ["gpu-1-node-taints", "command:local:Command"],
-    ]);
-    const component = byName(made, "gpu-1");
-    expect(component.type).toBe("talos-gpu:index:GpuMachine");
-    for (const child of children) expect(child.parent).toBe(component.urn);
-    expect(byName(made, "gpu-1-upgrade").dependencies).toContain(byName(made, "gpu-1-configuration").urn);
-    expect(byName(made, "gpu-1-node").dependencies).toContain(byName(made, "gpu-1-upgrade").urn);
-  });
-
   test("is given its whole configuration staged, and its patches in the open", async () => {
     const { inputs } = byName(await run(), "gpu-1-configuration");
     expect(inputs).toMatchObject({
@@ -118,20 +100,6 @@ describe("the upgrade", () => {
     expect(await stdin({}, { call: () => ({ machineConfiguration: "ANOTHER" }) })).not.toBe(first);
   });
 
-  test("hands on what was seen on the machine", async () => {
-    let seen: unknown;
-    const made = await record(
-      () => {
-        const { upgraded, ready } = create();
-        const { driverVersion, talosVersion, schematicId } = upgraded;
-        pulumi.all([driverVersion, talosVersion, schematicId, ready]).apply((values) => (seen = values));
-      },
-      { outputs, call },
-    );
-    expect(made.error).toBeUndefined();
-    expect(seen).toEqual(["570.211.01", "v1.12.6", SCHEMATIC, "gpu-1"]);
-  });
-
   test("of a machine without a GPU has no driver", async () => {
     let seen: unknown;
     const { driverVersion: _driver, ...plain } = planned;
@@ -210,21 +178,6 @@ describe("a preview", () => {
 });
 
 describe("schematics", () => {
-  const machines = ["a", "b", "c"].map((name, index) => ({
-    name,
-    schematic: `# ${Math.min(index, 1)}\n`,
-    schematicId: `lab-${name}-schematic-id`,
-  }));
-
-  test("are registered once each, by names that hold no hash, and a change replaces them", async () => {
-    const shared = [machines[0]!, { ...machines[1]!, schematicId: machines[0]!.schematicId }, machines[2]!];
-    const made = await record(() => void registerSchematics("lab", shared, {}));
-    expect(made.resources.filter(({ custom }) => custom).map(({ name }) => name)).toEqual([
-      "lab-a-schematic",
-      "lab-c-schematic",
-    ]);
-  });
-
   test.each<[string, string[], number | undefined]>([
     ["a Factory that is busy", ["failed to create schematic: HTTP 500"], 1_000],
     ["one that does not answer", ["dial tcp: i/o timeout", "HTTP 502"], 2_000],
@@ -238,21 +191,6 @@ describe("schematics", () => {
     expect(error).toContain(`the Image Factory gave ID gpu-1-schematic-id, computed was ${SCHEMATIC}`);
     expect(registered).toContain("gpu-1-schematic");
     expect(registered).not.toContain("gpu-1-upgrade");
-  });
-
-  test("come before the upgrade", async () => {
-    const made = await record(
-      () =>
-        void createMachine(
-          "gpu-1",
-          { ...planned, schematicId: "gpu-1-schematic-id" },
-          { access: accessOf(credentials) },
-          {},
-        ),
-      { outputs, call },
-    );
-    expect(made.error).toBeUndefined();
-    expect(byName(made, "gpu-1-upgrade").dependencies).toContain(byName(made, "gpu-1-schematic").urn);
   });
 });
 

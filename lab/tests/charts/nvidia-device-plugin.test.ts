@@ -29,42 +29,6 @@ withHelm("nvidia-device-plugin", () => {
     expect(daemon["spec"].template.spec.nodeSelector).toEqual({ "nvidia.com/mps.capable": "true" });
   });
 
-  test("values reach the pod", async () => {
-    const rendered = await render("nvidia-device-plugin", "0.18.2", {
-      runtimeClassName: "nvidia",
-      affinity: null,
-      nodeSelector: { gpu: "yes" },
-      deviceListStrategy: "volume-mounts",
-      failOnInitError: false,
-      gdrcopyEnabled: true,
-      nvidiaDriverRoot: "/usr/local",
-    });
-    const spec = plugin(rendered);
-    expect(spec).toMatchObject({ runtimeClassName: "nvidia", nodeSelector: { gpu: "yes" } });
-    expect(spec).not.toHaveProperty("affinity");
-    expect(environment(rendered)).toMatchObject({
-      DEVICE_LIST_STRATEGY: "volume-mounts",
-      FAIL_ON_INIT_ERROR: "false",
-      GDRCOPY_ENABLED: "true",
-      NVIDIA_DRIVER_ROOT: "/usr/local",
-    });
-    expect(spec.containers[0].securityContext).toEqual({ capabilities: { add: ["SYS_ADMIN"] } });
-    expect(spec.volumes).toContainEqual({ name: "driver-root", hostPath: { path: "/usr/local", type: "Directory" } });
-  });
-
-  test("configurations: of its own, or somebody else's", async () => {
-    const own = await render("nvidia-device-plugin", "0.17.4", { config: { map: { default: "version: v1\n" } } });
-    expect(named(own, "ConfigMap", "it-nvidia-device-plugin-configs")["data"]).toEqual({ default: "version: v1" });
-    expect(plugin(own).containers.map((each: any) => each.name)).toEqual([
-      "nvidia-device-plugin-sidecar",
-      "nvidia-device-plugin-ctr",
-    ]);
-    const other = await render("nvidia-device-plugin", "0.17.4", { config: { name: "shared", default: "a" } });
-    expect(plugin(other).volumes).toContainEqual({ name: "available-configs", configMap: { name: "shared" } });
-    expect(other.objects.some((object) => object.kind === "ConfigMap")).toBe(false);
-    named(other, "ServiceAccount", "it-nvidia-device-plugin-service-account");
-  });
-
   /** Containers that ask for MIG monitors and may not: the toolkit refuses them (real.md of the design; gpu-operator#322). */
   const refused = (rendered: Rendered): string[] =>
     rendered.objects
@@ -100,11 +64,5 @@ withHelm("nvidia-device-plugin", () => {
   ])("refuses %j in namespace %s", async (values, namespace, message) => {
     const { code, error } = await render("nvidia-device-plugin", "0.17.4", values, namespace);
     expect([code !== 0, error]).toEqual([true, expect.stringContaining(message)]);
-  });
-
-  test("runs in namespace default when told so, and discovers features when asked to", async () => {
-    const values = { allowDefaultNamespace: true, gfd: { enabled: true } };
-    const rendered = await render("nvidia-device-plugin", "0.19.3", values, "default");
-    named(rendered, "DaemonSet", "it-nvidia-device-plugin-gpu-feature-discovery");
   });
 });

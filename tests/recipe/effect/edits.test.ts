@@ -148,16 +148,6 @@ test("of an owned machine a release that it no longer runs may change what Talos
   expect(effect).toMatchObject({ reboots: "only if", because: expect.stringContaining("contract: v1.12 → v1.13") });
 });
 
-test.each([
-  ["rtx5070ti", "no"],
-  ["velaryon", "no"],
-  ["frank", "yes"],
-])("a machine that %s gives up reboots: %s", (stack, word) => {
-  const before = planOf(stack);
-  const after: Plan = { ...before, machines: [] };
-  expect(Object.values(effectsOf(before, after)).map(({ reboots }) => reboots)).toEqual([word]);
-});
-
 describe("reconcileToken", () => {
   const said = (stack: string, reconcileToken?: string): Plan =>
     planned({ ...(stackSpec(stack) as Said), ...(reconcileToken === undefined ? {} : { reconcileToken }) });

@@ -1,14 +1,8 @@
 import { parse } from "yaml";
-import {
-  customizationPath,
-  planCluster,
-  type ClusterSpec,
-  type MachineRecipe,
-  type MachineSpec,
-} from "../../../components/recipe/index";
+import { planCluster, type ClusterSpec, type MachineRecipe, type MachineSpec } from "../../../components/recipe/index";
 import { effectOf, machineState } from "../../../components/recipe/effect";
 import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
-import { oneMachine, validStack } from "../stacks";
+import { oneMachine } from "../stacks";
 
 const recipe = (
   talosVersion: string,
@@ -26,15 +20,12 @@ const own = ({ patches }: MachineRecipe): any => parse(patches.at(-1) ?? "");
 describe("driver", () => {
   test.each([
     // card, Talos, driver block, extensions without prefix, driver
-    ["RTX 5070 Ti", "v1.12.6", {}, "nvidia-open-gpu-kernel-modules-production", "570.211.01"],
     ["RTX 5070 Ti", "v1.11.5", {}, "nvidia-open-gpu-kernel-modules-production", "570.172.08"],
-    ["H100 NVL", "v1.11.5", {}, "nvidia-open-gpu-kernel-modules-production", "570.172.08"],
     ["H100 NVL", "v1.12.6", { branch: "lts" }, "nvidia-open-gpu-kernel-modules-lts", "580.126.20"],
     ["GTX 1080 Ti", "v1.12.6", {}, "nonfree-kmod-nvidia-production", "570.211.01"],
     ["GTX 1080 Ti", "v1.13.9", {}, "nonfree-kmod-nvidia-lts", "580.178.04"],
     ["V100", "v1.14.0", {}, "nonfree-kmod-nvidia-lts", "580.178.04"],
     ["RTX 3090", "v1.10.9", { flavour: "proprietary" }, "nonfree-kmod-nvidia-production", "570.148.08"],
-    ["RTX 2070 SUPER", "v1.11.1", { branch: "lts" }, "nonfree-kmod-nvidia-lts", "535.247.01"],
     ["T4", "v1.11.1", { branch: "lts" }, "nvidia-open-gpu-kernel-modules-lts", "535.247.01"],
     ["GB10", "v1.13.9", {}, "nonfree-kmod-nvidia-production", "595.91.07"],
     ["GB10", "v1.12.6", {}, "nonfree-kmod-nvidia-lts", "580.126.20"],
@@ -79,42 +70,8 @@ describe("driver", () => {
   });
 });
 
-describe("by era", () => {
-  test.each([
-    ["v1.11.6", { "net.core.bpf_jit_harden": "1" }], // toolkit 1.17: nvidia-container-cli
-    ["v1.12.0", {}], // toolkit 1.18: jit-cdi
-    ["v1.13.0", {}],
-  ])("%s: sysctls %j, by its toolkit", (release, sysctls) => {
-    expect(recipe(release, { gpus: [{ model: "L4" }] }).sysctls).toEqual(sysctls);
-  });
-
-  test("Talos 1.12: persistenced, the validator off", () => {
-    const machine = recipe("v1.12.6", { gpus: [{ model: "L4" }] });
-    expect(machine.extensionServices).toEqual([{ name: "ext-nvidia-persistenced", state: "Running" }]);
-    expect(machine.nodeLabels).toEqual({
-      "nvidia.com/gpu.deploy.operator-validator": "false",
-      "talos-gpu/validation-markers": "true",
-    });
-  });
-
-  test("Talos 1.13: no sysctl, CDI, the real validator", () => {
-    const machine = recipe("v1.13.9", {
-      gpus: [{ model: "L4" }],
-      extensions: ["siderolabs/nvidia-fabricmanager-production"],
-    });
-    expect(machine.sysctls).toEqual({});
-    expect(machine.extensionServices).toEqual([
-      { name: "ext-nvidia-persistenced", state: "Running" },
-      { name: "ext-nvidia-cdi-gen", state: "Finished" },
-      { name: "ext-nvidia-fabricmanager", state: "Running" },
-    ]);
-    // Said, so that a node that somebody labelled false on 1.12 gets it back.
-    expect(machine.nodeLabels).toEqual({ "nvidia.com/gpu.deploy.operator-validator": "true" });
-  });
-
-  test("Talos 1.14: modules stay under machine.kernel, which the provider can merge", () => {
-    expect(own(recipe("v1.14.0", { gpus: [{ model: "L4" }] })).machine.kernel.modules).toHaveLength(4);
-  });
+test("Talos 1.14: modules stay under machine.kernel, which the provider can merge", () => {
+  expect(own(recipe("v1.14.0", { gpus: [{ model: "L4" }] })).machine.kernel.modules).toHaveLength(4);
 });
 
 describe("HGX boards", () => {
@@ -150,19 +107,6 @@ test("Omni's machines of Talos 1.14 register without taints: a KubeletConfig may
 });
 
 describe("our patch", () => {
-  test("sets the image, the modules in the order in which they need each other, and one containerd part", () => {
-    const machine = planCluster(validStack("frank")).machines.find(({ name }) => name === "gpu-1");
-    expect(own(machine as MachineRecipe).machine).toEqual({
-      install: { image: machine?.installerImage },
-      kernel: {
-        modules: [{ name: "nvidia" }, { name: "nvidia_uvm" }, { name: "nvidia_drm" }, { name: "nvidia_modeset" }],
-      },
-      files: [{ op: "create", path: customizationPath, permissions: 0o644, content: machine?.containerdPart }],
-    });
-    expect(machine?.patches.at(-1)).toContain("permissions: 0o644");
-    expect(machine?.containerdPart).not.toMatch(/^version/m);
-  });
-
   test("comes last, after the cluster's and the machine's", () => {
     const cluster = "machine:\n  time: { servers: [a] }\n";
     const mine = "machine:\n  time: { servers: [b] }\n";
@@ -198,29 +142,13 @@ describe("cards that need more", () => {
   });
 });
 
-describe("node", () => {
-  test("the standalone plugin needs the label that nobody else sets", () => {
-    const plugin = { gpuOperator: undefined, devicePlugin: { version: "0.17.4" } } as unknown as Partial<ClusterSpec>;
-    expect(recipe("v1.11.5", { gpus: [{ model: "L4" }], labels: { rack: "1" } }, plugin).nodeLabels).toEqual({
-      rack: "1",
-      "nvidia.com/gpu.present": "true",
-    });
-  });
-
-  test("taints are taken apart", () => {
-    expect(
-      recipe("v1.12.6", { taints: { gpu: "true:NoSchedule", drained: ":NoExecute", odd: "true" } }).nodeTaints,
-    ).toEqual([
-      { key: "drained", effect: "NoExecute" },
-      { key: "gpu", value: "true", effect: "NoSchedule" },
-    ]);
-  });
-
-  test("the power limit is handed on, and labels the node", () =>
-    expect(recipe("v1.12.6", { gpus: [{ model: "RTX 3090" }], powerLimit: 300 })).toMatchObject({
-      powerLimit: 300,
-      nodeLabels: { "talos-gpu/power-limit": "300w" },
-    }));
+test("taints are taken apart", () => {
+  expect(
+    recipe("v1.12.6", { taints: { gpu: "true:NoSchedule", drained: ":NoExecute", odd: "true" } }).nodeTaints,
+  ).toEqual([
+    { key: "drained", effect: "NoExecute" },
+    { key: "gpu", value: "true", effect: "NoSchedule" },
+  ]);
 });
 
 test("an unknown release or card leaves a plan that can be checked", () => {

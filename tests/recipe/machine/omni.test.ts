@@ -1,12 +1,4 @@
-import { parse } from "yaml";
-import {
-  customizationPath,
-  omniResources,
-  planCluster,
-  rivalPatches,
-  type OmniPatch,
-} from "../../../components/recipe/index";
-import { validStack } from "../stacks";
+import { customizationPath, omniResources, rivalPatches, type OmniPatch } from "../../../components/recipe/index";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
 const machine = { cluster: "frank", uuid, machineSet: "frank-workers" };
@@ -58,19 +50,4 @@ describe("patches that write the containerd part of the machine as well", () => 
     const one = patch({ cluster: "frank", "machine-set": "gpus" });
     expect(rivalPatches([one], { ...machine, machineSet: undefined }, [])).toHaveLength(1);
   });
-});
-
-test("frank: one part with the base specification and the default runtime, and no image, which is Omni's", () => {
-  const spec = validStack("omni");
-  const [gpu] = planCluster(spec).machines;
-  const config = parse(gpu!.patches.at(-1)!) as { machine: Record<string, any> };
-  expect(config.machine["install"]).toBeUndefined();
-  expect(config.machine["files"]).toHaveLength(1);
-  expect(config.machine["files"][0].path).toBe(customizationPath);
-  expect(gpu!.containerdPart).toContain('default_runtime_name = "nvidia"');
-  expect(gpu!.containerdPart).toContain('base_runtime_spec = "/etc/cri/conf.d/base-spec.json"');
-  expect(gpu!.containerdPart).toMatch(/"\/var\/cdi\/static", "\/var\/cdi\/dynamic"/);
-  expect(gpu!.nodeLabels["nvidia.com/gpu.deploy.operator-validator"]).toBe("false");
-  const owned = planCluster({ ...spec, machines: { a: { ...spec.machines["gpu-1"]!, configuration: "adopted" } } });
-  expect(owned.machines[0]!.patches.at(-1)).toContain("image:");
 });

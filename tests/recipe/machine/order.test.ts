@@ -87,12 +87,6 @@ test("those that go ahead go alone, in the order in which they are named; all ot
   expect(upgradeStages(ordered, { first: [] })).toEqual({ ahead: ordered, rest: [] });
 });
 
-test("12 workers, one of them ahead, in a window of 25 %: ceil(11 / 3) + 1 steps", () => {
-  const upgrade = { first: ["w5"], maxParallel: "25%" };
-  const after = upgradeWindows(inUpgradeOrder(cluster(0, 12), upgrade.first), upgrade);
-  expect(Math.max(...depths(after).values())).toBe(Math.ceil(11 / 3) + 1);
-});
-
 test.each<[unknown, number, number]>([
   [undefined, 12, 1],
   [4, 12, 4],

@@ -116,34 +116,6 @@ describe.each(Object.entries<Facts>(facts.resources))("%s", (token, fact) => {
     expect((construct as any).isInstance(resource)).toBe(true);
     expect((construct as any).isInstance({})).toBe(false);
   });
-
-  test("refuses to do without what is required", async () => {
-    for (const missing of fact.requiredInputs) {
-      const rest = filled(fact.inputs.filter((name) => name !== missing));
-      await recorded(() => {
-        expect(() => new construct("it", rest)).toThrow(`Missing required property '${missing}'`);
-      });
-    }
-  });
-
-  test("looks a known one up by its whole state", async () => {
-    const asked: Record<string, unknown>[] = [];
-    class Reader extends Recorder {
-      public override async readResource(request: any, callback: any): Promise<void> {
-        asked.push({ id: request.getId(), ...request.getProperties()?.toJavaScript() });
-        return super.readResource(request, callback);
-      }
-    }
-    const reader = new Reader({ newResource: ({ id }) => ({ id: id ?? "", state: {} }), call: () => ({}) });
-    pulumi.runtime.setMockOptions(reader, "project", "stack", false, "organization");
-    await pulumi.runtime.runInPulumiStack(() => {
-      (construct as any).get("it", "known", filled(fact.outputs));
-      return Promise.resolve();
-    });
-    await pulumi.runtime.disconnect();
-    expect(asked).toHaveLength(1);
-    expect(Object.keys(asked[0]!).sort()).toEqual(["id", ...fact.outputs].sort());
-  });
 });
 
 describe.each(Object.entries<Facts>(facts.functions))("%s", (token, fact) => {
@@ -159,19 +131,6 @@ describe.each(Object.entries<Facts>(facts.functions))("%s", (token, fact) => {
       expect(Object.keys(call.args).sort()).toEqual(fact.inputs);
     }
   });
-});
-
-test("an explicit provider takes the Image Factory's address", async () => {
-  const recorder = await recorded(() => {
-    const provider = new talos.Provider("other", { imageFactoryUrl: "https://factory.example.org" });
-    expect(talos.Provider.isInstance(provider)).toBe(true);
-  });
-  expect(recorder.registered).toContainEqual(
-    expect.objectContaining({
-      type: "pulumi:providers:talos",
-      inputs: { imageFactoryUrl: "https://factory.example.org" },
-    }),
-  );
 });
 
 /** Members of the interfaces in a file, `namespace.Interface` -> member (with `?` when optional) -> type as written. */
