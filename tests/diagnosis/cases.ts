@@ -1,14 +1,12 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
 import { parse } from "yaml";
 import { diagnose, type Observations } from "../../components/diagnosis";
 import { planCluster, type Plan } from "../../components/recipe";
 import { validStack } from "../recipe/stacks";
+import { fixture } from "../support/table";
 import { ready } from "./as-planned";
 
 /** A table of tests/fixtures/diagnosis. */
-export const table = <Rows>(name: string): Rows =>
-  parse(fs.readFileSync(path.join(__dirname, `../fixtures/diagnosis/${name}.yaml`), "utf8"), { merge: true }) as Rows;
+export const table = <Rows>(name: string): Rows => parse(fixture(`diagnosis/${name}.yaml`), { merge: true }) as Rows;
 
 /** A row of causes.yaml, which says what each part of it is. */
 export interface CauseRow {

@@ -3,6 +3,7 @@ import * as path from "node:path";
 import { parse } from "yaml";
 import { findingsOf, planCluster, type ClusterSpec } from "../../components/recipe";
 import { validStack } from "../recipe/stacks";
+import { only } from "../support/table";
 
 /**
  * A stack of tests/fixtures/valid, the path of a field with blanks between its keys, and values that take the place of its own.
@@ -49,7 +50,8 @@ const unsayable: Record<"right" | "wrong", Inputs[]> = {
 function inputs(which: "right" | "wrong"): Inputs[] {
   const folder = path.join(__dirname, "../fixtures/inputs", which);
   const read = (file: string): Inputs[] => parse(fs.readFileSync(path.join(folder, file), "utf8")) as Inputs[];
-  return [...fs.readdirSync(folder).flatMap(read), ...unsayable[which]];
+  const rows = fs.readdirSync(folder).flatMap(read);
+  return [...rows.map((row) => only(row, ["base", "at", "check", "values"])), ...unsayable[which]];
 }
 
 /** A stack with another value at a path; undefined takes the field away. */

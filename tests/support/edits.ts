@@ -1,8 +1,6 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
-import { parse } from "yaml";
 import { merged } from "../recipe/stacks";
 import { stackSpec } from "./stacks";
+import { fixture, table } from "./table";
 
 /** Configuration of a stack, as data that an edit may change. */
 export type Said = Record<string, any>;
@@ -19,7 +17,7 @@ export interface Edit {
 }
 
 /** Edits of one line or so of the real stacks. */
-export const edits = parse(fs.readFileSync(path.join(__dirname, "../fixtures/edits.yaml"), "utf8")) as Edit[];
+export const edits = table<Edit>(fixture("edits.yaml"), ["name", "stack", "change", "reboots"]).map(([, edit]) => edit);
 
 /** What a stack says after an edit. */
 export const edited = ({ stack, change }: Pick<Edit, "stack" | "change">): Said =>

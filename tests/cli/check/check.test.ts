@@ -1,10 +1,10 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { parse } from "yaml";
 import { check } from "../../../cli/check/verb";
 import { type FileFinding, ofStacks } from "../../../cli/check/judge-files";
 import { checks } from "../../../components/recipe/index";
+import { fixture, table } from "../../support/table";
 import { runVerb } from "../stand";
 
 const home = path.join(__dirname, "../../fixtures/talhelper/home-ops");
@@ -23,9 +23,9 @@ interface Row {
   file: string;
   finds: { line: number; check: string; problem: string }[];
 }
-const rows = parse(fs.readFileSync(path.join(__dirname, "../../fixtures/checked-files.yaml"), "utf8")) as Row[];
+const rows = table<Row>(fixture("checked-files.yaml"), ["name", "talos", "file", "finds"]);
 
-test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, { talos = [], file, finds }) => {
+test.each(rows)("%s", async (_, { talos = [], file, finds }) => {
   const folder = written({ "file.yaml": file });
   const { status, result } = await run(folder, "--json", ...talos.map((one) => `--talos=${one}`));
   const { findings } = JSON.parse(result) as { findings: FileFinding[] };

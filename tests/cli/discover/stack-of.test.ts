@@ -1,5 +1,3 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
 import * as semver from "semver";
 import { parse } from "yaml";
 import { cardsOf } from "../../../cli/discover/cards";
@@ -12,6 +10,7 @@ import { schematicOf } from "../../../components/recipe";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { containerdPart } from "../../../components/recipe/machine/containerd/containerd";
 import { expectSaid } from "../../support/said";
+import { fixture, table } from "../../support/table";
 
 /** A row of the table, which says what each part of it is. */
 interface Row {
@@ -33,9 +32,11 @@ type MachineRow = Omit<Partial<SeenMachine>, "image"> & {
   image?: { extensions?: string[]; args?: string[]; own?: true };
 };
 
-const file = path.join(__dirname, "../../fixtures/discovered.yaml");
-const rows = parse(fs.readFileSync(file, "utf8"), { merge: true }) as Row[];
-const having = (part: keyof Row) => rows.filter((row) => part in row).map((row) => [row.name, row] as const);
+const rows = table<Row>(fixture("discovered.yaml"), [
+  ...(["name", "seen", "stack", "machine", "comments", "commentsNot", "findings"] as const),
+  ...(["cards", "gpus", "notes", "workload", "image", "release"] as const),
+]);
+const having = (part: keyof Row) => rows.filter(([, row]) => part in row);
 
 const card = (product: string | null, productId: string, subclass = "0x03"): PciDevice => ({
   ...{ classId: subclass, subclassId: "0x00", vendorId: "0x10de", productId },
@@ -115,7 +116,7 @@ test("where nothing offers GPUs, the newest release that fits is proposed", () =
 });
 
 test("the file says what is left in comments, and reads back as the stack", () => {
-  const made = discovered(rows[0]!.seen);
+  const made = discovered(rows[0]![1].seen);
   const text = renderDiscovered(made, ["machine gpu-2 was not looked at"], "https://192.0.2.1:6443");
   const { config } = parse(text) as { config: Record<string, unknown> };
   expect(config["talos-gpu:machines"]).toEqual(made.spec.machines);

@@ -1,5 +1,3 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
 import { parse } from "yaml";
 import { convert, type Imported } from "../../../cli/import/convert";
 import { nvidiaPart } from "../../../cli/import/patch";
@@ -8,6 +6,7 @@ import { readTalconfig } from "../../../cli/import/talconfig";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { checkCluster, parseSpec } from "../../../components/recipe/index";
 import { expectSaid } from "../../support/said";
+import { fixture, table } from "../../support/table";
 
 interface Row {
   name: string;
@@ -22,8 +21,9 @@ interface Row {
   throws?: string;
 }
 
-const folder = path.join(__dirname, "../../fixtures/talhelper");
-const rows = parse(fs.readFileSync(path.join(folder, "meaning.yaml"), "utf8"), { merge: true }) as Row[];
+const rows = table<Row>(fixture("talhelper/meaning.yaml"), [
+  ...(["name", "nodes", "text", "more", "gpu", "stack", "machine", "notes", "checks", "throws"] as const),
+]);
 
 function imported({ nodes = [{}], text, more, gpu = "RTX 3090" }: Row): Imported {
   const all = nodes.map((node, index) => ({ hostname: "gpu", ipAddress: `10.0.0.${index + 1}`, ...node }));
@@ -36,7 +36,7 @@ function checksOf({ spec }: Imported): string[] {
   return [...findings, ...(parsed ? checkCluster(parsed) : [])].map(({ check }) => check);
 }
 
-test.each(rows.map((row) => [row.name, row] as const))("%s", (_, row) => {
+test.each(rows)("%s", (_, row) => {
   if (row.throws !== undefined) return expect(() => imported(row)).toThrow(new RegExp(row.throws));
   const made = imported(row);
   expectSaid(made.spec, row.stack ?? {});
@@ -49,7 +49,7 @@ test.each(rows.map((row) => [row.name, row] as const))("%s", (_, row) => {
   for (const { problem } of made.notes) expect(file.replaceAll("\n# ", " ")).toContain(problem);
 });
 
-const talconfig = fs.readFileSync(path.join(folder, "talconfig.yaml"), "utf8");
+const talconfig = fixture("talhelper/talconfig.yaml");
 const newestPlugin = charts.findLast(({ chart }) => chart === "nvidia-device-plugin")?.version;
 
 test("a talconfig's GPU worker becomes a stack that the checks take, once its card is named", () => {

@@ -1,8 +1,6 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
-import { parse } from "yaml";
 import { awaitTests, type TestedCluster } from "../../../../components/machine/program/gate/await-tests";
 import { FakeClock } from "../fakes";
+import { table, fixture } from "../../../support/table";
 import { failure } from "../setup";
 
 const GPU = "nvidia.com/gpu";
@@ -28,7 +26,10 @@ interface Row {
   made?: number;
 }
 type PodRow = [name: string, units: number, status?: Pod | null, init?: "init"];
-const rows = parse(fs.readFileSync(path.join(__dirname, "../../../fixtures/gates.yaml"), "utf8")) as Row[];
+const rows = table<Row>(fixture("gates.yaml"), [
+  ...(["name", "cluster", "busy", "job", "units", "mustPass", "events", "passed", "untested", "error"] as const),
+  ...(["lines", "says", "suspended", "seconds", "made"] as const),
+]);
 
 type Pod = Record<string, any>;
 
@@ -96,7 +97,7 @@ function podOf([name, units, status, init]: PodRow): Pod {
   return made;
 }
 
-test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, row) => {
+test.each(rows)("%s", async (_, row) => {
   const { cluster: { pods = [], tests, plugin: its, allocatable } = {}, busy, job, units, mustPass } = row;
   const [cluster, clock, lines]: [Cluster, FakeClock, string[]] = [new Cluster(), new FakeClock(), []];
   const four: PodRow[] = busy ? [1, 2, 3, 4].map((n) => [`train-${n}`, 1]) : [];

@@ -1,5 +1,3 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
 import { parse } from "yaml";
 import { CallError } from "../../../../components/clients/failure";
 import {
@@ -12,6 +10,7 @@ import {
 import { markedTaints, type NodeTaints, taintMark } from "../../../../components/machine/program/kubernetes/taint-mark";
 import type { NodeTaintState } from "../../../../components/machine/program/task";
 import { FakeClock } from "../fakes";
+import { fixture, only } from "../../../support/table";
 import { failure } from "../setup";
 
 /** A node in memory, whose version goes up with every write. `races` writes of somebody else come between. */
@@ -62,10 +61,14 @@ const gpu = { key: "gpu", value: "true", effect: "NoSchedule" };
 interface Step {
   [part: string]: any;
 }
-const { taints, rows } = parse(fs.readFileSync(path.join(__dirname, "../../../fixtures/taints.yaml"), "utf8")) as {
+const { taints, rows } = parse(fixture("taints.yaml")) as {
   taints: Record<string, NodeTaintState>;
   rows: { name: string; has?: string[]; races?: number; steps: Step[] }[];
 };
+const parts = [
+  ...["of", "unset", "own", "drop", "set", "lost", "lostAfterWrite", "theirs", "refuses", "before", "throws"],
+  ...["throwsNot", "gives", "killed", "now", "keys", "mark", "writes", "minutes"],
+];
 /** The same with taints in the place of their names. */
 const named = (value: any): any =>
   Array.isArray(value)
@@ -88,6 +91,7 @@ test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, { has = [
   const node = new FakeNode(named(has), races);
   let known: unknown;
   for (const step of steps) {
+    only(step, parts);
     const begin = clock.now();
     node.lost = step["lost"] ?? 0;
     node.afterWrite = () => (node.lost = step["lostAfterWrite"] ?? node.lost);

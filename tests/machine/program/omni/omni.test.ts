@@ -1,5 +1,3 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
 import { parse } from "yaml";
 import { CallError, type CallProblem } from "../../../../components/clients/failure";
 import { OmniServer } from "../../../../components/clients/omni/server";
@@ -9,6 +7,7 @@ import { applyToOmni, releaseFromOmni } from "../../../../components/machine/pro
 import type { OmniTask } from "../../../../components/machine/program/task";
 import { customizationPath, omniResources } from "../../../../components/recipe";
 import { FakeClock } from "../fakes";
+import { fixture, only } from "../../../support/table";
 import { failure } from "../setup";
 import { FakeOmni } from "./fake-omni";
 
@@ -33,10 +32,14 @@ interface Step {
   error?: string[];
   says?: string;
 }
-const text = fs.readFileSync(path.join(__dirname, "../../../fixtures/omni.yaml"), "utf8");
-const { rows } = parse(text.replaceAll("$uuid", uuid).replaceAll("$part", JSON.stringify(part))) as {
+const { rows } = parse(fixture("omni.yaml").replaceAll("$uuid", uuid).replaceAll("$part", JSON.stringify(part))) as {
   rows: { name: string; has?: Theirs[]; omni?: Record<string, unknown>; steps: Step[] }[];
 };
+
+const parts: (keyof Step)[] = [
+  ...(["apply", "without", "drop", "release", "has", "omni", "silent"] as const),
+  ...(["calls", "gives", "held", "removed", "error", "says"] as const),
+];
 
 function arrange(omni: FakeOmni, { has = [], omni: fields = {} }: Pick<Step, "has" | "omni">): void {
   for (const [key, value] of Object.entries(fields)) Object.assign(omni, { [key]: value ?? undefined });
@@ -51,6 +54,7 @@ test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, { steps, 
   const { list } = omni;
   arrange(omni, first);
   for (const step of steps) {
+    only(step, parts);
     arrange(omni, step);
     omni.calls.length = 0;
     if (step.silent) {

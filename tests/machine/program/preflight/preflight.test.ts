@@ -1,6 +1,4 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
-import { parse } from "yaml";
+import { fixture, table } from "../../../support/table";
 import { schematics } from "../fakes";
 import { archive, ask, brought, index, type Stand } from "./stand";
 
@@ -14,14 +12,13 @@ interface Row {
   warns?: string;
 }
 
-const file = path.join(__dirname, "../../../fixtures/preflights.yaml");
-const text = fs.readFileSync(file, "utf8").replace(/\$(gpu|other)\b/g, (_, name: "gpu" | "other") => schematics[name]);
-const rows = parse(text, { merge: true }) as Row[];
+const text = fixture("preflights.yaml").replace(/\$(gpu|other)\b/g, (_, name: "gpu" | "other") => schematics[name]);
+const rows = table<Row>(text, ["name", "stand", "before", "ends", "says", "warns"]);
 
 /** The credentials were seen to be of one cluster. */
 const together = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
 
-test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, { stand, before, ends, says, warns }) => {
+test.each(rows)("%s", async (_, { stand, before, ends, says, warns }) => {
   const { outcome, lines } = await ask(stand, before && brought(before));
   if (ends) expect(outcome).toEqual(ends.map((pattern) => expect.stringMatching(pattern)));
   else expect(outcome).toMatchObject({ histories: [[...new Set([schematics.gpu, ...(before ?? [])])]] });

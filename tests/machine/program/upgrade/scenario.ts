@@ -1,10 +1,9 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
 import { parse } from "yaml";
 import { CallError, type CallProblem } from "../../../../components/clients/failure";
 import type { UpgradeResult } from "../../../../components/machine/program/task";
 import { upgrade } from "../../../../components/machine/program/upgrade/upgrade";
 import { type FakeCluster, FakeMachine, pod, schematics } from "../fakes";
+import { fixture, only } from "../../../support/table";
 import { setup, STAGED } from "../setup";
 
 /** Fields of the fake machine, the fake cluster, or the node that is in it. */
@@ -78,9 +77,14 @@ export interface Scenario extends Step {
 
 /** The scenarios of a table of tests/fixtures/upgrades. */
 export const scenarios = (table: string): Scenario[] =>
-  filled(
-    parse(fs.readFileSync(path.join(__dirname, `../../../fixtures/upgrades/${table}.yaml`), "utf8"), { merge: true }),
-  );
+  filled(parse(fixture(`upgrades/${table}.yaml`), { merge: true }));
+
+/** All parts that a step may have. */
+const parts: (keyof Scenario)[] = [
+  ...(["name", "steps", "task", "adds", "previous", "machine", "cluster", "bench", "others", "network"] as const),
+  ...(["fails", "answers", "boots", "events", "result", "error", "errorNever", "calls", "kubernetes"] as const),
+  ...(["untouched", "is", "node", "disk", "says", "saysOnce", "never", "minutes", "phases", "took"] as const),
+];
 
 function filled(value: any): any {
   if (Array.isArray(value)) return value.map(filled);
@@ -94,8 +98,9 @@ function filled(value: any): any {
 
 /** Runs a scenario, and fails unless all comes as it says. */
 export async function play({ steps = [{}], ...first }: Scenario): Promise<void> {
-  const parts = setup();
-  for (const [index, step] of steps.entries()) await run(parts, index === 0 ? { ...first, ...step } : step);
+  const there = setup();
+  for (const step of [first, ...steps]) only(step as Scenario, parts);
+  for (const [index, step] of steps.entries()) await run(there, index === 0 ? { ...first, ...step } : step);
 }
 
 async function run(parts: ReturnType<typeof setup>, step: Step): Promise<void> {
