@@ -1,7 +1,8 @@
 import * as path from "node:path";
+import { stringify } from "yaml";
 import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
-import { isMapping } from "../../components/recipe/mapping";
+import { isMapping, valueAt } from "../../components/recipe/mapping";
 import { readOutside } from "../../components/recipe/outside/index";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { customizationPath, readSchematic } from "../../components/recipe/index";
@@ -115,11 +116,48 @@ function ofFile({ name, text }: ReadFile): Subject[] {
     });
   if (values.length > 0 && values.every(isPatch))
     return [ofMachines([{ name: "machine", own: { role: "controlplane" }, pieces: [whole] }])];
+  if (values.some(isOfOmni)) return [ofOmni(values.filter(isOfOmni), whole)];
   if (values.some((value) => isMapping(value["customization"]) && value["kind"] === undefined))
     return schematicsIn(text)
       .slice(0, 1)
       .map((raw) => ofSchematic(raw, whole));
   return values.flatMap((value) => ofPod(value, whole));
+}
+
+/** Documents of Omni's cluster template (siderolabs/omni, client/pkg/template/internal/models). */
+const isOfOmni = (value: Record<string, unknown>): boolean =>
+  value["apiVersion"] === undefined &&
+  ["Cluster", "ControlPlane", "Workers", "Machine"].includes(String(value["kind"]));
+
+/** The machines of a cluster template: each document's that is about some, with the cluster's own patches and extensions. */
+function ofOmni(documents: Record<string, unknown>[], whole: Piece): Subject {
+  const listOf = (value: Record<string, unknown>, key: string): unknown[] =>
+    Array.isArray(value[key]) ? value[key] : [];
+  const extensionsOf = (value: Record<string, unknown>): string[] => listOf(value, "systemExtensions").map(String);
+  const piecesOf = (value: Record<string, unknown>): Piece[] =>
+    listOf(value, "patches").flatMap((patch) => {
+      const inline = valueAt(patch, "inline");
+      const text = isMapping(inline) ? stringify(inline) : plainText(inline);
+      // One in a file beside it is judged as any patch.
+      return text === "" ? [] : [{ file: whole.file, line: lineOfText(whole.text, text), text }];
+    });
+  const [cluster = {}] = documents.filter(({ kind }) => kind === "Cluster");
+  const first = documents.filter(({ kind }) => kind === "ControlPlane").flatMap((value) => listOf(value, "machines"));
+  const machines = documents.flatMap((value, index): Machine[] => {
+    if (value["kind"] === "Cluster") return [];
+    const pieces = piecesOf(value);
+    const extensions = [...extensionsOf(cluster), ...extensionsOf(value)];
+    const hasGpu = /nvidia/.test([...extensions, ...pieces.map(({ text }) => text)].join());
+    const role = value["kind"] === "ControlPlane" || first.includes(value["name"]) ? "controlplane" : "worker";
+    const own = {
+      role,
+      gpus: hasGpu ? [gpu] : [],
+      extensions,
+      kernelArgs: listOf(value, "kernelArgs").map(String),
+    } as const;
+    return [{ name: `machine-${index}`, own, pieces, image: whole }];
+  });
+  return ofMachines(machines, plainText(valueAt(cluster, "talos", "version")) || undefined, piecesOf(cluster));
 }
 
 interface Machine {

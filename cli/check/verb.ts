@@ -27,7 +27,7 @@ export const check: Verb = {
     },
   },
   more: `FILE is a talconfig.yaml, a machine's configuration or a patch of one, a schematic, a Flux HelmRelease (with its repository),
-an Argo CD Application or a values file of NVIDIA's charts, a pod or what makes pods,
+an Argo CD Application, a kustomization or a values file of NVIDIA's charts, a cluster template of Omni's, a pod or what makes pods,
 also a HelmRelease of bjw-s' app-template; or a folder of them. Other files are passed over.
 `,
   run: async (given, output) => {

@@ -19,8 +19,8 @@ import { defined, valueAt } from "../mapping";
 /** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
 export interface OutsideRelease {
   chart: ChartName;
-  /** Who reads the file: Flux, Argo CD, or anything that takes a file of values. */
-  by: "Flux" | "Argo CD" | "values";
+  /** Who reads the file: Flux, Argo CD, kustomize, or anything that takes a file of values. */
+  by: "Flux" | "Argo CD" | "kustomize" | "values";
   /** Name of the release; undefined where the files do not tell it. */
   name?: string;
   /** One release of the chart, e.g. `v26.3.3`; undefined where the files name none, or a range. */
@@ -48,10 +48,12 @@ export interface ReadOutside {
 
 /**
  * Reads what installs NVIDIA's charts from the files of Flux (HelmRelease with HelmRepository, OCIRepository or HelmChart), of Argo CD
- * (Application, ApplicationSet), and from files of values. Documents of other kinds are passed over. Pure; never throws.
+ * (Application, ApplicationSet), of kustomize (`helmCharts`), and from files of values. Documents of other kinds are passed over. Pure;
+ * never throws.
  *
  * Sources: fluxcd/helm-controller api/v2/helmrelease_types.go and reference_types.go; fluxcd/source-controller api/v1
- * (ocirepository_types.go, helmchart_types.go); argoproj/argo-cd pkg/apis/application/v1alpha1/types.go.
+ * (ocirepository_types.go, helmchart_types.go); argoproj/argo-cd pkg/apis/application/v1alpha1/types.go; kubernetes-sigs/kustomize
+ * api/types/helmchartargs.go.
  *
  * @param hint the chart of a file of values that does not tell it by its keys. Default: none.
  */
@@ -63,6 +65,8 @@ export function readOutside(files: readonly OutsideFile[], hint?: ChartName): Re
     if (kind === "HelmRelease") return ofFlux(doc, docs);
     if (kind === "Application") return ofArgo(doc, ["spec"], docs);
     if (kind === "ApplicationSet") return ofArgo(doc, ["spec", "template", "spec"], docs);
+    if (kind === "Kustomization" || /(?:^|\/)kustomization\.ya?ml$/i.test(doc.place.file))
+      return ofKustomize(doc, docs);
     return [];
   });
   const taken = new Set(releases.flatMap(({ places }) => Object.values(places).map(({ file }) => file)));
@@ -149,11 +153,7 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
     const helm = [...path, "helm"];
     const missing: string[] = [];
     const files = valueAt(root, ...helm, "valueFiles");
-    const taken = (Array.isArray(files) ? files : []).map((file): Values => {
-      const found = docs.find(({ place: other }) => sameFile(other.file, String(file)));
-      if (found === undefined) missing.push(`values file ${String(file)}`);
-      return found === undefined ? none : (valuesAt(found, []) ?? none);
-    });
+    const taken = (Array.isArray(files) ? files : []).map((file) => valuesOf(String(file), docs, missing));
     // `valuesObject` stands in for `values` (types.go, ApplicationSourceHelm.ValuesYAML).
     const inline = valuesAt(doc, [...helm, "valuesObject"]) ?? valuesAt(doc, [...helm, "values"]) ?? none;
     const parameters = listAt(root, ...helm, "parameters").map((one, index): Values =>
@@ -170,6 +170,43 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
       ),
     ];
   });
+}
+
+/** Charts that kustomize inflates. Its values go over those of the files, unless `valuesMerge` says otherwise, which nobody was seen to do. */
+function ofKustomize(doc: Doc, docs: Doc[]): OutsideRelease[] {
+  const { root } = doc;
+  return listAt(root, "helmCharts").flatMap((one, index) => {
+    const name = textAt(one, "name");
+    const chart = chartNamed(name);
+    if (chart === undefined) return [];
+    const at = ["helmCharts", String(index)];
+    const more = one["additionalValuesFiles"];
+    const files = [textAt(one, "valuesFile"), ...(Array.isArray(more) ? more.map(String) : [])];
+    const missing: string[] = [];
+    const taken = files.flatMap((file) => (file === undefined ? [] : valuesOf(file, docs, missing)));
+    const namespace = textAt(one, "namespace") ?? textAt(root, "namespace");
+    const version = exact(textAt(one, "version"));
+    const said = {
+      chart,
+      by: "kustomize" as const,
+      name: textAt(one, "releaseName") ?? name,
+      version,
+      namespace,
+      missing,
+    };
+    return release(
+      { ...said, place: placeOf(doc, at) },
+      [...taken, valuesAt(doc, [...at, "valuesInline"]) ?? none],
+      placeOf(doc, [...at, "version"]),
+    );
+  });
+}
+
+/** Values of a file that another one names; of one that was not given it is told. */
+function valuesOf(file: string, docs: Doc[], missing: string[]): Values {
+  const found = docs.find(({ place }) => sameFile(place.file, file));
+  if (found === undefined) missing.push(`values file ${file}`);
+  return found === undefined ? none : (valuesAt(found, []) ?? none);
 }
 
 /** `$values/gpu/values.yaml` of an Application, and the name under which the file was given. */

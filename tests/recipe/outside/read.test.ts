@@ -105,6 +105,21 @@ test.each([
       },
     },
   ],
+  [
+    "a kustomization with a file of values",
+    [
+      "namespace: gpu\nkind: Kustomization\nhelmCharts:\n  - { name: other, version: 1.0.0 }\n  - name: gpu-operator\n    version: v26.3.3\n    valuesFile: values.yaml\n    valuesInline:\n      toolkit: { enabled: false }\n",
+      "driver:\n  enabled: false\n",
+    ],
+    {
+      ...{ chart: "gpu-operator", by: "kustomize", name: "gpu-operator", version: "v26.3.3", namespace: "gpu" },
+      values: { driver: { enabled: false }, toolkit: { enabled: false } },
+      places: {
+        "driver.enabled": { file: "gpu/values.yaml", line: 2 },
+        "toolkit.enabled": { file: "0.yaml", line: 9 },
+      },
+    },
+  ],
   ["a file of values", ["deviceListStrategy: envvar\n"], { chart: "nvidia-device-plugin", by: "values" }],
 ])("reads %s", (_, texts, expected) => {
   const files = texts.map((text, index) => ({
