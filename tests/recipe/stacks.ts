@@ -3,6 +3,7 @@ import * as path from "node:path";
 import { parse } from "yaml";
 import type { ClusterSpec, MachineSpec } from "../../components/recipe";
 import { isMapping } from "../../components/recipe/mapping";
+import { only } from "../support/table";
 
 /** Folder of the fixtures. */
 const fixtures = path.join(__dirname, "..", "fixtures");
@@ -17,14 +18,13 @@ export function validStacks(): string[] {
   return fs.readdirSync(path.join(fixtures, "valid")).map((file) => path.basename(file, ".yaml"));
 }
 
-/** A stack with a mistake, and what must be said of it. */
-export interface InvalidStack {
-  /** What its mistake is. */
+/** A stack that is right but for one change. */
+export interface ChangedStack {
   name: string;
-  /** The stack that is right, of which this one differs by its mistake. */
+  /** The stack that is right. */
   base: string;
   stack: unknown;
-  /** Parts of what is said, by check and field. */
+  /** Parts of what is said of the change, by check and field. */
   expect: Record<string, string[]>;
 }
 
@@ -32,16 +32,18 @@ export interface InvalidStack {
 export const patchRows = <Row>(table: string): Row[] =>
   parse(fs.readFileSync(path.join(fixtures, "patches", `${table}.yaml`), "utf8")) as Row[];
 
-/** Stacks with a mistake, of the tables in tests/fixtures/invalid: each is a stack that is right, with its change. */
-export const invalidStacks = (): InvalidStack[] =>
-  fs
-    .readdirSync(path.join(fixtures, "invalid"))
-    .flatMap((file) => parse(fs.readFileSync(path.join(fixtures, "invalid", file), "utf8")) as unknown[])
-    .map((row) => {
-      const { name, base, change, expect, ...unknown } = row as Record<string, any>;
-      if (Object.keys(unknown).length > 0) throw new Error(`${name}: no field ${Object.keys(unknown).join()}`);
-      return { name, base, stack: merged(validStack(base as string), change), expect };
-    });
+/** Rows of a table: a stack of tests/fixtures/valid, with its change. */
+const changedStacks = (file: string): ChangedStack[] =>
+  (parse(fs.readFileSync(path.join(fixtures, file), "utf8"), { merge: true }) as Record<string, any>[])
+    .map((row) => only(row, ["name", "base", "change", "expect"]))
+    .map(({ name, base, change, expect }) => ({ name, base, stack: merged(validStack(base), change), expect }));
+
+/** Stacks with a mistake. */
+export const invalidStacks = (): ChangedStack[] =>
+  fs.readdirSync(path.join(fixtures, "invalid")).flatMap((file) => changedStacks(`invalid/${file}`));
+
+/** Stacks that look wrong, and are right. */
+export const acceptedStacks = (): ChangedStack[] => changedStacks("accepted.yaml");
 
 /** A JSON merge patch (RFC 7396): null takes a key away, a list takes the place of a list. */
 export function merged(target: unknown, change: unknown): unknown {

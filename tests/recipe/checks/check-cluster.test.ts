@@ -6,11 +6,10 @@ import {
   InvalidStackError,
   judge,
   renderFinding,
-  type ClusterSpec,
   type Finding,
 } from "../../../components/recipe/index";
 import { differences } from "../differences";
-import { oneMachine, invalidStacks, validStack, validStacks } from "../stacks";
+import { acceptedStacks, invalidStacks, validStack, validStacks } from "../stacks";
 
 const invalid = invalidStacks();
 const rows = invalid.map((row) => [row.name, row] as const);
@@ -59,83 +58,15 @@ describe("stacks that are right", () => {
   });
 });
 
-/** What real people run, and was refused. */
-describe("stacks of real people", () => {
-  const plugin = (values: Record<string, unknown>): Partial<ClusterSpec> => ({
-    gpuOperator: undefined as never,
-    devicePlugin: { version: "0.19.3", values },
-  });
-  const slices = (more = ""): string =>
-    `version: v1\nsharing: {timeSlicing: {${more}resources: [{name: nvidia.com/gpu, replicas: 6}]}}\n`;
-  const pod = { image: "nvidia/cuda:12.9.1-base-ubuntu24.04" };
-  const pods = { workloads: { pods: { a: pod, b: pod, c: pod } } };
-  const one = { gpus: [{ model: "RTX 3090" }] };
-  const worker = { role: "worker", configuration: "adopted" } as const;
+test.each(acceptedStacks().map((row) => [row.name, row] as const))("%s: nothing is found", (_, { base, stack }) => {
+  expect(stack).not.toEqual(validStack(base));
+  expect(findingsOf(stack)).toEqual([]);
+});
 
-  test.each<[string, ClusterSpec]>([
-    [
-      "slices of an own configuration",
-      oneMachine("v1.13.9", one, { ...plugin({ config: { map: { a: slices() } } }), ...pods }),
-    ],
-    [
-      "three slices for one pod",
-      oneMachine("v1.13.9", one, {
-        ...plugin({ config: { map: { default: slices() } } }),
-        workloads: { pods: { a: { ...pod, gpus: 3 } } },
-      }),
-    ],
-    [
-      "a configuration that the stack does not hold",
-      oneMachine("v1.13.9", one, { ...plugin({ config: { name: "mine" } }), ...pods }),
-    ],
-    [
-      "the operator's",
-      oneMachine("v1.13.9", one, {
-        gpuOperator: { version: "v26.3.3", values: { devicePlugin: { config: { name: "mine", default: "any" } } } },
-        ...pods,
-      }),
-    ],
-    ...[{}, { gpuOperator: undefined as never, external: { kind: "devicePlugin" as const } }].map(
-      (exposure): [string, ClusterSpec] => [
-        "vLLM on two cards, beside a machine with one old card",
-        oneMachine("v1.12.6", one, {
-          ...exposure,
-          machines: {
-            big: { ...worker, address: "10.0.0.1", gpus: [{ model: "RTX 3090", count: 2 }] },
-            small: { ...worker, address: "10.0.0.2", gpus: [{ model: "GTX 1050 Ti" }] },
-          },
-          driver: { flavour: "proprietary" },
-          workloads: { vllm: { model: "Qwen/Qwen2.5-7B-Instruct", gpus: 2 } },
-        }),
-      ],
-    ),
-    [
-      "cards that somebody else's driver gives to claims",
-      oneMachine("v1.13.9", one, { gpuOperator: undefined as never, external: { kind: "dra" } }),
-    ],
-    ...["A800", "NVIDIA H100 96GB HBM3", "DGX Spark GB10", "Tesla PG500-216"].map((model): [string, ClusterSpec] => [
-      model,
-      oneMachine("v1.13.9", { gpus: [{ model }] }),
-    ]),
-  ])("%s: nothing is found", (_, { gpuOperator, ...spec }) =>
-    expect(findingsOf(gpuOperator === undefined ? spec : { gpuOperator, ...spec })).toEqual([]),
-  );
-
-  test("several slices for one pod, where their configuration refuses that", () => {
-    const values = { config: { map: { default: slices("failRequestsGreaterThanOne: true, ") } } };
-    const { gpuOperator: _, ...spec } = oneMachine("v1.13.9", one, {
-      ...plugin(values),
-      workloads: { pods: { a: { ...pod, gpus: 3 } } },
-    });
-    expect(findingsOf(spec).map(({ check }) => check)).toEqual(["sharing-requests"]);
-  });
-
-  test("an item of machine.files that is deleted is not one that is written", () => {
-    const patch = "machine: {files: [{path: /etc/cri/conf.d/20-customization.part, $patch: delete}]}\n";
-    expect(findingsOf(oneMachine("v1.13.9", { ...one, patches: [patch] })).map(({ check }) => check)).toEqual([
-      "patch-delete",
-    ]);
-  });
+test("a secret is never repeated", () => {
+  const stack = { ...validStack("one-card"), patches: ["machine:\n  token: abcdef.0123456789\n"] };
+  expect(findingsOf(stack).map(({ check }) => check)).toEqual(["patch-secret"]);
+  expect(JSON.stringify(findingsOf(stack))).not.toContain("0123456789");
 });
 
 describe("checks", () => {
