@@ -12,8 +12,9 @@ export function consoleLines(log: string): string[] {
 }
 
 /**
- * Lines that say why a boot does not go on: a task at which Talos pauses before it reboots, with its error in the lines below: one, or a count
- * of errors and then each. Source: talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, pauseOnFailure.
+ * Why a boot does not go on: lines of a task at which Talos pauses before it reboots, with its error in the lines below: one, or a count
+ * of errors and then each; and why its kubelet fails at every start. Source: talos, internal/app/machined/pkg/runtime/v1alpha1/
+ * v1alpha1_sequencer_tasks.go, pauseOnFailure.
  */
 export function bootErrorsOf(lines: readonly string[]): string[] {
   const telling = lines.flatMap((line, at) => {
@@ -23,7 +24,38 @@ export function bootErrorsOf(lines: readonly string[]): string[] {
     const end = below.findIndex((each, index) => index > 0 && !each.startsWith("* "));
     return [line, ...below.slice(1, end < 0 ? undefined : end)];
   });
-  return [...new Set(telling)];
+  return [...new Set(telling), ...kubeletErrors(lines)];
+}
+
+/** Begins what is said of a kubelet that never comes up. */
+export const kubeletFails = "the kubelet fails at every start";
+
+/** Failures in a row after which a kubelet is not taken to be on its way up any more. */
+const KUBELET_FAILURES = 5;
+
+/**
+ * Why the kubelet fails at every start. Talos starts it again for ever, and waits 70 minutes for it before it reboots (talos v1.13.0,
+ * constants.BootTimeout). Seen on Talos v1.13.0 where containerd's default runtime is one that the image does not have.
+ */
+function kubeletErrors(lines: readonly string[]): string[] {
+  const well = lines.findLastIndex((line) => /^service\[kubelet\].*: Health check successful/.test(line));
+  const failures = lines.slice(well + 1).filter((line) => /^service\[kubelet\]\(Waiting\): Error running /.test(line));
+  if (failures.length < KUBELET_FAILURES) return [];
+  const log = /\(last log (".*")\)$/.exec(failures.at(-1)!)?.[1];
+  return [
+    `${kubeletFails}, and Talos waits 70 minutes for it: ${log === undefined ? failures.at(-1)! : lastError(log)}`,
+  ];
+}
+
+/** The last error in a log whose lines are JSON objects, itself as a quoted text; the log as it is where it is something else. */
+function lastError(quoted: string): string {
+  try {
+    const last = (JSON.parse(quoted) as string).trim().split("\n").at(-1)!;
+    const { err, msg } = JSON.parse(last) as { err?: string; msg?: string };
+    return err ?? msg ?? last;
+  } catch {
+    return quoted;
+  }
 }
 
 /**

@@ -29,6 +29,20 @@ test("lines of a console that say why the boot does not go on, each once, withou
   expect(lines.join()).not.toContain("abcdef");
 });
 
+test("a kubelet that fails at every start is why a boot does not go on, in its own last words", () => {
+  // As Talos v1.13.0 said it of an image without the runtime that containerd takes by default.
+  const fails =
+    'service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 1 (last log "{\\"ts\\":1.5,\\"msg\\":\\"Starting controller\\"}\\n{\\"ts\\":1.6,\\"msg\\":\\"command failed\\",\\"err\\":\\"failed to run Kubelet: validate CRI v1 runtime API for endpoint \\\\\\"unix:///run/containerd/containerd.sock\\\\\\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService\\"}")';
+  const errorsOf = (...lines: string[]) => bootErrorsOf(consoleLines(lines.map(at).join("\n")));
+  const [four, well] = [Array.from({ length: 4 }, () => fails), "service[kubelet](Running): Health check successful"];
+  expect(errorsOf(...four)).toEqual([]);
+  expect(errorsOf(...four, well, fails)).toEqual([]);
+  expect(errorsOf(well, ...four, "service[kubelet](Running): Started task kubelet (PID 1)", fails)).toEqual([
+    'the kubelet fails at every start, and Talos waits 70 minutes for it: failed to run Kubelet: validate CRI v1 runtime API for endpoint "unix:///run/containerd/containerd.sock": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService',
+  ]);
+  expect(errorsOf(...four, fails.slice(0, 200))[0]).toContain("going to restart forever");
+});
+
 describe("the image that is installed and waits for its boot", () => {
   const [one, two] = ["factory.talos.dev/metal-installer/1:v1.13.0", "factory.talos.dev/metal-installer/2:v1.13.0"];
   // In the words of v1.13.0 and v1.13.9, and in those of v1.14.0 (internal/app/lifecycle/lifecycle.go).

@@ -91,7 +91,7 @@ export class BootGuard {
   /** That a boot does not go on, and nothing that waits for the next one changes that. */
   async failure(problem: string): Promise<Failure> {
     const why =
-      "Talos gives such a boot up after 5 to 35 minutes and reboots, again and again, until its configuration is another one";
+      "Talos gives such a boot up after 5 to 70 minutes and reboots, again and again, until its configuration is another one";
     return new Failure({ field: `machines.${this.options.name}`, problem, why, remedy: await this.remedy() });
   }
 
@@ -105,8 +105,8 @@ export class BootGuard {
   }
 }
 
-/** Milliseconds of the pause that Talos announces; 0 when it announces none. */
+/** Milliseconds of the pause that Talos announces, or that it waits for the kubelet; 0 when neither is told. */
 function pauseOf(problem: string): number {
-  const minutes = /rebooting in (\d+) minutes/.exec(problem)?.[1];
+  const minutes = /(?:rebooting in|Talos waits) (\d+) minutes/.exec(problem)?.[1];
   return Number(minutes ?? 0) * 60_000;
 }

@@ -4,6 +4,7 @@ import { LimitReached, waitFor, waitOrFail } from "../../../clients/clock";
 import { CallError, Failure, isTransient } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, PodState } from "../kubernetes/cluster";
+import { kubeletFails } from "../../../clients/talos/console";
 import { bringsOf, CORDONED_BY, uncordonCommand } from "../kubernetes/cordon-mark";
 import type { UpgradeTask } from "../task";
 import { type Run, upTo } from "./run";
@@ -128,7 +129,11 @@ export async function evictPods({ cluster, clock, task, limits, poll, report }: 
 export async function runsNothing({ machine, cluster, task }: Run): Promise<boolean> {
   if (cluster === undefined) return false;
   const { cri, kubelet } = await machine.services();
-  if (cri === "Running" || kubelet === "Running") return false;
+  if (cri === "Running" || kubelet === "Running") {
+    // One that fails at every start is running now and then, and has started nothing in this boot.
+    const fails = (await machine.bootErrors()).some((error) => error.startsWith(kubeletFails));
+    if (!fails) return false;
+  }
   return cluster.node(task.machine).then(
     () => false,
     (error: unknown) => {
