@@ -32,7 +32,7 @@ type Request struct {
 	Allocation devices.Allocation
 }
 
-const createPrefix = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
+const createTask = "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
 
 // Inject decides what the runtime puts into a container; an error means that the container cannot be created.
 //
@@ -41,42 +41,32 @@ const createPrefix = "failed to create containerd task: failed to create shim ta
 //   - nvidia, toolkit from 1.18 on (Talos >= 1.12, whatever the layout of the libraries): mode jit-cdi, without hook and
 //     without device filter (nvidia-container-toolkit v1.18.0 internal/info/auto.go).
 func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
-	var wanted []gpu.Card
-	var err error
+	visible, form, failure := r.Visible, createTask+"runc create failed: unable to start container process: error during container init: error running hook #0: error running hook: "+
+		"exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: %s: unknown", legacyFailure(s)
+	unknown := func(err error) string { return "device error: " + err.Error() }
 	switch {
 	case r.Allocation.ByCDI:
-		return injectCDI(cards, s, strings.Join(r.Allocation.Devices, ","))
-	case r.Handler != Handler:
+		visible = strings.Join(r.Allocation.Devices, ",")
+		form, failure = "failed to inject devices: unresolvable CDI devices k8s.device-plugin.nvidia.com/gpu="+visible+": %s", jitFailure(s)
+	case r.Handler != Handler, visible == "", visible == "void":
 		return Injection{}, nil
-	case r.Visible == "" || r.Visible == "void":
-		return Injection{}, nil
-	case r.Visible == "none": // the driver's utilities without a card
-	default:
-		wanted, err = gpu.Select(cards, r.Visible)
-	}
-	if !jitCDI(s) {
-		if failure := legacyFailure(s); failure != "" {
-			return Injection{}, fmt.Errorf("%serror during container init: error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: %s: unknown", createPrefix, failure)
-		}
-		if err != nil {
-			return Injection{}, fmt.Errorf("%serror during container init: error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: device error: %w: unknown", createPrefix, err)
-		}
-		return Injection{GPUs: wanted, Libraries: true}, nil
-	}
-	failure := cdiFailure(s)
-	if failure == "" && err != nil {
+	case atLeast(s, 18):
+		form, failure = createTask+jitStep(s)+": failed to create the automatic CDI modifier: failed to generate CDI spec for mode \"auto\": failed to construct device spec generators: %s", jitFailure(s)
 		// Of a name that is neither index nor UUID (nvidia-container-toolkit v1.18.2 pkg/nvcdi/lib-nvml.go); tests/node compares it.
-		failure = fmt.Sprintf("identifier is not a valid UUID or index: %q", r.Visible)
+		unknown = func(error) string { return fmt.Sprintf("identifier is not a valid UUID or index: %q", visible) }
+	}
+	if visible == "none" { // the driver's utilities without a card
+		cards = nil
+	} else if selected, err := gpu.Select(cards, visible); err != nil {
+		failure = cmp.Or(failure, unknown(err))
+	} else {
+		cards = selected
 	}
 	if failure != "" {
-		return Injection{}, fmt.Errorf("failed to create containerd task: failed to create shim task: OCI runtime create failed: %s: failed to create the automatic CDI modifier: failed to generate CDI spec for mode \"auto\": failed to construct device spec generators: %s", jitStep(s), failure)
+		return Injection{}, fmt.Errorf(form, failure)
 	}
-	return Injection{GPUs: wanted, Libraries: true}, nil
+	return Injection{GPUs: cards, Libraries: true}, nil
 }
-
-// jitCDI says that the machine's toolkit is 1.18 or newer, whose mode "auto" is jit-cdi (nvidia-container-toolkit v1.18.0
-// internal/info/auto.go).
-func jitCDI(s host.Snapshot) bool { return atLeast(s, 18) }
 
 // atLeast compares the minor of the machine's toolkit, all of which are 1; an image that does not tell has its era's.
 func atLeast(s host.Snapshot, wanted int) bool {
@@ -96,31 +86,8 @@ func jitStep(s host.Snapshot) string {
 	return "failed to create NVIDIA Container Runtime: failed to construct OCI spec modifier"
 }
 
-// legacyFailure is what nvidia-container-cli says.
-func legacyFailure(s host.Snapshot) string {
-	switch {
-	case s.DriverVersion == "":
-		return "initialization error: nvml error: driver not loaded"
-	case s.LibraryVersion != s.DriverVersion:
-		return "initialization error: nvml error: driver/library version mismatch"
-	case hardened(s):
-		// siderolabs/extensions#101, libnvidia-container#176: programs blinded by the JIT cannot be read back and extended.
-		return "mount error: failed to create device filter: failed to add device rules: unable to generate new device filter program from existing programs: " +
-			"unable to create new device filters program: load program: invalid argument: last insn is not an exit or jmp\n" +
-			"processed 0 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0"
-	}
-	return ""
-}
-
-// hardened: Talos sets net.core.bpf_jit_harden to 2 unless the configuration says otherwise (KSPP; talos v1.12
-// pkg/kernel/kspp/kspp.go), and only 2 blinds the programs of root.
-func hardened(s host.Snapshot) bool {
-	value, set := s.Sysctls["net.core.bpf_jit_harden"]
-	return !set || strings.TrimSpace(value) == "2"
-}
-
-// cdiFailure is why no specification can be made.
-func cdiFailure(s host.Snapshot) string {
+// jitFailure is why no specification can be made.
+func jitFailure(s host.Snapshot) string {
 	switch {
 	case s.DriverVersion == "":
 		return "failed to initialize NVML: Driver Not Loaded"
@@ -130,16 +97,22 @@ func cdiFailure(s host.Snapshot) string {
 	return ""
 }
 
-// cdiKind is of the devices that the device plugin's CDI specification has.
-const cdiKind = "k8s.device-plugin.nvidia.com/gpu="
-
-// injectCDI resolves CDI device names.
-func injectCDI(cards []gpu.Card, s host.Snapshot, names string) (Injection, error) {
-	gpus, err := gpu.Select(cards, names)
-	if failure := cdiFailure(s); failure != "" || err != nil {
-		return Injection{}, fmt.Errorf("failed to inject devices: unresolvable CDI devices %s%s: %s%v", cdiKind, names, failure, err)
+// legacyFailure is what nvidia-container-cli says. Talos sets net.core.bpf_jit_harden to 2 unless the configuration says otherwise (KSPP; talos v1.12
+// pkg/kernel/kspp/kspp.go), and only 2 blinds the programs of root, which then cannot be read back and extended (siderolabs/extensions#101,
+// libnvidia-container#176).
+func legacyFailure(s host.Snapshot) string {
+	harden, set := s.Sysctls["net.core.bpf_jit_harden"]
+	switch {
+	case s.DriverVersion == "":
+		return "initialization error: nvml error: driver not loaded"
+	case s.LibraryVersion != s.DriverVersion:
+		return "initialization error: nvml error: driver/library version mismatch"
+	case !set || strings.TrimSpace(harden) == "2":
+		return "mount error: failed to create device filter: failed to add device rules: unable to generate new device filter program from existing programs: " +
+			"unable to create new device filters program: load program: invalid argument: last insn is not an exit or jmp\n" +
+			"processed 0 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0"
 	}
-	return Injection{GPUs: gpus, Libraries: true}, nil
+	return ""
 }
 
 // HandlerOf is the runtime handler of a pod, which must be one of the machine's (containerd internal/cri/config,
