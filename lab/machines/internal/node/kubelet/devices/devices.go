@@ -34,13 +34,13 @@ type Plugin struct {
 type Manager struct {
 	mutex    sync.Mutex
 	plugins  map[string]*Plugin
-	assigned map[string]map[string]string // resource and device to the pod that has it
+	assigned map[string]string // device to the pod that has it
 	changed  func()
 }
 
 // NewManager: changed is called after every change of what the node offers.
 func NewManager(changed func()) *Manager {
-	return &Manager{plugins: map[string]*Plugin{}, assigned: map[string]map[string]string{}, changed: changed}
+	return &Manager{plugins: map[string]*Plugin{}, assigned: map[string]string{}, changed: changed}
 }
 
 // Register makes a plugin's devices allocatable until the returned function is called.
@@ -70,8 +70,7 @@ func (d *Manager) Offer() map[string]int {
 	return offered
 }
 
-// allocate assigns count devices of a resource to a pod. A resource without a plugin is no device resource, unless
-// this node offered it before. The errors are the kubelet's (devicesToAllocate).
+// allocate assigns count devices of a resource to a pod, which gives them back where that fails. The errors are the kubelet's (devicesToAllocate).
 func (d *Manager) allocate(pod, resource string, count int) (Allocation, error) {
 	d.mutex.Lock()
 	plugin := d.plugins[resource]
@@ -79,40 +78,31 @@ func (d *Manager) allocate(pod, resource string, count int) (Allocation, error) 
 		d.mutex.Unlock()
 		return Allocation{}, fmt.Errorf("no healthy devices present; cannot allocate unhealthy devices %s", resource)
 	}
-	owners := d.assigned[resource]
-	if owners == nil {
-		owners = map[string]string{}
-		d.assigned[resource] = owners
-	}
 	var chosen []string
 	for _, device := range plugin.Devices {
-		if _, taken := owners[device]; !taken && len(chosen) < count {
+		if _, taken := d.assigned[device]; !taken && len(chosen) < count {
 			chosen = append(chosen, device)
 		}
 	}
-	if len(chosen) < count {
-		d.mutex.Unlock()
-		return Allocation{}, fmt.Errorf("requested number of devices unavailable for %s. Requested: %d, Available: %d", resource, count, len(chosen))
-	}
 	for _, device := range chosen {
-		owners[device] = pod
+		d.assigned[device] = pod
 	}
 	d.mutex.Unlock()
+	if len(chosen) < count {
+		return Allocation{}, fmt.Errorf("requested number of devices unavailable for %s. Requested: %d, Available: %d", resource, count, len(chosen))
+	}
 	allocation, err := plugin.Allocate(chosen)
 	if err != nil {
-		d.Free(pod)
-		return Allocation{}, fmt.Errorf("rpc error: code = Unknown desc = %w", err)
+		err = fmt.Errorf("rpc error: code = Unknown desc = %w", err)
 	}
-	return allocation, nil
+	return allocation, err
 }
 
 // Free gives back the devices of a pod.
 func (d *Manager) Free(pod string) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	for _, owners := range d.assigned {
-		maps.DeleteFunc(owners, func(_, owner string) bool { return owner == pod })
-	}
+	maps.DeleteFunc(d.assigned, func(_, owner string) bool { return owner == pod })
 }
 
 // merge joins what several resources bring to one container.

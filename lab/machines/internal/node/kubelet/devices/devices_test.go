@@ -24,6 +24,7 @@ func TestManager(t *testing.T) {
 		t.Errorf("too many: %v", err)
 	}
 	manager.Free("p1")
+	manager.Free("p2")
 	if _, err := manager.allocate("p2", gpu, 2); err != nil {
 		t.Errorf("after the first is gone: %v", err)
 	}
