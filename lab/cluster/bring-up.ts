@@ -207,6 +207,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
 
 async function startEmulated(lab: Lab, machines: LabMachine[]): Promise<Machines> {
   const { spec, session, existing } = lab;
+  const { server, caCert, caKey, nodes } = lab.controlPlane;
   const log = fs.createWriteStream(session.dir("machines.log"));
   session.onClose(() => void log.end());
   return startMachines(
@@ -215,13 +216,7 @@ async function startEmulated(lab: Lab, machines: LabMachine[]): Promise<Machines
       dir: session.dir("machines"),
       timeScale: lab.options.timeScale,
       factory: lab.factory.url,
-      kubernetes: {
-        server: lab.controlPlane.server,
-        adminKubeconfig: lab.controlPlane.adminKubeconfig,
-        caCert: lab.controlPlane.caCert,
-        caKey: lab.controlPlane.caKey,
-        nodes: lab.controlPlane.nodes,
-      },
+      kubernetes: { server, caCert, caKey, nodes },
       talos: existing === undefined ? null : { caCert: existing.caCert, caKey: existing.caKey },
       clusterName: spec.clusterName ?? "lab",
       machines,

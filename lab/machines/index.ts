@@ -44,7 +44,7 @@ export interface MachinesSpec {
   timeScale: number;
   /** URL of the Image Factory. */
   factory: string;
-  kubernetes: { server: string; adminKubeconfig: string; caCert: string; caKey: string; nodes: string } | null;
+  kubernetes: { server: string; caCert: string; caKey: string; nodes: string } | null;
   /** Authority of the machine API; null where machines wait in maintenance mode and get it with their configuration. */
   talos: { caCert: string; caKey: string } | null;
   clusterName: string;

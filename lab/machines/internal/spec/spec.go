@@ -28,10 +28,9 @@ type Spec struct {
 
 // Kubernetes is a control plane. CACert and CAKey are the files (PEM) of the authority that signs kubelets' certificates.
 type Kubernetes struct {
-	Server          string `json:"server"`
-	AdminKubeconfig string `json:"adminKubeconfig"`
-	CACert          string `json:"caCert"`
-	CAKey           string `json:"caKey"`
+	Server string `json:"server"`
+	CACert string `json:"caCert"`
+	CAKey  string `json:"caKey"`
 	// Nodes is the socket at which its API server asks for a way to the kubelets.
 	Nodes string `json:"nodes"`
 }

@@ -5,11 +5,9 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/apply"
@@ -27,17 +25,16 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	admin, err := clientcmd.BuildConfigFromFlags("", cfg.AdminKubeconfig)
-	if err != nil {
-		return fmt.Errorf("kubernetes.adminKubeconfig: %w", err)
-	}
-	admin.QPS, admin.Burst = 100, 200
-	admin.WarningHandler = rest.NoWarnings{} // Pod Security's, about pods that must be privileged
-	client, err := kubernetes.NewForConfig(admin)
+	authority, err := identity.Load(cfg.Server, cfg.CACert, cfg.CAKey)
 	if err != nil {
 		return err
 	}
-	authority, err := identity.Load(cfg.Server, cfg.CACert, cfg.CAKey)
+	admin, err := authority.Admin()
+	if err != nil {
+		return err
+	}
+	admin.WarningHandler = rest.NoWarnings{} // Pod Security's, about pods that must be privileged
+	client, err := kubernetes.NewForConfig(admin)
 	if err != nil {
 		return err
 	}

@@ -82,10 +82,13 @@ func (a *Authority) Talos(machine host.Machine) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// AdminKubeconfig is an administrator's, valid for a year as a control plane's API makes it (talos v1.13.0
+// Admin is an administrator, whose certificate is valid for a year as one that a control plane's API makes (talos v1.13.0
 // pkg/machinery/constants, KubernetesAdminCertDefaultLifetime).
+func (a *Authority) Admin() (*rest.Config, error) { return a.client("admin", "system:masters") }
+
+// AdminKubeconfig is the administrator's.
 func (a *Authority) AdminKubeconfig(cluster string) ([]byte, error) {
-	admin, err := a.client("admin", "system:masters")
+	admin, err := a.Admin()
 	if err != nil {
 		return nil, err
 	}
