@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { noArguments, refusal } from "./checked-arguments";
 import { gpuExposure } from "./cluster/exposure";
-import { Fleet } from "./cluster/gpu-machines";
+import { makeFleet } from "./cluster/gpu-machines";
 import { preflight } from "./cluster/preflight";
 import { UpdateSummary } from "./cluster/update-summary";
 import { accessOf } from "./credentials/access";
@@ -81,8 +81,8 @@ export class GpuCluster extends pulumi.ComponentResource {
     const schematics = registerSchematics(name, imaged, child);
     const asked = preflight(name, plan, secrets, schematics, child);
     const exposure = gpuExposure(name, plan, secrets, { ...child, dependsOn: asked });
-    const fleet = new Fleet(name, plan, { access, schematics, after: exposure }, child);
-    const inCluster = fleet.inCluster();
+    const fleet = makeFleet(name, plan, { access, schematics, after: exposure }, child);
+    const { inCluster } = fleet;
     const ofCluster = plan.spec.bootstrap ? { ...secrets, kubeconfig: fleet.kubeconfig } : secrets;
     const reconcile = new Reconcile(name, plan.spec.reconcileToken, ofCluster);
     const gate = gpuStack(name, plan, { ...fleet.stages, exposure, secrets: ofCluster, reconcile }, inCluster);

@@ -1,8 +1,6 @@
 import * as fs from "node:fs";
-import { createRequire } from "node:module";
-import * as path from "node:path";
 import type { ClusterObjects } from "../kubernetes/guard/live";
-import { packageRoot } from "../package-root";
+import { openCluster } from "../kubernetes/guard/open";
 
 /** Objects of the cluster of a kubeconfig. */
 export type Open = (kubeconfig: string) => Pick<ClusterObjects, "read">;
@@ -17,7 +15,7 @@ const PATIENCE = 5_000;
 export async function askCluster<T>(
   kubeconfig: unknown,
   question: (objects: Pick<ClusterObjects, "read">) => Promise<T>,
-  open: Open = clusterObjects,
+  open: Open = openCluster,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<T | undefined> {
   const file = environment["KUBECONFIG"] ?? "";
@@ -31,10 +29,4 @@ export async function askCluster<T>(
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Bundled with its client into a file of its own. */
-function clusterObjects(kubeconfig: string): Pick<ClusterObjects, "read"> {
-  const file = path.join(packageRoot(), "bin/cluster-objects.js");
-  return (createRequire(file)(file) as { clusterObjects: (text: string) => ClusterObjects }).clusterObjects(kubeconfig);
 }

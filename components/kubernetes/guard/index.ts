@@ -1,11 +1,9 @@
-import { createRequire } from "node:module";
-import * as path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { MANAGER } from "../../clients/kubernetes/manager";
 import { hooksAreThere } from "../../hooks";
-import { packageRoot } from "../../package-root";
 import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, ownerText, sameStack } from "./live";
+import { openCluster } from "./open";
 import { keepsData, type Verdict, verdictOnMove, verdictOnObject, verdictOnRelease } from "./verdict";
 
 /** How a program that asks Kubernetes knows an object of this stack: the annotation that names the owner, and how its value begins. */
@@ -112,11 +110,7 @@ export function untilItSucceeds<T>(act: () => Promise<T>): () => Promise<T> {
 /** Undefined while the cluster is not there yet, or where Pulumi finds it by itself. */
 async function open(kubeconfig: pulumi.Output<string>): Promise<ClusterObjects | undefined> {
   const text = await valueOf(kubeconfig);
-  if (text === undefined || text === "") return undefined;
-  // Bundled with its client into a file of its own, which no program loads that creates nothing.
-  const file = path.join(packageRoot(), "bin/cluster-objects.js");
-  const { clusterObjects } = createRequire(file)(file) as { clusterObjects: (kubeconfig: string) => ClusterObjects };
-  return clusterObjects(text);
+  return text === undefined || text === "" ? undefined : openCluster(text);
 }
 
 /** An output's value; undefined while it is not known. */
