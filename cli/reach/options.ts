@@ -1,3 +1,4 @@
+import { inTime } from "../../components/clients/clock";
 import { accessOf, type Looking } from "./access";
 import { type Given, type Option, valueOf } from "../verb";
 
@@ -36,12 +37,8 @@ export async function lookAtCluster<T>(
 ): Promise<T> {
   const seconds = secondsOf(valueOf(given, "within"));
   const access = accessOf(valueOf(given, "kubeconfig"), valueOf(given, "talosconfig"), given.environment, new Date());
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const giveUp = (): void => reject(new Error(`the look at the cluster did not end within ${seconds} s`));
-    timer = setTimeout(giveUp, seconds * 1000);
-  });
-  return Promise.race([look(access, seconds * 1000), late]).finally(() => clearTimeout(timer));
+  const late = (): Error => new Error(`the look at the cluster did not end within ${seconds} s`);
+  return inTime(look(access, seconds * 1000), seconds * 1000, late);
 }
 
 function secondsOf(text: string | undefined): number {

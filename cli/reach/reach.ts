@@ -1,6 +1,7 @@
 import type * as https from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { certificateProblem } from "../../components/clients/certificates";
+import { inTime } from "../../components/clients/clock";
 import { execCredential, type ExecConfig } from "./exec-credential";
 import type { Reach } from "./kubernetes-api";
 
@@ -21,7 +22,9 @@ export async function reachOf(kubeconfig: KubeConfig, now: Date, limit: number):
     );
   const options: https.RequestOptions = {};
   const usable = await prepared(kubeconfig, limit);
-  await within(usable.applyToHTTPSOptions(options), limit);
+  // An OIDC provider is asked for a new token.
+  const late = (): Error => new Error(`kubeconfig: no credentials within ${limit / 1000} s`);
+  await inTime(usable.applyToHTTPSOptions(options), limit, late);
   const problem = options.cert === undefined ? undefined : certificateProblem(String(options.cert), now);
   return {
     server: cluster.server,
@@ -57,14 +60,4 @@ function copyOf(kubeconfig: KubeConfig, clusters: KubeConfig["clusters"], users:
   const made = new (kubeconfig.constructor as new () => KubeConfig)();
   made.loadFromOptions({ clusters, contexts, currentContext, users });
   return made;
-}
-
-/** An OIDC provider is asked for a new token. */
-async function within<T>(answer: Promise<T>, limit: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const message = `kubeconfig: no credentials within ${limit / 1000} s`;
-    timer = setTimeout(() => reject(new Error(message)), limit);
-  });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

@@ -15,6 +15,15 @@ export const systemClock: Clock = {
   sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
 };
 
+/** An answer, or an error once so many milliseconds are over. */
+export async function inTime<T>(answer: Promise<T>, limit: number, late: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), limit);
+  });
+  return Promise.race([answer, over]).finally(() => clearTimeout(timer));
+}
+
 /** A condition that is watched until it holds. */
 export interface Wait<T> {
   /** What is waited for, e.g. `a new boot id`; for progress and for the message of the limit. */

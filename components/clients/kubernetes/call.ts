@@ -1,4 +1,5 @@
 import { formatDuration } from "../../recipe/rules/duration";
+import { inTime } from "../clock";
 import { CallError, redact, type CallProblem } from "../failure";
 
 /** Milliseconds for one request. */
@@ -16,22 +17,15 @@ export async function callKubernetes<T>(
   request: () => Promise<T>,
   instead: Record<number, any> = {},
 ): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new CallError("unreachable", `Kubernetes: ${what}: no answer within ${formatDuration(REQUEST)}`)),
-      REQUEST,
-    );
-  });
+  const late = (): Error =>
+    new CallError("unreachable", `Kubernetes: ${what}: no answer within ${formatDuration(REQUEST)}`);
   try {
-    return await Promise.race([request(), limit]);
+    return await inTime(request(), REQUEST, late);
   } catch (error) {
     if (error instanceof CallError) throw error;
     const code = (error as { code?: unknown }).code;
     if (typeof code === "number" && code in instead) return instead[code];
     throw typeof code === "number" ? answered(secrets, what, error, code) : unanswered(secrets, what, error);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
