@@ -100,3 +100,16 @@ test("the oldest Go is the one that the lab's module asks for, wherever a page n
   const [, oldest] = /^go (\S+)$/m.exec(read("lab/machines/go.mod"))!;
   for (const page of ["README.md", "CONTRIBUTING.md"]) expect(read(page)).toContain(`Go ≥ ${oldest}`);
 });
+
+test("every test that CONTRIBUTING names is there", () => {
+  const sources = ["tests", "lab/tests"].flatMap((folder) =>
+    fs
+      .readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".test.ts"))
+      .map((file) => read(path.join(folder, file))),
+  );
+  const text = read("CONTRIBUTING.md").replaceAll(/\s+/g, " ");
+  const named = [...text.matchAll(/"([a-z][^"]{15,}[^"…])"/g)].map(([, name]) => name!);
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => !sources.some((source) => source.includes(name)))).toEqual([]);
+});
