@@ -93,7 +93,7 @@ function shown({ show }: LabOptions): string {
 }
 
 /**
- * Ctrl-C once stops in order; a second time at once, and the janitor cleans up. So does the end of whoever reads: nobody is
+ * Ctrl-C once stops in order; a second time at once, and the janitor cleans up. So does the end of the reader: nobody is
  * there any more to see what the lab says. Gives the exit status when it happened.
  */
 function stopOnSignals(session: Session): () => number | undefined {

@@ -1,5 +1,5 @@
 // Bundles a program of this repository into one JavaScript file and keeps it by content. tsx would transpile, resolve and
-// load hundreds of files anew in every process. Plain JavaScript, since it runs before anything is there that reads TypeScript.
+// load hundreds of files in every process. Plain JavaScript, since it runs before anything is there that reads TypeScript.
 const { createHash, randomUUID } = require("node:crypto");
 const fs = require("node:fs");
 const { SourceMap } = require("node:module");
@@ -20,7 +20,7 @@ const external = ["@pulumi/*", "@grpc/*", "google-protobuf", "esbuild"];
 const hashOf = (content) => createHash("sha256").update(content).digest("hex").slice(0, 16);
 
 /**
- * The bundle of a program; made anew only when a file that went into it has changed.
+ * The bundle of a program; made again only when a file that went into it has changed.
  *
  * @param entry its main TypeScript file, absolute
  * @returns the JavaScript file

@@ -1,5 +1,5 @@
 /**
- * The code of a bundle. Evaluated, it gives its exports; each time anew, as if no module of it had been there before.
+ * The code of a bundle. Evaluated, it gives its exports; each time as if no module of it had been there before.
  *
  * @param file a CommonJS file, absolute
  * @returns evaluates it

@@ -4,7 +4,7 @@ const path = require("node:path");
 const { constants, Script } = require("node:vm");
 
 /**
- * The code of a bundle. Evaluated, it gives its exports; each time anew, as if no module of it had been there before.
+ * The code of a bundle. Evaluated, it gives its exports; each time as if no module of it had been there before.
  *
  * @param file a CommonJS file, absolute
  * @returns evaluates it

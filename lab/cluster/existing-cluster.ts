@@ -129,7 +129,7 @@ function withEndpoint(config: TalosConfig, endpoint: string): TalosConfig {
   return { ...config, contexts: Object.fromEntries(contexts) as TalosConfig["contexts"] };
 }
 
-/** Whoever made the cluster gave its machines their names; Talos calls a node by what its machine's configuration says. */
+/** The machines had their names before the stack came; Talos calls a node by what its machine's configuration says. */
 function hostnamed(name: string, talosVersion: string): string {
   return semver.lt(talosVersion, "1.12.0") // from then on talosctl generates a document, beside which the field is an error
     ? stringify({ machine: { network: { hostname: name } } })

@@ -70,7 +70,7 @@ export class KubernetesView {
     }
   }
 
-  /** Sees every node, and every change of one. The API server ends a watch now and then; it is begun anew. */
+  /** Sees every node, and every change of one. The API server ends a watch now and then; another one begins then. */
   private watchNodes(end: AbortSignal, fail: (error: unknown) => void, see: (node: k8s.V1Node) => void): void {
     const follow = (): void => {
       if (end.aborted) return;

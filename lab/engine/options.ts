@@ -46,7 +46,7 @@ export interface RunOptions {
   readonly refresh?: boolean;
   /** Folders of policy packs that a preview or an update must keep to. Default: none. */
   readonly policyPacks?: readonly string[];
-  /** URNs of resources that are made anew, whatever they are like. Default: none. */
+  /** URNs of resources that are made again, whatever they are like. Default: none. */
   readonly replace?: readonly string[];
 }
 

@@ -4,11 +4,11 @@ import { compile } from "../bundle/compile";
 export type Program = () => Promise<Record<string, unknown> | undefined>;
 
 /**
- * The program of a file whose exports are the stack's outputs, evaluated anew for every update.
+ * The program of a file whose exports are the stack's outputs, evaluated again for every update.
  *
  * The engine's Node host starts a process per update; the Automation API's inline program runs in this process, where
  * modules are evaluated once. A second update would then register nothing at all, since a program registers its
- * resources while its module is evaluated. So every update evaluates the file anew, which a bundle makes the whole program
+ * resources while its module is evaluated. So every update evaluates the file again, which a bundle makes the whole program
  * (`bundle.js`). Packages outside of it stay, because the SDK
  * must be one and the same; it keeps what belongs to an update in a store of its own for each (sdk/nodejs/automation/server.ts,
  * `withLocalStorage`).

@@ -6,7 +6,7 @@ const path = require("node:path");
 
 const dir = process.argv[2];
 const graceful = 10_000; // ms that the lab's processes get to end by themselves: their standard input has ended too
-const groupsLimit = 20_000; // ms longer that groups are tried again; what is left then is named by whoever looks
+const groupsLimit = 20_000; // ms longer that groups are tried again; the next look names what is left then
 const interval = 100;
 
 /** Process ids of what the lab started: only its own processes have the mark; a user's shell may name the folder, too. */

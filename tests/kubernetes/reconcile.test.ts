@@ -65,7 +65,7 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     expect(names(one).filter((name) => !name.includes("-reconcile-"))).toEqual(names(plain));
   });
 
-  test("what is needed is put back before whoever needs it", () => {
+  test("what is needed is put back before what needs it", () => {
     const look = (step: string): Registered => find(one, types.program, `-reconcile-${step}`);
     const waits = (later: Registered, earlier: Registered): void => expect(waitsFor(one, later)).toContain(earlier.urn);
     waits(find(one, types.release), look("prepared"));

@@ -11,7 +11,7 @@ test("a test brings up each stack in the lab, and says what it must come to", ()
 
 /**
  * The whole plan of every stack, as committed: a change of a rule shows what it changes, for every real system, in the
- * diff of a pull request. `UPDATE_GOLDEN=1 npx jest tests/stacks/plans` writes the files anew.
+ * diff of a pull request. `UPDATE_GOLDEN=1 npx jest tests/stacks/plans` writes the files.
  */
 describe.each(stacks)("plan of %s", (stack) => {
   const parsed = parseSpec(stackSpec(stack));

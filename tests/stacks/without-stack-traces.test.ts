@@ -36,7 +36,7 @@ test("an error comes through, and frames with it from then on", () => {
   expect(new Error().stack).toContain("without-stack-traces.test");
 });
 
-test("whoever looks for a promise that never ends has the stacks", () => {
+test("a search for a promise that never ends has the stacks", () => {
   process.env["PULUMI_DEBUG_PROMISE_LEAKS"] = "1";
   try {
     expect(withoutStackTraces(() => new Error().stack)).toContain("without-stack-traces.test");

@@ -25,11 +25,11 @@ export interface Registered {
   /** URNs that it is replaced with. */
   replaceWith: string[];
   deleteBeforeReplace: boolean;
-  /** Paths of inputs whose change makes it anew, whatever its provider says. */
+  /** Paths of inputs whose change replaces it, whatever its provider says. */
   replaceOnChanges: string[];
   /** Names of inputs whose change is passed over. */
   ignoreChanges: string[];
-  /** Value whose change makes it anew; undefined without one. */
+  /** Value whose change replaces it; undefined without one. */
   replacementTrigger: unknown;
 }
 

@@ -28,7 +28,7 @@ test.concurrent.each(cases)(
   async (_, fix, stack) => {
     const args = ["--stack", stack, "--without", fix];
     const { machines } = fix === notByTheStackAlone ? (await failsBy(fix, args)).report : await isMended(fix, args);
-    // Installed with one reboot, and begun anew: the loop itself.
+    // Installed with one reboot, and started again: the loop itself.
     if (fix === "perMachinePatch") expect(machines["gpu-1"]!.reboots).toBeGreaterThanOrEqual(2);
   },
   10 * 60_000,

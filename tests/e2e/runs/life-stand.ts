@@ -22,7 +22,7 @@ export interface LifeStand {
   edit(changes: Record<string, unknown>, secrets?: Record<string, string>): Promise<void>;
   /** Reboots so far, of all machines. */
   reboots(): Promise<number>;
-  /** Reboots a machine as whoever runs it may, and waits until it is back. */
+  /** Reboots a machine as its owner may, and waits until it is back. */
   reboot(machine: string): Promise<void>;
 }
 

@@ -33,24 +33,27 @@ describe("MIG manager", () => {
     expect(manager("", { gpuOperator })).toEqual({ ...release, config });
   });
 
-  test.each(["v1.12.6", "v1.13.0"])("leaves a host of Talos %s alone, whoever's the driver is", (talosVersion) => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-mig-"));
-    const plan = kubernetes(oneMachine(talosVersion, gpu, { gpuOperator: { version: "v26.3.3" }, ...mig }));
-    const [script] = (plan.release.values["migManager"] as { args: string[] }).args;
-    // The operator's own script, but for its wait (gpu-operator v26.3.3, assets/state-mig-manager/0420_configmap.yaml).
-    const entrypoint = [
-      "set -o allexport",
-      "IS_HOST_DRIVER=true",
-      "    export WITH_SHUTDOWN_HOST_GPU_CLIENTS=$IS_HOST_DRIVER",
-      `exec sh -c 'echo "$0 host $IS_HOST_DRIVER, clients $WITH_SHUTDOWN_HOST_GPU_CLIENTS"' manager`,
-    ];
-    fs.writeFileSync(path.join(folder, "entrypoint.sh"), entrypoint.join("\n"));
-    const command = script!
-      .replaceAll("/bin/entrypoint.sh", "entrypoint.sh")
-      .replaceAll("/tmp/entrypoint.sh", "own.sh");
-    expect(execFileSync("sh", ["-c", command], { cwd: folder, encoding: "utf8" })).toBe(
-      "manager host true, clients false\n",
-    );
-    fs.rmSync(folder, { recursive: true });
-  });
+  test.each(["v1.12.6", "v1.13.0"])(
+    "leaves a host of Talos %s alone, whether the driver is ours or not",
+    (talosVersion) => {
+      const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-mig-"));
+      const plan = kubernetes(oneMachine(talosVersion, gpu, { gpuOperator: { version: "v26.3.3" }, ...mig }));
+      const [script] = (plan.release.values["migManager"] as { args: string[] }).args;
+      // The operator's own script, but for its wait (gpu-operator v26.3.3, assets/state-mig-manager/0420_configmap.yaml).
+      const entrypoint = [
+        "set -o allexport",
+        "IS_HOST_DRIVER=true",
+        "    export WITH_SHUTDOWN_HOST_GPU_CLIENTS=$IS_HOST_DRIVER",
+        `exec sh -c 'echo "$0 host $IS_HOST_DRIVER, clients $WITH_SHUTDOWN_HOST_GPU_CLIENTS"' manager`,
+      ];
+      fs.writeFileSync(path.join(folder, "entrypoint.sh"), entrypoint.join("\n"));
+      const command = script!
+        .replaceAll("/bin/entrypoint.sh", "entrypoint.sh")
+        .replaceAll("/tmp/entrypoint.sh", "own.sh");
+      expect(execFileSync("sh", ["-c", command], { cwd: folder, encoding: "utf8" })).toBe(
+        "manager host true, clients false\n",
+      );
+      fs.rmSync(folder, { recursive: true });
+    },
+  );
 });
