@@ -163,19 +163,17 @@ function driverRoot({ spec }: CheckContext): Found {
 }
 
 /** First plugin with a strategy, and with several at once; the operator's releases that run here bring newer ones. */
-const firstWith: Record<string, string> = { "cdi-annotations": "0.14.0", "cdi-cri": "0.15.0" };
-
-const firstWithSeveral = "0.14.0";
+const firstWith: Record<string, string> = {
+  "cdi-annotations": "0.14.0",
+  "cdi-cri": "0.15.0",
+  "several strategies at once": "0.14.0",
+};
 
 /** What the standalone plugin's release does not have yet; undefined when it has it all. */
-function notYet(version: string | undefined, words: string[]): [what: string, since: string] | undefined {
+function notYet(version: string | undefined, words: string[]): string | undefined {
   const release = semver.parse(version);
-  if (release === null) return undefined;
-  const early = words.find((word) => firstWith[word] !== undefined && semver.lt(release, firstWith[word]));
-  if (early !== undefined) return [early, firstWith[early] ?? ""];
-  return words.length > 1 && semver.lt(release, firstWithSeveral)
-    ? ["several strategies at once", firstWithSeveral]
-    : undefined;
+  const asked = [...words, ...(words.length > 1 ? ["several strategies at once"] : [])];
+  return asked.find((word) => release !== null && semver.lt(release, firstWith[word] ?? "0.0.0"));
 }
 
 function strategyFault(field: string, value: unknown, { era }: Plan, pluginVersion?: string): Found {
@@ -193,9 +191,9 @@ function strategyFault(field: string, value: unknown, { era }: Plan, pluginVersi
   if (early !== undefined)
     return {
       field,
-      problem: `the device plugin ${pluginVersion} does not know ${early[0]}`,
+      problem: `the device plugin ${pluginVersion} does not know ${early}`,
       why: "it ends at each start, and the node offers no GPU",
-      remedy: `take the plugin ${early[1]} or newer, or leave it out`,
+      remedy: `take the plugin ${firstWith[early]} or newer, or leave it out`,
     };
   const cdi = words.filter((word) => word.startsWith("cdi-"));
   return (

@@ -88,14 +88,8 @@ export class UpdateProgress {
   }
 }
 
-const words: [word: Progress, said: string][] = [
-  ["failed", "failed"],
-  ["under way", "under way"],
-  ["configured", "configured, not upgraded"],
-  ["not started", "not started"],
-  ["done", "done"],
-  ["skipped", "skipped"],
-];
+/** In the order in which they are told. */
+const words: Progress[] = ["failed", "under way", "configured", "not started", "done", "skipped"];
 
 /** Names that a line has at most: a fleet's would fill the screen. */
 const most = 20;
@@ -115,9 +109,9 @@ export function describeProgress(machines: Map<string, Standing>): string {
     all.filter(([, standing]) => is(standing)).map(([name]) => name);
   return [
     "State of the machines",
-    ...words.flatMap(([word, said]) =>
+    ...words.flatMap((word) =>
       line(
-        said,
+        word === "configured" ? "configured, not upgraded" : word,
         named(({ progress }) => progress === word),
       ),
     ),

@@ -2,6 +2,7 @@ import type { TomlTable } from "smol-toml";
 import { containerdKeys, knownPlugins, structureOfPlugin, type ContainerdRelease } from "../../facts/containerd-schema";
 import { closest } from "../../rules/suggest";
 import { isMapping, valueAt } from "../../mapping";
+import { flat } from "../../nested";
 import { remedyFor, shapeFlaws, type ShapeFlaw } from "../../shape";
 
 /** Something in a part of containerd's configuration that it refuses or ignores. */
@@ -67,40 +68,37 @@ const hostsDir = "/etc/cri/conf.d/hosts";
 /** What containerd's own validation refuses. Source: containerd v2.2.3, internal/cri/config/config.go, Validate…Config. */
 function meaningFlaws(table: TomlTable): ContainerdFlaw[] {
   const plugin = (id: string, ...path: string[]): unknown => valueAt(table, "plugins", id, ...path);
-  const flaws: ContainerdFlaw[] = [];
   const registry = plugin("io.containerd.cri.v1.images", "registry");
-  if (
-    isMapping(registry) &&
-    (registry["mirrors"] !== undefined ||
-      ![undefined, hostsDir].includes(registry["config_path"] as string | undefined))
-  ) {
-    flaws.push({
+  const folder = valueAt(registry, "config_path");
+  const name = plugin("io.containerd.cri.v1.runtime", "containerd", "default_runtime_name");
+  const runtimes = plugin("io.containerd.cri.v1.runtime", "containerd", "runtimes");
+  const own = Object.entries(isMapping(runtimes) ? runtimes : {});
+  const near = typeof name === "string" ? closest(name, ["nvidia", "runc"]) : undefined;
+  return flat<ContainerdFlaw>([
+    (valueAt(registry, "mirrors") !== undefined || (folder !== undefined && folder !== hostsDir)) && {
       problem: "sets registry mirrors or their folder",
       why: "Talos sets config_path, beside which containerd refuses mirrors; another folder loses Talos' own",
       remedy: "write machine.registries.mirrors in a patch",
-    });
-  }
-  const name = plugin("io.containerd.cri.v1.runtime", "containerd", "default_runtime_name");
-  const runtimes = plugin("io.containerd.cri.v1.runtime", "containerd", "runtimes");
-  const own = isMapping(runtimes) ? Object.keys(runtimes) : [];
-  const near = typeof name === "string" ? closest(name, ["nvidia", "runc"]) : undefined;
-  if (typeof name === "string" && near !== undefined && ![near, ...own].includes(name)) {
-    flaws.push({
-      problem: `default_runtime_name = "${name}" names no runtime`,
-      why: refused,
-      remedy: `did you mean "${near}"?`,
-    });
-  }
-  for (const [runtime, value] of Object.entries(isMapping(runtimes) ? runtimes : {})) {
-    const io = isMapping(value) ? value["io_type"] : undefined;
-    if (typeof io === "string" && !["", "streaming", "named_pipe", "fifo"].includes(io))
-      flaws.push({
-        problem: `io_type of ${runtime} is not one of its values`,
+    },
+    near !== undefined &&
+      name !== near &&
+      !own.some(([runtime]) => runtime === name) && {
+        problem: `default_runtime_name = "${name as string}" names no runtime`,
         why: refused,
-        remedy: "write fifo or streaming",
-      });
-  }
-  return flaws;
+        remedy: `did you mean "${near}"?`,
+      },
+    own.map(([runtime, value]) => {
+      const io = valueAt(value, "io_type");
+      return (
+        typeof io === "string" &&
+        !["", "streaming", "named_pipe", "fifo"].includes(io) && {
+          problem: `io_type of ${runtime} is not one of its values`,
+          why: refused,
+          remedy: "write fifo or streaming",
+        }
+      );
+    }),
+  ]);
 }
 
 function said(value: unknown): string {
