@@ -2,8 +2,6 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { LabEngine } from "../../engine";
-import { checkpointFile } from "../../engine/checkpoint";
 import { builtTool } from "../built-tool";
 import { bareEnvironment } from "./bare-environment";
 
@@ -74,25 +72,5 @@ const isWhole = (): void => expect(JSON.parse(run("stack", "export"))).toMatchOb
     expect(() => run("refresh", "--yes")).toThrow(refused);
     run("cancel", "--yes");
     expect(fs.readdirSync(locks)).toEqual([]);
-  });
-
-  test("the lab's engine says the same of such a state, and does what the page says", async () => {
-    const place = { dir: path.join(folder, "engine"), project: "trial", stack: "cut-off" };
-    const engine = await LabEngine.open({
-      ...place,
-      pulumi: pulumi!,
-      secrets: {},
-      plugins: {},
-      program: async () => ({}),
-    });
-    expect(await engine.up()).toMatchObject({ result: "succeeded" });
-    fs.truncateSync(`${checkpointFile(place)}.attrs`);
-    const { result, diagnostics } = await engine.up();
-    expect([result, diagnostics.join("\n")]).toEqual([
-      "failed",
-      expect.stringContaining("failed to load checkpoint: EOF"),
-    ]);
-    await engine.forgetAttributes();
-    expect(await engine.up()).toMatchObject({ result: "succeeded" });
   });
 });

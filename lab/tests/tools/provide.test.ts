@@ -1,5 +1,4 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import * as fs from "node:fs";
 import * as path from "node:path";
 
 import type { ToolDefinition } from "../../tools/definition";
@@ -38,14 +37,6 @@ describe("providing a tool", () => {
     sandbox.events.length = 0;
     expect(await provide(tool, options)).toBe(binary);
     expect(sandbox.states()).toEqual(["cached"]);
-  });
-
-  test("builds it in a module that is written for it, where it has none", async () => {
-    const tool = { ...sandbox.tool(), modules: { require: [], sums: [] } };
-    fs.rmSync(path.join(tool.folder!, "go.mod"));
-    const binary = await provide(tool, options);
-    expect(spawnSync(binary, { encoding: "utf8" }).stderr).toBe("v3.1.2\n");
-    expect(sandbox.cached()).toEqual([path.basename(path.dirname(binary))]);
   });
 
   test("two labs side by side build once", async () => {
