@@ -1,41 +1,24 @@
-import { left, nothingLeft, startLab } from "../support/labs";
+import { left, type LabRun, nothingLeft, startLab } from "../support/labs";
 
-test.concurrent(
-  "Ctrl-C in the middle of an update leaves neither process nor file, and says 130",
-  async () => {
-    const lab = startLab([]);
+test.concurrent.each<[string, string[], (lab: LabRun) => void, number | undefined]>([
+  ["Ctrl-C", [], ({ child }) => void child.kill("SIGINT"), 130],
+  ["a crash", ["--stack", "aarhus-h100"], ({ child }) => void child.kill("SIGKILL"), undefined],
+  [
+    "a reader that has gone",
+    ["--stack", "velaryon"],
+    ({ child }) => [child.stderr!, child.stdout!].forEach((stream) => stream.destroy()),
+    141,
+  ],
+])(
+  "%s in the middle of an update leaves neither process nor file, and says so by its status",
+  async (_, args, end, status) => {
+    const lab = startLab(args);
     const folder = await lab.folder();
-    await lab.line(/upgrade: .*pull/);
+    await lab.line(/upgrade: .*(pull|reboot)/);
     expect(left(folder).length).toBeGreaterThan(0);
-    lab.child.kill("SIGINT");
-    expect((await lab.ended).status).toBe(130);
-    await nothingLeft(folder);
-  },
-  3 * 60_000,
-);
-
-test.concurrent(
-  "a crash in the middle of an update leaves neither process nor file",
-  async () => {
-    const lab = startLab(["--stack", "aarhus-h100"]);
-    const folder = await lab.folder();
-    await lab.line(/upgrade: .*(pull|reboot)/);
-    lab.child.kill("SIGKILL");
-    await lab.ended;
-    await nothingLeft(folder);
-  },
-  3 * 60_000,
-);
-
-test.concurrent(
-  "a lab whose reader has gone stops in the middle of an update, and leaves neither process nor file",
-  async () => {
-    const lab = startLab(["--stack", "velaryon"]);
-    const folder = await lab.folder();
-    await lab.line(/upgrade: .*(pull|reboot)/);
-    lab.child.stderr!.destroy();
-    lab.child.stdout!.destroy();
-    expect((await lab.ended).status).toBe(141);
+    end(lab);
+    const ended = await lab.ended;
+    if (status !== undefined) expect(ended.status).toBe(status);
     await nothingLeft(folder);
   },
   3 * 60_000,
