@@ -12,25 +12,21 @@ import { bundle } from "../bundle/bundle";
  */
 export async function installLanguageHost(folder: string, pulumi: string): Promise<string> {
   const beside = path.dirname(realpathSync(pulumi));
-  return existsSync(path.join(beside, "pulumi-language-nodejs")) ? beside : standInHosts(folder, ["nodejs"]);
+  return existsSync(path.join(beside, "pulumi-language-nodejs")) ? beside : standInHost(folder);
 }
 
 /**
- * Puts stand-ins of Pulumi's language hosts into a folder: same protocol, same way to start the SDK's `cmd/run` and
- * `cmd/run-plugin`, which run the program. Those of other languages than Node do nothing but make SDKs.
+ * Puts a stand-in of Pulumi's language host for Node into a folder: same protocol, same way to start the SDK's `cmd/run` and
+ * `cmd/run-plugin`, which run the program.
  *
- * @param generator program `generate-sdk`: with it `pulumi package gen-sdk` works
  * @returns the folder.
  */
-export async function standInHosts(folder: string, languages: readonly string[], generator?: string): Promise<string> {
+export async function standInHost(folder: string): Promise<string> {
   const program = await bundle(path.join(__dirname, "main.ts"));
   await fs.mkdir(folder, { recursive: true });
   // Of this very Node: PATH may have another one, or none.
-  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-  for (const language of languages) {
-    const said = generator === undefined ? "" : `LANGUAGE_HOST_GENERATOR=${quoted(generator)} `;
-    const launcher = `#!/bin/sh\n${said}LANGUAGE_HOST_OF=${language} exec ${quoted(process.execPath)} ${quoted(program)} "$@"\n`;
-    await fs.writeFile(path.join(folder, `pulumi-language-${language}`), launcher, { mode: 0o755 });
-  }
+  const [node, host] = [process.execPath, program].map((text) => `'${text.replaceAll("'", `'\\''`)}'`);
+  const launcher = `#!/bin/sh\nexec ${node} ${host} "$@"\n`;
+  await fs.writeFile(path.join(folder, "pulumi-language-nodejs"), launcher, { mode: 0o755 });
   return folder;
 }

@@ -4,20 +4,17 @@ import * as language from "@pulumi/pulumi/proto/language_pb";
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { version } from "@pulumi/pulumi/version";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
-import { execFile } from "node:child_process";
-import * as fs from "node:fs/promises";
 import { createRequire } from "node:module";
-import * as os from "node:os";
 import * as path from "node:path";
-import { promisify } from "node:util";
 import { interruptAll, run, stopAll } from "./children";
 
 /*
  * `pulumi-language-nodejs`, as Pulumi's CLI starts it: the last argument is the engine's address, and the first line on standard output
  * is the port that it listens on (pulumi/pulumi v3.259.0, sdk/go/common/resource/plugin/plugin.go). Working directory, environment and
  * arguments of what it runs are the real host's (sdk/nodejs/cmd/pulumi-language-nodejs/main.go). Left out: options of the runtime (no
- * Pulumi.yaml here has any), the list of needed providers (the lab sees to them), installation (`npm ci` did it). The real host also
- * stands between program and engine, passes every call on, and adds pipes (`--sync`) by which SDKs of years ago invoked.
+ * Pulumi.yaml here has any), the list of needed providers (the lab sees to them), installation (`npm ci` did it), SDKs
+ * (`lab/tools/languages` makes them). The real host also stands between program and engine, passes every call on, and adds pipes
+ * (`--sync`) by which SDKs of years ago invoked.
  */
 
 let engine = process.argv.at(-1) ?? "";
@@ -41,7 +38,6 @@ const methods: grpc.UntypedServiceImplementation = {
     );
   },
   installDependencies: (call: grpc.ServerWritableStream<unknown, unknown>) => call.end(),
-  generatePackage: unary(generatePackage),
   runtimeOptionsPrompts: unary(() => new language.RuntimeOptionsResponse()),
   template: unary(() => new language.TemplateResponse()),
   about: unary(() =>
@@ -173,31 +169,6 @@ async function runPlugin(
     signal,
   );
   if (status !== 0 && !signal.aborted) throw new Error(`Program exited with non-zero exit code: ${status}`);
-}
-
-/**
- * Writes a package's SDK, as `pulumi package gen-sdk` asks for it: by Pulumi's own generator, which the real hosts have in them
- * (main.go, GeneratePackage). The launcher says which program that is, and the language that this host is of. The schema travels as text.
- *
- * @throws what the generator says of the schema.
- */
-async function generatePackage(request: language.GeneratePackageRequest): Promise<language.GeneratePackageResponse> {
-  const { LANGUAGE_HOST_GENERATOR: program, LANGUAGE_HOST_OF: of = "nodejs" } = process.env;
-  if (program === undefined) throw new Error("this language host was installed without Pulumi's generators");
-  const folder = await fs.mkdtemp(path.join(os.tmpdir(), "talos-gpu-schema-"));
-  try {
-    const schema = path.join(folder, "schema.json");
-    await fs.writeFile(schema, request.getSchema());
-    await promisify(execFile)(program, [of, schema, request.getDirectory()]);
-    for (const [name, content] of request.getExtraFilesMap().toArray()) {
-      const file = path.join(request.getDirectory(), name);
-      await fs.mkdir(path.dirname(file), { recursive: true });
-      await fs.writeFile(file, content);
-    }
-  } finally {
-    await fs.rm(folder, { recursive: true, force: true });
-  }
-  return new language.GeneratePackageResponse();
 }
 
 function end(): void {

@@ -105,25 +105,6 @@ test(
   limit,
 );
 
-// From the package once, by the CLI that starts it as a plugin; the others from the schema that it gives.
-const schema = path.resolve(__dirname, "../../../sdk/schema.json");
-test.each([
-  ["nodejs", "./components", "package.json", "gpuCluster.ts"],
-  ["python", schema, "setup.py", "gpu_cluster.py"],
-  ["go", schema, "init.go", "gpuCluster.go"],
-])(
-  "the CLI's gen-sdk makes the SDK for %s",
-  async (language, source, manifest, cluster) => {
-    const out = path.join(stand.checkout, "generated");
-    await stand.pulumi("package", "gen-sdk", source, "--language", language, "--out", out);
-    const files = fs
-      .readdirSync(path.join(out, language), { recursive: true })
-      .map((file) => path.basename(String(file)));
-    expect(files).toEqual(expect.arrayContaining([manifest, cluster]));
-  },
-  limit,
-);
-
 /** A schema without what the CLI's own types drop when it prints one: `optional: true`, and what is empty. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);

@@ -11,12 +11,12 @@ import { makeExistingCluster } from "../../../lab/cluster/existing-cluster";
 import { startControlPlane } from "../../../lab/controlplane";
 import { LabEngine, type Progress, type RunResult } from "../../../lab/engine";
 import { startFactory } from "../../../lab/factory";
-import { installLanguageHost, standInHosts } from "../../../lab/language-host";
+import { installLanguageHost, standInHost } from "../../../lab/language-host";
 import { makeCheckout } from "../../../lab/language-host/checkout";
 import { CommandProvider } from "../../../lab/providers/command";
 import { serveProvider } from "../../../lab/providers/serve";
 import { TalosProvider } from "../../../lab/providers/talos";
-import { provideLanguages, provideTools } from "../../../lab/tools";
+import { provideTools } from "../../../lab/tools";
 
 /** What one preview by the CLI showed and took. */
 export interface Previewed extends RunResult {
@@ -55,20 +55,19 @@ const nowhere = "127.0.0.1:1";
 
 /** Brings it up; whatever it starts ends with `close`. */
 export async function openPreviewStand(): Promise<PreviewStand> {
-  const languages = await provideLanguages();
   const tools = await provideTools({
     only: ["pulumi", "pulumi-resource-kubernetes", "talosctl", "helm", "controlplane"],
   });
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-previews-"));
   const at = (...parts: string[]): string => path.join(dir, ...parts);
-  const [controlPlane, factory, charts, checkout, owner, host, generators] = await Promise.all([
+  const [controlPlane, factory, charts, checkout, owner, host, standIn] = await Promise.all([
     startControlPlane({ dir: path.join(dir, "controlplane"), binary: tools.controlplane }),
     startFactory(),
     serveCharts({ dir: at("charts"), helm: tools.helm }),
     makeCheckout(at("checkout")),
     makeExistingCluster(at("talos"), tools.talosctl, { talosVersion: "v1.13.0", machines: {} }),
     installLanguageHost(at("language-host"), tools.pulumi),
-    standInHosts(at("generators"), ["nodejs", "python", "go"], path.join(languages, "generate-sdk")),
+    standInHost(at("stand-in")),
   ]);
   const served = {
     command: await serveProvider(new CommandProvider({ directory: checkout })),
@@ -129,7 +128,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     project,
     pulumi: async (...args) => {
       // Pulumi's own host begins with `npm install`, which has no business in a checkout whose packages are a link to ours.
-      const PATH = [generators, environment.PATH].join(path.delimiter);
+      const PATH = [standIn, environment.PATH].join(path.delimiter);
       const env = { ...environment, PATH, PULUMI_HOME: at("home"), PULUMI_SKIP_UPDATE_CHECK: "true" };
       const { stdout } = await promisify(execFile)(tools.pulumi, args, { cwd: checkout, env, maxBuffer: 2 ** 26 });
       return stdout;
