@@ -124,7 +124,7 @@ function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, n
       path,
       `its kernel was started with ${args.join(" ")}: before Talos 1.10 an image cannot carry that, so set machine.install.extraKernelArgs in its configuration, and list them under drop.kernelArgs`,
     );
-  const overlay = image.schematic === undefined || omni ? undefined : readSchematic(image.schematic)?.overlay;
+  const { overlay, customization } = (!omni && image.schematic && readSchematic(image.schematic)) || {};
   const platform = omni || image.platform === undefined || image.platform === "metal" ? undefined : image.platform;
   return {
     ...(extensions.length > 0 ? { extensions } : {}),
@@ -132,6 +132,7 @@ function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, n
     ...(platform === undefined ? {} : { platform }),
     ...(image.secureBoot && !omni ? { secureBoot: true } : {}),
     ...(overlay === undefined ? {} : { overlay }),
+    ...(customization === undefined ? {} : { customization }),
   };
 }
 

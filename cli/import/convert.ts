@@ -142,6 +142,7 @@ function machineOf(
     ...(platform === undefined || platform === "metal" || image.installer ? {} : { platform }),
     ...(secure && !image.installer ? { secureBoot: true } : {}),
     ...(image.overlay ? { overlay: image.overlay } : {}),
+    ...(image.customization ? { customization: image.customization } : {}),
     ...(image.installer === undefined ? {} : { installerImage: withRelease(image.installer, version) }),
     ...(modules.length > 0 ? { patches: [stringify({ machine: { kernel: { modules } } })] } : {}),
     ...(extra === undefined ? {} : { containerd: { extra } }),

@@ -2,6 +2,7 @@ import { stringify } from "yaml";
 import {
   DriverBranch,
   ModuleFlavour,
+  type CustomizationSpec,
   readSchematic,
   schematicOf,
   type OverlaySpec,
@@ -32,6 +33,7 @@ export interface ImageContent {
   platform?: string;
   secureBoot?: boolean;
   overlay?: OverlaySpec;
+  customization?: CustomizationSpec;
   /** ID of its schematic, where nobody could tell what is in it. */
   unknown?: string;
   /** Its installer, where that is of no Image Factory. */
@@ -103,6 +105,7 @@ function contentOf(hostname: string, raw: RawSchematic, installer: ReturnType<ty
     kernelArgs: content?.kernelArgs ?? [],
     ...installer.image,
     ...(content?.overlay === undefined ? {} : { overlay: content.overlay }),
+    ...(content?.customization === undefined ? {} : { customization: content.customization }),
     notes: [...installer.notes, ...beside(hostname, raw, content?.overlay)],
   };
 }
@@ -141,7 +144,7 @@ function beside(hostname: string, raw: RawSchematic, overlay: OverlaySpec | unde
   const parts = [
     ...(raw["overlay"] === undefined || overlay !== undefined ? [] : ["overlay"]),
     ...Object.keys(customization)
-      .filter((key) => !["extraKernelArgs", "systemExtensions"].includes(key))
+      .filter((key) => !["extraKernelArgs", "systemExtensions", "bootloader", "secureboot"].includes(key))
       .map((key) => `customization.${key}`),
   ];
   return parts.map((part) => ({
@@ -155,8 +158,5 @@ function beside(hostname: string, raw: RawSchematic, overlay: OverlaySpec | unde
 /** What the lack of a part does. Source: siderolabs/talos, pkg/imager/profile; image-factory, pkg/schematic/schematic.go. */
 const whyNot: Record<string, string> = {
   overlay: "the machine would get an image without it, and a board that needs an overlay does not boot then",
-  bootloader:
-    "the installer then takes the boot loader that Talos takes by itself; an installed machine keeps the one that it has",
-  secureboot: "it matters when keys are enrolled at the first boot; a machine that is installed has its keys",
   meta: "it is for disk images alone: the machine has it since it was installed",
 };

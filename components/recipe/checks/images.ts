@@ -173,7 +173,7 @@ export const imageChecks: Check[] = [
 ];
 
 /** Fields of what only the Image Factory would put into an image, or into its name. */
-const ofFactory = ["extensions", "kernelArgs", "overlay", "platform", "secureBoot"] as const;
+const ofFactory = ["extensions", "kernelArgs", "overlay", "customization", "platform", "secureBoot"] as const;
 
 /** A reference with its registry, and a tag, a digest or both. */
 const reference = /^[^/\s]+(?:\/[^/:@\s]+)+(?=[:@])(?::(?<tag>\w[\w.-]*))?(?:@sha256:[0-9a-f]{64})?$/;

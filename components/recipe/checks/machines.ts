@@ -153,7 +153,7 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 
 /** What Omni decides: said in a stack, it has no effect. */
-const decidedByOmni = ["platform", "secureBoot", "kernelArgs", "overlay", "installerImage"] as const;
+const decidedByOmni = ["platform", "secureBoot", "kernelArgs", "overlay", "customization", "installerImage"] as const;
 
 /** What is wrong with a stack that has a machine of Omni's. */
 const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string): Found => [

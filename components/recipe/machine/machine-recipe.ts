@@ -40,6 +40,7 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
           extensions: facts.extensions,
           kernelArgs: kernelArgsOf(facts),
           ...(machine.overlay === undefined ? {} : { overlay: machine.overlay }),
+          ...(machine.customization === undefined ? {} : { customization: machine.customization }),
         })
       : ownSchematic(own);
   const image =

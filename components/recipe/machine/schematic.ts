@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { parse, stringify } from "yaml";
 import * as z from "zod";
+import { defined } from "../mapping";
 import { remembering } from "../memory";
-import type { OverlaySpec } from "../spec/index";
+import type { CustomizationSpec, OverlaySpec } from "../spec/index";
 
 /** What a machine's image is made of. */
 export interface SchematicContent {
@@ -10,6 +11,7 @@ export interface SchematicContent {
   extensions: string[];
   kernelArgs: string[];
   overlay?: OverlaySpec;
+  customization?: CustomizationSpec;
 }
 
 /** A schematic as the Image Factory stores it. */
@@ -25,9 +27,16 @@ export interface Schematic {
  * four, empty ones left out, a newline at the end. Source: siderolabs/image-factory, pkg/schematic/schematic.go.
  */
 export function schematicOf(content: SchematicContent): Schematic {
+  const { bootloader, secureboot: { enrollKeys, includeWellKnownCertificates } = {} } = content.customization ?? {};
+  const secureboot = {
+    ...(enrollKeys ? { enrollKeys } : {}),
+    ...(includeWellKnownCertificates ? { includeWellKnownCertificates } : {}),
+  };
   const customization = {
     ...(content.kernelArgs.length > 0 ? { extraKernelArgs: content.kernelArgs } : {}),
     ...(content.extensions.length > 0 ? { systemExtensions: { officialExtensions: content.extensions } } : {}),
+    ...(bootloader ? { bootloader } : {}),
+    ...(Object.keys(secureboot).length > 0 ? { secureboot } : {}),
   };
   const { image, name, options = {} } = content.overlay ?? {};
   const own = Object.keys(options).length > 0 ? { options } : {};
@@ -98,6 +107,10 @@ const schematicSchema = z.object({
       embeddedMachineConfiguration: z.string().nullish(),
       extraKernelArgs: strings,
       systemExtensions: z.object({ officialExtensions: strings }).nullish(),
+      bootloader: z.string().nullish(),
+      secureboot: z
+        .object({ enrollKeys: z.string().optional(), includeWellKnownCertificates: z.boolean().optional() })
+        .nullish(),
     })
     .nullish(),
 });
@@ -132,11 +145,20 @@ export const readSchematic = remembering((text: string): ReadSchematic | undefin
   if (!parsed.success) return undefined;
   const { overlay, customization } = parsed.data;
   const options = overlay?.options ?? undefined;
+  const { bootloader, secureboot } = customization ?? {};
   return {
     extensions: customization?.systemExtensions?.officialExtensions ?? [],
     kernelArgs: customization?.extraKernelArgs ?? [],
     ...(overlay?.name
       ? { overlay: { image: overlay.image, name: overlay.name, ...(options ? { options } : {}) } }
+      : {}),
+    ...(bootloader || secureboot
+      ? {
+          customization: {
+            ...(bootloader ? { bootloader } : {}),
+            ...(secureboot ? { secureboot: defined(secureboot) } : {}),
+          },
+        }
       : {}),
     embeddedMachineConfiguration: (customization?.embeddedMachineConfiguration ?? "") !== "",
   };

@@ -18,6 +18,41 @@ export interface OverlaySpec {
   options?: Record<string, any>;
 }
 
+/** What a schematic of the Image Factory says besides extensions, kernel arguments and overlay. */
+export interface CustomizationSpec {
+  /**
+   * Boot loader of an installation: `none`, `dual-boot`, `sd-boot` or `grub`. An installed machine keeps the one that it has.
+   * @default the one that Talos takes by itself
+   * @example `sd-boot`
+   * @causes another image, and with it one reboot of the machine
+   */
+  bootloader?: string;
+  /**
+   * Keys of Secure Boot.
+   * @default none
+   * @example `{ includeWellKnownCertificates: true }`
+   */
+  secureboot?: SecureBootKeysSpec;
+}
+
+/** Keys that a machine takes at its first boot with Secure Boot. */
+export interface SecureBootKeysSpec {
+  /**
+   * How they are enrolled, as systemd-boot says it.
+   * @default what Talos takes by itself
+   * @example `force`
+   * @causes another image, and with it one reboot of the machine
+   */
+  enrollKeys?: string;
+  /**
+   * Whether Microsoft's certificates are among them.
+   * @default `false`
+   * @example `true`
+   * @causes another image, and with it one reboot of the machine
+   */
+  includeWellKnownCertificates?: boolean;
+}
+
 /**
  * Parts of the machine's image that an update may take away. An update that would take away anything else that the stack does
  * not list ends before it drains the machine.

@@ -1,6 +1,6 @@
 import type { DriverSpec } from "./driver";
 import type { GpuSpec } from "./gpu";
-import type { DropSpec, OverlaySpec } from "./image";
+import type { CustomizationSpec, DropSpec, OverlaySpec } from "./image";
 
 /** Role of a machine in its cluster. Control planes are upgraded one at a time. */
 export const MachineRole = { controlplane: "controlplane", worker: "worker" } as const;
@@ -131,6 +131,13 @@ export interface MachineDefaultsSpec {
    * @causes another image, and with it one reboot of the machine
    */
   overlay?: OverlaySpec;
+  /**
+   * What the machine's schematic says besides, so that it stays the machine's.
+   * @default none
+   * @example `{ bootloader: sd-boot }`
+   * @causes another image, and with it one reboot of the machine
+   */
+  customization?: CustomizationSpec;
   /**
    * Installer image of your own in the place of the Image Factory's, by tag or digest: your imager or your Factory made it, with NVIDIA's
    * extensions in it. What else is in it is not known, so the other fields of the image are refused beside it. The update sees

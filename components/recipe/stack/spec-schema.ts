@@ -41,6 +41,14 @@ const driverSpec = z.strictObject({
   flavour: z.enum(ModuleFlavour).optional(),
 });
 
+/** Source: siderolabs/image-factory v1.3, pkg/schematic/schematic.go. */
+const customization = z.strictObject({
+  bootloader: z.enum(["none", "dual-boot", "sd-boot", "grub"]).optional(),
+  secureboot: z
+    .strictObject({ enrollKeys: text.optional(), includeWellKnownCertificates: z.boolean().optional() })
+    .optional(),
+});
+
 const machineDefaults = z.strictObject({
   talosVersion: text.optional(),
   driver: driverSpec.optional(),
@@ -62,6 +70,7 @@ const machineDefaults = z.strictObject({
   platform: text.optional(),
   secureBoot: z.boolean().optional(),
   overlay: z.strictObject({ image, name: text, options: values.optional() }).optional(),
+  customization: customization.optional(),
   installerImage: text.optional(),
   drop: z
     .strictObject({

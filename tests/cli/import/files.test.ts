@@ -129,11 +129,13 @@ test.each([
 test("a schematic's ID is that of the Factory, whatever the order of its fields", () => {
   const content = { extensions: ["siderolabs/zfs"], kernelArgs: ["-selinux", "a=b"] };
   const overlay = { name: "turingrk1", image: "siderolabs/sbc-rockchip" };
+  const more = { secureboot: { includeWellKnownCertificates: true }, bootloader: "sd-boot" };
   const customization = {
+    ...more,
     systemExtensions: { officialExtensions: content.extensions },
     extraKernelArgs: content.kernelArgs,
   };
-  expect(idOf({ customization, overlay })).toBe(schematicOf({ ...content, overlay }).id);
+  expect(idOf({ customization, overlay })).toBe(schematicOf({ ...content, overlay, customization: more }).id);
 });
 
 test("what Flux installs in the repository of a talconfig is the stack's external, and is judged", async () => {
