@@ -80,11 +80,7 @@ export function makeFleet(
   const own = bootstrapping && create(bootstrapping, { among: ahead, first: after, access, bootstraps: name });
   const shared = own ? withKubeconfig(access, own.kubeconfig) : access;
   const provider = own && {
-    provider: new k8s.Provider(
-      `${name}-kubernetes`,
-      { kubeconfig: own.kubeconfig, clusterIdentifier: name },
-      opts as pulumi.CustomResourceOptions,
-    ),
+    provider: new k8s.Provider(`${name}-kubernetes`, { kubeconfig: own.kubeconfig, clusterIdentifier: name }, opts),
   };
   // Loops: the SDK writes down the whole stack of calls with every resource, and a large cluster has thousands.
   for (const machine of ahead.slice(own ? 1 : 0))
