@@ -49,73 +49,50 @@ export class Talosctl {
    * @throws CallError with the end of its standard error, free of secrets.
    */
   run(args: readonly string[], atMost: number, ending?: Ending): Promise<string> {
+    const { name = "talosctl", binary, talosconfig, endpoint, environment, secrets } = this.options;
     const { most = atMost, processes = asChild } = this.options;
+    const { TALOS_GPU_TALOSCONFIG: _talosconfig, TALOS_GPU_KUBECONFIG: _kubeconfig, ...inherited } = process.env;
+    const child = processes.start(binary, endpoint === undefined ? args : [...args, "--endpoints", endpoint], {
+      env: { ...inherited, ...environment, ...(talosconfig === undefined ? {} : { TALOSCONFIG: talosconfig }) },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.children.add(child);
+    /** Milliseconds after which it was ended. */
+    let cutAfter: number | undefined;
+    const cut = (after: number): void => {
+      if (!this.children.has(child)) return;
+      cutAfter = after;
+      processes.end(child);
+      // Whatever it started may still hold its output open; nobody waits for that.
+      child.stdout!.destroy();
+      child.stderr!.destroy();
+    };
     const limit = Math.min(most, atMost);
-    return new Promise((resolve, reject) => {
-      const { TALOS_GPU_TALOSCONFIG: _talosconfig, TALOS_GPU_KUBECONFIG: _kubeconfig, ...inherited } = process.env;
-      const { name = "talosctl", talosconfig, endpoint, environment } = this.options;
-      const child = processes.start(
-        this.options.binary,
-        endpoint === undefined ? args : [...args, "--endpoints", endpoint],
-        {
-          env: { ...inherited, ...environment, ...(talosconfig === undefined ? {} : { TALOSCONFIG: talosconfig }) },
-          stdio: ["ignore", "pipe", "pipe"],
-        },
-      );
-      this.children.add(child);
-      const output: Buffer[] = [];
-      const errors: Buffer[] = [];
-      let late = false;
-      const cut = (): void => {
-        late = true;
-        processes.end(child);
-        // Whatever it started may still hold its output open; nobody waits for that.
-        child.stdout!.destroy();
-        child.stderr!.destroy();
-      };
-      const timer = setTimeout(cut, limit);
-      let looks = 0;
-      let ended = false;
-      let next: NodeJS.Timeout | undefined;
-      const lookLater = ({ every, ends }: Ending): void => {
-        next = setTimeout(() => {
-          looks++;
-          void ends().then((now) => {
-            if (!this.children.has(child)) return;
-            ended = now;
-            if (ended) cut();
-            else lookLater({ every, ends });
-          });
-        }, every);
-      };
-      if (ending !== undefined) lookLater(ending);
-      child.stdout!.on("data", (chunk: Buffer) => output.push(chunk));
-      child.stderr!.on("data", (chunk: Buffer) => errors.push(chunk));
-      const end = (): void => {
-        clearTimeout(timer);
-        clearTimeout(next);
-        this.children.delete(child);
-      };
-      child.on("error", (error: NodeJS.ErrnoException) => {
-        end();
-        reject(new CallError("refused", startProblem(name, this.options.binary, error)));
-      });
+    const timer = setTimeout(cut, limit, limit);
+    let looks = 0;
+    const look = async ({ every, ends }: Ending): Promise<void> => {
+      const after = ++looks * every;
+      if (await ends()) cut(after);
+    };
+    const looking = ending && setInterval(() => void look(ending), ending.every);
+    const output: Buffer[] = [];
+    const errors: Buffer[] = [];
+    child.stdout!.on("data", (chunk: Buffer) => output.push(chunk));
+    child.stderr!.on("data", (chunk: Buffer) => errors.push(chunk));
+    return new Promise<string>((resolve, reject) => {
+      child.on("error", (error) => reject(new CallError("refused", startProblem(name, binary, error))));
       child.on("close", (code, signal) => {
-        end();
-        const text = withoutDiff(redact(Buffer.concat(errors).toString(), this.options.secrets));
-        if (late)
-          reject(
-            new CallError(
-              "unreachable",
-              `${name} ${args[0]} did not end within ${formatDuration(inSeconds(ended ? looks * ending!.every : limit))}${quote(text)}`,
-            ),
-          );
+        const text = withoutDiff(redact(Buffer.concat(errors).toString(), secrets));
+        const fail = (problem: CallProblem, what: string): void =>
+          reject(new CallError(problem, `${name} ${args[0]} ${what}${quote(text)}`));
+        if (cutAfter !== undefined) fail("unreachable", `did not end within ${formatDuration(inSeconds(cutAfter))}`);
         else if (code === 0) resolve(Buffer.concat(output).toString());
-        else
-          reject(
-            new CallError(classify(text), `${name} ${args[0]} failed (${signal ?? `exit ${code}`})${quote(text)}`),
-          );
+        else fail(classify(text), `failed (${signal ?? `exit ${code}`})`);
       });
+    }).finally(() => {
+      clearTimeout(timer);
+      clearInterval(looking);
+      this.children.delete(child);
     });
   }
 

@@ -36,19 +36,33 @@ const pollSeconds = z.number().positive().default(1);
  */
 export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";
 
-/** Task of `upgrade`. */
-export const upgradeTask = z.strictObject({
-  /** Taints that its node shall have. Default none. */
-  taints: z.array(nodeTaint.strict()).optional(),
+/** What a machine and its node are brought to, whoever does it. */
+const goal = {
   /** Node name of the machine. */
   machine: z.string().min(1),
-  /** Address of its Talos API. */
+  /** Address of its Talos API; of a machine of Omni's also its name, by which Omni's talosconfig reaches it. */
   address: z.string().min(1),
+  /** Release it shall run, e.g. `v1.12.6`. */
+  talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
+  /** Hash of the configuration that shall be active. Only its change matters: it makes the program run again. */
+  configurationHash: z.string(),
+  /** Kernel modules that must be loaded, by name. */
+  modules: z.array(z.string()),
+  /** NVIDIA driver that must be loaded, e.g. `570.211.01`, or only its branch, e.g. `570`. Absent on a machine without a GPU. */
+  driverVersion: z.string().optional(),
+  /** Extension services and the state each must reach. */
+  extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
+  /** Taints that its node shall have. Default none. */
+  taints: z.array(nodeTaint.strict()).optional(),
+  pollSeconds,
+};
+
+/** Task of `upgrade`. */
+export const upgradeTask = z.strictObject({
+  ...goal,
   /** Who holds its configuration: an owned one gives the node its name. Default adopted. */
   configuration: z.enum(["owned", "adopted"]).optional(),
   role: z.enum(["controlplane", "worker"]),
-  /** Release it shall run, e.g. `v1.12.6`. */
-  talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
   /** Schematic it shall run. */
   schematicId: z.string().regex(/^[0-9a-f]{64}$/),
   installerImage: z.string().min(1),
@@ -64,14 +78,6 @@ export const upgradeTask = z.strictObject({
   }),
   /** What of the machine's image may be lost. Default nothing. */
   drop: drop.optional(),
-  /** Hash of the configuration that shall be active. Only its change matters: it makes the program run again. */
-  configurationHash: z.string(),
-  /** Kernel modules that must be loaded, by name. */
-  modules: z.array(z.string()),
-  /** NVIDIA driver that must be loaded, e.g. `570.211.01`, or only its branch, e.g. `570`. Absent on a machine without a GPU. */
-  driverVersion: z.string().optional(),
-  /** Extension services and the state each must reach. */
-  extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
   /** Evict pods before the reboot. */
   drain: z.boolean(),
   /**
@@ -82,7 +88,6 @@ export const upgradeTask = z.strictObject({
   /** Talos API addresses of the cluster's other control planes. */
   otherControlPlanes: z.array(z.string()),
   timeouts: z.strictObject({ pull: duration, drain: duration, reboot: duration, verify: duration }),
-  pollSeconds,
 });
 /** The task as the program reads it. */
 export type UpgradeTask = z.infer<typeof upgradeTask>;
@@ -153,26 +158,15 @@ export type OmniTask = z.infer<typeof omniTask>;
 
 /** Task of `omni-wait`. */
 export const omniWaitTask = z.strictObject({
-  /** Taints that its node shall have. Default none. */
-  taints: z.array(nodeTaint.strict()).optional(),
-  machine: z.string().min(1),
-  /** Address or name by which Omni's talosconfig reaches it. */
-  address: z.string().min(1),
+  ...goal,
   uuid: z.string().min(1),
   /** Name of its cluster in Omni. */
   cluster: z.string().min(1),
-  talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
-  /** Hash of what Omni was given. Only its change matters: it makes the program run again. */
-  configurationHash: z.string(),
   /** Extensions that its image must have. Omni makes the schematic, so its ID is not known before. */
   extensions: z.array(z.string()),
-  modules: z.array(z.string()),
-  driverVersion: z.string().optional(),
-  extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
   /** Contents of files that show that the configuration is in effect, by path. */
   files: z.record(z.string(), z.string()),
   timeouts: z.strictObject({ reboot: duration, verify: duration }),
-  pollSeconds,
 });
 /** The task of `omni-wait` as the program reads it. */
 export type OmniWaitTask = z.infer<typeof omniWaitTask>;
