@@ -101,7 +101,7 @@ export function machineResources(
   const provider = joined && ownProvider(name, joined, child);
   const patched = patchNode(names, upgraded.by, machine, secrets, child, provider);
   const kubeconfig = pulumi.secret(joined ?? secrets.kubeconfig ?? "");
-  const { driverVersion, talosVersion, schematicId: runs } = upgraded;
+  const { driverVersion, talosVersion, schematicId: runs } = upgraded.seen;
   return {
     ready: patched.ready,
     kubeconfig,

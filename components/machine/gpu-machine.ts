@@ -30,9 +30,10 @@ export class GpuMachine extends pulumi.ComponentResource {
     super(machineType, name, foretelling.state, foretelling.component);
     const made = machineResources(name, machine, { access: accessOf(args) }, this, foretelling);
     this.ready = made.ready;
-    this.driverVersion = made.upgraded.driverVersion;
-    this.talosVersion = made.upgraded.talosVersion;
-    this.schematicId = made.upgraded.schematicId;
+    const { driverVersion, talosVersion, schematicId } = made.upgraded.seen;
+    this.driverVersion = driverVersion;
+    this.talosVersion = talosVersion;
+    this.schematicId = schematicId;
     this.registerOutputs(made.outputs);
   }
 }

@@ -12,11 +12,6 @@ import { type TaintTask, upgradeResult, type upgradeTask, type UpgradeTask } fro
 
 /** A machine that runs what it shall. */
 export interface Upgraded {
-  /** Loaded NVIDIA driver; empty on a machine without a GPU. */
-  driverVersion: pulumi.Output<string>;
-  talosVersion: pulumi.Output<string>;
-  schematicId: pulumi.Output<string>;
-  /** All of what was seen, in one. */
   seen: pulumi.Output<MachineReport>;
   /** The program that saw it. */
   by: pulumi.Resource;
@@ -120,13 +115,7 @@ export function upgradedBy(program: Command): Upgraded {
     const { talosVersion, schematicId, driverVersion } = upgradeResult.parse(answer);
     return { talosVersion, schematicId, driverVersion: driverVersion ?? "" };
   });
-  return {
-    driverVersion: seen.driverVersion,
-    talosVersion: seen.talosVersion,
-    schematicId: seen.schematicId,
-    seen,
-    by: program,
-  };
+  return { seen, by: program };
 }
 
 /** Limit of one run: what its phases take at most, and ten minutes beside, so that the program's own, better worded failure comes first. */

@@ -105,7 +105,7 @@ describe("the upgrade", () => {
     const { driverVersion: _driver, ...plain } = planned;
     const inputs = { access: accessOf(credentials), schematicId: SCHEMATIC };
     await record(
-      () => void createMachine("gpu-1", plain, inputs, {}).upgraded.driverVersion.apply((value) => (seen = value)),
+      () => void createMachine("gpu-1", plain, inputs, {}).upgraded.seen.driverVersion.apply((value) => (seen = value)),
       { outputs: () => ({ stdout: JSON.stringify({ ...answer, driverVersion: null }) }), call },
     );
     expect(seen).toBe("");
@@ -164,7 +164,7 @@ test("a talosconfig that cannot be read stops it before anything is registered, 
 describe("a preview", () => {
   test("shows the whole task, and nothing has an answer yet", async () => {
     let known = false;
-    const made = await record(() => void create().upgraded.driverVersion.apply(() => (known = true)), {
+    const made = await record(() => void create().upgraded.seen.driverVersion.apply(() => (known = true)), {
       call,
       preview: true,
     });
