@@ -29,8 +29,12 @@ const (
 	firmwareTime  = 80 * time.Second // API unreachable: shutdown, firmware, kernel
 	earlyTime     = 10 * time.Second // machined and apid are up
 	servicesTime  = 30 * time.Second // cri, kubelet, etcd, extension services
+	kubeletTime   = 12 * time.Second // from one start of a kubelet that fails to the next
 	readyTime     = 20 * time.Second // from running to ready: some 40 s on Talos v1.13.0 under emulation
 )
+
+// kubeletFailures are told of a kubelet; on Talos they have no end.
+const kubeletFailures = 10
 
 // bootTimeout is how long all services have to come up (talos v1.13.0 constants.BootTimeout).
 const bootTimeout = 70 * time.Minute
@@ -136,9 +140,9 @@ func (m *Machine) renderCRI(parts map[string]string) error {
 // that nobody loads keeps the boot from ending, and after 70 minutes the machine reboots (talos#14373).
 func (m *Machine) startServices(ctx context.Context, first bool) error {
 	if problem := look(m, func(s *state) error { return s.boot.cri.problem }); problem != nil {
-		m.Event("service cri failed: containerd: %v", problem)
-		m.update(func(s *state) { s.boot.services = m.services(s, false) })
-		m.setStage(runtime.MachineStageBooting, false, runtime.UnmetCondition{Name: "services", Reason: "cri not running, kubelet not running"})
+		m.Event("containerd: %v", problem)
+		m.setStage(runtime.MachineStageBooting, false)
+		go m.failKubelet(ctx)
 	} else {
 		if !first {
 			if err := m.env.Clock.Sleep(ctx, servicesTime); err != nil {
@@ -157,6 +161,17 @@ func (m *Machine) startServices(ctx context.Context, first bool) error {
 		return fmt.Errorf("error running phase in boot sequence: task startAllServices: failed, not up within %s: %v", bootTimeout, waiting)
 	}
 	return err
+}
+
+// failKubelet has the kubelet end at every start: as often as somebody believes it.
+func (m *Machine) failKubelet(ctx context.Context) {
+	for range kubeletFailures {
+		if m.env.Clock.Sleep(ctx, kubeletTime) != nil {
+			return
+		}
+		m.Event("service[kubelet](Waiting): %s", kubeletFails)
+		m.update(func(s *state) { s.boot.services = m.services(s, false) })
+	}
 }
 
 // applyLive does what the controllers do whenever the active configuration changes: sysctls and modules. A module is

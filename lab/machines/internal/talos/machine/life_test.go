@@ -214,6 +214,26 @@ func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
 	}
 }
 
+// Seen on Talos v1.13.0: containerd runs without what serves pods, and the kubelet ends at every start.
+func TestADefaultRuntimeThatTheImageDoesNotHave(t *testing.T) {
+	byDefault := strings.Replace(part, "[plugins]", `[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = 'nvidia'`, 1)
+	l := start(t, "v1.13.0", plain, configuration())
+	l.until(t, "running", up)
+	if _, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration("  files:\n" + byDefault), Mode: api.ApplyConfigurationRequest_REBOOT}); err != nil {
+		t.Fatal(err)
+	}
+	report := l.until(t, "the kubelet fails", func(machine.Report) bool { return l.said("unknown service runtime.v1.RuntimeService") })
+	if report.Stage != "booting" || l.Snapshot().KubeletRunning {
+		t.Fatalf("%+v", report)
+	}
+	if _, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(), Mode: api.ApplyConfigurationRequest_AUTO}); err != nil {
+		t.Fatal(err)
+	}
+	if report := l.until(t, "running", up); report.Reboots != 2 {
+		t.Fatalf("%+v", report)
+	}
+}
+
 func TestImagesThatTheFactoryDoesNotMake(t *testing.T) {
 	l := start(t, "v1.11.5", plain, configuration())
 	l.until(t, "running", up)

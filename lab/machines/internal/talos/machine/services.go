@@ -26,22 +26,21 @@ func earlyServices() []resources.Service {
 	return running("apid", "auditd", "containerd", "machined", "syslogd", "udevd")
 }
 
-// services of a machine in the state s once the boot sequence has started them. Without cri, containerd refuses its
-// configuration, and nothing that needs it starts.
-func (m *Machine) services(s *state, cri bool) []resources.Service {
-	list, dependents := earlyServices(), []string{"kubelet"}
+// kubeletFails is what Talos says each time that its kubelet ends: containerd, which is healthy, serves no pods (seen on Talos v1.13.0).
+const kubeletFails = `Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 1 (last log "{\"msg\":\"command failed\",\"err\":\"failed to run Kubelet: validate service connection: validate CRI v1 runtime API for endpoint \\\"unix:///run/containerd/containerd.sock\\\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService\"}")`
+
+// services of a machine in the state s once the boot sequence has started them. Without pods, containerd refuses its configuration of
+// them, and the kubelet fails.
+func (m *Machine) services(s *state, pods bool) []resources.Service {
+	list, dependents := append(earlyServices(), running("cri")...), []string{"kubelet"}
 	if m.spec.Role == "controlplane" {
 		dependents = append(dependents, "etcd", "trustd")
 	}
-	if !cri {
-		list = append(list, resources.Service{ID: "cri", State: "Waiting", Message: "Error running containerd, going to restart forever"})
-		for _, id := range dependents {
-			list = append(list, resources.Service{ID: id, State: "Waiting", Message: "Waiting for service \"cri\" to be \"up\""})
-		}
-		return list
-	}
-	list = append(list, running("cri")...)
 	for _, id := range dependents {
+		if id == "kubelet" && !pods {
+			list = append(list, resources.Service{ID: id, State: "Waiting", Message: kubeletFails})
+			continue
+		}
 		if id == "etcd" && !m.env.Etcd.Stands() {
 			list = append(list, resources.Service{ID: id, State: "Preparing", Message: "Running pre state: waiting to be told to bootstrap"})
 			continue
