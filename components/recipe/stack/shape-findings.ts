@@ -24,7 +24,7 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
   return [{ check: "shape", field: fieldOf(issue.path), problem, why, remedy }];
 }
 
-function wordsOf(issue: z.core.$ZodIssue, value: unknown): [problem: string, why: string, remedy: string] {
+function wordsOf(issue: z.core.$ZodIssue, value: any): [problem: string, why: string, remedy: string] {
   switch (issue.code) {
     case "invalid_type": {
       const wanted = described(issue.expected);
