@@ -1,3 +1,6 @@
+/** Where a machine keeps an installer: on its disk, or in memory, until its next boot, which Talos 1.13 and newer can. */
+export type InstallerPlace = "disk" | "memory";
+
 /** When a call is ended before its limit; it then fails as one that got no answer. */
 export interface Ending {
   /** Milliseconds between two looks at it. */

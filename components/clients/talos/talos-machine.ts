@@ -5,7 +5,7 @@ import { bootErrorsOf, consoleLines } from "./console";
 import { installArgs, takesImageArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../secret-files";
-import type { Configurations, Ending, EtcdMember, MachineStatus, UpgradeApi } from "../machine";
+import type { Configurations, Ending, EtcdMember, InstallerPlace, MachineStatus, UpgradeApi } from "../machine";
 import type { Talosctl } from "./talosctl";
 import { configurationText, parseResources, parseTable, parseVersion, type Resource } from "./talosctl-output";
 
@@ -23,6 +23,9 @@ const onDisk = "/system/state/config.yaml";
 
 /** One Talos machine, as the phases see it. In tests: a machine in memory. */
 export type Machine = Omit<TalosMachine, "extensions" | "resources">;
+
+/** talosctl's words for where an installer is (talos v1.13.0, cmd/talosctl/cmd/talos/upgrade.go). */
+const namespaces: Record<InstallerPlace, string> = { disk: "system", memory: "inmem" };
 
 /** The machine behind talosctl. */
 export class TalosMachine {
@@ -156,23 +159,35 @@ export class TalosMachine {
     return this.apply("no-reboot", configuration);
   }
 
+  /** Whether an installer is on the machine's disk already, from an earlier pull. */
+  async hasPulled(image: string): Promise<boolean> {
+    try {
+      const images = parseTable(await this.ask("image", "list", "--namespace", "system"));
+      return images.some(({ IMAGE }) => IMAGE === image);
+    } catch (error) {
+      if (error instanceof CallError && error.problem === "unimplemented") return false;
+      throw error;
+    }
+  }
+
   /**
    * Brings the installer onto the machine.
    *
    * @param ending when the call is ended before its limit. Default never.
    */
-  async pull(image: string, limit: number, ending?: Ending): Promise<void> {
+  async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
     // The installer runs in the system containerd (talos v1.12.6 internal/pkg/install/pull.go); talosctl's default is the CRI's.
-    const args = ["image", "pull", image, "--namespace", "system", "--nodes", this.address];
+    const args = ["image", "pull", image, "--namespace", namespaces[place], "--nodes", this.address];
     await this.talosctl.run(args, limit, ending);
   }
 
   /** Starts the upgrade; resolves when the machine has taken it on. It then reboots by itself. */
-  async upgrade(image: string, api: UpgradeApi, limit: number): Promise<void> {
+  async upgrade(image: string, place: InstallerPlace, api: UpgradeApi, limit: number): Promise<void> {
     // We drain and track by ourselves. Talos reboots after the legacy call, talosctl asks for it after the new one.
     const modern = semver.gte(await this.talosctl.version(), DRAINING_CLIENT);
     const flags = modern ? ["--drain=false", "--progress=plain", ...(api === "legacy" ? ["--legacy"] : [])] : [];
-    await this.call(limit, "upgrade", "--image", image, "--wait=false", ...flags);
+    const from = place === "disk" ? [] : ["--namespace", namespaces[place]];
+    await this.call(limit, "upgrade", "--image", image, "--wait=false", ...flags, ...from);
   }
 
   /** Starts a reboot. */

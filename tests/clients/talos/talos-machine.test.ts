@@ -46,6 +46,31 @@ test.each([6, "0x06", 9])("META's key %p says whether an upgrade is not confirme
   expect(await asked.isUnconfirmed()).toBe(id !== 9);
 });
 
+const header = "NODE       IMAGE   DIGEST        SIZE     LABELS   CREATED";
+const row = (image: string) => `10.0.0.1   ${image}     sha256:aaaa   147 MB            2026-11-25T20:44:03Z`;
+test.each<[string | CallError, boolean]>([
+  [`${header}\n${row("a:1")}`, true],
+  [`${header}\n${row("a:2")}`, false],
+  ["", false],
+  [new CallError("unimplemented", "code = Unimplemented"), false],
+])("whether an installer was pulled before: %p", async (answer, was) => {
+  const run = () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer));
+  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+  expect(await asked.hasPulled("a:1")).toBe(was);
+});
+
+test("an upgrade takes the installer from where it was pulled to", async () => {
+  const lines: string[] = [];
+  const run = async (args: readonly string[]) => (lines.push(args.join(" ")), "");
+  const talosctl = { run, version: () => Promise.resolve("1.13.0") } as unknown as Talosctl;
+  const asked = new TalosMachine(talosctl, "10.0.0.1", {} as SecretFiles);
+  for (const place of ["disk", "memory"] as const) {
+    await asked.pull("a:1", place, 1000);
+    await asked.upgrade("a:1", place, "lifecycle", 1000);
+  }
+  expect(lines.map((line) => /--namespace (\w+)/.exec(line)?.[1])).toEqual(["system", undefined, "inmem", "inmem"]);
+});
+
 test("the machine at another address is asked with the same talosctl", async () => {
   const { nodes, machine: one } = machine();
   expect(await one.at("10.0.0.2").etcdProblems()).toEqual([]);

@@ -1,8 +1,8 @@
 import { LimitReached, waitFor } from "../../../clients/clock";
 import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
-import type { Ending } from "../../../clients/machine";
+import type { Ending, InstallerPlace, UpgradeApi } from "../../../clients/machine";
 import { pullErrorOf } from "../../../clients/talos/console";
-import { type Run, upTo } from "./run";
+import { patiently, type Run, upTo } from "./run";
 
 /** Calls that a pull has time for: one that hangs, on a connection that died in silence, must leave time for another. */
 const PULLS = 2;
@@ -15,12 +15,31 @@ const LOOKS = 30_000;
  * minutes and says why in its console alone (talos v1.13.0, internal/pkg/containers/image/image.go): that is told as soon as it is there, and
  * such a call is not begun again.
  */
-export function pull(run: Run): Promise<void> {
+export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, limits } = run;
-  return run.phases.run("pull", `installer ${task.installerImage}, ${upTo(limits.pull)}`, () => pullInstaller(run));
+  const what = `installer ${task.installerImage}, ${upTo(limits.pull)}`;
+  return run.phases.run("pull", what, () => pullInstaller(run, api));
 }
 
-async function pullInstaller({ task, machine, clock, report, poll, limits: { pull: limit } }: Run): Promise<void> {
+/**
+ * The work of that phase. Where the machine's power is cut, files of an installer that was pulled just before are empty, and Talos neither
+ * pulls them anew nor looks: its installer says that it completed, and has put an empty boot loader in the place of the good one, so
+ * that the machine boots no image any more. A container that was running keeps them, so they cannot be removed either (seen on
+ * Talos v1.13.0). So what is there from before is left alone, and the installer pulled into memory.
+ */
+export async function pullInstaller(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
+  const { task, machine, report } = run;
+  const isThere = api === "lifecycle" && (await patiently(run, () => machine.hasPulled(task.installerImage)));
+  if (isThere) report("pull: it was pulled before, maybe not to the end, so it is pulled into the machine's memory");
+  const place = isThere ? "memory" : "disk";
+  await pullInto(run, place);
+  return place;
+}
+
+async function pullInto(
+  { task, machine, clock, report, poll, limits: { pull: limit } }: Run,
+  place: InstallerPlace,
+): Promise<void> {
   const { installerImage } = task;
   const end = clock.now() + limit;
   const reason = (): Promise<string | undefined> =>
@@ -46,7 +65,7 @@ async function pullInstaller({ task, machine, clock, report, poll, limits: { pul
       poll,
       look: async () => {
         try {
-          await machine.pull(installerImage, Math.max(end - clock.now(), 1_000), endingOf(clock.now()));
+          await machine.pull(installerImage, place, Math.max(end - clock.now(), 1_000), endingOf(clock.now()));
           return { done: true };
         } catch (error) {
           if (!isTransient(error)) throw error;

@@ -2,10 +2,11 @@ import * as semver from "semver";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor } from "../../../clients/clock";
 import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
+import type { InstallerPlace } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
 import { type Compared, imageNameOf, observe, type Observed, runsImage } from "./compare";
 import { drain, runsNothing } from "./drain";
-import { pull } from "./pull";
+import { pull, pullInstaller } from "./pull";
 import { patiently, type Run, upTo } from "./run";
 import { apiOf, isSameImage, waitingImage } from "./waiting-image";
 
@@ -52,7 +53,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   const isInstalled = isSameImage(waiting, task.installerImage);
   const isRun = runsImage(before, task);
   if (!isRun) run.report(`precheck: the image that runs stays beside the new one. ${onlyByConsole}`);
-  if (!isRun && !isInstalled) await pull(run);
+  let place: InstallerPlace = isRun || isInstalled ? "disk" : await pull(run, api);
   await drain(run);
   const doing = isRun
     ? "rebooting once, to activate the staged configuration"
@@ -62,7 +63,9 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   const start = async (now: Observed, limit: number): Promise<void> => {
     const installs =
       !runsImage(now, task) && !isSameImage(await waitingImage(machine, now.talosVersion), task.installerImage);
-    return installs ? machine.upgrade(task.installerImage, api, limit) : machine.reboot();
+    if (!installs) return machine.reboot();
+    if (now.bootId !== before.bootId) place = await pullInstaller(run, api);
+    return machine.upgrade(task.installerImage, place, api, limit);
   };
   await rebootBy(run, doing, before, start, (now) => runsImage(now, task) && !now.staged);
   const after = await observe(run);

@@ -4,6 +4,7 @@ import type {
   Configurations,
   Ending,
   EtcdMember,
+  InstallerPlace,
   MachineStatus,
   UpgradeApi,
 } from "../../../../components/clients/machine";
@@ -50,6 +51,8 @@ export class FakeMachine implements Machine {
   /** Whether what is staged takes effect only at boot. */
   needsBoot = false;
   /** Calls of `pull` that never come back. */
+  /** Images that were pulled. */
+  pulled: string[] = [];
   hangingPulls = 0;
   /** Seconds from the request to the way down, and from there to running. */
   timing = { install: 40, boot: 120 };
@@ -130,17 +133,20 @@ export class FakeMachine implements Machine {
       this.active = this.persistent = configuration;
     });
   }
-  async pull(image: string, limit: number, ending?: Ending): Promise<void> {
+  async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
     if (this.hangingPulls-- > 0) {
       const end = this.clock.now() + limit; // talosctl is ended then
       do await this.clock.sleep(Math.min(ending?.every ?? limit, end - this.clock.now()));
       while (this.clock.now() < end && !(await ending?.ends()));
       throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
     }
-    return this.act(`pull ${image}`, () => {});
+    return this.act(`pull ${image}${place === "disk" ? "" : " into memory"}`, () => void this.pulled.push(image));
   }
-  async upgrade(image: string, api: UpgradeApi): Promise<void> {
-    return this.act(`upgrade ${api}`, () => {
+  async hasPulled(image: string): Promise<boolean> {
+    return this.pulled.includes(image);
+  }
+  async upgrade(image: string, place: InstallerPlace, api: UpgradeApi): Promise<void> {
+    return this.act(`upgrade ${api}${place === "disk" ? "" : " from memory"}`, () => {
       this.install(image);
       if (api === "legacy") return this.goDown();
       this.lines.push(`starting upgrade: installer_image=${image}, disk=/dev/vda`);

@@ -54,7 +54,7 @@ test("an image that is installed and waits for its boot is booted by the next ru
   const { machine, run } = setup({ talosVersion: "v1.13.1" });
   Object.assign(machine, { talosVersion: "v1.13.0", cutOff: true });
   const wanted = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.13.1`;
-  await machine.upgrade(wanted, "lifecycle").catch(() => undefined); // as a run leaves it that is killed now
+  await machine.upgrade(wanted, "disk", "lifecycle").catch(() => undefined); // as a run leaves it that is killed now
   expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.13.1" });
   expect(machine.calls).toEqual(["upgrade lifecycle", "reboot"]);
   expect(machine.disk).toContain(`${schematics.plain}:v1.13.0`);
