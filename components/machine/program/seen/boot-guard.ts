@@ -1,6 +1,7 @@
 import { isNvidiaService } from "../../../recipe/facts/extension";
 import { readPatch } from "../../../recipe/machine/user-patches";
 import { Failure } from "../../../clients/failure";
+import { kubeletFails } from "../../../clients/talos/console";
 import type { Machine } from "../../../clients/talos/talos-machine";
 
 /** What a guard of a machine's boots is told. */
@@ -83,7 +84,7 @@ export class BootGuard {
     const again = this.pausedBoot !== undefined && this.pausedBoot !== bootId;
     this.problem = problem;
     if (again || pauseOf(problem) > left) throw await this.failure(problem);
-    if (this.pausedBoot === undefined) this.options.report(`${problem}; ${await this.remedy()}`);
+    if (this.pausedBoot === undefined) this.options.report(`${problem}; ${await this.remedy(problem)}`);
     this.pausedBoot = bootId;
     return problem;
   }
@@ -92,12 +93,15 @@ export class BootGuard {
   async failure(problem: string): Promise<Failure> {
     const why =
       "Talos gives such a boot up after 5 to 70 minutes and reboots, again and again, until its configuration is another one";
-    return new Failure({ field: `machines.${this.options.name}`, problem, why, remedy: await this.remedy() });
+    return new Failure({ field: `machines.${this.options.name}`, problem, why, remedy: await this.remedy(problem) });
   }
 
-  /** How to get it to boot, and what comes of that. */
-  private async remedy(): Promise<string> {
-    const takesBack = await this.machine.isUnconfirmed().catch(() => false);
+  /**
+   * How to get it to boot, and what comes of that: a reboot that ends Talos' wait for services takes no upgrade back, unlike one that ends a
+   * pause (seen on Talos v1.13.0).
+   */
+  private async remedy(problem: string): Promise<string> {
+    const takesBack = !problem.includes(kubeletFails) && (await this.machine.isUnconfirmed().catch(() => false));
     const then = takesBack
       ? "that reboot also goes back to the image of before, since Talos has not confirmed the upgrade: then run again, which upgrades with one more reboot"
       : "then run again";
