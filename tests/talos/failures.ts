@@ -193,14 +193,12 @@ export const rows: readonly Row[] = [
       stand.start("upgrade", stand.upgradeTo(stand.schematics.modules, { modules: ["nvidia"], timeouts: short })).ended,
     code: 1,
     says: [
-      /its boot does not go on: the kubelet fails at every start.*unknown service runtime\.v1\.RuntimeService/,
-      /edit machineconfig/,
+      /its boot does not go on: the kubelet fails at every start.*unknown service runtime\.v1\.RuntimeService.*edit machineconfig/,
       /then run again(?!, which)/,
     ],
     within: 400,
     then: async (stand, before) => {
       await boots(stand, () => stand.apply(before.configuration, "auto"));
-      equal("the machine runs", await stand.schematic(), stand.schematics.modules);
       await endsWell(stand, true);
     },
   },
