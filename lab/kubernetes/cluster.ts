@@ -87,10 +87,13 @@ export class Cluster {
   /** Sends a request; returns the answer. Errors: `ApiError`, or unreachable. */
   async request({ method = "GET", path, body, contentType, accept, signal }: Request): Promise<KubernetesObject> {
     const json = "application/json";
+    const text = body === undefined ? "" : JSON.stringify(body);
+    // Node gives a DELETE's body no length by itself: the server then takes it for the next request.
+    const ofBody = { "content-type": contentType ?? json, "content-length": Buffer.byteLength(text) };
     const sent = https.request(this.access.server + path, {
       ...{ method, agent: this.agent, timeout: requestMilliseconds },
       ...(signal === undefined ? {} : { signal }),
-      headers: { accept: accept ?? json, ...(body === undefined ? {} : { "content-type": contentType ?? json }) },
+      headers: { accept: accept ?? json, ...(text === "" ? {} : ofBody) },
     });
     const chunks: Buffer[] = [];
     let code: number;
@@ -98,7 +101,7 @@ export class Cluster {
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         sent.once("response", resolve).once("error", reject);
         sent.once("timeout", () => sent.destroy(new Error(`no answer within ${requestMilliseconds / 1000} s`)));
-        sent.end(body === undefined ? undefined : JSON.stringify(body));
+        sent.end(text);
       });
       code = response.statusCode ?? 0;
       for await (const chunk of response) chunks.push(chunk as Buffer);
