@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { parse, stringify } from "yaml";
 import * as z from "zod";
-import { defined } from "../mapping";
 import { remembering } from "../memory";
 import type { CustomizationSpec, OverlaySpec } from "../spec/index";
 
@@ -27,20 +26,32 @@ export interface Schematic {
  * four, empty ones left out, a newline at the end. Source: siderolabs/image-factory, pkg/schematic/schematic.go.
  */
 export function schematicOf(content: SchematicContent): Schematic {
-  const { bootloader, secureboot: { enrollKeys, includeWellKnownCertificates } = {} } = content.customization ?? {};
-  const secureboot = {
-    ...(enrollKeys ? { enrollKeys } : {}),
-    ...(includeWellKnownCertificates ? { includeWellKnownCertificates } : {}),
-  };
   const customization = {
     ...(content.kernelArgs.length > 0 ? { extraKernelArgs: content.kernelArgs } : {}),
     ...(content.extensions.length > 0 ? { systemExtensions: { officialExtensions: content.extensions } } : {}),
-    ...(bootloader ? { bootloader } : {}),
-    ...(Object.keys(secureboot).length > 0 ? { secureboot } : {}),
+    ...furtherOf(content.customization ?? {}),
   };
   const { image, name, options = {} } = content.overlay ?? {};
   const own = Object.keys(options).length > 0 ? { options } : {};
   return written({ ...(content.overlay ? { overlay: { image, name, ...own } } : {}), customization });
+}
+
+type Further = Pick<NonNullable<z.infer<typeof schematicSchema>["customization"]>, "bootloader" | "secureboot">;
+
+/**
+ * Boot loader and Secure Boot keys without what is empty. So is `none`: the Factory's type is a number, and 0 for it (talos,
+ * pkg/imager/profile).
+ */
+function furtherOf({ bootloader, secureboot }: Further): CustomizationSpec {
+  const { enrollKeys, includeWellKnownCertificates } = secureboot ?? {};
+  const keys = {
+    ...(enrollKeys ? { enrollKeys } : {}),
+    ...(includeWellKnownCertificates ? { includeWellKnownCertificates } : {}),
+  };
+  return {
+    ...(bootloader && bootloader !== "none" ? { bootloader } : {}),
+    ...(Object.keys(keys).length > 0 ? { secureboot: keys } : {}),
+  };
 }
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -107,9 +118,9 @@ const schematicSchema = z.object({
       embeddedMachineConfiguration: z.string().nullish(),
       extraKernelArgs: strings,
       systemExtensions: z.object({ officialExtensions: strings }).nullish(),
-      bootloader: z.string().nullish(),
+      bootloader: z.string().toLowerCase().nullish(),
       secureboot: z
-        .object({ enrollKeys: z.string().optional(), includeWellKnownCertificates: z.boolean().optional() })
+        .object({ enrollKeys: z.string().nullish(), includeWellKnownCertificates: z.boolean().nullish() })
         .nullish(),
     })
     .nullish(),
@@ -145,21 +156,14 @@ export const readSchematic = remembering((text: string): ReadSchematic | undefin
   if (!parsed.success) return undefined;
   const { overlay, customization } = parsed.data;
   const options = overlay?.options ?? undefined;
-  const { bootloader, secureboot } = customization ?? {};
+  const further = furtherOf(customization ?? {});
   return {
     extensions: customization?.systemExtensions?.officialExtensions ?? [],
     kernelArgs: customization?.extraKernelArgs ?? [],
     ...(overlay?.name
       ? { overlay: { image: overlay.image, name: overlay.name, ...(options ? { options } : {}) } }
       : {}),
-    ...(bootloader || secureboot
-      ? {
-          customization: {
-            ...(bootloader ? { bootloader } : {}),
-            ...(secureboot ? { secureboot: defined(secureboot) } : {}),
-          },
-        }
-      : {}),
+    ...(Object.keys(further).length > 0 ? { customization: further } : {}),
     embeddedMachineConfiguration: (customization?.embeddedMachineConfiguration ?? "") !== "",
   };
 });

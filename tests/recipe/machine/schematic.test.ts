@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { parse } from "yaml";
-import { installerImage, schematicOf } from "../../../components/recipe/index";
+import { installerImage, readSchematic, schematicOf } from "../../../components/recipe/index";
 
 test.each([
   ["nothing", [], "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"],
@@ -44,6 +44,26 @@ test("arguments come before extensions, indented by four, with a newline at the 
   );
   expect(schematic.id).toBe(createHash("sha256").update(schematic.yaml).digest("hex"));
   expect(parse(schematic.yaml)).toHaveProperty("customization.extraKernelArgs.1", "-console");
+});
+
+test.each([
+  [{ bootloader: "none", secureboot: { enrollKeys: "", includeWellKnownCertificates: false } }, undefined],
+  [{ bootloader: "SD-Boot", secureboot: null }, { bootloader: "sd-boot" }],
+  [
+    { secureboot: { enrollKeys: null, includeWellKnownCertificates: true } },
+    { secureboot: { includeWellKnownCertificates: true } },
+  ],
+])("of %j in a schematic what is not empty is read and written, as the Factory does", (customization, read) => {
+  const none = { extensions: [], kernelArgs: [] };
+  const found = readSchematic(JSON.stringify({ customization }))!;
+  expect(found.customization).toEqual(read);
+  const wanted = read === undefined ? {} : { customization: read };
+  expect(schematicOf(found).id).toBe(schematicOf({ ...none, ...wanted }).id);
+});
+
+test("the boot loader none is the Factory's empty field", () => {
+  const none = { extensions: [], kernelArgs: [] };
+  expect(schematicOf({ ...none, customization: { bootloader: "none" } }).id).toBe(schematicOf(none).id);
 });
 
 const args = {
