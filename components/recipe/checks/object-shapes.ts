@@ -143,11 +143,11 @@ const interval = ruleOf(
 
 type Judge = (value: unknown) => Flaw[];
 
-/** A text by a rule; an empty one reads as not set. */
+/** A text by a rule; an empty one reads as not set, unless there must be one. */
 const byRule =
-  (rule: Rule): Judge =>
+  (rule: Rule, mustBe = false): Judge =>
   (value) => {
-    if (value === "" || (typeof value === "number" && rule === imageTag)) return [];
+    if ((value === "" && !mustBe) || (typeof value === "number" && rule === imageTag)) return [];
     const fault = typeof value === "string" ? rule(value) : notText(value);
     return fault === undefined ? [] : [["", fault.problem, fault.remedy]];
   };
@@ -181,7 +181,7 @@ const judges: Record<TypeText, Judge> = {
   "#tag": byRule(imageTag),
   "#image": byRule(imageName),
   "#interval": byRule(interval),
-  "#variable": byRule(envName),
+  "#variable": byRule(envName, true),
   "#pods": judged((value) => /^\d+%?$/.test(String(value)), "is not a number of pods", "write e.g. `1` or `25%`"),
   "#amount": judged(
     (value) => (quantityValue(String(value)) ?? -1) >= 0,
