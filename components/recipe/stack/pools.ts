@@ -145,8 +145,12 @@ export function toldOnce(
     const below = field.slice(`machines.${machine}.`.length);
     const ofAll = machine !== "" && fromDefaults(below, machineDefaults, machines[machine] ?? pools[pool ?? ""] ?? {});
     // A machine's name may be a word of the message, too, such as `gpu`: so every name is taken out of every message.
+    const nameless = (word: string): string => (names.has(word) ? "#" : word);
     const parts = Object.values(finding).map((part: string) =>
-      part.replaceAll(`machines.${machine}.`, "#.").replace(/[\w-]+/g, (word) => (names.has(word) ? "#" : word)),
+      part
+        .replaceAll(`machines.${machine}.`, "#.")
+        .replace(/[\w-]+(?:\.[\w-]+)+/g, nameless)
+        .replace(/[\w-]+/g, nameless),
     );
     const key = ofAll || pool !== undefined ? JSON.stringify([ofAll || pool, ...parts]) : `alone ${alike.size}`;
     const told = (others: number): Finding => {

@@ -116,6 +116,15 @@ describe("what is wrong with a pool", () => {
     ]);
   });
 
+  test("what the defaults say is told once of machines whose names have dots", () => {
+    const machineDefaults = { role: "worker", configuration: "omni", kernelArgs: ["mitigations=off"] };
+    const machines = { "a.lan": { address: "10.0.0.1" }, "b.lan": { address: "10.0.0.2" } };
+    const fields = findingsOf({ talosVersion: "v1.12.6", machineDefaults, machines }).map(({ field }) => field);
+    expect(fields.filter((field) => field.startsWith("machineDefaults"))).toEqual([
+      "machineDefaults.kernelArgs (a.lan and 1 more)",
+    ]);
+  });
+
   test.each([
     ["names that are alike", { gpu: { ...pool, names: "gpu" } }, ["pools.gpu.names"]],
     ["a range that goes back", { gpu: { ...pool, addresses: ["10.0.0.9-10.0.0.1"] } }, ["pools.gpu.addresses[0]"]],
