@@ -150,24 +150,19 @@ export const workloadChecks: Check[] = [
     id: "workload-namespaces",
     source: "Kubernetes: a namespace is made once (AlreadyExists); components/workloads",
     find: ({ spec, plan }) => {
-      const { release, namespaceLabels } = plan.kubernetes;
-      const made = new Map<string, string>(
-        namespaceLabels === undefined
-          ? []
-          : [
-              [
-                release.namespace,
-                `the ${plan.kubernetes.mode === "operator" ? "GPU Operator" : "device plugin"}'s release`,
-              ],
-            ],
-      );
+      const { external, mode, namespace: own, namespaceLabels, release } = plan.kubernetes;
+      const chart = mode === "operator" ? "GPU Operator" : "device plugin";
+      const theirs = "is there already, since somebody else's release that offers the GPUs is in it";
+      const taken = new Map<string, string>([
+        [own, external ? "is made for the stack's own pods as well" : `is made by the ${chart}'s release as well`],
+        ...(external || namespaceLabels === undefined ? [[release.namespace, theirs] as const] : []),
+        ...given.map((name) => [name, "is there in every cluster"] as const),
+      ]);
       return namespacesMade(spec).flatMap(({ workload, namespace }) => {
         const field = `${workload.field}${workload.kind === "pods" ? "" : ".namespace"}`;
-        const other = made.get(namespace);
-        made.set(namespace, other ?? workload.field);
-        const problem = given.includes(namespace)
-          ? `${namespace} is there in every cluster`
-          : other && `${namespace} is made by ${other} as well`;
+        const words = taken.get(namespace);
+        if (words === undefined) taken.set(namespace, `is made by ${workload.field} as well`);
+        const problem = words && `${namespace} ${words}`;
         if (problem === undefined) return [];
         const why =
           "the workload creates and deletes its namespace itself, so the update would fail with AlreadyExists";
