@@ -70,9 +70,13 @@ export class Talosctl {
     const limit = Math.min(most, atMost);
     const timer = setTimeout(cut, limit, limit);
     let looks = 0;
+    let isLooking = false;
     const look = async ({ every, ends }: Ending): Promise<void> => {
       const after = ++looks * every;
+      if (isLooking) return;
+      isLooking = true;
       if (await ends()) cut(after);
+      isLooking = false;
     };
     const looking = ending && setInterval(() => void look(ending), ending.every);
     const output: Buffer[] = [];

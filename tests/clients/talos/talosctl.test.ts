@@ -39,4 +39,14 @@ test("a call is ended at its limit, or at the look at it that says so, and the m
   let looks = 0;
   const third = { every: 100, ends: () => Promise.resolve(++looks === 3) };
   expect(await ended(10_000, third)).toEqual(new CallError("unreachable", "talosctl -c did not end within 300ms"));
+  // A look that takes long is the only one: each is a talosctl of its own.
+  let [begun, most] = [0, 0];
+  const slow = async (): Promise<boolean> => {
+    most = Math.max(most, ++begun);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    begun--;
+    return false;
+  };
+  await ended(800, { every: 50, ends: slow });
+  expect(most).toBe(1);
 });
