@@ -30,17 +30,18 @@ export function bootErrorsOf(lines: readonly string[]): string[] {
 /** Begins what is said of a kubelet that never comes up. */
 export const kubeletFails = "the kubelet fails at every start";
 
-/** Failures in a row after which a kubelet is not taken to be on its way up any more. */
+/** Failures after which a kubelet that was never well is not taken to be on its way up any more. */
 const KUBELET_FAILURES = 5;
 
 /**
  * Why the kubelet fails at every start. Talos starts it again for ever, and waits 70 minutes for it before it reboots (talos v1.13.0,
- * constants.BootTimeout). Seen on Talos v1.13.0 where containerd's default runtime is one that the image does not have.
+ * constants.BootTimeout). Seen on Talos v1.13.0 where containerd's default runtime is one that the image does not have. One that was well in
+ * this boot is not what the boot waits for, and has started pods.
  */
 function kubeletErrors(lines: readonly string[]): string[] {
-  const well = lines.findLastIndex((line) => /^service\[kubelet\].*: Health check successful/.test(line));
-  const failures = lines.slice(well + 1).filter((line) => /^service\[kubelet\]\(Waiting\): Error running /.test(line));
-  if (failures.length < KUBELET_FAILURES) return [];
+  const failures = lines.filter((line) => /^service\[kubelet\]\(Waiting\): Error running /.test(line));
+  const wasWell = lines.some((line) => /^service\[kubelet\].*: Health check successful/.test(line));
+  if (wasWell || failures.length < KUBELET_FAILURES) return [];
   const log = /\(last log (".*")\)$/.exec(failures.at(-1)!)?.[1];
   return [
     `${kubeletFails}, and Talos waits 70 minutes for it: ${log === undefined ? failures.at(-1)! : lastError(log)}`,
