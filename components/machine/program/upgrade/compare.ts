@@ -20,7 +20,8 @@ export interface Observed {
 
 /**
  * Asks a machine what it runs. Of an image of the user's own no schematic tells: the machine runs it where the configuration in force names
- * it, which is staged with the upgrade and in force from its reboot on. Modules, driver and services are looked at besides.
+ * it, which is staged with the upgrade and in force from its reboot on, unless this run knows better. Modules, driver and services are looked
+ * at besides.
  */
 export function observe(run: Run): Promise<Observed> {
   const { machine, task } = run;
@@ -28,7 +29,8 @@ export function observe(run: Run): Promise<Observed> {
     const bootId = await machine.bootId(); // first: a boot that comes in between is then told from it
     const configurations = await machine.configurations();
     const staged = isStaged(configurations);
-    const runsOwn = task.ownImage && installImage(configurations.active ?? "") === task.installerImage;
+    const isNamed = installImage(configurations.active ?? "") === task.installerImage;
+    const runsOwn = task.ownImage && isNamed && !run.lacksOwnImage;
     return {
       bootId,
       talosVersion: await machine.version(),

@@ -21,6 +21,7 @@ const STARTS = 3;
 export async function leavePause(run: Run, before: Observed): Promise<void> {
   const { task, machine, report } = run;
   const takesBack = await patiently(run, () => machine.isUnconfirmed());
+  run.lacksOwnImage = task.ownImage === true && (takesBack || !runsImage(before, task));
   if (await patiently(run, () => runsNothing(run)))
     report("drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer");
   else await drain(run);
@@ -63,9 +64,12 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   const start = async (now: Observed, limit: number): Promise<void> => {
     const installs =
       !runsImage(now, task) && !isSameImage(await waitingImage(machine, now.talosVersion), task.installerImage);
-    if (!installs) return machine.reboot();
-    if (now.bootId !== before.bootId) place = await pullInstaller(run, api);
-    return machine.upgrade(task.installerImage, place, api, limit);
+    if (!installs) await machine.reboot();
+    else {
+      if (now.bootId !== before.bootId) place = await pullInstaller(run, api);
+      await machine.upgrade(task.installerImage, place, api, limit);
+    }
+    run.lacksOwnImage = false;
   };
   await rebootBy(run, doing, before, start, (now) => runsImage(now, task) && !now.staged);
   const after = await observe(run);

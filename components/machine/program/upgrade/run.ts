@@ -37,6 +37,8 @@ export interface Run extends Workbench {
   poll: number;
   /** Sees to it that nobody waits for a boot that cannot end. */
   guard: BootGuard;
+  /** Whether an image of the user's own, which the configuration in force may name already, was not installed or may have been taken back. */
+  lacksOwnImage?: boolean;
   phases: Phases<UpgradePhase>;
 }
 
