@@ -25,7 +25,8 @@ function sectionOf(version) {
 function wrong() {
   if (!pattern.test(tag)) return [`${tag}: is no version; name the tag e.g. v1.2.3, or v1.3.0-rc.1`];
   const version = JSON.parse(fs.readFileSync("components/package.json", "utf8")).version;
-  // git's order of versions is semver's, once it is told that what follows a dash comes before the release.
+  // git's order of versions, once it is told that what follows a dash comes before the release, is semver's for names such as
+  // v1.3.0-rc.1; it takes rc10, without the dot, for newer than rc9, which semver does not.
   const [newest] = git("-c", "versionsort.suffix=-", "tag", "--list", "--sort=-version:refname")
     .split("\n")
     .filter((other) => pattern.test(other));
