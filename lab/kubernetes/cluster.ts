@@ -163,6 +163,11 @@ export class Cluster {
     }
   }
 
+  /** Whether it is there no more. */
+  isGone(object: KubernetesObject, signal: AbortSignal): Promise<boolean> {
+    return this.get(object, signal).then(() => false, isNotFound);
+  }
+
   /** Frees the connections. */
   close(): void {
     this.agent.destroy();

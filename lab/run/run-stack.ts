@@ -11,7 +11,7 @@ import { Failed, type Phase, runPhases, type Say } from "../phases";
 import { unforetold } from "./foretold";
 import { outcomePhase } from "./outcome";
 import { emptyReport, type LabReport } from "./report";
-import type { Running } from "./running";
+import { running, type Running } from "./running";
 import { stackConfiguration, type StackConfiguration } from "./stack-configuration";
 import { downPhase } from "./take-down";
 import { inWords, openEngine, preview, update, engineConfig } from "./updates";
@@ -28,23 +28,16 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const { options } = lab;
   const stack = stackNameOf(options.stack);
   const report = emptyReport(stack, false);
-  const running: Running = Object.assign(lab, {
-    engine: undefined as never, // the phases bring them
-    before: undefined as never,
-    earlier: [],
-    report,
-    failed: false,
-    diagnostics: [],
-  });
+  const ran = running(lab, report);
   const updates = updatePhases(options.updates);
   const edits = later.flatMap((stack) => [outcomePhase, becomePhase(stack), ...updates]);
   const repair = options.repair ? [outcomePhase, repairPhase, ...updates] : [];
   const manifests = options.manifests.length > 0 ? [manifestsPhase] : [];
   const outside = lab.spec.external === undefined ? [] : [outsidePhase];
   const first = [...manifests, ...outside, openPhase, ...(options.preview ? [previewPhase] : [])];
-  await runPhases([...first, ...updates, ...edits, ...repair, outcomePhase], running);
-  if (report.ok && options.discover) await runPhases([discoverPhase], running);
-  if (report.ok && !options.keep) await runPhases([downPhase], running);
+  await runPhases([...first, ...updates, ...edits, ...repair, outcomePhase], ran);
+  if (report.ok && options.discover) await runPhases([discoverPhase], ran);
+  if (report.ok && !options.keep) await runPhases([downPhase], ran);
   return report;
 }
 

@@ -1,11 +1,11 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { bootsOf } from "../../lab/cluster/real-machines";
-import { parseOptions } from "../../lab/options";
-import { nearestRelease, whyNoMachine } from "../../lab/talos";
-import { siteOf } from "../../lab/talos/site";
-import { stackConfiguration } from "../../lab/run/stack-configuration";
+import { bootsOf } from "../cluster/real-machines";
+import { parseOptions } from "../options";
+import { nearestRelease, whyNoMachine } from "../talos";
+import { siteOf } from "../talos/site";
+import { stackConfiguration } from "../run/stack-configuration";
 
 const at = (...addresses: string[]): Parameters<typeof siteOf>[0]["machines"] =>
   Object.fromEntries(addresses.map((address) => [address, { address, role: "worker" as const }])) as never;

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from "../../kubernetes/cluster";
-import { isGone, until } from "../until";
+import { until } from "../../until";
 import type { Scene } from "./scene";
 
 /** Takes back what was made. */
@@ -33,7 +33,7 @@ export async function taken(scene: Scene, object: KubernetesObject): Promise<Und
   const saved = asMade(await cluster.get(object, signal));
   await cluster.delete(object, signal);
   return async () => {
-    await until(signal, 30, () => isGone(cluster.get(object, signal)));
+    await until({ seconds: 30, signal }, () => cluster.isGone(object, signal), Boolean);
     await cluster.apply(saved, { ...applied, signal });
   };
 }
@@ -42,7 +42,7 @@ export async function taken(scene: Scene, object: KubernetesObject): Promise<Und
 export async function replaced(scene: Scene, object: KubernetesObject, other: KubernetesObject): Promise<Undo> {
   const { cluster, signal } = scene;
   const undo = await taken(scene, object);
-  await until(signal, 30, () => isGone(cluster.get(object, signal)));
+  await until({ seconds: 30, signal }, () => cluster.isGone(object, signal), Boolean);
   await cluster.apply(other, { ...applied, signal });
   return async () => {
     await cluster.delete(object, signal);

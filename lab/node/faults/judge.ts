@@ -1,7 +1,7 @@
 import type { DoctorReport } from "../../../cli/doctor/report";
 import { inOneLine } from "../../../components/diagnosis";
 import { held, type Outcome, untried, wrong } from "../gpu/case";
-import { until } from "../until";
+import { until } from "../../until";
 import { askDoctor, askOfKubernetes, type Scene } from "./scene";
 import type { Fault } from "./table";
 
@@ -81,6 +81,6 @@ async function look(scene: Scene, seconds: number, wanted: (report: DoctorReport
     due = performance.now() + wholeEvery;
     return wanted(report);
   };
-  await until(scene.signal, seconds, again, betweenLooks);
+  await until({ seconds, every: betweenLooks, signal: scene.signal }, again, Boolean);
   return report ?? askDoctor(scene);
 }

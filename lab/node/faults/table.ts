@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { KubernetesObject } from "../../kubernetes/cluster";
-import { until } from "../until";
+import { until } from "../../until";
 import {
   containers,
   inNode,
@@ -188,6 +188,6 @@ async function hasRuntime({ kubernetes, node, signal }: Scene, wanted: boolean):
     const handlers = (await kubernetes.nodes())[node]?.status?.runtimeHandlers ?? [];
     return handlers.some(({ name }) => name === "nvidia") === wanted;
   };
-  if ((await until(signal, 60, asked)) === undefined)
+  if (!(await until({ seconds: 60, signal }, asked, Boolean)).holds)
     throw new Error(`handler: nvidia is ${wanted ? "not there" : "still there"}`);
 }

@@ -110,11 +110,7 @@ export class Pods {
   async remove(): Promise<void> {
     const made = [...this.made.values()];
     for (const pod of made) await this.stand.cluster.delete(pod, this.stand.signal);
-    const gone = async (pod: KubernetesObject): Promise<boolean> =>
-      this.stand.cluster.get(pod, this.stand.signal).then(
-        () => false,
-        () => true,
-      );
+    const gone = (pod: KubernetesObject): Promise<boolean> => this.stand.cluster.isGone(pod, this.stand.signal);
     await this.stand.until(60, async () => (await Promise.all(made.map(gone))).every(Boolean));
     this.made.clear();
   }

@@ -6,7 +6,7 @@ import type { LabOptions } from "../../options";
 import { Failed, type Phase, runPhases } from "../../phases";
 import { emptyReport } from "../../run/report";
 import { lookAround } from "../../run/look-around";
-import type { Running } from "../../run/running";
+import { running, type Running } from "../../run/running";
 import { downPhase } from "../../run/take-down";
 import { openEngine } from "../../run/updates";
 import type { Session } from "../../session/session";
@@ -45,23 +45,17 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
     models: gpus.map(({ model }) => model),
     rows: [],
   };
-  const running: Running = Object.assign(lab, {
-    engine: await openEngine(lab, path.join(__dirname, "program.ts")),
-    before: await lookAround(lab),
-    earlier: [],
-    report: emptyReport(stackName, true),
-    failed: false,
-    diagnostics: [],
-  });
-  const stand = new Stand(running, gpus, cards && readCards, options.mayChangeTheCard);
+  const engine = await openEngine(lab, path.join(__dirname, "program.ts"));
+  const ran = running(lab, emptyReport(stackName, true), { engine, before: await lookAround(lab) });
+  const stand = new Stand(ran, gpus, cards && readCards, options.mayChangeTheCard);
   session.onClose(() => stand.cluster.close());
   await runPhases(
     chosen.map((one) => phaseOf(one, stand, report)),
-    running,
+    ran,
   );
   report.versions = await versionsOf(stand);
-  await runPhases([downPhase], running);
-  const { left } = running.report;
+  await runPhases([downPhase], ran);
+  const { left } = ran.report;
   report.rows.push(
     row(
       "down",

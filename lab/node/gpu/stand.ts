@@ -9,7 +9,7 @@ import type { StackConfiguration } from "../../run/stack-configuration";
 import { engineConfig, preview, update } from "../../run/updates";
 import type { Scene } from "../faults/scene";
 import { onNode } from "../on-node";
-import { until } from "../until";
+import { until } from "../../until";
 import type { Card } from "./card";
 import { nodeName, stackOf, type Shape } from "./shape";
 
@@ -95,9 +95,9 @@ export class Stand implements Scene {
     return Number(node?.status?.allocatable?.[resource] ?? 0);
   }
 
-  /** Seconds until something holds; undefined when it does not within the limit. */
-  until(seconds: number, ask: () => Promise<boolean>): Promise<number | undefined> {
-    return until(this.signal, seconds, ask);
+  /** Whether something holds within a limit in seconds. */
+  async until(seconds: number, ask: () => Promise<boolean>): Promise<boolean> {
+    return (await until({ seconds, signal: this.signal }, ask, Boolean)).holds;
   }
 }
 

@@ -235,7 +235,7 @@ const withEndpoint = (inputs: Properties): Properties => ({
 });
 
 /** A kubeconfig's current context, taken apart into the resource's outputs; `id` is its cluster's name. */
-export function kubeconfigOutputs(kubeconfigRaw: string): Properties & { id: string } {
+function kubeconfigOutputs(kubeconfigRaw: string): Properties & { id: string } {
   const config = parse(kubeconfigRaw) as Record<string, any>;
   const entry = (list: string, name: string): Record<string, any> =>
     (config[list] as Record<string, any>[]).find((each) => each["name"] === name)!;

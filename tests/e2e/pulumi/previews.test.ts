@@ -7,7 +7,7 @@ import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
 // By the real CLI, in a checkout, each program in a process of its own by the SDK's cmd/run, which checks its types: what a
 // user's first `pulumi preview` does. One cluster for all of them, as a preview changes nothing.
 
-/** Has its preview and its whole life in pulumi-host.test.ts. */
+/** Comes up by the host, with its preview, in tests/e2e/stacks.test.ts (`byHost`). */
 const elsewhere = "aarhus-h100";
 const limit = 5 * 60_000;
 

@@ -27,7 +27,7 @@ const labels: Case = {
   run: async (stand, say) => {
     await stand.become({}, say);
     let now: Record<string, string> = {};
-    const waited = await stand.until(labelled, async () => {
+    const there = await stand.until(labelled, async () => {
       now = (await stand.kubernetes.nodes())[nodeName]?.metadata?.labels ?? {};
       return now[`${prefix}gpu.product`] !== undefined && Object.keys(now).some((name) => onBus.test(name));
     });
@@ -35,7 +35,7 @@ const labels: Case = {
       ...shown.map((name) => `${name} ${now[`${prefix}${name}`] ?? "missing"}`),
       ...Object.keys(now).filter((name) => onBus.test(name)),
     ].join("; ");
-    const right = waited !== undefined && now[`${prefix}gpu.count`] === String(stand.count);
+    const right = there && now[`${prefix}gpu.count`] === String(stand.count);
     return (right ? held : wrong)(said);
   },
 };

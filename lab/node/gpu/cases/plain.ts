@@ -23,11 +23,11 @@ const plain: Case = {
   title: "standalone device plugin as emitted, with GPU feature discovery",
   run: async (stand, say) => {
     const { seconds } = await stand.become({}, say);
-    const waited = await stand.until(published, async () => (await stand.units()) === stand.count);
+    const offered = await stand.until(published, async () => (await stand.units()) === stand.count);
     const { values } = stand.plan.kubernetes.release;
     const units = `${await stand.units()} of ${stand.plan.kubernetes.resourceName}, ${stand.count} card(s)`;
     const how = `${String(values["deviceListStrategy"])}, the update with its reboot and smoke test ${seconds.toFixed(0)} s`;
-    return waited === undefined ? wrong(`${units}; ${how}`) : held(`${units}; ${how}`);
+    return (offered ? held : wrong)(`${units}; ${how}`);
   },
 };
 

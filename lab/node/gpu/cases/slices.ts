@@ -41,7 +41,7 @@ const more: Case = {
     withPods(stand, async (pods) => {
       const { seconds } = await stand.become({ slices: many }, say);
       const wanted = many * stand.count;
-      if ((await stand.until(published, async () => (await stand.units()) === wanted)) === undefined)
+      if (!(await stand.until(published, async () => (await stand.units()) === wanted)))
         return wrong(`${await stand.units()} units, ${wanted} wanted`);
       const names = await startAll(stand, pods, 10);
       const all = await Promise.all(names.map((name) => pods.ended(name, 90)));
@@ -59,7 +59,7 @@ const fewer: Case = {
       const names = await startAll(stand, pods, long);
       const running = async (): Promise<boolean> =>
         (await Promise.all(names.map((name) => pods.look(name)))).every(({ phase }) => phase === "Running");
-      if ((await stand.until(60, running)) === undefined) {
+      if (!(await stand.until(60, running))) {
         const all = await Promise.all(names.map((name) => pods.look(name)));
         return stand.cards === undefined && all.every(({ phase }) => phase === "Succeeded")
           ? untried("programs of the stand-in end at once, so no slice is in use meanwhile")
