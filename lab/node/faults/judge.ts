@@ -1,6 +1,6 @@
 import type { DoctorReport } from "../../../cli/doctor/report";
 import { inOneLine } from "../../../components/diagnosis";
-import { held, type Outcome, untried, wrong } from "../gpu/case";
+import { held, type Outcome, untried, wrong } from "../outcome";
 import { until } from "../../until";
 import { askDoctor, askOfKubernetes, type Scene } from "./scene";
 import type { Fault } from "./table";

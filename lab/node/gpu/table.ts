@@ -1,5 +1,5 @@
 import type { Card } from "./card";
-import type { Outcome } from "./case";
+import type { Outcome } from "../outcome";
 
 /** A case that ran. */
 export interface Row extends Outcome {

@@ -1,6 +1,7 @@
 import { healthy, judge, told } from "../../faults/judge";
 import { type Fault, faults } from "../../faults/table";
-import { held, wrong, type Case } from "../case";
+import { held, wrong } from "../../outcome";
+import type { Case } from "../case";
 
 const well: Case = {
   id: "doctor",

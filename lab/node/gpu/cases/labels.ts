@@ -1,5 +1,6 @@
 import { nodeName } from "../shape";
-import { held, wrong, type Case } from "../case";
+import { held, wrong } from "../../outcome";
+import type { Case } from "../case";
 
 /** Seconds until the labels are there: found, told, and put on the node. */
 const labelled = 60;

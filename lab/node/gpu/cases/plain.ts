@@ -1,4 +1,5 @@
-import { held, untried, wrong, type Case } from "../case";
+import { held, untried, wrong } from "../../outcome";
+import type { Case } from "../case";
 import { withPods } from "../pods";
 import type { Stand } from "../stand";
 

@@ -1,5 +1,6 @@
 import { powerRangeOf, cardOf } from "../../../../components/recipe/facts/card";
-import { held, untried, wrong, type Case } from "../case";
+import { held, untried, wrong } from "../../outcome";
+import type { Case } from "../case";
 import type { Stand } from "../stand";
 
 /** Watts below the limit that is set, for who lets the card be changed. */

@@ -1,4 +1,5 @@
-import { held, untried, wrong, type Case, type Outcome } from "../case";
+import { held, untried, wrong, type Outcome } from "../../outcome";
+import type { Case } from "../case";
 import { withPods, type Ended, type Pods } from "../pods";
 import type { Stand } from "../stand";
 import { computed, computing, inOneLine, oneUnit } from "./plain";

@@ -1,4 +1,5 @@
-import { held, wrong, type Case } from "../case";
+import { held, wrong } from "../../outcome";
+import type { Case } from "../case";
 import { withPods } from "../pods";
 import { computed, computing, inOneLine, oneUnit } from "./plain";
 
