@@ -19,7 +19,7 @@ export interface External {
 }
 
 /** What offers the GPUs as a resource, so that a stack may install it, too. */
-export type ReleaseKind = Exclude<ExternalKind, "dra">;
+type ReleaseKind = Exclude<ExternalKind, "dra">;
 
 const releaseKinds = [ExternalKind.gpuOperator, ExternalKind.devicePlugin] as const;
 
