@@ -1,5 +1,6 @@
 import { leftovers } from "../run/leftovers";
 import { valuesOf, type Standing } from "../run/standing";
+import type { Plan } from "../../components/recipe";
 import { planOf } from "../../tests/support/plans";
 
 const configuration = valuesOf("machine: {sysctls: {vm.max_map_count: '262144'}, install: {image: old}}");
@@ -145,5 +146,36 @@ describe("a machine that joined meanwhile", () => {
     expect(after({ image, configuration: [...configuration, "machine.env.A: 1"] })).toEqual([
       "machine gpu-1: configuration, added: machine.env.A",
     ]);
+  });
+});
+
+// What stays for a reason must not hide what stays without: both ways of each.
+describe("a label of the operator's that the stack sets as well", () => {
+  const found = (plan: Plan, name: string, earlier: Plan[] = []): string[] => {
+    const [key, value] = Object.entries(plan.machines.find((machine) => machine.name === name)!.nodeLabels).find(
+      ([label]) => /^nvidia\.com\/gpu\.(present|deploy\.operator-validator)$/.test(label),
+    )!;
+    const nodes = { [name]: ["label kubernetes.io/os=linux", `label ${key}=${value}`] };
+    return leftovers(plan, standing(name), standing(name), standing(name, { nodes }), earlier).left;
+  };
+
+  test.each([
+    ["rtx5070ti", 0],
+    ["aarhus-h100", 1],
+  ])("is %s's before it had the device plugin: %d left", (earlier, count) => {
+    const plan = planOf("aarhus-h100");
+    expect(found(plan, plan.machines[0]!.name, [planOf(earlier)])).toHaveLength(count);
+  });
+
+  // The operator is still there when a machine behind `upgrade.first` loses ours, and writes its own.
+  test.each<[string[], number]>([
+    [[], 1],
+    [["other"], 1],
+    [["gpu"], 0],
+  ])("with %j upgraded first: %d left on another machine", (first, count) => {
+    const { spec } = planOf("modern");
+    const gpu = Object.values(spec.machines).find(({ gpus }) => gpus)!;
+    const machines = { ...spec.machines, other: { ...gpu, address: "192.0.2.99" } };
+    expect(found(planOf("modern", { machines, upgrade: { first } }), "other")).toHaveLength(count);
   });
 });

@@ -15,7 +15,11 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 /** Stands in for talosctl: writes down how it was called, and merges nothing. */
 const talosctl = path.join(dir, "talosctl");
 const log = path.join(dir, "calls");
-writeFileSync(talosctl, `#!/bin/sh\necho "$*" >> ${log}\necho "machine: {}"\n`, { mode: 0o755 });
+const answer = (dryRun = "echo"): void => {
+  const script = `case "$*" in *--dry-run*) ${dryRun};; *) echo "machine: {}";; esac`;
+  writeFileSync(talosctl, `#!/bin/sh\necho "$*" >> ${log}\n${script}\n`, { mode: 0o755 });
+};
+answer();
 beforeEach(() => rmSync(log, { force: true }));
 const calls = (): string[] => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []);
 
@@ -83,6 +87,33 @@ test("a kubeconfig stays, whatever else changes (Update)", async () => {
 test("a patch that is null is passed over (configPatchesAsStrings)", async () => {
   await provider.make(call(types.apply, { ...apply, configPatches: [null, "machine: {a: 1}\n"] }));
   expect(calls()[0]!.match(/--patch/g)).toHaveLength(1);
+});
+
+// talos v1.12.6, internal/app/maintenance/server.go, and v1.13.0, v1alpha1_server.go: ApplyConfiguration.
+test.each([
+  ["with a reboot", "a machine", "echo Applied configuration with a reboot", "staged"],
+  ["without one", "a machine", "echo Applied configuration without a reboot", "auto"],
+  [
+    "of the maintenance mode of 1.12",
+    "maintenance",
+    "echo Node is running in maintenance mode and does not have a config yet",
+    "staged",
+  ],
+  ["of that of 1.13", "maintenance", "echo Applied configuration without a reboot", "auto"],
+  ["that does not come", "a machine", "exit 1", "auto"],
+])("staged_if_needing_reboot, an answer %s of %s: %s: %s (dryRunNeedsReboot)", async (_, from, dryRun, mode) => {
+  const lines: string[] = [];
+  const maintenance = from === "maintenance" ? { "10.0.0.1": "127.0.0.1:99" } : {};
+  answer(dryRun);
+  const inputs = { ...apply, applyMode: "staged_if_needing_reboot" };
+  const asked = new TalosProvider({ talosctl, factory: "http://127.0.0.1:1", tempDir: dir, maintenance });
+  const { outputs } = await asked.make(call(types.apply, inputs, { log: (_level, line) => void lines.push(line) }));
+  answer();
+  expect(outputs).toMatchObject({ resolvedApplyMode: mode });
+  const sent = calls().filter((line) => line.startsWith("apply-config"));
+  expect(sent.map((line) => line.includes("--insecure"))).toEqual(Array(2).fill(from === "maintenance"));
+  expect(sent[1]).toContain(`--mode ${mode}`);
+  expect(lines).toHaveLength(dryRun === "exit 1" ? 1 : 0);
 });
 
 test.each([
