@@ -147,7 +147,7 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
       field: "sharing",
       problem: `is there beside ${words}`,
       why: "the values of the release say how cards are shared, and the stack merges none of its own under them",
-      remedy: `leave it out, and say it there ${operator ? ` (MIG: mig.strategy, migManager.version ${migManagerRelease}, and the label nvidia.com/mig.config of the machine)` : ""}${field === "external" ? "; another resource than nvidia.com/gpu goes under external.resourceName" : ""}`,
+      remedy: `leave it out, and say it there${operator ? ` (MIG: mig.strategy, migManager.version ${migManagerRelease}, and the label nvidia.com/mig.config of the machine)` : ""}${field === "external" ? "; another resource than nvidia.com/gpu goes under external.resourceName" : ""}`,
     },
     operator &&
       monitoring?.serviceMonitor && {
