@@ -58,7 +58,8 @@ test("an owned control plane gets what an adopted one has, by the stack's own pa
 
 test("of an image of the user's own the lab takes what the Image Factory's holds, and says so", () => {
   const machine = "{ address: 192.0.2.1, role: worker, configuration: adopted, gpus: [{ model: L4 }]";
-  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-own-")), "Pulumi.own.yaml");
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-own-"));
+  const file = path.join(folder, "Pulumi.own.yaml");
   const image = "registry.example.com/own/installer:v1.14.6-2";
   fs.writeFileSync(
     file,
@@ -69,6 +70,7 @@ test("of an image of the user's own the lab takes what the Image Factory's holds
 `,
   );
   const { spec, assumed } = stackConfiguration(file, { timeScale: 0.5, machines: "emulated" });
+  fs.rmSync(folder, { recursive: true });
   expect(Object.values(spec.machines).map(({ installerImage }) => installerImage)).toEqual([undefined, undefined]);
   expect(assumed).toEqual([`assumes that ${image} of own holds what the Image Factory's would`]);
 });
