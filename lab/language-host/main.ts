@@ -6,6 +6,7 @@ import { version } from "@pulumi/pulumi/version";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { createRequire } from "node:module";
 import * as path from "node:path";
+import { failureOf, filled, unary } from "../grpc-method";
 import { interruptAll, run, stopAll } from "./children";
 
 /*
@@ -18,8 +19,6 @@ import { interruptAll, run, stopAll } from "./children";
  */
 
 let engine = process.argv.at(-1) ?? "";
-
-type Call<Request> = grpc.ServerUnaryCall<Request, unknown>;
 
 const methods: grpc.UntypedServiceImplementation = {
   handshake: unary((request: language.LanguageHandshakeRequest) => {
@@ -34,7 +33,7 @@ const methods: grpc.UntypedServiceImplementation = {
     call.on("cancelled", () => gone.abort());
     runPlugin(call.request, (response) => call.write(response), gone.signal).then(
       () => call.end(),
-      (error: unknown) => call.destroy(toFailure(error) as unknown as Error),
+      (error: unknown) => call.destroy(failureOf(error) as unknown as Error),
     );
   },
   installDependencies: (call: grpc.ServerWritableStream<unknown, unknown>) => call.end(),
@@ -51,25 +50,6 @@ const methods: grpc.UntypedServiceImplementation = {
     return new Empty();
   }),
 };
-
-function unary<Request>(answer: (request: Request) => object | Promise<object>) {
-  return (call: Call<Request>, callback: grpc.sendUnaryData<unknown>): void => {
-    void new Promise((resolve) => resolve(answer(call.request))).then(
-      (reply) => callback(null, reply),
-      (error: unknown) => callback(toFailure(error)),
-    );
-  };
-}
-
-const toFailure = (error: unknown): Partial<grpc.StatusObject> => ({
-  code: grpc.status.UNKNOWN,
-  details: error instanceof Error ? error.message : String(error),
-});
-
-function filled<Message>(message: Message, fill: (message: Message) => void): Message {
-  fill(message);
-  return message;
-}
 
 /** By ts-node, as without options of the runtime (main.go, parseOptions). */
 const byTypeScript = { PULUMI_NODEJS_TYPESCRIPT: "true" };

@@ -4,6 +4,7 @@ import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import * as plugin from "@pulumi/pulumi/proto/plugin_pb";
 import * as services from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
+import { filled, unary } from "../grpc-method";
 import type { Answer, DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
 import { conceal, differences, fromStruct, type Path, reveal, sdkMessage, type Struct, toStruct } from "./values";
 
@@ -220,24 +221,6 @@ class Served {
     request.setEphemeral(ephemeral);
     return new Promise((resolve) => (this.engine ? this.engine.log(request, () => resolve()) : resolve()));
   }
-}
-
-/** A method with one answer, or with the error of whatever was thrown. */
-function unary<Request>(answer: (request: Request, gone: AbortSignal) => Answer<Reply>) {
-  return (call: grpc.ServerUnaryCall<Request, unknown>, callback: grpc.sendUnaryData<unknown>): void => {
-    const gone = new AbortController();
-    call.on("cancelled", () => gone.abort(new Error("the engine went away")));
-    void new Promise<Reply>((resolve) => resolve(answer(call.request, gone.signal))).then(
-      (reply) => callback(null, reply),
-      (error: unknown) =>
-        callback({ code: grpc.status.UNKNOWN, details: error instanceof Error ? error.message : String(error) }),
-    );
-  };
-}
-
-function filled<Message>(message: Message, fill: (message: Message) => void): Message {
-  fill(message);
-  return message;
 }
 
 const marked = (values: Properties, secrets: readonly Path[]): Struct =>
