@@ -130,7 +130,7 @@ const bases = {
   },
 } satisfies Record<string, Observations>;
 
-/** A row of unlike.yaml, which says what each part of it is. */
+/** A row of differences.yaml, which says what each part of it is. */
 export interface UnlikeRow {
   name: string;
   set?: unknown[][];

@@ -21,7 +21,7 @@ test.each(stacks)("%s as planned: nothing is unlike the plan, nor unlike a clust
 
 const parts: (keyof UnlikeRow)[] = ["name", "set", "take", "unlike", "told"];
 
-test.each(table<UnlikeRow[]>("unlike").map((row) => [row.name, only(row, parts)] as const))(
+test.each(table<UnlikeRow[]>("differences").map((row) => [row.name, only(row, parts)] as const))(
   "%s: what is unlike the plan, and the known cause",
   (_, { unlike, told = [], ...change }) => {
     const seen = changed(asPlanned(plan), change);
