@@ -94,7 +94,7 @@ export class CommandProvider implements LabProvider {
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 const graceMilliseconds = 5_000;
-/** Bytes of a line at which Go's bufio.Scanner gives up, and with it whoever writes (pulumi-command v1.2.1, provider/pkg/provider/util, LogOutput). */
+/** Bytes of a line at which Go's bufio.Scanner gives up, and the writer fails (pulumi-command v1.2.1, provider/pkg/provider/util, LogOutput). */
 const longestLine = 64 * 1024;
 
 /**

@@ -36,7 +36,7 @@ const pollSeconds = z.number().positive().default(1);
  */
 export const STAYS_CORDONED = "stays cordoned until its upgrade ends well";
 
-/** What a machine and its node are brought to, whoever does it. */
+/** What a machine and its node are brought to, by Talos or by Omni. */
 const goal = {
   /** Node name of the machine. */
   machine: z.string().min(1),

@@ -57,7 +57,7 @@ export const plugin = ({ plan }: Scene): KubernetesObject => ({
   metadata: { namespace: plan.kubernetes.release.namespace, name: "nvidia-device-plugin" },
 });
 
-/** The pods of the device plugin begin anew. */
+/** Kubernetes starts the pods of the device plugin again. */
 async function restarted({ plan, kubernetes }: Scene): Promise<void> {
   await kubernetes.core.deleteCollectionNamespacedPod({
     namespace: plan.kubernetes.release.namespace,
@@ -65,7 +65,7 @@ async function restarted({ plan, kubernetes }: Scene): Promise<void> {
   });
 }
 
-/** What is made, after which the plugin's pods begin anew, also when it is taken back. */
+/** What is made, after which the plugin's pods start again, also when it is taken back. */
 export const withRestart =
   (make: Make): Make =>
   async (scene) => {
@@ -116,7 +116,7 @@ export const inNode =
     return undo;
   };
 
-/** Takes a label off the node; undone, it is there again in the name of whoever had put it there. */
+/** Takes a label off the node; undone, it is there again with the owner that it had. */
 export async function unlabelled(scene: Scene, label: string): Promise<Undo> {
   const { cluster, signal, node } = scene;
   const object = { apiVersion: "v1", kind: "Node", metadata: { name: node } };

@@ -47,7 +47,7 @@ const containerd = "/etc/containerd/config.toml";
 const endContainerd = 'for p in /proc/[0-9]*; do [ "$(cat $p/comm)" = containerd ] && kill ${p#/proc/}; done; true';
 
 /**
- * Faults that can be made without changing the card or this computer. Those after which pods begin anew come last: their events
+ * Faults that can be made without changing the card or this computer. Those after which pods start again come last: their events
  * would tell of what is over.
  */
 export const faults: readonly Fault[] = [

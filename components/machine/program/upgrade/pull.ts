@@ -23,7 +23,7 @@ export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
 
 /**
  * The work of that phase. Where the machine's power is cut, files of an installer that was pulled just before are empty, and Talos neither
- * pulls them anew nor looks: its installer says that it completed, and has put an empty boot loader in the place of the good one, so
+ * pulls them again nor looks at them: its installer says that it completed, and has put an empty boot loader in the place of the good one, so
  * that the machine boots no image any more. A container that was running keeps them, so they cannot be removed either (seen on
  * Talos v1.13.0). So what is there from before is left alone, and the installer pulled into memory.
  */
