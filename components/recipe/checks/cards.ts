@@ -125,7 +125,7 @@ function unknown(field: string, model: string): Complaint {
     field: `${field}.model`,
     problem: `"${model}" is not a card that is known here`,
     why: "kernel modules, driver and resources follow from the card's architecture",
-    remedy: `${meant}write the model as \`nvidia-smi -L\` prints it, or its PCI ID (10de:…), or describe a newer card by architecture and memory`,
+    remedy: `${meant}write what \`nvidia-smi -L\` prints, or its PCI ID (10de:…), or a newer card's architecture and memory`,
   };
 }
 

@@ -21,8 +21,8 @@ export const containerdChecks: Check[] = [
         return (
           patch.files.some(({ path }) => path === customizationPath) && {
             problem: `writes ${customizationPath} ${isOfAll ? "on every machine" : "by hand"}`,
-            why: "a machine takes one such item: with a second one, which the fields of containerd make, CRI and kubelet do not start, and the machine reboots every 35 minutes",
-            remedy: `say it under ${field}.containerd, of which one part is made (containerd.extra takes any TOML)`,
+            why: "with a second such item, as the fields of containerd make one, CRI and kubelet do not start, and the machine reboots every 35 minutes",
+            remedy: `say it under ${field}.containerd (extra takes any TOML)`,
           }
         );
       }),
@@ -120,12 +120,12 @@ export const containerdChecks: Check[] = [
         return {
           field,
           problem: "makes nvidia the default runtime on Talos ≥ 1.13",
-          why: "devices come by CDI annotations there, and a runtime that adds cards by itself on top gives them to pods that request none",
+          why: "devices come by CDI annotations there, and that runtime also gives cards to pods that request none",
           remedy: byCdi(plan)
             ? "leave it out: pods that request nvidia.com/gpu get their card by CDI, without runtimeClassName"
-            : "leave it out, and give every pod that gets a card `runtimeClassName: nvidia`, or hand cards out by CDI: " +
+            : "leave it out, and give each GPU pod `runtimeClassName: nvidia`, or hand cards out by CDI: " +
               (plan.kubernetes.mode === "devicePlugin"
-                ? "deviceListStrategy: cdi-cri and nvidiaDriverRoot: / in its values, with 0.17.4 or newer"
+                ? "plugin ≥ 0.17.4 with the values deviceListStrategy: cdi-cri and nvidiaDriverRoot: /"
                 : "leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values"),
         };
       }),

@@ -58,7 +58,7 @@ export const driverChecks: Check[] = [
         return {
           field: spec.driver?.flavour === "open" ? "driver.flavour" : `${machine.field}.extensions`,
           problem: `open kernel modules of driver ${driver} for the ${card.model} of ${machine.name}`,
-          why: "before driver 545 they take GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1: they load, and find no devices",
+          why: "before driver 545 they find GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1",
           remedy: "leave driver.flavour out (proprietary follows), or take driver.branch production",
         };
       }),

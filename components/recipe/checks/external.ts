@@ -110,8 +110,8 @@ function byClaims({ spec, plan, gpuMachines }: CheckContext): Found {
     fields.map((field) => ({
       field,
       problem: "is there beside external.kind dra",
-      why: "it needs GPUs as a resource of the node, such as nvidia.com/gpu; a driver for dynamic resource allocation (DRA) gives its cards to claims, which this package does not make yet",
-      remedy: "leave it out; what needs a card comes with its claim from where that driver is installed",
+      why: "it requests GPUs as a resource of the node; a driver for dynamic resource allocation (DRA) gives its cards to claims, which this package does not make yet",
+      remedy: "leave it out, and install it with its claim beside that driver",
     })),
     runtimeClassName === "" &&
       byRuntime.map((field) => ({

@@ -89,7 +89,7 @@ export const machineChecks: Check[] = [
           return {
             field,
             problem: `${shown(name)} cannot be the name of a node`,
-            why: "a machine's key is its node's name; labels and the smoke test would look for a node that is not there",
+            why: "a machine's key is its node's name",
             remedy: `use lower-case letters, digits, \`-\` and \`.\`, at most ${longest} of them, exactly as \`kubectl get nodes\` prints it`,
           };
         if (machine.spec.configuration !== "owned" || !name.includes(".") || registersWithDomain(machine, context))

@@ -182,7 +182,7 @@ function outOfAll(context: CheckContext, path: string[]): Found {
   return {
     field: path.join("."),
     problem: `tolerates the taints of no machine: ${kept.map(({ name, taint }) => `${name} has ${describeTaint(taint!)}`).join(", ")}`,
-    why: "this list replaces the stack's own, so the pod would stay Pending on every machine of the cluster that this stack makes, and Helm would wait for it until the update fails",
+    why: "this list replaces the stack's own: the pod would stay Pending, and Helm would wait for it until the update fails",
     remedy: leaveOut(plan),
   };
 }

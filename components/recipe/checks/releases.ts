@@ -77,7 +77,7 @@ export const releaseChecks: Check[] = [
           field: `${machine.field}.talosVersion`,
           problem: `is ${own} in a cluster of ${spec.talosVersion}`,
           why: "from 1.13 on pods get GPUs in another way, and the cluster has one operator or plugin for all machines",
-          remedy: "take a release on the same side of 1.13, or bring all machines over it together (docs/migration.md)",
+          remedy: "take a release on the same side of 1.13, or upgrade all machines together (docs/migration.md)",
         };
       }),
   },

@@ -34,7 +34,7 @@ export const sharingChecks: Check[] = [
         mps !== undefined && {
           field: "sharing.mps",
           problem: "does not work on Talos with any release of the device plugin that we know",
-          why: "the plugin starts nvidia-cuda-mps-control without PATH, so it does not find its server in Talos' /usr/local/bin, and every program ends with CUDA error 805",
+          why: "the plugin starts nvidia-cuda-mps-control without PATH: it does not find its server in /usr/local/bin, and every program ends with CUDA error 805",
           remedy: "share by timeSlicing (docs/upstream/mps-server-path.md)",
         },
       ];
@@ -59,7 +59,7 @@ export const sharingChecks: Check[] = [
         return rivals.filter(said).map(([key]) => ({
           field: `${field}.values.${[...section, key].join(".")}`,
           problem: "names a configuration of the device plugin beside sharing",
-          why: "the plugin uses one configuration per node: the chart refuses two, or yours replaces the one that `sharing` makes",
+          why: "the plugin uses one per node: the chart refuses two, or yours replaces the one that `sharing` makes",
           remedy: "leave it out, or leave sharing out and say it all in your configuration",
         }));
       });

@@ -58,7 +58,7 @@ function parallelism(field: string, args: string[], gpus: number): Found {
     uses !== gpus && {
       field: `${field}.args`,
       problem: `splits the model over ${uses} GPUs, but the pod requests ${gpus}`,
-      why: "vLLM would not start with too few GPUs, and would leave some idle with too many",
+      why: "vLLM does not start with too few GPUs, and leaves some idle with too many",
       remedy: "leave the size out, as gpus sets it, or make gpus the product of the sizes",
     }
   );

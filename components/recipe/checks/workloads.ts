@@ -210,7 +210,7 @@ function complaint(path: PropertyKey[], text: string): Found {
     problem: `holds ${kind}`,
     why: "it would stand in plain text in the stack file, in Pulumi's state and in the cluster",
     remedy:
-      "take a new one, and keep it in a Kubernetes Secret that the container reads (vLLM: huggingFaceToken; else a pod of your own program)",
+      "take a new one, and keep it in a Kubernetes Secret (vLLM: huggingFaceToken; else a pod of your own program)",
   };
 }
 

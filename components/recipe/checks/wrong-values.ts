@@ -162,7 +162,7 @@ const isTrue = (value: unknown): boolean => String(value) === "true";
 const isFalse = (value: unknown): boolean => String(value) === "false";
 
 const noDra =
-  "this package builds no dynamic resource allocation (DRA) yet: what requests nvidia.com/gpu, which the plugin alone offers, would stay Pending";
+  "this package builds no dynamic resource allocation (DRA) yet: what requests nvidia.com/gpu would stay Pending";
 
 /** Values with which the chart installs, or fails, and no GPU is ever offered. */
 export const withoutGpus: WrongValue[] = [
@@ -177,8 +177,7 @@ export const withoutGpus: WrongValue[] = [
     is: isFalse,
     problem: "turns the device plugin off",
     why: noDra,
-    remedy:
-      "leave it out; where a driver for dynamic resource allocation gives out the cards, say `external: { kind: dra }` in the place of this chart",
+    remedy: "leave it out; where a DRA driver gives out the cards, say `external: { kind: dra }` instead of this chart",
   })),
   {
     at: "gpuOperator.values.clusterPolicy.deployCR",

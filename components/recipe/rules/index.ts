@@ -47,7 +47,7 @@ export const qualifiedName = ruleOf(
   isQualifiedName,
   "is not a label key",
   handedOn,
-  "write `name` or `domain/name`: letters, digits, `-`, `_` and `.`, at most 63 of them, e.g. `example.com/rack`",
+  "write `name` or `domain/name`: at most 63 letters, digits, `-`, `_` and `.`, e.g. `example.com/rack`",
 );
 
 /** Value of a label. */
@@ -55,7 +55,7 @@ export const labelValue = ruleOf(
   isLabelValue,
   "is not a label value",
   handedOn,
-  "use letters, digits, `-`, `_` and `.`, at most 63 of them, with a letter or a digit at both ends",
+  "use at most 63 letters, digits, `-`, `_` and `.`, with a letter or a digit at both ends",
 );
 
 /** Key of a Secret's data. */

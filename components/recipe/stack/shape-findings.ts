@@ -16,7 +16,7 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
       field: fieldOf([...issue.path, key]),
       problem: "there is no such field",
       why: "it would be ignored, and so would what it was meant to say",
-      remedy: `${didYouMean(key, known)}known here: ${known.join(", ")}`,
+      remedy: didYouMean(key, known).trim() || `known here: ${known.join(", ")}`,
     }));
   }
   const value = issue.path.reduce<any>(childAt, raw);
