@@ -27,8 +27,8 @@ export const check: Verb = {
     },
   },
   more: `FILE is a talconfig.yaml, a machine's configuration or a patch of one, a schematic, a Flux HelmRelease (with its repository),
-an Argo CD Application, a kustomization or a values file of NVIDIA's charts, a cluster template of Omni's, a pod or what makes pods,
-also a HelmRelease of bjw-s' app-template; or a folder of them. Other files are passed over.
+an Argo CD Application, a kustomization, a chart that depends on NVIDIA's or a values file of these, a cluster template of Omni's,
+a pod or what makes pods, also a HelmRelease of bjw-s' app-template; or a folder of them. Other files are passed over.
 `,
   run: async (given, output) => {
     const format = valueOf(given, "format") ?? "text";
@@ -74,6 +74,10 @@ also a HelmRelease of bjw-s' app-template; or a folder of them. Other files are 
     for (const { file, problem } of unread) output.remark(`${file}: ${problem}`);
     if (subjects.length === 0 && unread.length === 0)
       output.remark(`None of ${files.length} files says anything of Talos' machines or of NVIDIA's charts.`);
+    else if (findings.length === 0 && unread.length === 0) {
+      const looked = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => shortName(file))));
+      output.remark(["Nothing is wrong in", ...[...looked].sort()].join("\n  "));
+    }
     return findings.length > 0 ? 1 : unread.length > 0 ? 2 : 0;
   },
 };
