@@ -19,8 +19,8 @@ import { defined, valueAt } from "../mapping";
 /** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
 export interface OutsideRelease {
   chart: ChartName;
-  /** Who reads the file: Flux, Argo CD, kustomize, or anything that takes a file of values. */
-  by: "Flux" | "Argo CD" | "kustomize" | "values";
+  /** Who reads the file: Flux, Argo CD, kustomize, a chart that depends on NVIDIA's, or anything that takes a file of values. */
+  by: "Flux" | "Argo CD" | "kustomize" | "a chart" | "values";
   /** Name of the release; undefined where the files do not tell it. */
   name?: string;
   /** One release of the chart, e.g. `v26.3.3`; undefined where the files name none, or a range. */
@@ -48,7 +48,7 @@ export interface ReadOutside {
 
 /**
  * Reads what installs NVIDIA's charts from the files of Flux (HelmRelease with HelmRepository, OCIRepository or HelmChart), of Argo CD
- * (Application, ApplicationSet), of kustomize (`helmCharts`), and from files of values. Documents of other kinds are passed over. Pure;
+ * (Application, ApplicationSet), of kustomize (`helmCharts`), of a chart that depends on them, and from files of values. Documents of other kinds are passed over. Pure;
  * never throws.
  *
  * Sources: fluxcd/helm-controller api/v2/helmrelease_types.go and reference_types.go; fluxcd/source-controller api/v1
@@ -67,7 +67,7 @@ export function readOutside(files: readonly OutsideFile[], hint?: ChartName): Re
     if (kind === "ApplicationSet") return ofArgo(doc, ["spec", "template", "spec"], docs);
     if (kind === "Kustomization" || /(?:^|\/)kustomization\.ya?ml$/i.test(doc.place.file))
       return ofKustomize(doc, docs);
-    return [];
+    return /(?:^|\/)Chart\.yaml$/.test(doc.place.file) ? ofParentChart(doc, docs) : [];
   });
   const taken = new Set(releases.flatMap(({ places }) => Object.values(places).map(({ file }) => file)));
   const plain = docs.filter(({ root, place }) => isOfValues(root) && !taken.has(place.file));
@@ -197,6 +197,23 @@ function ofKustomize(doc: Doc, docs: Doc[]): OutsideRelease[] {
     return release(
       { ...said, place: placeOf(doc, at) },
       [...taken, valuesAt(doc, [...at, "valuesInline"]) ?? none],
+      placeOf(doc, [...at, "version"]),
+    );
+  });
+}
+
+/** Charts on which one of a person's own depends (helm v3.19.0, pkg/chart/dependency.go): its values hold theirs under name or alias. */
+function ofParentChart(doc: Doc, docs: Doc[]): OutsideRelease[] {
+  const { file } = doc.place;
+  const own = docs.find(({ place }) => place.file === file.replace(/Chart\.yaml$/, "values.yaml"));
+  return listAt(doc.root, "dependencies").flatMap((one, index) => {
+    const name = textAt(one, "name");
+    const chart = chartNamed(name);
+    if (name === undefined || chart === undefined) return [];
+    const at = ["dependencies", String(index)];
+    return release(
+      { chart, by: "a chart", version: exact(textAt(one, "version")), place: placeOf(doc, at), missing: [] },
+      [(own && valuesAt(own, [textAt(one, "alias") ?? name])) ?? none],
       placeOf(doc, [...at, "version"]),
     );
   });

@@ -120,10 +120,31 @@ test.each([
       },
     },
   ],
+  [
+    "a chart that depends on NVIDIA's",
+    [
+      "apiVersion: v2\nname: gpus\nversion: 1.0.0\ndependencies:\n  - { name: other, version: 1.0.0 }\n  - name: gpu-operator\n    alias: operator\n    version: v26.3.3\n",
+      "other: {}\noperator:\n  driver:\n    enabled: false\n",
+    ],
+    {
+      ...{
+        chart: "gpu-operator",
+        by: "a chart",
+        version: "v26.3.3",
+        versionPlace: { file: "gpu/Chart.yaml", line: 8 },
+      },
+      values: { driver: { enabled: false } },
+      places: { "driver.enabled": { file: "gpu/values.yaml", line: 4 } },
+    },
+  ],
   ["a file of values", ["deviceListStrategy: envvar\n"], { chart: "nvidia-device-plugin", by: "values" }],
 ])("reads %s", (_, texts, expected) => {
   const files = texts.map((text, index) => ({
-    name: text.startsWith("driver") ? "gpu/values.yaml" : `${index}.yaml`,
+    name: /^(?:driver|other)/.test(text)
+      ? "gpu/values.yaml"
+      : /^dependencies/m.test(text)
+        ? "gpu/Chart.yaml"
+        : `${index}.yaml`,
     text,
   }));
   const { releases, flaws } = readOutside(files);
