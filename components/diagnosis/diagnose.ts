@@ -1,7 +1,6 @@
 import type { Plan } from "../recipe/types";
 import { type Evidence, followsFrom, lineOf, matching } from "./evidence";
-import type { FixId } from "./fix-ids";
-import { bottomUp, type CauseId, causeIds, causes, type Fix } from "./known";
+import { bottomUp, type CauseId, causeIds, causes, type Fix, type FixId } from "./known";
 import type { Observations } from "./observations";
 import { systemOf } from "./system";
 

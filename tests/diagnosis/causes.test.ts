@@ -1,5 +1,6 @@
-import { causeIds, diagnose, fixIds } from "../../components/diagnosis";
+import { causeIds, diagnose, fixes, fixIds } from "../../components/diagnosis";
 import { systemOf } from "../../components/diagnosis/system";
+import { migManagerRelease } from "../../components/recipe/kubernetes/mig-manager";
 import { only } from "../support/table";
 import { type CauseRow, plansOf, seenIn, table, toldOf } from "./cases";
 
@@ -42,4 +43,8 @@ test.each([
   const set = (where: string, name: string) => ({ namespace: where, name, desired: 1, ready: 1 });
   const daemonSets = [set("kube-system", "nvidia-device-plugin-daemonset"), ...others.map((name) => set("gpu", name))];
   expect(systemOf({ daemonSets })).toMatchObject(system);
+});
+
+test("the words on the MIG manager name the release that a stack takes", () => {
+  expect(fixes.find(({ id }) => id === "migManager")!.does).toContain(`the release ${migManagerRelease},`);
 });

@@ -1,17 +1,45 @@
-import { type FixId, fixIds } from "../fix-ids";
+import type { Observations } from "../observations";
 import { exposureFixes } from "./exposure";
-import type { Fix, UnnamedFix } from "./known";
+import { type Cause, type CauseId, causeIds, type Fix, type FixId, fixIds, type FixSigns, words } from "./known";
 import { machineFixes } from "./machine";
 import { schedulingFixes } from "./scheduling";
 import { workloadFixes } from "./workloads";
 
-export type { Cause, Fix } from "./known";
-export { type CauseId, causeIds, causes } from "./others";
+export { type Cause, type CauseId, causeIds, type Fix, type FixId, fixIds } from "./known";
 
-const byName: Record<FixId, UnnamedFix> = { ...machineFixes, ...schedulingFixes, ...exposureFixes, ...workloadFixes };
+const signs: Record<FixId, FixSigns> = { ...machineFixes, ...schedulingFixes, ...exposureFixes, ...workloadFixes };
 
-/** The fixes, each with what happens without it, in the order of their names in fix-ids.ts. */
-export const fixes: Fix[] = fixIds.map((id) => ({ id, ...byName[id] }));
+const fixOf = (id: FixId): Fix => ({ id, ...words.fixes[id], ...signs[id] });
+
+/** The fixes, each with what happens without it, in the order in which they are told. */
+export const fixes: Fix[] = fixIds.map(fixOf);
 
 /** The same from the machine up. */
-export const bottomUp: Fix[] = (Object.keys(byName) as FixId[]).map((id) => ({ id, ...byName[id] }));
+export const bottomUp: Fix[] = (Object.keys(signs) as FixId[]).map(fixOf);
+
+/** What each known cause prints, in every release's form; a test has the texts of real programs. */
+const texts: Record<CauseId, RegExp> = {
+  runtimeHandler: /no runtime for "nvidia" is configured/,
+  driverLibraries: /ERROR_LIBRARY_NOT_FOUND|only supported on NVML-based systems|could not load NVML library/i,
+  driverRoot: /open \/driver-root\/\S*: no such file or directory|failed to stat CDI host device "\/usr\/local\//,
+  toolkitPrograms: /fork\/exec \S*nvidia-(ctk|cdi-hook)\S*: no such file or directory/,
+  mpsServer:
+    /MPS client failed to connect to the MPS control daemon|cudaErrorMpsConnectionFailed|CUDA_ERROR_MPS_CONNECTION_FAILED/,
+  sharedRequest: /maximum request size for shared resources is 1; found \d+/,
+  migMonitors: /cannot set MIG_MONITOR_DEVICES in non privileged container/,
+  releasePending: /another operation \(install\/upgrade\/rollback\) is in progress/,
+};
+
+/** Known causes beyond the fixes. */
+export const causes = Object.fromEntries(
+  causeIds.map((id): [CauseId, Cause] => [
+    id,
+    { ...words.causes[id], texts: texts[id], ...(id === "releasePending" ? { signs: pendingReleases } : {}) },
+  ]),
+) as Record<CauseId, Cause>;
+
+function pendingReleases({ releases = [] }: Observations): string[] {
+  return releases
+    .filter(({ name, status }) => /^pending-/.test(status) && /gpu-operator|nvidia/.test(name))
+    .map(({ namespace, name, status }) => `Helm release ${namespace}/${name} is ${status}`);
+}

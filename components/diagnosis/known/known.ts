@@ -1,8 +1,21 @@
 import type { Plan } from "../../recipe/types";
 import type { Evidence } from "../evidence";
-import type { FixId } from "../fix-ids";
 import type { Observations } from "../observations";
 import type { System } from "../system";
+import said from "./known.json";
+
+/** What is said of the fixes and the known causes: known.json. */
+export const words: { fixes: Record<FixId, FixWords>; causes: Record<CauseId, Omit<Cause, "texts" | "signs">> } = said;
+
+/** Name of a fix. In known.json they stand in the order in which they are told. */
+export type FixId = keyof typeof said.fixes;
+/** Names of the fixes. */
+export const fixIds = Object.keys(said.fixes) as FixId[];
+
+/** Name of a known cause that no fix of a stack prevents: somebody, or another program, has to bring it about. */
+export type CauseId = keyof typeof said.causes;
+/** Names of these causes. */
+export const causeIds = Object.keys(said.causes) as CauseId[];
 
 /** Something that is known to go wrong on Talos. */
 interface Known {
@@ -14,31 +27,35 @@ interface Known {
   errors?: string[];
 }
 
-/** What a system fails by without something that this package does. */
-export interface UnnamedFix extends Known {
+/** What known.json says of what a system fails by without something that this package does. */
+interface FixWords extends Known {
   /** What is done. */
   does: string;
-  /** Whether a stack's plan needs it. */
-  usedBy(plan: Plan): boolean;
   /** Name of the check that refuses a stack without it at preview; absent where only the running system shows it. */
   check?: string;
   /** What to do where a stack of this package has the fix and the failure is seen all the same; absent where somebody must have undone it. */
   inForce?: string;
+}
+
+/** How it is told whether a fix is needed, and that it lacks. */
+export interface FixSigns {
+  /** Whether a stack's plan needs it. */
+  usedBy(plan: Plan): boolean;
   /** What was seen that speaks for its lack, empty when nothing does. */
   sign: (seen: Observations, system: System) => Evidence[];
   /** Fixes whose signs are seen too when this one lacks, and which are then not told, of the same machine. Default none. */
   causes?: readonly FixId[];
 }
 
-/** The same with its name. */
-export interface Fix extends UnnamedFix {
+/** A fix by its name. */
+export interface Fix extends FixWords, FixSigns {
   id: FixId;
 }
 
-/** Some of the fixes, by name. */
-export type Fixes = Partial<Record<FixId, UnnamedFix>>;
+/** Signs of some of the fixes, by name. */
+export type Signs = Partial<Record<FixId, FixSigns>>;
 
-/** What no fix of a stack prevents: somebody, or another program, has to bring it about. */
+/** What known.json says of a known cause, and how it is told. */
 export interface Cause extends Known {
   remedy: string;
   errors: string[];
