@@ -1,3 +1,5 @@
+import { defined } from "../recipe/mapping";
+
 /**
  * What was seen of a system that does not become ready: the ground of a diagnosis. Plain data, made by those who look;
  * whatever could not be looked at stays out.
@@ -58,8 +60,6 @@ export interface ObservedPod {
   visibleDevices?: string;
   initContainers?: ObservedContainer[];
   containers?: ObservedContainer[];
-  /** Messages of its events. */
-  events?: string[];
 }
 
 /** A DaemonSet, and why it makes no pods. */
@@ -74,8 +74,6 @@ export interface ObservedDaemonSet {
   ready: number;
   /** Whether its controller has not taken up its last change yet. */
   outdated?: boolean;
-  /** Messages of its events. */
-  events?: string[];
 }
 
 /** A Deployment, and how many of its pods are ready. */
@@ -122,8 +120,6 @@ export interface ObservedJob {
   succeeded?: number;
   /** Why the gate gave a smoke test up that could have no unit: who uses them all. */
   untested?: string;
-  /** Messages of its events. */
-  events?: string[];
 }
 
 /** A node as Kubernetes has it. */
@@ -198,26 +194,20 @@ export interface Message {
 
 /** Every message of the observations, from every source. */
 export function messagesOf(seen: Observations): Message[] {
-  type Eventful = { namespace: string; name: string; events?: string[]; node?: string };
-  const eventsOf = (kind: string, { namespace, name, events, node }: Eventful): Message[] =>
-    (events ?? []).map((text) => ({ about: `${kind}/${name}`, namespace, ...on(node), text }));
   const own = (pod: ObservedPod): Message[] =>
     [
       pod.message,
       ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap((c) => [c.message, c.lastMessage, c.log]),
     ]
       .filter((text) => text !== undefined)
-      .map((text) => ({ about: `Pod/${pod.name}`, namespace: pod.namespace, ...on(pod.node), text }));
+      .map((text) => ({ about: `Pod/${pod.name}`, namespace: pod.namespace, ...defined({ node: pod.node }), text }));
   const nodeOf = ({ object, namespace }: ObservedEvent): string | undefined =>
     seen.pods?.find((pod) => object === `Pod/${pod.name}` && pod.namespace === namespace)?.node;
   return [
-    ...(seen.pods ?? []).flatMap((pod) => [...eventsOf("Pod", pod), ...own(pod)]),
-    ...(seen.daemonSets ?? []).flatMap((daemonSet) => eventsOf("DaemonSet", daemonSet)),
-    ...(seen.jobs ?? []).flatMap((job) => eventsOf("Job", job)),
+    ...(seen.pods ?? []).flatMap(own),
     ...(seen.events ?? []).map((event) => ({
       about: event.object,
-      ...(event.namespace === undefined ? {} : { namespace: event.namespace }),
-      ...on(nodeOf(event)),
+      ...defined({ namespace: event.namespace, node: nodeOf(event) }),
       text: event.message,
     })),
     ...(seen.machines ?? []).flatMap((machine) =>
@@ -225,5 +215,3 @@ export function messagesOf(seen: Observations): Message[] {
     ),
   ];
 }
-
-const on = (node: string | undefined): { node?: string } => (node === undefined ? {} : { node });

@@ -1,6 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { Observations } from "../../../components/diagnosis";
 import { talosVersionOf } from "../../../components/diagnosis/system";
+import { defined } from "../../../components/recipe/mapping";
 import { ApiError, type KubernetesApi } from "../../reach/kubernetes-api";
 import { hearLastWords } from "./last-words";
 import { livingEvents, livingPods } from "./living";
@@ -21,8 +22,22 @@ export interface SeenCluster extends Seen {
   addresses: Record<string, string>;
 }
 
-/** Kinds that are listed, with their paths. */
-const kinds = {
+/** Kinds that are listed. */
+interface Listed {
+  pods: k8s.V1Pod;
+  daemonSets: k8s.V1DaemonSet;
+  deployments: k8s.V1Deployment;
+  jobs: k8s.V1Job;
+  nodes: k8s.V1Node;
+  namespaces: k8s.V1Namespace;
+  runtimeClasses: k8s.V1RuntimeClass;
+  events: k8s.CoreV1Event;
+  releases: k8s.V1Secret;
+}
+
+type Kind = keyof Listed;
+
+const paths: Record<Kind, string> = {
   pods: "/api/v1/pods",
   daemonSets: "/apis/apps/v1/daemonsets",
   deployments: "/apis/apps/v1/deployments",
@@ -33,44 +48,35 @@ const kinds = {
   events: "/api/v1/events",
   // Helm keeps a Secret per revision of a release (helm, pkg/storage/driver/secrets.go).
   releases: "/api/v1/secrets?labelSelector=owner%3Dhelm",
-} as const;
-
-type Kind = keyof typeof kinds;
+};
 
 /** Lists what a diagnosis goes by. A kind that cannot be listed stays out, and is named with the reason. */
 export async function observeCluster(api: KubernetesApi, now: Date): Promise<SeenCluster> {
   const failed: { kind: Kind; error: Error }[] = [];
-  const list = async <T>(kind: Kind): Promise<T[] | undefined> =>
-    api.list<T>(kinds[kind], kind === "releases").catch((error: Error) => {
-      failed.push({ kind, error });
-      return undefined;
-    });
-  const [pods, daemonSets, deployments, jobs, nodes, namespaces, runtimeClasses, events, releases] = await Promise.all([
-    list<k8s.V1Pod>("pods"),
-    list<k8s.V1DaemonSet>("daemonSets"),
-    list<k8s.V1Deployment>("deployments"),
-    list<k8s.V1Job>("jobs"),
-    list<k8s.V1Node>("nodes"),
-    list<k8s.V1Namespace>("namespaces"),
-    list<k8s.V1RuntimeClass>("runtimeClasses"),
-    list<k8s.CoreV1Event>("events"),
-    list<k8s.V1Secret>("releases"),
-  ]);
+  const listed = await Promise.all(
+    Object.entries(paths).map(async ([kind, path]) => [
+      kind,
+      await api.list(path, kind === "releases").catch((error: Error) => {
+        failed.push({ kind: kind as Kind, error });
+        return undefined;
+      }),
+    ]),
+  );
+  const objects = Object.fromEntries(listed) as { [K in Kind]: Listed[K][] | undefined };
+  const { pods, jobs, nodes, events, releases } = objects;
   const living = livingPods(pods ?? [], jobs ?? []);
   const heard = await hearLastWords(living, nodes ?? [], api);
-  const observations: Observations = {
-    ...(pods && { pods: living.map((pod) => observed.observedPod(pod, heard)) }),
-    ...(daemonSets && { daemonSets: daemonSets.map(observed.observedDaemonSet) }),
-    ...(deployments && { deployments: deployments.map(observed.observedDeployment) }),
-    ...(jobs && { jobs: jobs.map(observed.observedJob) }),
-    ...(nodes && { nodes: nodes.map(observed.observedNode) }),
-    ...(namespaces && { namespaces: namespaces.map(observed.observedNamespace) }),
-    ...(runtimeClasses && { runtimeClasses: runtimeClasses.map(observed.observedRuntimeClass) }),
-    ...(releases && { releases: observed.observedReleases(releases) }),
-    ...(events && {
-      events: livingEvents(events, { pods, deployments, daemonSets, jobs }, now).map(observed.observedEvent),
-    }),
-  };
+  const observations = defined({
+    pods: pods && living.map((pod) => observed.observedPod(pod, heard)),
+    daemonSets: objects.daemonSets?.map(observed.observedDaemonSet),
+    deployments: objects.deployments?.map(observed.observedDeployment),
+    jobs: jobs?.map(observed.observedJob),
+    nodes: nodes?.map(observed.observedNode),
+    namespaces: objects.namespaces?.map(observed.observedNamespace),
+    runtimeClasses: objects.runtimeClasses?.map(observed.observedRuntimeClass),
+    releases: releases && observed.observedReleases(releases),
+    events: events && livingEvents(events, objects, now).map(observed.observedEvent),
+  });
   return { observations, ...blindSpots(failed), addresses: addressesOf(nodes ?? []) };
 }
 
@@ -79,7 +85,7 @@ const oftenHidden: Kind[] = ["releases"];
 
 function blindSpots(failed: { kind: Kind; error: Error }[]): Pick<Seen, "unseen" | "leftOut"> {
   const reasons = [...new Set(failed.map(({ error }) => error.message))];
-  if (failed.length === Object.keys(kinds).length && reasons.length === 1)
+  if (failed.length === Object.keys(paths).length && reasons.length === 1)
     return { unseen: [`Kubernetes could not be looked at: ${reasons[0]}`], leftOut: [] };
   const may = failed.filter(({ kind, error }) => isForbidden(error) && oftenHidden.includes(kind));
   const say = ({ kind, error }: (typeof failed)[number]): string => `${kind} could not be listed: ${error.message}`;
