@@ -2,9 +2,11 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import * as path from "node:path";
 import { createInterface } from "node:readline";
+import { z } from "zod";
 import { limit } from "../session/limit";
-import type { CheckFailure, DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
-import { containsUnknown, differences, isMap, UNKNOWN } from "./values";
+import { failuresOf, orUnknown } from "./check";
+import type { DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
+import { differences, UNKNOWN } from "./values";
 
 /** Where and with what the commands run. */
 export interface CommandOptions {
@@ -15,19 +17,15 @@ export interface CommandOptions {
 }
 
 const type = "command:local:Command";
-const goTypes: Readonly<Record<string, "string" | "[]string" | "map[string]string" | "bool">> = {
-  create: "string",
-  update: "string",
-  delete: "string",
-  stdin: "string",
-  dir: "string",
-  logging: "string",
-  interpreter: "[]string",
-  triggers: "[]string",
-  environment: "map[string]string",
-  addPreviousOutputInEnv: "bool",
-};
-const notEmulated = ["assetPaths", "archivePaths"];
+const text = z.string().nullish();
+/** Arguments as infer has them of `local.CommandInputs`: pointers are optional, triggers are of any type. */
+const commandInputs = z.strictObject({
+  ...{ create: text, update: text, delete: text, stdin: text, dir: text, logging: text },
+  interpreter: orUnknown(z.array(z.string())).nullish(),
+  triggers: orUnknown(z.array(z.unknown())).nullish(),
+  environment: orUnknown(z.record(z.string(), z.string())).nullish(),
+  addPreviousOutputInEnv: orUnknown(z.boolean()).nullish(),
+});
 
 /** What a command leaves on its streams, without the last newline. */
 interface Streams {
@@ -51,7 +49,8 @@ export class CommandProvider implements LabProvider {
   check({ type: asked, inputs }: Pick<ResourceCall, "type" | "inputs">) {
     if (asked !== type)
       throw new Error(`${asked}: the lab's command provider has only ${type}; run this stack with the real plugin`);
-    return { inputs, failures: Object.entries(inputs).flatMap(([name, value]) => findings(name, value)) };
+    const own = Object.entries(inputs).filter(([name]) => !name.startsWith("__") && name !== "version");
+    return { inputs, failures: failuresOf(commandInputs, Object.fromEntries(own)) };
   }
 
   diff({ oldInputs, inputs }: Pick<ResourceCall, "oldInputs" | "inputs">): DiffResult {
@@ -74,14 +73,14 @@ export class CommandProvider implements LabProvider {
 
   private async execute(command: unknown, inputs: Properties, call: ResourceCall): Promise<Streams> {
     const { stdout, stderr } = call.oldOutputs;
-    const before = { stdout: text(stdout) ?? "", stderr: text(stderr) ?? "" };
+    const before = { stdout: said(stdout) ?? "", stderr: said(stderr) ?? "" };
     if (typeof command !== "string") return before;
     const previous = {
       ...(before.stdout && { PULUMI_COMMAND_STDOUT: before.stdout }),
       ...(before.stderr && { PULUMI_COMMAND_STDERR: before.stderr }),
     };
     return run(command, inputs, call, {
-      cwd: path.resolve(this.options.directory, text(inputs["dir"]) ?? ""),
+      cwd: path.resolve(this.options.directory, said(inputs["dir"]) ?? ""),
       env: {
         ...(this.options.environment ?? process.env),
         ...(inputs["environment"] as Record<string, string> | undefined),
@@ -91,7 +90,7 @@ export class CommandProvider implements LabProvider {
   }
 }
 
-const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const said = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 const graceMilliseconds = 5_000;
 /** Bytes of a line at which Go's bufio.Scanner gives up, and the writer fails (pulumi-command v1.2.1, provider/pkg/provider/util, LogOutput). */
@@ -127,7 +126,7 @@ async function run(
   };
   const [stdout, stderr] = [collect("stdout"), collect("stderr")];
   child.stdin.on("error", () => undefined); // a command that does not read its input closes the pipe
-  child.stdin.end(text(inputs["stdin"]) ?? ""); // nothing, already at its end
+  child.stdin.end(said(inputs["stdin"]) ?? ""); // nothing, already at its end
 
   const within = limit(timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity, signal, stuck.signal);
   const stop = (): void => stopGroup(child.pid);
@@ -166,32 +165,4 @@ function stopGroup(pid: number | undefined): void {
   };
   send("SIGTERM");
   setTimeout(() => send("SIGKILL"), graceMilliseconds).unref();
-}
-
-/** In the real one's words, asked by lab/tests/providers/rules/installed.test.ts. */
-function findings(name: string, value: unknown): CheckFailure[] {
-  const refused = (property: string, reason: string): CheckFailure[] => [{ property, reason }];
-  const ofOtherType = (property: string, wanted: string, found: unknown): CheckFailure[] => {
-    const got = { number: "float64", boolean: "bool" }[typeof found as string] ?? typeof found;
-    return refused(
-      property,
-      `Field '${property}' on 'local.CommandInputs' must be a '${wanted}'; got '${got}' instead`,
-    );
-  };
-  if (name.startsWith("__") || name === "version" || value === undefined || value === null) return [];
-  if (notEmulated.includes(name)) return refused(name, "the lab does not emulate it");
-  const wanted = goTypes[name];
-  if (!wanted) return refused(name, `Unrecognized field '${name}' on 'local.CommandInputs'`);
-  if (value === UNKNOWN) return [];
-  const isOfType = {
-    string: typeof value === "string",
-    bool: typeof value === "boolean",
-    "[]string": Array.isArray(value),
-    "map[string]string": isMap(value),
-  };
-  if (!isOfType[wanted]) return ofOtherType(name, wanted, value);
-  if (typeof value !== "object" || name === "triggers") return [];
-  const odd = Object.entries(value).find(([, item]) => typeof item !== "string" && !containsUnknown(item));
-  if (odd === undefined) return [];
-  return ofOtherType(Array.isArray(value) ? `${name}[${odd[0]}]` : `${name}[${odd[0]}] value`, "string", odd[1]);
 }

@@ -1,10 +1,11 @@
 import { tmpdir } from "node:os";
+import { failuresOf } from "../check";
 import type { CheckFailure, DiffResult, LabProvider, Properties, ResourceCall } from "../provider";
 import { conceal, differences, type Path, UNKNOWN } from "../values";
 import { secretValues } from "./bundle";
 import type { Tools } from "./machine";
 import { getConfiguration, type Resource, resources } from "./resources";
-import { refusePartialTimeouts, schemaFindings, withSecrets } from "./schema";
+import { refusePartialTimeouts, schemaOf, withSecrets } from "./schema";
 
 /** What the provider works with; a lab says all of it. */
 export interface TalosProviderOptions extends Partial<Tools> {
@@ -49,12 +50,9 @@ export class TalosProvider implements LabProvider {
     this.tools = { ...this.tools, factory: url.replace(/\/+$/, "") };
   }
 
-  check({ type, name, inputs }: Pick<ResourceCall, "type" | "name" | "inputs">): {
-    inputs: Properties;
-    failures: CheckFailure[];
-  } {
-    const failures = [...schemaFindings(type, name, inputs), ...(resourceOf(type).check?.(inputs, name) ?? [])];
-    return { inputs: withSecrets(type, inputs), failures };
+  check({ type, inputs }: Pick<ResourceCall, "type" | "inputs">): { inputs: Properties; failures: CheckFailure[] } {
+    resourceOf(type);
+    return { inputs: withSecrets(inputs), failures: failuresOf(schemaOf(type), inputs) };
   }
 
   diff({ type, oldInputs, inputs, ignoreChanges }: ResourceCall): DiffResult {

@@ -2,18 +2,15 @@ import { createHash } from "node:crypto";
 import * as semver from "semver";
 import { parse } from "yaml";
 import { limit } from "../../session/limit";
-import type { CheckFailure, Properties, ResourceCall } from "../provider";
+import type { Properties, ResourceCall } from "../provider";
 import { containsUnknown, UNKNOWN } from "../values";
 import { readBundle, writeBundle } from "./bundle";
 import { type ClientConfiguration, maintenanceOf, onMachine, runTalosctl, type Tools, untilDone } from "./machine";
-import { atValue } from "./schema";
 
 // Sources: terraform-provider-talos v0.11.0, pkg/talos. Nothing is read back from a machine, and a deletion leaves it as it is.
 
 /** One kind of resource. What it gives is marked secret by its schema (`hidden` of index.ts). */
 export interface Resource {
-  /** What is wrong with the arguments, beyond their schema. */
-  check?(inputs: Properties, name: string): CheckFailure[];
   /** Which of changed arguments need another resource. Default: none. */
   replaces?(olds: Properties, news: Properties): string[];
   /** Creates it, or updates one that has an ID already. */
@@ -30,12 +27,6 @@ const defaultInstallImage = "ghcr.io/siderolabs/installer:v1.13.0";
  * (PlanModifyString). That a client certificate is renewed in its last month is not emulated: no lab lives so long.
  */
 const secrets: Resource = {
-  check: ({ talosVersion }) => {
-    const unsaid = talosVersion === undefined || talosVersion === null || containsUnknown(talosVersion);
-    if (unsaid || contractOf(talosVersion)) return [];
-    throw new Error(`Invalid version: error parsing version "v${(talosVersion as string).replace(/^v/, "")}"`);
-  },
-
   replaces: (olds, news) => {
     const [was, is] = [olds, news].map(({ talosVersion = defaultTalosVersion }) => contractOf(talosVersion));
     return was && is && semver.lt(is, was) ? ["talosVersion"] : [];
@@ -56,7 +47,7 @@ const secrets: Resource = {
 };
 
 /** A release as `v1.12`, `v1.12.1`, `1.12` or `1.12.1` (the schema's own examples); undefined when it is none. */
-function contractOf(version: unknown): semver.SemVer | undefined {
+export function contractOf(version: unknown): semver.SemVer | undefined {
   const text = String(version);
   return /^v?\d+\.\d+(\.\d+\S*)?$/.test(text) ? (semver.parse(text) ?? semver.coerce(text) ?? undefined) : undefined;
 }
@@ -127,20 +118,11 @@ export async function getConfiguration(tools: Tools, args: Properties, signal: A
 /** talosctl prints what it made, and one line end more. */
 const printed = (stdout: string): string => `${stdout.trimEnd()}\n`;
 
-const modes = ["auto", "reboot", "no_reboot", "staged", "staged_if_needing_reboot"];
-
 /**
  * talos_machine_configuration_apply_resource.go: the whole configuration is merged here and sent; the machine
  * is never asked what it has, so that there is no drift.
  */
 const configurationApply: Resource = {
-  check: ({ applyMode: mode }, name) => {
-    if (mode === undefined || mode === null || mode === UNKNOWN || modes.some((each) => each === mode)) return [];
-    const known = modes.map((each) => JSON.stringify(each)).join(" ");
-    const must = `Attribute apply_mode value must be one of: [${known}], got: ${JSON.stringify(mode)}.`;
-    return [atValue("Invalid Attribute Value Match", must, `${name}.applyMode`)];
-  },
-
   make: async (tools, call) => {
     const { inputs, preview, signal } = call;
     const id = "machine_configuration_apply";
