@@ -89,7 +89,7 @@ function drawn({ stack, updates }: LabReport): string {
 function shown({ show }: LabOptions): string {
   if (show === "fixes") return fixes.map((fix) => `${fix.id}\n  ${fix.does}\n  without it: ${fix.symptom}`).join("\n");
   if (show === "stacks") return stackNames().join("\n");
-  return usage;
+  return usage();
 }
 
 /**

@@ -2,103 +2,114 @@ import { parseArgs } from "node:util";
 import { type FixId, fixIds } from "../components/diagnosis";
 import { usualTimeScale } from "./clock";
 
-/** Options that are one of some words, the first by default. */
-const choices = {
-  pulumi: { of: ["lab", "host", "installed"], decides: "how much of Pulumi is the installed one" },
-  machines: { of: ["emulated", "node", "real"], decides: "what the stack's machines are" },
+/** Words of the options that are one of some, the first by default; each but that with its help. */
+const words = {
+  /** How much of Pulumi is the installed one; `lab`: the engine, and the stack's program runs in the lab's own process, which is quicker. */
+  pulumi: {
+    lab: "",
+    host: `run the program as Pulumi's Node host does: in a process and a checkout of its own (default: lab)`,
+    installed: `the same with the installed provider plugins, and with charts from their own repositories, over the
+network; a stack with owned machines needs an administrator's rights, for the machines' addresses`,
+  },
+  /** What the stack's machines are. */
+  machines: {
+    emulated: "",
+    node: `the first machine with cards is a real node: kubelet, containerd, NVIDIA's toolkit and device plugin, with
+a stand-in of the driver (needs Linux, root, a C compiler, iproute2; default: emulated)`,
+    real: `virtual machines that run Talos itself, of the release nearest to the stack's that is built here, without
+root (needs QEMU; minutes for each boot)`,
+  },
+};
+
+const flag = (help = "") => ({ type: "boolean", default: false, help }) as const;
+const one = (value: string, help: string) => ({ type: "string", value, help }) as const;
+const several = (value: string, help: string) =>
+  ({ ...one(value, help), multiple: true, default: [] as string[] }) as const;
+
+/** Every option as `parseArgs` takes it, with the name of its value and its help. */
+const table = {
+  stack: one("NAME", "stack to bring up (default rtx5070ti), or the path of a stack file; --list-stacks names them"),
+  then: several("FILE", "go on with another stack file, as its owner would after editing it; may be repeated"),
+  preview: flag("show the preview before the first update"),
+  updates: one("N", "run the stack's program N times; from the second on nothing changes (default 1)"),
+  manifest: several("FILE", "Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated"),
+  image: one(
+    "FILE",
+    "what machines run before the stack comes (YAML): extensions, kernelArgs, overlay, platform and\nsecureBoot by machine name (default: a plain image)",
+  ),
+  discover: flag("in the end, write a stack of the cluster as `talos-gpu discover` does, and compare its plan"),
+  timeline: one(
+    "FILE",
+    "draw who waited for whom, drained, rebooted, was verified and tested: Markdown, with a Mermaid gantt of\nevery update",
+  ),
+  without: several(
+    "FIX",
+    "leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them",
+  ),
+  repair: flag("then put the left-out fixes in place, as the remedy says, and see the failure go"),
+  "omni-members": flag(
+    "machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)",
+  ),
+  keep: flag("leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG"),
+  json: flag("one JSON object on standard output, progress on standard error"),
+  pulumi: one("", ""),
+  machines: one("", ""),
+  consoles: one("FOLDER", "with --machines real: keeps there what each machine's console said"),
+  gpu: flag(
+    "with --machines node: this computer's cards and driver in place of the stand-in, and every case of a card: a\ntable of what held. It resets no card, and changes no setting of one",
+  ),
+  cases: one(
+    "NAMES",
+    "with --machines node: only these cases, by name with commas between, or all; without --gpu on the stand-in",
+  ),
+  "may-change-the-card": flag("cases may set another power limit, and set it back"),
+  table: one("FILE", "the cases' table as Markdown, beside what is printed"),
+  "time-scale": one(
+    "N",
+    "lab seconds per second (default 80: a minute of a machine's reboot takes three quarters of a second;\nwith --machines node 60, as its programs take the time that they take; not with --machines real)",
+  ),
+  "list-fixes": flag(),
+  "list-stacks": flag(),
+  help: { ...flag(), short: "h" },
 } as const;
 
-/** What `npm run lab` was asked to do. */
-export interface LabOptions {
-  /** Stack to bring up: its name, or the path of its file. */
+const given = (argv: readonly string[]) => parseArgs({ args: [...argv], options: table }).values;
+type Given = ReturnType<typeof given>;
+
+/** What `npm run lab` was asked to do, by the options' names. */
+export interface LabOptions extends Omit<Given, "stack" | "updates" | "without" | "cases" | keyof typeof words> {
   stack: string;
-  /** Stacks that it becomes afterwards, one after the other: what is edited in a stack file, and brought up with it. */
-  then: string[];
-  /** Show the preview before the first update; the stacks of `then` always have theirs. */
-  preview: boolean;
-  /** Updates in a row; from the second on nothing may change. */
   updates: number;
-  /** Files of Kubernetes objects that the cluster has before the stack comes. */
-  manifests: string[];
-  /** File: what machines run before the stack comes, by name. Default: a plain image. */
-  image?: string;
-  /** Look at the cluster in the end as `talos-gpu discover` does, and report what comes of it. */
-  discover: boolean;
-  /** Fixes to leave out. */
   without: FixId[];
-  /** Put the left-out fixes in place afterwards. */
-  repair: boolean;
-  /** Machines of Omni's are in their cluster when the lab begins, and do not wait to be added to it. */
-  omniMembers: boolean;
-  /** File: the updates over time, drawn. `.svg`: a picture of the first; else Markdown with a Mermaid gantt of each. */
-  timeline?: string;
-  /** Leave the cluster running until Ctrl-C and print how to reach it. */
-  keep: boolean;
-  /** Print one JSON object on standard output; progress goes to standard error either way. */
-  json: boolean;
-  /**
-   * How much of Pulumi is the installed one. `lab`: the engine; the stack's program runs in the lab's own process, which is quicker.
-   * `host`: the program, too, in a process of its own and in a checkout of this repository, as Pulumi's Node host starts it.
-   * `installed`: the provider plugins, too, and charts come from where the stack says.
-   */
-  pulumi: (typeof choices.pulumi.of)[number];
-  /**
-   * `emulated`: all machines. `node`: the first machine with cards has a real node behind its API, which needs Linux, root and a C
-   * compiler. `real`: virtual machines that run Talos itself, which need QEMU.
-   */
-  machines: (typeof choices.machines.of)[number];
+  pulumi: keyof typeof words.pulumi;
+  machines: keyof typeof words.machines;
   /** Names of cases to try with the real node in place of a stack; empty: none. */
   cases: string[];
-  /** The real node takes this computer's driver and cards, and no stand-in. */
-  gpu: boolean;
-  /** Cases may change settings of the card beside setting them to what they are. */
-  mayChangeTheCard: boolean;
-  /** File for the cases' table, as Markdown. */
-  table?: string;
-  /** Folder for the consoles of real machines; they are not kept without it. */
-  consoles?: string;
   /** Lab seconds per second. */
   timeScale: number;
   /** Something to print instead of a run. */
-  show?: "help" | "fixes" | "stacks";
+  show: "help" | "fixes" | "stacks" | undefined;
 }
 
 /** Text of `--help`. */
-export const usage = `npm run lab -- [options]     a GPU cluster without hardware, on this machine
-
-  --stack NAME        stack to bring up (default rtx5070ti), or the path of a stack file; --list-stacks names them
-  --then FILE         go on with another stack file, as its owner would after editing it; may be repeated
-  --preview           show the preview before the first update
-  --updates N         run the stack's program N times; from the second on nothing changes (default 1)
-  --manifest FILE     Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated
-  --image FILE        what machines run before the stack comes (YAML): extensions, kernelArgs, overlay, platform and
-                      secureBoot by machine name (default: a plain image)
-  --discover          in the end, write a stack of the cluster as \`talos-gpu discover\` does, and compare its plan
-  --timeline FILE     draw who waited for whom, drained, rebooted, was verified and tested: Markdown, with a Mermaid gantt of
-                      every update
-  --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
-  --repair            then put the left-out fixes in place, as the remedy says, and see the failure go
-  --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)
-  --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
-  --json              one JSON object on standard output, progress on standard error
-  --pulumi host       run the program as Pulumi's Node host does: in a process and a checkout of its own (default: lab)
-  --pulumi installed  the same with the installed provider plugins, and with charts from their own repositories, over the
-                      network; a stack with owned machines needs an administrator's rights, for the machines' addresses
-  --machines node     the first machine with cards is a real node: kubelet, containerd, NVIDIA's toolkit and device plugin, with
-                      a stand-in of the driver (needs Linux, root, a C compiler, iproute2; default: emulated)
-  --machines real     virtual machines that run Talos itself, of the release nearest to the stack's that is built here, without
-                      root (needs QEMU; minutes for each boot)
-  --consoles FOLDER   with --machines real: keeps there what each machine's console said
-  --gpu               with --machines node: this computer's cards and driver in place of the stand-in, and every case of a card: a
-                      table of what held. It resets no card, and changes no setting of one
-  --cases NAMES       with --machines node: only these cases, by name with commas between, or all; without --gpu on the stand-in
-  --may-change-the-card
-                      cases may set another power limit, and set it back
-  --table FILE        the cases' table as Markdown, beside what is printed
-  --time-scale N      lab seconds per second (default 80: a minute of a machine's reboot takes three quarters of a second;
-                      with --machines node 60, as its programs take the time that they take; not with --machines real)
-  --help
-`;
+export function usage(): string {
+  const margin = " ".repeat(22);
+  const line = (option: string, help: string): string => {
+    const left = `  --${option}`;
+    return (
+      (left.length < 21 ? left.padEnd(22) : `${left}\n${margin}`) + help.replaceAll("\n", `\n${margin}`)
+    ).trimEnd();
+  };
+  const lines = Object.entries(table).flatMap(([name, option]) => {
+    if (name === "pulumi" || name === "machines")
+      return Object.entries(words[name]).flatMap(([word, help]) =>
+        help === "" ? [] : [line(`${name} ${word}`, help)],
+      );
+    if (option.help === "" && name !== "help") return [];
+    return [line("value" in option ? `${name} ${option.value}` : name, option.help)];
+  });
+  return `npm run lab -- [options]     a GPU cluster without hardware, on this machine\n\n${lines.join("\n")}\n`;
+}
 
 /**
  * Options from the command line.
@@ -106,40 +117,12 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
  * @throws Error with a message for the user when an option is unknown or its value is out of range.
  */
 export function parseOptions(argv: readonly string[]): LabOptions {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      stack: { type: "string", default: "rtx5070ti" },
-      then: { type: "string", multiple: true, default: [] },
-      preview: { type: "boolean", default: false },
-      updates: { type: "string", default: "1" },
-      manifest: { type: "string", multiple: true, default: [] },
-      image: { type: "string" },
-      discover: { type: "boolean", default: false },
-      timeline: { type: "string" },
-      without: { type: "string", multiple: true, default: [] },
-      repair: { type: "boolean", default: false },
-      "omni-members": { type: "boolean", default: false },
-      keep: { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
-      pulumi: { type: "string" },
-      machines: { type: "string" },
-      consoles: { type: "string" },
-      gpu: { type: "boolean", default: false },
-      cases: { type: "string" },
-      "may-change-the-card": { type: "boolean", default: false },
-      table: { type: "string" },
-      "time-scale": { type: "string" },
-      "list-fixes": { type: "boolean", default: false },
-      "list-stacks": { type: "boolean", default: false },
-      help: { type: "boolean", short: "h", default: false },
-    },
-  });
+  const values = given(argv);
   const pulumi = choice("pulumi", values.pulumi);
   const machines = choice("machines", values.machines);
   const cases = (values.cases ?? (values.gpu ? "all" : "")).split(",").filter((name) => name !== "");
-  const notReal = (option: string, given: boolean, why: string): [boolean, string] => [
-    machines === "real" && given,
+  const notReal = (option: string, is: boolean, why: string): [boolean, string] => [
+    machines === "real" && is,
     `--${option}: ${why}; leave it or --machines real out`,
   ];
   const refused: readonly [boolean, string][] = [
@@ -173,50 +156,28 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     notReal("time-scale", values["time-scale"] !== undefined, "a virtual machine takes the time that it takes"),
   ];
   for (const [applies, message] of refused) if (applies) throw new Error(message);
-  const show = values.help ? "help" : values["list-fixes"] ? "fixes" : values["list-stacks"] ? "stacks" : undefined;
+  const timeScale = values["time-scale"];
   return {
-    stack: values.stack,
-    then: values.then,
-    preview: values.preview,
-    updates: wholeNumber("--updates", values.updates, 1, 100),
-    manifests: values.manifest,
-    discover: values.discover,
-    ...(values.image === undefined ? {} : { image: values.image }),
-    ...(values.timeline === undefined ? {} : { timeline: values.timeline }),
-    without: fixesOf(values.without),
-    repair: values.repair,
-    omniMembers: values["omni-members"],
-    keep: values.keep,
-    json: values.json,
-    pulumi,
-    machines,
-    ...(values.consoles === undefined ? {} : { consoles: values.consoles }),
-    cases,
-    gpu: values.gpu,
-    mayChangeTheCard: values["may-change-the-card"],
-    ...(values.table === undefined ? {} : { table: values.table }),
-    timeScale:
-      values["time-scale"] === undefined
-        ? usualTimeScale[machines]
-        : wholeNumber("--time-scale", values["time-scale"], 1, 1000),
-    ...(show === undefined ? {} : { show }),
+    ...values,
+    ...{ stack: values.stack ?? "rtx5070ti", pulumi, machines, cases, without: fixesOf(values.without) },
+    updates: wholeNumber("--updates", values.updates ?? "1", 1, 100),
+    timeScale: timeScale === undefined ? usualTimeScale[machines] : wholeNumber("--time-scale", timeScale, 1, 1000),
+    show: values.help ? "help" : values["list-fixes"] ? "fixes" : values["list-stacks"] ? "stacks" : undefined,
   };
 }
 
 /** The word that an option has, or its first one. */
-function choice<Option extends keyof typeof choices>(
-  option: Option,
-  word: string | undefined,
-): (typeof choices)[Option]["of"][number] {
-  const { of, decides } = choices[option];
-  const found = word === undefined ? of[0] : of.find((each) => each === word);
-  if (found === undefined)
-    throw new Error(`--${option}: ${word} is unknown; it decides ${decides}; take ${of[0]}, ${of[1]} or ${of[2]}`);
-  return found;
+function choice<Option extends keyof typeof words>(option: Option, word: string | undefined) {
+  const known = Object.keys(words[option]) as (keyof (typeof words)[Option])[];
+  const found = word === undefined ? known[0] : known.find((each) => each === word);
+  if (found !== undefined) return found;
+  throw new Error(
+    `--${option}: ${word} is unknown, so it decides nothing; take ${known.join(", ").replace(/, (?=\w+$)/, " or ")}`,
+  );
 }
 
-function fixesOf(given: readonly string[]): FixId[] {
-  const ids = given.flatMap((list) => list.split(",")).filter((id) => id !== "");
+function fixesOf(list: readonly string[]): FixId[] {
+  const ids = list.flatMap((each) => each.split(",")).filter((id) => id !== "");
   const unknown = ids.filter((id) => !(fixIds as readonly string[]).includes(id));
   if (unknown.length > 0) {
     throw new Error(

@@ -7,9 +7,7 @@ import type { FixId } from "../../components/diagnosis";
 import { type ControlPlane, startControlPlane } from "../controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { driversOf, knownVersions, startFactory, type Factory } from "../factory";
-import { assertInstalled, neededPlugins } from "./installed-plugins";
 import { leadAddresses } from "./led-addresses";
-import { repository } from "../../stacks/stack-file";
 import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
 import { labGpu } from "./lab-gpu";
 import { KubernetesView } from "./kubernetes-view";
@@ -82,8 +80,6 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
       `--machines: no real node on this computer: ${lacks.join("; ")}; leave --machines node out for emulated nodes`,
     );
   lab.tools = await provideTools({ signal, talosReleases: lab.talosReleases, onEvent });
-  if (lab.options.pulumi === "installed")
-    await assertInstalled(lab.tools.pulumi, neededPlugins(repository), process.env);
   if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
   if (real) lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
   return `${built === 0 ? "all there" : `${built} built`}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
@@ -235,7 +231,7 @@ function ownAddresses({ spec, machines: { api, maintenance } }: Lab): Record<str
 
 /** Whether a machine is Omni's and joins the cluster only when its owner adds it. */
 function joins({ options }: Lab, { configuration }: MachineSpec): boolean {
-  return configuration === "omni" && !options.omniMembers;
+  return configuration === "omni" && !options["omni-members"];
 }
 
 /** Omni manages the machines that the stack says it does, in a machine set of workers and one of control planes. */

@@ -32,7 +32,7 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const updates = updatePhases(options.updates);
   const edits = later.flatMap((stack) => [outcomePhase, becomePhase(stack), ...updates]);
   const repair = options.repair ? [outcomePhase, repairPhase, ...updates] : [];
-  const manifests = options.manifests.length > 0 ? [manifestsPhase] : [];
+  const manifests = options.manifest.length > 0 ? [manifestsPhase] : [];
   const outside = lab.spec.external === undefined ? [] : [outsidePhase];
   const first = [...manifests, ...outside, openPhase, ...(options.preview ? [previewPhase] : [])];
   await runPhases([...first, ...updates, ...edits, ...repair, outcomePhase], ran);
@@ -44,7 +44,7 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
 const manifestsPhase: Phase<Running> = {
   title: "what the cluster has before the stack comes",
   run: async ({ controlPlane, options, session }) => {
-    const applied = await applyManifests(controlPlane.adminKubeconfig, options.manifests, session.signal);
+    const applied = await applyManifests(controlPlane.adminKubeconfig, options.manifest, session.signal);
     return applied.join(", ");
   },
 };

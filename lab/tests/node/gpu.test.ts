@@ -58,7 +58,7 @@ test("a card's cases need a real node, and --gpu means all of them", () => {
   expect(parseOptions(["--machines", "node", "--gpu"])).toMatchObject({
     cases: ["all"],
     gpu: true,
-    mayChangeTheCard: false,
+    "may-change-the-card": false,
   });
   expect(parseOptions(["--machines", "node"])).toMatchObject({ cases: [], gpu: false });
   expect(() => parseOptions(["--gpu"])).toThrow(/^--gpu: cases of a card need a real node/);

@@ -6,21 +6,26 @@ import * as readline from "node:readline";
 import { credentials, type ServiceError } from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import { neededPlugins } from "../../../lab/cluster/installed-plugins";
 import type { Properties } from "../../../lab/providers/provider";
 import { sdkMessage } from "../../../lab/providers/values";
 import { repository } from "../../../stacks/stack-file";
 
 const { Struct } = sdkMessage("struct_pb");
 
-const needed = neededPlugins(repository);
+/** Packages whose resources the stacks register, by the name of their plugin. */
+const packages: Record<string, string> = {
+  kubernetes: "@pulumi/kubernetes",
+  command: "@pulumi/command",
+  talos: "@pulumiverse/talos",
+};
 
 /**
  * File of an installed provider plugin, of the release that the stacks' program needs: on PATH, or where `pulumi plugin install`
  * puts it (pulumi/pulumi v3.259.0, sdk/go/common/workspace/plugins.go, DirPath). Undefined where it is not installed.
  */
 export function installed(name: string): string | undefined {
-  const { version = "" } = needed.find((plugin) => plugin.name === name) ?? {};
+  const file = path.join(repository, "node_modules", packages[name]!, "package.json");
+  const { version } = JSON.parse(fs.readFileSync(file, "utf8")) as { version: string };
   const home = process.env["PULUMI_HOME"] ?? path.join(os.homedir(), ".pulumi");
   const folders = [
     ...(process.env["PATH"] ?? "").split(path.delimiter),
