@@ -1,5 +1,6 @@
 import type { Observations } from "../../components/diagnosis";
 import type { Plan } from "../../components/recipe/index";
+import { programError } from "../../components/diagnosis/known/cards";
 import { systemOf } from "../../components/diagnosis/system";
 
 /** Why the cluster that was seen cannot be the plan's; undefined when it may be. */
@@ -41,5 +42,13 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
           `Job ${where}/${name} could not test its machine: ${why}; it runs by kubectl -n ${where} patch job ${name} --type merge -p '{"spec":{"suspend":false}}', once a unit is free`,
         ],
   );
-  return [...sees, ...untested];
+  const ofPrograms = (seen.machines ?? []).flatMap(({ name, errors = [] }) =>
+    errors
+      .filter((line) => programError.test(line))
+      .map(
+        (line) =>
+          `machine ${name}: ${line}; the program did it, and the card goes on. Where a program that is known to be good shows it, too, test the card`,
+      ),
+  );
+  return [...sees, ...untested, ...ofPrograms];
 }

@@ -156,6 +156,8 @@ export interface ObservedMachine {
   modules?: string[];
   /** Version of the loaded driver; null or undefined when none is loaded. */
   driverVersion?: string | null;
+  /** NVIDIA's cards on its PCI bus; undefined when nobody looked. */
+  cards?: number;
   /** Names of its image's extensions, e.g. `nvidia-container-toolkit-production`; undefined when nobody looked. */
   extensions?: string[];
   /** How far it has booted, e.g. `running`, `booting`. */

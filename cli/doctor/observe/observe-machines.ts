@@ -2,6 +2,7 @@ import { isMap, isSeq, parseDocument, type Document } from "yaml";
 import { systemClock, waitFor } from "../../../components/clients/clock";
 import { installImage, isStaged } from "../../../components/clients/talos/configuration-text";
 import { isTransient, lastLine } from "../../../components/clients/failure";
+import { bootErrorsOf, driverComplaints } from "../../../components/clients/talos/console";
 import { checkClient } from "../../../components/clients/talos/client-fits";
 import type { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import { parseDriverVersion, parseModules } from "../../../components/clients/talos/driver";
@@ -111,7 +112,16 @@ async function observeMachine(
     ],
     ["modules", async () => assign(seen, "modules", namesOf(await machine.read("/proc/modules")))],
     ["driver", async () => void (seen.driverVersion = driverOf(await machine.read("/proc/driver/nvidia/version")))],
-    ["services", async () => void (seen.services = await machine.services())],
+    ["cards", async () => void (seen.cards = await machine.cards())],
+    [
+      "services",
+      async () => {
+        seen.services = await machine.services();
+        // A talosconfig that may not read logs says less, and nothing wrong.
+        const said = await Promise.all(failing(seen.services).map((name) => machine.lastWords(name).catch(() => [])));
+        tell(seen, said.flat());
+      },
+    ],
     [
       "configuration",
       async () => {
@@ -122,8 +132,15 @@ async function observeMachine(
         assign(seen, "containerdPart", active && fileOf(active, customizationPath));
       },
     ],
-    // One that is up has nothing to say of its boot.
-    ["kernel log", async () => void (seen.stage !== "running" && (seen.bootErrors = await machine.bootErrors()))],
+    [
+      "kernel log",
+      async () => {
+        const lines = await machine.console();
+        // One that is up has nothing to say of its boot.
+        if (seen.stage !== "running") seen.bootErrors = bootErrorsOf(lines);
+        tell(seen, driverComplaints(lines));
+      },
+    ],
   ];
   for (const [what, look] of facts) {
     try {
@@ -137,6 +154,14 @@ async function observeMachine(
     }
   }
   return { machine: seen, failed, wentAway };
+}
+
+/** NVIDIA's services that are neither up nor done. */
+const failing = (services: Record<string, string>): string[] =>
+  Object.keys(services).filter((name) => /^ext-nvidia-/.test(name) && !/^(?:Running|Finished)$/.test(services[name]!));
+
+function tell(seen: ObservedMachine, lines: string[]): void {
+  if (lines.length > 0) seen.errors = [...(seen.errors ?? []), ...lines];
 }
 
 function assign<K extends keyof ObservedMachine>(

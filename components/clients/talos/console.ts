@@ -86,3 +86,22 @@ export function pullErrorOf(lines: readonly string[], image: string): string | u
     (line) => line.includes(name) && line.includes("failed to pull image") && !line.includes("context canceled"),
   );
 }
+
+const driverWords =
+  /NVRM: .*(?:fallen off the bus|RmInitAdapter|not supported by open|NVIDIA open kernel modules|Data Center GPUs|Legacy drivers|API mismatch)/;
+
+/**
+ * What NVIDIA's driver complains of in this boot: error reports of a card (Xids), each code of a card once with its number, and cards that it
+ * leaves out. The words are those of open-gpu-kernel-modules, src/nvidia and kernel-open/nvidia/nv-pci.c.
+ */
+export function driverComplaints(lines: readonly string[]): string[] {
+  const reports = new Map<string, { line: string; more: number }>();
+  for (const line of lines) {
+    const xid = /NVRM: (Xid \([^)]*\): \d+)/.exec(line)?.[1];
+    if (xid === undefined && !driverWords.test(line)) continue;
+    const report = reports.get(xid ?? line);
+    if (report) report.more += 1;
+    else reports.set(xid ?? line, { line, more: 0 });
+  }
+  return [...reports.values()].map(({ line, more }) => (more === 0 ? line : `${line} (and ${more} more of it)`));
+}

@@ -22,7 +22,7 @@ const DRAINING_CLIENT = "1.13.0-beta.0";
 const onDisk = "/system/state/config.yaml";
 
 /** One Talos machine, as the phases see it. In tests: a machine in memory. */
-export type Machine = Omit<TalosMachine, "extensions" | "resources">;
+export type Machine = Omit<TalosMachine, "cards" | "extensions" | "lastWords" | "resources">;
 
 /** talosctl's words for where an installer is (talos v1.13.0, cmd/talosctl/cmd/talos/upgrade.go). */
 const namespaces: Record<InstallerPlace, string> = { disk: "system", memory: "inmem" };
@@ -81,6 +81,12 @@ export class TalosMachine {
     return parseResources(await this.ask("get", type, "-o", "json"));
   }
 
+  /** NVIDIA's display controllers on its PCI bus, driven or not. */
+  async cards(): Promise<number> {
+    const devices = await this.resources("pcidevices");
+    return devices.filter(({ spec }) => spec?.vendor_id === "0x10de" && spec?.class_id === "0x03").length;
+  }
+
   /** What the running image has that another one may lack. */
   async image(): Promise<RunningImage> {
     const metadata = await this.layers();
@@ -110,6 +116,11 @@ export class TalosMachine {
   /** Why its boot does not go on, in Talos' own lines; empty when it does. */
   async bootErrors(): Promise<string[]> {
     return bootErrorsOf(await this.console());
+  }
+
+  /** The last lines that a service wrote. */
+  async lastWords(service: string): Promise<string[]> {
+    return (await this.ask("logs", service, "--tail", "20")).split("\n").filter((line) => line.trim() !== "");
   }
 
   /** Whether it runs an upgrade that Talos has not confirmed yet: a boot that fails then goes back to the image of before. */

@@ -30,6 +30,7 @@ const configuration: ProblemOf[] = [
   (_, { staged }) =>
     staged &&
     "has another configuration staged for its next boot: somebody else's, or that of an update that did not end",
+  cards,
   modules,
   driver,
 ];
@@ -59,6 +60,12 @@ function extensions(recipe: MachineRecipe, { extensions: has, schematicId, image
   if (has === undefined || recipe.ownImage || imageId === recipe.schematicId) return undefined;
   const missing = recipe.extensions.map((name) => name.replace(/^.*\//, "")).filter((name) => !has.includes(name));
   return missing.length > 0 && `its image lacks the extensions ${missing.join(", ")}`;
+}
+
+/** A driver that is loaded without a card on the bus is one that knows another bus, as that of an integrated GPU. */
+function cards({ gpuCount }: MachineRecipe, { cards: has = gpuCount, modules: loaded }: ObservedMachine) {
+  if (has >= gpuCount || (has === 0 && loaded?.includes("nvidia"))) return undefined;
+  return `its PCI bus shows ${has} of NVIDIA's cards, the plan says ${gpuCount}: switched off by the firmware, badly seated, without power, or not passed on to this virtual machine`;
 }
 
 function modules({ kernelModules }: MachineRecipe, { modules: loaded }: ObservedMachine) {

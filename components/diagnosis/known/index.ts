@@ -1,4 +1,5 @@
 import type { Observations } from "../observations";
+import { cardTexts } from "./cards";
 import { exposureFixes } from "./exposure";
 import { type Cause, type CauseId, causeIds, type Fix, type FixId, fixIds, type FixSigns, words } from "./known";
 import { machineFixes } from "./machine";
@@ -19,6 +20,7 @@ export const bottomUp: Fix[] = (Object.keys(signs) as FixId[]).map(fixOf);
 
 /** What each known cause prints, in every release's form; a test has the texts of real programs. */
 const texts: Record<CauseId, RegExp> = {
+  ...cardTexts,
   runtimeHandler: /no runtime for "nvidia" is configured/,
   driverLibraries: /ERROR_LIBRARY_NOT_FOUND|only supported on NVML-based systems|could not load NVML library/i,
   driverRoot: /open \/driver-root\/\S*: no such file or directory|failed to stat CDI host device "\/usr\/local\//,

@@ -131,5 +131,5 @@ function librariesOfAnotherDriver(seen: Observations): Evidence[] {
     const line = `node ${name}: ${modules[0]} is of driver ${modules[1]}, ${toolkit[0]} of ${toolkit[1]}`;
     return [{ node: name, line }];
   });
-  return [...mixed, ...matching(seen, /driver\/library version mismatch/i)];
+  return [...mixed, ...matching(seen, /driver\/library version mismatch|NVRM: API mismatch/i)];
 }

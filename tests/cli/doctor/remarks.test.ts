@@ -36,6 +36,17 @@ test("a machine that could not be tested, since others use its cards", () => {
   ]);
 });
 
+test("an error that a program made on a card is told, and one of the card is none of its", () => {
+  const errors = [
+    "NVRM: Xid (PCI:0000:0b:00): 31, pid=11, name=ollama",
+    "NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen",
+  ];
+  const machines = [{ name: "k8s-worker4", errors }];
+  expect(remarks({ machines }, planOf("rtx5070ti"))).toEqual([
+    expect.stringContaining(`machine k8s-worker4: ${errors[0]}; the program did it`),
+  ]);
+});
+
 test("a cluster without any machine of the stack is another one; an empty one may yet become it", () => {
   const plan = planOf("rtx5070ti");
   const nodes = (...names: string[]): Observations => ({ nodes: names.map((name) => ({ name, labels: {} })) });

@@ -1,4 +1,10 @@
-import { bootErrorsOf, consoleLines, pullErrorOf, waitingImageOf } from "../../../components/clients/talos/console";
+import {
+  bootErrorsOf,
+  consoleLines,
+  driverComplaints,
+  pullErrorOf,
+  waitingImageOf,
+} from "../../../components/clients/talos/console";
 
 const at = (text: string): string => `10.0.0.2: user: warning: [2026-11-25T05:10:11.123456789Z]: [talos] ${text}`;
 
@@ -76,4 +82,27 @@ test("why an image could not be pulled is the last line of it that tells of an e
   const lines = [`pulling image ${image}: starting...`, refused, canceled, other];
   expect(pullErrorOf(lines, image)).toBe(refused);
   expect(pullErrorOf(lines.slice(0, 1), image)).toBeUndefined();
+});
+
+test("what NVIDIA's driver complains of: each error of a card once with its number, and the cards that it leaves out", () => {
+  // As talosctl prints them (NVIDIA/open-gpu-kernel-modules#446), and as a kernel breaks a message into lines (NVIDIA/NVSentinel#155).
+  const kernel = (text: string): string =>
+    `192.168.11.119: kern: warning: [2026-04-22T21:30:51.870495804Z]: NVRM: ${text}`;
+  const fault = "Xid (PCI:0000:0b:00): 31, pid=11, name=ollama, MMU Fault: ENGINE GRAPHICS faulted @ 0x7f9a";
+  const log = [
+    kernel("loading NVIDIA UNIX Open Kernel Module for x86_64  595.71.05"),
+    kernel("kflcnCoreDumpNondestructive_IMPL: PRI: riscvPc               : 00000000"),
+    kernel("Xid (PCI:0000:0b:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"),
+    ...Array.from({ length: 3 }, (_, index) => kernel(`${fault}_${index}000`)),
+    kernel(fault.replace("0b", "0c")),
+    kernel("The NVIDIA GPU 0000:b3:00.0"),
+    "               NVRM: (PCI ID: 10de:26b5) installed in this system has",
+    "               NVRM: fallen off the bus and is not responding to commands.",
+  ];
+  expect(driverComplaints(consoleLines(log.join("\n")))).toEqual([
+    "NVRM: Xid (PCI:0000:0b:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
+    `NVRM: ${fault}_0000 (and 2 more of it)`,
+    `NVRM: ${fault.replace("0b", "0c")}`,
+    "NVRM: fallen off the bus and is not responding to commands.",
+  ]);
 });
