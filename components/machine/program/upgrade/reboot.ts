@@ -2,7 +2,7 @@ import * as semver from "semver";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor } from "../../../clients/clock";
 import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
-import type { InstallerPlace } from "../../../clients/machine";
+import type { InstallerPlace, UpgradeApi } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
 import { type Compared, imageNameOf, observe, type Observed, runsImage } from "./compare";
 import { drain, runsNothing } from "./drain";
@@ -44,13 +44,28 @@ const onlyByConsole =
   "Where an image's kernel does not come up, Talos cannot go back by itself: somebody at its console chooses the other entry of the boot menu";
 
 /**
+ * By what an image is installed. LifecycleService does not pass on `machine.install.extraKernelArgs`, and GRUB then starts the kernel without
+ * them (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos); the older call does, and is there up to Talos 1.17.
+ */
+async function upgradeApi({ machine, task, report }: Run, before: Observed): Promise<UpgradeApi> {
+  const api = apiOf(before.talosVersion);
+  if (api === "legacy" || runsImage(before, task)) return api;
+  const { configuredArgs } = await machine.image();
+  if (configuredArgs.length === 0) return api;
+  report(
+    "precheck: its boot loader takes kernel arguments from machine.install, which only the older upgrade call keeps",
+  );
+  return "legacy";
+}
+
+/**
  * One boot into the wanted image and configuration: the installer pulled and the node drained before it.
  *
  * @returns what the machine runs then.
  */
 export async function rebootInto(run: Run, { before, waiting }: Compared): Promise<Observed> {
   const { task, machine, guard } = run;
-  const api = apiOf(before.talosVersion);
+  const api = await patiently(run, () => upgradeApi(run, before));
   const isInstalled = isSameImage(waiting, task.installerImage);
   const isRun = runsImage(before, task);
   if (!isRun) run.report(`precheck: the image that runs stays beside the new one. ${onlyByConsole}`);
