@@ -35,7 +35,7 @@ function causeSection([id, { symptom, errors, cause, remedy, source }]: [string,
 }
 
 function section({ id, symptom, errors, cause, does, inForce, source, check }: Fix): string {
-  const refused = checks.find((candidate) => candidate.id === check);
+  const isRefused = check !== undefined && Object.hasOwn(checks, check);
   return [
     `## ${capital(symptom)}`,
     "",
@@ -45,7 +45,7 @@ function section({ id, symptom, errors, cause, does, inForce, source, check }: F
     `**Remedy.** Make sure that ${does}. A stack of this package does.`,
     "",
     ...(inForce === undefined ? [] : [`If such a stack shows it nevertheless: ${fieldsAsCode(inForce)}.`, ""]),
-    `Fix \`${id}\`${refused ? `; what undoes it is refused at preview by the check \`${refused.id}\`` : ""}. Source: ${source}.`,
+    `Fix \`${id}\`${isRefused ? `; what undoes it is refused at preview by the check \`${check}\`` : ""}. Source: ${source}.`,
     "",
   ].join("\n");
 }

@@ -1,87 +1,75 @@
 import { flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
 import type { Card } from "../facts/data/cards";
 import { closestOnes } from "../rules/suggest";
-import type { Check, Complaint, Found } from "./check";
+import { type Checks, type Complaint, type Found, ofGpuMachines, ofMachines } from "./check";
 
 /** Cards of machines, and their power. */
-export const cardChecks: Check[] = [
-  /** A stack has a machine with a GPU. */
-  {
-    id: "gpu-machine",
-    source: "the GPU Operator and the device plugin do nothing without a GPU node, and report success",
-    find: ({ gpuMachines }) =>
-      gpuMachines.length > 0
-        ? []
-        : {
-            field: "machines",
-            problem: "no machine has a GPU",
-            why: "everything would be installed, nothing would ever offer a GPU, and no gate could be passed",
-            remedy: "name the cards of at least one machine, e.g. `gpus: [{ model: RTX 4090 }]`",
-          },
-  },
-  /** A card is one that is known, or that the stack describes. */
-  {
-    id: "gpu-model",
-    source:
-      "recipe/facts/data/cards.ts and pci-cards.json (the PCI ID project's list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu",
-    find: ({ machines }) =>
-      machines.flatMap((machine) =>
-        machine.uses.flatMap((use, index): Found => {
-          const said = machine.spec.gpus?.[index]?.architecture;
-          const other = use.card === undefined || use.card.described ? unlike(use.model) : undefined;
-          if (other !== undefined) return { field: `${use.field}.model`, ...other };
-          if (!use.card) return [unknown(use.field, use.model)];
-          if (said === undefined || said === use.card.architecture) return [];
-          return {
-            field: `${use.field}.architecture`,
-            problem: `is ${said}, but the ${use.card.model} is of ${use.card.architecture}`,
-            why: "the stack chooses kernel modules and driver by the architecture; those for another architecture do not find the card",
-            remedy: "leave architecture out: it describes cards that are in no table",
-          };
-        }),
-      ),
-  },
-  /** One driver runs all cards of a machine. */
-  {
-    id: "mixed-cards",
-    source: 'NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per machine',
-    find: ({ gpuMachines }) =>
-      gpuMachines.flatMap((machine) => {
-        const pairs = machine.cards.flatMap((card, index) =>
-          machine.cards.slice(index + 1).map((other) => ({ card, other })),
-        );
-        const pair = pairs.find(
-          ({ card, other }) => !flavoursOf(card).some((flavour) => flavoursOf(other).includes(flavour)),
-        );
-        if (!pair) return [];
-        return {
-          field: `${machine.field}.gpus`,
-          problem: `no driver runs ${pair.card.model} and ${pair.other.model} together`,
-          why: "one needs the proprietary kernel modules and the other the open ones, and a machine loads one of them",
-          remedy: "put the cards into different machines",
-        };
-      }),
-  },
-  /** A power limit is one that the card takes. */
-  {
-    id: "power-limit",
-    source: "nvidia-smi, power.min_limit and power.max_limit; NVIDIA data sheets (board power)",
-    find: ({ machines }) =>
-      machines.flatMap((machine) => {
-        const watts = machine.spec.powerLimit;
-        if (watts === undefined) return [];
-        const field = `${machine.field}.powerLimit`;
-        if (machine.gpuCount === 0)
-          return {
-            field,
-            problem: "on a machine without a GPU",
-            why: "there is nothing to limit",
-            remedy: "leave it out, or name the machine's cards under gpus",
-          };
-        return machine.cards.flatMap((card) => complaintOf(watts, card, field)).slice(0, 1);
-      }),
-  },
-];
+export const cardChecks: Checks = {
+  /** A stack has a machine with a GPU. Source: the GPU Operator and the device plugin do nothing without a GPU node, and report success. */
+  "gpu-machine": ({ gpuMachines }) =>
+    gpuMachines.length > 0
+      ? []
+      : {
+          field: "machines",
+          problem: "no machine has a GPU",
+          why: "everything would be installed, nothing would ever offer a GPU, and no gate could be passed",
+          remedy: "name the cards of at least one machine, e.g. `gpus: [{ model: RTX 4090 }]`",
+        },
+  /**
+   * A card is one that is known, or that the stack describes. Source: recipe/facts/data/cards.ts and pci-cards.json (the PCI ID project's
+   * list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu.
+   */
+  "gpu-model": ofMachines((machine) =>
+    machine.uses.flatMap((use, index): Found => {
+      const said = machine.spec.gpus?.[index]?.architecture;
+      const other = use.card === undefined || use.card.described ? unlike(use.model) : undefined;
+      if (other !== undefined) return { field: `${use.field}.model`, ...other };
+      if (!use.card) return [unknown(use.field, use.model)];
+      if (said === undefined || said === use.card.architecture) return [];
+      return {
+        field: `${use.field}.architecture`,
+        problem: `is ${said}, but the ${use.card.model} is of ${use.card.architecture}`,
+        why: "the stack chooses kernel modules and driver by the architecture; those for another architecture do not find the card",
+        remedy: "leave architecture out: it describes cards that are in no table",
+      };
+    }),
+  ),
+  /**
+   * One driver runs all cards of a machine. Source: NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per
+   * machine.
+   */
+  "mixed-cards": ofGpuMachines((machine) => {
+    const pairs = machine.cards.flatMap((card, index) =>
+      machine.cards.slice(index + 1).map((other) => ({ card, other })),
+    );
+    const pair = pairs.find(
+      ({ card, other }) => !flavoursOf(card).some((flavour) => flavoursOf(other).includes(flavour)),
+    );
+    if (!pair) return [];
+    return {
+      field: ".gpus",
+      problem: `no driver runs ${pair.card.model} and ${pair.other.model} together`,
+      why: "one needs the proprietary kernel modules and the other the open ones, and a machine loads one of them",
+      remedy: "put the cards into different machines",
+    };
+  }),
+  /**
+   * A power limit is one that the card takes. Source: nvidia-smi, power.min_limit and power.max_limit; NVIDIA data sheets (board power).
+   */
+  "power-limit": ofMachines((machine) => {
+    const watts = machine.spec.powerLimit;
+    if (watts === undefined) return [];
+    const field = ".powerLimit";
+    if (machine.gpuCount === 0)
+      return {
+        field,
+        problem: "on a machine without a GPU",
+        why: "there is nothing to limit",
+        remedy: "leave it out, or name the machine's cards under gpus",
+      };
+    return machine.cards.flatMap((card) => complaintOf(watts, card, field)).slice(0, 1);
+  }),
+};
 
 /** What is no card of this package's, whatever a stack says of it: by its name. */
 function unlike(model: string): Omit<Complaint, "field"> | undefined {

@@ -1,6 +1,6 @@
 import type { TypeText } from "../facts/talos-schema";
 import { isMapping } from "../mapping";
-import type { Check } from "./check";
+import type { Checks } from "./check";
 import { type Flaw, objectFlaws } from "./object-shapes";
 
 /** Types of values that a chart hands on to Kubernetes as they are, by their last key. */
@@ -26,12 +26,13 @@ const isEmpty = (value: unknown): boolean => value === "" || (Array.isArray(valu
 const isSection = (key: string, value: unknown): boolean =>
   (key === "image" && isMapping(value)) || (["resources", "updateStrategy"].includes(key) && !isMapping(value));
 
-/** What the charts hand on whole (images, tolerations, resources, labels) is what Kubernetes takes. */
-export const chartObjects: Check = {
-  id: "chart-objects",
-  source:
-    "kubernetes v1.36.3, pkg/apis/core/validation/validation.go: what the charts' templates hand on by toYaml is judged by the API server",
-  find: ({ spec }) =>
+/** What the charts' values hand on to Kubernetes. */
+export const chartObjectChecks: Checks = {
+  /**
+   * What the charts hand on whole (images, tolerations, resources, labels) is what Kubernetes takes. Source: kubernetes v1.36.3,
+   * pkg/apis/core/validation/validation.go: what the charts' templates hand on by toYaml is judged by the API server.
+   */
+  "chart-objects": ({ spec }) =>
     (["gpuOperator", "devicePlugin"] as const).flatMap((field) =>
       [...flawsIn(spec[field]?.values, `${field}.values`), ...pullSecrets(field, spec[field]?.values)].map(
         ([path, problem, remedy]) => ({

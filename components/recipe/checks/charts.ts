@@ -1,114 +1,105 @@
 import { isMapping } from "../mapping";
 import { ownValuesOf } from "../outside/external";
-import type { Check } from "./check";
+import type { Checks } from "./check";
 import * as semver from "semver";
 
 /** Which chart offers the GPUs, and its release. */
-export const chartChecks: Check[] = [
-  /** GPU Operator, device plugin, or something outside: exactly one of them. */
-  {
-    id: "kubernetes-mode",
-    source: "gpu-operator, assets/state-device-plugin (the operator brings a device plugin of its own)",
-    find: ({ plan: { spec } }) => {
-      const one = spec.gpuOperator ? "gpuOperator" : "devicePlugin";
-      if (spec.external && spec[one])
-        return {
-          field: "external",
-          problem: `is there beside ${one}`,
-          why: "both would register nvidia.com/gpu and hand out the same cards twice",
-          remedy: `leave ${one} out where somebody else installs it, or external where this stack shall`,
-        };
-      if (spec.gpuOperator && spec.devicePlugin)
-        return {
-          field: "devicePlugin",
-          problem: "is there beside gpuOperator",
-          why: "the GPU Operator installs its own device plugin; two plugins would both register nvidia.com/gpu and hand out the same cards twice",
-          remedy: "leave one of the two out",
-        };
-      if (spec.gpuOperator || spec.devicePlugin || spec.external) return [];
+export const chartChecks: Checks = {
+  /**
+   * GPU Operator, device plugin, or something outside: exactly one of them. Source: gpu-operator, assets/state-device-plugin (the
+   * operator brings a device plugin of its own).
+   */
+  "kubernetes-mode": ({ plan: { spec } }) => {
+    const one = spec.gpuOperator ? "gpuOperator" : "devicePlugin";
+    if (spec.external && spec[one])
       return {
-        field: "gpuOperator",
-        problem: "is missing, and so are devicePlugin and external",
-        why: "nothing would offer the GPUs to Kubernetes",
-        remedy:
-          "add one of the three, e.g. `gpuOperator: { version: v26.3.3 }`; `external` where Flux, Argo CD or somebody else installs it",
+        field: "external",
+        problem: `is there beside ${one}`,
+        why: "both would register nvidia.com/gpu and hand out the same cards twice",
+        remedy: `leave ${one} out where somebody else installs it, or external where this stack shall`,
       };
-    },
+    if (spec.gpuOperator && spec.devicePlugin)
+      return {
+        field: "devicePlugin",
+        problem: "is there beside gpuOperator",
+        why: "the GPU Operator installs its own device plugin; two plugins would both register nvidia.com/gpu and hand out the same cards twice",
+        remedy: "leave one of the two out",
+      };
+    if (spec.gpuOperator || spec.devicePlugin || spec.external) return [];
+    return {
+      field: "gpuOperator",
+      problem: "is missing, and so are devicePlugin and external",
+      why: "nothing would offer the GPUs to Kubernetes",
+      remedy:
+        "add one of the three, e.g. `gpuOperator: { version: v26.3.3 }`; `external` where Flux, Argo CD or somebody else installs it",
+    };
   },
-  /** The chart is pinned to one release that exists in its scheme of versions and runs here. */
-  {
-    id: "chart-version",
-    source: "Helm: without an exact version the newest chart of the day is taken; tags of the charts' repositories",
-    find: ({ spec, plan }) =>
-      (["gpuOperator", "devicePlugin"] as const).flatMap((field) => {
-        const text = spec[field]?.version;
-        if (text === undefined || (text === "" && plan.spec.external)) return [];
-        const { chart, takes, why, example } = lines[field];
-        const version = semver.parse(text);
-        if (version && text === text.trim() && takes(version)) return [];
-        return {
-          field: `${field}.version`,
-          problem: `"${text}" is not a release of the chart${version ? ` ${chart} that runs here` : ""}`,
-          why: version ? why : "the same stack would install something else tomorrow, and its values cannot be checked",
-          remedy: `write one exact release, e.g. \`${example}\``,
-        };
-      }),
-  },
-  /** The operator's release runs on this Talos release. */
-  {
-    id: "operator-version",
-    source: "gpu-operator#2239, fixed by PR#2244 in v26.3.1; siderolabs/docs v1.13, nvidia-gpu",
-    find: ({ spec, plan }) => {
-      const version = semver.parse(spec.gpuOperator?.version ?? "");
-      if (!version) return [];
-      const field = "gpuOperator.version";
-      if (version.version === "26.3.0")
-        return {
-          field,
-          problem: "v26.3.0 does not run on Talos",
-          why: "it reads the release of the operating system as a number, and Talos' begins with a v: the operator crashes",
-          remedy: "take v26.3.1 or newer, e.g. v26.3.3",
-        };
-      if (plan.era === "legacy" || semver.gte(version, oldestForCdi)) return [];
+  /**
+   * The chart is pinned to one release that exists in its scheme of versions and runs here. Source: Helm: without an exact version the
+   * newest chart of the day is taken; tags of the charts' repositories.
+   */
+  "chart-version": ({ spec, plan }) =>
+    (["gpuOperator", "devicePlugin"] as const).flatMap((field) => {
+      const text = spec[field]?.version;
+      if (text === undefined || (text === "" && plan.spec.external)) return [];
+      const { chart, takes, why, example } = lines[field];
+      const version = semver.parse(text);
+      if (version && text === text.trim() && takes(version)) return [];
+      return {
+        field: `${field}.version`,
+        problem: `"${text}" is not a release of the chart${version ? ` ${chart} that runs here` : ""}`,
+        why: version ? why : "the same stack would install something else tomorrow, and its values cannot be checked",
+        remedy: `write one exact release, e.g. \`${example}\``,
+      };
+    }),
+  /**
+   * The operator's release runs on this Talos release. Source: gpu-operator#2239, fixed by PR#2244 in v26.3.1; siderolabs/docs v1.13,
+   * nvidia-gpu.
+   */
+  "operator-version": ({ spec, plan }) => {
+    const version = semver.parse(spec.gpuOperator?.version ?? "");
+    if (!version) return [];
+    const field = "gpuOperator.version";
+    if (version.version === "26.3.0")
       return {
         field,
-        problem: `v${version.version} is older than v${oldestForCdi}, and Talos ${spec.talosVersion} needs that`,
-        why: "older operators look for driver and libraries where Talos ≥ 1.13 does not have them, and their pods wait for ever",
-        remedy: `take v${oldestForCdi} or newer, e.g. v26.3.3`,
+        problem: "v26.3.0 does not run on Talos",
+        why: "it reads the release of the operating system as a number, and Talos' begins with a v: the operator crashes",
+        remedy: "take v26.3.1 or newer, e.g. v26.3.3",
       };
-    },
+    if (plan.era === "legacy" || semver.gte(version, oldestForCdi)) return [];
+    return {
+      field,
+      problem: `v${version.version} is older than v${oldestForCdi}, and Talos ${spec.talosVersion} needs that`,
+      why: "older operators look for driver and libraries where Talos ≥ 1.13 does not have them, and their pods wait for ever",
+      remedy: `take v${oldestForCdi} or newer, e.g. v26.3.3`,
+    };
   },
-  /** NVIDIA's pods get a namespace of their own. */
-  {
-    id: "plugin-namespace",
-    source:
-      "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
-    find: ({ spec, plan }) =>
-      (ownValuesOf(plan.spec) ? [] : (["gpuOperator", "devicePlugin"] as const)) // somebody else opened it
-        .filter((field) => givenToAll.includes(spec[field]?.namespace ?? ""))
-        .map((field) => ({
-          field: `${field}.namespace`,
-          problem: `is ${spec[field]?.namespace}`,
-          why: "Talos enforces the baseline profile there, which refuses NVIDIA's pods, and this package does not open a namespace that everybody uses",
-          remedy: "leave it out, or take a namespace of its own",
-        })),
+  /**
+   * NVIDIA's pods get a namespace of their own. Source: k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml
+   * (allowDefaultNamespace); talos, Pod Security.
+   */
+  "plugin-namespace": ({ spec, plan }) =>
+    (ownValuesOf(plan.spec) ? [] : (["gpuOperator", "devicePlugin"] as const)) // somebody else opened it
+      .filter((field) => givenToAll.includes(spec[field]?.namespace ?? ""))
+      .map((field) => ({
+        field: `${field}.namespace`,
+        problem: `is ${spec[field]?.namespace}`,
+        why: "Talos enforces the baseline profile there, which refuses NVIDIA's pods, and this package does not open a namespace that everybody uses",
+        remedy: "leave it out, or take a namespace of its own",
+      })),
+  /** What exports the metrics that are asked for is not switched off. Source: gpu-operator, values.yaml, dcgmExporter. */
+  monitoring: ({ spec }) => {
+    const exporter = spec.gpuOperator?.values?.dcgmExporter as unknown;
+    if (!spec.monitoring || !isMapping(exporter) || exporter.enabled !== false) return [];
+    return {
+      field: "monitoring",
+      problem: "but gpuOperator.values.dcgmExporter.enabled is false",
+      why: "nothing would export the metrics that the ServiceMonitor and the dashboard are for",
+      remedy: "leave that value out, or monitoring",
+    };
   },
-  /** What exports the metrics that are asked for is not switched off. */
-  {
-    id: "monitoring",
-    source: "gpu-operator, values.yaml, dcgmExporter",
-    find: ({ spec }) => {
-      const exporter = spec.gpuOperator?.values?.dcgmExporter as unknown;
-      if (!spec.monitoring || !isMapping(exporter) || exporter.enabled !== false) return [];
-      return {
-        field: "monitoring",
-        problem: "but gpuOperator.values.dcgmExporter.enabled is false",
-        why: "nothing would export the metrics that the ServiceMonitor and the dashboard are for",
-        remedy: "leave that value out, or monitoring",
-      };
-    },
-  },
-];
+};
 
 /**
  * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin takes the driver below /run/nvidia/driver,

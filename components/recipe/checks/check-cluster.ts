@@ -1,6 +1,5 @@
 import { flat } from "../nested";
 import { checkContext } from "./check";
-import { external } from "./external";
 import { checks } from "./index";
 
 import { externalOf, ownValuesOf, type External } from "../outside/external";
@@ -25,15 +24,15 @@ export function checkCluster(spec: ClusterSpec, basis: PlanBasis = planBasis(spe
 
 function findingsAsOne(basis: PlanBasis): Finding[] {
   const context = checkContext(basis);
-  const findings = checks.flatMap((check) =>
-    flat(check.find(context)).map((complaint) => ({ check: check.id, ...complaint })),
+  const findings = Object.entries(checks).flatMap(([check, find]) =>
+    flat(find(context)).map((complaint) => ({ check, ...complaint })),
   );
   if (ownValuesOf(basis.plan.spec) === undefined) return findings;
   const outside = externalOf(basis.plan.spec);
   const renamed = findings.map((finding) => (outside === undefined ? finding : asExternal(finding, outside)));
   // Of a value that both ask about, the check of somebody's own values knows that the chart's value follows where one is left out.
-  const told = new Set(renamed.flatMap(({ check, field }) => (check === external.id ? [field] : [])));
-  return renamed.filter(({ check, field }) => check === external.id || !told.has(field));
+  const told = new Set(renamed.flatMap(({ check, field }) => (check === "external" ? [field] : [])));
+  return renamed.filter(({ check, field }) => check === "external" || !told.has(field));
 }
 
 /** A finding about a release of the stack's as one about what is outside, with the line of the value. */

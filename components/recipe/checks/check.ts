@@ -6,6 +6,7 @@ import type { ClusterSpec } from "../spec/index";
 import type { Fault } from "../rules";
 import type { Finding, MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
+import { gpuRequests } from "../stack/workloads";
 
 /** What a check may look at: the stack, and the plan as far as it could be made. */
 export interface CheckContext extends PlanBasis {
@@ -31,14 +32,11 @@ export type Complaint = Omit<Finding, "check">;
 /** What a check finds. */
 export type Found = Nested<Complaint>;
 
-/** One rule of the domain. */
-export interface Check {
-  /** Name, e.g. `driver-branches`. */
-  id: string;
-  /** Where the rule stands: repository and file, documentation or issue. */
-  source: string;
-  find(context: CheckContext): Found;
-}
+/** One rule of the domain. Its comment says where the rule stands: repository and file, documentation or issue. */
+export type Check = (context: CheckContext) => Found;
+
+/** Rules by name, e.g. `driver-branches`. */
+export type Checks = Record<string, Check>;
 
 /** Lays out a plan for the checks. */
 export function checkContext(basis: PlanBasis): CheckContext {
@@ -56,17 +54,49 @@ export function checkContext(basis: PlanBasis): CheckContext {
   };
 }
 
-/** All patches of users: the cluster's, then each machine's, with the machines that they reach. */
-export function allPatches(context: CheckContext): { patch: UserPatch; machines: CheckedMachine[] }[] {
+/** A rule about each of several things. A field that begins with a dot is one of the thing. */
+const ofEach =
+  <Thing extends { field: string }>(things: (context: CheckContext) => Thing[]) =>
+  (find: (thing: Thing, context: CheckContext) => Found): Check =>
+  (context) =>
+    things(context).map((thing) =>
+      flat(find(thing, context)).map(({ field, ...rest }) => ({
+        field: field.startsWith(".") ? `${thing.field}${field}` : field,
+        ...rest,
+      })),
+    );
+
+/** A rule about each machine. */
+export const ofMachines = ofEach(({ machines }) => machines);
+
+/** A rule about each machine with a GPU. */
+export const ofGpuMachines = ofEach(({ gpuMachines }) => gpuMachines);
+
+/** A rule about each workload that requests GPUs. */
+export const ofGpuRequests = ofEach(({ spec }) => gpuRequests(spec));
+
+/** Rules that are one. */
+export const together =
+  (...rules: Check[]): Check =>
+  (context) =>
+    rules.map((rule) => rule(context));
+
+/** A patch of a user, with the machines that it reaches. */
+export interface ReachingPatch {
+  patch: UserPatch;
+  machines: CheckedMachine[];
+}
+
+/** All patches of users: the cluster's, then each machine's. */
+export function allPatches(context: CheckContext): ReachingPatch[] {
   return [
     ...context.clusterPatches.map((patch) => ({ patch, machines: context.machines })),
     ...context.machines.flatMap((machine) => machine.patches.map((patch) => ({ patch, machines: [machine] }))),
   ];
 }
 
-/** What is wrong with users' patches, each told under the patch's own field. */
-export const faultsOfPatches = (
-  context: CheckContext,
-  faultsOf: (one: { patch: UserPatch; machines: CheckedMachine[] }) => Nested<Fault>,
-): Found =>
-  allPatches(context).map((one) => flat(faultsOf(one)).map((fault) => ({ field: one.patch.field, ...fault })));
+/** A rule about each patch of a user; what is wrong is told under the patch's own field. */
+export const ofPatches =
+  (find: (one: ReachingPatch, context: CheckContext) => Nested<Fault>): Check =>
+  (context) =>
+    allPatches(context).map((one) => flat(find(one, context)).map((fault) => ({ field: one.patch.field, ...fault })));

@@ -5,132 +5,120 @@ import { containerdPart, customizationPath, parseToml } from "../machine/contain
 import { containerdFlaws } from "../machine/containerd/flaws";
 import { isMapping, valueAt } from "../mapping";
 import type { Plan } from "../types";
-import { allPatches, type Check, faultsOfPatches } from "./check";
+import { type Checks, ofMachines, ofPatches, together } from "./check";
 
 /** The containerd of machines. */
-export const containerdChecks: Check[] = [
-  /** No patch writes the file of containerd's part, which this package writes. */
-  {
-    id: "containerd-part",
-    source:
-      'talos, injectCRIConfigPatch: a second item of the path fails with "resource EtcFileSpecs.files.talos.dev already exists"',
-    find: (context) =>
-      faultsOfPatches(context, ({ patch, machines }) => {
-        const isOfAll = patch.field.startsWith("patches");
-        const field = isOfAll ? "machines.<name>" : machines[0]!.field;
-        return (
-          patch.files.some(({ path }) => path === customizationPath) && {
-            problem: `writes ${customizationPath} ${isOfAll ? "on every machine" : "by hand"}`,
-            why: "with a second such item, as the fields of containerd make one, CRI and kubelet do not start, and the machine reboots every 35 minutes",
-            remedy: `say it under ${field}.containerd (extra takes any TOML)`,
-          }
-        );
-      }),
-  },
-  /** No part of containerd's configuration sets the version, which Talos sets. */
-  {
-    id: "containerd-version",
-    source: "talos, internal/pkg/toml/merge.go: a scalar of a later part overwrites",
-    find: (context) => {
-      const complaint = (field: string) => ({
+export const containerdChecks: Checks = {
+  /**
+   * No patch writes the file of containerd's part, which this package writes. Source: talos, injectCRIConfigPatch: a second item of the
+   * path fails with "resource EtcFileSpecs.files.talos.dev already exists".
+   */
+  "containerd-part": ofPatches(({ patch, machines }) => {
+    const isOfAll = patch.field.startsWith("patches");
+    const field = isOfAll ? "machines.<name>" : machines[0]!.field;
+    return (
+      patch.files.some(({ path }) => path === customizationPath) && {
+        problem: `writes ${customizationPath} ${isOfAll ? "on every machine" : "by hand"}`,
+        why: "with a second such item, as the fields of containerd make one, CRI and kubelet do not start, and the machine reboots every 35 minutes",
+        remedy: `say it under ${field}.containerd (extra takes any TOML)`,
+      }
+    );
+  }),
+  /**
+   * No part of containerd's configuration sets the version, which Talos sets. Source: talos, internal/pkg/toml/merge.go: a scalar of a
+   * later part overwrites.
+   */
+  "containerd-version": together(
+    ofMachines(
+      ({ spec: { containerd } }) =>
+        hasVersion(containerd?.extra ?? "") && { field: ".containerd.extra", ...versionFault },
+    ),
+    ofPatches(
+      ({ patch }) =>
+        patch.files.some((file) => file.path === customizationPath && hasVersion(file.content)) && versionFault,
+    ),
+  ),
+  /**
+   * What a machine adds to containerd's configuration can be merged, and has keys that containerd knows. Source: talos,
+   * injectCRIConfigPatch: a part that cannot be merged fails the boot after a minute; containerd 2, CRI plugin names.
+   */
+  "containerd-toml": ofMachines((machine, { plan, spec: { talosVersion } }) => {
+    const containerd = containerdOf(talosVersion);
+    const spec = machine.spec.containerd;
+    if (!spec) return [];
+    const { error, clashes } = containerdPart(spec, plan.era);
+    const field = ".containerd.extra";
+    const table = parseToml(spec.extra ?? "").table ?? {};
+    const grpc = valueAt(table, "plugins", "io.containerd.grpc.v1.cri");
+    // The name stayed for the streaming server alone.
+    const server = containerdKeys("cri.ServerConfig", containerd.minor);
+    const oldPlugin = grpc !== undefined && (!isMapping(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
+    return [
+      error !== undefined && {
         field,
-        problem: "sets `version` in a containerd part",
-        why: "it overwrites the version of Talos' own configuration, and containerd then reads every key by other rules",
-        remedy: "leave the line out: Talos ≥ 1.8 writes version 3, with keys under io.containerd.cri.v1.runtime",
-      });
-      return [
-        ...context.machines
-          .filter((machine) => hasVersion(machine.spec.containerd?.extra ?? ""))
-          .map((machine) => complaint(`${machine.field}.containerd.extra`)),
-        ...allPatches(context)
-          .filter(({ patch }) =>
-            patch.files.some((file) => file.path === customizationPath && hasVersion(file.content)),
-          )
-          .map(({ patch }) => complaint(patch.field)),
-      ];
-    },
-  },
-  /** What a machine adds to containerd's configuration can be merged, and has keys that containerd knows. */
-  {
-    id: "containerd-toml",
-    source:
-      "talos, injectCRIConfigPatch: a part that cannot be merged fails the boot after a minute; containerd 2, CRI plugin names",
-    find: ({ machines, plan, spec: { talosVersion } }) => {
-      const containerd = containerdOf(talosVersion);
-      return machines.flatMap((machine) => {
-        const spec = machine.spec.containerd;
-        if (!spec) return [];
-        const { error, clashes } = containerdPart(spec, plan.era);
-        const field = `${machine.field}.containerd.extra`;
-        const table = parseToml(spec.extra ?? "").table ?? {};
-        const grpc = valueAt(table, "plugins", "io.containerd.grpc.v1.cri");
-        // The name stayed for the streaming server alone.
-        const server = containerdKeys("cri.ServerConfig", containerd.minor);
-        const oldPlugin = grpc !== undefined && (!isMapping(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
-        return [
-          error !== undefined && {
-            field,
-            problem: `is not TOML: ${error}`,
-            why: "Talos cannot merge it: CRI does not start and the machine does not finish its boot",
-            remedy: "correct it",
-          },
-          ...clashes.map((key) => ({
-            field,
-            problem: `sets ${key} to something else than the options beside it`,
-            why: "one of the two would be lost in silence",
-            remedy: "say it once, by the option or in extra",
-          })),
-          oldPlugin && {
-            field,
-            problem: 'sets plugins."io.containerd.grpc.v1.cri", which is the name of containerd 1',
-            why: "containerd 2 (Talos ≥ 1.8) ignores it",
-            remedy:
-              'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
-          },
-          ...containerdFlaws(table, containerd).map((flaw) => ({ field, ...flaw })),
-        ];
-      });
-    },
-  },
-  /** `nvidia` is the default runtime only on machines with a GPU, and before Talos 1.13. */
-  {
-    id: "default-runtime",
-    source: "siderolabs/extensions, 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md",
-    find: ({ machines, plan }) =>
-      machines.flatMap((machine) => {
-        const spec = machine.spec.containerd;
-        const inExtra =
-          valueAt(
-            parseToml(spec?.extra ?? "").table,
-            "plugins",
-            "io.containerd.cri.v1.runtime",
-            "containerd",
-            "default_runtime_name",
-          ) === "nvidia";
-        if (!spec?.nvidiaDefaultRuntime && !inExtra) return [];
-        const field = `${machine.field}.containerd.${spec?.nvidiaDefaultRuntime ? "nvidiaDefaultRuntime" : "extra"}`;
-        if (machine.gpuCount === 0)
-          return {
-            field,
-            problem: "makes nvidia the default runtime of a machine without a GPU",
-            why: "the handler comes with NVIDIA's toolkit: without it no pod of the machine starts",
-            remedy: "leave it out, or name the machine's cards under gpus",
-          };
-        if (plan.era === "legacy") return [];
-        return {
-          field,
-          problem: "makes nvidia the default runtime on Talos ≥ 1.13",
-          why: "devices come by CDI annotations there, and that runtime also gives cards to pods that request none",
-          remedy: byCdi(plan)
-            ? "leave it out: pods that request nvidia.com/gpu get their card by CDI, without runtimeClassName"
-            : "leave it out, and give each GPU pod `runtimeClassName: nvidia`, or hand cards out by CDI: " +
-              (plan.kubernetes.mode === "devicePlugin"
-                ? "plugin ≥ 0.17.4 with the values deviceListStrategy: cdi-cri and nvidiaDriverRoot: /"
-                : "leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values"),
-        };
-      }),
-  },
-];
+        problem: `is not TOML: ${error}`,
+        why: "Talos cannot merge it: CRI does not start and the machine does not finish its boot",
+        remedy: "correct it",
+      },
+      ...clashes.map((key) => ({
+        field,
+        problem: `sets ${key} to something else than the options beside it`,
+        why: "one of the two would be lost in silence",
+        remedy: "say it once, by the option or in extra",
+      })),
+      oldPlugin && {
+        field,
+        problem: 'sets plugins."io.containerd.grpc.v1.cri", which is the name of containerd 1',
+        why: "containerd 2 (Talos ≥ 1.8) ignores it",
+        remedy:
+          'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
+      },
+      ...containerdFlaws(table, containerd).map((flaw) => ({ field, ...flaw })),
+    ];
+  }),
+  /**
+   * `nvidia` is the default runtime only on machines with a GPU, and before Talos 1.13. Source: siderolabs/extensions,
+   * 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md.
+   */
+  "default-runtime": ofMachines((machine, { plan }) => {
+    const spec = machine.spec.containerd;
+    const inExtra =
+      valueAt(
+        parseToml(spec?.extra ?? "").table,
+        "plugins",
+        "io.containerd.cri.v1.runtime",
+        "containerd",
+        "default_runtime_name",
+      ) === "nvidia";
+    if (!spec?.nvidiaDefaultRuntime && !inExtra) return [];
+    const field = `.containerd.${spec?.nvidiaDefaultRuntime ? "nvidiaDefaultRuntime" : "extra"}`;
+    if (machine.gpuCount === 0)
+      return {
+        field,
+        problem: "makes nvidia the default runtime of a machine without a GPU",
+        why: "the handler comes with NVIDIA's toolkit: without it no pod of the machine starts",
+        remedy: "leave it out, or name the machine's cards under gpus",
+      };
+    if (plan.era === "legacy") return [];
+    return {
+      field,
+      problem: "makes nvidia the default runtime on Talos ≥ 1.13",
+      why: "devices come by CDI annotations there, and that runtime also gives cards to pods that request none",
+      remedy: byCdi(plan)
+        ? "leave it out: pods that request nvidia.com/gpu get their card by CDI, without runtimeClassName"
+        : "leave it out, and give each GPU pod `runtimeClassName: nvidia`, or hand cards out by CDI: " +
+          (plan.kubernetes.mode === "devicePlugin"
+            ? "plugin ≥ 0.17.4 with the values deviceListStrategy: cdi-cri and nvidiaDriverRoot: /"
+            : "leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values"),
+    };
+  }),
+};
+
+const versionFault = {
+  problem: "sets `version` in a containerd part",
+  why: "it overwrites the version of Talos' own configuration, and containerd then reads every key by other rules",
+  remedy: "leave the line out: Talos ≥ 1.8 writes version 3, with keys under io.containerd.cri.v1.runtime",
+};
 
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;
 

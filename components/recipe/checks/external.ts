@@ -7,7 +7,7 @@ import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
 import type { ExternalKind } from "../spec/index";
 import { gpuRequests } from "../stack/workloads";
-import type { Check, CheckContext, Found } from "./check";
+import type { CheckContext, Checks, Found } from "./check";
 import { wrongValues, type WrongValue } from "./wrong-values";
 import { valueAt } from "../mapping";
 
@@ -61,12 +61,14 @@ const needed: Record<ExternalKind, WrongValue[]> = {
 /** What each chart tolerates by itself on the machines (values.yaml, daemonsets.tolerations and tolerations). */
 const tolerated: Partial<PodToleration>[] = [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }];
 
-/** What is outside is said so that it is known; values under which the stack merges none of its own are those that Talos needs. */
-export const external: Check = {
-  id: "external",
-  source:
-    "values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by default from v25.10.0)",
-  find: (context) => {
+/** What is outside of the stack. */
+export const externalChecks: Checks = {
+  /**
+   * What is outside is said so that it is known; values under which the stack merges none of its own are those that Talos needs. Source:
+   * values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by
+   * default from v25.10.0).
+   */
+  external: (context) => {
     const own = ownValuesOf(context.plan.spec);
     if (own === undefined) return [];
     const { kind, values } = own;

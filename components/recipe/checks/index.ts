@@ -1,10 +1,10 @@
 import { cardChecks } from "./cards";
-import { chartObjects } from "./chart-objects";
+import { chartObjectChecks } from "./chart-objects";
 import { chartChecks } from "./charts";
-import type { Check } from "./check";
+import type { Checks } from "./check";
 import { containerdChecks } from "./containerd";
 import { driverChecks } from "./drivers";
-import { external } from "./external";
+import { externalChecks } from "./external";
 import { imageChecks } from "./images";
 import { machineChecks } from "./machines";
 import { nodeChecks } from "./nodes";
@@ -14,11 +14,11 @@ import { pluginChecks } from "./plugin";
 import { releaseChecks } from "./releases";
 import { sharingChecks } from "./sharing";
 import { valueChecks } from "./values";
-import { vllm } from "./vllm";
+import { vllmChecks } from "./vllm";
 import { workloadChecks } from "./workloads";
 
 /** Every check, in the order in which findings are told: machines and images, configuration, Kubernetes, workloads. */
-export const checks: Check[] = [
+export const checks: Checks = {
   ...releaseChecks,
   ...machineChecks,
   ...cardChecks,
@@ -28,12 +28,12 @@ export const checks: Check[] = [
   ...patchContentChecks,
   ...containerdChecks,
   ...nodeChecks,
-  external,
+  ...externalChecks,
   ...chartChecks,
-  chartObjects,
+  ...chartObjectChecks,
   ...valueChecks,
   ...pluginChecks,
   ...sharingChecks,
   ...workloadChecks,
-  vllm,
-];
+  ...vllmChecks,
+};

@@ -4,147 +4,130 @@ import { valueAt } from "../mapping";
 import { canonicalAddress, machineAddress as addressRule, objectName, shown } from "../rules";
 import { didYouMean } from "../rules/suggest";
 import type { ClusterSpec } from "../spec/index";
-import type { Check, CheckContext, CheckedMachine, Found } from "./check";
+import { type CheckContext, type CheckedMachine, type Checks, type Found, ofMachines, together } from "./check";
 
 /** What a machine is: whose, where, and by what name. */
-export const machineChecks: Check[] = [
-  /** A stack with an owned machine says what its whole configuration needs. */
-  {
-    id: "owned-machine",
-    source:
-      "pulumi-talos v0.8.1, talos:machine/getConfiguration (required: clusterName, clusterEndpoint, machineSecrets)",
-    find: ({ spec, machines }) => {
-      const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
-      if (owned.length === 0) return [];
-      const needed = { clusterName: "home", clusterEndpoint: "https://10.0.10.10:6443", kubernetesVersion: "v1.35.0" };
-      return Object.entries(needed)
-        .filter(([field]) => spec[field as keyof typeof needed] === undefined)
-        .map(([field, example]) => ({
-          field,
-          problem: `is missing, but ${owned.join(", ")} ${owned.length === 1 ? "is" : "are"} owned`,
-          why: "the whole configuration of an owned machine is made here, and it names this",
-          remedy: `add it, e.g. \`${example}\`, or make the machine \`configuration: adopted\``,
-        }));
-    },
+export const machineChecks: Checks = {
+  /**
+   * A stack with an owned machine says what its whole configuration needs. Source: pulumi-talos v0.8.1, talos:machine/getConfiguration
+   * (required: clusterName, clusterEndpoint, machineSecrets).
+   */
+  "owned-machine": ({ spec, machines }) => {
+    const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
+    if (owned.length === 0) return [];
+    const needed = { clusterName: "home", clusterEndpoint: "https://10.0.10.10:6443", kubernetesVersion: "v1.35.0" };
+    return Object.entries(needed)
+      .filter(([field]) => spec[field as keyof typeof needed] === undefined)
+      .map(([field, example]) => ({
+        field,
+        problem: `is missing, but ${owned.join(", ")} ${owned.length === 1 ? "is" : "are"} owned`,
+        why: "the whole configuration of an owned machine is made here, and it names this",
+        remedy: `add it, e.g. \`${example}\`, or make the machine \`configuration: adopted\``,
+      }));
   },
-  /** A machine of Omni's has what Omni knows it by, and nothing that Omni keeps to itself. */
-  {
-    id: "omni-machine",
-    source:
-      "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
-    find: ({ spec, machines }) => {
-      const managed = machines.filter((machine) => machine.spec.configuration === "omni");
-      return [
-        machines.map((machine) => uuidComplaints(machine, machines)),
-        managed[0] && ofOmni(spec, managed[0].name),
-        managed.map((machine) =>
-          decidedByOmni
-            .filter((field) => machine.spec[field] !== undefined)
-            .map((field) => ({
-              field: `${machine.field}.${field}`,
-              problem: `is set, but ${machine.name} is Omni's`,
-              why: "Omni makes the image from what the machine was booted with and from its own KernelArgs, so this would be lost",
-              remedy:
-                field === "kernelArgs"
-                  ? `leave it out, and give Omni a KernelArgs resource with the machine's ID`
-                  : "leave it out",
-            })),
-        ),
-      ];
-    },
-  },
-  /** A stack that makes its cluster has owned machines, and a control plane to begin on. */
-  {
-    id: "bootstrap",
-    source: "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",
-    find: ({ spec, machines }) => {
-      if (!spec.bootstrap) return [];
-      return [
-        machines
-          .filter((machine) => machine.spec.configuration !== "owned")
-          .map((machine) => ({
-            field: `${machine.field}.configuration`,
-            problem: `is ${machine.spec.configuration}, in a stack that bootstraps its cluster`,
-            why: "a machine in maintenance mode has no configuration that could be added to, and needs a whole one",
-            remedy: "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
+  /**
+   * A machine of Omni's has what Omni knows it by, and nothing that Omni keeps to itself. Source: siderolabs/omni,
+   * client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files
+   * from Talos 1.12 on); kernel_args.go.
+   */
+  "omni-machine": together(
+    ofMachines(uuidComplaints),
+    ({ spec, machines }) => ofOmni(spec, machines.find(isOmnis)?.name),
+    ofMachines(
+      (machine) =>
+        isOmnis(machine) &&
+        decidedByOmni
+          .filter((field) => machine.spec[field] !== undefined)
+          .map((field) => ({
+            field: `.${field}`,
+            problem: `is set, but ${machine.name} is Omni's`,
+            why: "Omni makes the image from what the machine was booted with and from its own KernelArgs, so this would be lost",
+            remedy:
+              field === "kernelArgs"
+                ? `leave it out, and give Omni a KernelArgs resource with the machine's ID`
+                : "leave it out",
           })),
-        !machines.some((machine) => machine.spec.role === "controlplane") && {
-          field: "bootstrap",
-          problem: "there is no control plane to bootstrap the cluster on",
-          why: "etcd and the Kubernetes API run on control planes",
-          remedy: "give a machine `role: controlplane`, or leave bootstrap out when the cluster is there already",
+    ),
+  ),
+  /**
+   * A stack that makes its cluster has owned machines, and a control plane to begin on. Source: siderolabs/docs, getting-started:
+   * secrets, configurations, `talosctl bootstrap` on one control plane.
+   */
+  bootstrap: together(
+    ofMachines(
+      ({ spec: { configuration } }, { spec }) =>
+        spec.bootstrap === true &&
+        configuration !== "owned" && {
+          field: ".configuration",
+          problem: `is ${configuration}, in a stack that bootstraps its cluster`,
+          why: "a machine in maintenance mode has no configuration that could be added to, and needs a whole one",
+          remedy: "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
         },
-      ];
-    },
-  },
-  /** A machine's name can be the name of a node, and is the one that Talos gives it. */
-  {
-    id: "machine-name",
-    source:
-      "Kubernetes, node names are RFC 1123 subdomains; pkg/kubelet/kubelet_node_status.go (label kubernetes.io/hostname); talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go",
-    find: (context) =>
-      context.machines.flatMap((machine) => {
-        const { field, name } = machine;
-        if (objectName(name) !== undefined || name.length > longest)
-          return {
-            field,
-            problem: `${shown(name)} cannot be the name of a node`,
-            why: "a machine's key is its node's name",
-            remedy: `use lower-case letters, digits, \`-\` and \`.\`, at most ${longest} of them, exactly as \`kubectl get nodes\` prints it`,
-          };
-        if (machine.spec.configuration !== "owned" || !name.includes(".") || registersWithDomain(machine, context))
-          return [];
-        const short = name.split(".")[0]!;
-        return {
-          field,
-          problem: `${shown(name)} has a domain, and Talos calls the node ${short}`,
-          why: "Talos leaves a host's domain out of the node's name, so the update would wait for a node that never comes",
-          remedy: `call the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
-        };
-      }),
-  },
-  /** Each machine has an address of its own. */
-  {
-    id: "machine-address",
-    source:
-      "talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's special-purpose address registries",
-    find: ({ machines }) => {
-      const first = new Map<string, string>();
-      return machines.flatMap((machine) => {
-        const { address } = machine.spec;
-        const field = `${machine.field}.address`;
-        const fault = addressRule(address);
-        if (fault) return { field, ...fault };
-        const one = canonicalAddress(address);
-        const other = first.get(one);
-        first.set(one, other ?? machine.name);
-        if (other === undefined) return [];
-        return {
-          field,
-          problem: `${address} is the address of ${other} too`,
-          why: "both would configure, upgrade and reboot one machine, at the same time",
-          remedy: "give each machine its own address",
-        };
-      });
-    },
-  },
-  /** A platform is one of the Image Factory. */
-  {
-    id: "platform",
-    source: "talos, pkg/machinery/platforms; image-factory, docs/api.md",
-    find: ({ machines }) =>
-      machines.flatMap((machine) => {
-        const name = machine.spec.platform;
-        if (name === undefined || platforms.includes(name)) return [];
-        return {
-          field: `${machine.field}.platform`,
-          problem: `"${name}" is not a platform of the Image Factory`,
-          why: "there is no installer image of that name",
-          remedy: `${didYouMean(name, platforms)}one of ${platforms.join(", ")}`,
-        };
-      }),
-  },
-];
+    ),
+    ({ spec, machines }) =>
+      spec.bootstrap === true &&
+      !machines.some((machine) => machine.spec.role === "controlplane") && {
+        field: "bootstrap",
+        problem: "there is no control plane to bootstrap the cluster on",
+        why: "etcd and the Kubernetes API run on control planes",
+        remedy: "give a machine `role: controlplane`, or leave bootstrap out when the cluster is there already",
+      },
+  ),
+  /**
+   * A machine's name can be the name of a node, and is the one that Talos gives it. Source: Kubernetes, node names are RFC 1123
+   * subdomains; pkg/kubelet/kubelet_node_status.go (label kubernetes.io/hostname); talos v1.13.9,
+   * internal/app/machined/pkg/controllers/k8s/nodename.go.
+   */
+  "machine-name": ofMachines((machine, context) => {
+    const { field, name } = machine;
+    if (objectName(name) !== undefined || name.length > longest)
+      return {
+        field,
+        problem: `${shown(name)} cannot be the name of a node`,
+        why: "a machine's key is its node's name",
+        remedy: `use lower-case letters, digits, \`-\` and \`.\`, at most ${longest} of them, exactly as \`kubectl get nodes\` prints it`,
+      };
+    if (machine.spec.configuration !== "owned" || !name.includes(".") || registersWithDomain(machine, context))
+      return [];
+    const short = name.split(".")[0]!;
+    return {
+      field,
+      problem: `${shown(name)} has a domain, and Talos calls the node ${short}`,
+      why: "Talos leaves a host's domain out of the node's name, so the update would wait for a node that never comes",
+      remedy: `call the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
+    };
+  }),
+  /**
+   * Each machine has an address of its own. Source: talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's
+   * special-purpose address registries.
+   */
+  "machine-address": ofMachines(({ name, spec: { address } }, { machines }) => {
+    const fault = addressRule(address);
+    if (fault) return { field: ".address", ...fault };
+    const one = canonicalAddress(address);
+    const first = machines.find((machine) => canonicalAddress(machine.spec.address) === one);
+    return (
+      first !== undefined &&
+      first.name !== name && {
+        field: ".address",
+        problem: `${address} is the address of ${first.name} too`,
+        why: "both would configure, upgrade and reboot one machine, at the same time",
+        remedy: "give each machine its own address",
+      }
+    );
+  }),
+  /** A platform is one of the Image Factory. Source: talos, pkg/machinery/platforms; image-factory, docs/api.md. */
+  platform: ofMachines((machine) => {
+    const name = machine.spec.platform;
+    if (name === undefined || platforms.includes(name)) return [];
+    return {
+      field: ".platform",
+      problem: `"${name}" is not a platform of the Image Factory`,
+      why: "there is no installer image of that name",
+      remedy: `${didYouMean(name, platforms)}one of ${platforms.join(", ")}`,
+    };
+  }),
+};
 
 /** A UUID as Omni writes it: the machine's SMBIOS UUID in lower case. */
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -155,36 +138,34 @@ const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 /** What Omni decides: said in a stack, it has no effect. */
 const decidedByOmni = ["platform", "secureBoot", "kernelArgs", "overlay", "customization", "installerImage"] as const;
 
-/** What is wrong with a stack that has a machine of Omni's. */
-const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string): Found => [
-  clusterName === undefined && {
-    field: "clusterName",
-    problem: `is missing, but ${name} is Omni's`,
-    why: "a patch belongs to a cluster in Omni, and is labelled with its name",
-    remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
-  },
-  clusterName !== undefined &&
-    !clusterForm.test(clusterName) && {
-      field: "clusterName",
-      problem: `${shown(clusterName)} cannot be a cluster of Omni's`,
-      why: "Omni takes letters, digits, dashes and underscores alone, so there is no cluster that the patches could belong to",
-      remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
-    },
-  (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && {
-    field: "talosVersion",
-    problem: `is older than v1.12, and ${name} is Omni's`,
-    why: "Omni does not allow reading files of a machine with an older release, so the update could verify neither driver nor configuration",
-    remedy: "take v1.12.0 or newer",
-  },
-];
+const isOmnis = ({ spec }: CheckedMachine): boolean => spec.configuration === "omni";
 
-function uuidComplaints({ name, field, spec }: CheckedMachine, machines: CheckedMachine[]): Found {
-  const complaint = (problem: string, why: string, remedy: string): Found => ({
-    field: `${field}.uuid`,
-    problem,
-    why,
-    remedy,
-  });
+/** What is wrong with a stack that has a machine of Omni's. */
+const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undefined): Found =>
+  name !== undefined && [
+    clusterName === undefined && {
+      field: "clusterName",
+      problem: `is missing, but ${name} is Omni's`,
+      why: "a patch belongs to a cluster in Omni, and is labelled with its name",
+      remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
+    },
+    clusterName !== undefined &&
+      !clusterForm.test(clusterName) && {
+        field: "clusterName",
+        problem: `${shown(clusterName)} cannot be a cluster of Omni's`,
+        why: "Omni takes letters, digits, dashes and underscores alone, so there is no cluster that the patches could belong to",
+        remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
+      },
+    (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && {
+      field: "talosVersion",
+      problem: `is older than v1.12, and ${name} is Omni's`,
+      why: "Omni does not allow reading files of a machine with an older release, so the update could verify neither driver nor configuration",
+      remedy: "take v1.12.0 or newer",
+    },
+  ];
+
+function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckContext): Found {
+  const complaint = (problem: string, why: string, remedy: string): Found => ({ field: ".uuid", problem, why, remedy });
   if (spec.configuration !== "omni")
     return spec.uuid === undefined
       ? []

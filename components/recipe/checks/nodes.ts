@@ -5,73 +5,75 @@ import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
 import { type Fault, labelValue, qualifiedName, shown } from "../rules";
 import type { NodeTaint, PodToleration } from "../types";
-import { allPatches, type Check, type CheckContext, type CheckedMachine, type Found } from "./check";
+import {
+  allPatches,
+  type CheckContext,
+  type CheckedMachine,
+  type Checks,
+  type Found,
+  ofPatches,
+  together,
+  ofMachines,
+} from "./check";
 import { ofKubelet } from "./placement";
 
 /** Labels and taints of nodes, and what tolerates them. */
-export const nodeChecks: Check[] = [
-  /** Labels are Kubernetes', and none takes away what the stack needs. */
-  {
-    id: "node-labels",
-    source: "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",
-    find: (context) => [
-      context.machines.map((machine) =>
-        Object.entries(machine.spec.labels ?? {}).map(([key, text]) => {
-          const field = `${machine.field}.labels.${key}`;
-          const form = qualifiedName(key) ?? labelValue(text);
-          if (form) return { field, ...form, problem: `${key}: ${shown(text)} is not a label (${form.problem})` };
-          const fault = labelFault(machine, key, text, context);
-          return fault && { field, ...fault };
-        }),
+export const nodeChecks: Checks = {
+  /**
+   * Labels are Kubernetes', and none takes away what the stack needs. Source: Kubernetes, labels; gpu-operator,
+   * controllers/state_manager.go (a label of the user is kept).
+   */
+  "node-labels": together(
+    ofMachines((machine, context) =>
+      Object.entries(machine.spec.labels ?? {}).map(([key, text]) => {
+        const field = `.labels.${key}`;
+        const form = qualifiedName(key) ?? labelValue(text);
+        if (form) return { field, ...form, problem: `${key}: ${shown(text)} is not a label (${form.problem})` };
+        const fault = labelFault(machine, key, text, context);
+        return fault && { field, ...fault };
+      }),
+    ),
+    ofPatches(({ patch, machines }, context) =>
+      [...patch.nodeLabels, ...patch.kubeletLabels].map(
+        ([key, text]) => machines.flatMap((machine) => labelFault(machine, key, text, context) ?? [])[0],
       ),
-      allPatches(context).map(({ patch, machines }) =>
-        [...patch.nodeLabels, ...patch.kubeletLabels].map(([key, text]) => {
-          const [fault] = machines.flatMap((machine) => labelFault(machine, key, text, context) ?? []);
-          return fault && { field: patch.field, ...fault };
-        }),
-      ),
-    ],
-  },
-  /** Taints are ones that Kubernetes lets somebody set. */
-  {
-    id: "taints",
-    source:
-      "kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTaintsInNode); talos, machine.nodeTaints (`value:Effect`)",
-    find: ({ machines }) =>
-      machines.flatMap((machine) =>
-        Object.entries(machine.spec.taints ?? {}).flatMap(([key, text]) => {
-          const field = `${machine.field}.taints.${key}`;
-          const taint = parseTaint(key, text);
-          if (!taint)
-            return {
-              field,
-              problem: `${shown(text)} is not a value and an effect`,
-              why: "the taint could not be set, and pods that do not belong there would take the GPU machine",
-              remedy: `write \`value:Effect\` or \`:Effect\`, with one of ${taintEffects.join(", ")}`,
-            };
-          if (ofKubernetes.test(key))
-            return {
-              field,
-              problem: `${key} is Kubernetes' own`,
-              why: "Kubernetes' controllers add and remove it by what they see of the node, so it would not stay",
-              remedy: "write another taint, e.g. `nvidia.com/gpu`",
-            };
-          const fault = qualifiedName(key) ?? labelValue(taint.value ?? "");
-          return fault ? { field, ...fault } : [];
-        }),
-      ),
-  },
-  /** Lists of tolerations in the charts' values leave no machine out. */
-  {
-    id: "tolerations",
-    source:
-      "gpu-operator and k8s-device-plugin charts: a list in values takes the place of the chart's; k8s-device-plugin#1934",
-    find: (context) => [
-      ...ofEachMachine.flatMap((path) => outOfSome(context, path)),
-      ...ofOneMachine(context.spec).flatMap((path) => outOfAll(context, path)),
-    ],
-  },
-];
+    ),
+  ),
+  /**
+   * Taints are ones that Kubernetes lets somebody set. Source: kubernetes v1.34.0, pkg/apis/core/validation/validation.go
+   * (ValidateTaintsInNode); talos, machine.nodeTaints (`value:Effect`).
+   */
+  taints: ofMachines((machine) =>
+    Object.entries(machine.spec.taints ?? {}).flatMap(([key, text]) => {
+      const field = `.taints.${key}`;
+      const taint = parseTaint(key, text);
+      if (!taint)
+        return {
+          field,
+          problem: `${shown(text)} is not a value and an effect`,
+          why: "the taint could not be set, and pods that do not belong there would take the GPU machine",
+          remedy: `write \`value:Effect\` or \`:Effect\`, with one of ${taintEffects.join(", ")}`,
+        };
+      if (ofKubernetes.test(key))
+        return {
+          field,
+          problem: `${key} is Kubernetes' own`,
+          why: "Kubernetes' controllers add and remove it by what they see of the node, so it would not stay",
+          remedy: "write another taint, e.g. `nvidia.com/gpu`",
+        };
+      const fault = qualifiedName(key) ?? labelValue(taint.value ?? "");
+      return fault ? { field, ...fault } : [];
+    }),
+  ),
+  /**
+   * Lists of tolerations in the charts' values leave no machine out. Source: gpu-operator and k8s-device-plugin charts: a list in values
+   * takes the place of the chart's; k8s-device-plugin#1934.
+   */
+  tolerations: (context) => [
+    ...ofEachMachine.flatMap((path) => outOfSome(context, path)),
+    ...ofOneMachine(context.spec).flatMap((path) => outOfAll(context, path)),
+  ],
+};
 
 /**
  * What a label turns off when it is not "true"; the operator itself fills in an empty one. Parts that nothing waits for,

@@ -5,100 +5,94 @@ import { asText } from "../machine/user-patches";
 import { isMapping, valueAt } from "../mapping";
 import { didYouMean } from "../rules/suggest";
 import type { Plan } from "../types";
-import type { Check, CheckContext, Found } from "./check";
+import type { CheckContext, Checks, Found } from "./check";
 import { objectFlaws } from "./object-shapes";
 import * as semver from "semver";
 import { parse } from "yaml";
 
 /** The device plugin's own configuration, its paths and its strategy. */
-export const pluginChecks: Check[] = [
-  /** The device plugin's own configuration is one that it reads. */
-  {
-    id: "plugin-config",
-    source:
-      "k8s-device-plugin v0.19.3, api/config/v1/config.go (parseConfigFrom), replicas.go (UnmarshalJSON), cmd/config-manager; deployments/helm/nvidia-device-plugin/templates/validation.yml",
-    find: ({ spec }) =>
-      pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
-        const config = valueAt(spec[field]?.values, ...section);
-        const path = `${field}.values.${section.join(".")}`;
-        const all = valueAt(config, texts);
-        if (!isMapping(all)) return misread(path, config);
-        const chosen = asText(valueAt(config, "default"));
-        const sharing = spec.sharing?.timeSlicing;
-        const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
-        return [
-          Object.entries(all).map(([name, text]) =>
-            flawsOf(text).map(([problem, remedy]) => ({
-              field: `${path}.${texts}.${name}`,
-              problem,
-              why: "the device plugin ends with it, or drops it in silence",
-              remedy,
-            })),
-          ),
-          misread(path, config),
-          chosen !== "" &&
-            !names.includes(chosen) && {
-              field: `${path}.default`,
-              problem: `names "${chosen}", which is not a configuration (there are: ${names.join(", ")})`,
-              why: "the plugin waits for it, and the node offers no GPU",
-              remedy: `name one of ${path}.${texts}`,
-            },
-          texts === "map" &&
-            asText(valueAt(config, "name")) !== "" &&
-            Object.keys(all).length > 0 && {
-              field: `${path}.name`,
-              problem: "stands beside map",
-              why: "the chart accepts `name` or `map`, and fails if both are set",
-              remedy: "leave one out",
-            },
-        ];
-      }),
-  },
-  /** Paths of the device plugin are those of Talos' release. */
-  {
-    id: "plugin-paths",
-    source:
-      "talos#13346: LD_LIBRARY_PATH and glibc roots of Talos ≤ 1.12 break the plugin on 1.13; " +
-      "k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/plugin-manager.go, and an H100 with Talos 1.13's files (docs/hardware.md)",
-    find: (context) => {
-      if (context.plan.era === "legacy") return [];
-      const env = valueAt(context.spec.gpuOperator?.values, "devicePlugin", "env");
-      const glibc = ["LD_LIBRARY_PATH", "CONTAINER_DRIVER_ROOT", "DRIVER_ROOT_CTR_PATH", "NVIDIA_DRIVER_ROOT"]
-        .filter((name) => /glibc/.test(envOf(env, name) ?? ""))
-        .map((name) => ({
-          field: "gpuOperator.values.devicePlugin.env",
-          problem: `${name} names a glibc prefix`,
-          why: "Talos ≥ 1.13 has the libraries under /usr/local/lib: NVML fails to load and the node offers no GPU",
-          remedy: "leave it out",
-        }));
-      return [glibc, driverRoot(context)];
-    },
-  },
-  /** The device plugin's strategy is one that its release and Talos' layout take. */
-  {
-    id: "device-list-strategy",
-    source:
-      "k8s-device-plugin, api/config/v1/consts.go at v0.12.0 to v0.20.0; siderolabs/extensions c5480f9 (no CDI before Talos 1.13)",
-    find: ({ spec, plan }) => {
-      const env = envOf(valueAt(spec.gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY");
-      const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
-      const field = "devicePlugin.values.deviceListStrategy";
+export const pluginChecks: Checks = {
+  /**
+   * The device plugin's own configuration is one that it reads. Source: k8s-device-plugin v0.19.3, api/config/v1/config.go
+   * (parseConfigFrom), replicas.go (UnmarshalJSON), cmd/config-manager; deployments/helm/nvidia-device-plugin/templates/validation.yml.
+   */
+  "plugin-config": ({ spec }) =>
+    pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
+      const config = valueAt(spec[field]?.values, ...section);
+      const path = `${field}.values.${section.join(".")}`;
+      const all = valueAt(config, texts);
+      if (!isMapping(all)) return misread(path, config);
+      const chosen = asText(valueAt(config, "default"));
+      const sharing = spec.sharing?.timeSlicing;
+      const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
       return [
-        // The chart puts it into a variable: a list fails in its template (k8s-device-plugin, templates/_helpers.tpl, `contains`).
-        value !== undefined &&
-          value !== null &&
-          typeof value !== "string" && {
-            field,
-            problem: "must be text",
-            why: "the chart's template fails on anything else, and nothing is installed",
-            remedy: `write one of ${strategies.join(", ")}, or several with commas between them`,
+        Object.entries(all).map(([name, text]) =>
+          flawsOf(text).map(([problem, remedy]) => ({
+            field: `${path}.${texts}.${name}`,
+            problem,
+            why: "the device plugin ends with it, or drops it in silence",
+            remedy,
+          })),
+        ),
+        misread(path, config),
+        chosen !== "" &&
+          !names.includes(chosen) && {
+            field: `${path}.default`,
+            problem: `names "${chosen}", which is not a configuration (there are: ${names.join(", ")})`,
+            why: "the plugin waits for it, and the node offers no GPU",
+            remedy: `name one of ${path}.${texts}`,
           },
-        strategyFault("gpuOperator.values.devicePlugin.env", env, plan),
-        strategyFault(field, value, plan, spec.devicePlugin?.version),
+        texts === "map" &&
+          asText(valueAt(config, "name")) !== "" &&
+          Object.keys(all).length > 0 && {
+            field: `${path}.name`,
+            problem: "stands beside map",
+            why: "the chart accepts `name` or `map`, and fails if both are set",
+            remedy: "leave one out",
+          },
       ];
-    },
+    }),
+  /**
+   * Paths of the device plugin are those of Talos' release. Source: talos#13346: LD_LIBRARY_PATH and glibc roots of Talos ≤ 1.12 break
+   * the plugin on 1.13; k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/plugin-manager.go, and an H100 with Talos 1.13's files
+   * (docs/hardware.md).
+   */
+  "plugin-paths": (context) => {
+    if (context.plan.era === "legacy") return [];
+    const env = valueAt(context.spec.gpuOperator?.values, "devicePlugin", "env");
+    const glibc = ["LD_LIBRARY_PATH", "CONTAINER_DRIVER_ROOT", "DRIVER_ROOT_CTR_PATH", "NVIDIA_DRIVER_ROOT"]
+      .filter((name) => /glibc/.test(envOf(env, name) ?? ""))
+      .map((name) => ({
+        field: "gpuOperator.values.devicePlugin.env",
+        problem: `${name} names a glibc prefix`,
+        why: "Talos ≥ 1.13 has the libraries under /usr/local/lib: NVML fails to load and the node offers no GPU",
+        remedy: "leave it out",
+      }));
+    return [glibc, driverRoot(context)];
   },
-];
+  /**
+   * The device plugin's strategy is one that its release and Talos' layout take. Source: k8s-device-plugin, api/config/v1/consts.go at
+   * v0.12.0 to v0.20.0; siderolabs/extensions c5480f9 (no CDI before Talos 1.13).
+   */
+  "device-list-strategy": ({ spec, plan }) => {
+    const env = envOf(valueAt(spec.gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY");
+    const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
+    const field = "devicePlugin.values.deviceListStrategy";
+    return [
+      // The chart puts it into a variable: a list fails in its template (k8s-device-plugin, templates/_helpers.tpl, `contains`).
+      value !== undefined &&
+        value !== null &&
+        typeof value !== "string" && {
+          field,
+          problem: "must be text",
+          why: "the chart's template fails on anything else, and nothing is installed",
+          remedy: `write one of ${strategies.join(", ")}, or several with commas between them`,
+        },
+      strategyFault("gpuOperator.values.devicePlugin.env", env, plan),
+      strategyFault(field, value, plan, spec.devicePlugin?.version),
+    ];
+  },
+};
 
 /** Names that the templates print without quotes (`value: {{ .Values.config.default }}`), so that YAML reads something else than a text. */
 function misread(path: string, config: unknown): Found {

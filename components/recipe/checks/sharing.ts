@@ -8,176 +8,169 @@ import { migProfile } from "../rules";
 import { didYouMean } from "../rules/suggest";
 import { type GpuRequest, gpuRequests } from "../stack/workloads";
 import type { ClusterSpec } from "../spec/index";
-import type { Check, CheckContext, CheckedMachine, Complaint, Found } from "./check";
+import {
+  type CheckContext,
+  type CheckedMachine,
+  type Checks,
+  type Complaint,
+  type Found,
+  ofGpuRequests,
+} from "./check";
 import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 
 /** How cards are shared, and whether all requests fit. */
-export const sharingChecks: Check[] = [
+export const sharingChecks: Checks = {
   /**
    * Sharing has numbers that the device plugin takes, and is not by MPS: its control daemon is started with an environment of its pipe's
-   * folders alone, and so without PATH, and nvidia-cuda-mps-control then looks for its server in /bin and /usr/bin.
+   * folders alone, and so without PATH, and nvidia-cuda-mps-control then looks for its server in /bin and /usr/bin. Source:
+   * k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", cmd/mps-control-daemon/mps/daemon.go (Start);
+   * device plugin 0.18.2 and 0.19.3 on an H100.
    */
-  {
-    id: "sharing",
-    source:
-      'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", cmd/mps-control-daemon/mps/daemon.go (Start); device plugin 0.18.2 and 0.19.3 on an H100',
-    find: ({ spec }) => {
-      const { timeSlicing, mps } = spec.sharing ?? {};
-      return [
-        timeSlicing !== undefined &&
-          timeSlicing.replicas < 2 && {
-            field: "sharing.timeSlicing.replicas",
-            problem: `is ${timeSlicing.replicas}`,
-            why: "the device plugin refuses its configuration, and the node offers no GPU",
-            remedy: "write 2 or more, or leave timeSlicing out",
-          },
-        mps !== undefined && {
-          field: "sharing.mps",
-          problem: "does not work on Talos with any release of the device plugin that we know",
-          why: "the plugin starts nvidia-cuda-mps-control without PATH: it does not find its server in /usr/local/bin, and every program ends with CUDA error 805",
-          remedy: "share by timeSlicing (docs/upstream/mps-server-path.md)",
+  sharing: ({ spec }) => {
+    const { timeSlicing, mps } = spec.sharing ?? {};
+    return [
+      timeSlicing !== undefined &&
+        timeSlicing.replicas < 2 && {
+          field: "sharing.timeSlicing.replicas",
+          problem: `is ${timeSlicing.replicas}`,
+          why: "the device plugin refuses its configuration, and the node offers no GPU",
+          remedy: "write 2 or more, or leave timeSlicing out",
         },
-      ];
-    },
+      mps !== undefined && {
+        field: "sharing.mps",
+        problem: "does not work on Talos with any release of the device plugin that we know",
+        why: "the plugin starts nvidia-cuda-mps-control without PATH: it does not find its server in /usr/local/bin, and every program ends with CUDA error 805",
+        remedy: "share by timeSlicing (docs/upstream/mps-server-path.md)",
+      },
+    ];
   },
-  /** Sharing is said once: by the stack, or by the device plugin's own configuration. */
-  {
-    id: "sharing-config",
-    source:
-      "k8s-device-plugin v0.17.4 to v0.19.3, deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name beside config.map); gpu-operator, templates/plugin_config.yaml",
-    find: ({ spec }) => {
-      if (!spec.sharing?.timeSlicing) return [];
-      return pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
-        const config = valueAt(spec[field]?.values, ...section);
-        const said = ([key, value]: readonly [string, unknown]): boolean =>
-          value !== undefined && value !== null && key !== "";
-        const rivals = [
-          ["name", valueAt(config, "name")],
-          ["default", valueAt(config, "default") === "default" ? undefined : valueAt(config, "default")],
-          [`${texts}.default`, valueAt(config, texts, "default")],
-        ] as const;
-        return rivals.filter(said).map(([key]) => ({
-          field: `${field}.values.${[...section, key].join(".")}`,
-          problem: "names a configuration of the device plugin beside sharing",
-          why: "the plugin uses one per node: the chart refuses two, or yours replaces the one that `sharing` makes",
-          remedy: "leave it out, or leave sharing out and say it all in your configuration",
-        }));
-      });
-    },
+  /**
+   * Sharing is said once: by the stack, or by the device plugin's own configuration. Source: k8s-device-plugin v0.17.4 to v0.19.3,
+   * deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name beside config.map); gpu-operator,
+   * templates/plugin_config.yaml.
+   */
+  "sharing-config": ({ spec }) => {
+    if (!spec.sharing?.timeSlicing) return [];
+    return pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
+      const config = valueAt(spec[field]?.values, ...section);
+      const said = ([key, value]: readonly [string, unknown]): boolean =>
+        value !== undefined && value !== null && key !== "";
+      const rivals = [
+        ["name", valueAt(config, "name")],
+        ["default", valueAt(config, "default") === "default" ? undefined : valueAt(config, "default")],
+        [`${texts}.default`, valueAt(config, texts, "default")],
+      ] as const;
+      return rivals.filter(said).map(([key]) => ({
+        field: `${field}.values.${[...section, key].join(".")}`,
+        problem: "names a configuration of the device plugin beside sharing",
+        why: "the plugin uses one per node: the chart refuses two, or yours replaces the one that `sharing` makes",
+        remedy: "leave it out, or leave sharing out and say it all in your configuration",
+      }));
+    });
   },
-  /** A card has the MIG profile, its driver can split it, and the operator's MIG manager does. */
-  {
-    id: "mig",
-    source: "NVIDIA MIG user guide, supported profiles; NVIDIA/mig-parted, config-default.yaml",
-    find: ({ spec, gpuMachines }) => {
-      const wanted = spec.sharing?.mig;
-      if (!wanted) return [];
-      const profile = profileName(wanted.profile);
-      if (!splits(wanted.profile)) return [];
-      const fault = profile === "balanced" ? undefined : migProfile(wanted.profile);
-      if (fault) return { field: "sharing.mig.profile", ...fault };
-      const withMig = gpuMachines.filter(canSplit);
-      return [
-        spec.devicePlugin &&
-          !spec.gpuOperator && {
-            field: "sharing.mig",
-            problem: "with the standalone plugin",
-            why: "nothing would partition the cards: the MIG manager belongs to the GPU Operator, and Talos has no shell in which you could do it by hand",
-            remedy: "take gpuOperator, or leave mig out",
-          },
-        profile === "balanced" &&
-          wanted.strategy === "single" && {
-            field: "sharing.mig.strategy",
-            problem: "single with all-balanced",
-            why: "all-balanced makes MIG devices of several sizes, and the strategy single offers them only if all have the same size",
-            remedy: "write mixed, or one profile for all",
-          },
-        // Machines whose cards are all without MIG keep them whole, as long as there is one to split.
-        (withMig.length > 0 ? withMig : gpuMachines).map((machine) =>
-          machine.uses.map((use) => migOfCard(machine, use, spec, wanted.profile)),
-        ),
-      ];
-    },
+  /**
+   * A card has the MIG profile, its driver can split it, and the operator's MIG manager does. Source: NVIDIA MIG user guide, supported
+   * profiles; NVIDIA/mig-parted, config-default.yaml.
+   */
+  mig: ({ spec, gpuMachines }) => {
+    const wanted = spec.sharing?.mig;
+    if (!wanted) return [];
+    const profile = profileName(wanted.profile);
+    if (!splits(wanted.profile)) return [];
+    const fault = profile === "balanced" ? undefined : migProfile(wanted.profile);
+    if (fault) return { field: "sharing.mig.profile", ...fault };
+    const withMig = gpuMachines.filter(canSplit);
+    return [
+      spec.devicePlugin &&
+        !spec.gpuOperator && {
+          field: "sharing.mig",
+          problem: "with the standalone plugin",
+          why: "nothing would partition the cards: the MIG manager belongs to the GPU Operator, and Talos has no shell in which you could do it by hand",
+          remedy: "take gpuOperator, or leave mig out",
+        },
+      profile === "balanced" &&
+        wanted.strategy === "single" && {
+          field: "sharing.mig.strategy",
+          problem: "single with all-balanced",
+          why: "all-balanced makes MIG devices of several sizes, and the strategy single offers them only if all have the same size",
+          remedy: "write mixed, or one profile for all",
+        },
+      // Machines whose cards are all without MIG keep them whole, as long as there is one to split.
+      (withMig.length > 0 ? withMig : gpuMachines).map((machine) =>
+        machine.uses.map((use) => migOfCard(machine, use, spec, wanted.profile)),
+      ),
+    ];
   },
-  /** Each request fits onto one machine. */
-  {
-    id: "gpu-requests",
-    source: "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
-    find: (context) => {
-      const { spec, gpuMachines } = context;
-      if (gpuMachines.length === 0 || context.plan.kubernetes.resourceName === "") return [];
-      const offered = [...new Set(gpuMachines.flatMap((machine) => Object.keys(machine.recipe.allocatable)))].sort();
-      return gpuRequests(spec).flatMap((request): Found => {
-        const { field, gpus, migProfile } = request;
-        const resource = resourceOf(request, context);
-        if (migProfile !== undefined && spec.sharing?.mig?.strategy !== "mixed")
-          return {
-            field: `${field}.migProfile`,
-            problem: `${migProfile}, but the cards are not partitioned with the strategy mixed`,
-            why: `only the strategy mixed gives MIG devices resource names of their own; the pod would request ${resource} instead`,
-            remedy: "leave it out, or set sharing.mig.strategy to mixed",
-          };
-        if (migProfile !== undefined && !offered.includes(resource)) {
-          const profiles = offered.map((name) => name.replace(/^nvidia\.com\/mig-/, ""));
-          return {
-            field: `${field}.migProfile`,
-            problem: `no machine has MIG devices ${migProfile}`,
-            why: "the pod would stay Pending for ever",
-            remedy: `${didYouMean(migProfile, profiles)}one of ${profiles.join(", ")}, or another sharing.mig.profile`,
-          };
-        }
-        const fitting = gpuMachines.filter((machine) => mayMatch(machine, request.nodeSelector ?? {}));
-        if (fitting.length === 0) return []; // pod-node-selector tells
-        const most = fitting.reduce((largest, machine) => Math.max(largest, offers(machine, resource)), 0);
-        if (gpus <= most) return [];
-        const where =
-          fitting.length === gpuMachines.length
-            ? "no machine has"
-            : `${fitting.map(({ name }) => name).join(", ")}, where nodeSelector sends it, has no`;
-        return {
-          field: `${field}.gpus`,
-          problem: `${gpus} of ${resource}, but ${where} more than ${most}`,
-          why: "a pod gets its GPUs from one machine, so this one stays Pending for ever",
-          remedy: most === 0 ? "send it to another machine, or request another resource" : `request at most ${most}`,
-        };
-      });
-    },
+  /**
+   * Each request fits onto one machine. Source: Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG
+   * strategy mixed.
+   */
+  "gpu-requests": ofGpuRequests((request, context) => {
+    const { spec, gpuMachines } = context;
+    if (gpuMachines.length === 0 || context.plan.kubernetes.resourceName === "") return [];
+    const offered = [...new Set(gpuMachines.flatMap((machine) => Object.keys(machine.recipe.allocatable)))].sort();
+    const { gpus, migProfile } = request;
+    const resource = resourceOf(request, context);
+    if (migProfile !== undefined && spec.sharing?.mig?.strategy !== "mixed")
+      return {
+        field: ".migProfile",
+        problem: `${migProfile}, but the cards are not partitioned with the strategy mixed`,
+        why: `only the strategy mixed gives MIG devices resource names of their own; the pod would request ${resource} instead`,
+        remedy: "leave it out, or set sharing.mig.strategy to mixed",
+      };
+    if (migProfile !== undefined && !offered.includes(resource)) {
+      const profiles = offered.map((name) => name.replace(/^nvidia\.com\/mig-/, ""));
+      return {
+        field: ".migProfile",
+        problem: `no machine has MIG devices ${migProfile}`,
+        why: "the pod would stay Pending for ever",
+        remedy: `${didYouMean(migProfile, profiles)}one of ${profiles.join(", ")}, or another sharing.mig.profile`,
+      };
+    }
+    const fitting = gpuMachines.filter((machine) => mayMatch(machine, request.nodeSelector ?? {}));
+    if (fitting.length === 0) return []; // pod-node-selector tells
+    const most = fitting.reduce((largest, machine) => Math.max(largest, offers(machine, resource)), 0);
+    if (gpus <= most) return [];
+    const where =
+      fitting.length === gpuMachines.length
+        ? "no machine has"
+        : `${fitting.map(({ name }) => name).join(", ")}, where nodeSelector sends it, has no`;
+    return {
+      field: ".gpus",
+      problem: `${gpus} of ${resource}, but ${where} more than ${most}`,
+      why: "a pod gets its GPUs from one machine, so this one stays Pending for ever",
+      remedy: most === 0 ? "send it to another machine, or request another resource" : `request at most ${most}`,
+    };
+  }),
+  /**
+   * All that runs at the same time finds its GPUs. Source: Kubernetes: extended resources are not overcommitted, and a pod gets them from
+   * one node.
+   */
+  "gpu-capacity": (context) => {
+    if (context.gpuMachines.length === 0) return [];
+    const active = gpuRequests(context.spec).filter((request) => request.active);
+    return [...new Set(active.map((request) => resourceOf(request, context)))].flatMap((resource) =>
+      capacityOf(
+        resource,
+        active.filter((request) => resourceOf(request, context) === resource),
+        context,
+      ),
+    );
   },
-  /** All that runs at the same time finds its GPUs. */
-  {
-    id: "gpu-capacity",
-    source: "Kubernetes: extended resources are not overcommitted, and a pod gets them from one node",
-    find: (context) => {
-      if (context.gpuMachines.length === 0) return [];
-      const active = gpuRequests(context.spec).filter((request) => request.active);
-      return [...new Set(active.map((request) => resourceOf(request, context)))].flatMap((resource) =>
-        capacityOf(
-          resource,
-          active.filter((request) => resourceOf(request, context) === resource),
-          context,
-        ),
-      );
-    },
-  },
-  /** A pod requests one slice of a shared card. */
-  {
-    id: "sharing-requests",
-    source: "k8s-device-plugin, README, failRequestsGreaterThanOne",
-    find: ({ spec }) => {
-      if (!sharingOf(spec)?.refusesSeveral) return [];
-      return gpuRequests(spec)
-        .filter((request) => request.gpus > 1)
-        .map((request) => ({
-          field: `${request.field}.gpus`,
-          problem: `${request.gpus} slices of shared cards`,
-          why: "two slices are no more of a card than one: the kubelet refuses the pod with UnexpectedAdmissionError",
-          remedy: spec.sharing?.timeSlicing
-            ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
-            : "request 1, or leave failRequestsGreaterThanOne out of your configuration",
-        }));
-    },
-  },
-];
+  /** A pod requests one slice of a shared card. Source: k8s-device-plugin, README, failRequestsGreaterThanOne. */
+  "sharing-requests": ofGpuRequests(
+    ({ gpus }, { spec }) =>
+      gpus > 1 &&
+      sharingOf(spec)?.refusesSeveral === true && {
+        field: ".gpus",
+        problem: `${gpus} slices of shared cards`,
+        why: "two slices are no more of a card than one: the kubelet refuses the pod with UnexpectedAdmissionError",
+        remedy: spec.sharing?.timeSlicing
+          ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
+          : "request 1, or leave failRequestsGreaterThanOne out of your configuration",
+      },
+  ),
+};
 
 /** Why a card cannot be split as the stack wants it. */
 function migOfCard(machine: CheckedMachine, { card, field }: CardUse, spec: ClusterSpec, wanted: string): Found {

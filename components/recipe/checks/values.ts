@@ -4,59 +4,54 @@ import { valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
 import { didYouMean } from "../rules/suggest";
 import { describe } from "../shape";
-import type { Check, CheckContext, Found } from "./check";
+import type { CheckContext, Checks, Found } from "./check";
 import { unlikeTalos, withoutGpus, wrongNames, wrongValues, wrongWords } from "./wrong-values";
 
 /** Values of the charts: their names and types, and those that NVIDIA's programs or Talos do not take. */
-export const valueChecks: Check[] = [
-  /** Values of a chart are ones that its templates read, of the type that they expect. */
-  {
-    id: "chart-values",
-    source: "values.yaml and templates of the chart at its release; Helm ignores what no template reads",
-    find: (context) => [
-      misnamed(context, "gpuOperator", "gpu-operator"),
-      misnamed(context, "devicePlugin", "nvidia-device-plugin"),
-      wrongValues(context, wrongWords),
-      // Namespace and RuntimeClass of somebody else's release are not the stack's.
-      ownValuesOf(context.plan.spec) === undefined && wrongValues(context, wrongNames),
-    ],
-  },
-  /** The operator's values fit Talos' layout. */
-  {
-    id: "operator-values",
-    source:
-      "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; mig-parted#356",
-    find: (context) => wrongValues(context, unlikeTalos),
-  },
-  /** The operator sets an operand's `env` last, over what it made of its other values. */
-  {
-    id: "operand-env",
-    source:
-      "k8s-device-plugin v0.20.0, cmd/nvidia-device-plugin/main.go (flags, validateFlags), cmd/gpu-feature-discovery/main.go; gpu-operator v26.7.0, controllers/object_controls.go (TransformDevicePlugin)",
-    find: ({ spec }) =>
-      Object.entries(variables).flatMap(([operand, table]) =>
-        Object.entries(table).map(([name, takes]) => {
-          const text = envOf(valueAt(spec.gpuOperator?.values, operand, "env"), name);
-          return (
-            text !== undefined &&
-            !takes.includes(text) && {
-              field: `gpuOperator.values.${operand}.env`,
-              problem: `${name} is "${text.slice(0, 60)}", and must be ${takes === yesOrNo ? '"true" or "false"' : `one of ${takes.join(", ")}`}`,
-              why: "the program ends with it at each start, and the node offers no GPU, or has no labels of its cards",
-              remedy: "write that, or leave the variable out",
-            }
-          );
-        }),
-      ),
-  },
-  /** No value of a chart takes away what gives out GPUs. */
-  {
-    id: "values-without-gpus",
-    source:
-      "gpu-operator v25.3.4 to v26.7.0: deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go, controllers/object_controls.go (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm",
-    find: (context) => wrongValues(context, withoutGpus),
-  },
-];
+export const valueChecks: Checks = {
+  /**
+   * Values of a chart are ones that its templates read, of the type that they expect. Source: values.yaml and templates of the chart at
+   * its release; Helm ignores what no template reads.
+   */
+  "chart-values": (context) => [
+    misnamed(context, "gpuOperator", "gpu-operator"),
+    misnamed(context, "devicePlugin", "nvidia-device-plugin"),
+    wrongValues(context, wrongWords),
+    // Namespace and RuntimeClass of somebody else's release are not the stack's.
+    ownValuesOf(context.plan.spec) === undefined && wrongValues(context, wrongNames),
+  ],
+  /**
+   * The operator's values fit Talos' layout. Source: gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts);
+   * nvidia-container-toolkit, CDI; mig-parted#356.
+   */
+  "operator-values": (context) => wrongValues(context, unlikeTalos),
+  /**
+   * The operator sets an operand's `env` last, over what it made of its other values. Source: k8s-device-plugin v0.20.0,
+   * cmd/nvidia-device-plugin/main.go (flags, validateFlags), cmd/gpu-feature-discovery/main.go; gpu-operator v26.7.0,
+   * controllers/object_controls.go (TransformDevicePlugin).
+   */
+  "operand-env": ({ spec }) =>
+    Object.entries(variables).flatMap(([operand, table]) =>
+      Object.entries(table).map(([name, takes]) => {
+        const text = envOf(valueAt(spec.gpuOperator?.values, operand, "env"), name);
+        return (
+          text !== undefined &&
+          !takes.includes(text) && {
+            field: `gpuOperator.values.${operand}.env`,
+            problem: `${name} is "${text.slice(0, 60)}", and must be ${takes === yesOrNo ? '"true" or "false"' : `one of ${takes.join(", ")}`}`,
+            why: "the program ends with it at each start, and the node offers no GPU, or has no labels of its cards",
+            remedy: "write that, or leave the variable out",
+          }
+        );
+      }),
+    ),
+  /**
+   * No value of a chart takes away what gives out GPUs. Source: gpu-operator v25.3.4 to v26.7.0:
+   * deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go, controllers/object_controls.go
+   * (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm.
+   */
+  "values-without-gpus": (context) => wrongValues(context, withoutGpus),
+};
 
 function misnamed(
   { spec }: CheckContext,

@@ -1,4 +1,4 @@
-import type { Check, CheckContext, Found } from "./check";
+import type { CheckContext, Checks, Found } from "./check";
 import { machinesFor, resourceOf } from "./placement";
 import { gpuRequests, type Workload, workloadsOfKind } from "../stack/workloads";
 import { compareDotted } from "../facts/version";
@@ -7,12 +7,13 @@ import { valueOfFlag, vllmSplit, withDashes } from "../facts/vllm";
 /** Oldest compute capability of vLLM's images. */
 const oldest = "7.0";
 
-/** vLLM's arguments fit its GPUs, its card and its workload. */
-export const vllm: Check = {
-  id: "vllm",
-  source:
-    "docs.vllm.ai, serve arguments, parallelism and GPU requirements; NVIDIA MIG user guide (no peer-to-peer between instances)",
-  find: (context) => workloadsOfKind(context.spec, "vllm").flatMap((server) => ofServer(server, context)),
+/** Servers of vLLM. */
+export const vllmChecks: Checks = {
+  /**
+   * vLLM's arguments fit its GPUs, its card and its workload. Source: docs.vllm.ai, serve arguments, parallelism and GPU requirements;
+   * NVIDIA MIG user guide (no peer-to-peer between instances).
+   */
+  vllm: (context) => workloadsOfKind(context.spec, "vllm").flatMap((server) => ofServer(server, context)),
 };
 
 function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Found {
