@@ -12,24 +12,20 @@ export interface SeenCards {
 
 /** NVIDIA's cards among a machine's PCI devices: display controllers (class 03) of vendor 10de. */
 export function cardsOf(devices: readonly PciDevice[]): SeenCards {
-  const cards = devices.filter(({ vendorId, classId }) => hex(vendorId) === "10de" && hex(classId) === "03");
+  const cards = devices.filter(({ vendor_id, class_id }) => hex(vendor_id) === "10de" && hex(class_id) === "03");
   const notes: string[] = [];
   const counts = new Map<string, number>();
   for (const device of cards) {
-    const id = `10de:${hex(device.productId) ?? "?"}`;
+    const id = `10de:${hex(device.product_id) ?? "?"}`;
     // By its number first: the name is of the list that the machine's Talos release has, and may be missing there.
-    const listed = namesOfDevice(hex(device.productId) ?? "");
+    const listed = namesOfDevice(hex(device.product_id) ?? "");
     const named = device.product === undefined ? [] : deviceNames(device.product);
     const names = (listed.length > 0 ? listed : named).filter((name) => findCard(name));
     const [model = unnamed, ...others] = names;
+    const card = `card ${id}${device.product ? ` (${device.product})` : ""}`;
     if (names.length === 0)
-      notes.push(
-        `card ${id}${device.product ? ` (${device.product})` : ""}: the tables have no name for it; write what \`nvidia-smi -L\` or its box says as model`,
-      );
-    else if (others.length > 0)
-      notes.push(
-        `card ${id}${device.product ? ` (${device.product})` : ""}: it may also be ${others.join(" or ")}; look which`,
-      );
+      notes.push(`${card}: the tables have no name for it; write what \`nvidia-smi -L\` or its box says as model`);
+    else if (others.length > 0) notes.push(`${card}: it may also be ${others.join(" or ")}; look which`);
     const short = findCard(model)?.model ?? model;
     counts.set(short, (counts.get(short) ?? 0) + 1);
   }

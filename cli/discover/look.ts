@@ -1,11 +1,12 @@
 import type * as k8s from "@kubernetes/client-node";
-import { parse, parseAllDocuments } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { customizationPath } from "../../components/recipe/machine/containerd/containerd";
-import { controlPlaneRole } from "../../components/recipe/machine/taints";
+import { controlPlaneRole, describeTaint } from "../../components/recipe/machine/taints";
+import { defined, valueAt } from "../../components/recipe/mapping";
 import { installImage } from "../../components/clients/talos/configuration-text";
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { kubernetesApi, type KubernetesApi } from "../reach/kubernetes-api";
-import { askMachines } from "../reach/machines";
+import { askMachines, type Failed, lookAtEach } from "../reach/machines";
 import { reachOf } from "../reach/reach";
 import type { Access, MachineAccess } from "../reach/access";
 import { labelManagers } from "./labels";
@@ -40,7 +41,8 @@ export async function look(access: Access, within: number, say: (line: string) =
   }
   say(`looking at ${machines.length} machines`);
   const limit = 0.95 * within - (performance.now() - start);
-  return { machines: await lookAtMachines(machines, { ...access.machines, limit }, unseen), releases, unseen };
+  await lookAtMachines(machines, { ...access.machines, limit }, unseen);
+  return { machines, releases, unseen };
 }
 
 async function listed(api: KubernetesApi, kind: string, unseen: string[]): Promise<k8s.V1Deployment[]> {
@@ -53,99 +55,48 @@ async function listed(api: KubernetesApi, kind: string, unseen: string[]): Promi
 const isTalos = ({ status }: k8s.V1Node): boolean => /^Talos\b/.test(status?.nodeInfo?.osImage ?? "");
 
 function fromNode({ metadata, spec, status }: k8s.V1Node): SeenMachine {
-  const labels = metadata?.labels ?? {};
-  const uuid = status?.nodeInfo?.systemUUID;
-  const offers = Object.entries(status?.allocatable ?? {})
-    .filter(([resource, count]) => resource.startsWith("nvidia.com/") && count !== "0")
-    .map(([resource]) => resource);
-  const taint = ({ key, value, effect }: k8s.V1Taint): string => `${key}${value ? `=${value}` : ""}:${effect}`;
+  const { name = "", labels = {}, managedFields = [] } = metadata ?? {};
   return {
-    name: metadata?.name ?? "",
+    ...{ name, labels, labelManagers: labelManagers(managedFields), controlPlane: controlPlaneRole in labels },
     address: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "",
-    controlPlane: controlPlaneRole in labels,
-    labels,
-    labelManagers: labelManagers(metadata?.managedFields ?? []),
-    offers,
-    taints: (spec?.taints ?? []).map(taint),
-    ...(uuid ? { uuid: uuid.toLowerCase() } : {}),
+    offers: Object.entries(status?.allocatable ?? {})
+      .filter(([resource, count]) => resource.startsWith("nvidia.com/") && count !== "0")
+      .map(([resource]) => resource),
+    taints: (spec?.taints ?? []).map(({ key, value, effect }) => describeTaint({ key, effect, ...defined({ value }) })),
+    ...defined({ uuid: status?.nodeInfo?.systemUUID?.toLowerCase() || undefined }),
   };
 }
 
-/** The machines with what they tell; each problem is added to `unseen`. */
-async function lookAtMachines(
-  machines: SeenMachine[],
-  access: MachineAccess,
-  unseen: string[],
-): Promise<SeenMachine[]> {
-  const answered = new Map<string, SeenMachine>();
+/** Adds to the machines what they tell; each problem is added to `unseen`. */
+async function lookAtMachines(machines: SeenMachine[], access: MachineAccess, unseen: string[]): Promise<void> {
   const addresses = machines.map(({ name, address }) => [name, address] as const);
   const notAsked = await askMachines(addresses, access, async (name, machine) => {
     const seen = machines.find((one) => one.name === name)!;
-    const answer = await ask(seen, machine, (what, error) =>
+    for (const { what, error } of await ask(seen, machine))
       unseen.push(
         `machine ${name} (${seen.address}): ${what} could not be looked at: ${access.problem ?? error.message}`,
-      ),
-    );
-    answered.set(name, answer);
+      );
   });
   unseen.push(...notAsked);
-  return machines.map((machine) => answered.get(machine.name) ?? machine);
 }
 
-/** Each fact by itself: what a role may not read, or a release does not have, leaves the others. */
-async function ask(
-  seen: SeenMachine,
-  machine: TalosMachine,
-  missing: (what: string, error: Error) => void,
-): Promise<SeenMachine> {
-  const attempt = async <T>(what: string, look: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await look();
-    } catch (error) {
-      missing(what, error as Error);
-      return undefined;
-    }
-  };
-  const talosVersion = await attempt("its release", () => machine.version());
-  if (talosVersion === undefined) return seen; // one that does not tell its release tells nothing else either
-  const image = await attempt("its image", () => machine.image());
-  const devices = await attempt("its cards", () => machine.resources("pcidevices"));
-  const part = await attempt("containerd's options", () => machine.read(customizationPath));
-  const { active } = (await attempt("its configuration", () => machine.configurations())) ?? {};
-  const cluster = active === undefined ? {} : clusterOf(active);
-  const installer = installImage(active ?? "");
-  return {
-    ...seen,
-    ...cluster,
-    talosVersion,
-    ...(image === undefined ? {} : { image }),
-    ...(installer === undefined ? {} : { installer }),
-    ...(devices === undefined ? {} : { devices: devices.map(({ spec }) => deviceOf(spec)) }),
-    containerdPart: part ?? "",
-  };
-}
-
-function deviceOf(spec: Record<string, string>): PciDevice {
-  // Keys of the resource's YAML (talos, pkg/machinery/resources/hardware/pci_device.go).
-  const { class_id, subclass_id, vendor_id, product_id, product } = spec;
-  return {
-    ...(class_id ? { classId: class_id } : {}),
-    ...(subclass_id ? { subclassId: subclass_id } : {}),
-    ...(vendor_id ? { vendorId: vendor_id } : {}),
-    ...(product_id ? { productId: product_id } : {}),
-    ...(product ? { product } : {}),
-  };
-}
-
-/** Of a configuration, which is full of secrets, the cluster's names are kept, and the installer's. */
-function clusterOf(configuration: string): Pick<SeenMachine, "clusterName" | "clusterEndpoint"> {
-  const [first] = parseAllDocuments(configuration);
-  const document = (first === undefined ? {} : (parse(String(first)) as object)) as {
-    cluster?: { clusterName?: string; controlPlane?: { endpoint?: string } };
-  };
-  const { clusterName, controlPlane } = document?.cluster ?? {};
-  return {
-    ...(clusterName ? { clusterName } : {}),
-    ...(controlPlane?.endpoint ? { clusterEndpoint: controlPlane.endpoint } : {}),
-  };
-}
+const ask = (seen: SeenMachine, machine: TalosMachine): Promise<Failed[]> =>
+  lookAtEach({
+    "its release": async () => (seen.talosVersion = await machine.version()),
+    "its image": async () => (seen.image = await machine.image()),
+    "its cards": async () =>
+      (seen.devices = (await machine.resources("pcidevices")).map(({ spec }) => spec as PciDevice)),
+    "containerd's options": async () => (seen.containerdPart = (await machine.read(customizationPath)) ?? ""),
+    // It is full of secrets: the cluster's names are kept, and the installer's.
+    "its configuration": async () => {
+      const { active = "" } = await machine.configurations();
+      const [first] = parseAllDocuments(active).map((document) => document.toJS() as unknown);
+      const textAt = (...path: string[]): string | undefined =>
+        (valueAt(first, "cluster", ...path) as string) || undefined;
+      const clusterEndpoint = textAt("controlPlane", "endpoint");
+      Object.assign(
+        seen,
+        defined({ clusterName: textAt("clusterName"), clusterEndpoint, installer: installImage(active) }),
+      );
+    },
+  });

@@ -1,11 +1,10 @@
 import type { RunningImage } from "../../components/recipe/machine/losses";
 
-/** A device on a machine's PCI bus, as Talos shows it (`talosctl get pcidevices`); IDs with `0x`. */
+/** A device on a machine's PCI bus, as Talos shows it (talos, pkg/machinery/resources/hardware/pci_device.go); IDs with `0x`. */
 export interface PciDevice {
-  classId?: string;
-  subclassId?: string;
-  vendorId?: string;
-  productId?: string;
+  class_id?: string;
+  vendor_id?: string;
+  product_id?: string;
   /** Name in the list of PCI IDs that the Talos release has; undefined for a device that is younger than the release. */
   product?: string;
 }

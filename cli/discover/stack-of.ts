@@ -14,6 +14,7 @@ import {
 } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension, soundsLikeNvidia } from "../../components/recipe/facts/extension";
 import { eraOf } from "../../components/recipe/facts/talos-release";
+import { defined } from "../../components/recipe/mapping";
 import { containerdPart } from "../../components/recipe/machine/containerd/containerd";
 import { cardsOf } from "./cards";
 import { exposureOf } from "./exposure";
@@ -57,17 +58,13 @@ export function stackOf(seen: Seen, only?: readonly string[]): Discovered {
   const apart = others.length > 0;
   const base: ClusterSpec = {
     talosVersion,
-    ...(clusterName === undefined ? {} : { clusterName }),
+    ...defined({ clusterName, driver: apart ? undefined : driver }),
     machines: Object.fromEntries(
-      machines.map((machine) => {
-        const ownDriver = apart ? driverOf(machine) : undefined;
-        return [
-          machine.name,
-          { ...machineOf(machine, talosVersion, note), ...(ownDriver === undefined ? {} : { driver: ownDriver }) },
-        ];
-      }),
+      machines.map((machine) => [
+        machine.name,
+        { ...machineOf(machine, talosVersion, note), ...defined({ driver: apart ? driverOf(machine) : undefined }) },
+      ]),
     ),
-    ...(driver === undefined || apart ? {} : { driver }),
   };
   const spec = { ...base, ...exposureOf(base, seen, note) };
   return { spec, notes: notesOf(spec), comments, findings: checkCluster(spec) };
@@ -83,19 +80,18 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
   if (seen.devices === undefined) note(path, "its cards could not be looked at; write them as gpus");
   if (seen.talosVersion !== undefined) note(path, `runs ${seen.talosVersion}`);
   if (!omni) note(path, "somebody else made its configuration: the stack merges its part in, and takes it out again");
-  const part = containerdOf(seen, path, note);
+  const containerd = containerdOf(seen, path, note);
   return {
     address: seen.address,
     role: seen.controlPlane ? "controlplane" : "worker",
     configuration: omni ? "omni" : "adopted",
-    ...(omni && seen.uuid !== undefined ? { uuid: seen.uuid } : {}),
-    ...(gpus.length > 0 ? { gpus } : {}),
+    ...defined({ uuid: omni ? seen.uuid : undefined, gpus: gpus.length > 0 ? gpus : undefined }),
     ...imageOf(seen, gpus.length > 0, omni, path, note),
     ...ownMarks(seen, (text) => note(path, text)),
-    ...(seen.talosVersion !== undefined && seen.talosVersion !== talosVersion
-      ? { runningVersion: seen.talosVersion }
-      : {}),
-    ...(part === undefined ? {} : { containerd: part }),
+    ...defined({
+      runningVersion: seen.talosVersion === talosVersion ? undefined : seen.talosVersion,
+      containerd,
+    }),
   };
 }
 
@@ -129,10 +125,8 @@ function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, n
   return {
     ...(extensions.length > 0 ? { extensions } : {}),
     ...(args.length > 0 && takes ? { kernelArgs: args } : {}),
-    ...(platform === undefined ? {} : { platform }),
     ...(image.secureBoot && !omni ? { secureBoot: true } : {}),
-    ...(overlay === undefined ? {} : { overlay }),
-    ...(customization === undefined ? {} : { customization }),
+    ...defined({ platform, overlay, customization }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { isTransient } from "../../components/clients/failure";
 import { SecretFiles } from "../../components/clients/secret-files";
 import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
@@ -56,6 +57,32 @@ export async function askMachines(
     talosctl.stop();
     files.close();
   }
+}
+
+/** Something that could not be looked at, and why. */
+export interface Failed {
+  what: string;
+  error: Error;
+}
+
+/**
+ * Looks at facts of a machine, each by itself: what a role may not read, or a release does not have, leaves the others. A machine that does
+ * not even tell the first, or does not answer any more, tells nothing else either.
+ *
+ * @param facts by what they are called where they cannot be looked at.
+ * @returns those that could not be looked at.
+ */
+export async function lookAtEach(facts: Record<string, () => Promise<unknown>>): Promise<Failed[]> {
+  const failed: Failed[] = [];
+  for (const [index, [what, look]] of Object.entries(facts).entries()) {
+    try {
+      await look();
+    } catch (error) {
+      failed.push({ what, error: error as Error });
+      if (index === 0 || isTransient(error)) break;
+    }
+  }
+  return failed;
 }
 
 /** @throws Error when what is called talosctl is not there, or does not say what it is. */

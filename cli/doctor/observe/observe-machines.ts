@@ -5,11 +5,12 @@ import { isTransient, lastLine } from "../../../components/clients/failure";
 import { bootErrorsOf, driverComplaints } from "../../../components/clients/talos/console";
 import { checkClient } from "../../../components/clients/talos/client-fits";
 import type { TalosMachine } from "../../../components/clients/talos/talos-machine";
-import { parseDriverVersion, parseModules } from "../../../components/clients/talos/driver";
+import { loadedDriver, parseModules } from "../../../components/clients/talos/driver";
+import { defined } from "../../../components/recipe/mapping";
 import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
 import type { ObservedMachine } from "../../../components/diagnosis";
 import type { MachineAccess } from "../../reach/access";
-import { askMachines } from "../../reach/machines";
+import { askMachines, type Failed, lookAtEach } from "../../reach/machines";
 
 /** What was seen of the machines, and what was not, one sentence each. */
 export interface SeenMachines {
@@ -90,92 +91,56 @@ async function answering(machine: TalosMachine, limit: number): Promise<void> {
   }
 }
 
-/** Each fact by itself: a talosconfig of role os:reader may read neither the configuration nor files, and so neither modules nor driver. */
+/** A talosconfig of role os:reader may read neither the configuration nor files, and so neither modules nor driver. */
 async function observeMachine(
   name: string,
   machine: TalosMachine,
-): Promise<{ machine: ObservedMachine; failed: { what: string; error: Error }[]; wentAway: boolean }> {
-  let wentAway = false;
+): Promise<{ machine: ObservedMachine; failed: Failed[]; wentAway: boolean }> {
   const seen: ObservedMachine = { name };
-  const failed: { what: string; error: Error }[] = [];
-  const facts: [string, () => Promise<void>][] = [
-    ["release", async () => void (seen.talosVersion = await machine.version())],
-    ["stage", async () => void (seen.stage = (await machine.status()).stage)],
-    [
-      "extensions",
-      async () => {
-        const { names, schematic, image } = await machine.extensions();
-        assign(seen, "schematicId", schematic);
-        assign(seen, "imageId", image);
-        seen.extensions = names;
-      },
-    ],
-    ["modules", async () => assign(seen, "modules", namesOf(await machine.read("/proc/modules")))],
-    ["driver", async () => void (seen.driverVersion = driverOf(await machine.read("/proc/driver/nvidia/version")))],
-    ["cards", async () => void (seen.cards = await machine.cards())],
-    [
-      "services",
-      async () => {
-        seen.services = await machine.services();
-        // A talosconfig that may not read logs says less, and nothing wrong.
-        const said = await Promise.all(failing(seen.services).map((name) => machine.lastWords(name).catch(() => [])));
-        tell(seen, said.flat());
-      },
-    ],
-    [
-      "configuration",
-      async () => {
-        const { active, persistent } = await machine.configurations();
-        assign(seen, "installImage", installImage(active ?? ""));
-        seen.repeatedFiles = repeatedFilesOf(active);
-        seen.staged = isStaged({ ...(active && { active }), ...(persistent && { persistent }) });
-        assign(seen, "containerdPart", active && fileOf(active, customizationPath));
-      },
-    ],
-    [
-      "kernel log",
-      async () => {
-        const lines = await machine.console();
-        // One that is up has nothing to say of its boot.
-        if (seen.stage !== "running") seen.bootErrors = bootErrorsOf(lines);
-        tell(seen, driverComplaints(lines));
-      },
-    ],
-  ];
-  for (const [what, look] of facts) {
-    try {
-      await look();
-    } catch (error) {
-      wentAway ||= isTransient(error);
-      failed.push({ what, error: error as Error });
-      if (what === "release") seen.errors = [(error as Error).message];
-      // A machine that does not even tell its release, or does not answer any more, tells nothing else either.
-      if (what === "release" || isTransient(error)) break;
-    }
-  }
-  return { machine: seen, failed, wentAway };
+  const errors: string[] = [];
+  const failed = await lookAtEach({
+    release: async () => (seen.talosVersion = await machine.version()),
+    stage: async () => (seen.stage = (await machine.status()).stage),
+    extensions: async () => {
+      const { names: extensions, schematic: schematicId, image: imageId } = await machine.extensions();
+      Object.assign(seen, { extensions, ...defined({ schematicId, imageId }) });
+    },
+    modules: async () => {
+      const text = await machine.read("/proc/modules");
+      if (text !== undefined) seen.modules = [...parseModules(text)];
+    },
+    driver: async () => (seen.driverVersion = (await loadedDriver(machine)) ?? null),
+    cards: async () => (seen.cards = await machine.cards()),
+    services: async () => {
+      seen.services = await machine.services();
+      // A talosconfig that may not read logs says less, and nothing wrong.
+      const said = await Promise.all(failing(seen.services).map((name) => machine.lastWords(name).catch(() => [])));
+      errors.push(...said.flat());
+    },
+    configuration: async () => {
+      const configurations = await machine.configurations();
+      const { active } = configurations;
+      seen.repeatedFiles = repeatedFilesOf(active);
+      seen.staged = isStaged(configurations);
+      const containerdPart = active && fileOf(active, customizationPath);
+      Object.assign(seen, defined({ installImage: installImage(active ?? ""), containerdPart }));
+    },
+    "kernel log": async () => {
+      const lines = await machine.console();
+      // One that is up has nothing to say of its boot.
+      if (seen.stage !== "running") seen.bootErrors = bootErrorsOf(lines);
+      errors.push(...driverComplaints(lines));
+    },
+  });
+  const [first] = failed;
+  if (first?.what === "release") errors.push(first.error.message);
+  if (errors.length > 0) seen.errors = errors;
+  return { machine: seen, failed, wentAway: failed.some(({ error }) => isTransient(error)) };
 }
 
 /** NVIDIA's services that are neither up nor done. */
 const failing = (services: Record<string, string>): string[] =>
   Object.keys(services).filter((name) => /^ext-nvidia-/.test(name) && !/^(?:Running|Finished)$/.test(services[name]!));
-
-function tell(seen: ObservedMachine, lines: string[]): void {
-  if (lines.length > 0) seen.errors = [...(seen.errors ?? []), ...lines];
-}
-
-function assign<K extends keyof ObservedMachine>(
-  seen: ObservedMachine,
-  key: K,
-  value: ObservedMachine[K] | undefined,
-): void {
-  if (value !== undefined) seen[key] = value;
-}
-
-const namesOf = (text: string | undefined): string[] | undefined =>
-  text === undefined ? undefined : [...parseModules(text)];
-
-const driverOf = (text: string | undefined): string | null => parseDriverVersion(text ?? "") ?? null;
 
 /** The machine's own document of a configuration; further ones may follow it. Little of it is kept: it is full of secrets. */
 function documentOf(configuration: string | undefined): Document.Parsed | undefined {

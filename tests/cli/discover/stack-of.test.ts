@@ -39,7 +39,7 @@ const rows = table<Row>(fixture("discovered.yaml"), [
 const having = (part: keyof Row) => rows.filter(([, row]) => part in row);
 
 const card = (product: string | null, productId: string, subclass = "0x03"): PciDevice => ({
-  ...{ classId: subclass, subclassId: "0x00", vendorId: "0x10de", productId },
+  ...{ class_id: subclass, vendor_id: "0x10de", product_id: productId },
   ...(product === null ? {} : { product }),
 });
 
@@ -56,7 +56,7 @@ const machine = ({ image = {}, ...more }: MachineRow = {}): SeenMachine => ({
         }),
     ...{ extensions: {}, configuredArgs: [], platform: "nocloud", secureBoot: true },
   },
-  devices: [card("GB203 [GeForce RTX 5070 Ti]", "0x2c05"), { vendorId: "0x8086", classId: "0x03", product: "Iris" }],
+  devices: [card("GB203 [GeForce RTX 5070 Ti]", "0x2c05"), { vendor_id: "0x8086", class_id: "0x03", product: "Iris" }],
   labels: {
     ...{ rack: "b2", "example.org/use": "ai" },
     ...{ "kubernetes.io/arch": "amd64", "nvidia.com/gpu.count": "1", "talos-gpu/power-limit": "250w" },
