@@ -9,75 +9,96 @@ export interface Leftovers {
   stays: string[];
 }
 
-/** Something that stays, and why. */
-interface Keeper {
-  /** Matches a line of what is left. */
-  pattern: RegExp;
-  why: string;
-}
+/** Lines of what has come or gone, and what is to be said of them: why they stay, `left`, or `passes` where nobody minds. */
+type Rule = [applies: (line: string) => boolean, verdict: { why: string } | "left" | "passes"];
 
-const objectKeepers: Keeper[] = [
-  { pattern: /^Lease kube-node-lease\//, why: "a kubelet's heartbeat, which it makes in its own time" },
-  { pattern: /^StorageClass lab$/, why: "the lab's own, made once its machines are there" },
-  {
-    pattern: /^CustomResourceDefinition .*\.(nvidia\.com|nfd\.k8s-sigs\.io)$/,
+const like = (pattern: RegExp) => (line: string) => pattern.test(line);
+
+const operatorLabels: Rule = [
+  like(/^node \S+: label nvidia\.com\/(gpu\.present|gpu\.deploy\.[a-z-]+|mig\.config\.state)=/),
+  { why: "the GPU Operator does not take its labels off nodes when it is uninstalled (gpu-operator#1391, #2571)" },
+];
+
+/** Of every stack. What a node is told of its image or its operator may also go with it. */
+const always: Rule[] = [
+  [like(/^Lease kube-node-lease\//), { why: "a kubelet's heartbeat, which it makes in its own time" }],
+  [like(/^StorageClass lab$/), { why: "the lab's own, made once its machines are there" }],
+  [
+    like(/^CustomResourceDefinition .*\.(nvidia\.com|nfd\.k8s-sigs\.io)$/),
     // helm.sh/docs/chart_best_practices/custom_resource_definitions: a chart's crds folder is installed, never deleted;
     // the GPU Operator's chart deletes them by a hook when operator.cleanupCRD is true, and with them every object of
     // theirs, other people's too (gpu-operator, deployments/gpu-operator/templates/cleanup_crd.yaml).
-    why: "Helm never deletes what a chart's crds folder brought; gpuOperator.values.operator.cleanupCRD does",
-  },
+    { why: "Helm never deletes what a chart's crds folder brought; gpuOperator.values.operator.cleanupCRD does" },
+  ],
+  operatorLabels,
+  [
+    like(/^node \S+: (label|annotation) extensions\.talos\.dev\//),
+    { why: "Talos says so of the image, which stays: machines are not downgraded" },
+  ],
+  [
+    (line) => [operatorLabels[0], like(/: (label|annotation) extensions\.talos\.dev\//)].some((is) => is(was(line))),
+    "passes",
+  ],
+  // Kubernetes takes them off by itself. One that comes is left.
+  [like(/^gone, and not ours: node \S+: taint node\.kubernetes\.io\/(not-ready|unreachable)\b/), "passes"],
+  // Annotations by which controllers talk to themselves.
+  [
+    like(
+      /node \S+: annotation (node\.alpha\.kubernetes\.io|volumes\.kubernetes\.io|talos\.dev|networking\.talos\.dev|cluster\.talos\.dev)\//,
+    ),
+    "passes",
+  ],
 ];
+
+const gone = (line: string): string => `gone, and not ours: ${line}`;
+/** What has gone, by its line; "" for what has come. */
+const was = (line: string): string => (line.startsWith(gone("")) ? line.slice(gone("").length) : "");
 
 /** What somebody else's operator or plugin makes of itself, and renews while its machines are upgraded; it is still there. */
-function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Keeper[] {
+function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule[] {
   if (!external) return [];
-  const why = "somebody else's, which is still there";
   const kind = release.namespace === "kube-system" ? "(Pod|ReplicaSet|ControllerRevision)" : "\\w+";
+  const patterns = [
+    new RegExp(`^(gone, and not ours: )?${kind} ${release.namespace}/`),
+    new RegExp(`^RuntimeClass ${runtimeClass.name}$`),
+    /^node \S+: (label|annotation) (nvidia\.com|feature\.node\.kubernetes\.io|nfd\.node\.kubernetes\.io)\//,
+  ];
+  return patterns.map((pattern) => [like(pattern), { why: "somebody else's, which is still there" }]);
+}
+
+/** What of a machine's node is ours, whatever its name, unless an operator had set it before or writes its own in its place. */
+function onNode(
+  { name, nodeLabels, nodeTaints }: MachineRecipe,
+  plan: Plan,
+  before: Standing,
+  operatorWas: boolean,
+): Rule[] {
+  const here = `node ${name}: `;
+  const isOurs = (line: string): boolean =>
+    Object.entries(nodeLabels).some(([key, value]) => line === `${here}label ${key}=${value}`) ||
+    nodeTaints.some(({ key, effect }) => line.startsWith(`${here}taint ${key}`) && line.endsWith(`:${effect}`)) ||
+    line.startsWith(`${here}annotation talos-gpu`);
+  // Machines behind `upgrade.first` are labelled after the release, and so lose the label before it: the operator, which is
+  // still there, writes its own in its place (gpu-operator, controllers/state_manager.go, addGPUStateLabels).
+  const { first = [] } = plan.spec.upgrade ?? {};
+  const outlived = plan.kubernetes.mode === "operator" && first.length > 0 && !first.includes(name);
+  const why = plan.spec.bootstrap
+    ? "a cluster that the stack bootstrapped stays, as its machines do"
+    : "its owner added the machine to the cluster, and there it stays";
   return [
-    { pattern: new RegExp(`^(gone, and not ours: )?${kind} ${release.namespace}/`), why },
-    { pattern: new RegExp(`^RuntimeClass ${runtimeClass.name}$`), why },
-    { pattern: /^(label|annotation) (nvidia\.com|feature\.node\.kubernetes\.io|nfd\.node\.kubernetes\.io)\//, why },
+    ...(operatorWas || outlived
+      ? [[(line: string) => line.startsWith(here) && operatorLabels[0](line), operatorLabels[1]] as Rule]
+      : []),
+    [isOurs, "left"],
+    // A node that joined meanwhile: all that is its own was put there by somebody, and stays with the cluster.
+    ...(before.lines.some((line) => line.startsWith(here))
+      ? []
+      : ([
+          [(line) => line === `Node ${name}`, { why }],
+          [(line) => line.startsWith(here), "passes"],
+        ] as Rule[])),
   ];
 }
-
-/** What the kubelets of machines that joined meanwhile make of themselves. */
-function joined({ spec, machines }: Plan, { nodes }: Standing): Keeper[] {
-  return machines
-    .filter(({ name }) => nodes[name] === undefined)
-    .map(({ name }) => ({
-      pattern: new RegExp(`^Node ${name}$`),
-      why: spec.bootstrap
-        ? "a cluster that the stack bootstrapped stays, as its machines do"
-        : "its owner added the machine to the cluster, and there it stays",
-    }));
-}
-
-const operatorLabels: Keeper = {
-  pattern: /^label nvidia\.com\/(gpu\.present|gpu\.deploy\.[a-z-]+|mig\.config\.state)=/,
-  why: "the GPU Operator does not take its labels off nodes when it is uninstalled (gpu-operator#1391, #2571)",
-};
-
-/**
- * Labels that a destroy leaves on nodes. Those that the stack itself set are not among them, whatever their names, unless
- * an operator had set them before.
- */
-const nodeKeepers: Keeper[] = [
-  operatorLabels,
-  {
-    pattern: /^(label|annotation) extensions\.talos\.dev\//,
-    why: "Talos says so of the image, which stays: machines are not downgraded",
-  },
-];
-
-/** How a machine's configuration and image are to be after a destroy. */
-const machineRules: Record<MachineRecipe["configuration"], { configuration: "restored" | "kept"; why: string }> = {
-  adopted: { configuration: "restored", why: "machines are neither wiped nor downgraded" },
-  owned: {
-    configuration: "kept",
-    why: "machines are neither wiped nor downgraded, and nobody else has its configuration",
-  },
-  omni: { configuration: "restored", why: "" },
-};
 
 /**
  * What a destroy left of a stack.
@@ -95,121 +116,70 @@ export function leftovers(
   earlier: readonly Plan[] = [],
 ): Leftovers {
   const operatorWas = earlier.some(({ kubernetes }) => kubernetes.mode === "operator");
-  // Machines behind `upgrade.first` are labelled after the release, and so lose the label before it: the operator, which is
-  // still there, writes its own in its place (gpu-operator, controllers/state_manager.go, addGPUStateLabels).
-  const { first = [] } = plan.spec.upgrade ?? {};
-  const outlived = ({ name }: MachineRecipe): boolean =>
-    plan.kubernetes.mode === "operator" && first.length > 0 && !first.includes(name);
-  const parts = [
-    objects(plan, before, after),
-    ...plan.machines.flatMap((machine) => [
-      node(machine, before, after, operatorWas || outlived(machine), theirs(plan)),
-      onMachine(machine, before.machines[machine.name], up.machines[machine.name], after.machines[machine.name]),
-    ]),
-    plainly("Omni has", before.omni, after.omni),
-    plainly("process", Object.entries(before.processes).map(told), Object.entries(after.processes).map(told)),
+  const others = theirs(plan);
+  const rules = [
+    ...plan.machines.flatMap((machine) => onNode(machine, plan, before, operatorWas)),
+    ...[...others, ...always],
   ];
-  return { left: parts.flatMap(({ left }) => left), stays: parts.flatMap(({ stays }) => stays) };
-}
-
-const told = ([pid, command]: [string, string]): string => `${pid} ${command}`;
-
-function objects(plan: Plan, before: Standing, after: Standing): Leftovers {
-  const gone = before.objects.filter((name) => !after.objects.includes(name));
-  const come = after.objects.filter((name) => !before.objects.includes(name));
-  const lines = [...gone.map((name) => `gone, and not ours: ${name}`), ...come];
-  return sorted(lines, [...objectKeepers, ...theirs(plan), ...joined(plan, before)]);
-}
-
-function node(
-  { name, nodeLabels, nodeTaints }: MachineRecipe,
-  before: Standing,
-  after: Standing,
-  operatorWas: boolean,
-  others: Keeper[],
-): Leftovers {
-  const was = before.nodes[name];
-  const is = after.nodes[name] ?? [];
-  const isOurs = (line: string): boolean => !(operatorWas && operatorLabels.pattern.test(line)) && isSaid(line);
-  const isSaid = (line: string): boolean =>
-    Object.entries(nodeLabels).some(([key, value]) => line === `label ${key}=${value}`) ||
-    nodeTaints.some(({ key, effect }) => line.startsWith(`taint ${key}`) && line.endsWith(`:${effect}`)) ||
-    /^annotation talos-gpu/.test(line);
-  // A node that the stack made: all that is its own was put there by somebody, and stays with the cluster.
-  const come = was === undefined ? is.filter(isOurs) : is.filter((line) => !was.includes(line) && !isPassing(line));
   // What somebody else keeps up to date is not gone with its former value: Node Feature Discovery tells of the new release.
+  const key = (line: string): string => line.split("=")[0]!;
   const isRenewed = (line: string): boolean =>
-    others.some(({ pattern }) => pattern.test(line)) && is.some((now) => now.split("=")[0] === line.split("=")[0]);
-  const gone = (was ?? []).filter(
-    (line) => !is.includes(line) && !isPassing(line) && !isKept(line) && !wasNotReady(line) && !isRenewed(line),
-  );
-  const ours = come.filter(isOurs);
-  const rest = sorted(
-    come.filter((line) => !isOurs(line)),
-    [...others, ...nodeKeepers],
-  );
-  return named(`node ${name}: `, {
-    left: [...ours, ...rest.left, ...gone.map((line) => `gone, and not ours: ${line}`)],
-    stays: rest.stays,
-  });
+    others.some(([applies]) => applies(line)) && after.lines.some((now) => key(now) === key(line));
+  const lines = [
+    ...before.lines.filter((line) => !after.lines.includes(line) && !isRenewed(line)).map(gone),
+    ...after.lines.filter((line) => !before.lines.includes(line)),
+  ];
+  const found: Leftovers = { left: [], stays: [] };
+  for (const line of lines.sort()) {
+    const verdict = rules.find(([applies]) => applies(line))?.[1] ?? "left";
+    if (verdict === "left") found.left.push(line);
+    else if (verdict !== "passes") found.stays.push(`${line}: ${verdict.why}`);
+  }
+  for (const machine of plan.machines) {
+    const [was, stood, is] = [before, up, after].map(({ machines }) => machines[machine.name]);
+    const { left, stays } = onMachine(machine, was, stood, is);
+    found.left.push(...left.map((line) => `machine ${machine.name}: ${line}`));
+    found.stays.push(...stays.map((line) => `machine ${machine.name}: ${line}`));
+  }
+  return found;
 }
 
-/** What is told of the image may also go with it. */
-const isKept = (line: string): boolean => nodeKeepers.some(({ pattern }) => pattern.test(line));
-
-/** Taints of a node whose kubelet was late before: Kubernetes takes them off by itself. One that comes is left. */
-const wasNotReady = (line: string): boolean => /^taint node\.kubernetes\.io\/(not-ready|unreachable)\b/.test(line);
-
-/** Annotations by which controllers talk to themselves. */
-const isPassing = (line: string): boolean =>
-  /^annotation (node\.alpha\.kubernetes\.io|volumes\.kubernetes\.io|talos\.dev|networking\.talos\.dev|cluster\.talos\.dev)\//.test(
-    line,
-  );
-
+/**
+ * Of a machine: an adopted one has its configuration back, and an owned one keeps it. Neither is wiped or downgraded; Omni's has its
+ * image back, too.
+ */
 function onMachine(
-  { name, configuration: owner, gpuCount }: MachineRecipe,
+  { configuration: owner, gpuCount }: MachineRecipe,
   before: MachineStanding | undefined,
   up: MachineStanding | undefined,
   after: MachineStanding | undefined,
 ): Leftovers {
-  const rule = machineRules[owner];
-  const left =
-    owner === "omni" && before?.configuration === undefined
-      ? onJoined(up, after)
-      : difference(
-          (rule.configuration === "kept" ? up : before)?.configuration ?? [],
-          after?.configuration ?? [],
-        ).filter(
-          // Omni names the image of the machine's schematic in every configuration that it makes.
-          (line) => owner !== "omni" || line !== "changed: machine.install.image",
-        );
-  const image = owner === "omni" ? before?.image : up?.image;
+  // A machine that its owner added meanwhile has no earlier configuration to go back to: it must have lost something, ours, and got
+  // nothing new.
+  const joined = owner === "omni" && before?.configuration === undefined;
+  const wanted = owner === "owned" || joined ? up : before;
+  const changes = difference(wanted?.configuration ?? [], after?.configuration ?? []).filter(
+    // Omni names the image of the machine's schematic in every configuration that it makes.
+    (line) => owner !== "omni" || line !== "changed: machine.install.image",
+  );
+  const news = joined ? changes.filter((line) => !line.startsWith("gone: ")) : changes;
+  const wrong = joined && news.length === changes.length ? ["nothing of ours has gone", ...news] : news;
   // NVIDIA's services wait for the driver at every boot (talos#14373).
   const ofImage = (line: string): boolean =>
     owner === "adopted" && gpuCount > 0 && line === "added: machine.kernel.modules[]";
-  const stays = [
-    ...left.filter(ofImage).map((line) => `configuration, ${line}: the image stays, and does not boot without`),
-    ...(image !== before?.image ? [`image ${image}: ${rule.why}`] : []),
-    ...(rule.configuration === "kept" ? [`configuration: ${rule.why}`] : []),
-  ];
-  return named(`machine ${name}: `, {
+  const image = (owner === "omni" ? before : up)?.image;
+  const why = "machines are neither wiped nor downgraded";
+  return {
     left: [
-      ...left.filter((line) => !ofImage(line)).map((line) => `configuration, ${line}`),
+      ...wrong.filter((line) => !ofImage(line)).map((line) => `configuration, ${line}`),
       ...(after?.image === image ? [] : [`it runs ${after?.image}, and should run ${image}`]),
     ],
-    stays,
-  });
-}
-
-/**
- * A machine that its owner added meanwhile has no earlier configuration to go back to: it must have lost something, ours,
- * and got nothing new but the image of its next installation, which Omni writes.
- */
-function onJoined(up: MachineStanding | undefined, after: MachineStanding | undefined): string[] {
-  const changes = difference(up?.configuration ?? [], after?.configuration ?? []);
-  const lost = changes.some((line) => line.startsWith("gone: "));
-  const news = changes.filter((line) => !/^(gone: |changed: machine\.install\.image$)/.test(line));
-  return lost ? news : ["nothing of ours has gone", ...news];
+    stays: [
+      ...wrong.filter(ofImage).map((line) => `configuration, ${line}: the image stays, and does not boot without`),
+      ...(image === before?.image ? [] : [`image ${image}: ${why}`]),
+      ...(owner === "owned" ? [`configuration: ${why}, and nobody else has its configuration`] : []),
+    ],
+  };
 }
 
 /** Where two configurations differ; paths alone, for the values may be secret. */
@@ -222,29 +192,3 @@ function difference(wanted: string[], found: string[]): string[] {
     ...[...new Set(missing)].filter((each) => !extra.includes(each)).map((each) => `gone: ${each}`),
   ];
 }
-
-function plainly(what: string, before: string[], after: string[]): Leftovers {
-  return {
-    left: [
-      ...after.filter((line) => !before.includes(line)).map((line) => `${what} ${line}`),
-      ...before.filter((line) => !after.includes(line)).map((line) => `gone, and not ours: ${what} ${line}`),
-    ],
-    stays: [],
-  };
-}
-
-/** Tells what stays with a reason from what is left. */
-function sorted(lines: string[], keepers: Keeper[]): Leftovers {
-  const found: Leftovers = { left: [], stays: [] };
-  for (const line of lines.toSorted()) {
-    const keeper = keepers.find(({ pattern }) => pattern.test(line));
-    if (keeper === undefined) found.left.push(line);
-    else found.stays.push(`${line}: ${keeper.why}`);
-  }
-  return found;
-}
-
-const named = (prefix: string, { left, stays }: Leftovers): Leftovers => ({
-  left: left.map((line) => `${prefix}${line}`),
-  stays: stays.map((line) => `${prefix}${line}`),
-});

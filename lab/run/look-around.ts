@@ -16,7 +16,7 @@ const passingKinds = new Set(["Event", "APIService", "ComponentStatus", "CSINode
 export async function lookAround(lab: Lab): Promise<Standing> {
   const processes = processesOf(lab.session.workspace.dir); // first: later on there are those that look
   const [objects, nodes, machines] = await Promise.all([objectsOf(lab), nodesOf(lab), machinesOf(lab)]);
-  return { objects: objects.sort(), nodes, machines, omni: omniOf(lab), processes };
+  return { lines: [...objects, ...nodes, ...omniOf(lab), ...processes], machines };
 }
 
 /** A resource as the API server's discovery lists it, with its group, version and kind. */
@@ -91,19 +91,17 @@ async function listed(cluster: Cluster, path: string, signal: AbortSignal): Prom
   return seen;
 }
 
-async function nodesOf({ kubernetes }: Lab): Promise<Standing["nodes"]> {
+async function nodesOf({ kubernetes }: Lab): Promise<string[]> {
   const said = (what: string, values: Record<string, string> = {}): string[] =>
     Object.entries(values).map(([key, value]) => `${what} ${key}=${value}`);
-  const entries = Object.entries(await kubernetes.nodes()).map(([name, node]): [string, string[]] => [
-    name,
+  return Object.entries(await kubernetes.nodes()).flatMap(([name, node]) =>
     [
       ...said("label", node.metadata?.labels),
       ...said("annotation", node.metadata?.annotations),
       ...taintsOfNode(node).map((taint) => `taint ${taint}`),
       ...(node.spec?.unschedulable ? ["cordoned"] : []),
-    ],
-  ]);
-  return Object.fromEntries(entries);
+    ].map((line) => `node ${name}: ${line}`),
+  );
 }
 
 async function machinesOf({ machines, spec, session, tools }: Lab): Promise<Standing["machines"]> {
@@ -132,7 +130,9 @@ async function machinesOf({ machines, spec, session, tools }: Lab): Promise<Stan
 
 function omniOf({ omni }: Lab): string[] {
   const all = [configPatchType, extensionsType].flatMap((type) => omni?.resources.all(type) ?? []);
-  return all.map(({ metadata, spec }) => `${metadata.type} ${metadata.id} ${JSON.stringify([metadata.labels, spec])}`);
+  return all.map(
+    ({ metadata, spec }) => `Omni has ${metadata.type} ${metadata.id} ${JSON.stringify([metadata.labels, spec])}`,
+  );
 }
 
 /** esbuild, which bundles what has changed (`bundle.js`), and ends with the lab. */
@@ -145,8 +145,8 @@ const controllers = /\bcontrolplane child kube-controller-manager /;
 const led = /\/(connect|trustd) \d+\./;
 
 /** What runs with the lab's mark in its environment, which every process inherits (`workspace.ts`); only Linux tells. */
-function processesOf(dir: string): Record<string, string> {
-  if (!fs.existsSync("/proc/self/environ")) return {};
+function processesOf(dir: string): string[] {
+  if (!fs.existsSync("/proc/self/environ")) return [];
   const read = (file: string): string => {
     try {
       return fs.readFileSync(file, "utf8");
@@ -159,5 +159,7 @@ function processesOf(dir: string): Record<string, string> {
     .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).split("\0").includes(`TALOS_GPU_LAB=${dir}`));
   const commands = ours.map((pid): [string, string] => [pid, read(`/proc/${pid}/cmdline`).replace(/\0/g, " ").trim()]);
   const passing = [compiler, controllers, led];
-  return Object.fromEntries(commands.filter(([, command]) => !passing.some((pattern) => pattern.test(command))));
+  return commands
+    .filter(([, command]) => !passing.some((pattern) => pattern.test(command)))
+    .map(([pid, command]) => `process ${pid} ${command}`);
 }

@@ -3,15 +3,12 @@ import { parseAllDocuments } from "yaml";
 
 /** What stands in a lab, as far as a stack can change it: compared before the first update and after the destroy. */
 export interface Standing {
-  /** Every object of the Kubernetes API but those that come and go by themselves, as `Kind namespace/name`. */
-  objects: string[];
-  /** Labels, annotations and taints by node, each as `label key=value`. */
-  nodes: Record<string, string[]>;
+  /**
+   * Each in a line: every object of the Kubernetes API but those that come and go by themselves, as `Kind namespace/name`; labels,
+   * annotations and taints as `node NAME: label key=value`; Omni's resources that users write; processes that were started in the lab's name.
+   */
+  lines: string[];
   machines: Record<string, MachineStanding>;
-  /** Omni's resources that users write, as `type id content`. */
-  omni: string[];
-  /** Processes that were started in the lab's name, by process id. */
-  processes: Record<string, string>;
 }
 
 /** A machine: what it runs and what it will boot with. */

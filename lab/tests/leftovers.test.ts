@@ -1,5 +1,5 @@
 import { leftovers } from "../run/leftovers";
-import { valuesOf, type Standing } from "../run/standing";
+import { valuesOf, type MachineStanding, type Standing } from "../run/standing";
 import type { Plan } from "../../components/recipe";
 import { planOf } from "../../tests/support/plans";
 
@@ -7,25 +7,28 @@ const configuration = valuesOf("machine: {sysctls: {vm.max_map_count: '262144'},
 const ours = valuesOf(
   "machine: {sysctls: {vm.max_map_count: '262144'}, install: {image: new}, kernel: {modules: [x]}}",
 );
+const plain = { image: "v1.11.1 plain", configuration };
+const gpu = { image: "v1.11.1 gpu", configuration };
 
-function standing(machine: string, more: Partial<Standing> = {}): Standing {
-  return {
-    objects: ["Namespace default"],
-    nodes: { [machine]: ["label kubernetes.io/os=linux"] },
-    machines: { [machine]: { image: "v1.11.1 plain", configuration } },
-    omni: [],
-    processes: { 1: "machines" },
-    ...more,
-  };
+/** What stands always; `N` is the machine. */
+const lines = ["Namespace default", "node N: label kubernetes.io/os=linux", "process 1 machines"];
+
+/** What differs: lines that are there beside these or are not, and the machine. */
+interface Unlike {
+  more?: string[];
+  less?: string[];
+  machine?: MachineStanding;
 }
 
+const standing = (name: string, { more = [], less = [], machine = gpu }: Unlike = {}): Standing => ({
+  lines: [...lines.filter((line) => !less.includes(line)), ...more].map((line) => line.replaceAll("N:", `${name}:`)),
+  machines: { [name]: machine },
+});
+
 /** What a destroy leaves of a stack of one machine, given what differs from before, and what was before. */
-function left(stack: string, machine: string, after: Partial<Standing>, before: Partial<Standing> = {}) {
-  const up = standing(machine, { machines: { [machine]: { image: "v1.11.1 gpu", configuration: ours } } });
-  return leftovers(planOf(stack), standing(machine, before), up, {
-    ...standing(machine, { machines: { [machine]: { image: "v1.11.1 gpu", configuration } } }),
-    ...after,
-  });
+function left(stack: string, name: string, after: Unlike, before: Unlike = {}) {
+  const up = standing(name, { machine: { ...gpu, configuration: ours } });
+  return leftovers(planOf(stack), standing(name, { machine: plain, ...before }), up, standing(name, after));
 }
 
 test("a clean destroy leaves nothing but the image, which is not downgraded", () => {
@@ -35,51 +38,35 @@ test("a clean destroy leaves nothing but the image, which is not downgraded", ()
   });
 });
 
-test("the lab's storage class is no leftover, however late it came; another one is", () => {
-  const objects = (name: string) => ({ objects: ["Namespace default", `StorageClass ${name}`] });
-  expect(left("velaryon", "velaryon", objects("lab")).left).toEqual([]);
-  expect(left("velaryon", "velaryon", objects("fast")).left).toEqual(["StorageClass fast"]);
-});
+const late = "node N: taint node.kubernetes.io/not-ready:NoExecute";
 
-test("a node that was late with its lease before, and is ready again, is no leftover; one that is late afterwards is", () => {
-  const late = { velaryon: ["label kubernetes.io/os=linux", "taint node.kubernetes.io/not-ready:NoExecute"] };
-  expect(left("velaryon", "velaryon", {}, { nodes: late }).left).toEqual([]);
-  expect(left("velaryon", "velaryon", { nodes: late }).left).toEqual([
-    "node velaryon: taint node.kubernetes.io/not-ready:NoExecute",
-  ]);
-});
-
-test.each([
-  [{ objects: ["Namespace default", "Pod nvidia/test"] }, "Pod nvidia/test"],
-  [{ objects: [] }, "gone, and not ours: Namespace default"],
-  [{ nodes: { velaryon: ["label kubernetes.io/os=linux", "label role=gpu"] } }, "node velaryon: label role=gpu"],
+test.each<[Unlike, ...string[]]>([
+  [{ more: ["Pod nvidia/test"] }, "Pod nvidia/test"],
+  [{ more: ["StorageClass fast"] }, "StorageClass fast"],
+  [{ more: ["StorageClass lab"] }], // the lab's own, however late it came
+  [{ less: [lines[0]!] }, "gone, and not ours: Namespace default"],
+  [{ more: ["node N: label role=gpu"] }, "node velaryon: label role=gpu"],
   // The stack sets this one itself beside the device plugin; in operator mode it would be the operator's.
+  [{ more: ["node N: label nvidia.com/gpu.present=true"] }, "node velaryon: label nvidia.com/gpu.present=true"],
+  [{ more: ["node N: taint gpu=true:NoSchedule"] }, "node velaryon: taint gpu=true:NoSchedule"],
+  [{ more: [late] }, late.replace("N:", "velaryon:")],
+  [{ less: [lines[1]!] }, "gone, and not ours: node velaryon: label kubernetes.io/os=linux"],
+  [{ machine: plain }, "machine velaryon: it runs v1.11.1 plain, and should run v1.11.1 gpu"],
   [
-    { nodes: { velaryon: ["label kubernetes.io/os=linux", "label nvidia.com/gpu.present=true"] } },
-    "node velaryon: label nvidia.com/gpu.present=true",
-  ],
-  [
-    { nodes: { velaryon: ["label kubernetes.io/os=linux", "taint gpu=true:NoSchedule"] } },
-    "node velaryon: taint gpu=true:NoSchedule",
-  ],
-  [{ nodes: { velaryon: [] } }, "node velaryon: gone, and not ours: label kubernetes.io/os=linux"],
-  [
-    { machines: { velaryon: { image: "v1.11.1 plain", configuration } } },
-    "machine velaryon: it runs v1.11.1 plain, and should run v1.11.1 gpu",
-  ],
-  [
-    { machines: { velaryon: { image: "v1.11.1 gpu", configuration: configuration.slice(1) } } },
+    { machine: { ...gpu, configuration: configuration.slice(1) } },
     "machine velaryon: configuration, gone: machine.install.image",
   ],
-  [{ processes: { 1: "machines", 7: "sleep 30" } }, "process 7 sleep 30"],
-] as [Partial<Standing>, string][])("%j is found: %s", (after, line) => {
-  expect(left("velaryon", "velaryon", after).left).toEqual([line]);
+  [{ more: ["process 7 sleep 30"] }, "process 7 sleep 30"],
+])("of %j is left: %s", (after, ...found) => {
+  expect(left("velaryon", "velaryon", after).left).toEqual(found);
+});
+
+test("a node that was late with its lease before, and is ready again, is no leftover", () => {
+  expect(left("velaryon", "velaryon", {}, { more: [late] }).left).toEqual([]);
 });
 
 test("a patch of ours on an adopted machine is found by its paths, never by its values", () => {
-  const found = left("velaryon", "velaryon", {
-    machines: { velaryon: { image: "v1.11.1 gpu", configuration: ours } },
-  });
+  const found = left("velaryon", "velaryon", { machine: { ...gpu, configuration: ours } });
   expect(found.left).toEqual(["machine velaryon: configuration, changed: machine.install.image"]);
   expect(found.stays).toContain(
     "machine velaryon: configuration, added: machine.kernel.modules[]: the image stays, and does not boot without",
@@ -88,62 +75,49 @@ test("a patch of ours on an adopted machine is found by its paths, never by its 
 
 test("an owned machine keeps its configuration, and a change of it by the destroy is found", () => {
   const name = "k8s-worker4";
-  const kept = left("rtx5070ti", name, { machines: { [name]: { image: "v1.11.1 gpu", configuration: ours } } });
+  const kept = left("rtx5070ti", name, { machine: { ...gpu, configuration: ours } });
   expect(kept.left).toEqual([]);
   expect(kept.stays).toContainEqual(expect.stringContaining(`machine ${name}: configuration: `));
   expect(left("rtx5070ti", name, {}).left).toContain(`machine ${name}: configuration, gone: machine.kernel.modules[]`);
 });
 
 test("Omni's machine is as before, and what others keep in Omni is there", () => {
-  const before = { machines: { "gpu-1": { image: "v1.11.1 plain", configuration } } };
-  expect(left("frank", "gpu-1", before)).toEqual({ left: [], stays: [] });
-  expect(left("frank", "gpu-1", { ...before, omni: ["ConfigPatches x"] }).left).toEqual(["Omni has ConfigPatches x"]);
+  expect(left("frank", "gpu-1", { machine: plain })).toEqual({ left: [], stays: [] });
+  const patch = "Omni has ConfigPatches x";
+  expect(left("frank", "gpu-1", { machine: plain, more: [patch] }).left).toEqual([patch]);
   expect(left("frank", "gpu-1", {}).left).toEqual(["machine gpu-1: it runs v1.11.1 gpu, and should run v1.11.1 plain"]);
 });
 
 test("what Helm and the GPU Operator leave stays, with the reason", () => {
-  const before = { machines: { "gpu-1": { image: "v1.11.1 plain", configuration } } };
-  const { left: found, stays } = left("frank", "gpu-1", {
-    ...before,
-    objects: ["Namespace default", "CustomResourceDefinition clusterpolicies.nvidia.com"],
-    nodes: {
-      "gpu-1": [
-        "label kubernetes.io/os=linux",
-        "label nvidia.com/gpu.present=true",
-        "label nvidia.com/gpu.deploy.operator-validator=false",
-      ],
-    },
-  });
+  const definition = "CustomResourceDefinition clusterpolicies.nvidia.com";
+  const labels = ["present=true", "deploy.operator-validator=false"].map(
+    (each) => `node N: label nvidia.com/gpu.${each}`,
+  );
+  const { left: found, stays } = left("frank", "gpu-1", { machine: plain, more: [definition, ...labels] });
   // The validator's label is the stack's own in operator mode.
   expect(found).toEqual(["node gpu-1: label nvidia.com/gpu.deploy.operator-validator=false"]);
   expect(stays.map((line) => line.split(": ").slice(0, -1).join(": "))).toEqual([
-    "CustomResourceDefinition clusterpolicies.nvidia.com",
+    definition,
     "node gpu-1: label nvidia.com/gpu.present=true",
   ]);
 });
 
 describe("a machine that joined meanwhile", () => {
-  const come = (name: string): string[] => [
-    `Node ${name}`,
-    `Lease kube-node-lease/${name}`,
-    "DaemonSet gpu-operator/nvidia-device-plugin-daemonset",
-  ];
+  const come = (name: string): string[] => [`Node ${name}`, `Lease kube-node-lease/${name}`];
 
   test("of a bootstrapped cluster stays a node, and nothing else that came does", () => {
-    const after = { objects: ["Namespace default", ...come("gpu")] };
-    const { left: found } = left("modern", "gpu", after, { nodes: {} });
-    expect(found.filter((line) => !line.startsWith("machine"))).toEqual([come("gpu")[2]]);
+    const daemon = "DaemonSet gpu-operator/nvidia-device-plugin-daemonset";
+    const { left: found } = left("modern", "gpu", { more: [...come("gpu"), daemon] }, { less: [lines[1]!] });
+    expect(found.filter((line) => !line.startsWith("machine"))).toEqual([daemon]);
   });
 
   test("because its owner added it in Omni stays a node, without our patches and with its earlier image", () => {
-    const image = "v1.11.1 plain";
-    const waiting = { nodes: {}, machines: { "gpu-1": { image, configuration: undefined } } };
-    const objects = ["Namespace default", ...come("gpu-1").slice(0, 2)];
-    const after = (machine: Standing["machines"][string]) =>
-      left("frank", "gpu-1", { objects, machines: { "gpu-1": machine } }, waiting).left;
-    expect(after({ image, configuration })).toEqual([]);
-    expect(after({ image, configuration: ours })).toEqual(["machine gpu-1: configuration, nothing of ours has gone"]);
-    expect(after({ image, configuration: [...configuration, "machine.env.A: 1"] })).toEqual([
+    const waiting = { less: [lines[1]!], machine: { image: plain.image, configuration: undefined } };
+    const after = (made: string[]) =>
+      left("frank", "gpu-1", { more: come("gpu-1"), machine: { ...plain, configuration: made } }, waiting).left;
+    expect(after(configuration)).toEqual([]);
+    expect(after(ours)).toEqual(["machine gpu-1: configuration, nothing of ours has gone"]);
+    expect(after([...configuration, "machine.env.A: 1"])).toEqual([
       "machine gpu-1: configuration, added: machine.env.A",
     ]);
   });
@@ -155,8 +129,9 @@ describe("a label of the operator's that the stack sets as well", () => {
     const [key, value] = Object.entries(plan.machines.find((machine) => machine.name === name)!.nodeLabels).find(
       ([label]) => /^nvidia\.com\/gpu\.(present|deploy\.operator-validator)$/.test(label),
     )!;
-    const nodes = { [name]: ["label kubernetes.io/os=linux", `label ${key}=${value}`] };
-    return leftovers(plan, standing(name), standing(name), standing(name, { nodes }), earlier).left;
+    const after = standing(name, { more: [`node N: label ${key}=${value}`] });
+    const { left: all } = leftovers(plan, standing(name), standing(name), after, earlier);
+    return all.filter((line) => line.startsWith("node "));
   };
 
   test.each([
@@ -174,8 +149,8 @@ describe("a label of the operator's that the stack sets as well", () => {
     [["gpu"], 0],
   ])("with %j upgraded first: %d left on another machine", (first, count) => {
     const { spec } = planOf("modern");
-    const gpu = Object.values(spec.machines).find(({ gpus }) => gpus)!;
-    const machines = { ...spec.machines, other: { ...gpu, address: "192.0.2.99" } };
+    const card = Object.values(spec.machines).find(({ gpus }) => gpus)!;
+    const machines = { ...spec.machines, other: { ...card, address: "192.0.2.99" } };
     expect(found(planOf("modern", { machines, upgrade: { first } }), "other")).toHaveLength(count);
   });
 });
