@@ -14,7 +14,7 @@ import { KubernetesView } from "./kubernetes-view";
 import { isReady } from "./node";
 import { startMachines, type LabMachine, type Machines } from "../machines";
 import { slowControlPlane } from "./own-control-plane";
-import { inStead, plainInstaller, provideReal, startRealMachine } from "./real-machines";
+import { inStead, plainInstaller, provideReal, startRealMachines } from "./real-machines";
 import { startOmni, type LabOmni } from "../omni";
 import { foreignResources } from "./foreign";
 import type { LabOptions } from "../options";
@@ -166,8 +166,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     gpus: (machine.gpus ?? []).map(labGpu),
   }));
   if (lab.talos === undefined) lab.machines = await startEmulated(lab, machines);
-  else Object.assign(lab, await startRealMachine(lab, lab.talos, say));
-  lab.kubernetes ??= KubernetesView.fromFile(lab.controlPlane.adminKubeconfig);
+  else Object.assign(lab, await startRealMachines(lab, lab.talos, say));
   session.onClose(() => lab.machines.stop());
   if (lab.options.pulumi === "installed") session.onClose(await leadAddresses(ownAddresses(lab)));
   const names = machines.map(({ name }) => name).join(", ");

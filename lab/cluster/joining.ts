@@ -44,10 +44,11 @@ export async function letIn(kubeconfig: string, secretsFile: string, signal: Abo
   }
 }
 
-/** Answers at the socket where the API server asks for a way to an address in the cluster's network: to the machine's kubelet. */
-export async function leadToKubelet(socket: string, machine: RealMachine): Promise<() => void> {
+/** Answers at the socket where the API server asks for a way to an address in the cluster's network: to a machine's kubelet. */
+export async function leadToKubelets(socket: string, machines: readonly RealMachine[]): Promise<() => void> {
   const server = http.createServer().on("connect", (request, client: net.Socket) => {
-    if (!request.url?.startsWith(`${machine.address}:`)) return void client.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+    const machine = machines.find(({ address }) => request.url?.startsWith(`${address}:`));
+    if (machine === undefined) return void client.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
     const [host, port] = machine.kubelet.split(":");
     const kubelet = net.connect(Number(port), host, () => {
       client.write("HTTP/1.1 200 OK\r\n\r\n");

@@ -21,31 +21,37 @@ export const slowControlPlane: object = {
   },
 };
 
-/** A control plane that is a machine of the stack, and how it is reached. */
-export interface OnMachine {
+/** A control plane that is a machine of the stack. Its kubeconfig is there as soon as Talos has given it to somebody ({@link keepKubeconfig}). */
+export function onMachine(dir: string, kubernetes: string): ControlPlane {
+  const file = (name: string): string => path.join(dir, name);
+  fs.mkdirSync(dir, { mode: 0o700 });
+  return {
+    ...{ server: `https://${kubernetes}`, adminKubeconfig: file("kubeconfig"), pki: dir, nodes: file("nodes.sock") },
+    ...{ caCert: file("ca.crt"), caKey: file("ca.key") },
+    restartControllers: () => Promise.resolve(), // its garbage collector learns of new kinds within 30 s
+    stop: () => Promise.resolve(), // it ends with its machine
+  };
+}
+
+/** Keeps the kubeconfig that Talos gives, as this computer reaches the API by it; gives that. */
+export function keepKubeconfig({ server, adminKubeconfig }: ControlPlane, text: string): string {
+  const config = parse(text) as { clusters: { cluster: { server: string } }[] };
+  for (const { cluster } of config.clusters) cluster.server = server;
+  const kept = stringify(config);
+  fs.writeFileSync(adminKubeconfig, kept, { mode: 0o600 });
+  return kept;
+}
+
+/** How the cluster of a machine is bootstrapped. */
+interface Bootstrap {
   talosctl: Talosctl;
   /** The machine's own address. */
   address: string;
-  /** Where its Kubernetes API is on this computer. */
-  kubernetes: string;
-  /** File of the cluster's secrets (`talosctl gen secrets`). */
-  secrets: string;
-  /** Folder for its kubeconfig. Must not exist. */
-  dir: string;
   signal: AbortSignal;
 }
 
 /** Bootstraps the cluster of a machine that has its configuration, and waits until it serves. */
-export async function bootstrapOn({
-  talosctl,
-  address,
-  kubernetes,
-  secrets,
-  dir,
-  signal,
-}: OnMachine): Promise<ControlPlane> {
-  fs.mkdirSync(dir, { mode: 0o700 });
-  const file = (name: string): string => path.join(dir, name);
+export async function bootstrapOn(controlPlane: ControlPlane, { talosctl, address, signal }: Bootstrap): Promise<void> {
   const call = (...args: string[]): Promise<string> => talosctl.run([...args, "--nodes", address], 60_000);
   const patience = { seconds: startSeconds, every: 3000, signal };
   const known =
@@ -59,24 +65,12 @@ export async function bootstrapOn({
   await untilSeen("the cluster is bootstrapped", patience, bootstrap, bootstrapped);
   const kubeconfig = known(() => call("kubeconfig", "-", "--merge=false"));
   const fetched = await untilSeen("its kubeconfig is there", patience, kubeconfig, well);
-  const config = parse(fetched as string) as { clusters: { cluster: { server: string } }[] };
-  const server = `https://${kubernetes}`;
-  for (const { cluster } of config.clusters) cluster.server = server;
-  const adminKubeconfig = file("kubeconfig");
-  fs.writeFileSync(adminKubeconfig, stringify(config), { mode: 0o600 });
-  const { certs } = parse(fs.readFileSync(secrets, "utf8")) as { certs: { k8s: { crt: string; key: string } } };
-  for (const kind of ["crt", "key"] as const)
-    fs.writeFileSync(file(`ca.${kind}`), Buffer.from(certs.k8s[kind], "base64"), { mode: 0o600 });
-  const cluster = Cluster.of(adminKubeconfig);
+  keepKubeconfig(controlPlane, fetched as string);
+  const cluster = Cluster.of(controlPlane.adminKubeconfig);
   const ready = known(() => cluster.request({ path: "/api/v1/namespaces/kube-system", signal }));
   try {
     await untilSeen("its API server serves", patience, ready, well);
   } finally {
     cluster.close();
   }
-  return {
-    ...{ server, adminKubeconfig, pki: dir, caCert: file("ca.crt"), caKey: file("ca.key"), nodes: file("nodes.sock") },
-    restartControllers: () => Promise.resolve(), // its garbage collector learns of new kinds within 30 s
-    stop: () => Promise.resolve(), // it ends with its machine
-  };
 }

@@ -7,34 +7,50 @@ import { SecretFiles } from "../../components/clients/secret-files";
 import { parseDriverVersion } from "../../components/clients/talos/driver";
 import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
-import type { ClusterSpec, MachineSpec } from "../../components/recipe";
+import type { ClusterSpec } from "../../components/recipe";
 import type { ControlPlane } from "../controlplane";
 import type { Factory } from "../factory";
 import type { Machines, MachineState } from "../machines";
-import { provideTalos, startMachine, whyNoMachine, type RealMachine, type Registry, type TalosImages } from "../talos";
-import { startFront } from "../talos/front";
+import {
+  bootsOf,
+  freePorts,
+  provideTalos,
+  served,
+  startMachine,
+  whyNoMachine,
+  type Ports,
+  type RealMachine,
+  type TalosImages,
+} from "../talos";
+import { startFront, type Front } from "../talos/front";
 import { siteOf } from "../talos/site";
 import type { LabOptions } from "../options";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
+import { spawnGuarded } from "../session/process";
 import type { Session } from "../session/session";
 import type { Tools } from "../tools";
 import type { OnToolEvent } from "../tools/events";
 import { until } from "../until";
-import type { ExistingCluster } from "./existing-cluster";
+import { talosconfigVia, type ExistingCluster } from "./existing-cluster";
 import { plainSchematic } from "./initial-image";
+import { labGpu } from "./lab-gpu";
 import { forward } from "./led-addresses";
-import { leadToKubelet, letIn } from "./joining";
-import { bootstrapOn } from "./own-control-plane";
+import { KubernetesView } from "./kubernetes-view";
+import { leadToKubelets, letIn } from "./joining";
+import { bootstrapOn, keepKubeconfig, onMachine } from "./own-control-plane";
 
 /** What is there of a lab before its machines. */
 interface Around {
   options: Pick<LabOptions, "consoles">;
   session: Session;
   spec: ClusterSpec;
-  tools: Pick<Tools, "talosctl" | "controlplane">;
+  tools: Pick<Tools, "talosctl" | "controlplane" | "machines">;
   /** Undefined where one of the machines is it. */
   controlPlane: ControlPlane | undefined;
   factory: Factory;
+  /** Undefined until it is known how to reach it. */
+  kubernetes: KubernetesView;
+  /** Undefined where the stack makes its own cluster. */
   existing: ExistingCluster | undefined;
 }
 
@@ -49,8 +65,9 @@ export async function provideReal(
   const lacks = whyNoMachine();
   if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
   const machines = Object.values(spec.machines);
-  if (spec.bootstrap === true) refuse("they join a cluster that is there, and this stack makes its own");
-  if (machines.length > 1) refuse("one machine is all that a lab starts, and this stack has several");
+  const controls = machines.filter(({ role }) => role === "controlplane").length;
+  if (controls > 1) refuse("one control plane is all that a lab starts, and this stack has several");
+  if (machines.length > 1 && controls === 0) refuse("its workers have no control plane that leads to them");
   if (machines.some(({ configuration }) => configuration === "omni")) refuse("no Omni manages such machines");
   return provideTalos(spec.talosVersion, { signal: session.signal, onEvent });
 }
@@ -69,130 +86,192 @@ export const plainInstaller = (release: string): string =>
 const bootSeconds = 900;
 
 /**
- * Starts the stack's machine as a virtual one that runs Talos itself, with the configuration of its owner; a control plane, which is
- * then the cluster's, is bootstrapped.
+ * Starts the stack's machines as virtual ones that run Talos itself. They get the configuration of their owner, and a control plane
+ * among them, which is then the cluster's, is bootstrapped; those of a stack that makes its own cluster wait in maintenance mode.
  *
- * @param images of the release that it runs.
+ * @param images of the release that they run.
  */
-export async function startRealMachine(
+export async function startRealMachines(
   lab: Around,
   images: TalosImages,
   say: (line: string) => void,
 ): Promise<{ machines: Machines; controlPlane: ControlPlane }> {
-  const { session, spec, tools, factory } = lab;
+  const { session, spec, tools, existing } = lab;
   const { signal } = session;
-  const existing = lab.existing!;
-  const [[name, { address, gpus = [] }]] = Object.entries(spec.machines) as [[string, MachineSpec]];
   const site = siteOf(spec);
-  const registry = await images.registry(session.dir("blobs"), signal);
-  session.onClose(() => registry.stop());
-  const front = await startFront(images, registry, (id) => factory.schematics().get(id)?.text);
-  session.onClose(() => front.close());
+  const all = Object.entries(spec.machines);
+  let controlPlane = lab.controlPlane;
+  const beside = await startBeside(lab, images, () => controlPlane?.adminKubeconfig ?? "");
 
-  const authority = session.dir("authority");
-  fs.mkdirSync(authority, { mode: 0o700 });
-  fs.copyFileSync(existing.caCert, path.join(authority, "ca.crt"));
-  fs.copyFileSync(existing.caKey, path.join(authority, "ca.key"));
-  const leads: Record<string, number> = { [`${site.registry}:5000`]: front.port };
-  if (lab.controlPlane === undefined)
-    await pushControlPlane(registry, images, tools.controlplane, session.dir("blobs"));
-  else {
+  const leads: Record<string, number> = { [`${site.registry}:5000`]: beside.port };
+  let authority: string | undefined;
+  if (lab.controlPlane !== undefined) {
     leads[`${site.cluster}:${new URL(site.endpoint).port || 443}`] = Number(new URL(lab.controlPlane.server).port);
-    await letIn(lab.controlPlane.adminKubeconfig, existing.secrets, signal);
+    await letIn(lab.controlPlane.adminKubeconfig, existing!.secrets, signal);
+    authority = session.dir("authority");
+    fs.mkdirSync(authority, { mode: 0o700 });
+    fs.copyFileSync(existing!.caCert, path.join(authority, "ca.crt"));
+    fs.copyFileSync(existing!.caKey, path.join(authority, "ca.key"));
   }
-  const machine = await startMachine(images, session.dir("machines", name), {
-    ...(lab.controlPlane === undefined ? { memory: 4096 } : { authority }),
-    network: { ...site, address, trustd: site.cluster, leads },
-    cards: gpus.map(({ count = 1, model }) => `${count}x ${model}`)[0] ?? "",
-    signal,
-  });
-  session.onClose(async () => {
-    await machine.cutPower();
-    if (lab.options.consoles === undefined) return;
-    fs.mkdirSync(lab.options.consoles, { recursive: true });
-    fs.writeFileSync(path.join(lab.options.consoles, `${name}.log`), machine.console());
-  });
-  say(`${name}: powered on`);
-  const problem = await configure(tools.talosctl, machine, existing.configurations[name]!, signal);
-  if (problem !== "")
-    throw new Error(
-      `machine ${name}: maintenance mode took no configuration within ${bootSeconds} s, so it joins nothing; its console ends:\n` +
-        `${tail(machine)}\n(last: ${problem})`,
+  const ports: Record<string, Ports> = {};
+  for (const [name] of all) ports[name] = await freePorts();
+  const started: [string, RealMachine][] = [];
+  for (const [name, { address, role, gpus = [] }] of all) {
+    const others = all.filter(([each]) => each !== name);
+    const toOthers = others.flatMap(([each, other]) =>
+      served.map((port) => [`${other.address}:${port}`, ports[each]![port]] as const),
     );
-  say(`${name}: took its configuration in maintenance mode`);
+    const machine = await startMachine(images, session.dir("machines", name), {
+      memory: role === "controlplane" ? 4096 : 2560,
+      ...(authority === undefined ? {} : { authority }),
+      network: { ...site, address, trustd: site.cluster, leads: { ...leads, ...Object.fromEntries(toOthers) } },
+      ports: ports[name]!,
+      cards: gpus.map(({ count = 1, model }) => `${count}x ${model}`)[0] ?? "",
+      signal,
+    });
+    started.push([name, machine]);
+    session.onClose(async () => {
+      await machine.cutPower();
+      if (lab.options.consoles === undefined) return;
+      fs.mkdirSync(lab.options.consoles, { recursive: true });
+      fs.writeFileSync(path.join(lab.options.consoles, `${name}.log`), machine.console());
+    });
+    say(`${name}: powered on`);
+  }
+  for (const [name, machine] of started) {
+    const file = existing?.configurations[name];
+    const problem = await answer(tools.talosctl, machine, file, signal);
+    if (problem !== "")
+      throw new Error(
+        `machine ${name}: maintenance mode took no configuration within ${bootSeconds} s, so it joins nothing; its console ends:\n` +
+          `${tail(machine)}\n(last: ${problem})`,
+      );
+    say(`${name}: ${file === undefined ? "is" : "took its configuration"} in maintenance mode`);
+  }
 
-  const files = new SecretFiles();
-  session.onClose(() => files.close());
-  const talosconfig = files.write("talosconfig", existing.talosconfig(machine.endpoint));
-  const talosctl = new Talosctl({ binary: tools.talosctl, talosconfig, secrets: [] });
-  session.onClose(() => talosctl.stop());
-  let { controlPlane } = lab;
-  if (controlPlane === undefined) {
-    const { secrets } = existing;
-    const dir = session.dir("own-control-plane");
-    controlPlane = await bootstrapOn({ talosctl, address, kubernetes: machine.kubernetes, secrets, dir, signal });
-    say(`${name}: its control plane serves`);
-  } else session.onClose(await leadToKubelet(controlPlane.nodes, machine));
+  const [control, first] = started.find(([name]) => spec.machines[name]!.role === "controlplane") ?? started[0]!;
+  const talosctl = clientOf(lab, first);
+  if (lab.controlPlane !== undefined) {
+    const kubelets = started.map(([, machine]) => machine);
+    session.onClose(await leadToKubelets(lab.controlPlane.nodes, kubelets));
+  } else {
+    controlPlane = onMachine(session.dir("own-control-plane"), first.kubernetes);
+    if (existing !== undefined) {
+      await bootstrapOn(controlPlane, { talosctl: talosctl()!, address: first.address, signal });
+      lab.kubernetes = KubernetesView.fromFile(controlPlane.adminKubeconfig);
+      say(`${control}: its control plane serves`);
+    }
+  }
 
   let requests = 0;
-  const way = await forward("127.0.0.1", 0, [machine.endpoint]);
+  const way = await forward("127.0.0.1", 0, [first.endpoint]);
   way.on("connection", () => requests++);
   session.onClose(() => void way.close());
+  const files = new SecretFiles();
+  session.onClose(() => files.close());
+  const state = async (machine: RealMachine): Promise<MachineState> => {
+    const client = talosctl();
+    const known = client === undefined ? inMaintenance(images) : await saidOf(new TalosMachine(client, machine.address, files)); // prettier-ignore
+    const events = tail(machine).split("\n").map((what) => ({ at: 0, what })); // prettier-ignore
+    const { address } = machine;
+    return {
+      ...{ ...known, address, reboots: bootsOf(machine.console()) - 1, upgrades: 0, modules: [], events },
+      requests: machine === first ? requests : 0,
+    };
+  };
+  const waiting = existing === undefined ? started : [];
   const machines: Machines = {
     api: `127.0.0.1:${(way.address() as net.AddressInfo).port}`,
-    maintenance: {},
-    state: async () => ({
-      [name]: { ...(await stateOf(machine, new TalosMachine(talosctl, address, files))), address, requests },
-    }),
+    maintenance: Object.fromEntries(waiting.map(([, { address, endpoint }]) => [address, endpoint])),
+    kubeconfig: (text) => {
+      const kept = keepKubeconfig(controlPlane!, text);
+      lab.kubernetes = KubernetesView.fromFile(controlPlane!.adminKubeconfig);
+      return kept;
+    },
+    state: async () =>
+      Object.fromEntries(await Promise.all(started.map(async ([name, each]) => [name, await state(each)] as const))),
     fault: () => Promise.reject(new Error("faults: they are the emulated machines'; leave --machines real out")),
     stop: () => Promise.resolve(),
   };
-  return { machines, controlPlane };
+  return { machines, controlPlane: controlPlane! };
 }
 
-/** Hands a machine its configuration as soon as it takes one; gives what it said last where it does not. */
-async function configure(talosctl: string, machine: RealMachine, file: string, signal: AbortSignal): Promise<string> {
-  const apply = ["apply-config", "--insecure", "-n", machine.endpoint, "-f", file];
+/** Starts what the machines' images come from, and what tells their pods of them. */
+async function startBeside(lab: Around, images: TalosImages, kubeconfig: () => string): Promise<Front> {
+  const { session, spec, tools, factory } = lab;
+  const { signal } = session;
+  const registry = await images.registry(session.dir("blobs"), signal);
+  session.onClose(() => registry.stop());
+  const folder = session.dir("pods");
+  fs.mkdirSync(folder);
+  const args = ["virtual-images", folder, path.join(images.programs, "service"), tools.controlplane];
+  const pods = await spawnGuarded<{ port: number }>(tools.machines, args, { name: "images of pods", signal });
+  session.onClose(() => pods.stop());
+  const front = await startFront(images, registry, {
+    pods: pods.ready.port,
+    schematicOf: (id) => factory.schematics().get(id)?.text,
+    factsOf: (name) => {
+      const { address, role, gpus = [] } = spec.machines[name]!;
+      return {
+        ...{ Key: name, Name: name, Address: address, Role: role, TimeScale: 1 },
+        Snapshot: { TalosVersion: images.release, GPUs: gpus.map(labGpu) },
+        Kubeconfig: fs.readFileSync(kubeconfig()).toString("base64"),
+      };
+    },
+  });
+  session.onClose(() => front.close());
+  return front;
+}
+
+/** A client of the machines' API by way of one of them, as soon as somebody has its credentials. */
+function clientOf({ session, tools, existing }: Around, { endpoint }: RealMachine): () => Talosctl | undefined {
+  const made = session.dir("talosconfig");
+  const files = new SecretFiles();
+  session.onClose(() => files.close());
+  let talosctl: Talosctl | undefined;
+  return () => {
+    if (talosctl !== undefined || (existing === undefined && !fs.existsSync(made))) return talosctl;
+    const text = existing?.talosconfig(endpoint) ?? talosconfigVia(fs.readFileSync(made, "utf8"), endpoint);
+    const opened = new Talosctl({ binary: tools.talosctl, talosconfig: files.write("talosconfig", text), secrets: [] });
+    session.onClose(() => opened.stop());
+    return (talosctl = opened);
+  };
+}
+
+/** Waits until a machine answers in maintenance mode, or takes its configuration there; gives what it said last where it does not. */
+async function answer(
+  talosctl: string,
+  { endpoint }: RealMachine,
+  file: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  const verb = file === undefined ? ["version"] : ["apply-config", "-f", file];
   const taken = (): Promise<string> =>
-    promisify(execFile)(talosctl, apply, { timeout: 30_000 }).then(
+    promisify(execFile)(talosctl, [...verb, "--insecure", "-n", endpoint], { timeout: 30_000 }).then(
       () => "",
       (error: Error) => error.message,
     );
   return (await until({ seconds: bootSeconds, every: 2000, signal }, taken, (problem) => problem === "")).seen;
 }
 
-/** What a machine says of itself; while it does not answer, that is unknown. Its console tells of every boot. */
-async function stateOf(machine: RealMachine, talos: TalosMachine): Promise<Omit<MachineState, "address" | "requests">> {
+type Said = Pick<MachineState, "talosVersion" | "schematicId" | "bootId" | "driverVersion" | "stage" | "ready">;
+
+/** What is known of a machine of whose API nobody has credentials yet. */
+const inMaintenance = ({ release: talosVersion }: TalosImages): Said => ({
+  ...{ talosVersion, schematicId: plainSchematic, bootId: "", driverVersion: null, stage: "maintenance", ready: false },
+});
+
+/** What a machine says of itself; while it does not answer, that is unknown. */
+async function saidOf(talos: TalosMachine): Promise<Said> {
   const known = <T>(work: Promise<T>): Promise<T | undefined> => work.catch(() => undefined);
   const [talosVersion = "unknown", schematicId = "unknown", status, bootId = "", driver] = await Promise.all([
     ...([known(talos.version()), known(talos.schematic()), known(talos.status())] as const),
     ...([known(talos.bootId()), known(talos.read("/proc/driver/nvidia/version"))] as const),
   ]);
   return {
-    ...{ talosVersion, schematicId, bootId, reboots: bootsOf(machine.console()) - 1, upgrades: 0, modules: [] },
-    driverVersion: parseDriverVersion(driver ?? "") ?? null,
+    ...{ talosVersion, schematicId, bootId, driverVersion: parseDriverVersion(driver ?? "") ?? null },
     ...{ stage: status?.stage ?? "unknown", ready: status?.ready ?? false },
-    events: tail(machine)
-      .split("\n")
-      .map((what) => ({ at: 0, what })),
   };
-}
-
-/** How often a machine has booted, by its console. What the boot menu drew last stands before the kernel's first words, in the same line. */
-export const bootsOf = (console: string): number => console.split(/\[ *0\.000000\] Linux version /).length - 1;
-
-/** The image of every part of a control plane, which is one program. */
-async function pushControlPlane(
-  registry: Registry,
-  images: TalosImages,
-  program: string,
-  folder: string,
-): Promise<void> {
-  const layer = path.join(folder, "controlplane.tar");
-  const place = ["--transform", "s,^,usr/local/bin/,", "-C", path.dirname(program), path.basename(program)];
-  await promisify(execFile)("tar", ["--owner=0", "--group=0", "-cf", layer, ...place]);
-  await registry.push({ ref: "lab/controlplane:1", layers: [images.standIns, layer], entrypoint: [] });
-  fs.rmSync(layer);
 }
 
 const tail = (machine: RealMachine): string => machine.console().trim().split("\n").slice(-8).join("\n");

@@ -77,6 +77,8 @@ export interface Machines {
   maintenance: Record<string, string>;
   /** State of every machine, by name. */
   state(): Promise<Record<string, MachineState>>;
+  /** Gets the kubeconfig that Talos gives the stack; gives what the stack shall get. Default: the same. */
+  kubeconfig?(text: string): string;
   /** Makes a machine misbehave, e.g. `{kind: "rollback", times: 1}`. */
   fault(machine: string, fault: { kind: string; times?: number }): Promise<void>;
   stop(): Promise<void>;

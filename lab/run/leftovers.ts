@@ -66,6 +66,21 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
   return patterns.map((pattern) => [like(pattern), { why: "somebody else's, which is still there" }]);
 }
 
+/** What a new cluster has of itself, where none was there before: Kubernetes v1.36, Talos v1.13, and the lab's pod on real machines. */
+function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
+  if (!spec.bootstrap || before.lines.includes("Namespace default")) return [];
+  const kinds = "ConfigMap|Endpoints|EndpointSlice|Lease|Role|RoleBinding|Secret|Service|ServiceAccount";
+  const own = [
+    `Namespace (default|kube-)`,
+    `(${kinds}) (default|kube-[a-z-]+)/`,
+    `Pod kube-system/(kube-|lab-network-)`,
+    `ClusterRole(Binding)? (system|cluster-admin$|admin$|edit$|view$)`,
+    `(CertificateSigningRequest|FlowSchema|IPAddress|PriorityClass|PriorityLevelConfiguration|ServiceCIDR) `,
+  ];
+  const why = "a cluster that the stack bootstrapped stays, as its machines do";
+  return [[like(new RegExp(`^(${own.join("|")})`)), { why }]];
+}
+
 /** What of a machine's node is ours, whatever its name, unless an operator had set it before or writes its own in its place. */
 function onNode(
   { name, nodeLabels, nodeTaints }: MachineRecipe,
@@ -119,7 +134,7 @@ export function leftovers(
   const others = theirs(plan);
   const rules = [
     ...plan.machines.flatMap((machine) => onNode(machine, plan, before, operatorWas)),
-    ...[...others, ...always],
+    ...[...others, ...always, ...ofTheCluster(plan, before)],
   ];
   // What somebody else keeps up to date is not gone with its former value: Node Feature Discovery tells of the new release.
   const key = (line: string): string => line.split("=")[0]!;

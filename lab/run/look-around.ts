@@ -15,7 +15,13 @@ const passingKinds = new Set(["Event", "APIService", "ComponentStatus", "CSINode
 /** Looks at everything that a stack can change. */
 export async function lookAround(lab: Lab): Promise<Standing> {
   const processes = processesOf(lab.session.workspace.dir); // first: later on there are those that look
-  const [objects, nodes, machines] = await Promise.all([objectsOf(lab), nodesOf(lab), machinesOf(lab)]);
+  // Before a stack has made its cluster, real machines serve none.
+  const isCluster = fs.existsSync(lab.controlPlane.adminKubeconfig);
+  const [objects, nodes, machines] = await Promise.all([
+    isCluster ? objectsOf(lab) : [],
+    isCluster ? nodesOf(lab) : [],
+    machinesOf(lab),
+  ]);
   return { lines: [...objects, ...nodes, ...omniOf(lab), ...processes], machines };
 }
 

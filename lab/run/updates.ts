@@ -118,6 +118,7 @@ export async function servePlugins(lab: Lab, directory = programFolder(lab)): Pr
       maintenance: lab.machines.maintenance,
       tempDir: session.dir("talos"),
       timeScale: lab.options.timeScale,
+      kubeconfig: lab.machines.kubeconfig,
     }),
   };
   const plugins: Record<string, number | string> = { kubernetes: tools["pulumi-resource-kubernetes"] };

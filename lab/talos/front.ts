@@ -6,58 +6,50 @@ import { kubeletRelease, type Registry, type TalosImages } from ".";
 export interface Front {
   /** Its port on 127.0.0.1. */
   port: number;
-  /** What it could not give, and why. */
-  problems: readonly string[];
   close(): Promise<void>;
 }
 
-/** Images that one of the registry's stands for, whatever their registry and tag. */
-const standsFor: readonly (readonly [RegExp, string])[] = [
-  [/(^|\/)kubelet$/, `siderolabs/kubelet:${kubeletRelease}`],
-  [/(^|\/)pause$/, "lab/pause:1"],
-  [/(^|\/)k8s-device-plugin$/, "lab/nvidia-device-plugin:1"],
-  [/(^|\/)(etcd|kube-apiserver|kube-controller-manager|kube-scheduler)$/, "lab/controlplane:1"],
-  [/(^|\/)cuda$/, "lab/nvidia-smi:1"],
-  [/(^|\/)cuda-sample$/, "lab/vectoradd:1"],
-];
+/** What stands beside the registry. */
+export interface Beside {
+  /** Port of the registry of images that pods have. */
+  pods: number;
+  /** The text of a schematic that the lab's Factory knows, by its ID. */
+  schematicOf(id: string): string | undefined;
+  /** What the pods of a machine are told of it; throws while that is not known. */
+  factsOf(machine: string): object;
+}
 
 /**
- * Stands before a registry: makes the installer of a schematic when a machine first asks for it, as the Image Factory does, and knows
- * what stands for other images.
- *
- * @param schematicOf the text of a schematic that the lab's Factory knows, by its ID.
+ * Stands before the registries: makes the installer of a schematic when a machine first asks for it, as the Image Factory does, and
+ * knows what stands for other images. At `/facts/MACHINE` it tells of a machine.
  */
 export async function startFront(
   images: TalosImages,
   registry: Registry,
-  schematicOf: (id: string) => string | undefined,
+  { pods, schematicOf, factsOf }: Beside,
 ): Promise<Front> {
   const made = new Map<string, Promise<string>>();
-  const problems: string[] = [];
   const placeOf = async (name: string, reference: string): Promise<[string, string] | undefined> => {
     const [, id] = /(?:^|\/)(?:metal-)?installer\/([0-9a-f]{64})$/.exec(name) ?? [];
-    const [place, tag] = id
-      ? [`metal-installer/${id}`, images.release]
-      : (standsFor.find(([pattern]) => pattern.test(name))?.[1].split(":") ?? []);
-    if (place === undefined) return undefined;
-    if (id !== undefined && !reference.startsWith("sha256:")) {
+    const digest = reference.startsWith("sha256:") ? reference : undefined;
+    if (id === undefined)
+      return /(^|\/)kubelet$/.test(name) ? ["siderolabs/kubelet", digest ?? kubeletRelease] : undefined;
+    if (digest === undefined) {
       const text = reference === images.release ? schematicOf(id) : undefined;
       if (text === undefined) return undefined;
       if (!made.has(id)) made.set(id, images.installer(registry, text));
       await made.get(id);
     }
-    return [place, reference.startsWith("sha256:") ? reference : tag!];
+    return [`metal-installer/${id}`, digest ?? images.release];
   };
   const server = http.createServer((request, response) => {
     const { method = "GET", headers, url = "/" } = request;
     const [, name, kind, reference] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/?]+)/.exec(url) ?? [];
     const refuse = (status: number, problem: string): void => {
-      problems.push(problem);
       response.writeHead(status, { "Content-Type": "application/json" });
       response.end(JSON.stringify({ errors: [{ code: "MANIFEST_UNKNOWN", message: problem }] }));
     };
-    const pass = (path: string): void => {
-      const { port } = registry;
+    const pass = (path: string, port = registry.port): void => {
       const inner = http.request({ host: "127.0.0.1", port, path, method, headers }, (answer) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);
@@ -65,14 +57,18 @@ export async function startFront(
       inner.on("error", (error) => response.destroy(error));
       inner.end();
     };
+    const [, machine] = /^\/facts\/(.+)$/.exec(url) ?? [];
+    if (machine !== undefined)
+      try {
+        return void response.end(JSON.stringify(factsOf(machine)));
+      } catch (error) {
+        return refuse(503, (error as Error).message);
+      }
     if (name === undefined) return pass(url);
     placeOf(name, reference!).then(
-      (place) =>
-        place === undefined
-          ? refuse(404, `nothing in the lab stands for ${name}:${reference}`)
-          : pass(`/v2/${place[0]}/${kind}/${place[1]}`),
+      (place) => (place === undefined ? pass(url, pods) : pass(`/v2/${place[0]}/${kind}/${place[1]}`)),
       (error: Error) => refuse(500, `${name}:${reference}: ${error.message}`),
     );
   });
-  return { ...(await listen(server)), problems };
+  return listen(server);
 }

@@ -14,10 +14,19 @@ import { withLock } from "../tools/lock";
 import type { OnToolEvent } from "../tools/events";
 import { isThere, provideDebian } from "./debian";
 import { makeExtension, makeSchematic } from "./nvidia";
-import { layOutInstaller, layOutKubelet, layOutRoot, layOutStandIns, standIns, type Parts } from "./root";
+import { layOutInstaller, layOutKubelet, layOutRoot, type Parts } from "./root";
 import { startRegistry, type Registry } from "./registry";
 
-export { startMachine, trustdAddress, whyNoMachine, type RealMachine } from "./machine";
+export {
+  bootsOf,
+  freePorts,
+  served,
+  startMachine,
+  trustdAddress,
+  whyNoMachine,
+  type Ports,
+  type RealMachine,
+} from "./machine";
 export { startRegistry, type Registry } from "./registry";
 
 /** Talos releases that can be built here. */
@@ -39,11 +48,9 @@ export interface TalosImages {
   release: string;
   /** A disk on which that release is installed, without extensions: it boots by UEFI, into maintenance mode. */
   disk: string;
-  /** Layer of the images of stand-ins (`standIns`), a tar file. */
-  standIns: string;
   /** Folder of the lab's own programs beside it (`startMachine`). */
   programs: string;
-  /** Starts a registry on loopback that has the kubelet's image, and those of the stand-ins (`standIns`). */
+  /** Starts a registry on loopback that has the kubelet's image. */
   registry(blobs: string, signal?: AbortSignal): Promise<Registry>;
   /** Pushes the installer of a schematic (YAML) as `metal-installer/<id>:<release>`, made where there is none yet. Gives its ID. */
   installer(registry: Registry, schematic: string): Promise<string>;
@@ -98,10 +105,9 @@ export async function provideTalos(
     await layOutRoot(parts);
     await layOutInstaller(parts);
     await layOutKubelet(parts);
-    await layOutStandIns(parts);
-    for (const each of ["installer", "kubelet", "programs"])
+    for (const each of ["installer", "kubelet"])
       await debian.inside(folder, `tar -C /work/${each} --owner=0 --group=0 -cf /work/${each}.tar .`.split(" "));
-    for (const rest of ["root", "initramfs", "installer", "kubelet", "programs"])
+    for (const rest of ["root", "initramfs", "installer", "kubelet"])
       await fs.rm(path.join(folder, rest), { recursive: true });
     const image = { diskSize: 4 * 1024 ** 3, diskFormat: "raw", bootloader: "sd-boot" };
     const plain = readSchematic("customization: {}\n"); // the Factory's images say of which schematic they are
@@ -124,18 +130,11 @@ export async function provideTalos(
   return {
     release,
     disk,
-    standIns: path.join(folder, "programs.tar"),
     programs: tools["talos-programs"],
     registry: async (blobs, given) => {
       const registry = await startRegistry(tools["talos-programs"], blobs, given);
       const layers = [path.join(folder, "kubelet.tar")];
       await registry.push({ ref: `siderolabs/kubelet:${kubeletRelease}`, layers, entrypoint: ["/kubelet"] });
-      for (const name of standIns)
-        await registry.push({
-          ref: `lab/${name.toLowerCase()}:1`,
-          layers: [path.join(folder, "programs.tar")],
-          entrypoint: [name],
-        });
       return registry;
     },
     installer: async (registry, text) => {

@@ -40,6 +40,7 @@ const needed = {
   "apt-get": "apt: Talos' userland and kernel are Debian's packages",
   "dpkg-deb": "dpkg: Debian's packages are unpacked with it",
   unshare: "util-linux: images are made in a folder of Debian's programs",
+  ip: "iproute2: what stands in for the cluster's network on a machine has it",
 };
 /** UEFI firmware and its empty variables, as Debian's ovmf has them. */
 const firmware = ["/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"] as const;
@@ -64,6 +65,17 @@ export interface MachineNetwork extends Pick<Site, "net" | "host" | "dns"> {
   trustd: string;
   /** Ports of 127.0.0.1 that addresses in it lead to, by `address:port`. */
   leads: Readonly<Record<string, number>>;
+}
+
+/** Ports of a machine that ports of 127.0.0.1 lead to: its Talos API, trustd, its Kubernetes API, its kubelet. */
+export const served = [50_000, 50_001, 6443, 10_250] as const;
+export type Ports = Record<(typeof served)[number], number>;
+
+/** Ports of 127.0.0.1 for a machine. */
+export async function freePorts(): Promise<Ports> {
+  const ports: Partial<Ports> = {};
+  for (const port of served) ports[port] = await freePort();
+  return ports as Ports;
 }
 
 /** Where a machine finds what signs a worker's certificate: the address of its cluster's control plane. */
@@ -97,6 +109,7 @@ async function tryKvm(kernel: string): Promise<boolean> {
  *
  * @param options.authority folder with `ca.crt` and `ca.key` of the machines' API. A worker then gets its certificate.
  * @param options.network default: 10.0.2.0/24, with this computer at 10.0.2.2 and the signer at {@link trustdAddress}.
+ * @param options.ports default: any.
  * @param options.cards as its board's asset tag says it, by which the stand-ins of NVIDIA's programs know of them.
  */
 export async function startMachine(
@@ -106,6 +119,7 @@ export async function startMachine(
     memory?: number;
     authority?: string;
     network?: MachineNetwork;
+    ports?: Ports;
     cards?: string;
     signal?: AbortSignal;
   } = {},
@@ -116,7 +130,8 @@ export async function startMachine(
   await promisify(execFile)("qemu-img", ["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", images.disk, disk, "20G"]);
   // The format that can be saved.
   await promisify(execFile)("qemu-img", ["convert", "-f", "raw", "-O", "qcow2", firmware[1], variables]);
-  const [talos, kubernetes, kubelet] = [await freePort(), await freePort(), await freePort()];
+  const ports = options.ports ?? (await freePorts());
+  const local = (port: keyof Ports): string => `127.0.0.1:${ports[port]}`;
   const accelerated = await hasKvm(path.join(path.dirname(images.disk), "vmlinuz"));
   const { net, host, dns, address, trustd, leads } = options.network ?? usualNetwork;
   const program = (name: string): string => path.join(images.programs, name);
@@ -125,7 +140,7 @@ export async function startMachine(
     leading.push(`${trustd}:50001-cmd:${program("trustd")} ${trustd} ${path.resolve(options.authority)}`);
   const network = [
     ...[`net=${net}`, `host=${host}`, `dns=${dns}`, `dhcpstart=${address}`],
-    ...[`${talos}-:50000`, `${kubernetes}-:6443`, `${kubelet}-:10250`].map((each) => `hostfwd=tcp:127.0.0.1:${each}`),
+    ...served.map((port) => `hostfwd=tcp:${local(port)}-:${port}`),
     ...leading.map((each) => `guestfwd=tcp:${each}`),
   ];
   const drive = (kind: string, file: string): string[] => ["-drive", `${kind},file=${file}`];
@@ -168,7 +183,7 @@ export async function startMachine(
     });
     died.catch(() => undefined);
     // It takes its ports before the machine runs.
-    const listens = untilSeen("QEMU listens", { seconds: 60, every: 50 }, () => answers(talos), Boolean);
+    const listens = untilSeen("QEMU listens", { seconds: 60, every: 50 }, () => answers(ports[50_000]), Boolean);
     listens.catch(() => undefined);
     // It answers when it has loaded what it is to go on from, or has ended over that.
     const answer = listens.then(() => told(child, "info status"));
@@ -177,10 +192,7 @@ export async function startMachine(
   options.signal?.addEventListener("abort", () => void cutPower(), { once: true });
   await powerOn();
   return {
-    endpoint: `127.0.0.1:${talos}`,
-    kubernetes: `127.0.0.1:${kubernetes}`,
-    kubelet: `127.0.0.1:${kubelet}`,
-    address,
+    ...{ endpoint: local(50_000), kubernetes: local(6443), kubelet: local(10_250), address },
     console: () => fs.readFileSync(log, "utf8"),
     cutPower,
     powerOn: () => powerOn(),
@@ -196,6 +208,9 @@ export async function startMachine(
     },
   };
 }
+
+/** How often a machine has booted, by its console. What the boot menu drew last stands before the kernel's first words, in the same line. */
+export const bootsOf = (console: string): number => console.split(/\[ *0\.000000\] Linux version /).length - 1;
 
 const hasEnded = "it has ended";
 /** What QEMU's monitor says to a command; it comes when the command is done. */

@@ -223,22 +223,6 @@ export async function layOutKubelet({ debian, tools, work }: Parts): Promise<voi
   await put(path.join(tools.kubelet, "kubelet"), path.join(root, "usr/local/bin/kubelet"));
 }
 
-/** Programs that stand in for those of images that pods have (`programs/service`). */
-export const standIns = ["pause", "nvidia-device-plugin", "nvidia-smi", "vectorAdd"];
-const controlPlane = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
-
-/** Lays out what the images of the stand-ins hold in `work/programs`. */
-export async function layOutStandIns({ tools, work }: Parts): Promise<void> {
-  const root = path.join(work, "programs");
-  const names = [
-    ...standIns.map((name) => [`usr/bin/${name}`, "service"]),
-    ...controlPlane.map((name) => [`usr/local/bin/${name}`, "../../bin/service"]),
-  ];
-  const folders = "dev proc sys run tmp etc var usr/bin usr/local/bin";
-  await skeleton(root, folders, { bin: "usr/bin", ...Object.fromEntries(names) });
-  await put(path.join(tools["talos-programs"], "service"), path.join(root, "usr/bin/service"));
-}
-
 async function skeleton(root: string, names: string, to: Record<string, string>): Promise<void> {
   for (const folder of names.split(" ")) await fs.mkdir(path.join(root, folder), { recursive: true });
   await fs.chmod(path.join(root, "tmp"), 0o1777);

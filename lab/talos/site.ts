@@ -52,13 +52,28 @@ export function siteOf({ machines, clusterEndpoint }: Pick<ClusterSpec, "machine
   };
 }
 
+/** The cluster's network on a machine, in the stead of kube-proxy and CoreDNS (lab/machines/internal/realnode/virtual). */
+const networkPod = (lab: string, { hostname, port }: URL): object => ({
+  ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "lab-network", namespace: "kube-system" } },
+  spec: {
+    hostNetwork: true,
+    containers: [
+      {
+        ...{ name: "lab-network", image: "lab.talos-gpu.dev/lab-network:1", args: [lab, `${hostname}:${port || 443}`] },
+        securityContext: { privileged: true },
+      },
+    ],
+  },
+});
+
 /**
  * What an owner writes into a configuration so that its machine works in this site, without the outer world.
  *
  * @param image that it is installed from. Default: whatever else says.
  */
-export const ownPatch = ({ registry }: Pick<Site, "registry">, image?: string): object => ({
+export const ownPatch = ({ registry, endpoint }: Pick<Site, "registry" | "endpoint">, image?: string): object => ({
   machine: {
+    pods: [networkPod(`${registry}:5000`, new URL(endpoint))],
     certSANs: ["127.0.0.1"], // this computer's way to its API
     install: { disk: "/dev/vda", ...(image === undefined ? {} : { image }) },
     registries: { mirrors: { "*": { endpoints: [`http://${registry}:5000`] } } },

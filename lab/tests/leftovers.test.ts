@@ -65,6 +65,18 @@ test("a node that was late with its lease before, and is ready again, is no left
   expect(left("velaryon", "velaryon", {}, { more: [late] }).left).toEqual([]);
 });
 
+test("of a cluster that was not there before, its own objects stay; in one that was there, they are found", () => {
+  const own = [
+    "ClusterRole system:node",
+    "Pod kube-system/kube-scheduler-control",
+    "Secret kube-system/bootstrap-token-a",
+  ];
+  const others = ["DaemonSet kube-system/nvidia", "Namespace gpu-operator"];
+  const after = { more: [...own, ...others], machine: { image: "v1.11.1 gpu", configuration: ours } };
+  expect(left("modern", "gpu", after, { less: [lines[0]!] }).left).toEqual(others);
+  expect(left("modern", "gpu", after).left.toSorted()).toEqual([...own, ...others].toSorted());
+});
+
 test("a patch of ours on an adopted machine is found by its paths, never by its values", () => {
   const found = left("velaryon", "velaryon", { machine: { ...gpu, configuration: ours } });
   expect(found.left).toEqual(["machine velaryon: configuration, changed: machine.install.image"]);

@@ -1,9 +1,8 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { bootsOf } from "../cluster/real-machines";
 import { parseOptions } from "../options";
-import { nearestRelease, whyNoMachine } from "../talos";
+import { bootsOf, nearestRelease, whyNoMachine } from "../talos";
 import { siteOf } from "../talos/site";
 import { stackConfiguration } from "../run/stack-configuration";
 

@@ -21,6 +21,8 @@ export interface Tools {
   readonly maintenance: Readonly<Record<string, string>>;
   /** By how much the lab's time is faster: limits are divided by it. */
   readonly timeScale: number;
+  /** What a fetched kubeconfig becomes. Default: what it is. */
+  readonly kubeconfig?: ((text: string) => string) | undefined;
 }
 
 /** A command of talosctl. */

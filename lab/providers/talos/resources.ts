@@ -206,7 +206,8 @@ const kubeconfig: Resource = {
       if (call.id !== undefined) return { ...call.oldOutputs, id: call.id };
       if (call.preview) return { id: "", kubeconfigRaw: UNKNOWN, kubernetesClientConfiguration: UNKNOWN };
       const args = (): string[] => ["kubeconfig", "-", "--merge=false"];
-      return kubeconfigOutputs((await untilDone(tools, call, "fetching the kubeconfig", { args })).stdout);
+      const { stdout } = await untilDone(tools, call, "fetching the kubeconfig", { args });
+      return kubeconfigOutputs(tools.kubeconfig?.(stdout) ?? stdout);
     }
   },
 };

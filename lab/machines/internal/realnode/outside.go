@@ -25,7 +25,9 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/emulated"
 	"talos-gpu/lab/machines/internal/realnode/facts"
 	"talos-gpu/lab/machines/internal/realnode/groups"
+	"talos-gpu/lab/machines/internal/realnode/images"
 	"talos-gpu/lab/machines/internal/realnode/inside"
+	"talos-gpu/lab/machines/internal/realnode/virtual"
 )
 
 // Main handles the commands of a real node, and being called as one of its programs. False when the arguments are others'.
@@ -37,11 +39,25 @@ func Main(arguments []string) (handled bool, code int) {
 		return true, inside.ShowDriver(os.Stdin)
 	case "nvidia-smi":
 		return true, driver.SMI(arguments[1:])
+	case virtual.Command:
+		return true, failed(virtual.Serve(arguments[1:]))
+	}
+	if len(arguments) == 5 && arguments[1] == "virtual-images" {
+		return true, failed(images.ServeVirtual(arguments[2:]))
 	}
 	if image := os.Getenv(emulated.ImageVariable); image != "" {
 		return true, emulated.Run(image, arguments)
 	}
 	return inside.Main(arguments)
+}
+
+// failed says why, and is the exit code.
+func failed(err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(os.Stderr, "%v\n", err)
+	return 1
 }
 
 // run runs one boot's node in namespaces of its own, until ctx or the node ends.

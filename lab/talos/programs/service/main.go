@@ -1,6 +1,6 @@
 // service is what some images of a lab hold, by the name that it is called by: nvidia-persistenced-wrapper and pause, which run until
-// they are told to end, nvidia-ctk, which writes the CDI specification and ends, the runtime, which is runc, the device plugin,
-// programs of CUDA's images, which say of a card what they can without one, and the names of a control plane's programs.
+// they are told to end, nvidia-ctk, which writes the CDI specification and ends, the runtime, which is runc, the device plugin, and the
+// names of a control plane's programs. All other programs of pods are those of lab/machines.
 package main
 
 import (
@@ -38,8 +38,6 @@ func run(name string, args []string) error {
 		return syscall.Exec("/usr/local/bin/controlplane", append([]string{"controlplane", name}, args...), os.Environ())
 	case "nvidia-device-plugin":
 		return offer()
-	case "nvidia-smi", "vectorAdd":
-		return show(name)
 	case "nvidia-persistenced-wrapper":
 		if err := os.MkdirAll("/var/run/nvidia-persistenced", 0o755); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet"
 	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/node/reach"
+	"talos-gpu/lab/machines/internal/node/storage"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 	"talos-gpu/lab/machines/internal/realnode"
 	"talos-gpu/lab/machines/internal/spec"
@@ -45,7 +46,7 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 	shared := kubelet.Config{Authority: authority, Rules: append(gpuOperator.Rules(), programs.Table(gpuOperator.Discover)...)}
 	kubelets := &reach.Table{}
 	ended := make(chan error, 2*len(machines)+2)
-	go func() { ended <- provisionStorage(ctx, client) }()
+	go func() { ended <- storage.Provision(ctx, client) }()
 	go func() { ended <- kubelets.Serve(ctx, cfg.Nodes) }()
 	for _, machine := range machines {
 		node, isReal := real[machine.Key()]

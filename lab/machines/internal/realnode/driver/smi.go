@@ -13,7 +13,6 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/realnode/capabilities"
 	"talos-gpu/lab/machines/internal/realnode/facts"
-	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
 // SMI is nvidia-smi of the stand-in, on the node and in its containers, whose cards are those whose devices they have.
@@ -23,8 +22,7 @@ func SMI(arguments []string) int {
 		fmt.Fprintf(os.Stderr, "nvidia-smi of the stand-in: %v\n", err)
 		return 1
 	}
-	cards := slices.DeleteFunc(found.Cards, func(card gpu.Card) bool { return !files.Exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) })
-	return smi(os.Stdout, arguments, found.Snapshot.DriverVersion, found.Snapshot.LibraryVersion, cards, capabilities.MayAdminister())
+	return smi(os.Stdout, arguments, found.Snapshot.DriverVersion, found.Snapshot.LibraryVersion, found.Visible(), capabilities.MayAdminister())
 }
 
 // smi answers as nvidia-smi does, for the forms that pods of a stack use: nothing, -L, --query-gpu without header and units, -pl, -pm and -i. Texts, number

@@ -22,7 +22,6 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 	"talos-gpu/lab/machines/internal/realnode/facts"
-	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
 // ImageVariable tells a container's program which image it is of.
@@ -33,14 +32,13 @@ func emulation(o *operator.Operator) []programs.Rule {
 	return append(o.Rules(), programs.Table(o.Discover)...)
 }
 
-// ruleOf finds the rule of an image that has programs; false where there is none.
+// ruleOf finds the rule of an image; false where there is none.
 func ruleOf(all []programs.Rule, image string) (programs.Rule, bool) {
-	for _, rule := range all {
-		if rule.Image.MatchString(image) {
-			return rule, len(rule.Programs) > 0
-		}
+	at := slices.IndexFunc(all, func(rule programs.Rule) bool { return rule.Image.MatchString(image) })
+	if at < 0 {
+		return programs.Rule{}, false
 	}
-	return programs.Rule{}, false
+	return all[at], true
 }
 
 // Of is the rule of an image with whose programs this binary stands in; false where it stands in for none.
@@ -48,9 +46,15 @@ func Of(image string) (programs.Rule, bool) {
 	return ruleOf(emulation(&operator.Operator{}), image)
 }
 
-// Programs are the programs of a rule's image.
-func Programs(rule programs.Rule) []string {
-	return slices.Sorted(maps.Keys(rule.Programs))
+// Programs are those of all the images.
+func Programs() []string {
+	all := map[string]bool{}
+	for _, rule := range emulation(&operator.Operator{}) {
+		for name := range rule.Programs {
+			all[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // Run runs a program of an image in its container.
@@ -97,12 +101,7 @@ func containerOf(found facts.Facts, image string, argv []string) *programs.Conta
 		Spec: &corev1.Container{Image: image}, Machine: found.Machine(), Argv: argv, Env: env, Output: os.Stdout, Read: os.ReadFile,
 		Listen: func(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprintf(":%d", port)) },
 	}
-	for _, card := range found.Cards {
-		if files.Exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) {
-			c.GPUs = append(c.GPUs, card)
-		}
-	}
 	libraries, _ := filepath.Glob("/usr/local/lib/libnvidia-ml.so*")
-	c.Libraries = len(libraries) > 0
+	c.GPUs, c.Libraries = found.Visible(), len(libraries) > 0 || found.Virtual && found.Snapshot.DriverVersion != ""
 	return c
 }

@@ -6,9 +6,11 @@ package facts
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -19,6 +21,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
 // Facts of a machine, as the lab has them now.
@@ -30,6 +33,17 @@ type Facts struct {
 	Cards []gpu.Card
 	// Kubeconfig of the cluster's administrator.
 	Kubeconfig []byte
+	// Virtual says that the node is a virtual machine, which has neither the cards' devices nor NVIDIA's libraries.
+	Virtual bool
+}
+
+// Visible are the cards that the asking container has: those whose devices are there; on a virtual machine those that NVIDIA's runtime is told of.
+func (f Facts) Visible() []gpu.Card {
+	if f.Virtual {
+		cards, _ := gpu.Select(f.Cards, os.Getenv("NVIDIA_VISIBLE_DEVICES")) //nolint:errcheck // void, or none
+		return cards
+	}
+	return slices.DeleteFunc(slices.Clone(f.Cards), func(card gpu.Card) bool { return !files.Exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) })
 }
 
 // Serve answers beside the node, on a socket that the node's own network leads to.

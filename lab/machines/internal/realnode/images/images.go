@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"slices"
 
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/emulated"
@@ -24,7 +24,7 @@ type image struct {
 	key string
 	// files by their path in the image, each a path of this computer. Programs bring the libraries that they are linked to.
 	files func() (map[string]string, error)
-	// links are programs that lead to emulatedProgram.
+	// links are paths that lead to emulatedProgram.
 	links []string
 	env   []string
 	// entrypoint stays where a pod gives arguments alone; command is what it runs, or the arguments, when nobody says otherwise.
@@ -38,7 +38,7 @@ var bakedIn = []string{"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES
 
 // shellPrograms are what a script of ours needs; those that this computer has.
 var shellPrograms = []string{"sh", "cat", "echo", "sleep", "ls", "mkdir", "rm", "cp", "mv", "touch", "test", "[", "true", "false", "grep", "sed", "head", "tail", "tr", "cut", "wc", "sort", "date",
-	"env", "ln", "chmod", "stat", "id", "uname", "cmp", "printf", "seq", "dirname", "basename", "timeout", "mktemp", "readlink", "expr", "tee", "find", "awk", "mawk", "kill", "df", "du", "mount", "hostname", "bash"}
+	"env", "ln", "chmod", "stat", "id", "uname", "cmp", "printf", "seq", "dirname", "basename", "timeout", "mktemp", "readlink", "expr", "tee", "find", "awk", "mawk", "kill", "df", "du", "mount", "hostname", "bash", "ip"}
 
 func shell() map[string]string {
 	files := map[string]string{}
@@ -66,8 +66,8 @@ func (s node) images() []image {
 	}
 }
 
-// standsFor makes the image of a reference that this binary emulates; false where nothing is known of it.
-func (s node) standsFor(reference string) (image, bool) {
+// standsFor makes the image of a reference that this binary emulates; false where nothing is known of it. All of them share their files.
+func standsFor(reference string) (image, bool) {
 	rule, known := emulated.Of(reference)
 	if !known {
 		return image{}, false
@@ -77,13 +77,23 @@ func (s node) standsFor(reference string) (image, bool) {
 		env = append(env, variable.Name+"="+variable.Value)
 	}
 	self, err := os.Executable()
-	files := func() (map[string]string, error) { return withShell(map[string]string{emulatedProgram: self})() }
-	names := emulated.Programs(rule)
-	return image{key: "emulated-" + strings.Join(names, "-"), files: files, links: names, env: env, entrypoint: rule.Entrypoint[:1], command: rule.Entrypoint[1:]}, err == nil
+	made := image{key: "emulated", files: withShell(map[string]string{emulatedProgram: self}), links: within("/usr/bin/", emulated.Programs()), env: env}
+	if made.command = rule.Entrypoint; len(rule.Programs) > 0 { // else it is the shell's, which has none
+		made.entrypoint, made.command = rule.Entrypoint[:1], rule.Entrypoint[1:]
+	}
+	return made, err == nil
 }
 
-// emulatedProgram is this binary in an image; the programs' names lead to it.
+// emulatedProgram is in an image what programs' names lead to: this binary, where they are emulated.
 const emulatedProgram = "/usr/bin/talos-gpu-lab-program"
+
+func within(folder string, names []string) []string {
+	paths := slices.Clone(names)
+	for i := range paths {
+		paths[i] = folder + paths[i]
+	}
+	return paths
+}
 
 func only(files map[string]string) func() (map[string]string, error) {
 	return func() (map[string]string, error) { return files, nil }

@@ -55,9 +55,9 @@ func (i image) layer(to io.Writer) error {
 			return err
 		}
 	}
-	for _, name := range i.links {
-		delete(files, "/usr/bin/"+name)
-		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "usr/bin/" + name, Linkname: emulatedProgram, Mode: 0o777}); err != nil {
+	for _, inside := range i.links {
+		delete(files, inside)
+		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: strings.TrimPrefix(inside, "/"), Linkname: emulatedProgram, Mode: 0o777}); err != nil {
 			return err
 		}
 	}

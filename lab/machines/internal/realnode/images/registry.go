@@ -38,7 +38,7 @@ type registry struct {
 
 // Serve starts the registry, in the node's own network.
 func Serve(spec *boot.Spec) error {
-	r := &registry{folder: filepath.Join(spec.Folder, "images"), images: node{spec}.images(), standsFor: node{spec}.standsFor, blobs: map[string]string{}}
+	r := &registry{folder: filepath.Join(spec.Folder, "images"), images: node{spec}.images(), standsFor: standsFor, blobs: map[string]string{}}
 	listener, err := net.Listen("tcp", registryAddress)
 	if err != nil {
 		return err

@@ -148,7 +148,7 @@ const clusterDomain = ".svc.cluster.local."
 
 // serveNames answers for Services; other names do not exist, as pods have no way out.
 func (p *proxy) serveNames() error {
-	if err := cable.IP("addr add " + boot.DNSAddress + "/32 dev lo"); err != nil {
+	if err := cable.IP("addr replace " + boot.DNSAddress + "/32 dev lo"); err != nil {
 		return err
 	}
 	socket, err := net.ListenPacket("udp", boot.DNSAddress+":53")

@@ -1,4 +1,5 @@
-package cluster
+// Package storage is a default storage class and its provisioner.
+package storage
 
 import (
 	"context"
@@ -21,8 +22,8 @@ const (
 	provisioner  = "lab.talos-gpu.dev/folder"
 )
 
-// provisionStorage makes the class, and a volume for every claim of it, until ctx ends. Binding is the controller manager's.
-func provisionStorage(ctx context.Context, client kubernetes.Interface) error {
+// Provision makes the class, and a volume for every claim of it, until ctx ends. Binding is the controller manager's.
+func Provision(ctx context.Context, client kubernetes.Interface) error {
 	reclaim, binding := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
 	class := &storagev1.StorageClass{
 		ObjectMeta:  metav1.ObjectMeta{Name: storageClass, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
