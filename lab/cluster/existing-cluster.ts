@@ -130,7 +130,7 @@ function withEndpoint(config: TalosConfig, endpoint: string): TalosConfig {
 }
 
 /** The machines had their names before the stack came; Talos calls a node by what its machine's configuration says. */
-function hostnamed(name: string, talosVersion: string): string {
+export function hostnamed(name: string, talosVersion: string): string {
   return semver.lt(talosVersion, "1.12.0") // from then on talosctl generates a document, beside which the field is an error
     ? stringify({ machine: { network: { hostname: name } } })
     : stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: name });

@@ -1,6 +1,6 @@
 import * as http from "node:http";
 import { listen } from "../loopback";
-import { kubeletRelease, type Registry, type TalosImages } from ".";
+import { kubeletImage, type Registry, type TalosImages } from ".";
 
 /** Where the images of a lab's machines come from. */
 export interface Front {
@@ -28,12 +28,12 @@ export async function startFront(
   registry: Registry,
   { pods, schematicOf, factsOf }: Beside,
 ): Promise<Front> {
+  const kubelet = kubeletImage(images.release).split(":");
   const made = new Map<string, Promise<string>>();
   const placeOf = async (name: string, reference: string): Promise<[string, string] | undefined> => {
     const [, id] = /(?:^|\/)(?:metal-)?installer\/([0-9a-f]{64})$/.exec(name) ?? [];
     const digest = reference.startsWith("sha256:") ? reference : undefined;
-    if (id === undefined)
-      return /(^|\/)kubelet$/.test(name) ? ["siderolabs/kubelet", digest ?? kubeletRelease] : undefined;
+    if (id === undefined) return /(^|\/)kubelet$/.test(name) ? [kubelet[0]!, digest ?? kubelet[1]!] : undefined;
     if (digest === undefined) {
       const text = reference === images.release ? schematicOf(id) : undefined;
       if (text === undefined) return undefined;

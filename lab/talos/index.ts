@@ -5,6 +5,7 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import * as semver from "semver";
 import { parse } from "yaml";
+import { findRelease } from "../../components/recipe/facts/talos-release";
 import { readSchematic } from "../factory";
 import { cacheFolder } from "../tools/cache";
 import { provideTalosPrograms } from "../tools/index";
@@ -29,7 +30,7 @@ export {
 } from "./machine";
 export { startRegistry, type Registry } from "./registry";
 
-/** Talos releases that can be built here. */
+/** Talos releases that can be built here, the newest first. */
 export const releases: readonly string[] = Object.keys(talosModules);
 
 /** The one of them that is nearest to a release: by its minor, then by its patch. */
@@ -40,8 +41,9 @@ export function nearestRelease(wanted: string): string {
   return [...releases].sort((one, other) => far(one) - far(other))[0]!;
 }
 
-/** Release of the kubelet that a lab's registry has. */
-export const kubeletRelease = "v1.36.3";
+/** The kubelet's image in a lab's registry, by the newest release that Talos takes: it looks at the tag, and the kubelet in it is v1.36.3. */
+export const kubeletImage = (release: string): string =>
+  `siderolabs/kubelet:v1.${findRelease(release)!.minor.kubernetes.to}.0`;
 
 /** Images of a Talos release that this computer has built. */
 export interface TalosImages {
@@ -78,12 +80,14 @@ export async function provideTalos(
     );
   const { signal } = options;
   const tools = await provideTalosPrograms(release, options);
+  // The newest imager makes every release's images, as the Image Factory's does; those before 1.13 want a loop device, and so root.
+  const { talos: newest } = await provideTalosPrograms(releases[0]!, options);
   const cache = path.join(path.dirname(cacheFolder(process.env)), "talos");
   await fs.mkdir(cache, { recursive: true });
   const debian = await provideDebian(cache, signal);
   const folder = path.join(
     cache,
-    `${release}-${await keyOf(["index.ts", "root.ts"], [debian.root, ...Object.values(tools)])}`,
+    `${release}-${await keyOf(["index.ts", "root.ts"], [debian.root, newest, ...Object.values(tools)])}`,
   );
   const [kernel] = await fs.readdir(path.join(debian.root, "usr/lib/modules"));
   const parts: Parts = {
@@ -101,7 +105,7 @@ export async function provideTalos(
     const started = performance.now();
     await fs.rm(folder, { recursive: true, force: true });
     await fs.mkdir(path.join(folder, "bin"), { recursive: true });
-    await fs.copyFile(path.join(tools.talos, "installer"), path.join(folder, "bin/imager"));
+    await fs.copyFile(path.join(newest, "installer"), path.join(folder, "bin/imager"));
     await layOutRoot(parts);
     await layOutInstaller(parts);
     await layOutKubelet(parts);
@@ -134,7 +138,7 @@ export async function provideTalos(
     registry: async (blobs, given) => {
       const registry = await startRegistry(tools["talos-programs"], blobs, given);
       const layers = [path.join(folder, "kubelet.tar")];
-      await registry.push({ ref: `siderolabs/kubelet:${kubeletRelease}`, layers, entrypoint: ["/kubelet"] });
+      await registry.push({ ref: kubeletImage(release), layers, entrypoint: ["/kubelet"] });
       return registry;
     },
     installer: async (registry, text) => {

@@ -1,11 +1,12 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { nvidiaExtension } from "../../components/recipe/facts/extension";
+import { eraOf } from "../../components/recipe/facts/talos-release";
 import { officialExtensions } from "../factory";
 import type { Parts } from "./root";
 
 // Stand-ins for NVIDIA's extensions: names, versions, manifests, services and containerd parts are theirs (siderolabs/extensions,
-// nvidia-gpu, at Talos 1.13); the modules and programs make what Talos and this package look at, and drive no card.
+// nvidia-gpu, at Talos 1.12 and 1.13); the modules and programs make what Talos and this package look at, and drive no card.
 
 const sourceOf = (init: string, exit: string, globals = ""): string => `
 #include <linux/module.h>
@@ -96,7 +97,7 @@ export async function makeExtension(parts: Parts, release: string, name: string)
   await fs.rm(folder, { recursive: true, force: true });
   await fs.mkdir(root, { recursive: true });
   if (known.kind === "modules") await modulesOf(parts, root, version.split("-")[0]!, known.flavour === "open");
-  else await toolkitOf(parts, root, version.split("-")[0]!);
+  else await toolkitOf(parts, root, release, version.split("-")[0]!);
   return pack(parts, folder, path.basename(name), version, `>= ${release}`);
 }
 
@@ -124,13 +125,14 @@ async function modulesOf({ debian, kernel, work }: Parts, root: string, driver: 
   await fs.rm(folder, { recursive: true });
 }
 
-async function toolkitOf({ tools }: Parts, root: string, driver: string): Promise<void> {
+async function toolkitOf({ tools }: Parts, root: string, release: string, driver: string): Promise<void> {
+  const hasCdi = eraOf(release) === "cdi";
   const file = async (name: string, text: string): Promise<void> => {
     await fs.mkdir(path.dirname(path.join(root, name)), { recursive: true });
     await fs.writeFile(path.join(root, name), text);
   };
   await file("etc/cri/conf.d/10-nvidia-container-runtime.part", runtime);
-  await file(`usr/local/lib/libnvidia-ml.so.${driver}`, "a stand-in\n");
+  await file(`usr/local/${hasCdi ? "" : "glibc/usr/"}lib/libnvidia-ml.so.${driver}`, "a stand-in\n");
   await fs.mkdir(path.join(root, "usr/local/glibc/usr/lib"), { recursive: true });
   await fs.mkdir(path.join(root, "usr/local/bin"));
   for (const name of ["nvidia-persistenced-wrapper", "nvidia-ctk", "nvidia-container-runtime", "nvidia-smi"]) {
@@ -138,6 +140,7 @@ async function toolkitOf({ tools }: Parts, root: string, driver: string): Promis
     await fs.chmod(path.join(root, "usr/local/bin", name), 0o755);
   }
   for (const [name, service] of Object.entries(services)) {
+    if (name === "nvidia-cdi-gen" && !hasCdi) continue;
     await file(`usr/local/etc/containers/${name}.yaml`, JSON.stringify(service));
     await fs.mkdir(path.join(root, "usr/local/lib/containers", name), { recursive: true });
   }

@@ -3,8 +3,8 @@ import * as path from "node:path";
 import type { TalosPrograms } from "../tools";
 import type { Debian } from "./debian";
 
-// Talos' root filesystem and initramfs, laid out as its Dockerfile does (siderolabs/talos v1.13.0, stages rootfs-base-amd64 and
-// initramfs), with Debian's programs where Talos has its own builds of the same ones.
+// Talos' root filesystem and initramfs, laid out as its Dockerfile does (siderolabs/talos v1.11.1 to v1.13.0, stages
+// rootfs-base-amd64 and initramfs), with Debian's programs where Talos has its own builds of the same ones.
 
 /** Where each part comes from. */
 export interface Parts {
@@ -65,9 +65,6 @@ const own: Record<string, string> = {
   "hack/containerd.toml": "etc/containerd/config.toml",
   "hack/cri-containerd.toml": "etc/cri/containerd.toml",
   "hack/cri-plugin.part": "etc/cri/conf.d/00-base.part",
-  "hack/udevd/99-default.link": "usr/lib/systemd/network/99-default.link",
-  "hack/udevd/40-vm-hotadd.rules": "usr/lib/udev/rules.d/40-vm-hotadd.rules",
-  "hack/udevd/90-selinux.rules": "usr/lib/udev/rules.d/90-selinux.rules",
   "hack/lvm.conf": "etc/lvm/lvm.conf",
 };
 /** Users and groups that udev's rules name. */
@@ -104,6 +101,11 @@ export async function layOutRoot(parts: Parts): Promise<void> {
   for (const file of empty.split(" ")) await fs.writeFile(path.join(root, file), "");
   for (const [file, text] of Object.entries(texts)) await fs.writeFile(path.join(root, file), text);
   for (const [from, to] of Object.entries(own)) await put(path.join(sources.talos, from), path.join(root, to), 0o644);
+  const udev = path.join(sources.talos, "hack/udevd");
+  for (const file of await fs.readdir(udev)) {
+    const folder = file.endsWith(".link") ? "systemd/network" : "udev/rules.d";
+    await put(path.join(udev, file), path.join(root, "usr/lib", folder, file), 0o644);
+  }
   await put(path.join(sources.machinery, "version/os-release"), path.join(root, "etc/os-release"), 0o644);
   const plugins = "/usr/lib/x86_64-linux-gnu/xtables";
   const tables = (await fs.readdir(debian.root + plugins)).map((file) => `${plugins}/${file}`);
@@ -173,10 +175,11 @@ async function copyPrograms(
   }
 }
 
-/** Talos formats for Linux 6.18 (internal/pkg/partition, mkfs.xfs -c); Debian's newest settings are 6.12's, which that reads. */
+/** Talos formats for its own kernel's series (internal/pkg/partition, mkfs.xfs -c): 6.12, and 6.18 from Talos 1.13 on. Debian's newest settings are 6.12's. */
 async function xfsSettings(debian: Debian, root: string): Promise<void> {
   const folder = "usr/share/xfsprogs/mkfs";
-  await put(path.join(debian.root, folder, "lts_6.12.conf"), path.join(root, folder, "lts_6.18.conf"), 0o644);
+  for (const series of ["6.12", "6.18"])
+    await put(path.join(debian.root, folder, "lts_6.12.conf"), path.join(root, folder, `lts_${series}.conf`), 0o644);
 }
 
 async function modules({ debian, kernel, work }: Parts, root: string): Promise<void> {

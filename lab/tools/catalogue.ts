@@ -182,27 +182,61 @@ export const nodeCatalogue: readonly ToolDefinition[] = [
   toolkitOf("nvidia-toolkit-v1.19", "1.19.1"),
 ];
 
-/** Modules of the Talos releases that are built; what is replaced stands in the `go.mod` of each. */
+/** Modules of a Talos release, and the forks that stand in its `go.mod`; `go.sum` says those that the checksum database has not. */
+function talosModule(release: string, registry: string, forks: Record<string, string>): Modules {
+  const own = ["", "/pkg/machinery"].map((module) => `github.com/siderolabs/talos${module} ${release}`);
+  return {
+    require: [...own, `github.com/google/go-containerregistry ${registry}`],
+    replace: Object.entries(forks).map(([module, fork]) => `${module} => ${fork}`),
+    sums: sums.filter((line) => Object.values(forks).includes(line.replace(/(\/go\.mod)? h1:.*/, ""))),
+  };
+}
+
+const forks = {
+  "github.com/mdlayher/ethtool": "github.com/siderolabs/ethtool v0.4.0-sidero",
+  "github.com/mdlayher/kobject": "github.com/smira/kobject v0.0.0-20240304111826-49c8d4613389",
+};
+const wireguard = {
+  "golang.zx2c4.com/wireguard/wgctrl": "github.com/siderolabs/wgctrl-go v0.0.0-20251029173431-c4fd5f6a4e72",
+};
+const before113 = {
+  "cloud.google.com/go": "cloud.google.com/go v0.100.2",
+  "github.com/coredns/coredns": "github.com/siderolabs/coredns v1.12.54",
+  ...forks,
+};
+const before112 = {
+  ...before113,
+  "gopkg.in/yaml.v3": "github.com/unix4ever/yaml v0.0.0-20220527175918-f17b0f05cf2c",
+  "github.com/insomniacslk/dhcp": "github.com/smira/dhcp v0.0.0-20250407153013-99942baa5d59",
+  // Its own v0.5.0 does not build with Go 1.26; this one is v1.13.0's.
+  "github.com/siderolabs/go-debug": "github.com/siderolabs/go-debug v0.6.2",
+};
+const sums = [
+  "github.com/siderolabs/coredns v1.14.53 h1:rwWyicwWFcu+i8OV0WT1u2W46J/iIReqzm+pSvEPPWs=",
+  "github.com/siderolabs/coredns v1.14.53/go.mod h1:KAGRTpTbhrScGMhiLsgnzo30OgiBBut1Y5XTuG1V+BQ=",
+  "github.com/siderolabs/wgctrl-go v0.0.0-20251029173431-c4fd5f6a4e72 h1:Boabco/vhoFVTUlPcLr4B27NnYUq1QMZVgMtPvyaDzk=",
+  "github.com/siderolabs/wgctrl-go v0.0.0-20251029173431-c4fd5f6a4e72/go.mod h1:T97yPqesLiNrOYxkwmhMI0ZIlJDm+p0PMR8eRVeR5tQ=",
+  "github.com/siderolabs/coredns v1.12.54 h1:TmTrcxDpseGlm4sWzdlYY0Eof7+6erY/0gYoe+OYfUA=",
+  "github.com/siderolabs/coredns v1.12.54/go.mod h1:0fWNl9qBEgoWH3YEqyQEwG+Vm2sCMsCLEJ21NG9UWZw=",
+  "github.com/smira/dhcp v0.0.0-20250407153013-99942baa5d59 h1:lBQLOP8ZZI6mbePwGX/bqXi3srwhYB/zcwqrnX+JJIc=",
+  "github.com/smira/dhcp v0.0.0-20250407153013-99942baa5d59/go.mod h1:VvGYjkZoJyKqlmT1yzakUs4mfKMNB0XdODP0+rdml6k=",
+];
+
+/** Modules of the Talos releases that are built. */
 export const talosModules: Readonly<Record<string, Modules>> = {
-  "v1.13.0": {
-    require: [
-      "github.com/siderolabs/talos v1.13.0",
-      "github.com/siderolabs/talos/pkg/machinery v1.13.0",
-      "github.com/google/go-containerregistry v0.21.5",
-    ],
-    replace: [
-      "github.com/coredns/coredns => github.com/siderolabs/coredns v1.14.53",
-      "github.com/mdlayher/ethtool => github.com/siderolabs/ethtool v0.4.0-sidero",
-      "github.com/mdlayher/kobject => github.com/smira/kobject v0.0.0-20240304111826-49c8d4613389",
-      "golang.zx2c4.com/wireguard/wgctrl => github.com/siderolabs/wgctrl-go v0.0.0-20251029173431-c4fd5f6a4e72",
-    ],
-    sums: [
-      "github.com/siderolabs/coredns v1.14.53 h1:rwWyicwWFcu+i8OV0WT1u2W46J/iIReqzm+pSvEPPWs=",
-      "github.com/siderolabs/coredns v1.14.53/go.mod h1:KAGRTpTbhrScGMhiLsgnzo30OgiBBut1Y5XTuG1V+BQ=",
-      "github.com/siderolabs/wgctrl-go v0.0.0-20251029173431-c4fd5f6a4e72 h1:Boabco/vhoFVTUlPcLr4B27NnYUq1QMZVgMtPvyaDzk=",
-      "github.com/siderolabs/wgctrl-go v0.0.0-20251029173431-c4fd5f6a4e72/go.mod h1:T97yPqesLiNrOYxkwmhMI0ZIlJDm+p0PMR8eRVeR5tQ=",
-    ],
-  },
+  "v1.13.0": talosModule("v1.13.0", "v0.21.5", {
+    "github.com/coredns/coredns": "github.com/siderolabs/coredns v1.14.53",
+    ...forks,
+    ...wireguard,
+  }),
+  "v1.12.6": talosModule("v1.12.6", "v0.20.7", {
+    ...before113,
+    ...wireguard,
+    // Go's proxy has no v2.0.26, which it asks for; this one is v1.13.0's.
+    "github.com/siderolabs/go-blockdevice/v2": "github.com/siderolabs/go-blockdevice/v2 v2.0.28",
+  }),
+  "v1.11.5": talosModule("v1.11.5", "v0.20.6", { ...before112, ...wireguard }),
+  "v1.11.1": talosModule("v1.11.1", "v0.20.6", before112),
 };
 
 /**

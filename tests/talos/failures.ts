@@ -1,5 +1,5 @@
 import type { UpgradeTask } from "../../components/machine/program/task";
-import type { Ended, Stand } from "./stand";
+import { API, RELEASE, type Ended, type Stand } from "./stand";
 
 /** What goes wrong on a machine that runs Talos itself, what the program says of it, and what comes of its remedy. */
 export interface Row {
@@ -70,11 +70,12 @@ const paused =
   /its boot does not go on: task writeUserFiles \(1\/1\): writeUserFiles failed, rebooting in 35 minutes.*already exists/;
 
 /** docs/conformance.md says which of them have run on a machine, and which wait for that. */
-export const rows: readonly Row[] = [
+const all: readonly Row[] = [
   {
     name: "an installer that its registry does not know",
     from: "adopted",
-    run: (stand) => upgrade(stand, { installerImage: `factory.talos.dev/metal-installer/${"0".repeat(64)}:v1.13.0` }),
+    run: (stand) =>
+      upgrade(stand, { installerImage: `factory.talos.dev/metal-installer/${"0".repeat(64)}:${RELEASE}` }),
     code: 1,
     says: [/it could not pull \S+: .*code = NotFound/, /nothing was changed on it/],
     within: 60,
@@ -123,12 +124,12 @@ export const rows: readonly Row[] = [
   },
   {
     name: "two items for one containerd part, in the first boot of an upgrade",
-    from: "installed",
+    from: "adopted",
     given: (stand) => stand.apply(twoItems),
     run: (stand) => upgrade(stand),
     code: 1,
     says: [paused, /edit machineconfig/, /goes back to the image of before/],
-    within: 300,
+    within: 700,
     then: async (stand, before) => {
       await boots(stand, () => stand.apply(before.configuration, "auto"));
       equal("the machine runs", await stand.schematic(), stand.schematics.plain);
@@ -220,14 +221,14 @@ export const rows: readonly Row[] = [
       );
     },
     code: 0,
-    says: [/upgrading through the lifecycle API/],
+    says: [new RegExp(`upgrading through the ${API} API`)],
     within: 700,
     then: (stand) => endsWell(stand, false),
   },
   {
     name: "power cut in the installation",
     from: "adopted",
-    run: (stand) => cutWhen(stand, "it installs", () => /starting upgrade/.test(stand.console())),
+    run: (stand) => cutWhen(stand, "it installs", () => /starting upgrade|performing upgrade/.test(stand.console())),
     code: 0,
     says: [/it is asked once more/],
     within: 900,
@@ -235,15 +236,15 @@ export const rows: readonly Row[] = [
   },
   {
     name: "power cut in the first boot of an upgrade",
-    from: "installed",
+    from: "adopted",
     run: (stand) => {
       const boot = /Linux version/g;
       const before = [...stand.console().matchAll(boot)].length;
       return cutWhen(stand, "the new image boots", () => [...stand.console().matchAll(boot)].length > before);
     },
     code: 0,
-    says: [/into the image that is installed already/],
-    within: 500,
+    says: [/upgrading through the/],
+    within: 700,
     then: (stand) => endsWell(stand, false),
   },
   {
@@ -273,3 +274,5 @@ export const rows: readonly Row[] = [
     },
   },
 ];
+// Nothing waits for a boot where Talos reboots as soon as it has installed.
+export const rows = all.filter(({ from }) => API === "lifecycle" || from !== "installed");

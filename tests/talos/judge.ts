@@ -81,7 +81,7 @@ export async function shown(talosctl: Stand["talosctl"]): Promise<string[]> {
     ...services,
     ...modules,
     `the configuration's file: ${await refused("read", "/system/state/config.yaml")}`,
-    `an image that is not there: ${await refused("image", "pull", `factory.talos.dev/metal-installer/${"0".repeat(64)}:v1.13.0`, "--namespace", "system")}`,
+    `an image that is not there: ${await refused("image", "pull", `factory.talos.dev/metal-installer/${"0".repeat(64)}:${RELEASE}`, "--namespace", "system")}`,
   ].sort();
 }
 

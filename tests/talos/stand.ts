@@ -6,7 +6,7 @@ import { parse, stringify } from "yaml";
 import { bundle } from "../../components/bundles";
 import { upgradeTask, type UpgradeTask } from "../../components/machine/program/task";
 import {
-  kubeletRelease,
+  kubeletImage,
   provideTalos,
   startMachine,
   trustdAddress,
@@ -15,18 +15,25 @@ import {
   type Registry,
 } from "../../lab/talos";
 import { parseResources } from "../../components/clients/talos/talosctl-output";
+import { apiOf } from "../../components/machine/program/upgrade/waiting-image";
+import { hostnamed } from "../../lab/cluster/existing-cluster";
 import { openWorkspace } from "../../lab/session/workspace";
 import { provideTools } from "../../lab/tools";
 
-/** The Talos release that is run. */
-export const RELEASE = "v1.13.0";
+const asked = process.env.TALOS_GPU_REAL_TALOS ?? "";
+
+/** The Talos release that is run: `TALOS_GPU_REAL_TALOS=v1.12.6` asks for one. */
+export const RELEASE = asked.startsWith("v") ? asked : "v1.13.0";
+
+/** By what it is upgraded: the new API installs, and its client asks for the reboot; the old one does both. */
+export const API = apiOf(RELEASE);
 
 /** Name of the machine's node. */
 export const NODE = "talos-lab";
 
 /** Why no test has real Talos here: it is not asked for, or cannot be. Empty: they have. */
 export const whyNotReal = (): string[] =>
-  process.env.TALOS_GPU_REAL_TALOS === "1" ? whyNoMachine() : ["it is not asked for: TALOS_GPU_REAL_TALOS=1 does"];
+  /^(1|v1\..*)$/.test(asked) ? whyNoMachine() : ["it is not asked for: TALOS_GPU_REAL_TALOS=1 does"];
 
 /** How a run of the machine program ended. */
 export interface Ended {
@@ -120,20 +127,16 @@ export async function openStand(): Promise<Stand> {
     modules: await images.installer(registry, schematicOf("open-gpu-kernel-modules-lts")),
     broken: await images.installer(registry, stringify({ customization: { extraKernelArgs: [...noInit] } })),
   };
-  await run(program, ["gen", "secrets", "-o", dir("secrets.yaml")]);
+  await run(program, ["gen", "secrets", "-o", dir("secrets.yaml"), "--talos-version", RELEASE]);
   const { certs } = parse(fs.readFileSync(dir("secrets.yaml"), "utf8")) as { certs: { os: Record<string, string> } };
   fs.mkdirSync(dir("authority"));
   for (const kind of ["crt", "key"])
     fs.writeFileSync(dir(`authority/ca.${kind}`), Buffer.from(certs.os[kind]!, "base64"), { mode: 0o600 });
   const machine = await startMachine(images, dir("machine"), { authority: dir("authority") });
   const installerOf = (id: string): string => `factory.talos.dev/metal-installer/${id}:${RELEASE}`;
-  const own = [
-    ownPatch(registry.port, installerOf(schematics.plain)),
-    // `gen config` writes one with a name of the machine's own choice.
-    { apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: NODE },
-  ];
+  const own = [ownPatch(registry.port, installerOf(schematics.plain)), parse(hostnamed(NODE, RELEASE)) as object];
   fs.writeFileSync(dir("patch.yaml"), own.map((document) => JSON.stringify(document)).join("\n---\n"));
-  const generate = `gen config lab https://${trustdAddress}:6443 --additional-sans 127.0.0.1 --kubernetes-version ${kubeletRelease}`;
+  const generate = `gen config lab https://${trustdAddress}:6443 --additional-sans 127.0.0.1 --kubernetes-version ${kubeletImage(RELEASE).split(":")[1]} --talos-version ${RELEASE}`;
   const from = ["--with-secrets", dir("secrets.yaml"), "--config-patch", `@${dir("patch.yaml")}`];
   await run(program, [...generate.split(" "), ...from, "--output-types", "worker,talosconfig", "-o", dir("config")]);
   bundle(dir("program"), ["program", "kubernetes-client"]);
@@ -219,7 +222,7 @@ export async function openStand(): Promise<Stand> {
         ...more,
       }),
     adoption: (...more) => ({ machine: NODE, address: machine.address, patches: [...patches, ...more] }),
-    installed: () => console().split("upgrade completed successfully").length - 1,
+    installed: () => console().split(/upgrade (?:completed )?successful/).length - 1,
     unconfirmed: async () => / 0x06 /.test(await talosctl("get", "metakeys")),
     restore: async (name) => {
       begin = machine.console().length;
