@@ -187,7 +187,8 @@ export class TalosMachine {
    * @param ending when the call is ended before its limit. Default never.
    */
   async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
-    // The installer runs in the system containerd (talos v1.12.6 internal/pkg/install/pull.go); talosctl's default is the CRI's.
+    // Where Talos from 1.13 on has installers. Before, this only tells whether the registry gives it: the upgrade pulls it once more, into
+    // memory (seen on Talos v1.12.6; talos v1.12.6, internal/pkg/install/pull.go).
     const args = ["image", "pull", image, "--namespace", namespaces[place], "--nodes", this.address];
     await this.talosctl.run(args, limit, ending);
   }

@@ -49,7 +49,7 @@ func (*machineService) Upgrade(ctx context.Context, request *machine.UpgradeRequ
 
 // ImagePull is the call of releases before 1.13, which 1.13 still has.
 func (*machineService) ImagePull(ctx context.Context, request *machine.ImagePullRequest) (*machine.ImagePullResponse, error) { //nolint:staticcheck
-	if err := of(ctx).Pull(ctx, request.GetReference()); err != nil {
+	if err := of(ctx).PullPatiently(ctx, request.GetReference()); err != nil {
 		return nil, err
 	}
 	return &machine.ImagePullResponse{Messages: []*machine.ImagePull{{}}}, nil //nolint:staticcheck

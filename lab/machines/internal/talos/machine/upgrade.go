@@ -36,30 +36,37 @@ func (m *Machine) Reboot(force bool) (actor string, err error) {
 	return m.goDown(&shutdown{skipStop: force})
 }
 
-// Pull an image into containerd. Only installer images are known by what is in them; any other is just there afterwards.
+// fetch an image from its registry. Only installer images are known by what is in them; any other is just there afterwards.
+func (m *Machine) fetch(ctx context.Context, reference string) (image factory.Image, err error) {
+	if look(m, func(s *state) bool { return s.take("pull-error") }) {
+		return image, fmt.Errorf("failed to pull image %q: failed to do request: connection reset by peer", reference)
+	}
+	if installer, err := factory.ParseInstaller(reference); err == nil {
+		if image, err = m.env.Factory.Resolve(ctx, installer); err != nil {
+			return image, fmt.Errorf("failed to pull image %q: failed to resolve reference %q: unexpected status: %w", reference, reference, err)
+		}
+	}
+	if err := m.env.Clock.Sleep(ctx, pullTime); err != nil {
+		return image, err
+	}
+	m.Event("pulled image %s", reference)
+	return image, nil
+}
+
+// Pull an image onto the disk.
 func (m *Machine) Pull(ctx context.Context, reference string) error {
 	if look(m, func(s *state) bool { _, ok := s.images[reference]; return ok }) {
 		return nil
 	}
-	if look(m, func(s *state) bool { return s.take("pull-error") }) {
-		return fmt.Errorf("failed to pull image %q: failed to do request: connection reset by peer", reference)
+	image, err := m.fetch(ctx, reference)
+	if err == nil {
+		m.update(func(s *state) { s.images[reference] = image })
 	}
-	image := factory.Image{}
-	if installer, err := factory.ParseInstaller(reference); err == nil {
-		if image, err = m.env.Factory.Resolve(ctx, installer); err != nil {
-			return fmt.Errorf("failed to pull image %q: failed to resolve reference %q: unexpected status: %w", reference, reference, err)
-		}
-	}
-	if err := m.env.Clock.Sleep(ctx, pullTime); err != nil {
-		return err
-	}
-	m.Event("pulled image %s", reference)
-	m.update(func(s *state) { s.images[reference] = image })
-	return nil
+	return err
 }
 
-// PullPatiently pulls as ImageService does: what the registry does not know is told at once. After any other error Talos tries again for 20
-// minutes, and says why in its console alone (seen on Talos v1.13.0; talos v1.13.0 internal/app/images/images.go and
+// PullPatiently pulls as the API does: what the registry does not know is told at once. After any other error Talos tries again for 20
+// minutes, and says why in its console alone (seen on Talos v1.12.6 and v1.13.0; talos v1.13.0 internal/app/images/images.go and
 // internal/pkg/containers/image/image.go).
 func (m *Machine) PullPatiently(ctx context.Context, reference string) error {
 	for left := pullTimeout; ; left -= pullAgainTime {
@@ -92,17 +99,18 @@ func (m *Machine) pulled(reference string) (factory.Image, error) {
 	return image, nil
 }
 
-// UpgradeAndReboot is the old upgrade API: pull and validate the image, then install and reboot in the background (talos v1.13.0
-// v1alpha1_server.go, Upgrade).
+// UpgradeAndReboot is the old upgrade API: pull and validate the image, then install and reboot in the background. It pulls into memory,
+// also what was pulled onto the disk before: that is another containerd (seen on Talos v1.12.6; talos v1.12.6 v1alpha1_server.go, Upgrade,
+// and internal/pkg/install/pull.go).
 func (m *Machine) UpgradeAndReboot(ctx context.Context, reference string) (actor string, err error) {
 	if err := m.busy(); err != nil {
 		return "", err
 	}
 	m.Event("upgrade request received: %s", reference)
-	if err := m.Pull(ctx, reference); err != nil {
-		return "", fmt.Errorf("error validating installer image %q: %w", reference, err)
+	image, err := m.fetch(ctx, reference)
+	if err == nil {
+		_, err = factory.ParseInstaller(reference)
 	}
-	image, err := m.pulled(reference)
 	if err != nil {
 		return "", fmt.Errorf("error validating installer image %q: %w", reference, err)
 	}
