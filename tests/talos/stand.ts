@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { parse, stringify } from "yaml";
 import { bundle } from "../../components/bundles";
 import { upgradeTask, type UpgradeTask } from "../../components/machine/program/task";
+import { eraOf } from "../../components/recipe/facts/talos-release";
 import {
   kubeletImage,
   provideTalos,
@@ -217,7 +218,7 @@ export async function openStand(): Promise<Stand> {
       upgradeTo(schematics.gpu, {
         extensionServices: [
           { name: "ext-nvidia-persistenced", state: "Running" },
-          { name: "ext-nvidia-cdi-gen", state: "Finished" },
+          ...(eraOf(RELEASE) === "cdi" ? [{ name: "ext-nvidia-cdi-gen", state: "Finished" as const }] : []),
         ],
         ...more,
       }),
