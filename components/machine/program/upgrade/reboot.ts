@@ -207,13 +207,16 @@ function imageFailure(task: UpgradeTask, before: Observed, after: Observed, paus
   const sameImage = task.ownImage || after.schematicId === before.schematicId;
   const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && sameImage;
   const now = task.ownImage ? after.talosVersion : `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
+  // By the older API Talos installs after it has taken the request on (seen on Talos v1.12.6).
+  const isInstalled = paused !== undefined || apiOf(before.talosVersion) === "lifecycle";
   return new Failure({
     field: `machines.${task.machine}`,
     problem: rolledBack
-      ? `Talos rolled back: after the reboot it runs the old image (${now})`
+      ? `Talos rolled back${isInstalled ? "" : ", or did not come to install the image"}: after the reboot it runs the old image (${now})`
       : `after the reboot it runs another image (${now}) than ${task.talosVersion}, ${imageNameOf(task)}`,
     why: rolledBack
-      ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then takes back what it has not confirmed`
+      ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then takes back what it has not confirmed` +
+        (isInstalled ? "" : "; or the machine lost its power, or was reset, before it was installed")
       : "somebody else changes the machine, or the installer image is not what its name says",
     remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, and run again when the cause is gone; its node stays cordoned until then if it was drained`,
   });

@@ -38,6 +38,6 @@ describe("an image of the user's own, of which no schematic tells", () => {
     back.machine.afterCall = (call) => {
       if (call.startsWith("upgrade")) back.machine.install(`x/${schematics.plain}:v1.12.4`);
     };
-    expect(await failure(back.run())).toMatch(/Talos rolled back: .* \(v1\.12\.4\)/);
+    expect(await failure(back.run())).toMatch(/Talos rolled back, .* \(v1\.12\.4\)/);
   });
 });

@@ -91,6 +91,14 @@ test("a machine that loses its power while it installs is asked again, and nobod
   expect(lines).toContain("reboot: the machine began again before it took the request on; it is asked once more");
 });
 
+test("a machine that loses its power after an older Talos has taken the upgrade on may not have installed it", async () => {
+  const { machine, run } = setup();
+  machine.upgrade = () => Promise.resolve(void machine.boots++);
+  expect(await failure(run())).toMatch(
+    /Talos rolled back, or did not come to install the image: .*; or the machine lost its power, or was reset, before it was installed; look at/,
+  );
+});
+
 test("a paused boot may end by itself as soon as it was seen, with a configuration that was corrected meanwhile", async () => {
   const { machine, run } = setup();
   const installed = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
