@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -41,6 +42,11 @@ func (o *Operator) as(namespace, account string) (kubernetes.Interface, error) {
 	own := rest.CopyConfig(o.config)
 	own.Impersonate.UserName = "system:serviceaccount:" + namespace + ":" + account
 	return kubernetes.NewForConfig(own)
+}
+
+// Pod as the API has it.
+func (o *Operator) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	return o.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // look is how often the programs look whether there is something to do.

@@ -79,7 +79,11 @@ func Run(image string, argv []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	return program(ctx, containerOf(found, image, argv))
+	c := containerOf(found, image, argv)
+	if pod, err := known.Pod(ctx, c.Pod.Namespace, c.Pod.Name); err == nil {
+		c.Pod = pod
+	}
+	return program(ctx, c)
 }
 
 func fails(name string, err error) int {
