@@ -4,6 +4,7 @@ package images
 
 import (
 	"archive/tar"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,35 +14,22 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
-// layer writes the image's files.
+// layer writes the image's files, each with the libraries that it is linked to.
 func (i image) layer(to io.Writer) error {
-	own, err := i.files()
+	files, err := i.files()
 	if err != nil {
 		return err
 	}
-	linked, err := librariesOf(slices.Sorted(maps.Values(own)))
+	libraries, err := librariesOf(slices.Collect(maps.Values(files)))
 	if err != nil {
 		return err
 	}
-	files := map[string]string{}
-	for inside, outside := range own {
-		files[inside] = outside
-		libraries := linked[outside]
-		if len(libraries) > 0 {
-			libraries = append(libraries, driverNeeds(libraries)...)
-		}
-		for _, library := range libraries {
-			if strings.HasPrefix(library, "/usr/") {
-				files[library] = library
-			} else {
-				files["/usr"+library] = library
-			}
-		}
+	for _, library := range libraries {
+		files["/usr"+strings.TrimPrefix(library, "/usr")] = library
 	}
 	out := tar.NewWriter(to)
 	for _, folder := range []string{"usr", "usr/bin", "usr/lib", "usr/lib64", "usr/local", "usr/local/bin", "etc", "tmp", "var", "run", "root", "dev", "proc", "sys"} {
@@ -88,67 +76,21 @@ func addFile(out *tar.Writer, inside, outside string) error {
 
 var libraryLine = regexp.MustCompile(`(?:=>\s*)?(/\S+)\s+\(0x`)
 
-// known are the shared libraries of programs that some image has already, by program: images share most of theirs.
-var known = struct {
-	sync.Mutex
-	libraries map[string][]string
-}{libraries: map[string][]string{}}
-
-// librariesOf lists the shared libraries of each program, none for a static one. It asks for all that are new at once: ldd is a
-// shell's script, and starting it costs more than what it does.
-func librariesOf(programs []string) (map[string][]string, error) {
-	known.Lock()
-	defer known.Unlock()
-	var unknown []string
-	for _, program := range slices.Compact(programs) {
-		if _, ok := known.libraries[program]; !ok {
-			unknown = append(unknown, program)
-		}
+// librariesOf lists the shared libraries of programs, none for a static one or a script.
+func librariesOf(programs []string) (libraries []string, err error) {
+	said, failure := exec.Command("ldd", programs...).CombinedOutput() // it fails where one is linked to nothing
+	if len(said) == 0 && failure != nil {
+		return nil, fmt.Errorf("ldd: %w", failure)
 	}
-	if len(unknown) > 0 {
-		found, err := ldd(unknown)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(known.libraries, found)
-	}
-	linked := map[string][]string{}
-	for _, program := range programs {
-		linked[program] = known.libraries[program]
-	}
-	return linked, nil
-}
-
-// ldd asks for several programs. Of more than one it says each one's name in a line before its libraries.
-func ldd(programs []string) (map[string][]string, error) {
-	said, failure := exec.Command("ldd", append(programs, "/bin/sh")...).CombinedOutput() // never of one alone
-	found := map[string][]string{}
-	about := ""
 	for line := range strings.Lines(string(said)) {
-		line = strings.TrimRight(line, "\n")
-		name, isHead := strings.CutSuffix(line, ":")
-		switch {
-		case isHead && (slices.Contains(programs, name) || name == "/bin/sh"):
-			about = name
-			found[about] = []string{}
-		case about == "":
-			return nil, fmt.Errorf("ldd %s: %w", line, failure)
-		case strings.Contains(line, "not a dynamic executable") || strings.Contains(line, "statically linked"):
-		default:
-			for _, match := range libraryLine.FindAllStringSubmatch(line, -1) {
-				found[about] = append(found[about], match[1])
-			}
-			if strings.HasPrefix(line, "ldd:") {
-				return nil, fmt.Errorf("%s", line)
-			}
+		if strings.HasPrefix(line, "ldd: ") && !strings.HasPrefix(line, "ldd: warning") {
+			return nil, errors.New(strings.TrimSpace(line))
+		}
+		for _, match := range libraryLine.FindAllStringSubmatch(line, -1) {
+			libraries = append(libraries, match[1])
 		}
 	}
-	for _, program := range programs {
-		if _, ok := found[program]; !ok {
-			return nil, fmt.Errorf("ldd said nothing of %s: %w", program, failure)
-		}
-	}
-	return found, nil
+	return append(libraries, driverNeeds(libraries)...), nil
 }
 
 // driverNeeds are libraries that NVIDIA's are linked to, beside the C library of a program: without them NVML is "not found".
