@@ -1,10 +1,9 @@
-import { LocalWorkspace, type OutputMap, Stack, type UpdateSummary } from "@pulumi/pulumi/automation";
+import { LocalWorkspace, type OutputMap, Stack } from "@pulumi/pulumi/automation";
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- the module itself: an import of all its names is a copy
 import sdkLog = require("@pulumi/pulumi/log");
 import { createWriteStream } from "node:fs";
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import * as path from "node:path";
-import { checkpointFile, outputsOf, type Place } from "./checkpoint";
 import { commandOf, environmentOf } from "./cli";
 import { EventRecord } from "./events";
 import type { LabEngineOptions, RunOptions, RunResult } from "./options";
@@ -28,7 +27,9 @@ export class LabEngine {
 
   private constructor(
     private readonly stack: Stack,
-    private readonly place: Place,
+    /** Outputs of the last update, with a flag for the secret ones; of none before it. The CLI is asked for them. */
+    readonly outputs: () => Promise<OutputMap>,
+    private readonly place: Pick<LabEngineOptions, "dir" | "project" | "stack">,
     private readonly settings: SettingsFile,
     private readonly secrets: StackSecrets,
   ) {}
@@ -61,9 +62,11 @@ export class LabEngine {
       ...secrets.settings,
       config: { ...Object.fromEntries(entries), ...options.config } as StackConfig,
     });
-    const outputs = (): Promise<OutputMap> => outputsOf(options, secrets);
     const made = await Stack.create(stack, workspace);
-    return new LabEngine(withoutQuestions(made, outputs), options, settings, secrets);
+    const outputs = made.outputs.bind(made);
+    // It asked the CLI for its outputs and its history after every update (Automation API, `Stack.up`), for nobody.
+    Object.assign(made, { outputs: () => Promise.resolve({}), info: () => Promise.resolve(undefined) });
+    return new LabEngine(made, outputs, options, settings, secrets);
   }
 
   /** Puts plain configuration, by full key, in the place of all that there is; secrets stay, but for those that are given. */
@@ -116,22 +119,13 @@ export class LabEngine {
     await this.stack.cancel();
   }
 
-  /** Removes what Pulumi leaves half written beside the state when it is killed at the wrong moment: `rm STACK.json.attrs`. */
+  /**
+   * Removes what Pulumi leaves half written beside the state when it is killed at the wrong moment: `rm STACK.json.attrs` (pulumi,
+   * pkg/backend/diy/store.go: `.pulumi/stacks/PROJECT/STACK.json`).
+   */
   async forgetAttributes(): Promise<void> {
-    await rm(`${checkpointFile(this.place)}.attrs`, { force: true });
-  }
-
-  /** Outputs of the last update, with a flag for the secret ones. */
-  outputs(): Promise<OutputMap> {
-    return this.stack.outputs();
-  }
-
-  /** Everything that the backend holds, as it lies on disk: current state, history and backups. */
-  async stateText(): Promise<string> {
-    const root = path.join(this.place.dir, "state");
-    const entries = await readdir(root, { recursive: true, withFileTypes: true });
-    const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
-    return (await Promise.all(files.map((file) => readFile(file, "utf8")))).join("\n");
+    const { dir, project, stack } = this.place;
+    await rm(path.join(dir, "state/.pulumi/stacks", project, `${stack}.json.attrs`), { force: true });
   }
 
   private async run(verb: Verb, options: RunOptions): Promise<RunResult> {
@@ -157,7 +151,6 @@ export class LabEngine {
         color: "never",
         suppressOutputs: true,
         suppressProgress: true,
-        ...(options.parallel === undefined ? {} : { parallel: options.parallel }),
         ...(options.refresh === undefined ? {} : { refresh: options.refresh }),
         ...(options.replace === undefined ? {} : { replace: [...options.replace] }),
         ...(verb === "refresh" ? { clearPendingCreates: true } : {}),
@@ -177,7 +170,6 @@ export class LabEngine {
       changes: record.changes,
       seconds,
       policyPacks: record.policyPacks,
-      outputs: await this.stack.outputs(),
       diagnostics: [
         ...record.diagnostics,
         ...(within.over && failure ? [`error: ${verb} took longer than ${timeoutSeconds} s and was cancelled`] : []),
@@ -188,14 +180,6 @@ export class LabEngine {
 }
 
 type StackConfig = Awaited<ReturnType<LocalWorkspace["stackSettings"]>>["config"] & {};
-
-/**
- * A stack that does not ask the CLI for its outputs, twice, and for its history after every update (Automation API,
- * `Stack.up`): three processes each time, for what lies in the state or interests nobody.
- */
-function withoutQuestions(stack: Stack, outputs: () => Promise<OutputMap>): Stack {
-  return Object.assign(stack, { outputs, info: (): Promise<UpdateSummary | undefined> => Promise.resolve(undefined) });
-}
 
 /** A settings file holds a secret as `{ secure: … }`. */
 const isSecret = (value: unknown): boolean => typeof value === "object" && value !== null && "secure" in value;

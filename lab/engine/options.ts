@@ -1,4 +1,3 @@
-import type { OutputMap } from "@pulumi/pulumi/automation";
 import type { Changes, Progress } from "./events";
 import type { Program } from "./program";
 
@@ -40,8 +39,6 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Longest time of the whole update in seconds; it is then cancelled. Default 3600. */
   readonly timeoutSeconds?: number;
-  /** Resources at a time. Default: the engine's own. */
-  readonly parallel?: number;
   /** Reads the live state first. Default false. */
   readonly refresh?: boolean;
   /** Folders of policy packs that a preview or an update must keep to. Default: none. */
@@ -56,8 +53,6 @@ export interface RunResult {
   readonly changes: Changes;
   /** Duration by the wall clock. */
   readonly seconds: number;
-  /** Outputs of the stack after the update; of a preview and after a failure, those of the last update. */
-  readonly outputs: OutputMap;
   /** Errors, warnings and what the program logged, e.g. `error machine (command:local:Command): …`. */
   readonly diagnostics: readonly string[];
   /** Policy packs that looked at it. */

@@ -1,13 +1,13 @@
 import type { StackSettings } from "@pulumi/pulumi/automation";
-import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:crypto";
+import { createCipheriv, pbkdf2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 
 /** What `pulumi stack init --secrets-provider` is given. */
 export const secretsProvider = "passphrase";
 
 /**
- * A stack's secrets, written and read here as Pulumi does: each `pulumi config set` and `pulumi stack output` would be a
- * process of its own.
+ * A stack's secrets, written here as Pulumi does: each `pulumi config set` would be a process of its own, with the secret among its
+ * arguments.
  *
  * The format is that of pulumi v3.259.0, sdk/go/common/resource/config/crypt.go (`NewSymmetricCrypterFromPassphrase`, `EncryptValue`)
  * and pkg/secrets/passphrase/manager.go.
@@ -32,21 +32,11 @@ export class StackSecrets {
   encrypt(text: string): string {
     return encrypted(text, this.key);
   }
-
-  /** Error: it was encrypted with another key, or changed since. */
-  decrypt(text: string): string {
-    const [, nonce, content] = text.split(":").map((part) => Buffer.from(part, "base64"));
-    const decipher = createDecipheriv("aes-256-gcm", this.key, nonce!);
-    decipher.setAuthTag(content!.subarray(-tagBytes)); // Go puts the tag at the end
-    return Buffer.concat([decipher.update(content!.subarray(0, -tagBytes)), decipher.final()]).toString("utf8");
-  }
 }
-
-const tagBytes = 16;
 
 function encrypted(text: string, key: Buffer): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv("aes-256-gcm", key, nonce);
-  const content = Buffer.concat([cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+  const content = Buffer.concat([cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]); // Go puts the tag at the end
   return `v1:${nonce.toString("base64")}:${content.toString("base64")}`;
 }

@@ -54,7 +54,10 @@ test("the resources of a machine that is away are left, and follow once it is ba
     return { ran: run.stdout };
   };
   const engine = await lab.engine("away", () => Promise.resolve(program()));
-  const ran = async (): Promise<unknown> => (await engine.up()).outputs["ran"]?.value;
+  const ran = async (): Promise<unknown> => {
+    await engine.up();
+    return (await engine.outputs())["ran"]?.value;
+  };
   expect(await ran()).toBe("one");
   Object.assign(wanted, { task: "two", away: true });
   expect(await ran()).toBe("one");

@@ -6,10 +6,10 @@ test(
   "examples/yaml: the real CLI and Pulumi's YAML host bring the package up as a plugin, find it unchanged, and take it down",
   async () => {
     const { outcome } = await runApart<YamlRun>("yaml");
-    const { first, second, destroyed, nodes } = outcome;
+    const { first, outputs, second, destroyed, nodes } = outcome;
     expect([first, second, destroyed].map(told)).toEqual([["succeeded"], ["succeeded"], ["succeeded"]]);
-    expect(first.outputs["pod"]?.value).toBe("test");
-    expect(first.outputs["machines"]?.value).toMatchObject({
+    expect(outputs["pod"]?.value).toBe("test");
+    expect(outputs["machines"]?.value).toMatchObject({
       "gpu-1": { driverVersion: expect.any(String) as unknown },
     });
     expect(nodes).toContain("gpu-1");

@@ -20,6 +20,7 @@ interface Template {
 /** What came of the example, update by update. */
 export interface YamlRun {
   first: RunResult;
+  outputs: Awaited<ReturnType<LabEngine["outputs"]>>;
   second: RunResult;
   destroyed: RunResult;
   nodes: string[];
@@ -56,9 +57,10 @@ async function run(session: Session): Promise<YamlRun> {
   const { signal } = session;
   const onEvent = (progress: object): void => console.error(JSON.stringify(progress).slice(0, 300));
   const first = await engine.up({ signal, onEvent });
+  const outputs = await engine.outputs();
   const nodes = Object.keys(await lab.kubernetes.nodes());
   const second = await engine.up({ signal });
-  return { first, second, destroyed: await engine.destroy({ signal }), nodes };
+  return { first, outputs, second, destroyed: await engine.destroy({ signal }), nodes };
 }
 
 asProgram(run);
