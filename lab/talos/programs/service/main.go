@@ -1,5 +1,5 @@
-// service is what some images of a lab hold, by the name that it is called by: nvidia-persistenced-wrapper and pause, which run until
-// they are told to end, nvidia-ctk, which writes the CDI specification and ends, the runtime, which is runc, the device plugin, and the
+// service is what some images of a lab hold, by the name that it is called by: nvidia-persistenced-wrapper, which runs until
+// it is told to end, nvidia-ctk, which writes the CDI specification and ends, the runtime, which is runc, the device plugin, and the
 // names of a control plane's programs. All other programs of pods are those of lab/machines.
 package main
 
@@ -42,7 +42,6 @@ func run(name string, args []string) error {
 		if err := os.MkdirAll("/var/run/nvidia-persistenced", 0o755); err != nil {
 			return err
 		}
-	case "pause":
 	default:
 		return fmt.Errorf("%s: nothing stands in for it", name)
 	}

@@ -43,7 +43,10 @@ func (v virtual) standsFor(reference string) (image, bool) {
 	made, known := standsFor(reference)
 	switch {
 	case pause.MatchString(reference):
-		return image{key: "pause", files: only(map[string]string{"/pause": v.service}), command: []string{"/pause"}}, true
+		// Small: a sandbox has one, and the processor of a virtual machine may be an emulated one.
+		return image{key: "pause", files: func() (map[string]string, error) {
+			return map[string]string{"/usr/bin/sleep": shell()["/usr/bin/sleep"]}, nil
+		}, command: []string{"/usr/bin/sleep", "infinity"}}, true
 	case controlPlane.MatchString(reference):
 		return image{key: "controlplane", files: only(map[string]string{emulatedProgram: v.service, "/usr/local/bin/controlplane": v.controlPlane}),
 			links: within("/usr/local/bin/", []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"})}, true
