@@ -18,6 +18,7 @@ import { inStead, plainInstaller, provideReal, startRealMachines } from "./real-
 import { startOmni, type LabOmni } from "../omni";
 import { foreignResources } from "./foreign";
 import type { LabOptions } from "../options";
+import { programOnPath } from "../on-path";
 import type { Phase, Say } from "../phases";
 import type { Session } from "../session/session";
 import { whyNoRealNode } from "../real-node/able";
@@ -79,7 +80,9 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
     throw new Error(
       `--machines: no real node on this computer: ${lacks.join("; ")}; leave --machines node out for emulated nodes`,
     );
-  lab.tools = await provideTools({ signal, talosReleases: lab.talosReleases, onEvent });
+  lab.tools = await provideTools({ signal, onEvent });
+  // The installed one has its host for Node beside it.
+  if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
   if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
   if (real) lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
   return `${built === 0 ? "all there" : `${built} built`}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;

@@ -59,7 +59,6 @@ export const catalogue: readonly ToolDefinition[] = [
     package: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
     // The Automation API refuses a CLI without a version.
     stamps: ["github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.259.0"],
-    onPath: { range: ">=3.259.0 <4", args: ["version"] },
   },
   {
     name: "talosctl",
@@ -67,14 +66,12 @@ export const catalogue: readonly ToolDefinition[] = [
     package: "github.com/siderolabs/talos/cmd/talosctl",
     // Its version is a file inside the module, embedded (siderolabs/talos, pkg/machinery/gendata/data/tag).
     stamps: [],
-    onPath: { range: "1.13.x", args: ["version", "--client"] },
   },
   {
     name: "helm",
     modules: { require: ["helm.sh/helm/v3 v3.22.0"] },
     package: "helm.sh/helm/v3/cmd/helm",
     stamps: helmStamps,
-    onPath: { range: "3.x", args: ["version", "--short"] },
   },
   {
     name: "pulumi-resource-kubernetes",

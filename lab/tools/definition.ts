@@ -16,7 +16,7 @@ export type NodeToolName =
 /** Talos itself of a release, and the lab's programs beside it (`lab/talos`). */
 export type TalosToolName = "talos" | "talos-programs";
 
-/** How a tool is recognised, and how it is built where it is not there. */
+/** How a tool is built. */
 export interface ToolDefinition {
   name: ToolName | NodeToolName | TalosToolName | "languages";
   /** Folder of its own sources: a Go module, or, beside `modules`, what is built as a part of that one. */
@@ -35,13 +35,6 @@ export interface ToolDefinition {
   stamps: readonly string[];
   /** What is changed in a module that it is built from. Default: nothing. */
   changes?: Changes;
-  /** How one on PATH is judged. Absent: it is a program of this lab, always built from its sources. */
-  onPath?: {
-    /** Versions that behave as the lab needs them, as a semver range. */
-    range: string;
-    /** Arguments that print its version without contacting anything. */
-    args: readonly string[];
-  };
 }
 
 /**

@@ -3,9 +3,9 @@ import type { ToolDefinition } from "./definition";
 /** What happens to a tool while it is provided. */
 export interface ToolEvent {
   tool: ToolDefinition["name"];
-  /** `found` on PATH; `cached` from an earlier run; `building`, several times; then `built` or `failed`. */
-  state: "found" | "cached" | "building" | "built" | "failed";
-  /** One line for people: a path and version, what is being waited for, or the error. */
+  /** `cached` from an earlier run; `building`, several times; then `built` or `failed`. */
+  state: "cached" | "building" | "built" | "failed";
+  /** One line for people: a path, what is being waited for, or the error. */
   detail: string;
   /** Seconds since the build began, or that it took. */
   seconds?: number;
@@ -17,6 +17,6 @@ export type OnToolEvent = (event: ToolEvent) => void;
 /** Tool events as lines for people. What was there already is not worth one. */
 export function narrateTools(say: (line: string) => void): OnToolEvent {
   return ({ tool, state, detail, seconds = 0 }) => {
-    if (state !== "cached" && state !== "found") say(`${tool}: ${state} ${seconds.toFixed(0)} s ${detail}`);
+    if (state !== "cached") say(`${tool}: ${state} ${seconds.toFixed(0)} s ${detail}`);
   };
 }

@@ -1,14 +1,13 @@
 import { catalogue, languageTool, nodeCatalogue, talosCatalogue } from "./catalogue";
 import type { ToolName } from "./definition";
 import { provide, type ProvideOptions } from "./provide";
-import { talosctlRange } from "./talosctl-range";
 
 export type { ToolName } from "./definition";
 export type { ToolEvent } from "./events";
 
 /** Absolute paths of the programs that the lab runs. */
 export interface Tools {
-  /** Pulumi's CLI and engine, ≥ 3.259. */
+  /** Pulumi's CLI and engine, 3.259. */
   pulumi: string;
   /** talosctl 1.13. */
   talosctl: string;
@@ -29,13 +28,11 @@ type Options = Pick<ProvideOptions, "onEvent" | "signal">;
 export interface ProvideToolsOptions<Name extends ToolName = ToolName> extends Options {
   /** Only these. Default: all. */
   only?: readonly Name[];
-  /** Talos releases of the stacks: any talosctl that fits them is taken from PATH. Default: only one of the pinned minor. */
-  talosReleases?: readonly string[];
 }
 
 /**
- * Provides the programs that the lab runs: taken from PATH when there in a version that fits, else from the cache folder of
- * the user. What neither has is built into it once, with the user's Go. Cold, all of them take some minutes.
+ * Provides the programs that the lab runs, from the cache folder of the user. What it lacks is built into it once, with the user's
+ * Go. Cold, all of them take some minutes.
  *
  * Builds run one after the other: each uses every core.
  *
@@ -44,10 +41,9 @@ export interface ProvideToolsOptions<Name extends ToolName = ToolName> extends O
 export async function provideTools<Name extends ToolName = ToolName>(
   options: ProvideToolsOptions<Name> = {},
 ): Promise<Pick<Tools, Name>> {
-  const { only, talosReleases, ...rest } = options;
+  const { only, ...rest } = options;
   const wanted = catalogue.filter(({ name }) => only === undefined || only.some((each) => each === name));
-  const ranges = talosReleases === undefined ? {} : { talosctl: talosctlRange(talosReleases) };
-  return provide(wanted, { ...rest, ranges }) as Promise<Pick<Tools, Name>>;
+  return provide(wanted, rest) as Promise<Pick<Tools, Name>>;
 }
 
 /**

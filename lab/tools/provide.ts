@@ -6,23 +6,20 @@ import type { ToolDefinition } from "./definition";
 import type { OnToolEvent, ToolEvent } from "./events";
 import { toolchainFor } from "./ways/go";
 import { withLock } from "./lock";
-import { findOnPath } from "./ways/on-path";
 
 /** How tools are provided. */
 export interface ProvideOptions {
-  /** Default: ours. PATH, the cache folder and Go's settings come from here. */
+  /** Default: ours. The cache folder and Go's settings come from here. */
   env?: NodeJS.ProcessEnv;
   onEvent?: OnToolEvent;
   signal?: AbortSignal;
-  /** Versions that are taken from PATH, as a semver range, where that depends on more than the tool. Default: the catalogue's. */
-  ranges?: Partial<Record<ToolDefinition["name"], string>>;
 }
 
 /** Paths of tools, by name. */
 export type Provided = Partial<Record<ToolDefinition["name"], string>>;
 
 /**
- * Provides tools: from PATH, from the cache, or built. All are looked for before the first is built,
+ * Provides tools: from the cache, or built. All are looked for before the first is built,
  * so that a caller finds out about everything that is missing (no Go, for one) before the first minute is spent.
  */
 export async function provide(tools: readonly ToolDefinition[], options: ProvideOptions = {}): Promise<Provided> {
@@ -33,45 +30,33 @@ export async function provide(tools: readonly ToolDefinition[], options: Provide
 }
 
 /** The path of a tool that is there, or what makes it. */
-async function locate(wanted: ToolDefinition, options: ProvideOptions): Promise<string | (() => Promise<string>)> {
-  const { env = process.env, ranges, onEvent, ...signal } = options;
-  const range = ranges?.[wanted.name];
-  const tool = range === undefined || !wanted.onPath ? wanted : { ...wanted, onPath: { ...wanted.onPath, range } };
+async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<string | (() => Promise<string>)> {
+  const { env = process.env, onEvent, ...signal } = options;
   const tell = (state: ToolEvent["state"], detail: string, seconds?: number): void =>
     onEvent?.({ tool: tool.name, state, detail, ...(seconds === undefined ? {} : { seconds }) });
   const failed = (error: unknown): never => {
     tell("failed", error instanceof Error ? error.message : String(error));
     throw error;
   };
-  const found = async (): Promise<string | (() => Promise<string>)> => {
-    const candidate = await findOnPath(tool, env);
-    if (candidate?.fits === true) {
-      tell("found", `${candidate.path} ${candidate.version}`);
-      return candidate.path;
-    }
-    const platform = await toolchainFor(tool, env);
-    const cache = cacheFolder(env);
-    const folder = path.join(cache, `${tool.name}-${await cacheKey(tool, platform)}`);
-    const binary = path.join(folder, tool.name);
-    const cached = async (): Promise<boolean> => {
-      const there = await isCached(binary);
-      if (there) tell("cached", binary);
-      return there;
-    };
-    if (await cached()) return binary;
-    const work = async (): Promise<string> => {
-      if (await cached()) return binary; // another process has made it meanwhile
-      const { path: other, version = "no version" } = candidate ?? {};
-      const refused = other === undefined ? "" : `, as ${other} (${version}) is not ${tool.onPath?.range}`;
-      tell("building", `from source${refused}`, 0);
-      const onProgress = (packages: number, seconds: number): void =>
-        tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
-      tell("built", binary, await build(tool, binary, { env, onProgress, ...signal }));
-      await forgetOldVersions(cache, tool);
-      return binary;
-    };
-    const onWait = (pid: number): void => tell("building", `waiting for process ${pid}, which builds it`);
-    return () => withLock(`${folder}.lock`, work, { onWait, ...signal }).catch(failed);
+  const platform = await toolchainFor(tool, env).catch(failed);
+  const cache = cacheFolder(env);
+  const folder = path.join(cache, `${tool.name}-${await cacheKey(tool, platform)}`);
+  const binary = path.join(folder, tool.name);
+  const cached = async (): Promise<boolean> => {
+    const there = await isCached(binary);
+    if (there) tell("cached", binary);
+    return there;
   };
-  return found().catch(failed);
+  if (await cached()) return binary;
+  const work = async (): Promise<string> => {
+    if (await cached()) return binary; // another process has made it meanwhile
+    tell("building", "from source", 0);
+    const onProgress = (packages: number, seconds: number): void =>
+      tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
+    tell("built", binary, await build(tool, binary, { env, onProgress, ...signal }));
+    await forgetOldVersions(cache, tool);
+    return binary;
+  };
+  const onWait = (pid: number): void => tell("building", `waiting for process ${pid}, which builds it`);
+  return () => withLock(`${folder}.lock`, work, { onWait, ...signal }).catch(failed);
 }

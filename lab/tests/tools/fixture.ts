@@ -23,7 +23,6 @@ export class Sandbox {
       folder: path.join(this.folder, "module"),
       package: ".",
       stamps: ["main.version=v3.1.2"],
-      onPath: { range: "3.x", args: ["version"] },
     };
   }
 

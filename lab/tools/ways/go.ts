@@ -32,9 +32,7 @@ export function goEnvironment(env: NodeJS.ProcessEnv, mod: "readonly" | "mod" = 
 export async function toolchainFor(tool: ToolDefinition, env: NodeJS.ProcessEnv): Promise<Toolchain> {
   const folder = tool.modules || tool.folder === undefined ? ownModule : tool.folder;
   const wanted = goOf(folder);
-  const remedy =
-    `install Go ${wanted} or newer (https://go.dev/dl)` +
-    (tool.onPath === undefined ? "" : `, or put ${tool.name} ${tool.onPath.range} on PATH`);
+  const remedy = `install Go ${wanted} or newer (https://go.dev/dl)`;
   const answer = await goEnv(folder, env);
   if (answer === "missing")
     throw new Error(`${tool.name}: there is no \`go\` on PATH, and the lab builds ${tool.name} from source; ${remedy}`);
