@@ -1,6 +1,6 @@
 import type { Plan } from "../../components/recipe";
 import { comfyUiImage, vllmImage } from "../../components/recipe/facts/cuda";
-import { workloadImages } from "../../components/recipe/facts/data/images";
+import { workloads as workloadImages } from "../../components/recipe/facts/data/images.json";
 import type { WorkloadsSpec } from "../../components/recipe/spec/index";
 import { type WorkloadKind, workloadsOf } from "../../components/recipe/stack/workloads";
 

@@ -82,7 +82,7 @@ const describedCards = ({ uses }: MachineFacts): Nested<string> =>
       `${field}: "${card.model}" is in no table of cards, and is taken as the stack describes it (${card.architecture}); whether it has MIG and which power limits it takes is not judged`,
   );
 
-/** Which modules run the GB10 is told in two ways: see data/cards.ts. */
+/** Which modules run the GB10 is told in two ways: see data/cards.json. */
 const spark = ({ name, cards, flavour }: MachineFacts): Nested<string> =>
   cards.some(({ family }) => family === "spark") &&
   `machines.${name}.gpus: not tried by us on a GB10: if the card does not come up with the ${flavour} modules (talosctl dmesg), set machines.${name}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}; Talos' documentation names the proprietary ones, and elsewhere those of driver 580.173.02 ended with Xid 169`;

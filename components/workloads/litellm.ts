@@ -5,7 +5,7 @@ import { isToCome } from "../recipe/checks/check-arguments";
 import { isMapping } from "../recipe/mapping";
 import { stringify } from "yaml";
 import { labels, podTolerations, unprivileged } from "../kubernetes/pods";
-import { workloadImages } from "../recipe/facts/data/images";
+import { workloads as images } from "../recipe/facts/data/images.json";
 import { type LiteLlmSpec } from "../recipe/spec/index";
 import { litellm as kind } from "../recipe/stack/workloads/litellm";
 import { shortHash } from "../recipe/short-hash";
@@ -125,7 +125,7 @@ function pod(
     containers: [
       {
         name: "litellm",
-        image: args.image ?? workloadImages.litellm,
+        image: args.image ?? images.litellm,
         args: ["--config", configFile, "--port", String(port)],
         ports: [{ name: "http", containerPort: port }],
         // The proxy reads its configuration at start only: another one is another pod.

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { anewUnlessDone, labels, namedByPulumi, podTolerations, unprivileged } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import type { GpuToleration } from "../kubernetes/toleration";
-import { workloadImages } from "../recipe/facts/data/images";
+import { workloads as images } from "../recipe/facts/data/images.json";
 import { type OllamaSpec } from "../recipe/spec/index";
 
 /** Pulls the model unless the server lists it: `/api/tags` names every model as `fullName` does. */
@@ -74,7 +74,7 @@ function pullPod(
   model: string,
   limit: number,
   endpoint: pulumi.Input<string>,
-  image = workloadImages.modelPull as string,
+  image = images.modelPull as string,
 ): k8s.types.input.core.v1.PodSpec {
   return {
     restartPolicy: "OnFailure",

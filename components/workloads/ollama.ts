@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
 import { unprivileged } from "../kubernetes/pods";
-import { workloadImages } from "../recipe/facts/data/images";
+import { workloads as images } from "../recipe/facts/data/images.json";
 import { type OllamaSpec } from "../recipe/spec/index";
 import { ollama as kind } from "../recipe/stack/workloads/ollama";
 import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
@@ -33,7 +33,7 @@ export class Ollama extends pulumi.ComponentResource {
     const storing: Storing = {
       ...{ storage: "30Gi", mountPath: home },
       container: (readyWithin) => ({
-        image: args.image ?? workloadImages.ollama,
+        image: args.image ?? images.ollama,
         env: [
           { name: "HOME", value: home }, // its key pair
           { name: "OLLAMA_MODELS", value: `${home}/models` },

@@ -1,13 +1,13 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { driverRows, type DriverRow } from "../../components/recipe/facts/data/talos-releases";
 import { readExtensions } from "../../components/recipe/facts/factory-answer";
+import { driverRows } from "../../components/recipe/facts/talos-release";
 import { parseTalosVersion } from "../../components/recipe/facts/version";
 
-const table = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data", "talos-releases.ts");
+const table = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data", "talos-releases.json");
 
 /** Where the rows stand in the table's file. */
-const rowsOfFile = /(export const driverRows: DriverRow\[\] = \[\n)[^\]]*(\];)/;
+const rowsOfFile = /("drivers": \[\n)[^\]]*(\n {2}\])/;
 
 /**
  * Writes the drivers of releases that the tables do not have, as the Image Factory lists them; gives a line for each, and for
@@ -46,16 +46,12 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
   }
   const before = await fs.readFile(file, "utf8");
   if (!rowsOfFile.test(before)) throw new Error(`${file}: has no table of drivers to renew`);
-  const lines = rows.map(lineOf).join("");
+  const lines = rows.map((row) => `    ${JSON.stringify(row, null, 1).replace(/\n */g, " ")}`).join(",\n");
   await fs.writeFile(
     file,
     before.replace(rowsOfFile, (_all, start: string, end: string) => `${start}${lines}${end}`),
   );
   return report;
-}
-
-function lineOf({ minor, from, to, lts, production, toolkit }: DriverRow): string {
-  return `  { minor: ${minor}, from: ${from}, to: ${to}, lts: "${lts}", production: "${production}", toolkit: "${toolkit}" },\n`;
 }
 
 async function read(url: string): Promise<unknown> {

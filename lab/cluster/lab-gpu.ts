@@ -6,7 +6,7 @@ import { pciDeviceOf } from "./pci-device";
 export function labGpu(gpu: GpuSpec): LabGpu {
   const card = cardOf(gpu);
   if (card === undefined)
-    throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.ts`);
+    throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.json`);
   const power = powerRangeOf(card);
   const mig = migOf(card);
   return {

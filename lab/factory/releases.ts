@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import * as semver from "semver";
-import { extensionRows } from "../../components/recipe/facts/data/extensions";
-import { driverRows, type DriverRow } from "../../components/recipe/facts/data/talos-releases";
+import { driverRows, extensionRows, type DriverRow } from "../../components/recipe/facts/talos-release";
 
 // Which Talos releases the Factory offers, and which official extensions each of them has.
 

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { minorsBetween } from "../../recipe/effect/faults";
-import { clientAhead, clientBehind } from "../../recipe/facts/data/since";
+import { client as range } from "../../recipe/facts/data/since.json";
 import type { Problem } from "../failure";
 
 /** Whether this talosctl can drive a machine of these releases. */
@@ -18,13 +18,13 @@ export function checkClient(client: string, running: string, wanted: string): Pr
   }
   const ahead = minorsBetween(running, client);
   const behind = minorsBetween(client, wanted);
-  if (ahead <= clientAhead && behind <= clientBehind) return [];
+  if (ahead <= range.ahead && behind <= range.behind) return [];
   return [
     {
       field: "talosctl",
       problem: `${client} does not fit a machine that goes from ${running} to ${wanted}`,
       why:
-        ahead > clientAhead
+        ahead > range.ahead
           ? "it calls methods that the machine does not have"
           : "it lacks methods that the machine expects",
       remedy: `install talosctl ${running}, or name another by TALOS_GPU_TALOSCTL`,

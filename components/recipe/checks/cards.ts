@@ -16,7 +16,7 @@ export const cardChecks: Checks = {
           remedy: "name the cards of at least one machine, e.g. `gpus: [{ model: RTX 4090 }]`",
         },
   /**
-   * A card is one that is known, or that the stack describes. Source: recipe/facts/data/cards.ts and pci-cards.json (the PCI ID project's
+   * A card is one that is known, or that the stack describes. Source: recipe/facts/data/cards.json and pci-cards.json (the PCI ID project's
    * list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu.
    */
   "gpu-model": ofMachines((machine) =>

@@ -1,4 +1,4 @@
-import { platforms } from "../facts/data/platforms";
+import { platforms } from "../facts/data/since.json";
 import { parseTalosVersion } from "../facts/version";
 import { valueAt } from "../mapping";
 import { canonicalAddress, machineAddress as addressRule, objectName, shown } from "../rules";
@@ -119,12 +119,12 @@ export const machineChecks: Checks = {
   /** A platform is one of the Image Factory. Source: talos, pkg/machinery/platforms; image-factory, docs/api.md. */
   platform: ofMachines((machine) => {
     const name = machine.spec.platform;
-    if (name === undefined || platforms.includes(name)) return [];
+    if (name === undefined || platforms.names.includes(name)) return [];
     return {
       field: ".platform",
       problem: `"${name}" is not a platform of the Image Factory`,
       why: "there is no installer image of that name",
-      remedy: `${didYouMean(name, platforms)}one of ${platforms.join(", ")}`,
+      remedy: `${didYouMean(name, platforms.names)}one of ${platforms.names.join(", ")}`,
     };
   }),
 };

@@ -1,4 +1,4 @@
-import { documentConflicts } from "../facts/data/document-conflicts";
+import { documentConflicts } from "../facts/data/since.json";
 import { minorsOfKind, schemaMinor } from "../facts/talos-schema";
 import { parseTalosVersion } from "../facts/version";
 import { patchFlaws, patchKey } from "../machine/patch-flaws";
@@ -176,6 +176,8 @@ function reservedNames({ field, documents }: UserPatch): Found {
     }));
 }
 
+const conflicting = new Map<string, string[]>(Object.entries(documentConflicts.fields));
+
 /** A field of a patch beside a document of a patch. Of an adopted machine's, `adopt` moves those that have a place there. */
 function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
   const wanted = wantedOf(patches.filter(({ flaw }) => flaw === undefined).map(({ text }) => text));
@@ -183,7 +185,7 @@ function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
   const main = wanted.get(mainDocument);
   return patches.flatMap((patch) =>
     patch.kinds.flatMap((kind) => {
-      const fields = Object.hasOwn(documentConflicts, kind) ? documentConflicts[kind]! : [];
+      const fields = conflicting.get(kind) ?? [];
       const beside = fields.filter((field) => isSet(valueAt(main, ...field.split("."))));
       if (beside.length === 0) return [];
       return {

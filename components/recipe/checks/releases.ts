@@ -43,7 +43,8 @@ export const releaseChecks: Checks = {
         field,
         problem: `Talos 1.${version.minor} is not known here (known: ${minors[0]} to ${minors.at(-1)})`,
         why: "which drivers it brings and how it exposes them would be guessed",
-        remedy: "take a release of a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.ts)",
+        remedy:
+          "take a release of a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.json)",
       };
     if (version.prerelease && !ofTalos.test(version.text) && spec.factoryUrl === undefined)
       return {

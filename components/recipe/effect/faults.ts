@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { documentsFrom } from "../facts/data/since";
+import { contract as contracts } from "../facts/data/since.json";
 import type { Fault } from "../rules";
 import type { Changeable, MachineState } from "./state";
 
@@ -58,10 +58,10 @@ export function handOverFault(was: string, is: string): Fault | undefined {
 export function contractFault(running: string, contract: string): Fault | undefined {
   const generated = semver.coerce(contract);
   if (generated === null || semver.valid(running) === null) return undefined;
-  if (semver.lt(generated, documentsFrom) || semver.gte(running, documentsFrom)) return undefined;
+  if (semver.lt(generated, contracts.documentsFrom) || semver.gte(running, contracts.documentsFrom)) return undefined;
   return {
     problem: `the machine runs ${running}, and its configuration is generated for ${contract}`,
-    why: `the machine gets it before its upgrade, and Talos before ${documentsFrom} refuses it: it does not know the document HostnameConfig`,
+    why: `the machine gets it before its upgrade, and Talos before ${contracts.documentsFrom} refuses it: it does not know the document HostnameConfig`,
     remedy: `set it to ${running} until the upgrade is done`,
   };
 }

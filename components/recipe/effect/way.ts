@@ -1,4 +1,4 @@
-import { everythingLiveFrom, takenLive } from "../facts/data/since";
+import { live } from "../facts/data/since.json";
 import { parseTalosVersion } from "../facts/version";
 
 /**
@@ -32,9 +32,9 @@ export const isOfInstallation = (part: string): boolean =>
 
 /** Whether a running Talos refuses a change of a part of its configuration, such as `machine.files`, and wants a boot for it. */
 export function needsBoot(part: string, talosVersion: string): boolean {
-  const minor = parseTalosVersion(talosVersion)?.minor ?? everythingLiveFrom;
-  if (minor >= everythingLiveFrom || /^[A-Z]/.test(part)) return false; // a document of its own begins with its kind
-  return !takenLive.some(
-    ({ part: live, since = 0 }) => minor >= since && (part === live || part.startsWith(`${live}.`)),
+  const minor = parseTalosVersion(talosVersion)?.minor ?? live.everythingFrom;
+  if (minor >= live.everythingFrom || /^[A-Z]/.test(part)) return false; // a document of its own begins with its kind
+  return !Object.entries(live.parts).some(
+    ([taken, since]) => minor >= since && (part === taken || part.startsWith(`${taken}.`)),
   );
 }

@@ -1,19 +1,59 @@
-import { architectures, openModulesOnAllCards, type Architecture } from "./data/architectures";
-import type { Card } from "./data/cards";
-import { lastCudaOfMajor } from "./data/cuda";
-import { migGeometries, type MigGeometry } from "./data/mig";
+import { architectures, openModulesOnAllCards } from "./data/architectures.json";
+import type { Card, MigGeometryName } from "./data/cards";
+import cuda from "./data/cuda.json";
+import { geometries } from "./data/mig.json";
 import type { ModuleFlavour } from "../spec/index";
 import { compareDotted, majorOf } from "./version";
 
 export { cardOf, findCard, isTooOld, knownModels } from "./find-card";
 
-const architectureByName = new Map<string, Architecture>(architectures.map((row) => [row.name, row]));
+/** An architecture of NVIDIA's, and what drives it. */
+export interface Architecture {
+  name: string;
+  /** Flavours of the kernel modules that drive it; the first one is the default. */
+  flavours: ModuleFlavour[];
+  /** First CUDA that compiles for it, e.g. `12.8`. */
+  firstCuda: string;
+  /** Last CUDA major that supports it; undefined: the current one does. */
+  lastCudaMajor?: number;
+  /** Oldest driver that knows it. */
+  minDriver: string;
+  /** Last driver branch that knows it; undefined: the current one does. */
+  lastDriverBranch?: number;
+}
+
+/** How a card can be split. */
+export interface MigGeometry {
+  /** Profiles with the number of instances of one card. */
+  profiles: Record<string, number>;
+  /** What `all-balanced` makes of one card; undefined where mig-parted has none. */
+  balanced?: Record<string, number>;
+  /**
+   * Of `profiles` those whose configuration in the operator's own list names other devices alone: the MIG manager reports success
+   * and splits nothing. Default: none.
+   */
+  unlisted?: readonly string[];
+  /** Oldest driver with MIG on this card. */
+  minDriver: string;
+  /**
+   * Ampere alone: a change of the MIG mode takes a reset of the card, and then outlasts reboots. Newer cards change it at
+   * once, and forget it when the driver is unloaded. Source: NVIDIA MIG user guide, "Enable MIG Mode".
+   */
+  modeNeedsReset?: boolean;
+  /** Whether its instances may do graphics and choose their media engines: RTX PRO. Source: NVIDIA MIG user guide. */
+  graphics?: boolean;
+}
+
+/** Geometries by the card that they are of, or by the first of several. */
+export const migGeometries: Record<MigGeometryName, MigGeometry> = geometries;
+
+const architectureByName = new Map((architectures as Architecture[]).map((row) => [row.name, row]));
 
 /** Architecture of a card of the tables. */
 export function architectureOf(card: Card): Architecture {
   const architecture = architectureByName.get(card.architecture);
   if (!architecture)
-    throw new Error(`data/cards.ts: ${card.model}: no architecture ${card.architecture} in data/architectures.ts`);
+    throw new Error(`data/cards.json: ${card.model}: no architecture ${card.architecture} in data/architectures.json`);
   return architecture;
 }
 
@@ -22,7 +62,10 @@ export function flavoursOf(card: Card): ModuleFlavour[] {
   return card.flavours ?? architectureOf(card).flavours;
 }
 
-/** Whether the open modules of a driver refuse this card unless they are forced to take it. */
+/**
+ * Whether the open modules of a driver refuse this card unless they are forced to take it, by `NVreg_OpenRmEnableUnsupportedGpus=1`: old
+ * ones load, and find no device.
+ */
 export function openModulesRefuse(card: Card, driver: string): boolean {
   return card.family !== "datacenter" && compareDotted(driver, openModulesOnAllCards) < 0;
 }
@@ -41,7 +84,7 @@ export function drives(driver: string, card: Card): boolean {
 /** Newest CUDA that still knows a card; undefined: the current one. */
 export function lastCudaOf(card: Card): string | undefined {
   const major = architectureOf(card).lastCudaMajor;
-  return major === undefined ? undefined : lastCudaOfMajor[major];
+  return major === undefined ? undefined : (cuda.lastOfMajor as Record<number, string>)[major];
 }
 
 /** MIG geometry of a card; undefined when it has no MIG. */

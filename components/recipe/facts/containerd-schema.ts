@@ -1,5 +1,5 @@
 import data from "./data/containerd-schema.json";
-import { minorRows } from "./data/talos-releases";
+import { minorRows } from "./talos-release";
 import type { TypeText } from "./talos-schema";
 import { parseTalosVersion } from "./version";
 

@@ -1,12 +1,15 @@
 import { lastCudaOf } from "./card";
-import { cudaFloors, cudaOfBranch, cudaOfComfyUi, cudaOfVllm, cudaSamples } from "./data/cuda";
+import tables from "./data/cuda.json";
 import type { MachineFacts } from "./machine-facts";
 import { compareDotted, leastDotted, majorOf } from "./version";
 
+const ofBranch: Record<string, string> = tables.ofBranch;
+const floors: Record<string, string> = tables.floors;
+
 /** Newest CUDA of a driver, e.g. `12.8` of 570.211.01; of the nearest older branch when the tables lack it. */
 export function cudaOfDriver(driver: string): string {
-  const older = Object.keys(cudaOfBranch).filter((branch) => Number(branch) <= majorOf(driver));
-  return cudaOfBranch[Math.max(...older.map(Number))] ?? "0.0";
+  const older = Object.keys(ofBranch).filter((branch) => Number(branch) <= majorOf(driver));
+  return ofBranch[Math.max(...older.map(Number))] ?? "0.0";
 }
 
 /** Newest CUDA that every GPU machine runs, by driver and by card; `0.0` without a GPU machine whose driver is known. */
@@ -20,14 +23,12 @@ export function clusterCuda(machines: MachineFacts[]): string {
 
 /** Newest CUDA sample that runs on a CUDA; the oldest one when none does. */
 export function smokeTestImage(cuda: string): string {
-  const sample = cudaSamples.filter((candidate) => compareDotted(candidate.cuda, cuda) <= 0).at(-1) ?? cudaSamples[0];
-  if (!sample) throw new Error("data/cuda.ts: no sample image");
-  return sample.image;
+  return newestImage(tables.samples, cuda);
 }
 
 /** Oldest driver for an image of a CUDA release; undefined when the tables lack its major. */
 export function cudaFloor(cuda: string): string | undefined {
-  return cudaFloors[majorOf(cuda)];
+  return floors[majorOf(cuda)];
 }
 
 /** CUDA of an image and the driver that it asks for, where the machine's driver is older; undefined where it is not, or nobody can tell. */
@@ -64,21 +65,21 @@ export function cudaOfImage(image: string): string | undefined {
 /** vLLM's tags name its own release; the table knows which CUDA that is built with, at least. */
 function cudaOfVllmImage(image: string): string | undefined {
   const release = /(?:^|\/)vllm-openai:v?(\d+\.\d+\.\d+)/.exec(image)?.[1];
-  return release && cudaOfVllm.find(({ from }) => compareDotted(release, from) >= 0)?.cuda;
+  return release && tables.ofVllm.find(({ from }) => compareDotted(release, from) >= 0)?.cuda;
 }
 
 /** vLLM's image for a driver's CUDA. */
-export const vllmImage = (cuda: string): string => `vllm/vllm-openai:${newestImage(cudaOfVllm, cuda)}`;
+export const vllmImage = (cuda: string): string => `vllm/vllm-openai:${newestImage(tables.ofVllm, cuda)}`;
 
 /**
  * ComfyUI's image for a driver's CUDA. CUDA 12's minor versions are compatible with every driver from 525 on
  * (docs.nvidia.com/deploy/cuda-compatibility), so the oldest image is the answer below 12.6 too.
  */
-export const comfyUiImage = (cuda: string): string => newestImage(cudaOfComfyUi, cuda);
+export const comfyUiImage = (cuda: string): string => newestImage(tables.ofComfyUi, cuda);
 
 /** The newest image of a table that a CUDA runs; the oldest one when none does. */
 function newestImage(table: { cuda: string; image: string }[], cuda: string): string {
   const fitting = table.find((row) => compareDotted(row.cuda, cuda) <= 0) ?? table.at(-1);
-  if (!fitting) throw new Error("data/cuda.ts: a table without an image");
+  if (!fitting) throw new Error("data/cuda.json: a table without an image");
   return fitting.image;
 }

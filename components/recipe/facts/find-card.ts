@@ -1,17 +1,19 @@
-import {
-  architectureOfLetters,
-  capabilities,
-  cardsWithMig,
-  chipsWithMig,
-  minDriverOfChip,
-  openModulesOnly,
-} from "./data/chips";
-import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
-import { migOfListedCards } from "./data/mig";
-import { isOlderDevice, listedChips, namesOfDevice, olderNames } from "./pci-cards";
+import chips from "./data/chips.json";
+import { cardAliases, cards, type Card, type CardFamily, type MigGeometryName } from "./data/cards";
+import mig from "./data/mig.json";
+import { architectureOfChip, isOlderDevice, listedChips, namesOfDevice, olderNames } from "./pci-cards";
 import { defined } from "../mapping";
 import { quantityValue } from "../rules/quantity";
 import type { GpuSpec } from "../spec/index";
+
+const geometryOfListed = mig.ofListedCards as Record<string, MigGeometryName>;
+
+/**
+ * Cards that NVIDIA drives with the open kernel modules alone, although their chip is in cards that take either: of Grace Hopper. Source:
+ * developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules (Grace Hopper and Blackwell must use the
+ * open modules).
+ */
+const openModulesOnly = /\bGH200\b/;
 
 /** A model without vendor, family, case and punctuation. */
 function normalize(model: string): string {
@@ -41,13 +43,13 @@ function addAliases(): void {
 
 /** What the list of PCI IDs tells of a card: its architecture by its chip. Memory and power limits are not known then. */
 function cardOfChip(name: string, chip: string): Card | undefined {
-  const architecture = architectureOfLetters[chip.slice(0, 2)];
-  const computeCapability = capabilities.find(([start]) => chip.startsWith(start))?.[1];
+  const architecture = architectureOfChip(chip);
+  const computeCapability = capabilityOf((start) => chip.startsWith(start));
   if (architecture === undefined || computeCapability === undefined) return undefined;
   const family = familyOf(name);
-  const minDriver = minDriverOfChip[chip];
-  const mig = Object.hasOwn(migOfListedCards, name) ? migOfListedCards[name] : undefined;
-  const mayHaveMig = cardsWithMig.includes(name) || (chipsWithMig.includes(chip) && family !== "geforce");
+  const minDriver = (chips.minDrivers as Record<string, string>)[chip];
+  const geometry = Object.hasOwn(geometryOfListed, name) ? geometryOfListed[name] : undefined;
+  const mayHaveMig = chips.cardsWithMig.includes(name) || (chips.chipsWithMig.includes(chip) && family !== "geforce");
   return {
     model: name.replace(/^(GeForce|Quadro|Tesla) /, ""),
     family,
@@ -55,9 +57,14 @@ function cardOfChip(name: string, chip: string): Card | undefined {
     computeCapability,
     pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
     ...flavoursOfName(name),
-    ...defined({ minDriver, mig }),
-    ...(mig === undefined && mayHaveMig ? { mayHaveMig } : {}),
+    ...defined({ minDriver, mig: geometry }),
+    ...(geometry === undefined && mayHaveMig ? { mayHaveMig } : {}),
   };
+}
+
+/** The first capability whose letters are meant. */
+function capabilityOf(isMeant: (start: string) => boolean): string | undefined {
+  return Object.entries(chips.computeCapabilities).find(([start]) => isMeant(start))?.[1];
 }
 
 function flavoursOfName(name: string): Pick<Card, "flavours"> {
@@ -142,9 +149,9 @@ function withoutMemory(name: string): Card | undefined {
 export function cardOf(gpu: GpuSpec): Card | undefined {
   const known = findCard(gpu.model);
   if (known) return known;
-  const row = gpu.architecture && Object.entries(architectureOfLetters).find(([, name]) => name === gpu.architecture);
+  const row = gpu.architecture && Object.entries(chips.architectures).find(([, name]) => name === gpu.architecture);
   if (!row) return undefined;
-  const least = capabilities.find(([start]) => start.startsWith(row[0]))?.[1] ?? "0.0";
+  const least = capabilityOf((start) => start.startsWith(row[0])) ?? "0.0";
   const family = familyOf(gpu.model.replace(/^NVIDIA /, ""));
   const bytes = quantityValue(gpu.memory ?? "");
   return {

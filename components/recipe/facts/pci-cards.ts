@@ -1,7 +1,11 @@
-import { architectureOfLetters } from "./data/chips";
+import { architectures } from "./data/chips.json";
 import listed from "./data/pci-cards.json";
 
-const isOlder = (chip: string): boolean => architectureOfLetters[chip.slice(0, 2)] === undefined;
+/** Architecture of a chip, by its first two letters; undefined where no driver of Talos knows it. */
+export const architectureOfChip = (chip: string): string | undefined =>
+  (architectures as Record<string, string>)[chip.slice(0, 2)];
+
+const isOlder = (chip: string): boolean => architectureOfChip(chip) === undefined;
 
 const chips: readonly [chip: string, names: string[]][] = Object.entries(listed.chips).map(([chip, devices]) => [
   chip,

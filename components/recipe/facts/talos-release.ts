@@ -1,9 +1,63 @@
-import { driverRows, firstCdiMinor, minorRows, type DriverRow, type MinorRow } from "./data/talos-releases";
-import { extensionRows } from "./data/extensions";
+import { extensions } from "./data/since.json";
+import tables from "./data/talos-releases.json";
 import { remembering } from "../memory";
 import type { Era } from "../types";
 import type { ReleaseFactsSpec } from "../spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
+
+/** One range of patch releases with the same NVIDIA drivers. */
+export interface DriverRow {
+  /** Minor of Talos, e.g. 12 for 1.12. */
+  minor: number;
+  /** First patch release of the range. */
+  from: number;
+  /** Last patch release of the range that was read. */
+  to: number;
+  lts: string;
+  production: string;
+  /** Version of the NVIDIA container toolkit. */
+  toolkit: string;
+  /** Concluded from the releases around it: the Factory's word goes before it, and of a driver only the branch is verified. */
+  inferred?: boolean;
+}
+
+/** Drivers of every release that was read, by minor and patch. */
+export const driverRows: DriverRow[] = tables.drivers;
+
+/** One range of patch releases with the same minor of containerd. */
+export interface ContainerdRow {
+  /** First patch release of the range, and the last one that was read. */
+  from: number;
+  to: number;
+  /** containerd of the first release of the range. */
+  version: string;
+}
+
+/** What holds for all releases of a minor. */
+export interface MinorRow {
+  minor: number;
+  /** containerd, by the minor's patch releases; oldest first. */
+  containerd: ContainerdRow[];
+  /** First and last Kubernetes minor that this Talos runs. */
+  kubernetes: { from: number; to: number };
+}
+
+/** Every minor that this package knows, oldest first. */
+export const minorRows: MinorRow[] = tables.minors;
+
+/** Talos minor from which NVIDIA's libraries have the standard layout and devices come by CDI: the `cdi` era. */
+const firstCdiMinor = 13;
+
+/** Names that the releases of a range of minors have. */
+export interface ExtensionRow {
+  from: number;
+  /** Last minor that has them; undefined: the newest one that was read still does. */
+  to?: number;
+  names: string[];
+}
+
+/** Official extensions, by the minors that have them. */
+export const extensionRows: ExtensionRow[] = extensions.rows;
 
 /** What is known of one Talos release. */
 export interface Release {

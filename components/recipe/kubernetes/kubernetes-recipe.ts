@@ -1,5 +1,5 @@
 import { clusterCuda, smokeTestImage } from "../facts/cuda";
-import { helperImages } from "../facts/data/images";
+import { helpers } from "../facts/data/images.json";
 import type { MachineFacts } from "../facts/machine-facts";
 import { markersOf, needsMarkers } from "./markers";
 import { externalOf, ownValuesOf } from "../outside/external";
@@ -56,7 +56,7 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     nodeSelector,
     resourceName: ownValuesOf(spec)?.resourceName ?? resourceNameOf(sharingOf(spec), gpuMachines),
     ...(config === undefined ? {} : { sharingConfig: config }),
-    images: { ...helperImages, ...spec.images },
+    images: { ...helpers, ...spec.images },
     ...splitOf(spec),
     smokeTestImage: spec.smokeTestImage ?? smokeTestImage(cudaVersion),
     cudaVersion,

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { stringify } from "yaml";
-import { documentsFrom } from "../facts/data/since";
+import { contract as contracts } from "../facts/data/since.json";
 import type { UserPatch } from "./user-patches";
 
 /**
@@ -14,7 +14,7 @@ import type { UserPatch } from "./user-patches";
  */
 export function hostnamePatch(name: string, contract: string, patches: readonly UserPatch[]): string | undefined {
   if (patches.some(namesHost)) return undefined;
-  if (semver.valid(contract) !== null && semver.lt(contract, documentsFrom))
+  if (semver.valid(contract) !== null && semver.lt(contract, contracts.documentsFrom))
     return stringify({ machine: { network: { hostname: name } } });
   return stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: name });
 }

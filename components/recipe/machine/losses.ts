@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { imageArgs } from "../facts/data/since";
+import { imageArgs } from "../facts/data/since.json";
 import { soundsLikeNvidia } from "../facts/extension";
 import type { DropSpec, OverlaySpec } from "../spec/index";
 import { flat, type Nested } from "../nested";
@@ -50,7 +50,7 @@ const renamed: Record<string, string> = {
 
 /** Cloud platforms have the old names of network interfaces (talos, pkg/machinery/platforms). */
 const isOfTalos = (arg: string, platform = "metal"): boolean =>
-  imageArgs.test(arg) || (arg === "net.ifnames=0" && !["metal", "nocloud"].includes(platform));
+  imageArgs.keys.includes(arg.split("=")[0]!) || (arg === "net.ifnames=0" && !["metal", "nocloud"].includes(platform));
 
 /** An extension's official name. */
 export function officialName(name: string): string {

@@ -1,5 +1,8 @@
 import type { Step } from "./added";
-import { keyedLists, replacedFields } from "../facts/data/since";
+import { lists } from "../facts/data/since.json";
+
+const keys: Record<string, Record<string, string> | undefined> = lists.keys;
+const replaced: Record<string, string[] | undefined> = lists.replaced;
 
 /**
  * Whether a later value of a field takes the place of the whole earlier one. The value of an argument does, be it one text or a list
@@ -8,7 +11,7 @@ import { keyedLists, replacedFields } from "../facts/data/since";
  * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`.
  */
 export function isReplaced(document: string, path: Step[]): boolean {
-  return path.at(-2) === "extraArgs" || (replacedFields.get(kindOf(document)) ?? []).includes(fieldOf(path));
+  return path.at(-2) === "extraArgs" || (replaced[kindOf(document)] ?? []).includes(fieldOf(path));
 }
 
 const kindOf = (document: string): string => document.replace(/\/.*$/s, "");
@@ -23,7 +26,7 @@ function fieldOf(path: Step[]): string {
 
 /** Key of the items of a list; undefined when they have none, and are compared as a whole. */
 export function keyOfList(document: string, path: Step[]): string | undefined {
-  return keyedLists.get(kindOf(document))?.[fieldOf(path)];
+  return keys[kindOf(document)]?.[fieldOf(path)];
 }
 
 /** Lists whose items are one thing and never merged: a file, which is equal or in conflict, and what `isReplacedItem` knows. */

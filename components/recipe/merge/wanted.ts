@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { movedFields } from "../facts/data/since";
+import { movedFields } from "../facts/data/since.json";
 import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
@@ -32,7 +32,7 @@ export const documentsOf = remembering(
 
 /** Moves what is wanted of `machine` into the documents that the configuration has for it. */
 export function intoOwnDocuments(wanted: Wanted, has: (document: string) => boolean): void {
-  for (const { field, document, to } of movedFields.filter((row) => has(row.document))) {
+  for (const { field, document, to } of movedFields.fields.filter((row) => has(row.document))) {
     const main = wanted.get(mainDocument);
     const value = field.reduce<unknown>((at, step) => (isMapping(at) ? at[step] : undefined), main?.["machine"]);
     if (!isMapping(main) || value === undefined) continue;

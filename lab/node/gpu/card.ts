@@ -73,7 +73,7 @@ export function asGpus(cards: readonly Card[]): GpuSpec[] {
     const model = findCard(name)?.model;
     if (model === undefined)
       throw new Error(
-        `--gpu: the tables have no ${name}, so no stack can be made of this computer; add it to components/recipe/facts/data/cards.ts`,
+        `--gpu: the tables have no ${name}, so no stack can be made of this computer; add it to components/recipe/facts/data/cards.json`,
       );
     counts.set(model, (counts.get(model) ?? 0) + 1);
   }

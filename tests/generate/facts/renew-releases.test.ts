@@ -5,7 +5,7 @@ import { renewReleases } from "../../../generate/facts/renew-releases";
 import { startFactory } from "../../../lab/factory";
 import { laterReleases } from "../../../lab/factory/releases";
 
-const table = path.resolve("components/recipe/facts/data/talos-releases.ts");
+const table = path.resolve("components/recipe/facts/data/talos-releases.json");
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-facts-"));
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }));
 
@@ -15,30 +15,30 @@ const lines = (file: string) => fs.readFileSync(file, "utf8").split("\n");
 
 test("the tables get what the Factory lists of newer and of inferred releases, and nothing else changes", async () => {
   const factory = await startFactory();
-  const file = path.join(dir, "talos-releases.ts");
+  const file = path.join(dir, "talos-releases.json");
   fs.copyFileSync(table, file);
   const said = await renewReleases(factory.url, file);
   expect(said).toContainEqual(expect.stringContaining(`v1.13.${of13}: 580.190.10 (lts)`));
   expect(said).toContainEqual(expect.stringContaining("v1.14.5: 580.178.04 (lts)"));
-  const rows = (minor: number) => lines(file).filter((line) => line.startsWith(`  { minor: ${minor}, from`));
+  const rows = (minor: number) => lines(file).filter((line) => line.startsWith(`    { "minor": ${minor}, "from"`));
   const { lts, production, toolkit } = laterReleases[0]!;
   // Rows that were inferred are the Factory's now: they go on with the ones before them.
   expect(rows(13).slice(-2)).toEqual([
-    '  { minor: 13, from: 9, to: 12, lts: "580.178.04", production: "595.91.07", toolkit: "1.19.1" },',
-    `  { minor: 13, from: ${of13}, to: ${of13 + 3}, lts: "${lts}", production: "${production}", toolkit: "${toolkit}" },`,
+    '    { "minor": 13, "from": 9, "to": 12, "lts": "580.178.04", "production": "595.91.07", "toolkit": "1.19.1" },',
+    `    { "minor": 13, "from": ${of13}, "to": ${of13 + 3}, "lts": "${lts}", "production": "${production}", "toolkit": "${toolkit}" },`,
   ]);
-  expect(rows(14).map((line) => /from: \d+, to: \d+/.exec(line)![0])).toEqual([
-    "from: 0, to: 5",
-    "from: 6, to: 6",
-    `from: ${of14}, to: ${of14 + 3}`,
+  expect(rows(14).map((line) => /"from": \d+, "to": \d+/.exec(line)![0])).toEqual([
+    '"from": 0, "to": 5',
+    '"from": 6, "to": 6',
+    `"from": ${of14}, "to": ${of14 + 3}`,
   ]);
-  const others = (name: string) => lines(name).filter((line) => !/^ {2}\{ minor: 1[34], from/.test(line));
+  const others = (name: string) => lines(name).filter((line) => !/^ {4}\{ "minor": 1[34], "from"/.test(line));
   expect(others(file)).toEqual(others(table));
   await factory.close();
 });
 
 test("a Factory that does not answer leaves the tables as they are", async () => {
-  const file = path.join(dir, "untouched.ts");
+  const file = path.join(dir, "untouched.json");
   fs.copyFileSync(table, file);
   await expect(renewReleases("http://127.0.0.1:65535", file)).rejects.toThrow("fetch failed");
   expect(fs.readFileSync(file, "utf8")).toBe(fs.readFileSync(table, "utf8"));

@@ -6,14 +6,17 @@ import {
   flavoursOf,
   knownModels,
   lastCudaOf,
+  migGeometries,
   migOf,
   openModulesRefuse,
   powerRangeOf,
 } from "../../../components/recipe/facts/card";
+import { architectures } from "../../../components/recipe/facts/data/architectures.json";
 import { cardAliases, cards, type Card } from "../../../components/recipe/facts/data/cards";
-import { architectureOfLetters, capabilities } from "../../../components/recipe/facts/data/chips";
-import { migGeometries } from "../../../components/recipe/facts/data/mig";
-import { listedChips } from "../../../components/recipe/facts/pci-cards";
+import chips from "../../../components/recipe/facts/data/chips.json";
+import mig from "../../../components/recipe/facts/data/mig.json";
+import { ModuleFlavour } from "../../../components/recipe/spec/index";
+import { architectureOfChip, listedChips } from "../../../components/recipe/facts/pci-cards";
 
 const card = (model: string): Card => {
   const found = findCard(model);
@@ -122,15 +125,20 @@ test("the table is whole", () => {
     expect(architectureOf(row).name).toBe(row.architecture);
     expect(row.memoryMiB ?? 0).toBeGreaterThan(1024);
     expect(findCard(row.model)).toBe(row);
+    expect(["geforce", "workstation", "datacenter", "spark"]).toContain(row.family);
   }
+  const split = [...cards.flatMap((row) => row.mig ?? []), ...Object.values(mig.ofListedCards)];
+  expect(split.filter((name) => !Object.hasOwn(migGeometries, name))).toEqual([]);
+  for (const { flavours } of architectures)
+    expect(Object.values(ModuleFlavour)).toEqual(expect.arrayContaining(flavours));
   for (const [alias, model] of Object.entries(cardAliases)) expect(findCard(alias)?.model).toBe(model);
 });
 
 test("a row says the architecture that its chip has", () => {
   const said = new Map(cards.map((row) => [row.model, `${row.architecture} ${row.computeCapability}`]));
   const differing = listedChips.flatMap(([chip, names]) => {
-    const capability = capabilities.find(([start]) => chip.startsWith(start))?.[1];
-    const listed = `${architectureOfLetters[chip.slice(0, 2)]} ${capability}`;
+    const capability = Object.entries(chips.computeCapabilities).find(([start]) => chip.startsWith(start))?.[1];
+    const listed = `${architectureOfChip(chip)} ${capability}`;
     const models = names.map((name) => name.replace(/^(GeForce|Quadro|Tesla) /, ""));
     return models.filter((model) => (said.get(model) ?? listed) !== listed).map((model) => [model, chip, listed]);
   });
@@ -184,7 +192,6 @@ test("MIG: what nvidia-smi of an H200 lists", () => {
   });
   expect(migOf(card("RTX 4090"))).toBeUndefined();
   for (const geometry of Object.values(migGeometries)) {
-    for (const profile of Object.keys(("balanced" in geometry && geometry.balanced) || {}))
-      expect(geometry.profiles).toHaveProperty([profile]);
+    for (const profile of Object.keys(geometry.balanced ?? {})) expect(geometry.profiles).toHaveProperty([profile]);
   }
 });

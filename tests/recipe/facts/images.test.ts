@@ -3,8 +3,8 @@ import * as path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { gpuStack } from "../../../components/kubernetes/index";
 import { vllmImage } from "../../../components/recipe/facts/cuda";
-import { cudaOfComfyUi, cudaOfVllm, cudaSamples } from "../../../components/recipe/facts/data/cuda";
-import { helperImages, released, workloadImages } from "../../../components/recipe/facts/data/images";
+import { ofComfyUi, ofVllm, samples } from "../../../components/recipe/facts/data/cuda.json";
+import { helpers, released, workloads } from "../../../components/recipe/facts/data/images.json";
 import pciCards from "../../../components/recipe/facts/data/pci-cards.json";
 import type { WorkloadsSpec } from "../../../components/recipe/spec/index";
 import type { WorkloadKind } from "../../../components/recipe/stack/workloads";
@@ -18,11 +18,11 @@ const monitoring = { dashboard: false };
 
 /** Every image of the tables. */
 const defaults = [
-  ...Object.values(helperImages),
-  ...Object.values(workloadImages),
-  ...cudaSamples.map(({ image }) => image),
-  ...cudaOfComfyUi.map(({ image }) => image),
-  ...cudaOfVllm.map(({ cuda }) => vllmImage(cuda)),
+  ...Object.values(helpers),
+  ...Object.values(workloads),
+  ...samples.map(({ image }) => image),
+  ...ofComfyUi.map(({ image }) => image),
+  ...ofVllm.map(({ cuda }) => vllmImage(cuda)),
 ];
 
 /** Images of all containers that were registered. */
@@ -39,10 +39,10 @@ test.each([
   ["rtx3090", "powerLimit"],
   ["rtx3090", "dcgmExporter"],
 ] as const)("%s: the image of %s has a default, and a stack may name another", async (stack, image) => {
-  expect(imagesOf(await run(stack, {}))).toContain(helperImages[image]);
+  expect(imagesOf(await run(stack, {}))).toContain(helpers[image]);
   const images = imagesOf(await run(stack, { images: { [image]: mine } }));
   expect(images).toContain(mine);
-  expect(images).not.toContain(helperImages[image]);
+  expect(images).not.toContain(helpers[image]);
 });
 
 test("so has the image that pulls models", async () => {
@@ -51,7 +51,7 @@ test("so has the image that pulls models", async () => {
       const args = { models: ["llama3.2:3b"], runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
       new Ollama("ollama", { ...args, ...(pullImage === undefined ? {} : { pullImage }) });
     });
-  expect(imagesOf(await pulls()).sort()).toEqual([workloadImages.modelPull, workloadImages.ollama]);
+  expect(imagesOf(await pulls()).sort()).toEqual([workloads.modelPull, workloads.ollama]);
   expect(imagesOf(await pulls(mine))).toContain(mine);
 });
 
@@ -90,7 +90,7 @@ function monthOf(date: string): number {
   return year! * 12 + month!;
 }
 
-test.each(Object.entries({ ...released, vllm: cudaOfVllm[0]?.released, comfyUi: cudaOfComfyUi[0]?.released }))(
+test.each(Object.entries({ ...released, vllm: ofVllm[0]?.released, comfyUi: ofComfyUi[0]?.released }))(
   "the default image of %s is less than a year older than the tables, whatever the day",
   (_, month) => {
     // The tables' own date is the list of cards', which `npm run facts` renews: who renews them looks at the images, too.

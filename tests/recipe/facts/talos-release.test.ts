@@ -1,20 +1,18 @@
 import {
+  driverRows,
   eraOf,
   extensionsOf,
   findRelease,
   knownMinors,
+  minorRows,
   minorsWith,
   releaseInTables,
 } from "../../../components/recipe/facts/talos-release";
 import { containerdOf } from "../../../components/recipe/facts/containerd-schema";
 import { releases as containerdReleases } from "../../../components/recipe/facts/data/containerd-schema.json";
-import { cudaOfBranch } from "../../../components/recipe/facts/data/cuda";
-import { conflictsReadTo } from "../../../components/recipe/facts/data/document-conflicts";
-import { extensionsReadTo } from "../../../components/recipe/facts/data/extensions";
-import { platformsReadTo } from "../../../components/recipe/facts/data/platforms";
-import * as since from "../../../components/recipe/facts/data/since";
+import { ofBranch } from "../../../components/recipe/facts/data/cuda.json";
+import since from "../../../components/recipe/facts/data/since.json";
 import { schemaMinor } from "../../../components/recipe/facts/talos-schema";
-import { driverRows, minorRows } from "../../../components/recipe/facts/data/talos-releases";
 import { compareDotted, leastDotted, majorOf, parseTalosVersion } from "../../../components/recipe/facts/version";
 
 /** The minor after the newest one of the tables. */
@@ -114,7 +112,7 @@ test("rows of a minor follow each other without a gap", () => {
 
 test.each([...new Set(driverRows.flatMap(({ lts, production }) => [lts, production].map(majorOf)))])(
   "CUDA of driver %d is known",
-  (branch) => expect(Object.keys(cudaOfBranch)).toContain(String(branch)),
+  (branch) => expect(Object.keys(ofBranch)).toContain(String(branch)),
 );
 
 test.each(minorRows)("Talos 1.$minor: the schemas of its configuration and of its containerd are there", (row) => {
@@ -152,11 +150,8 @@ test("a minor that the tables do not have gets the containerd of the newest one"
   expect(containerdOf(next)).toEqual({ minor: Number(newest.split(".")[1]), isKnown: false });
 });
 
-const readTo = Object.entries(since).filter(([name]) => name.endsWith("ReadTo"));
-
-test.each([...Object.entries({ extensionsReadTo, conflictsReadTo, platformsReadTo }), ...readTo])(
-  "%s: what no tool renews was read at the newest minor",
-  (_, minor) => expect(minor).toBe(minorRows.at(-1)?.minor),
+test.each(Object.entries(since))("%s: what no tool renews was read at the newest minor", (_, { readTo }) =>
+  expect(readTo).toBe(minorRows.at(-1)?.minor),
 );
 
 test.each([

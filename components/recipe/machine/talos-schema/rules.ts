@@ -1,5 +1,5 @@
 import { parseAllDocuments } from "yaml";
-import { ownVolumes } from "../../facts/data/since";
+import { ownVolumes } from "../../facts/data/since.json";
 import { isMapping } from "../../mapping";
 import { parseToml } from "../containerd/containerd";
 import { asText } from "../user-patches";
@@ -138,7 +138,10 @@ const rules: Record<string, rule.Rule> = {
   ),
   "block.SwapVolumeConfigV1Alpha1.name": rule.volumeName,
   "block.VolumeConfigV1Alpha1.name": (value, minor) =>
-    rule.words(...Object.entries(ownVolumes).flatMap(([name, since]) => (minor >= since ? [name] : [])))(value, minor),
+    rule.words(...Object.entries(ownVolumes.since).flatMap(([name, since]) => (minor >= since ? [name] : [])))(
+      value,
+      minor,
+    ),
   "block.DiskSelector.match": rule.expression,
   "block.VolumeSelector.match": rule.expression,
   "network.LinkSelector.match": rule.expression,
