@@ -4,6 +4,7 @@ import { discover } from "./discover/verb";
 import { doctor } from "./doctor/verb";
 import { importFiles, importTalhelper } from "./import/verb";
 import { plan } from "./plan/verb";
+import { reboot } from "./reboot/verb";
 import type { Verb } from "./verb";
 
 /** Everything that `talos-gpu` does, by name, in the order of its help. */
@@ -12,6 +13,7 @@ export const verbs: Record<string, Verb> = {
   discover,
   plan,
   doctor,
+  reboot,
   import: importFiles,
   "import-talhelper": importTalhelper,
   completion: completion(() => verbs),

@@ -5,7 +5,7 @@ import { stackMark } from "../kubernetes/guard";
 import { omniTaskOf } from "../machine/configuration";
 import type { PreflightTask } from "../machine/program/preflight/task";
 import { runProgram } from "../machine/program-resource";
-import { imageOf } from "../machine/upgrade";
+import { imageOf } from "../machine/upgrade-task";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
 import { shortHash } from "../recipe/short-hash";
 import { namespacesMade, plannedVolumes } from "../recipe/stack/workloads";

@@ -5,7 +5,7 @@ import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { shortHash } from "../recipe/short-hash";
 import { runProgram } from "./program-resource";
 import type { TaintTask } from "./program/task";
-import { taintsOf } from "./upgrade";
+import { taintsOf } from "./upgrade-task";
 
 /**
  * A text that resolves once the resource is made, and depends on it. Unlike an output of the resource it is known at

@@ -6,7 +6,8 @@ import { type Configured, omniIdentity } from "./configuration";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
 import { runProgram } from "./program-resource";
 import type { OmniWaitTask } from "./program/task";
-import { taintsOf, upgradedBy, type Upgraded } from "./upgrade";
+import { upgradedBy, type Upgraded } from "./upgrade";
+import { taintsOf } from "./upgrade-task";
 
 /**
  * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration: with a machine of

@@ -1,14 +1,13 @@
 import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
-import type { z } from "zod";
 import type { Secrets } from "../credentials/access";
 import { longestRun } from "../recipe/effect";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
-import { readSchematic } from "../recipe/machine/schematic";
 import type { Configured } from "./configuration";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
 import { answerOf, runProgram } from "./program-resource";
-import { type TaintTask, upgradeResult, type upgradeTask, type UpgradeTask } from "./program/task";
+import { upgradeResult, type UpgradeTask } from "./program/task";
+import { upgradeTaskOf } from "./upgrade-task";
 
 /** A machine that runs what it shall. */
 export interface Upgraded {
@@ -43,33 +42,10 @@ export function upgradeMachine(
   inputs: UpgradeInputs,
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {
-  const { configuration, drop, timeouts } = machine;
+  const { timeouts } = machine;
   const { hash, by } = inputs.configuration;
-  const taskOf = (schematicId: string, configurationHash: string): string => {
-    const written: z.input<typeof upgradeTask> = {
-      machine: machine.name,
-      address: machine.address,
-      // Of an adopted machine nothing is written, so an upgrade of the package leaves its task as it was.
-      ...(configuration === "owned" ? { configuration } : {}),
-      role: machine.role,
-      talosVersion: machine.talosVersion,
-      schematicId,
-      installerImage: machine.installerImage,
-      ...(machine.ownImage ? { ownImage: true } : {}),
-      image: imageOf(machine),
-      ...(drop === undefined ? {} : { drop }),
-      configurationHash,
-      modules: machine.kernelModules.map((module) => module.name),
-      ...(machine.driverVersion === undefined ? {} : { driverVersion: machine.driverBranch ?? machine.driverVersion }),
-      extensionServices: machine.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
-      drain: machine.drain,
-      ...(machine.installs ? { installs: true } : {}),
-      otherControlPlanes: machine.otherControlPlanes,
-      timeouts,
-      ...taintsOf(machine),
-    };
-    return JSON.stringify(written);
-  };
+  const taskOf = (schematicId: string, configurationHash: string): string =>
+    JSON.stringify(upgradeTaskOf(machine, schematicId, configurationHash));
   // What is known already is no output: with a thousand machines each of them costs.
   const task =
     typeof hash === "string"
@@ -88,25 +64,6 @@ export function upgradeMachine(
     { ...opts, dependsOn: by },
   );
   return upgradedBy(program);
-}
-
-/** Taints of a machine's node, where it has some. */
-export function taintsOf({ nodeTaints }: Pick<PlannedMachine, "nodeTaints">): { taints?: TaintTask["taints"] } {
-  if (nodeTaints.length === 0) return {};
-  return {
-    taints: nodeTaints.map(({ key, value, effect }) => ({ key, ...(value === undefined ? {} : { value }), effect })),
-  };
-}
-
-/** What the machine's image has, as its schematic says. */
-export function imageOf({ schematic }: Pick<PlannedMachine, "schematic">): UpgradeTask["image"] {
-  const read = readSchematic(schematic);
-  if (read === undefined)
-    throw new Error(
-      `machine.schematic: is not a schematic; it says what the image has; write it as the Image Factory does`,
-    );
-  const { extensions, kernelArgs, overlay } = read;
-  return { extensions, kernelArgs, ...(overlay === undefined ? {} : { overlay }) };
 }
 
 /** What a program that brought a machine there has seen on it. */

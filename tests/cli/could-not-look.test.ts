@@ -79,6 +79,17 @@ describe("exit status 2: nothing could be looked at", () => {
   });
 });
 
+test.each([
+  ["no stack", ["gpu-1"], /--stack: is missing/],
+  ["a machine that the stack has not", ["gpu-9"], /gpu-9: is no machine of the stack; take one of/],
+  ["a machine of Omni's", ["gpu-1"], /gpu-1: Omni keeps this machine/],
+])("nothing is rebooted by %s", async (which, args, expected) => {
+  const of = which === "no stack" ? [] : ["--stack", path.join(__dirname, "../../stacks/Pulumi.frank.yaml")];
+  const { status, stderr } = await runCommand(cli, ["reboot", ...args, ...of]);
+  expect(status).toBe(2);
+  expect(stderr).toMatch(expected);
+});
+
 describe("a part could not be looked at", () => {
   const talosconfig = path.join(folder, "talosconfig");
   const look = async (environment: NodeJS.ProcessEnv, within = "5"): ReturnType<typeof consult> => {

@@ -95,8 +95,15 @@ async function named(fix: FixId, look: (...more: string[]) => ReturnType<typeof 
   }
 }
 
+/** Runs `talos-gpu reboot` as a user would. */
+async function reboot({ access, talosctl }: Kept, ...args: string[]): Promise<string> {
+  const program = ["lab/bundle/run.js", "cli/main.ts", "reboot", ...args, ...access];
+  const env = { ...process.env, TALOS_GPU_TALOSCTL: talosctl, TALOS_GPU_POLL_SECONDS: "0.2" };
+  return (await promisify(execFile)(process.execPath, program, { env })).stdout;
+}
+
 test(
-  "the doctor finds nothing on a healthy cluster, and names each thing that is then taken away by hand",
+  "the doctor finds nothing on a healthy cluster, nor after a reboot, and names each thing that is then taken away by hand",
   () =>
     onLab(["--stack", "rtx3090"], async (kept) => {
       const look = (...more: string[]): ReturnType<typeof ask> => ask(kept.talosctl, [...kept.access, ...more]);
@@ -106,6 +113,15 @@ test(
         expect(report.system).toMatchObject({ era: "legacy", mode: "devicePlugin", namespace: within });
         expect(status).toBe(0);
       }
+      expect(await reboot(kept, "rtx3090", "--stack", "rtx3090")).toMatch(
+        /^rtx3090 has rebooted, and its driver is up/,
+      );
+      await untilSeen(
+        "the doctor finds nothing after the reboot",
+        { seconds: 60, every: 500 },
+        () => look("--stack", "rtx3090"),
+        ({ status }) => status === 0,
+      );
       const expected: string[] = [];
       for (const [act, line, fix] of faults) {
         await act(kept);

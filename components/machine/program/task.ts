@@ -85,6 +85,8 @@ export const upgradeTask = z.strictObject({
    * Default false.
    */
   installs: z.boolean().optional(),
+  /** Reboot the machine where it runs what it shall, and do nothing where it does not. Default false. */
+  reboots: z.boolean().optional(),
   /** Talos API addresses of the cluster's other control planes. */
   otherControlPlanes: z.array(z.string()),
   timeouts: z.strictObject({ pull: duration, drain: duration, reboot: duration, verify: duration }),

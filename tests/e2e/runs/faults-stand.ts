@@ -5,7 +5,7 @@ import { SecretFiles } from "../../../components/clients/secret-files";
 import { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../../components/clients/talos/talosctl";
 import { upgradeTimeouts } from "../../../components/recipe/machine/planned-machine";
-import { imageOf } from "../../../components/machine/upgrade";
+import { imageOf } from "../../../components/machine/upgrade-task";
 import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../../components/machine/program/task";
 import { planCluster, type MachineRecipe } from "../../../components/recipe";
 import { labTimeouts } from "../../../lab/clock";

@@ -72,7 +72,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   let place: InstallerPlace = isRun || isInstalled ? "disk" : await pull(run, api);
   await drain(run);
   const doing = isRun
-    ? "rebooting once, to activate the staged configuration"
+    ? `rebooting once, ${task.reboots ? "as asked" : "to activate the staged configuration"}`
     : isInstalled
       ? "rebooting once, into the image that is installed already"
       : `upgrading through the ${api} API`;

@@ -1,4 +1,6 @@
 import { loadedDriver } from "../../../clients/talos/driver";
+import { Failure } from "../../../clients/failure";
+import type { Way } from "../../../recipe/effect/way";
 import { uncordonCommand } from "../kubernetes/cordon-mark";
 import { STAYS_CORDONED, type UpgradeResult, type UpgradeTask } from "../task";
 import { compare, type Compared, observe, type Observed } from "./compare";
@@ -33,7 +35,19 @@ export async function upgrade(
   }
 }
 
+/** A reboot that somebody asked for brings nothing new: what differs from the stack is an update's to bring. */
+function rebootAlone({ machine }: UpgradeTask, { way }: Compared): Way {
+  if (way === "none") return "reboot";
+  throw new Failure({
+    field: `machines.${machine}`,
+    problem: "does not run what the stack says, or waits with another configuration for its next boot",
+    why: "a reboot alone would bring what nobody has previewed",
+    remedy: "run `pulumi up`, which reboots it",
+  });
+}
+
 async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> | undefined): Promise<UpgradeResult> {
+  const { task } = run;
   const earlier = await earlierRun(run);
   const reached = await reach(run, earlier.maybeDown);
   await join(run);
@@ -46,6 +60,7 @@ async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> 
     await leavePause(run, compared.before);
     compared = await compare(run, undefined);
   }
+  if (task.reboots) compared = { ...compared, way: rebootAlone(task, compared) };
   const { before, way } = compared;
   if (!paused && way === "none" && earlier.cordoned !== true && (await driverIsRight(run))) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {

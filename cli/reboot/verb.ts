@@ -1,0 +1,59 @@
+import { upgradeTaskOf } from "../../components/machine/upgrade-task";
+import { Clients, Credentials } from "../../components/machine/program/clients";
+import { upgradeResult } from "../../components/machine/program/task";
+import { verbs } from "../../components/machine/program/verbs";
+import { plannedMachines } from "../../components/recipe/machine/planned-machine";
+import { reachOptions } from "../reach/options";
+import { planOfStack } from "../stack";
+import { type Verb, valueOf } from "../verb";
+
+const { kubeconfig, talosconfig } = reachOptions("");
+
+/** `talos-gpu reboot`: what an update does around a reboot, for a card that only a reboot brings back. */
+export const reboot: Verb = {
+  summary: "reboots a machine of a stack as an update does: drained, one control plane at a time, its driver verified",
+  argument: { name: "MACHINE", completes: "nothing", required: true },
+  options: {
+    stack: { value: { name: "NAME", completes: "file" }, help: "stack of the machine, by its name or its file" },
+    kubeconfig: { ...kubeconfig!, help: "of the machine's cluster, whose pods are evicted (default: KUBECONFIG)" },
+    talosconfig: { ...talosconfig!, help: "how to reach the machine, through talosctl (default: TALOSCONFIG)" },
+  },
+  more: `A machine that does not run what the stack says is left alone: \`pulumi up\` brings it there. Killed, it may be run again.
+talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
+`,
+  run: async (given, output) => {
+    const stack = valueOf(given, "stack");
+    if (stack === undefined)
+      throw new Error("--stack: is missing; it says what the machine must run afterwards; name it");
+    const machines = plannedMachines(planOfStack(stack));
+    const [name] = given.positionals;
+    const machine = machines.find((one) => one.name === name);
+    if (machine === undefined)
+      throw new Error(`${name}: is no machine of the stack; take one of ${machines.map((one) => one.name).join(", ")}`);
+    if (machine.configuration === "omni")
+      throw new Error(`${name}: Omni keeps this machine, and waits for no drain of ours; reboot it there`);
+    for (const [variable, option] of [
+      ["KUBECONFIG", "kubeconfig"],
+      ["TALOSCONFIG", "talosconfig"],
+    ] as const) {
+      const file = valueOf(given, option);
+      if (file !== undefined) process.env[variable] = file;
+    }
+    const clients = new Clients(
+      new Credentials(),
+      (line) => output.remark(line),
+      () => true,
+      () => undefined,
+    );
+    process.once("exit", () => clients.close());
+    try {
+      const task = { ...upgradeTaskOf(machine, machine.schematicId, ""), reboots: true };
+      const { phases } = upgradeResult.parse(await verbs.get("upgrade")!.run(JSON.stringify(task), clients));
+      const seconds = phases.reduce((sum, phase) => sum + phase.seconds, 0);
+      output.result(`${name} has rebooted, and its driver is up [${seconds.toFixed(0)} s]\n`);
+      return 0;
+    } finally {
+      clients.close();
+    }
+  },
+};
