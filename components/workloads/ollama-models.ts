@@ -74,7 +74,7 @@ function pullPod(
   model: string,
   limit: number,
   endpoint: pulumi.Input<string>,
-  image = images.modelPull as string,
+  image = images.modelPull,
 ): k8s.types.input.core.v1.PodSpec {
   return {
     restartPolicy: "OnFailure",
