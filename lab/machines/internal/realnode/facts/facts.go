@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -91,6 +92,19 @@ func (f Facts) Cluster() (*rest.Config, error) {
 	config.QPS, config.Burst = 100, 200
 	config.WarningHandler = rest.NoWarnings{}
 	return config, nil
+}
+
+// Client of the cluster, by the facts as they are now.
+func Client() (kubernetes.Interface, error) {
+	found, err := Ask()
+	if err != nil {
+		return nil, err
+	}
+	config, err := found.Cluster()
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
 }
 
 // toldMachine is a machine as a container on its node knows it.

@@ -17,6 +17,7 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/cable"
 	"talos-gpu/lab/machines/internal/realnode/driver"
+	"talos-gpu/lab/machines/internal/realnode/facts"
 	"talos-gpu/lab/machines/internal/realnode/files"
 	"talos-gpu/lab/machines/internal/realnode/groups"
 	"talos-gpu/lab/machines/internal/realnode/images"
@@ -129,7 +130,11 @@ func inside(path, network string) error {
 		}
 		go func() { failed <- each.keep(spec, running) }()
 	}
-	go func() { failed <- fmt.Errorf("the cluster's Services: %w", proxy.Serve(context.Background())) }()
+	client, err := facts.Client()
+	if err != nil {
+		return err
+	}
+	go func() { failed <- fmt.Errorf("the cluster's Services: %w", proxy.Serve(context.Background(), client)) }()
 	return <-failed
 }
 

@@ -24,7 +24,6 @@ import (
 
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/cable"
-	"talos-gpu/lab/machines/internal/realnode/facts"
 )
 
 // proxy stands for kube-proxy and CoreDNS on the node: a listener for each TCP port of a Service, and answers to names of Services. Pods on emulated nodes
@@ -37,19 +36,7 @@ type proxy struct {
 }
 
 // Serve follows the cluster's Services and volumes until ctx ends.
-func Serve(ctx context.Context) error {
-	found, err := facts.Ask()
-	if err != nil {
-		return err
-	}
-	config, err := found.Cluster()
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
+func Serve(ctx context.Context, client kubernetes.Interface) error {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	services, slices := factory.Core().V1().Services(), factory.Discovery().V1().EndpointSlices()
 	p := &proxy{services: services.Lister(), slices: slices.Lister(), open: map[string]net.Listener{}}

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/storage"
 	"talos-gpu/lab/machines/internal/realnode/boot"
@@ -66,15 +64,7 @@ func Serve(arguments []string) error {
 func serve(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	found, err := facts.Ask()
-	if err != nil {
-		return err
-	}
-	config, err := found.Cluster()
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := facts.Client()
 	if err != nil {
 		return err
 	}
@@ -83,7 +73,7 @@ func serve(ctx context.Context) error {
 	}
 	failed := make(chan error, 2)
 	go func() { failed <- storage.Provision(ctx, client) }()
-	go func() { failed <- proxy.Serve(ctx) }()
+	go func() { failed <- proxy.Serve(ctx, client) }()
 	return <-failed
 }
 
