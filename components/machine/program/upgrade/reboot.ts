@@ -88,7 +88,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   };
   await rebootBy(run, doing, before, start, (now) => runsImage(now, task) && !now.staged);
   const after = await observe(run);
-  if (!runsImage(after, task)) throw imageFailure(task, before, after, guard.problem);
+  if (!runsImage(after, task)) throw imageFailure(task, before, after, api, guard.problem);
   if (after.staged) throw stillStaged(task);
   return after;
 }
@@ -202,13 +202,13 @@ async function bootOnce(
  *
  * @param paused why a boot of the new image did not go on, if that was seen.
  */
-function imageFailure(task: UpgradeTask, before: Observed, after: Observed, paused?: string): Failure {
+function imageFailure(task: UpgradeTask, before: Observed, after: Observed, api: UpgradeApi, paused?: string): Failure {
   // The configuration, which names an image of the user's own, is no part of the image that Talos takes back.
   const sameImage = task.ownImage || after.schematicId === before.schematicId;
   const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && sameImage;
   const now = task.ownImage ? after.talosVersion : `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
   // By the older API Talos installs after it has taken the request on (seen on Talos v1.12.6).
-  const isInstalled = paused !== undefined || apiOf(before.talosVersion) === "lifecycle";
+  const isInstalled = paused !== undefined || api === "lifecycle";
   return new Failure({
     field: `machines.${task.machine}`,
     problem: rolledBack
