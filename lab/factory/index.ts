@@ -97,13 +97,19 @@ export async function startFactory(options: FactoryOptions = {}): Promise<Factor
     const schematic = schematics.get(id);
     if (!schematic) throw new Refusal(404, `schematic ID "${id}" not found`);
     if (!/^(installer|.+-installer)(-secureboot)?$/.test(image)) throw new Refusal(400, `invalid image: ${image}`);
-    const extensions = officialExtensions(available(tag));
-    const missing = schematic.extensions.find((name) => !findExtension(extensions, name));
-    if (missing !== undefined)
-      throw new Refusal(400, `official extension "${missing}" is not available for Talos version ${tag}`);
+    const official = officialExtensions(available(tag));
+    const extensions = schematic.extensions.map((name) => {
+      const found = findExtension(official, name);
+      if (found === undefined)
+        throw new Refusal(400, `official extension "${name}" is not available for Talos version ${tag}`);
+      const [, own = "", version = ""] = /([^/]+):([^:]+)$/.exec(found.ref)!;
+      return { name: own, version, reference: found.ref };
+    });
+    const contents = { schematic: schematic.text, extensions, kernelArgs: schematic.kernelArgs };
     const digest = `sha256:${createHash("sha256").update(`${image}/${id}:${tag}`).digest("hex")}`;
     const type = "application/vnd.oci.image.index.v1+json";
-    const body = JSON.stringify({ schemaVersion: 2, mediaType: type, manifests: [] });
+    const annotations = { "lab.talos-gpu.dev/contents": JSON.stringify(contents) }; // for the lab's machines
+    const body = JSON.stringify({ schemaVersion: 2, mediaType: type, manifests: [], annotations });
     return { status: 200, type, body, headers: { "Docker-Content-Digest": digest } };
   }
 

@@ -15,6 +15,7 @@ export interface Schematic {
   readonly text: string;
   /** Official extensions in the order given: another order is another schematic. */
   readonly extensions: readonly string[];
+  readonly kernelArgs: readonly string[];
 }
 
 type Kind = "string" | "boolean" | "byte" | "uint" | "bootloader" | "any" | readonly [Kind] | { [field: string]: Kind };
@@ -49,6 +50,7 @@ export function readSchematic(body: string): Schematic {
     id: createHash("sha256").update(canonical).digest("hex"),
     text: canonical,
     extensions: value["customization"]?.systemExtensions?.officialExtensions ?? [],
+    kernelArgs: value["customization"]?.extraKernelArgs ?? [],
   };
 }
 

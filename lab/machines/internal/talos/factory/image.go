@@ -24,11 +24,16 @@ type Installer struct {
 // Image is an installed or pulled image of Talos.
 type Image struct {
 	Installer
+	Contents
+}
+
+// Contents of an image.
+type Contents struct {
 	// Schematic is its YAML as the Factory gives it.
 	Schematic  string
 	Extensions []host.Extension
-	// kernelArgs that its schematic adds.
-	kernelArgs []string
+	// KernelArgs that its schematic adds.
+	KernelArgs []string
 }
 
 var (
@@ -75,5 +80,5 @@ func (i Image) CommandLine() string {
 	if i.SecureBoot {
 		args = append(args, "lockdown=confidentiality")
 	}
-	return strings.Join(append(args, i.kernelArgs...), " ")
+	return strings.Join(append(args, i.KernelArgs...), " ")
 }

@@ -2,7 +2,7 @@ package machine_test
 
 import (
 	"context"
-	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -56,26 +56,27 @@ func configuration(machineLines ...string) []byte {
 	return []byte(fmt.Sprintf(base, strings.Join(machineLines, "\n")))
 }
 
-const schematic = "customization:\n  systemExtensions:\n    officialExtensions: [siderolabs/nvidia-container-toolkit-production, siderolabs/nvidia-open-gpu-kernel-modules-production]\n"
-
 // gpu and plain are the IDs of two schematics.
-var gpu, plain = fmt.Sprintf("%x", sha256.Sum256([]byte(schematic))), factory.EmptySchematic
+var gpu, plain = strings.Repeat("a", 64), factory.EmptySchematic
 
 // newFactory knows one schematic, and a release that lacks its extensions.
 func newFactory(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		version := strings.Split(r.URL.Path, "/")[2]
-		switch {
-		case r.URL.Path == "/schematics/"+gpu:
-			fmt.Fprint(w, schematic)
-		case strings.HasPrefix(r.URL.Path, "/schematics/"):
+		parts := strings.Split(r.URL.Path, "/") // /v2/IMAGE/SCHEMATIC/manifests/VERSION
+		contents := factory.Contents{}
+		switch id, version := parts[3], parts[5]; {
+		case id != gpu && id != plain:
 			http.Error(w, "schematic not found", http.StatusNotFound)
-		case version == "v1.12.0":
-			fmt.Fprint(w, `[]`)
-		default:
-			fmt.Fprintf(w, `[{"name": "siderolabs/nvidia-container-toolkit-production", "ref": "x/toolkit:570.211.01-v1.18.2"},
-				{"name": "siderolabs/nvidia-open-gpu-kernel-modules-production", "ref": "x/modules:570.211.01-%s"}]`, version)
+			return
+		case id == gpu && version == "v1.12.0":
+			http.Error(w, `official extension "siderolabs/nvidia-container-toolkit-production" is not available for Talos version v1.12.0`, http.StatusBadRequest)
+			return
+		case id == gpu:
+			contents.Extensions = []host.Extension{{Name: "nvidia-container-toolkit-production", Version: "570.211.01-v1.18.2"},
+				{Name: "nvidia-open-gpu-kernel-modules-production", Version: "570.211.01-" + version}}
 		}
+		text, _ := json.Marshal(contents)
+		_ = json.NewEncoder(w).Encode(map[string]any{"annotations": map[string]string{"lab.talos-gpu.dev/contents": string(text)}})
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
