@@ -113,11 +113,8 @@ type Snapshot struct {
 	DefaultRuntime string
 	// KubeletRunning says that the kubelet's service is up.
 	KubeletRunning bool
-	// NodeLabels, NodeAnnotations that Talos gives the node, those of the extensions included.
-	NodeLabels      map[string]string
-	NodeAnnotations map[string]string
-	// NodeTaints of the configuration: key to "value:Effect", or "Effect" alone.
-	NodeTaints map[string]string
+	// NodeWants is what Talos wants on the node: values by `label KEY` and `annotation KEY`, and `value:Effect` by `taint KEY`.
+	NodeWants map[string]string
 	// RegisterWithTaints are the taints of machine.kubelet.extraConfig, which count at the node's first registration.
 	RegisterWithTaints []corev1.Taint
 	// Config is the active machine configuration; do not change it.

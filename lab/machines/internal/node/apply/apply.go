@@ -134,7 +134,7 @@ func (c *controller) once(ctx context.Context, client kubernetes.Interface) erro
 		return err
 	}
 	before, owned := node.DeepCopy(), maps.Clone(c.owned)
-	foreign := wantedOf(c.machine.Role(), c.machine.Snapshot()).apply(node, owned)
+	foreign := take(node, c.machine.Snapshot().NodeWants, owned)
 	if keys := strings.Join(foreign, ", "); keys != "" && !c.said[keys] {
 		c.said[keys] = true
 		c.machine.Event("Talos left %s of the node alone: another value is there, and it is not owned", keys)
@@ -148,93 +148,66 @@ func (c *controller) once(ctx context.Context, client kubernetes.Interface) erro
 	return err
 }
 
-const controlPlaneRole = "node-role.kubernetes.io/control-plane"
-
-// wanted is what Talos wants on the node.
-type wanted struct {
-	labels, annotations map[string]string
-	taints              []corev1.Taint
-}
-
-// wantedOf adds the control plane's label and taint to what the machine's configuration and extensions say (talos v1.13.9
-// controllers/k8s/node_label_spec.go, node_taint_spec.go).
-func wantedOf(role string, s host.Snapshot) wanted {
-	w := wanted{labels: map[string]string{}, annotations: s.NodeAnnotations}
-	maps.Copy(w.labels, s.NodeLabels)
-	if role == "controlplane" {
-		w.labels[controlPlaneRole] = ""
-		if s.Config == nil || s.Config.Cluster() == nil || !s.Config.Cluster().ScheduleOnControlPlanes() {
-			w.taints = append(w.taints, corev1.Taint{Key: controlPlaneRole, Effect: corev1.TaintEffectNoSchedule})
-		}
-	}
-	for key, valueEffect := range s.NodeTaints {
-		value, effect, found := strings.Cut(valueEffect, ":")
-		if !found {
-			value, effect = "", valueEffect // without a colon it is the effect alone
-		}
-		w.taints = append(w.taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
-	}
-	slices.SortFunc(w.taints, func(a, b corev1.Taint) int { return strings.Compare(a.Key, b.Key) })
-	return w
-}
-
-// apply changes the node, and tells which keys it left alone because somebody else set another value.
-func (w wanted) apply(node *corev1.Node, owned map[string]bool) (foreign []string) {
-	if node.Labels == nil {
-		node.Labels = map[string]string{}
-	}
-	if node.Annotations == nil {
-		node.Annotations = map[string]string{}
-	}
-	foreign = append(keys(node.Labels, "label ", owned, w.labels), keys(node.Annotations, "annotation ", owned, w.annotations)...)
-	foreign = append(foreign, applyTaints(node, owned, w.taints)...)
-	slices.Sort(foreign)
-	return foreign
-}
-
-// keys takes over what is absent or equal, changes only what Talos owns, and removes what it owns and no longer wants.
-func keys(current map[string]string, kind string, owned map[string]bool, wants map[string]string) (foreign []string) {
-	for key, value := range wants {
-		old, exists := current[key]
-		if exists && old != value && !owned[kind+key] {
+// take brings the node to what Talos wants of it, and tells what it left alone because somebody else set another value: it takes over what is
+// absent or equal, changes only what Talos owns, and removes what it owns and no longer wants.
+func take(node *corev1.Node, wants map[string]string, owned map[string]bool) (foreign []string) {
+	now := said(node)
+	for _, key := range slices.Sorted(maps.Keys(wants)) {
+		old, exists := now[key]
+		if exists && old != wants[key] && !owned[key] {
 			foreign = append(foreign, key)
 			continue
 		}
-		current[key], owned[kind+key] = value, true
+		if owned[key] = true; !exists || old != wants[key] {
+			remove(node, key)
+			put(node, key, wants[key])
+		}
 	}
-	for key := range current {
-		if _, still := wants[key]; !still && owned[kind+key] {
-			delete(current, key)
-			delete(owned, kind+key)
+	for key := range owned {
+		if _, still := wants[key]; !still {
+			remove(node, key)
+			delete(owned, key)
 		}
 	}
 	return foreign
 }
 
-// applyTaints does the same for taints, by key.
-func applyTaints(node *corev1.Node, owned map[string]bool, wants []corev1.Taint) (foreign []string) {
-	stays := map[string]bool{}
-	for _, taint := range wants {
-		stays[taint.Key] = true
-		at := slices.IndexFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taint.Key })
-		switch {
-		case at < 0:
-			node.Spec.Taints = append(node.Spec.Taints, taint)
-		case node.Spec.Taints[at].Value == taint.Value && node.Spec.Taints[at].Effect == taint.Effect:
-		case owned["taint "+taint.Key]:
-			node.Spec.Taints[at].Value, node.Spec.Taints[at].Effect = taint.Value, taint.Effect
-		default:
-			foreign = append(foreign, taint.Key)
-			continue
-		}
-		owned["taint "+taint.Key] = true
+// said are a node's labels, annotations and taints, as host.Snapshot has what is wanted of them.
+func said(node *corev1.Node) map[string]string {
+	now := map[string]string{}
+	for key, value := range node.Labels {
+		now["label "+key] = value
 	}
-	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool {
-		gone := owned["taint "+t.Key] && !stays[t.Key]
-		if gone {
-			delete(owned, "taint "+t.Key)
-		}
-		return gone
-	})
-	return foreign
+	for key, value := range node.Annotations {
+		now["annotation "+key] = value
+	}
+	for _, taint := range node.Spec.Taints {
+		now["taint "+taint.Key] = taint.Value + ":" + string(taint.Effect)
+	}
+	return now
+}
+
+func remove(node *corev1.Node, key string) {
+	_, name, _ := strings.Cut(key, " ")
+	switch key {
+	case "label " + name:
+		delete(node.Labels, name)
+	case "annotation " + name:
+		delete(node.Annotations, name)
+	default:
+		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == name })
+	}
+}
+
+func put(node *corev1.Node, key, value string) {
+	_, name, _ := strings.Cut(key, " ")
+	switch key {
+	case "label " + name:
+		metav1.SetMetaDataLabel(&node.ObjectMeta, name, value)
+	case "annotation " + name:
+		metav1.SetMetaDataAnnotation(&node.ObjectMeta, name, value)
+	default:
+		value, effect, _ := strings.Cut(value, ":")
+		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: name, Value: value, Effect: corev1.TaintEffect(effect)})
+	}
 }

@@ -32,7 +32,7 @@ func (labelled) Role() string                  { return "worker" }
 func (labelled) Clock() *clock.Clock           { return clock.New(600) }
 func (m labelled) Event(text string, _ ...any) { m.events <- text }
 func (labelled) Snapshot() host.Snapshot {
-	return host.Snapshot{NodeLabels: map[string]string{"mine": "a"}}
+	return host.Snapshot{NodeWants: map[string]string{"label mine": "a"}}
 }
 
 // start runs the controller until the test ends, against an API that holds the node.
@@ -107,24 +107,16 @@ func TestControllerTakesALabelBack(t *testing.T) {
 
 func TestNodeApply(t *testing.T) {
 	node, owned := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"theirs": "old", "same": "1"}}}, map[string]bool{}
-	first := wanted{labels: map[string]string{"theirs": "new", "same": "1", "mine": "a"}, taints: []corev1.Taint{{Key: "gpu", Value: "true", Effect: "NoSchedule"}}}
-	if foreign := first.apply(node, owned); !slices.Equal(foreign, []string{"theirs"}) || len(node.Spec.Taints) != 1 {
+	first := map[string]string{"label theirs": "new", "label same": "1", "label mine": "a", "taint gpu": "true:NoSchedule"}
+	want := corev1.Taint{Key: "gpu", Value: "true", Effect: "NoSchedule"}
+	if foreign := take(node, first, owned); !slices.Equal(foreign, []string{"label theirs"}) || len(node.Spec.Taints) != 1 || node.Spec.Taints[0] != want {
 		t.Errorf("foreign %v, taints %v", foreign, node.Spec.Taints)
 	}
 	if want := map[string]string{"theirs": "old", "same": "1", "mine": "a"}; !maps.Equal(node.Labels, want) {
 		t.Errorf("labels %v", node.Labels)
 	}
-	wanted{labels: map[string]string{"mine": "b"}}.apply(node, owned)
+	take(node, map[string]string{"label mine": "b"}, owned)
 	if want := map[string]string{"theirs": "old", "mine": "b"}; !maps.Equal(node.Labels, want) || len(node.Spec.Taints) != 0 {
 		t.Errorf("labels %v, taints %v", node.Labels, node.Spec.Taints)
-	}
-}
-
-// talos v1.12.6, controllers/k8s/node_taint_spec.go.
-func TestTaintsOfConfiguration(t *testing.T) {
-	found := wantedOf("worker", host.Snapshot{NodeTaints: map[string]string{"a": "NoSchedule", "b": ":NoExecute", "c": "x:NoSchedule"}})
-	want := []corev1.Taint{{Key: "a", Effect: "NoSchedule"}, {Key: "b", Effect: "NoExecute"}, {Key: "c", Value: "x", Effect: "NoSchedule"}}
-	if !slices.Equal(found.taints, want) {
-		t.Errorf("taints %v", found.taints)
 	}
 }

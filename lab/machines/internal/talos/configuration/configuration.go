@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"strings"
 
@@ -92,25 +91,30 @@ func KubernetesVersion(provider config.Provider) string {
 	return image[strings.LastIndex(image, ":")+1:]
 }
 
-// NodeLabels of the configuration, the role and the extensions. The schematic's ID of 64 characters is too long for a label, and is an
-// annotation (talos v1.13.0 controllers/k8s/node_label_spec.go, node_annotation_spec.go).
-func NodeLabels(provider config.Provider, role string, extensions []host.Extension) map[string]string {
-	labels := map[string]string{}
-	maps.Copy(labels, provider.Machine().NodeLabels())
+// NodeWants is what Talos wants on the node, by the configuration, the role and the image; see host.Snapshot. The schematic's ID of 64 characters is too
+// long for a label, and is an annotation (talos v1.13.9 controllers/k8s/node_label_spec.go, node_annotation_spec.go, node_taint_spec.go).
+func NodeWants(provider config.Provider, role, schematicID string, extensions []host.Extension) map[string]string {
+	wants := map[string]string{"annotation extensions.talos.dev/schematic": schematicID}
+	machine := provider.Machine()
+	for kind, said := range map[string]map[string]string{"label ": machine.NodeLabels(), "annotation ": machine.NodeAnnotations(), "taint ": machine.NodeTaints()} {
+		for key, value := range said {
+			if kind == "taint " && !strings.Contains(value, ":") {
+				value = ":" + value // without a colon it is the effect alone
+			}
+			wants[kind+key] = value
+		}
+	}
 	if role == "controlplane" {
-		labels["node-role.kubernetes.io/control-plane"] = ""
+		const mark = "node-role.kubernetes.io/control-plane"
+		wants["label "+mark] = ""
+		if cluster := provider.Cluster(); cluster == nil || !cluster.ScheduleOnControlPlanes() {
+			wants["taint "+mark] = ":NoSchedule"
+		}
 	}
 	for _, extension := range extensions {
-		labels["extensions.talos.dev/"+extension.Name] = extension.Version
+		wants["label extensions.talos.dev/"+extension.Name] = extension.Version
 	}
-	return labels
-}
-
-// NodeAnnotations of the configuration and the schematic.
-func NodeAnnotations(provider config.Provider, schematicID string) map[string]string {
-	annotations := map[string]string{"extensions.talos.dev/schematic": schematicID}
-	maps.Copy(annotations, provider.Machine().NodeAnnotations())
-	return annotations
+	return wants
 }
 
 // RegisterWithTaints are the taints that its kubelet registers the node with.

@@ -92,9 +92,7 @@ func (m *Machine) snapshot() host.Snapshot {
 		Runtimes:           slices.Clone(now.cri.effective.Runtimes),
 		DefaultRuntime:     now.cri.effective.Default,
 		KubeletRunning:     now.kubelet && m.env.Etcd.Stands(), // before, there is no Kubernetes API to join
-		NodeLabels:         configuration.NodeLabels(m.s.active, m.spec.Role, image.Extensions),
-		NodeAnnotations:    configuration.NodeAnnotations(m.s.active, image.SchematicID),
-		NodeTaints:         maps.Clone(map[string]string(m.s.active.Machine().NodeTaints())),
+		NodeWants:          configuration.NodeWants(m.s.active, m.spec.Role, image.SchematicID, image.Extensions),
 		RegisterWithTaints: configuration.RegisterWithTaints(m.s.active),
 		Config:             m.s.active,
 	}
