@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import { parse } from "yaml";
 import { secretValues } from "../../components/clients/secret-files";
 import { certificateProblem } from "../../components/clients/certificates";
+import { defined } from "../../components/recipe/mapping";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { readKubeconfig } from "./kubeconfig";
 
@@ -49,7 +50,7 @@ export function accessOf(
   return {
     kubeconfig: readKubeconfig(kubeconfig, environment),
     leftOut: machines === undefined ? [withoutMachines] : [],
-    ...(machines === undefined ? {} : { machines: machineAccess(machines, environment, now) }),
+    ...defined({ machines: machines === undefined ? undefined : machineAccess(machines, environment, now) }),
   };
 }
 
@@ -80,8 +81,6 @@ function machineAccess(talosconfig: string, environment: NodeJS.ProcessEnv, now:
     talosctl: environment.TALOS_GPU_TALOSCTL || "talosctl",
     talosconfig,
     secrets: secretValues(content),
-    ...(problem === undefined
-      ? {}
-      : { problem: `talosconfig ${talosconfig}: the certificate of context ${context} ${problem}` }),
+    ...defined({ problem: problem && `talosconfig ${talosconfig}: the certificate of context ${context} ${problem}` }),
   };
 }

@@ -1,12 +1,10 @@
+import { someAtATime } from "../../components/clients/clock";
 import { isTransient } from "../../components/clients/failure";
 import { SecretFiles } from "../../components/clients/secret-files";
 import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
 import type { MachineAccess } from "./access";
 import { endGroup, startGroup } from "./children";
-
-/** Machines that are asked at a time. */
-const AT_A_TIME = 8;
 
 /** Part of the limit for all that one call has. */
 const ONE_CALL = 0.2;
@@ -40,15 +38,10 @@ export async function askMachines(
   try {
     const version = await versionOf(talosctl);
     const unseen: string[] = [];
-    const waiting = [...machines];
-    const worker = async (): Promise<void> => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const [name, address] = next;
-        if (performance.now() < end) await ask(name, new TalosMachine(talosctl, address, files), version);
-        else unseen.push(`machine ${name} (${address}) was not looked at: the time was over`);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+    await someAtATime(machines, async ([name, address]) => {
+      if (performance.now() < end) await ask(name, new TalosMachine(talosctl, address, files), version);
+      else unseen.push(`machine ${name} (${address}) was not looked at: the time was over`);
+    });
     return unseen;
   } catch (error) {
     return [`the machines could not be looked at: ${(error as Error).message}`];

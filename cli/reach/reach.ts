@@ -1,6 +1,7 @@
 import type * as https from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { certificateProblem } from "../../components/clients/certificates";
+import { defined } from "../../components/recipe/mapping";
 import { inTime } from "../../components/clients/clock";
 import { execCredential, type ExecConfig } from "./exec-credential";
 import type { Reach } from "./kubernetes-api";
@@ -26,13 +27,8 @@ export async function reachOf(kubeconfig: KubeConfig, now: Date, limit: number):
   const late = (): Error => new Error(`kubeconfig: no credentials within ${limit / 1000} s`);
   await inTime(usable.applyToHTTPSOptions(options), limit, late);
   const problem = options.cert === undefined ? undefined : certificateProblem(String(options.cert), now);
-  return {
-    server: cluster.server,
-    options,
-    ...(problem === undefined
-      ? {}
-      : { problem: `kubeconfig: the client certificate of user ${user?.name ?? "?"} (context ${context}) ${problem}` }),
-  };
+  const whose = `kubeconfig: the client certificate of user ${user?.name ?? "?"} (context ${context})`;
+  return { server: cluster.server, options, ...defined({ problem: problem && `${whose} ${problem}` }) };
 }
 
 /** The same kubeconfig as the client takes it, with what its user's credential plugin gives in the plugin's place. */
@@ -46,13 +42,9 @@ async function prepared(kubeconfig: KubeConfig, limit: number): Promise<KubeConf
   const { exec, ...rest } = user;
   const credential = await execCredential(exec as ExecConfig, limit);
   const base64 = (pem: string): string => Buffer.from(pem).toString("base64");
-  const userWithCredential = {
-    ...rest,
-    ...(credential.token === undefined ? {} : { token: credential.token }),
-    ...(credential.clientCertificateData === undefined ? {} : { certData: base64(credential.clientCertificateData) }),
-    ...(credential.clientKeyData === undefined ? {} : { keyData: base64(credential.clientKeyData) }),
-  };
-  return copyOf(kubeconfig, clusters, [userWithCredential]);
+  const { token, clientCertificateData: certificate, clientKeyData: key } = credential;
+  const given = defined({ token, certData: certificate && base64(certificate), keyData: key && base64(key) });
+  return copyOf(kubeconfig, clusters, [{ ...rest, ...given }]);
 }
 
 function copyOf(kubeconfig: KubeConfig, clusters: KubeConfig["clusters"], users: KubeConfig["users"]): KubeConfig {

@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { parse } from "yaml";
+import { valueAt } from "../recipe/mapping";
 import type { Finding } from "../recipe/types";
 
 /**
@@ -34,32 +35,37 @@ export function certificateFindings(
   kubeconfig: string | undefined,
   now: Date,
 ): Omit<Finding, "check">[] {
-  const talos = read(talosconfig) as { context?: string; contexts?: Record<string, { crt?: string }> };
-  const kube = read(kubeconfig) as Kubeconfig;
-  const context = kube["current-context"];
-  const name = kube.contexts?.find((one) => one.name === context)?.context?.user;
-  const user = kube.users?.find((one) => one.name === name)?.user;
-  const finding = (field: string, who: string, crt: string | undefined, remedy: string): Omit<Finding, "check">[] => {
-    const problem = crt === undefined ? undefined : certificateProblem(Buffer.from(crt, "base64").toString(), now);
-    if (problem === undefined) return [];
-    const why = "nothing was changed: the connection would be refused in the middle of an update";
-    return [{ field, problem: `the client certificate of ${who} ${problem}`, why, remedy }];
+  const [talos, kube] = [read(talosconfig), read(kubeconfig)];
+  const contextOfTalos = valueAt(talos, "context");
+  const context = valueAt(kube, "current-context");
+  const user = valueAt(named(kube, "contexts", context), "context", "user");
+  const why = "nothing was changed: the connection would be refused in the middle of an update";
+  const finding = (field: string, who: string, crt: unknown, remedy: string): Omit<Finding, "check">[] => {
+    const problem =
+      typeof crt === "string" ? certificateProblem(Buffer.from(crt, "base64").toString(), now) : undefined;
+    return problem === undefined
+      ? []
+      : [{ field, problem: `the client certificate of ${who} ${problem}`, why, remedy }];
   };
   return [
     ...finding(
       "talosconfig",
-      `context ${talos.context}`,
-      talos.contexts?.[talos.context ?? ""]?.crt,
+      `context ${String(contextOfTalos)}`,
+      valueAt(talos, "contexts", String(contextOfTalos), "crt"),
       "make another (`talosctl config new`, or from the cluster's secrets) and give it",
     ),
     ...finding(
       "kubeconfig",
-      `user ${name} (context ${context})`,
-      user?.["client-certificate-data"],
+      `user ${String(user)} (context ${String(context)})`,
+      valueAt(named(kube, "users", user), "user", "client-certificate-data"),
       "fetch another (`talosctl kubeconfig`) and give it",
     ),
   ];
 }
+
+/** The entry of a name in a list of a kubeconfig. */
+const named = (kubeconfig: unknown, list: string, name: unknown): unknown =>
+  [valueAt(kubeconfig, list) ?? []].flat().find((one) => valueAt(one, "name") === name);
 
 /**
  * What a refused call says of the credentials: of which they are, and that the other side is not theirs. Undefined where it
@@ -80,27 +86,20 @@ export function foreignCredentials(message: string, talosconfig?: string): Omit<
     return problem && { field: "kubeconfig", problem: `${problem} (${message})`, why, remedy };
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message)) return undefined;
-  const { context } = read(talosconfig) as { context?: string };
+  const context = valueAt(read(talosconfig), "context");
   return {
     field: "talosconfig",
-    problem: `${context === undefined ? "it" : `its context ${context}`} is of another cluster, or its rights do not reach: ${message}`,
+    problem: `${context === undefined ? "it" : `its context ${String(context)}`} is of another cluster, or its rights do not reach: ${message}`,
     why,
     remedy: "compare the machine's address, and give the talosconfig of its own cluster (an administrator's)",
   };
 }
 
-interface Kubeconfig {
-  "current-context"?: string;
-  contexts?: { name: string; context?: { user?: string } }[];
-  users?: { name: string; user?: { "client-certificate-data"?: string } }[];
-}
-
 /** Undefined of a text that is no YAML: its reader will say so. */
-function read(text: string | undefined): object {
+function read(text = ""): unknown {
   try {
-    const value: unknown = parse(text ?? "");
-    return typeof value === "object" && value !== null ? value : {};
+    return parse(text);
   } catch {
-    return {};
+    return undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { formatDuration } from "../recipe/rules/duration";
-import { Failure, isTransient, lastLine, type Problem } from "./failure";
+import { CallError, Failure, isTransient, lastLine, type Problem } from "./failure";
 
 /** Time, so that a test can hold it. */
 export interface Clock {
@@ -22,6 +22,18 @@ export async function inTime<T>(answer: Promise<T>, limit: number, late: () => E
     timer = setTimeout(() => reject(late()), limit);
   });
   return Promise.race([answer, over]).finally(() => clearTimeout(timer));
+}
+
+/** Machines that are asked at a time. */
+const AT_A_TIME = 8;
+
+/** Does something for each, for a few of them at a time. */
+export async function someAtATime<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
+  const waiting = [...all];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await act(next);
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
 }
 
 /** A condition that is watched until it holds. */
@@ -75,17 +87,20 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
  * Waits likewise for what a person has to know of.
  *
  * @param late what it means that the limit was reached; `within` is such as `within 5m (last: not ready)`.
+ * @param refused what it means that a call is refused. Default: the call's error is thrown as it is.
  * @throws Failure at the limit.
  */
 export async function waitOrFail<T>(
   clock: Clock,
   wait: Omit<Wait<T>, "what">,
   late: (within: string) => Problem,
+  refused?: (message: string) => Problem,
 ): Promise<T> {
   try {
     return await waitFor(clock, { what: "it", ...wait });
   } catch (error) {
-    if (!(error instanceof LimitReached)) throw error;
-    throw new Failure(late(`within ${formatDuration(wait.limit)} (last: ${error.missing})`));
+    if (error instanceof LimitReached)
+      throw new Failure(late(`within ${formatDuration(wait.limit)} (last: ${error.missing})`));
+    throw refused && error instanceof CallError ? new Failure(refused(error.message)) : error;
   }
 }

@@ -15,30 +15,10 @@ export interface Ending {
  */
 export type UpgradeApi = "lifecycle" | "legacy";
 
-/** How far a machine is, in the words of Talos. */
-export interface MachineStatus {
-  /** E.g. `running`, `booting`, `upgrading`, `rebooting`, `maintenance`. */
-  stage: string;
-  /** Whether all is up that this stage needs. */
-  ready: boolean;
-  /** What keeps it from being ready, in Talos' words. */
-  unmet: string[];
-}
-
 /** Texts of the machine's configuration; more than one YAML document each. */
 export interface Configurations {
   /** The one that is in effect (resource `v1alpha1`). */
   active?: string;
   /** The one on disk, in effect after the next boot (resource `persistent`). Differs from `active` when staged. */
   persistent?: string;
-}
-
-/** A member of etcd, as Talos lists it. */
-export interface EtcdMember {
-  id: string;
-  hostname: string;
-  /** A learner does not vote yet. */
-  learner: boolean;
-  /** Where the others reach it, for peers and for clients. */
-  urls: string[];
 }

@@ -7,6 +7,7 @@ import type { PreflightTask } from "../machine/program/preflight/task";
 import { runProgram } from "../machine/program-resource";
 import { imageOf } from "../machine/upgrade-task";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
+import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
 import { namespacesMade, plannedVolumes } from "../recipe/stack/workloads";
 import type { Plan } from "../recipe/types";
@@ -80,9 +81,11 @@ function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
     machine;
   return {
     ...{ machine: name, address, configuration, schematicId, installerImage, image: imageOf(machine) },
-    ...(ownImage ? { ownImage } : {}),
-    ...(drop === undefined ? {} : { drop }),
-    ...(configuration === "owned" ? { contract: machine.contract } : {}),
+    ...defined({
+      ownImage: ownImage || undefined,
+      drop,
+      contract: configuration === "owned" ? machine.contract : undefined,
+    }),
     gpu: gpuCount > 0,
     wanted: shortHash(JSON.stringify([schematicId, installerImage, talosVersion, patches, drop]), 16),
   };

@@ -15,22 +15,10 @@ interface Printed {
 }
 
 /** What Omni says of one of its machines. */
-export interface OmniMachineState {
-  cluster?: string | undefined;
-  machineSet?: string | undefined;
-  /** Why Omni could not bring the configuration onto the machine; empty when it could. */
-  configError: string;
-  /** Whether the machine has the configuration that Omni made for it last. */
-  configUpToDate: boolean;
-  ready: boolean;
-}
+export type OmniMachineState = NonNullable<Awaited<ReturnType<OmniServer["clusterMachine"]>>>;
 
 /** What Omni sees of the image that a machine runs. */
-export interface OmniImageState {
-  talosVersion: string;
-  schematicId: string;
-  extensions: string[];
-}
+export type OmniImageState = NonNullable<Awaited<ReturnType<OmniServer["image"]>>>;
 
 /** What a resource that users write says; keys of `spec` as omnictl prints them. */
 export interface OmniContent {
@@ -39,10 +27,7 @@ export interface OmniContent {
 }
 
 /** What Omni says of a cluster. */
-export interface OmniCluster {
-  /** Whether `omnictl cluster template sync` made it, which deletes what its template lacks. */
-  templated: boolean;
-}
+export type OmniCluster = NonNullable<Awaited<ReturnType<OmniServer["cluster"]>>>;
 
 /** An Omni, as the verbs see it. */
 export type Omni = Pick<OmniServer, keyof OmniServer>;
@@ -73,8 +58,9 @@ export class OmniServer {
   }
 
   /** The cluster of this name; undefined when there is none. */
-  async cluster(name: string): Promise<OmniCluster | undefined> {
+  async cluster(name: string) {
     const [found] = await this.get("Clusters.omni.sidero.dev", name);
+    // Whether `omnictl cluster template sync` made it, which deletes what its template lacks.
     return found && { templated: templateAnnotation in (found.metadata.annotations ?? {}) };
   }
 
@@ -101,20 +87,22 @@ export class OmniServer {
   }
 
   /** State of a machine of a cluster; undefined when Omni has none of that ID in any. */
-  async clusterMachine(uuid: string): Promise<OmniMachineState | undefined> {
+  async clusterMachine(uuid: string) {
     const [status] = await this.get("ClusterMachineStatuses.omni.sidero.dev", uuid);
     if (status === undefined) return undefined;
     const { labels = {} } = status.metadata;
     return {
       cluster: labels["omni.sidero.dev/cluster"],
       machineSet: labels["omni.sidero.dev/machine-set"],
+      /** Why Omni could not bring the configuration onto the machine; empty when it could. */
       configError: String(status.spec["lastconfigerror"] ?? ""),
+      /** Whether the machine has the configuration that Omni made for it last. */
       configUpToDate: status.spec["configuptodate"] === true,
       ready: status.spec["ready"] === true,
     };
   }
 
-  async image(uuid: string): Promise<OmniImageState | undefined> {
+  async image(uuid: string) {
     const [status] = await this.get("MachineStatuses.omni.sidero.dev", uuid);
     if (status === undefined) return undefined;
     const schematic = (status.spec["schematic"] ?? {}) as { fullid?: string; extensions?: string[] | null };

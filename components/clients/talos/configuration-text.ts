@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { parseAllDocuments } from "yaml";
-import { isMapping } from "../../recipe/mapping";
+import { isMapping, valueAt } from "../../recipe/mapping";
 import type { Configurations } from "../machine";
 
 /** What a configuration's documents say. */
@@ -43,8 +43,7 @@ export function isMoreThanInstallation({ active = "", persistent = "" }: Configu
 }
 
 function withoutInstallation(value: unknown): unknown[] {
-  if (!isMapping(value) || !isMapping(value["machine"]))
-    return isMapping(value) && isInstallation(value) ? [] : [value];
+  if (!isMapping(value) || !isMapping(value["machine"])) return isInstallation(value) ? [] : [value];
   const { install: _, ...machine } = value["machine"];
   return [{ ...value, machine }];
 }
@@ -57,36 +56,26 @@ function withoutInstallation(value: unknown): unknown[] {
  */
 export function takesImageArgs(active: string, commandLine: string | undefined): boolean {
   if (!/(^|\s)BOOT_IMAGE=/.test(commandLine ?? "")) return true;
-  const documents = documentsOf(active);
-  const installs = documents.flatMap(({ machine }) => (machine?.install ? [machine.install] : []));
+  const documents = valuesOf(active);
+  const installs = documents.flatMap((document) => valueAt(document, "machine", "install") ?? []);
   const byDocument = documents.some(isInstallation);
-  return byDocument || installs.length === 0 || installs.some(({ grubUseUKICmdline }) => grubUseUKICmdline === true);
+  return byDocument || installs.length === 0 || installs.some((one) => valueAt(one, "grubUseUKICmdline") === true);
 }
 
 /** Kernel arguments that a configuration gives the boot loader (`machine.install.extraKernelArgs`). */
-export function installArgs(text: string): string[] {
-  return documentsOf(text).flatMap(({ machine }) => {
-    const args = machine?.install?.extraKernelArgs;
+export const installArgs = (text: string): string[] =>
+  valuesOf(text).flatMap((document) => {
+    const args = valueAt(document, "machine", "install", "extraKernelArgs");
     return Array.isArray(args) ? args.map(String) : [];
   });
-}
 
 /** Installer image that a configuration names. */
 export function installImage(text: string): string | undefined {
-  const images = documentsOf(text).map((document) =>
-    isInstallation(document) ? document.installer?.image : document.machine?.install?.image,
+  const images = valuesOf(text).map((document) =>
+    valueAt(document, ...(isInstallation(document) ? ["installer"] : ["machine", "install"]), "image"),
   );
   return images.find((image) => typeof image === "string");
 }
 
-/** A document of a configuration, as far as it says of the installation. */
-interface InstallDocument {
-  kind?: string;
-  installer?: { image?: unknown } | null;
-  machine?: { install?: { image?: unknown; extraKernelArgs?: unknown; grubUseUKICmdline?: unknown } | null } | null;
-}
-
 /** The document that has the place of `machine.install` from Talos 1.14 on. */
-const isInstallation = ({ kind }: { kind?: unknown }): boolean => kind === "UnattendedInstallConfig";
-
-const documentsOf = (text: string): InstallDocument[] => valuesOf(text) as InstallDocument[];
+const isInstallation = (document: unknown): boolean => valueAt(document, "kind") === "UnattendedInstallConfig";

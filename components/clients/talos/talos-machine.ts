@@ -1,11 +1,12 @@
 import * as semver from "semver";
 import type { RunningImage } from "../../recipe/machine/losses";
+import { defined } from "../../recipe/mapping";
 import { imageId } from "../../recipe/machine/schematic";
 import { bootErrorsOf, consoleLines } from "./console";
 import { installArgs, takesImageArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../secret-files";
-import type { Configurations, Ending, EtcdMember, InstallerPlace, MachineStatus, UpgradeApi } from "../machine";
+import type { Configurations, Ending, InstallerPlace, UpgradeApi } from "../machine";
 import type { Talosctl } from "./talosctl";
 import { configurationText, parseResources, parseTable, parseVersion, type Resource } from "./talosctl-output";
 
@@ -24,6 +25,12 @@ const onDisk = "/system/state/config.yaml";
 /** One Talos machine, as the phases see it. In tests: a machine in memory. */
 export type Machine = Omit<TalosMachine, "cards" | "extensions" | "lastWords" | "resources">;
 
+/** How far a machine is, in the words of Talos. */
+export type MachineStatus = Awaited<ReturnType<TalosMachine["status"]>>;
+
+/** A member of etcd, as Talos lists it. */
+export type EtcdMember = Awaited<ReturnType<TalosMachine["etcdMembers"]>>[number];
+
 /** talosctl's words for where an installer is (talos v1.13.0, cmd/talosctl/cmd/talos/upgrade.go). */
 const namespaces: Record<InstallerPlace, string> = { disk: "system", memory: "inmem" };
 
@@ -40,12 +47,15 @@ export class TalosMachine {
     return parseVersion(await this.ask("version", "--json"));
   }
 
-  async status(): Promise<MachineStatus> {
+  async status() {
     const [status] = parseResources(await this.ask("get", "machinestatus", "-o", "json"));
     const unmet: { name: string; reason: string }[] = status?.spec?.status?.unmetConditions ?? [];
     return {
-      stage: status?.spec?.stage ?? "unknown",
+      /** E.g. `running`, `booting`, `upgrading`, `rebooting`, `maintenance`. */
+      stage: String(status?.spec?.stage ?? "unknown"),
+      /** Whether all is up that this stage needs. */
       ready: status?.spec?.status?.ready === true,
+      /** What keeps it from being ready, in Talos' words. */
       unmet: unmet.map(({ name, reason }) => `${name}: ${reason}`),
     };
   }
@@ -67,7 +77,7 @@ export class TalosMachine {
     const { version: id } = schematic ?? {};
     return {
       names: layers.filter((layer) => layer !== schematic).map(({ name = "" }) => name),
-      ...(id === undefined ? {} : { schematic: id, image: imageId(id, schematic?.extraInfo) }),
+      ...defined({ schematic: id, image: id && imageId(id, schematic?.extraInfo) }),
     };
   }
 
@@ -97,14 +107,15 @@ export class TalosMachine {
     const commandLine = await this.read("/proc/cmdline");
     const byImage = takesImageArgs(active, commandLine);
     return {
-      ...(schematic ? { schematic } : {}),
+      ...defined({ schematic: schematic || undefined, commandLine: commandLine?.trim() }),
       extensions: Object.fromEntries(metadata.map(({ name = "", version = "" }) => [name, version])),
-      ...(commandLine === undefined ? {} : { commandLine: commandLine.trim() }),
       // A boot loader that takes the image's arguments never reads those of the configuration.
       configuredArgs: byImage ? [] : installArgs(persistent),
-      ...(byImage ? {} : { bootArgs: installArgs(active) }),
-      ...(platform?.spec?.platform === undefined ? {} : { platform: String(platform.spec.platform) }),
-      ...(security?.spec?.secureBoot === undefined ? {} : { secureBoot: security.spec.secureBoot === true }),
+      ...defined({
+        bootArgs: byImage ? undefined : installArgs(active),
+        platform: platform?.spec?.platform as string | undefined,
+        secureBoot: security?.spec?.secureBoot as boolean | undefined,
+      }),
     };
   }
 
@@ -157,7 +168,7 @@ export class TalosMachine {
     // Talos < 1.10 has no such resource (talos v1.9.6 and v1.10.0, pkg/machinery/resources/config/machine_config.go), and keeps what
     // the next boot begins with in a file.
     const persistent = text("persistent") ?? (active === undefined ? undefined : await this.read(onDisk));
-    return { ...(active === undefined ? {} : { active }), ...(persistent === undefined ? {} : { persistent }) };
+    return defined({ active, persistent });
   }
 
   /** Makes `configuration` the one of the next boot; nothing changes before. */
@@ -208,12 +219,13 @@ export class TalosMachine {
   }
 
   /** Members of the machine's etcd cluster. */
-  async etcdMembers(): Promise<EtcdMember[]> {
+  async etcdMembers() {
     return parseTable(await this.ask("etcd", "members")).map((row) => ({
       id: row["ID"] ?? "",
       hostname: row["HOSTNAME"] ?? "",
+      /** A learner does not vote yet. */
       learner: row["LEARNER"] === "true",
-      // Joined by commas (talos v1.13.0 cmd/talosctl/cmd/talos/etcd.go). A member that has not started has no client URL yet.
+      // Where the others reach it, for peers and for clients. Joined by commas (talos v1.13.0 cmd/talosctl/cmd/talos/etcd.go). A member that has not started has no client URL yet.
       urls: [row["PEER URLS"] ?? "", row["CLIENT URLS"] ?? ""].flatMap((cell) => cell.split(",")).filter(Boolean),
     }));
   }

@@ -1,6 +1,5 @@
-import { formatDuration } from "../../recipe/rules/duration";
-import { LimitReached, waitFor, type Clock } from "../../clients/clock";
-import { CallError, Failure } from "../../clients/failure";
+import { waitOrFail, type Clock } from "../../clients/clock";
+import type { Problem } from "../../clients/failure";
 
 /** Milliseconds that a removal waits for an answer: less than the five minutes that the resource has. */
 const LIMIT = 240_000;
@@ -38,24 +37,22 @@ const configurationPart: RemovedPart = {
  *
  * @throws Failure where there is no answer, or a refusal.
  */
-export async function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> {
+export function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> {
   const { clock, machine, who, part = configurationPart } = asked;
-  try {
-    return await waitFor(clock, { what: who, limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) });
-  } catch (error) {
-    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    throw new Failure({
-      field: `machines.${machine}`,
-      problem:
-        error instanceof LimitReached
-          ? `${who} did not answer within ${formatDuration(LIMIT)} (last: ${error.missing})`
-          : `${who} cannot be asked: ${error.message}`,
-      why: part.why,
-      remedy:
-        `if ${who} is still in use, make sure that it is on and that the update has credentials for it, then run again; ` +
-        "if it is gone for good (broken, wiped, or in another cluster), " +
-        `look up the URN of the machine's resource that ends with \`${part.ending}\` by \`pulumi stack --show-urns\`, ` +
-        "run `pulumi state delete 'URN'`, and run again",
-    });
-  }
+  const failed = (problem: string): Problem => ({
+    field: `machines.${machine}`,
+    problem: `${who} ${problem}`,
+    why: part.why,
+    remedy:
+      `if ${who} is still in use, make sure that it is on and that the update has credentials for it, then run again; ` +
+      "if it is gone for good (broken, wiped, or in another cluster), " +
+      `look up the URN of the machine's resource that ends with \`${part.ending}\` by \`pulumi stack --show-urns\`, ` +
+      "run `pulumi state delete 'URN'`, and run again",
+  });
+  return waitOrFail(
+    clock,
+    { limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) },
+    (within) => failed(`did not answer ${within}`),
+    (message) => failed(`cannot be asked: ${message}`),
+  );
 }

@@ -1,7 +1,7 @@
 import { CallError } from "../../../components/clients/failure";
 import type { Ending } from "../../../components/clients/machine";
 import { Talosctl } from "../../../components/clients/talos/talosctl";
-import { applyLive } from "../../../components/machine/program/upgrade/live";
+import { applyLive } from "../../../components/machine/program/upgrade/upgrade";
 import { FakeClock, FakeMachine } from "../../machine/program/fakes";
 import { setup } from "../../machine/program/setup";
 

@@ -10,7 +10,7 @@ export interface Units {
 
 /** The units of a node. Pods that have ended hold none. */
 export function unitsOf(resource: string, node: NodeState | undefined, pods: V1Pod[]): Units {
-  const offered = node?.allocatable?.[resource];
+  const offered = node?.allocatable[resource];
   return {
     allocatable: offered === undefined ? undefined : Number(offered),
     users: pods

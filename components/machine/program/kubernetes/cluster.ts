@@ -6,6 +6,7 @@ import { MANAGER } from "../../../clients/kubernetes/manager";
 import { nodeTaintState, type PutBackTask, UNTESTED } from "../task";
 import {
   type AskedNode,
+  askedNode,
   type BoundClaim,
   type FoundClass,
   isClassGiven,
@@ -54,12 +55,7 @@ export class KubernetesCluster {
 
   /** All nodes, as far as they tell which machines they are. */
   async nodes(): Promise<AskedNode[]> {
-    const list = await this.call("nodes", () => this.core.listNode());
-    return list!.items.map(({ metadata, status }) => ({
-      name: metadata?.name ?? "",
-      bootId: status?.nodeInfo?.bootID ?? "",
-      addresses: (status?.addresses ?? []).map(({ address }) => address),
-    }));
+    return (await this.items("nodes", () => this.core.listNode())).map(askedNode);
   }
 
   /** A node; undefined when the cluster has none of that name. */
@@ -70,7 +66,7 @@ export class KubernetesCluster {
 
   /** Whether the cluster has no second node. */
   async isAlone(): Promise<boolean> {
-    return (await this.call("nodes", () => this.core.listNode({ limit: 2 })))!.items.length < 2;
+    return (await this.items("nodes", () => this.core.listNode({ limit: 2 }))).length < 2;
   }
 
   /** Marks the node unschedulable and sets the annotation, in one request. */
@@ -94,9 +90,9 @@ export class KubernetesCluster {
   }
 
   /** The same as they are. */
-  async podsOn(node: string): Promise<V1Pod[]> {
-    const request = () => this.core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node}` });
-    return (await this.call(`pods of ${node}`, request))!.items;
+  podsOn(node: string): Promise<V1Pod[]> {
+    const fieldSelector = `spec.nodeName=${node}`;
+    return this.items(`pods of ${node}`, () => this.core.listPodForAllNamespaces({ fieldSelector }));
   }
 
   /** Asks for the eviction; a disruption budget may refuse. */
@@ -157,8 +153,7 @@ export class KubernetesCluster {
   /** Claims whose volume there is, and that bear the annotation. None where their list is forbidden. */
   async boundClaims(annotation: string): Promise<BoundClaim[]> {
     const request = () => this.core.listPersistentVolumeClaimForAllNamespaces();
-    const list = await this.call("claims", request, { 403: undefined });
-    return (list?.items ?? []).flatMap(({ metadata, spec }) => {
+    return (await this.items("claims", request, { 403: undefined })).flatMap(({ metadata, spec }) => {
       const owner = metadata?.annotations?.[annotation];
       if (owner === undefined || !spec?.volumeName) return [];
       const { name = "", namespace = "", managedFields = [] } = metadata ?? {};
@@ -169,17 +164,15 @@ export class KubernetesCluster {
   }
 
   /** The Jobs of a namespace that this package made. */
-  async jobs(namespace: string): Promise<V1Job[]> {
+  jobs(namespace: string): Promise<V1Job[]> {
     const labelSelector = "app.kubernetes.io/managed-by=talos-gpu";
-    const request = () => this.batch.listNamespacedJob({ namespace, labelSelector });
-    return (await this.call(`Jobs of ${namespace}`, request))!.items;
+    return this.items(`Jobs of ${namespace}`, () => this.batch.listNamespacedJob({ namespace, labelSelector }));
   }
 
   /** Pods that a Job of this name made. */
-  async podsOfJob(namespace: string, job: string): Promise<V1Pod[]> {
-    const labelSelector = `batch.kubernetes.io/job-name=${job}`;
-    const request = () => this.core.listNamespacedPod({ namespace, labelSelector });
-    return (await this.call(`pods of Job ${namespace}/${job}`, request))!.items;
+  podsOfJob(namespace: string, job: string): Promise<V1Pod[]> {
+    const asked = { namespace, labelSelector: `batch.kubernetes.io/job-name=${job}` };
+    return this.items(`pods of Job ${namespace}/${job}`, () => this.core.listNamespacedPod(asked));
   }
 
   /** Suspends a Job, which takes its pods away, and notes why on it. */
@@ -238,6 +231,15 @@ export class KubernetesCluster {
   private patch(name: string, body: object, instead: Record<number, any> = {}): Promise<unknown> {
     const request = (): Promise<unknown> => this.core.patchNode({ name, body, fieldManager: MANAGER }, merging());
     return this.call(`node ${name}`, request, instead);
+  }
+
+  /** Objects of a list; none where it is answered by something instead. */
+  private async items<T>(
+    what: string,
+    request: () => Promise<{ items: T[] }>,
+    instead?: Record<number, undefined>,
+  ): Promise<T[]> {
+    return (await this.call(what, request, instead))?.items ?? [];
   }
 
   private call<T>(what: string, request: () => Promise<T>, instead?: Record<number, any>): Promise<T | undefined> {

@@ -1,46 +1,6 @@
 import type { V1ManagedFieldsEntry, V1Node, V1Pod } from "@kubernetes/client-node";
 import { MANAGER } from "../../../clients/kubernetes/manager";
 
-/** A node, as far as it tells which machine it is. */
-export interface AskedNode {
-  name: string;
-  /** Changes with every boot; the machine has the same one. */
-  bootId: string;
-  addresses: string[];
-}
-
-/** What is asked of one node. */
-export interface NodeState {
-  unschedulable: boolean;
-  annotations: Record<string, string>;
-  ready: boolean;
-  /** Units of resources that it offers, by their names. Default none. */
-  allocatable?: Record<string, string>;
-}
-
-/** What a drain asks of a pod. */
-export interface PodState {
-  namespace: string;
-  name: string;
-  uid: string;
-  /** Kind of its controller, e.g. `DaemonSet`; undefined for a bare pod. */
-  controller?: string;
-  /** Whether it mirrors a static pod of the kubelet. */
-  mirror: boolean;
-  /** Whether it ran to its end. */
-  finished: boolean;
-  /** Whether it was told to go. */
-  terminating: boolean;
-  /** Whether it keeps something in an emptyDir, which goes with it. */
-  localStorage?: boolean;
-  /** Cards, or parts of them, that it holds (`nvidia.com/…`). Default none. */
-  gpus?: number;
-  /** Seconds that it may take to end. */
-  grace?: number;
-  /** What else must happen before it is gone, in the words of its metadata. Default nothing. */
-  finalizers?: string[];
-}
-
 /** A RuntimeClass, as far as it tells whose it is. */
 export interface FoundClass {
   /** Name of the ClusterPolicy that owns it; undefined when none does. */
@@ -80,33 +40,55 @@ export function isClassGiven(managedFields: Pick<V1ManagedFieldsEntry, "manager"
   });
 }
 
-/** What of a node is asked. */
-export function nodeState({ metadata, spec, status }: V1Node): NodeState {
-  return {
-    unschedulable: spec?.unschedulable === true,
-    annotations: metadata?.annotations ?? {},
-    ready: status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true,
-    allocatable: status?.allocatable ?? {},
-  };
-}
+/** A node, as far as it tells which machine it is. */
+export type AskedNode = ReturnType<typeof askedNode>;
+
+/** What of each node is asked. */
+export const askedNode = ({ metadata, status }: V1Node) => ({
+  name: metadata?.name ?? "",
+  /** Changes with every boot; the machine has the same one. */
+  bootId: status?.nodeInfo?.bootID ?? "",
+  addresses: (status?.addresses ?? []).map(({ address }) => address),
+});
+
+/** What is asked of one node. */
+export type NodeState = ReturnType<typeof nodeState>;
+
+/** What of one node is asked. */
+export const nodeState = ({ metadata, spec, status }: V1Node) => ({
+  unschedulable: spec?.unschedulable === true,
+  annotations: metadata?.annotations ?? {},
+  ready: status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true,
+  /** Units of resources that it offers, by their names. */
+  allocatable: status?.allocatable ?? {},
+});
+
+/** What a drain asks of a pod. */
+export type PodState = ReturnType<typeof podState>;
 
 /** What of a pod a drain asks. */
-export function podState({ metadata = {}, spec, status }: V1Pod): PodState {
-  const controller = metadata.ownerReferences?.find((owner) => owner.controller === true)?.kind;
-  const grace = spec?.terminationGracePeriodSeconds;
+export function podState({ metadata = {}, spec, status }: V1Pod) {
   const limits = (spec?.containers ?? []).flatMap(({ resources }) => Object.entries(resources?.limits ?? {}));
   const ofNvidia = limits.filter(([name]) => name.startsWith("nvidia.com/"));
   return {
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
     uid: metadata.uid ?? "",
-    ...(controller === undefined ? {} : { controller }),
+    /** Kind of its controller, e.g. `DaemonSet`; undefined for a bare pod. */
+    controller: metadata.ownerReferences?.find((owner) => owner.controller === true)?.kind,
+    /** Whether it mirrors a static pod of the kubelet. */
     mirror: metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined,
+    /** Whether it ran to its end. */
     finished: status?.phase === "Succeeded" || status?.phase === "Failed",
+    /** Whether it was told to go. */
     terminating: metadata.deletionTimestamp !== undefined,
+    /** Whether it keeps something in an emptyDir, which goes with it. */
     localStorage: (spec?.volumes ?? []).some(({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== "Memory"),
+    /** Cards, or parts of them, that it holds (`nvidia.com/…`). */
     gpus: ofNvidia.reduce((sum, [, count]) => sum + Number(count), 0),
+    /** Seconds that it may take to end. */
+    grace: spec?.terminationGracePeriodSeconds,
+    /** What else must happen before it is gone, in the words of its metadata. */
     finalizers: metadata.finalizers ?? [],
-    ...(grace === undefined ? {} : { grace }),
   };
 }

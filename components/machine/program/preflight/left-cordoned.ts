@@ -1,8 +1,9 @@
+import { someAtATime } from "../../../clients/clock";
 import { CallError, lastLine } from "../../../clients/failure";
 import { isCordonedByUs } from "../kubernetes/cordon-mark";
 import type { Cluster } from "../kubernetes/cluster";
 import type { Report } from "../progress";
-import { changedMachines, someAtATime } from "./machines";
+import { changedMachines } from "./machines";
 import type { AskedMachine, PreflightResult } from "./task";
 
 /**

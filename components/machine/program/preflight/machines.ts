@@ -1,4 +1,4 @@
-import { waitFor, LimitReached, type Clock } from "../../../clients/clock";
+import { waitFor, LimitReached, someAtATime, type Clock } from "../../../clients/clock";
 import { CallError, lastLine, type Problem } from "../../../clients/failure";
 import { contractFault } from "../../../recipe/effect/faults";
 import { foreignCredentials } from "../../../clients/certificates";
@@ -11,9 +11,6 @@ import { anotherNode, oldName } from "../seen/same-cluster";
 
 /** Milliseconds for a machine to answer: its own update waits for one that is down, so it is not waited for here. */
 const ANSWER = 15_000;
-
-/** Machines that are asked at a time. */
-const AT_A_TIME = 8;
 
 /**
  * What machines would lose with their next image, whether each can read its next configuration, and is the node of its name. Of those that the stack wants as before,
@@ -93,16 +90,4 @@ export function changedMachines(
     const last = before[machine];
     return last?.wanted !== wanted || (last.place !== undefined && last.place.at !== address);
   });
-}
-
-/** Does something for each machine, for a few of them at a time. */
-export async function someAtATime(
-  machines: readonly AskedMachine[],
-  act: (machine: AskedMachine) => Promise<void>,
-): Promise<void> {
-  const waiting = [...machines];
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await act(next);
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, work));
 }

@@ -1,4 +1,5 @@
 import { parseAllDocuments } from "yaml";
+import { valueAt } from "../../../recipe/mapping";
 import type { Problem } from "../../../clients/failure";
 import type { AskedNode } from "../kubernetes/cluster";
 
@@ -84,17 +85,11 @@ function otherName(machine: string, bootId: string, nodes: readonly AskedNode[])
 }
 
 /** Authorities of a machine's cluster: the one that signs, and those that it accepts besides (talos, v1alpha1 ClusterConfig). */
-function authoritiesOf(configuration: string | undefined): string[] {
-  const documents = configuration === undefined ? [] : parseAllDocuments(configuration);
-  for (const document of documents) {
-    const { cluster } = (document.toJS() ?? {}) as {
-      cluster?: { ca?: { crt?: string }; acceptedCAs?: { crt?: string }[] };
-    };
-    const texts = [cluster?.ca?.crt, ...(cluster?.acceptedCAs ?? []).map(({ crt }) => crt)];
-    const found = texts.flatMap((text) => (text ? certificatesOf(Buffer.from(text, "base64").toString()) : []));
-    if (found.length > 0) return found;
-  }
-  return [];
+function authoritiesOf(configuration = ""): string[] {
+  const clusters = parseAllDocuments(configuration).map((document) => valueAt(document.toJS(), "cluster"));
+  const pairs = clusters.flatMap((cluster) => [valueAt(cluster, "ca"), valueAt(cluster, "acceptedCAs")].flat());
+  const texts = pairs.map((pair) => valueAt(pair, "crt")).filter((text) => typeof text === "string");
+  return texts.flatMap((text) => certificatesOf(Buffer.from(text, "base64").toString()));
 }
 
 /** The certificates of a PEM text, each without its line breaks. */

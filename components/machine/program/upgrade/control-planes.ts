@@ -1,7 +1,6 @@
 import { isIPv6 } from "node:net";
 import { isTransient, lastLine, type Problem } from "../../../clients/failure";
-import type { Machine } from "../../../clients/talos/talos-machine";
-import type { EtcdMember } from "../../../clients/machine";
+import type { EtcdMember, Machine } from "../../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
 

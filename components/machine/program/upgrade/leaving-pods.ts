@@ -8,7 +8,7 @@ export function costOf(pod: PodState): string[] {
       ? [`pod ${name} has no controller, so nothing recreates it after the eviction`]
       : []),
     ...(pod.localStorage ? [`pod ${name} loses what it keeps in an emptyDir`] : []),
-    ...((pod.gpus ?? 0) > 0
+    ...(pod.gpus > 0
       ? [`pod ${name} holds ${pod.gpus === 1 ? "a GPU" : `${pod.gpus} GPUs`}: its computation is interrupted`]
       : []),
   ];
@@ -21,10 +21,9 @@ export function costOf(pod: PodState): string[] {
  */
 export function holding(pod: PodState, refused: string | undefined): { reason: string; decides: string } {
   if (refused !== undefined) return { reason: refused, decides: whoDecides(pod.namespace, refused) };
-  const finalizers = pod.finalizers ?? [];
-  if (finalizers.length > 0) {
+  if (pod.finalizers.length > 0) {
     return {
-      reason: `it is being deleted, and waits for ${finalizers.join(", ")}`,
+      reason: `it is being deleted, and waits for ${pod.finalizers.join(", ")}`,
       decides: `the one who put the finalizer there decides: look at \`kubectl -n ${pod.namespace} get pod ${pod.name} -o yaml\``,
     };
   }

@@ -36,15 +36,15 @@ const NODES = 60_000;
 /** Whether the machine is the node of its name, which is the one that is drained. */
 async function checkNode({ task, machine, cluster, clock, poll, report }: Run, paused: boolean): Promise<Problem[]> {
   if (cluster === undefined) return [];
-  const what = "the nodes of the cluster";
-  const listed = await waitFor(clock, {
-    ...{ what, limit: paused ? poll : NODES, poll }, // the API server may wait for this very boot
-    look: async () => ({ done: await cluster.nodes() }),
-  }).catch((error: unknown): AskedNode[] => {
-    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    report(`precheck: not known whether the machine is node ${task.machine} (${lastLine(error)})`);
-    return [];
-  });
+  const limit = paused ? poll : NODES; // the API server may wait for this very boot
+  const look = async () => ({ done: await cluster.nodes() });
+  const listed = await waitFor(clock, { what: "the nodes of the cluster", limit, poll, look }).catch(
+    (error: unknown): AskedNode[] => {
+      if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
+      report(`precheck: not known whether the machine is node ${task.machine} (${lastLine(error)})`);
+      return [];
+    },
+  );
   return anotherNode(task, await machine.bootId(), listed);
 }
 

@@ -1,6 +1,6 @@
 import { waitOrFail } from "../../../clients/clock";
 import { CallError } from "../../../clients/failure";
-import type { MachineStatus } from "../../../clients/machine";
+import type { MachineStatus } from "../../../clients/talos/talos-machine";
 import { patienceOf, type Run, upTo } from "./run";
 
 /**

@@ -1,3 +1,4 @@
+import { CallError, lastLine } from "../../../clients/failure";
 import { loadedDriver } from "../../../clients/talos/driver";
 import { Failure } from "../../../clients/failure";
 import type { Way } from "../../../recipe/effect/way";
@@ -6,7 +7,6 @@ import { STAYS_CORDONED, type UpgradeResult, type UpgradeTask } from "../task";
 import { compare, type Compared, observe, type Observed } from "./compare";
 import { uncordon } from "./drain";
 import { earlierRun, isStillCordoned } from "./earlier";
-import { apply } from "./live";
 import { precheck } from "./precheck";
 import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
@@ -90,4 +90,33 @@ async function resultOf(run: Run, rebooted: boolean, seen?: Observed): Promise<U
     rebooted,
     phases: phases.done,
   };
+}
+
+/** Has Talos take the staged configuration as it runs; false where Talos wants a boot for it. */
+function apply(run: Run): Promise<boolean> {
+  return run.phases.run("apply", "the staged configuration, without a reboot if Talos can", () =>
+    patiently(run, () => applyLive(run)),
+  );
+}
+
+/**
+ * Puts the staged configuration into effect without a reboot, where Talos can: it refuses what needs a boot, such as
+ * `machine.files` (talos v1.13.9 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go, CanApplyImmediate).
+ *
+ * Not for a machine with NVIDIA's modules (`wayOf` says why).
+ *
+ * @returns whether it is in effect.
+ */
+export async function applyLive({ machine, report }: Workbench): Promise<boolean> {
+  const { persistent } = await machine.configurations();
+  if (persistent === undefined) return false;
+  try {
+    await machine.activate(persistent);
+  } catch (error) {
+    if (!(error instanceof CallError) || error.problem !== "refused") throw error;
+    report(`apply: needs a reboot (${lastLine(error)})`);
+    return false;
+  }
+  report("apply: in effect without a reboot");
+  return true;
 }

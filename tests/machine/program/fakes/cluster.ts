@@ -6,7 +6,7 @@ import type { FakeMachine } from "./machine";
 
 /** Kubernetes in memory, with one node. */
 export class FakeCluster implements NodeCluster {
-  state: NodeState | undefined = { unschedulable: false, annotations: {}, ready: true };
+  state: NodeState | undefined = { unschedulable: false, annotations: {}, ready: true, allocatable: {} };
   podList: PodState[] = [];
   /** Volumes attached to it; undefined where nobody may see them. */
   volumes: string[] | undefined = [];
@@ -83,12 +83,8 @@ export class FakeCluster implements NodeCluster {
 
 export function pod(name: string, more: Partial<PodState> = {}): PodState {
   return {
-    namespace: "default",
-    name,
-    uid: `uid-${name}`,
-    mirror: false,
-    finished: false,
-    terminating: false,
+    ...{ namespace: "default", name, uid: `uid-${name}`, controller: undefined, grace: undefined, finalizers: [] },
+    ...{ mirror: false, finished: false, terminating: false, localStorage: false, gpus: 0 },
     ...more,
   };
 }

@@ -1,13 +1,6 @@
 import { CallError, type CallProblem } from "../../../../components/clients/failure";
-import type { Machine } from "../../../../components/clients/talos/talos-machine";
-import type {
-  Configurations,
-  Ending,
-  EtcdMember,
-  InstallerPlace,
-  MachineStatus,
-  UpgradeApi,
-} from "../../../../components/clients/machine";
+import type { EtcdMember, Machine, MachineStatus } from "../../../../components/clients/talos/talos-machine";
+import type { Configurations, Ending, InstallerPlace, UpgradeApi } from "../../../../components/clients/machine";
 import type { RunningImage } from "../../../../components/recipe/machine/losses";
 import type { FakeClock } from "./clock";
 import { MODULES, schematics } from "./task";
