@@ -1,3 +1,6 @@
+import type * as k8s from "@kubernetes/client-node";
+import { UNTESTED } from "../machine/program/task";
+import { describeTaint } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
 
 /**
@@ -20,86 +23,119 @@ export interface Observations {
   events?: ObservedEvent[];
 }
 
-/** A container's state. */
-export interface ObservedContainer {
-  name: string;
-  /** `waiting`, `running` or `terminated`. */
-  state: string;
-  ready?: boolean;
-  /** Reason of a waiting or terminated container, e.g. `CreateContainerError`. */
-  reason?: string;
-  message?: string;
-  /** Message of its last end, when it is not ready now. */
-  lastMessage?: string;
-  exitCode?: number;
-  /** End of the log of a container that runs, and yet what it is there for is missing. */
-  log?: string;
+/** What is kept of something, of which only some of it need be known. */
+type Kept<Of extends (...given: any[]) => object, Known extends keyof ReturnType<Of>> = Pick<ReturnType<Of>, Known> & {
+  [Key in Exclude<keyof ReturnType<Of>, Known>]?: Exclude<ReturnType<Of>[Key], undefined>;
+};
+
+const named = ({ namespace = "", name = "" }: k8s.V1ObjectMeta = {}) => ({ namespace, name });
+
+/** What containers said, by `namespace/pod/container`. */
+export type Heard = ReadonlyMap<string, string>;
+
+/** A pod with its containers. */
+export type ObservedPod = Kept<typeof observedPod, "namespace" | "name" | "phase">;
+
+/** @param heard what the logs of its containers say. */
+export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard) {
+  const { namespace, name } = named(metadata);
+  const container = (one: k8s.V1ContainerStatus): ObservedContainer =>
+    observedContainer(one, heard.get(`${namespace}/${name}/${one.name}`));
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller);
+  const containers = spec?.containers ?? [];
+  const env = containers.flatMap((each) => each.env ?? []);
+  return {
+    ...{ namespace, name, labels: metadata?.labels ?? {}, nodeSelector: spec?.nodeSelector ?? {} },
+    /** `Pending`, `Running`, `Succeeded`, `Failed`. */
+    phase: status?.phase ?? "Unknown",
+    /** Whether it requests a resource of NVIDIA's. */
+    gpus: containers.some(({ resources }) =>
+      Object.keys(resources?.limits ?? {}).some((limit) => limit.startsWith("nvidia.com/")),
+    ),
+    initContainers: (status?.initContainerStatuses ?? []).map(container),
+    containers: (status?.containerStatuses ?? []).map(container),
+    images: containers.flatMap(({ image }) => image ?? []),
+    ...defined({
+      /** Reason of the pod's own status, e.g. `UnexpectedAdmissionError`. */
+      reason: status?.reason,
+      message: status?.message,
+      node: spec?.nodeName,
+      /** What made it, as `DaemonSet/name`; absent of a bare pod. */
+      owner: owner && `${owner.kind}/${owner.name}`,
+      /** Name of its RuntimeClass. */
+      runtimeClass: spec?.runtimeClassName,
+      /** `NVIDIA_VISIBLE_DEVICES` of a container's own environment, where the pod sets it. */
+      visibleDevices: env.find((one) => one.name === "NVIDIA_VISIBLE_DEVICES")?.value,
+    }),
+  };
 }
 
-/** A pod with its containers, as Kubernetes has it. */
-export interface ObservedPod {
-  namespace: string;
-  name: string;
-  /** `Pending`, `Running`, `Succeeded`, `Failed`. */
-  phase: string;
-  /** Reason of the pod's own status, e.g. `UnexpectedAdmissionError`. */
-  reason?: string;
-  message?: string;
-  node?: string;
-  labels?: Record<string, string>;
-  nodeSelector?: Record<string, string>;
-  /** Whether it requests a resource of NVIDIA's. */
-  gpus?: boolean;
-  /** What made it, as `DaemonSet/name`; undefined for a bare pod. */
-  owner?: string;
-  /** Name of its RuntimeClass. */
-  runtimeClass?: string;
-  /** Images of its containers. */
-  images?: string[];
-  /** `NVIDIA_VISIBLE_DEVICES` of a container's own environment, where the pod sets it. */
-  visibleDevices?: string;
-  initContainers?: ObservedContainer[];
-  containers?: ObservedContainer[];
+/** A container's state. */
+export type ObservedContainer = Kept<typeof observedContainer, "name" | "state">;
+
+function observedContainer({ name, state, ready, lastState }: k8s.V1ContainerStatus, log: string | undefined) {
+  const { waiting, running, terminated } = state ?? {};
+  const why = waiting ?? (terminated && { ...terminated, message: terminated.message ?? log });
+  const last = lastState?.terminated;
+  return {
+    ...{ name, ready, state: running ? "running" : terminated ? "terminated" : "waiting" },
+    ...defined({
+      /** Reason of a waiting or terminated container, e.g. `CreateContainerError`. */
+      reason: why?.reason,
+      message: why?.message,
+      /** Message of its last end. A container that runs well by now is not judged by how it once ended. */
+      lastMessage: ready ? undefined : last && (last.message ?? log),
+      exitCode: terminated?.exitCode,
+      /** End of the log of a container that runs, and yet what it is there for is missing. */
+      log: ready ? log : undefined,
+    }),
+  };
 }
 
 /** A DaemonSet, and why it makes no pods. */
-export interface ObservedDaemonSet {
-  namespace: string;
-  name: string;
-  labels?: Record<string, string>;
+export type ObservedDaemonSet = Kept<typeof observedDaemonSet, "namespace" | "name" | "desired" | "ready">;
+
+/** What is kept of a DaemonSet. */
+export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) => ({
+  ...named(metadata),
+  labels: metadata?.labels ?? {},
   /** Node selector of its pods. */
-  nodeSelector?: Record<string, string>;
+  nodeSelector: spec?.template.spec?.nodeSelector ?? {},
   /** Pods that it wants, and pods that are ready. */
-  desired: number;
-  ready: number;
+  desired: status?.desiredNumberScheduled ?? 0,
+  ready: status?.numberReady ?? 0,
   /** Whether its controller has not taken up its last change yet. */
-  outdated?: boolean;
-}
+  outdated: status?.observedGeneration !== metadata?.generation,
+});
 
 /** A Deployment, and how many of its pods are ready. */
-export interface ObservedDeployment {
-  namespace: string;
-  name: string;
-  labels?: Record<string, string>;
-  /** Pods that it wants, and pods that are ready; undefined when nobody looked. */
-  desired?: number;
-  ready?: number;
-  /** Whether its controller has not taken up its last change yet. */
-  outdated?: boolean;
-}
+export type ObservedDeployment = Kept<typeof observedDeployment, "namespace" | "name">;
 
-/** A RuntimeClass, as Kubernetes has it. */
-export interface ObservedRuntimeClass {
-  name: string;
-  /** Handler of the container runtime; undefined when nobody looked. */
-  handler?: string;
-}
+/** What is kept of a Deployment: the same. */
+export const observedDeployment = ({ metadata, spec, status }: k8s.V1Deployment) => ({
+  ...named(metadata),
+  labels: metadata?.labels ?? {},
+  desired: spec?.replicas ?? 1,
+  ready: status?.readyReplicas ?? 0,
+  outdated: status?.observedGeneration !== metadata?.generation,
+});
+
+/** A RuntimeClass with its handler. */
+export type ObservedRuntimeClass = Kept<typeof observedRuntimeClass, "name">;
+
+/** What is kept of a RuntimeClass. */
+export const observedRuntimeClass = ({ metadata, handler }: k8s.V1RuntimeClass) => ({ ...nameOf(metadata), handler });
+
+const nameOf = ({ name = "" }: k8s.V1ObjectMeta = {}) => ({ name });
 
 /** A namespace with its labels. */
-export interface ObservedNamespace {
-  name: string;
-  labels: Record<string, string>;
-}
+export type ObservedNamespace = ReturnType<typeof observedNamespace>;
+
+/** What is kept of a namespace. */
+export const observedNamespace = ({ metadata }: k8s.V1Namespace) => ({
+  ...nameOf(metadata),
+  labels: metadata?.labels ?? {},
+});
 
 /** A Helm release, as its Secret's labels tell it. */
 export interface ObservedRelease {
@@ -110,35 +146,63 @@ export interface ObservedRelease {
   revision: number;
 }
 
+/** Releases by the labels of their Secrets, one per revision; the newest revision of each (helm, pkg/storage/driver). */
+export function observedReleases(secrets: readonly Pick<k8s.V1Secret, "metadata">[]): ObservedRelease[] {
+  const newest = new Map<string, ObservedRelease>();
+  for (const { metadata } of secrets) {
+    const { name, status, version } = metadata?.labels ?? {};
+    if (name === undefined || status === undefined) continue;
+    const release = { namespace: metadata?.namespace ?? "", name, status, revision: Number(version) };
+    const key = `${release.namespace}/${name}`;
+    if ((newest.get(key)?.revision ?? -1) < release.revision) newest.set(key, release);
+  }
+  return [...newest.values()];
+}
+
 /** A Job, and how it ended. */
-export interface ObservedJob {
-  namespace: string;
-  name: string;
-  /** When it was made, RFC 3339; undefined when nobody looked. */
-  created?: string;
-  /** Pods that succeeded; undefined when nobody looked. */
-  succeeded?: number;
-  /** Why the gate gave a smoke test up that could have no unit: who uses them all. */
-  untested?: string;
+export type ObservedJob = Kept<typeof observedJob, "namespace" | "name">;
+
+/** What is kept of a Job. */
+export function observedJob({ metadata, spec, status }: k8s.V1Job) {
+  const made = metadata?.creationTimestamp; // of a Job as it was listed, text
+  return {
+    ...named(metadata),
+    /** Pods that succeeded. */
+    succeeded: status?.succeeded ?? 0,
+    ...defined({
+      /** When it was made, RFC 3339. */
+      created: made && new Date(made).toISOString(),
+      /** Why the gate gave a smoke test up that could have no unit: who uses them all. */
+      untested: spec?.suspend === true ? metadata?.annotations?.[UNTESTED] : undefined,
+    }),
+  };
 }
 
 /** A node as Kubernetes has it. */
-export interface ObservedNode {
-  name: string;
-  labels: Record<string, string>;
-  /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`. */
-  allocatable?: Record<string, string>;
-  ready?: boolean;
-  /** Why it is not ready, in the kubelet's or the control plane's words. */
-  notReady?: string;
-  /** Whether it is cordoned. */
-  unschedulable?: boolean;
-  /** Handlers that its container runtime has; undefined where the kubelet does not tell (Kubernetes ≤ 1.30, containerd < 2). */
-  runtimeHandlers?: string[];
-  /** Operating system as the node tells it, e.g. `Talos (v1.12.6)`. */
-  osImage?: string;
-  /** Taints as `key=value:Effect`, or `key:Effect` without a value; undefined when nobody looked. */
-  taints?: string[];
+export type ObservedNode = Kept<typeof observedNode, "name" | "labels">;
+
+/** What is kept of a node. */
+export function observedNode({ metadata, spec, status }: k8s.V1Node) {
+  const condition = status?.conditions?.find(({ type }) => type === "Ready");
+  const ready = condition?.status === "True";
+  const handlers = (status?.runtimeHandlers ?? []).flatMap(({ name }) => name || []);
+  return {
+    ...{ ...nameOf(metadata), labels: metadata?.labels ?? {}, ready },
+    /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`. */
+    allocatable: status?.allocatable ?? {},
+    /** Whether it is cordoned. */
+    unschedulable: spec?.unschedulable ?? false,
+    /** Taints as `key=value:Effect`, or `key:Effect` without a value. */
+    taints: (spec?.taints ?? []).map(({ key, value, effect }) => describeTaint({ key, effect, ...defined({ value }) })),
+    ...defined({
+      /** Why it is not ready, in the kubelet's or the control plane's words. */
+      notReady: condition && !ready ? `${condition.reason}: ${condition.message}` : undefined,
+      /** Handlers that its container runtime has; absent where the kubelet does not tell (Kubernetes ≤ 1.30, containerd < 2). */
+      runtimeHandlers: handlers.length > 0 ? handlers : undefined,
+      /** Operating system as the node tells it, e.g. `Talos (v1.12.6)`. */
+      osImage: status?.nodeInfo?.osImage,
+    }),
+  };
 }
 
 /** A machine as its Talos API tells it. */
@@ -177,13 +241,15 @@ export interface ObservedMachine {
 }
 
 /** An event of Kubernetes. */
-export interface ObservedEvent {
-  namespace?: string;
+export type ObservedEvent = Kept<typeof observedEvent, "object" | "message">;
+
+/** What is kept of an event. */
+export const observedEvent = ({ involvedObject, reason, message }: k8s.CoreV1Event) => ({
   /** Object that it is about, e.g. `DaemonSet/nvidia-device-plugin`. */
-  object: string;
-  reason?: string;
-  message: string;
-}
+  object: `${involvedObject.kind}/${involvedObject.name}`,
+  message: message ?? "",
+  ...defined({ namespace: involvedObject.namespace, reason }),
+});
 
 /** A message with the object that it is about. */
 export interface Message {

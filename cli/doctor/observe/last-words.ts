@@ -1,4 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
+import type { Heard } from "../../../components/diagnosis/observations";
 import type { KubernetesApi } from "../../reach/kubernetes-api";
 
 /** A container whose log must be asked. */
@@ -9,9 +10,6 @@ export interface Silent {
   /** Whether it has been started again since: then its last words are in the log of the run before. */
   restarted: boolean;
 }
-
-/** What containers said, by `namespace/pod/container`. */
-export type Heard = ReadonlyMap<string, string>;
 
 /** Logs that are read at most: where more pods fail, they fail for the same reason. */
 const MOST = 20;

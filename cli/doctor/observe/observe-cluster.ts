@@ -5,7 +5,7 @@ import { defined } from "../../../components/recipe/mapping";
 import { ApiError, type KubernetesApi } from "../../reach/kubernetes-api";
 import { hearLastWords } from "./last-words";
 import { livingEvents, livingPods } from "./living";
-import * as observed from "./observed";
+import * as observed from "../../../components/diagnosis/observations";
 
 /** What was seen, and what was not. */
 export interface Seen {

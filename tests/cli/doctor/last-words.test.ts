@@ -1,6 +1,6 @@
 import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
 import { hearLastWords, idlePlugins, silentContainers } from "../../../cli/doctor/observe/last-words";
-import { observedPod } from "../../../cli/doctor/observe/observed";
+import { observedPod } from "../../../components/diagnosis/observations";
 
 const ended = (exitCode: number, message?: string) => ({
   terminated: { exitCode, ...(message === undefined ? {} : { message }) },
