@@ -2,7 +2,7 @@ import * as path from "node:path";
 import { stringify } from "yaml";
 import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
-import { isMapping, valueAt } from "../../components/recipe/mapping";
+import { defined, isMapping, valueAt } from "../../components/recipe/mapping";
 import { readOutside } from "../../components/recipe/outside/index";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { customizationPath, readSchematic } from "../../components/recipe/index";
@@ -67,6 +67,11 @@ export function subjectsOf(
   const all = [...machines, ...charts];
   return card === gpu ? all : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
 }
+
+/** A machine that no file names. */
+const madeUp: ClusterSpec["machines"] = {
+  node: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [gpu] },
+};
 
 /** What offers the cards of machines where no file says it. */
 const unknownRelease: ExternalSpec = { kind: "devicePlugin" };
@@ -186,7 +191,7 @@ function ofMachines(machines: Machine[], version?: string, shared: Piece[] = [])
       {
         ...{ address: "192.0.2.1", configuration: "adopted", gpus: [gpu], ...own, role },
         ...(texts.length > 0 ? { patches: texts.map(({ text }) => text) } : {}),
-        ...(last ? { containerd: { extra: last.extra } } : {}),
+        ...defined({ containerd: last && { extra: last.extra } }),
       },
     ];
   });
@@ -205,12 +210,9 @@ function ofMachines(machines: Machine[], version?: string, shared: Piece[] = [])
 function containerdIn(text: string): string[] {
   return talosDocuments(text)
     .map(valueOfDocument)
-    .flatMap((value) => {
-      const files = isMapping(value) && isMapping(value["machine"]) ? value["machine"]["files"] : undefined;
-      return (Array.isArray(files) ? files : [])
-        .filter((item) => isMapping(item) && item["path"] === customizationPath)
-        .map((item) => plainText((item as { content?: unknown }).content));
-    });
+    .flatMap((value) => valueAt(value, "machine", "files") ?? [])
+    .filter((item) => isMapping(item) && item["path"] === customizationPath)
+    .map((item) => plainText(valueAt(item, "content")));
 }
 
 function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv): Subject {
@@ -274,12 +276,10 @@ function ofCharts(files: readonly ReadFile[]): Subject[] {
       const text = files.find(({ name }) => name === place.file)?.text ?? "";
       return {
         spec: {
-          ...{ machines: { node: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [gpu] } } },
+          machines: madeUp,
           external: {
             read: {
-              ...{ kind, values },
-              ...(version === undefined ? {} : { version }),
-              ...(namespace === undefined ? {} : { namespace }),
+              ...{ kind, values, ...defined({ version, namespace }) },
               places: Object.fromEntries(Object.entries(places).map(([at, { file, line }]) => [at, `${file}:${line}`])),
             },
           },
@@ -294,7 +294,7 @@ function ofCharts(files: readonly ReadFile[]): Subject[] {
 function ofPod(value: Record<string, unknown>, whole: Piece): Subject[] {
   return containersOf(value).map((pod) => ({
     spec: {
-      ...{ machines: { node: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [gpu] } } },
+      machines: madeUp,
       ...exposure(undefined),
       workloads: { pods: { pod } },
     },

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
-import * as path from "node:path";
 import { findCard } from "../../components/recipe/facts/card";
 import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
 import { type Verb, valueOf } from "../verb";
+import { yamlFiles } from "../yaml-files";
 import { formats } from "./formats";
 import { judgeSubjects } from "./judge-files";
 import { type ReadFile, shortName, subjectsOf } from "./subjects";
@@ -94,16 +94,8 @@ function isSound({ name, text }: ReadFile, unread: { file: string; problem: stri
   return false;
 }
 
-/** The most files of a folder that are read. */
-const most = 20_000;
-
 /** A file, or the YAML files below a folder. */
 function filesOf(given: string): string[] {
   if (!fs.existsSync(given) || !fs.statSync(given).isDirectory()) return [given];
-  return fs
-    .readdirSync(given, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && /\.ya?ml$/.test(entry.name))
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .filter((file) => !/(?:^|\/)(?:node_modules|\.git)\//.test(file))
-    .slice(0, most);
+  return yamlFiles(given, { passedOver: /^(?:node_modules|\.git)$/, most: 20_000 });
 }

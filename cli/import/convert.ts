@@ -1,11 +1,12 @@
 import { stringify } from "yaml";
 import type { ClusterSpec, DriverSpec, GpuSpec, KernelModule, MachineSpec } from "../../components/recipe/index";
 import { eraOf } from "../../components/recipe/facts/talos-release";
+import { defined } from "../../components/recipe/mapping";
 import { newestExposure } from "../discover/exposure";
-import { unnamed } from "../stack-text";
+import { stackText, unnamed } from "../stack-text";
 import { nvidiaPart, type NvidiaPart, taintText, unfilledIn } from "./patch";
 import { imageOf, type ImageContent } from "./image";
-import type { Note } from "./note";
+import type { Problem as Note } from "../../components/clients/failure";
 import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
 
@@ -69,18 +70,15 @@ export function convert(
   const noUki = Number(/^v1\.(\d+)/.exec(version.is ?? "")?.[1] ?? Infinity) < 10;
   return {
     spec: {
-      ...(version.is === undefined ? {} : { talosVersion: version.is }),
+      ...defined({ talosVersion: version.is }),
       ...factoryOf(config.imageFactory),
       machines: Object.fromEntries(
         chosen.map((read) => {
-          const own = drivers.size > 1 ? driverOf(read.image) : undefined;
-          return [
-            read.node.hostname,
-            { ...machineOf(read, shared, noUki, version.is), ...(own === undefined ? {} : { driver: own }) },
-          ];
+          const own = defined({ driver: drivers.size > 1 ? driverOf(read.image) : undefined });
+          return [read.node.hostname, { ...machineOf(read, shared, noUki, version.is), ...own }];
         }),
       ),
-      ...(driver === undefined ? {} : { driver }),
+      ...defined({ driver }),
       ...exposure(version.is),
     },
     notes: [
@@ -130,22 +128,25 @@ function machineOf(
   const platform = mode === undefined || mode === "metal" ? image.platform : mode;
   const secure = isSecure(node, image);
   const address = node.ipAddress.split(",")[0]!.trim();
+  const filledOnly = <T extends object>(value: T): T | undefined => (Object.keys(value).length > 0 ? value : undefined);
   return {
     ...({ address: address === "" ? undefined : address } as { address: string }),
     role: node.controlPlane ? "controlplane" : "worker",
     configuration: "adopted",
     gpus: gpus ?? [{ model: unnamed }],
-    ...(Object.keys(labels).length > 0 ? { labels } : {}),
-    ...(Object.keys(taints).length > 0 ? { taints } : {}),
-    ...(image.extensions.length > 0 ? { extensions: image.extensions } : {}),
-    ...(image.kernelArgs.length > 0 && !(noUki && !secure) ? { kernelArgs: image.kernelArgs } : {}),
-    ...(platform === undefined || platform === "metal" || image.installer ? {} : { platform }),
-    ...(secure && !image.installer ? { secureBoot: true } : {}),
-    ...(image.overlay ? { overlay: image.overlay } : {}),
-    ...(image.customization ? { customization: image.customization } : {}),
-    ...(image.installer === undefined ? {} : { installerImage: withRelease(image.installer, version) }),
-    ...(modules.length > 0 ? { patches: [stringify({ machine: { kernel: { modules } } })] } : {}),
-    ...(extra === undefined ? {} : { containerd: { extra } }),
+    ...defined({
+      labels: filledOnly(labels),
+      taints: filledOnly(taints),
+      extensions: filledOnly(image.extensions),
+      kernelArgs: noUki && !secure ? undefined : filledOnly(image.kernelArgs),
+      platform: platform === "metal" || image.installer ? undefined : platform,
+      secureBoot: secure && !image.installer ? true : undefined,
+      overlay: image.overlay,
+      customization: image.customization,
+      installerImage: image.installer && withRelease(image.installer, version),
+      patches: modules.length > 0 ? [stringify({ machine: { kernel: { modules } } })] : undefined,
+      containerd: extra === undefined ? undefined : { extra },
+    }),
   };
 }
 
@@ -169,7 +170,7 @@ const filled = (texts: Record<string, string>): Record<string, string> =>
 
 /** Branch and flavour that an image tells of. The flavour that the card would have anyway is left to it. */
 function driverOf({ branch, flavour }: ImageContent): DriverSpec | undefined {
-  return branch === undefined ? undefined : { branch, ...(flavour === undefined ? {} : { flavour }) };
+  return branch && { branch, ...defined({ flavour }) };
 }
 
 /** The device plugin up to Talos 1.12, where it needs least; the operator from 1.13 on, whose CDI it speaks. */
@@ -250,3 +251,16 @@ const ownTemplate: Note = {
   why: "the stack makes them as the Image Factory has them, and the machines would pull from there",
   remedy: "make sure that the Factory serves them under its own names",
 };
+
+/**
+ * The stack file of an import.
+ *
+ * @param source name of the file that it was made of
+ */
+export function renderStack({ spec, notes }: Imported, source: string): string {
+  const head = [
+    `The GPU nodes of ${source}. Their configuration stays the other tool's: this stack only adds NVIDIA's part to it.`,
+    "NVIDIA's modules, extensions and installer images follow from the cards, and are not repeated here.",
+  ];
+  return stackText(spec, { head, left: notes.map(({ field, problem, remedy }) => `${field}: ${problem}; ${remedy}`) });
+}

@@ -14,7 +14,8 @@ import {
   soundsLikeNvidia,
   toolkitExtension,
 } from "../../components/recipe/facts/extension";
-import type { Note } from "./note";
+import { defined } from "../../components/recipe/mapping";
+import type { Problem as Note } from "../../components/clients/failure";
 import type { RawSchematic, Schematics } from "./schematics";
 import type { TalconfigNode } from "./talconfig";
 
@@ -85,7 +86,7 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
     why: "the machine gets an image of NVIDIA's extensions and of those that the stack names: others would be gone",
     remedy: `give its file (--schematic FILE), ask the Image Factory (--factory), or look with \`talosctl -n ${node.ipAddress || hostname} get extensions\` and write those that are not NVIDIA's here`,
   };
-  return { ...byName, ...(id === undefined ? {} : { unknown: id }), notes: [unknown, ...installer.notes] };
+  return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };
 }
 
 const nothing = { extensions: [], kernelArgs: [], notes: [] };
@@ -98,14 +99,11 @@ function contentOf(hostname: string, raw: RawSchematic, installer: ReturnType<ty
   const flavour = found.flatMap((extension) => extension.flavour ?? [])[0];
   return {
     nvidia: extensions.some(soundsLikeNvidia),
-    ...(branch === undefined ? {} : { branch }),
-    ...(flavour === undefined ? {} : { flavour }),
+    ...defined({ branch, flavour, overlay: content?.overlay, customization: content?.customization }),
     extensions: extensions.filter((name) => !follows(name)),
     listed: extensions,
     kernelArgs: content?.kernelArgs ?? [],
     ...installer.image,
-    ...(content?.overlay === undefined ? {} : { overlay: content.overlay }),
-    ...(content?.customization === undefined ? {} : { customization: content.customization }),
     notes: [...installer.notes, ...beside(hostname, raw, content?.overlay)],
   };
 }
@@ -131,8 +129,7 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   };
   return {
     image: {
-      ...(platform === undefined || platform === "metal" ? {} : { platform }),
-      ...(secure === undefined ? {} : { secureBoot: true }),
+      ...defined({ platform: platform === "metal" ? undefined : platform, secureBoot: secure ? true : undefined }),
     },
     notes: registry === undefined || ["factory.talos.dev", "ghcr.io"].includes(registry) ? [] : [elsewhere],
   };

@@ -1,6 +1,6 @@
 import * as path from "node:path";
 import { stringify } from "yaml";
-import { isMapping } from "../../components/recipe/mapping";
+import { defined, isMapping } from "../../components/recipe/mapping";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { plainText } from "./patch";
 import type { TalconfigNode } from "./talconfig";
@@ -57,10 +57,10 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
       ipAddress: address || ownAddress(network, values),
       controlPlane: machine["type"] !== "worker",
       // The name of an image of somebody's own is all that there is of it; a Factory's has the schematic.
-      ...(image === undefined ? {} : { talosImageURL: /\/[0-9a-f]{64}$/.test(image) ? image : whole }),
+      ...defined({ talosImageURL: image && (/\/[0-9a-f]{64}$/.test(image) ? image : whole) }),
       patches: [text],
     },
-    ...(release === undefined ? {} : { talosVersion: release }),
+    ...defined({ talosVersion: release }),
     namedAfterFile: typeof named !== "string",
   };
 }

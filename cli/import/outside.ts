@@ -2,10 +2,8 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { readOutside } from "../../components/recipe/outside/index";
 import type { ExternalSpec } from "../../components/recipe/index";
-import type { Note } from "./note";
-
-/** The most files of a repository that are read, and the largest, in bytes. */
-const [most, largest] = [10_000, 256 * 1024];
+import { yamlFiles } from "../yaml-files";
+import type { Problem as Note } from "../../components/clients/failure";
 
 /** Objects that say something of a release beside the one that installs it. */
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
@@ -53,20 +51,9 @@ function rootOf(folder: string): string {
 /** Folders that no cluster is made of. */
 const passedOver = /^(?:\.|(?:node_modules|tests?|examples?|fixtures|_?archived?)$)/;
 
-/** Its YAML files that speak of NVIDIA's charts. */
+/** Its YAML files that speak of NVIDIA's charts, by name. */
 function textsOf(root: string): Map<string, string> {
-  const texts = new Map<string, string>();
-  const folders = [root];
-  let read = 0;
-  for (let folder = folders.pop(); folder !== undefined && read < most; folder = folders.pop()) {
-    for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
-      const file = path.join(folder, entry.name);
-      if (entry.isDirectory() && !passedOver.test(entry.name)) folders.push(file);
-      if (!entry.isFile() || !/\.ya?ml$/.test(entry.name) || fs.statSync(file).size > largest) continue;
-      read++;
-      const text = fs.readFileSync(file, "utf8");
-      if (/gpu-operator|device-plugin/.test(text)) texts.set(file, text);
-    }
-  }
-  return texts;
+  const files = yamlFiles(root, { passedOver, most: 10_000, largest: 256 * 1024 });
+  const texts = files.map((file): [string, string] => [file, fs.readFileSync(file, "utf8")]);
+  return new Map(texts.filter(([, text]) => /gpu-operator|device-plugin/.test(text)));
 }

@@ -1,7 +1,7 @@
 import { isMapping } from "../../components/recipe/mapping";
 import { customizationPath, type KernelModule } from "../../components/recipe/index";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
-import type { Note } from "./note";
+import type { Problem as Note } from "../../components/clients/failure";
 import { isEncrypted } from "./substitute";
 
 /** NVIDIA's part of a patch or of a machine's configuration. All else stays where it is. */

@@ -1,6 +1,4 @@
 import { createHash } from "node:crypto";
-import * as fs from "node:fs";
-import * as path from "node:path";
 import { parse, stringify } from "yaml";
 import { factoryAt, defaultFactoryUrl } from "../../components/recipe/facts/factory";
 import { isMapping } from "../../components/recipe/mapping";
@@ -90,35 +88,6 @@ function collect(value: unknown): RawSchematic[] {
   if (Array.isArray(value)) return value.flatMap(collect);
   if (!isMapping(value)) return [];
   return isMapping(value["customization"]) ? [value] : Object.values(value).flatMap(collect);
-}
-
-/** The most that is read to look for schematics beside a file. */
-const most = { files: 300, bytes: 64 * 1024 };
-
-/** YAML files in a folder, and in those in it, that may hold a schematic. */
-export function filesBeside(folder: string): string[] {
-  const list = (at: string): fs.Dirent[] => {
-    try {
-      return fs.readdirSync(at, { withFileTypes: true });
-    } catch {
-      return [];
-    }
-  };
-  const isYaml = (entry: fs.Dirent): boolean => entry.isFile() && /\.ya?ml(?:\.j2)?$/.test(entry.name);
-  const here = list(folder);
-  const inner = here.filter(
-    (entry) => entry.isDirectory() && !entry.name.startsWith(".") && entry.name !== "node_modules",
-  );
-  return [
-    ...here.filter(isYaml).map(({ name }) => path.join(folder, name)),
-    ...inner.flatMap(({ name }) =>
-      list(path.join(folder, name))
-        .filter(isYaml)
-        .map((entry) => path.join(folder, name, entry.name)),
-    ),
-  ]
-    .slice(0, most.files)
-    .filter((file) => fs.statSync(file).size < most.bytes);
 }
 
 /** Adds schematics to those that are known. */

@@ -3,9 +3,10 @@ import * as path from "node:path";
 import { isMapping } from "../../components/recipe/mapping";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
-import type { Note } from "./note";
+import type { Problem as Note } from "../../components/clients/failure";
 import { environmentFiles, substitute, variablesOf } from "./substitute";
-import { filesBeside, learn, type Schematics, schematicsIn } from "./schematics";
+import { learn, type Schematics, schematicsIn } from "./schematics";
+import { yamlFiles } from "../yaml-files";
 import { readTalconfig, type Settings, type Talconfig } from "./talconfig";
 
 /** What an import reads. */
@@ -17,6 +18,15 @@ export interface Source {
   patchFiles: Map<string, string>;
   notes: Note[];
 }
+
+/** Where schematics are looked for: in files of the folder, and of those in it. */
+const beside = {
+  depth: 1,
+  passedOver: /^(?:\.|node_modules$)/,
+  names: /\.ya?ml(?:\.j2)?$/,
+  most: 300,
+  largest: 64 * 1024,
+};
 
 /** What the user says beside the files. */
 export interface Said {
@@ -36,7 +46,7 @@ export function readSource(files: string[], said: Said): Source {
   const texts = files.map((file) => contentOf(file, "FILE"));
   const schematics: Schematics = new Map();
   for (const folder of new Set(files.map((file) => path.dirname(file))))
-    for (const file of filesBeside(folder)) learn(schematics, schematicsIn(contentOf(file, "FILE")));
+    for (const file of yamlFiles(folder, beside)) learn(schematics, schematicsIn(contentOf(file, "FILE")));
   for (const file of said.schematicFiles) {
     const found = schematicsIn(contentOf(file, "--schematic"));
     if (found.length === 0)

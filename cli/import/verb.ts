@@ -5,10 +5,9 @@ import { isWithin } from "../../components/recipe/machine/apart";
 import { editorLine } from "../editor-line";
 import { writeStack } from "../stack-text";
 import { type Given, type Output, type Verb, valueOf } from "../verb";
-import { convert, type Imported, unknownSchematics } from "./convert";
-import type { Note } from "./note";
+import { convert, type Imported, renderStack, unknownSchematics } from "./convert";
+import type { Problem as Note } from "../../components/clients/failure";
 import { outsideOf } from "./outside";
-import { renderStack } from "./render";
 import { askForSchematic, learn } from "./schematics";
 import { readSource } from "./source";
 

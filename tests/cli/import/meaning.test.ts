@@ -1,7 +1,6 @@
 import { parse } from "yaml";
-import { convert, type Imported } from "../../../cli/import/convert";
+import { convert, type Imported, renderStack } from "../../../cli/import/convert";
 import { nvidiaPart } from "../../../cli/import/patch";
-import { renderStack } from "../../../cli/import/render";
 import { readTalconfig } from "../../../cli/import/talconfig";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { checkCluster, parseSpec } from "../../../components/recipe/index";
