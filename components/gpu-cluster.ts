@@ -12,7 +12,7 @@ import { askFactory, type AskedStack } from "./found/release-facts";
 import { type MakingClass, withClassThere } from "./found/runtime-class-there";
 import { afterGate, gpuStack, passed } from "./kubernetes";
 import { Reconcile } from "./kubernetes/reconcile";
-import { clusterCredentials } from "./machine/cluster-secrets";
+import { clusterCredentials } from "./machine/bootstrap";
 import { registerSchematics } from "./machine/schematic";
 import type { MachineReport } from "./machine/upgrade";
 import { InvalidStackError, judge } from "./recipe";

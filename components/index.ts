@@ -1,11 +1,11 @@
 // Component classes and types only: Pulumi's host publishes every component class that it finds here.
 export { GpuCluster, type GpuClusterArgs } from "./gpu-cluster";
 export type { MachineReport } from "./machine/upgrade";
-export type { GpuMachineArgs } from "./machine/args";
+export type { GpuMachineArgs } from "./machine/alone";
 export type { AskedStack } from "./found/release-facts";
 export type * from "./recipe/types";
 export { ComfyUi, type ComfyUiArgs } from "./workloads/comfyui";
-export type { GpuToleration } from "./kubernetes/toleration";
+export type { GpuToleration } from "./kubernetes/pods";
 export type { GpuAccess, ServerAccess } from "./workloads/gpu-access";
 export { GpuPod, type GpuPodArgs } from "./workloads/gpu-pod";
 export { LiteLlm, type LiteLlmArgs, type LiteLlmServer } from "./workloads/litellm";

@@ -16,6 +16,7 @@ import { branchedName, nvidiaExtension, soundsLikeNvidia } from "../../component
 import { eraOf } from "../../components/recipe/facts/talos-release";
 import { defined } from "../../components/recipe/mapping";
 import { containerdPart } from "../../components/recipe/machine/containerd/containerd";
+import { stackText } from "../stack-text";
 import { cardsOf } from "./cards";
 import { exposureOf } from "./exposure";
 import { ownMarks } from "./labels";
@@ -58,13 +59,14 @@ export function stackOf(seen: Seen, only?: readonly string[]): Discovered {
   const apart = others.length > 0;
   const base: ClusterSpec = {
     talosVersion,
-    ...defined({ clusterName, driver: apart ? undefined : driver }),
+    ...defined({ clusterName }),
     machines: Object.fromEntries(
       machines.map((machine) => [
         machine.name,
         { ...machineOf(machine, talosVersion, note), ...defined({ driver: apart ? driverOf(machine) : undefined }) },
       ]),
     ),
+    ...defined({ driver: apart ? undefined : driver }),
   };
   const spec = { ...base, ...exposureOf(base, seen, note) };
   return { spec, notes: notesOf(spec), comments, findings: checkCluster(spec) };
@@ -125,8 +127,7 @@ function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, n
   return {
     ...(extensions.length > 0 ? { extensions } : {}),
     ...(args.length > 0 && takes ? { kernelArgs: args } : {}),
-    ...(image.secureBoot && !omni ? { secureBoot: true } : {}),
-    ...defined({ platform, overlay, customization }),
+    ...defined({ platform, secureBoot: image.secureBoot && !omni ? true : undefined, overlay, customization }),
   };
 }
 
@@ -192,4 +193,19 @@ function notesOf(spec: ClusterSpec): string[] {
     "workloads, sharing, power limits, monitoring and patches cannot be seen in a cluster: add what is wanted",
     "a machine's configuration is adopted: make it `owned` only if this stack is to hold all of it",
   ];
+}
+
+/**
+ * The stack file of a cluster.
+ *
+ * @param source what was looked at, e.g. the URL of its Kubernetes API.
+ */
+export function renderDiscovered(
+  { spec, notes, comments, findings }: Discovered,
+  unseen: readonly string[],
+  source: string,
+): string {
+  const found = findings.map(({ field, problem, remedy }) => `${field}: ${problem}; ${remedy}`);
+  const head = [`The cluster at ${source}, as it was seen; nothing was changed.`];
+  return stackText(spec, { head, left: [...unseen, ...found, ...notes], fields: comments });
 }

@@ -5,8 +5,7 @@ import { writeStack } from "../stack-text";
 import { lookAtCluster, reachOptions } from "../reach/options";
 import { type Verb, valueOf } from "../verb";
 import { look } from "./look";
-import { renderDiscovered } from "./render";
-import { stackOf } from "./stack-of";
+import { renderDiscovered, stackOf } from "./stack-of";
 
 /** `talos-gpu discover`: writes the stack file of a live cluster. */
 export const discover: Verb = {

@@ -1,55 +1,20 @@
 import { effectsOf, partsOf, cudaOfDriver, type Finding, type MachineEffect, type Plan } from "../../components/recipe";
 import type { MachineRecipe } from "../../components/recipe";
+import { defined } from "../../components/recipe/mapping";
 import { externalOf } from "../../components/recipe/outside/external";
 import { upgradeTimeouts } from "../../components/recipe/machine/planned-machine";
 import { imagesOf } from "./images";
 import { upgradeStages } from "../../components/recipe/machine/order";
-import { configurationDifference, fieldChanges, redacted, type FieldChange } from "./differences";
+import { configurationDifference, fieldChanges, redacted } from "./differences";
 
 /** What a machine runs, before or after. */
-export interface Runs {
-  talosVersion: string;
-  schematicId: string;
-  /** Empty on a machine without a GPU. */
-  driver: string;
-  /** Newest CUDA of that driver; empty without. */
-  cuda: string;
-}
+export type Runs = ReturnType<typeof runsOf>;
 
 /** A machine of either plan. */
-export interface MachineComparison extends MachineEffect {
-  name: string;
-  before?: Runs;
-  after?: Runs;
-  /** Lines of its patches that are not as before; secrets are hidden. */
-  configuration: string[];
-}
+export type MachineComparison = Comparison["machines"][number];
 
 /** What an update from one plan to another does: everything that `talos-gpu plan` says, and its `--json`. */
-export interface Comparison {
-  stack: string;
-  /** What the stack is compared with, e.g. `origin/main`; absent where nothing is known of before. */
-  base?: string;
-  /** Fields of the stack that are not as in the base. */
-  stackChanges: FieldChange[];
-  machines: MachineComparison[];
-  /** Helm release, as text, before and after. */
-  release: { before?: string; after: string };
-  /** Images that machines pull besides those of the chart, for a mirror. */
-  images: string[];
-  /** Values of the release that are not as before. */
-  valueChanges: FieldChange[];
-  /** What cannot be used meanwhile, and for how long. */
-  away: string[];
-  /** What each step may take at the longest, e.g. `5m`; `0s` where nothing is tested. */
-  limits: Record<"drain" | "reboot" | "verify" | "release" | "gate", string>;
-  /** Machines by wave: those of a wave go once those before it are done. */
-  waves: string[][];
-  /** Number of waves after which what offers the GPUs comes; the others wait for the smoke tests of the machines until there. */
-  wavesAhead: number;
-  notes: { text: string; isNew: boolean }[];
-  findings: Finding[];
-}
+export type Comparison = ReturnType<typeof compare>;
 
 /** One side of a comparison. */
 export interface Side {
@@ -57,34 +22,43 @@ export interface Side {
   findings: Finding[];
 }
 
-/** Compares two plans of a stack. Pure. */
-export function compare(stack: string, base: string | undefined, before: Side | undefined, after: Side): Comparison {
+/**
+ * Compares two plans of a stack. Pure.
+ *
+ * @param base what the stack is compared with, e.g. `origin/main`; undefined where nothing is known of before.
+ */
+export function compare(stack: string, base: string | undefined, before: Side | undefined, after: Side) {
   const effects = effectsOf(before?.plan, after.plan);
   const { release, mode, era } = after.plan.kubernetes;
   const was = before?.plan.kubernetes.release;
   return {
     stack,
-    ...(base === undefined ? {} : { base }),
+    ...defined({ base }),
+    /** Fields of the stack that are not as in the base. */
     stackChanges: before === undefined ? [] : fieldChanges(saidOf(before.plan.spec), saidOf(after.plan.spec)),
     machines: Object.entries(effects).map(([name, effect]) => {
       const [old, fresh] = [before?.plan, after.plan].map((plan) => plan?.machines.find((one) => one.name === name));
       return {
         name,
         ...effect,
-        ...(old === undefined ? {} : { before: runsOf(old) }),
-        ...(fresh === undefined ? {} : { after: runsOf(fresh) }),
+        ...defined({ before: old && runsOf(old), after: fresh && runsOf(fresh) }),
+        /** Lines of its patches that are not as before; secrets are hidden. */
         configuration: configurationDifference(partsOf(old?.patches ?? []), partsOf(fresh?.patches ?? [])),
       };
     }),
-    release: {
-      ...(before === undefined ? {} : { before: releaseText(before.plan) }),
-      after: releaseText(after.plan),
-    },
+    /** Helm release, as text, before and after. */
+    release: { ...defined({ before: before && releaseText(before.plan) }), after: releaseText(after.plan) },
+    /** Images that machines pull besides those of the chart, for a mirror. */
     images: imagesOf(after.plan),
+    /** Values of the release that are not as before. */
     valueChanges: before === undefined ? [] : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
+    /** What cannot be used meanwhile, and for how long. */
     away: awayOf(before?.plan, after.plan, effects),
+    /** What each step may take at the longest, e.g. `5m`; `0s` where nothing is tested. */
     limits: limitsOf(after.plan),
+    /** Machines by wave: those of a wave go once those before it are done. */
     waves: wavesOf(after.plan),
+    /** Number of waves after which what offers the GPUs comes; the others wait for the smoke tests of the machines until there. */
     wavesAhead: aheadOf(after.plan),
     notes: after.plan.notes.map((text) => ({
       text,
@@ -127,11 +101,13 @@ export function compare(stack: string, base: string | undefined, before: Side | 
   }
 }
 
-function runsOf({ talosVersion, schematicId, ownImage, driverVersion, driverBranch }: MachineRecipe): Runs {
+function runsOf({ talosVersion, schematicId, ownImage, driverVersion, driverBranch }: MachineRecipe) {
   return {
     talosVersion,
     schematicId: ownImage ? "your image" : schematicId,
+    /** Empty on a machine without a GPU. */
     driver: driverBranch ?? driverVersion ?? "",
+    /** Newest CUDA of that driver; empty without. */
     cuda: driverVersion === undefined ? "" : cudaOfDriver(driverVersion),
   };
 }
@@ -150,7 +126,7 @@ function saidOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted
   return redacted({ ...spec, external: { ...external, read } });
 }
 
-function limitsOf({ spec: { timeouts }, kubernetes: { resourceName } }: Plan): Comparison["limits"] {
+function limitsOf({ spec: { timeouts }, kubernetes: { resourceName } }: Plan) {
   const gate = resourceName === "" ? "0s" : (timeouts?.gate ?? "10m");
   const { drain, reboot, verify } = upgradeTimeouts(timeouts);
   return { drain, reboot, verify, release: timeouts?.release ?? "10m", gate };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { stringify } from "yaml";
-import { isMapping } from "../../components/recipe/mapping";
+import { defined, isMapping } from "../../components/recipe/mapping";
 import { secretsIn } from "../../components/recipe/machine/secrets";
 import { secretIn } from "../../components/recipe/rules/secret-text";
 
@@ -45,13 +45,8 @@ export function fieldChanges(before: unknown, after: unknown, field = ""): Field
   }
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
     return before.flatMap((item, index) => fieldChanges(item, after[index], `${field}[${index}]`));
-  return [
-    {
-      field,
-      ...(before === undefined ? {} : { before: shownValue(before, field) }),
-      ...(after === undefined ? {} : { after: shownValue(after, field) }),
-    },
-  ];
+  const shown = (value: unknown): string | undefined => (value === undefined ? undefined : shownValue(value, field));
+  return [{ field, ...defined({ before: shown(before), after: shown(after) }) }];
 }
 
 /** A value as text, patches aside: a secret may stand anywhere in theirs, and the configuration's own part shows them redacted. */

@@ -1,13 +1,12 @@
+import { execFileSync } from "node:child_process";
 import * as path from "node:path";
 import { withOutside } from "../../components/found/outside-files";
 import { type Finding, judge } from "../../components/recipe/index";
 import { configurationOf, stackNameOf, textOf } from "../../stacks/stack-file";
 import { stackFileOf } from "../stack";
 import { type Verb, valueOf } from "../verb";
-import { fileAt } from "./base";
 import { compare, type Side } from "./comparison";
 import { pageOf, refusalOf } from "./page";
-import { tooLong } from "./stack-size";
 
 /** `talos-gpu plan`: says on paper what an update does. */
 export const plan: Verb = {
@@ -76,3 +75,58 @@ function baseSideOf(text: string, file: string, ref: string): { side?: Side } {
     return {};
   }
 }
+
+/**
+ * Text of a file as it was in git.
+ *
+ * @param ref a commit, branch or tag, e.g. `origin/main`.
+ * @returns undefined where that commit has no such file.
+ * @throws Error when there is no such commit, or no repository.
+ */
+function fileAt(ref: string, file: string): string | undefined {
+  const git = (...args: string[]): string =>
+    execFileSync("git", ["-C", path.dirname(path.resolve(file)), ...args], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+      maxBuffer: 64 * 1024 * 1024,
+    });
+  let commit: string;
+  try {
+    commit = git("rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`).trim();
+  } catch (error) {
+    const stderr = (error as { stderr?: string }).stderr?.trim();
+    throw new Error(
+      `--base: git knows no commit ${ref}${stderr ? ` (${stderr})` : ""}, so there is nothing to compare with; fetch it first, or leave --base out`,
+      { cause: error },
+    );
+  }
+  const place = `./${path.basename(file)}`;
+  if (git("ls-tree", "--name-only", commit, place).trim() === "") return undefined;
+  return git("show", `${commit}:${place}`);
+}
+
+/** What Linux takes of one environment variable, its name and end included, in bytes (include/uapi/linux/binfmts.h, MAX_ARG_STRLEN). */
+const longestVariable = 131_072;
+
+/**
+ * What keeps Pulumi from starting the program of a stack whose file says too much: it hands all of the configuration over in one
+ * variable (pulumi/pulumi#8680; pulumi-language-nodejs, constructConfig), so no check that runs in the program could tell.
+ *
+ * @param config of the stack file, without credentials: they come on top.
+ */
+export function tooLong(config: Record<string, unknown>): Finding[] {
+  const entries = Object.entries(config).map(([key, value]) => [`talos-gpu:config:${key}`, asText(value)]);
+  const size = Buffer.byteLength(`PULUMI_CONFIG=${JSON.stringify(Object.fromEntries(entries))}\0`);
+  if (size <= longestVariable) return [];
+  return [
+    {
+      check: "stack-size",
+      field: "machines",
+      problem: `the stack's configuration has ${Math.ceil(size / 1024)} KiB`,
+      why: "Pulumi hands it to the program in one environment variable, and Linux takes at most 128 KiB of one: `argument list too long`",
+      remedy: "put machines that are alike into `pools`, and what all have into `machineDefaults`",
+    },
+  ];
+}
+
+const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -1,16 +1,14 @@
 import type * as command from "@pulumi/command";
-import type * as k8s from "@pulumi/kubernetes";
+import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { smokeTestNames } from "../recipe/kubernetes/smoke-test-names";
-import type { MachineRecipe, Plan } from "../recipe/types";
+import type { KubernetesRecipe, MachineRecipe, Plan } from "../recipe/types";
 import type { Secrets } from "../credentials/access";
 import { gpuMonitoring } from "./monitoring";
-import { gpuNamespace } from "./namespace";
 import { keeps, ownedName } from "./pods";
 import { powerLimits } from "./power-limit";
 import { Reconcile } from "./reconcile";
 import { gpuRelease } from "./release";
-import { runtimeClass } from "./runtime-class";
 import { smokeTest, testPriority } from "./smoke-test";
 import { testsPassed, untested } from "./tests-passed";
 import { clusterLimits } from "./timeouts";
@@ -115,6 +113,46 @@ export function gpuStack(
   const everywhere = rest ? pulumi.mergeOptions(released, { dependsOn: [...others.values()].flat() }) : released;
   const limited = powerLimits(name, recipe, gpuMachines, late.with(everywhere));
   return { powerLimits: limited, smokeTests, tests: gateOf(gpuMachines, smokeTests, false) };
+}
+
+/**
+ * The namespace of the GPU release, with its Pod Security labels. Talos enforces `baseline` everywhere but in
+ * `kube-system` (talos pkg/machinery/config: default admission control), and the operands mount host paths.
+ * The labels must be there before the chart: its Node Feature Discovery workers start earlier than the operator that
+ * could label its own namespace.
+ *
+ * @returns undefined where the namespace is the cluster's own (`kube-system`).
+ */
+function gpuNamespace(
+  name: string,
+  recipe: KubernetesRecipe,
+  opts: pulumi.CustomResourceOptions,
+): k8s.core.v1.Namespace | undefined {
+  if (recipe.namespaceLabels === undefined) return undefined;
+  return new k8s.core.v1.Namespace(
+    `${name}-namespace`,
+    { metadata: { name: recipe.namespace, labels: recipe.namespaceLabels } },
+    { ...opts, ...keeps(recipe) },
+  );
+}
+
+/**
+ * The RuntimeClass that routes a pod to containerd's NVIDIA runtime. The GPU Operator makes its own
+ * (gpu-operator controllers/object_controls.go), and a second maker would fight it; the device plugin's chart makes none.
+ *
+ * @returns undefined where the operator makes it.
+ */
+function runtimeClass(
+  name: string,
+  recipe: KubernetesRecipe,
+  opts: pulumi.CustomResourceOptions,
+): k8s.node.v1.RuntimeClass | undefined {
+  if (recipe.runtimeClass.owner !== "component") return undefined;
+  return new k8s.node.v1.RuntimeClass(
+    `${name}-runtime-class`,
+    { metadata: { name: recipe.runtimeClass.name }, handler: recipe.runtimeClass.handler },
+    { ...opts, ...keeps(recipe) },
+  );
 }
 
 /**

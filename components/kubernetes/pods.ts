@@ -3,7 +3,18 @@ import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
 import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
-import type { GpuToleration } from "./toleration";
+
+/** A toleration of a workload, as a pod spec has it. */
+export interface GpuToleration {
+  /** Key of the taint. */
+  key: string;
+  /** `Exists` or `Equal`. */
+  operator: string;
+  /** Value of the taint, with `Equal`. */
+  value?: string;
+  /** `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Default: every effect. */
+  effect?: string;
+}
 
 /** Labels of everything that this package makes in a cluster, `component` telling its kinds apart. */
 export function labels(component: string): Record<string, string> {

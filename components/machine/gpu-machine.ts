@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { accessOf } from "../credentials/access";
-import { planAlone } from "./alone";
-import type { GpuMachineArgs } from "./args";
+import { type GpuMachineArgs, planAlone } from "./alone";
 import { machineResources, machineType } from "./create-machine";
 import { foretell } from "./foretell";
 

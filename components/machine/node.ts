@@ -85,8 +85,7 @@ function tainted(
   secrets: Secrets,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Resource {
-  const { taints = [] } = taintsOf(machine);
-  const task = JSON.stringify({ machine: machine.name, taints } satisfies TaintTask);
+  const task = JSON.stringify({ machine: machine.name, taints: taintsOf(machine) } satisfies TaintTask);
   const { reconcileToken } = machine;
   const needs = ["talosconfig", "kubeconfig"] as const;
   return runProgram(

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { defined } from "../recipe/mapping";
 import { customizationPath } from "../recipe/machine/containerd/containerd";
 import type { Secrets } from "../credentials/access";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
@@ -7,7 +8,7 @@ import { formatDuration, parseDuration } from "../recipe/rules/duration";
 import { runProgram } from "./program-resource";
 import type { OmniWaitTask } from "./program/task";
 import { upgradedBy, type Upgraded } from "./upgrade";
-import { taintsOf } from "./upgrade-task";
+import { goalOf } from "./upgrade-task";
 
 /**
  * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration: with a machine of
@@ -26,19 +27,8 @@ export function waitForOmni(
   const { reboot, verify } = machine.timeouts;
   const task = pulumi.output(given.hash).apply((hash) => {
     const written: Omit<OmniWaitTask, "pollSeconds"> = {
-      machine: machine.name,
-      address: machine.address,
-      uuid,
-      cluster,
-      talosVersion: machine.talosVersion,
-      configurationHash: hash,
-      extensions: machine.extensions,
-      modules: machine.kernelModules.map((module) => module.name),
-      ...(machine.driverVersion === undefined ? {} : { driverVersion: machine.driverBranch ?? machine.driverVersion }),
-      extensionServices: machine.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
-      files: filesOf(machine),
-      timeouts: { reboot, verify },
-      ...taintsOf(machine),
+      ...goalOf(machine, hash),
+      ...{ uuid, cluster, extensions: machine.extensions, files: filesOf(machine), timeouts: { reboot, verify } },
     };
     return JSON.stringify(written);
   });
@@ -64,6 +54,6 @@ function filesOf({ sysctls, containerdPart }: PlannedMachine): Record<string, st
     ...Object.fromEntries(
       Object.entries(sysctls).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
     ),
-    ...(containerdPart === undefined ? {} : { [customizationPath]: containerdPart }),
+    ...defined({ [customizationPath]: containerdPart }),
   };
 }

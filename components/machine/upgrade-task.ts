@@ -1,46 +1,45 @@
 import type { z } from "zod";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { readSchematic } from "../recipe/machine/schematic";
+import { defined } from "../recipe/mapping";
 import type { TaintTask, upgradeTask, UpgradeTask } from "./program/task";
 
-/** What the machine program is told of a machine. */
-export function upgradeTaskOf(
+/** What the machine program is told of a machine that it brings to an image and a configuration. */
+export const upgradeTaskOf = (
   machine: PlannedMachine,
   schematicId: string,
   configurationHash: string,
-): z.input<typeof upgradeTask> {
-  const { configuration, drop, timeouts } = machine;
-  return {
-    machine: machine.name,
-    address: machine.address,
-    // Of an adopted machine nothing is written, so an upgrade of the package leaves its task as it was.
-    ...(configuration === "owned" ? { configuration } : {}),
-    role: machine.role,
-    talosVersion: machine.talosVersion,
-    schematicId,
-    installerImage: machine.installerImage,
-    ...(machine.ownImage ? { ownImage: true } : {}),
-    image: imageOf(machine),
-    ...(drop === undefined ? {} : { drop }),
-    configurationHash,
-    modules: machine.kernelModules.map((module) => module.name),
-    ...(machine.driverVersion === undefined ? {} : { driverVersion: machine.driverBranch ?? machine.driverVersion }),
-    extensionServices: machine.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
-    drain: machine.drain,
-    ...(machine.installs ? { installs: true } : {}),
-    otherControlPlanes: machine.otherControlPlanes,
-    timeouts,
-    ...taintsOf(machine),
-  };
-}
+): z.input<typeof upgradeTask> => ({
+  ...goalOf(machine, configurationHash),
+  // Of an adopted machine nothing is written, so an upgrade of the package leaves its task as it was.
+  ...(machine.configuration === "owned" ? { configuration: "owned" } : {}),
+  role: machine.role,
+  schematicId,
+  installerImage: machine.installerImage,
+  ...(machine.ownImage ? { ownImage: true } : {}),
+  image: imageOf(machine),
+  ...defined({ drop: machine.drop }),
+  drain: machine.drain,
+  ...(machine.installs ? { installs: true } : {}),
+  otherControlPlanes: machine.otherControlPlanes,
+  timeouts: machine.timeouts,
+});
 
-/** Taints of a machine's node, where it has some. */
-export function taintsOf({ nodeTaints }: Pick<PlannedMachine, "nodeTaints">): { taints?: TaintTask["taints"] } {
-  if (nodeTaints.length === 0) return {};
-  return {
-    taints: nodeTaints.map(({ key, value, effect }) => ({ key, ...(value === undefined ? {} : { value }), effect })),
-  };
-}
+/** What a machine and its node are brought to, by Talos or by Omni. */
+export const goalOf = (machine: PlannedMachine, configurationHash: string) => ({
+  machine: machine.name,
+  address: machine.address,
+  talosVersion: machine.talosVersion,
+  configurationHash,
+  modules: machine.kernelModules.map(({ name }) => name),
+  ...defined({ driverVersion: machine.driverVersion && (machine.driverBranch ?? machine.driverVersion) }),
+  extensionServices: machine.extensionServices.map(({ name, state }) => ({ name, state })),
+  ...(machine.nodeTaints.length === 0 ? {} : { taints: taintsOf(machine) }),
+});
+
+/** Taints of a machine's node, as the tasks have them. */
+export const taintsOf = ({ nodeTaints }: Pick<PlannedMachine, "nodeTaints">): TaintTask["taints"] =>
+  nodeTaints.map(({ key, value, effect }) => ({ key, ...defined({ value }), effect }));
 
 /** What the machine's image has, as its schematic says. */
 export function imageOf({ schematic }: Pick<PlannedMachine, "schematic">): UpgradeTask["image"] {
@@ -50,5 +49,5 @@ export function imageOf({ schematic }: Pick<PlannedMachine, "schematic">): Upgra
       `machine.schematic: is not a schematic; it says what the image has; write it as the Image Factory does`,
     );
   const { extensions, kernelArgs, overlay } = read;
-  return { extensions, kernelArgs, ...(overlay === undefined ? {} : { overlay }) };
+  return { extensions, kernelArgs, ...defined({ overlay }) };
 }

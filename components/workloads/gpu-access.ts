@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { InputRules } from "../checked-arguments";
-import type { GpuToleration } from "../kubernetes/toleration";
+import type { GpuToleration } from "../kubernetes/pods";
 import { objectName, qualifiedName, ruleOf } from "../recipe/rules";
 
 /** Rules for the inputs among them. */

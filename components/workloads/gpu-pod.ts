@@ -12,6 +12,7 @@ import {
   unprivileged,
 } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
+import { defined } from "../recipe/mapping";
 import { type GpuPodSpec } from "../recipe/spec/index";
 import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
 
@@ -71,14 +72,13 @@ function podSpec(args: GpuPodArgs): pulumi.Input<k8s.types.input.core.v1.PodSpec
     runtimeClassName: classNamed(args.runtimeClassName),
     restartPolicy: "OnFailure",
     tolerations: podTolerations(args.tolerations),
-    ...(args.nodeSelector === undefined ? {} : { nodeSelector: args.nodeSelector }),
+    ...defined({ nodeSelector: args.nodeSelector }),
     automountServiceAccountToken: false,
     containers: [
       {
         name: "main",
         image: args.image,
-        ...(args.command === undefined ? {} : { command: args.command }),
-        ...(args.args === undefined ? {} : { args: args.args }),
+        ...defined({ command: args.command, args: args.args }),
         env: envList(args.env),
         securityContext: args.restricted === true ? restricted : unprivileged,
         resources: { limits: pulumi.all([gpus, args.limits ?? {}]).apply(([ours, more]) => ({ ...more, ...ours })) },

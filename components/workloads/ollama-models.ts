@@ -1,8 +1,14 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { anewUnlessDone, labels, namedByPulumi, podTolerations, unprivileged } from "../kubernetes/pods";
+import {
+  anewUnlessDone,
+  type GpuToleration,
+  labels,
+  namedByPulumi,
+  podTolerations,
+  unprivileged,
+} from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
-import type { GpuToleration } from "../kubernetes/toleration";
 import { workloads as images } from "../recipe/facts/data/images.json";
 import { type OllamaSpec } from "../recipe/spec/index";
 

@@ -1,11 +1,11 @@
-import type * as k8s from "@pulumi/kubernetes";
+import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import { classNamed, gpuLimits, podTolerations } from "../kubernetes/pods";
+import { defined } from "../recipe/mapping";
 import { volumeName } from "../recipe/stack/workloads/descriptor";
 import type { ServerAccess } from "./gpu-access";
 import { namespaceOf, type NamespaceRule } from "./namespace";
 import { type Server, server } from "./server";
-import { volume } from "./volume";
 
 /** Arguments that every server on GPUs with a volume has. */
 export interface StoringArgs extends ServerAccess {
@@ -49,14 +49,15 @@ export function storingServer<Args extends StoringArgs>(
   const namespace = namespaceOf(name, kind, args, opts);
   const kept = volume(
     `${name}-${keeps}`,
-    { name: volumeName(serverName, keeps), namespace, storage: args.storage ?? storage, storageClass },
+    { name: volumeName(serverName, keeps), namespace },
+    { storage: args.storage ?? storage, storageClass },
     opts,
   );
   const settings = { name: serverName, namespace, port, active, readyWithin, exposure };
   const spec: k8s.types.input.core.v1.PodSpec = {
     runtimeClassName: classNamed(args.runtimeClassName),
     tolerations: podTolerations(args.tolerations),
-    ...(args.nodeSelector === undefined ? {} : { nodeSelector: args.nodeSelector }),
+    ...defined({ nodeSelector: args.nodeSelector }),
     automountServiceAccountToken: false,
     enableServiceLinks: false, // a variable such as OLLAMA_PORT of the Service would be taken for a setting of the server
     ...pod,
@@ -78,4 +79,31 @@ export function storingServer<Args extends StoringArgs>(
     ],
   };
   return server(name, { ...settings, pod: spec }, opts);
+}
+
+/**
+ * A volume for one pod at a time. Pulumi does not wait until it is bound: a class with `WaitForFirstConsumer` binds it
+ * with the pod that is made next (pulumi-kubernetes#895, #4179), and that pod's readiness tells.
+ *
+ * It is not deleted for another one of its name, as with another class: that one is made first, and Kubernetes refuses it. In a
+ * `GpuCluster` the guard refuses it already at preview (`components/kubernetes/guard`).
+ */
+function volume(
+  name: string,
+  metadata: { name: string; namespace: pulumi.Input<string> },
+  { storage, storageClass: storageClassName }: { storage: string; storageClass: string | undefined },
+  opts: pulumi.CustomResourceOptions,
+): k8s.core.v1.PersistentVolumeClaim {
+  return new k8s.core.v1.PersistentVolumeClaim(
+    name,
+    {
+      metadata: { ...metadata, annotations: { "pulumi.com/skipAwait": "true" } },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        resources: { requests: { storage } },
+        ...defined({ storageClassName }),
+      },
+    },
+    { ...opts, deleteBeforeReplace: false },
+  );
 }

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { look } from "../../cli/discover/look";
-import { renderDiscovered } from "../../cli/discover/render";
-import { stackOf } from "../../cli/discover/stack-of";
+import { renderDiscovered, stackOf } from "../../cli/discover/stack-of";
 import { parseSpec, planCluster, type Plan } from "../../components/recipe";
 import { configurationOf } from "../../stacks/stack-file";
 import type { Lab } from "../cluster/bring-up";

@@ -1,6 +1,7 @@
 import * as command from "@pulumi/command";
 import * as pulumi from "@pulumi/pulumi";
 import { programCommandHere } from "./command";
+import { defined } from "../../recipe/mapping";
 import type { Secrets } from "../../credentials/access";
 import { type Credential, credentials } from "../../credentials/credentials";
 
@@ -37,16 +38,12 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
     {
       create: text,
       update: text,
-      ...(use.deleteVerb === undefined ? {} : { delete: programCommandHere(use.deleteVerb) }),
-      ...(use.triggers === undefined ? {} : { triggers: use.triggers }),
+      ...defined({ delete: use.deleteVerb && programCommandHere(use.deleteVerb), triggers: use.triggers }),
       stdin: use.task,
       environment: {
-        ...(use.reconcileToken === undefined ? {} : { TALOS_GPU_RECONCILE_TOKEN: use.reconcileToken }), // the program itself has no use for it
-        ...Object.fromEntries(
-          use.needs.flatMap((name) => {
-            const secret = use.secrets[name];
-            return secret === undefined ? [] : [[`TALOS_GPU_${credentials[name].variable}`, secret]];
-          }),
+        ...defined({ TALOS_GPU_RECONCILE_TOKEN: use.reconcileToken }), // the program itself has no use for it
+        ...defined(
+          Object.fromEntries(use.needs.map((name) => [`TALOS_GPU_${credentials[name].variable}`, use.secrets[name]])),
         ),
       },
       logging: command.local.Logging.Stderr,

@@ -11,8 +11,7 @@ import {
   type FieldChange,
 } from "../../../cli/plan/differences";
 import { pageOf } from "../../../cli/plan/page";
-import { tooLong } from "../../../cli/plan/stack-size";
-import { plan as verb } from "../../../cli/plan/verb";
+import { plan as verb, tooLong } from "../../../cli/plan/verb";
 import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
 import { formatDuration } from "../../../components/recipe/rules/duration";
 import { configurationOf } from "../../../stacks/stack-file";
