@@ -50,8 +50,8 @@ export interface Ended {
 export interface Stand {
   machine: RealMachine;
   registry: Registry;
-  /** The schematic without extensions, the one with NVIDIA's, the one without the toolkit, and one whose kernel does not come up. */
-  schematics: Record<"plain" | "gpu" | "modules" | "broken", string>;
+  /** The schematic without extensions, the one with NVIDIA's, the one without the toolkit, one whose kernel does not come up, and one whose installer has no image. */
+  schematics: Record<"plain" | "gpu" | "modules" | "broken" | "empty", string>;
   /** Folder of the lab. */
   dir: string;
   /** The schematics' texts. */
@@ -127,7 +127,11 @@ export async function openStand(): Promise<Stand> {
     gpu: await images.installer(registry, gpuSchematic),
     modules: await images.installer(registry, schematicOf("open-gpu-kernel-modules-lts")),
     broken: await images.installer(registry, stringify({ customization: { extraKernelArgs: [...noInit] } })),
+    empty: "e".repeat(64),
   };
+  const base = [path.join(path.dirname(images.disk), "installer.tar")];
+  const ref = `metal-installer/${schematics.empty}:${RELEASE}`;
+  await registry.push({ ref, layers: base, entrypoint: ["/bin/installer"] });
   await run(program, ["gen", "secrets", "-o", dir("secrets.yaml"), "--talos-version", RELEASE]);
   const { certs } = parse(fs.readFileSync(dir("secrets.yaml"), "utf8")) as { certs: { os: Record<string, string> } };
   fs.mkdirSync(dir("authority"));

@@ -207,7 +207,7 @@ function imageFailure(task: UpgradeTask, before: Observed, after: Observed, api:
   const sameImage = task.ownImage || after.schematicId === before.schematicId;
   const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && sameImage;
   const now = task.ownImage ? after.talosVersion : `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
-  // By the older API Talos installs after it has taken the request on (seen on Talos v1.12.6).
+  // By the older API Talos installs after it has taken the request on, and reboots where that fails (seen on Talos v1.12.6).
   const isInstalled = paused !== undefined || api === "lifecycle";
   return new Failure({
     field: `machines.${task.machine}`,
@@ -216,7 +216,9 @@ function imageFailure(task: UpgradeTask, before: Observed, after: Observed, api:
       : `after the reboot it runs another image (${now}) than ${task.talosVersion}, ${imageNameOf(task)}`,
     why: rolledBack
       ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then takes back what it has not confirmed` +
-        (isInstalled ? "" : "; or the machine lost its power, or was reset, before it was installed")
+        (isInstalled
+          ? ""
+          : "; or it was not installed: its installer failed, or the machine lost its power or was reset")
       : "somebody else changes the machine, or the installer image is not what its name says",
     remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, and run again when the cause is gone; its node stays cordoned until then if it was drained`,
   });

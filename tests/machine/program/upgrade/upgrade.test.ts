@@ -91,11 +91,11 @@ test("a machine that loses its power while it installs is asked again, and nobod
   expect(lines).toContain("reboot: the machine began again before it took the request on; it is asked once more");
 });
 
-test("a machine that loses its power after an older Talos has taken the upgrade on may not have installed it", async () => {
+test("a machine that begins again after an older Talos has taken the upgrade on may not have installed it", async () => {
   const { machine, run } = setup();
   machine.upgrade = () => Promise.resolve(void machine.boots++);
   expect(await failure(run())).toMatch(
-    /Talos rolled back, or did not come to install the image: .*; or the machine lost its power, or was reset, before it was installed; look at/,
+    /Talos rolled back, or did not come to install the image: .*; or it was not installed: its installer failed, or the machine lost its power or was reset; look at/,
   );
 });
 
