@@ -69,6 +69,8 @@ export interface MachineNetwork extends Pick<Site, "net" | "host" | "dns"> {
 
 /** Ports of a machine that ports of 127.0.0.1 lead to: its Talos API, trustd, its Kubernetes API, its kubelet. */
 export const served = [50_000, 50_001, 6443, 10_250] as const;
+
+/** Ports of this computer, by the machine's that they lead to. */
 export type Ports = Record<(typeof served)[number], number>;
 
 /** Ports of 127.0.0.1 for a machine. */
