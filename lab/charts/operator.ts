@@ -2,12 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { stringify } from "yaml";
-import { charts } from "../../components/recipe/facts/data/charts";
 import { operatorFacts, recordedObjects } from "./facts";
 import { moduleChart } from "./modules";
 import { stampedCopy } from "./stamp";
 import { discoveryModule, nearest } from "./releases";
-import { valuesSchema } from "./schema";
 
 /** What a release of the operator's chart brings. Source: the real chart's values.yaml and Chart.yaml, reduced to their facts. */
 interface OperatorData {
@@ -25,18 +23,15 @@ type Values = Record<string, unknown>;
 export const operatorReleases = (): string[] => data.map(({ version }) => version);
 
 /**
- * Writes the emulated chart of the GPU Operator, for no registry here has the real one: the real values and their defaults,
- * where a value that the real chart does not have is an error, by the chart's schema; templates of the lab's own, which make
- * the real chart's objects (lab/tests/charts/operator-facts.test.ts compares them); the real Node Feature Discovery as its
- * subchart.
+ * Writes the emulated chart of the GPU Operator, for no registry here has the real one: the real values and their defaults (what is
+ * misspelt in values is for the preview to say); templates of the lab's own, which make the real chart's objects
+ * (lab/tests/charts/operator-facts.test.ts compares them); the real Node Feature Discovery as its subchart.
  *
  * @param version any release; the nearest known one is written under its name
  */
 export async function writeOperatorChart(folder: string, version: string): Promise<void> {
   const known = nearest(operatorReleases(), version);
-  const found = data.find((each) => each.version === known);
-  const names = charts.find((each) => each.chart === "gpu-operator" && each.version === known);
-  if (!found || !names) throw new Error(`chart "gpu-operator" ${known}: its values are not in the recipe's data`);
+  const found = data.find((each) => each.version === known)!;
   const discovery = found.nodeFeatureDiscovery.replace(/^v/, "");
   for (const part of ["templates", "crds", "charts"]) await mkdir(path.join(folder, part), { recursive: true });
   const description = {
@@ -51,7 +46,6 @@ export async function writeOperatorChart(folder: string, version: string): Promi
   const files = {
     "Chart.yaml": yaml11(description),
     "values.yaml": yaml11(found.values),
-    "values.schema.json": JSON.stringify(valuesSchema(names), undefined, 2),
     ...Object.fromEntries(definitionsOf(`v${known}`).map(([file, text]) => [`crds/${file}`, text])),
     "facts.json": JSON.stringify(factsOf(`v${known}`)),
   };
