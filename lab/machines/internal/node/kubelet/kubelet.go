@@ -50,10 +50,7 @@ type kubelet struct {
 // Run follows the machine until ctx ends: a session per boot whose kubelet runs.
 func Run(ctx context.Context, config Config, machine host.Machine) error {
 	k := &kubelet{Config: config, machine: machine, logs: newLogs(), images: map[string]bool{}}
-	port, err := k.logs.serve(ctx)
-	if err != nil {
-		return err
-	}
+	port := k.logs.serve(ctx)
 	return host.EachBoot(ctx, machine, func(host.Snapshot) (changed, stop func(), err error) {
 		// The node's name is of this boot, and its rights go by it.
 		identity, err := config.Authority.Node(machine.Name())

@@ -61,8 +61,8 @@ func TestLogsKeepTheRunBefore(t *testing.T) {
 			fmt.Fprintf(log, "run %d line %d\n", run, line)
 		}
 	}
-	key := logKey(pod, "main")
-	if now, then := l.now[key].last(1), l.then[key].last(2); now != "run 1 line 99" || then != "run 0 line 98\nrun 0 line 99" {
+	runs := l.runs["//main"]
+	if now, then := runs[0].last(1), runs[1].last(2); now != "run 1 line 99" || then != "run 0 line 98\nrun 0 line 99" {
 		t.Errorf("%q, %q", now, then)
 	}
 }

@@ -2,89 +2,71 @@ package kubelet
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
+	"maps"
 	"net"
 	"net/http"
-	"slices"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"talos-gpu/lab/machines/internal/node/identity"
 )
 
-// logs are what the containers of a machine wrote, this run and the one before, by NAMESPACE/POD/CONTAINER.
+// logs are what the containers of a machine wrote by NAMESPACE/POD/CONTAINER: in this run, and in the one before.
 type logs struct {
-	mutex     sync.Mutex
-	now, then map[string]*log
+	mutex sync.Mutex
+	runs  map[string][2]*log
 }
 
 // log is what one run of a container wrote.
 type log struct {
-	mutex sync.Mutex
-	text  strings.Builder
+	logs *logs
+	text strings.Builder
 }
 
 func (l *log) Write(data []byte) (int, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
+	l.logs.mutex.Lock()
+	defer l.logs.mutex.Unlock()
 	return l.text.Write(data)
 }
 
 // last lines of what was written.
 func (l *log) last(count int) string {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
+	l.logs.mutex.Lock()
+	defer l.logs.mutex.Unlock()
 	lines := strings.SplitAfter(strings.TrimSuffix(l.text.String(), "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-count):], "")
 }
 
-func newLogs() *logs { return &logs{now: map[string]*log{}, then: map[string]*log{}} }
-
-func logKey(pod *corev1.Pod, container string) string {
-	return pod.Namespace + "/" + pod.Name + "/" + container
-}
+func newLogs() *logs { return &logs{runs: map[string][2]*log{}} }
 
 // begin is the log of a container that starts.
 func (l *logs) begin(pod *corev1.Pod, container string) *log {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	key, fresh := logKey(pod, container), &log{}
-	l.then[key], l.now[key] = l.now[key], fresh
-	return fresh
+	key := pod.Namespace + "/" + pod.Name + "/" + container
+	l.runs[key] = [2]*log{{logs: l}, l.runs[key][0]}
+	return l.runs[key][0]
 }
 
 func (l *logs) forget(pod *corev1.Pod) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		delete(l.now, logKey(pod, container.Name))
-		delete(l.then, logKey(pod, container.Name))
-	}
+	maps.DeleteFunc(l.runs, func(key string, _ [2]*log) bool { return strings.HasPrefix(key, pod.Namespace+"/"+pod.Name+"/") })
 }
 
 // serve is the one part of the kubelet's own API that is emulated: GET /containerLogs/NAMESPACE/POD/CONTAINER, with tailLines and
-// previous. It listens on 127.0.0.1; the API server reaches it by the package reach.
-func (l *logs) serve(ctx context.Context) (port int32, err error) {
-	certificate, err := identity.SelfSigned()
-	if err != nil {
-		return 0, err
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("listening for log requests: %w", err)
-	}
+// previous. It listens on 127.0.0.1; the API server, which asks for no certificate that it knows, reaches it by the package reach.
+func (l *logs) serve(ctx context.Context) (port int32) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(response http.ResponseWriter, request *http.Request) {
-		l.mutex.Lock()
-		runs, query := l.now, request.URL.Query()
+		run, query := 0, request.URL.Query()
 		if query.Get("previous") == "true" {
-			runs = l.then
+			run = 1
 		}
-		found := runs[request.PathValue("namespace")+"/"+request.PathValue("pod")+"/"+request.PathValue("container")]
+		l.mutex.Lock()
+		found := l.runs[request.PathValue("namespace")+"/"+request.PathValue("pod")+"/"+request.PathValue("container")][run]
 		l.mutex.Unlock()
 		if found == nil {
 			http.Error(response, "no log of this container yet", http.StatusNotFound)
@@ -96,8 +78,7 @@ func (l *logs) serve(ctx context.Context) (port int32, err error) {
 		}
 		_, _ = response.Write([]byte(found.last(lines)))
 	})
-	server := &http.Server{Handler: mux, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	go func() { _ = server.ServeTLS(listener, "", "") }()
-	return int32(listener.Addr().(*net.TCPAddr).Port), nil
+	server := httptest.NewTLSServer(mux)
+	context.AfterFunc(ctx, server.Close)
+	return int32(server.Listener.Addr().(*net.TCPAddr).Port)
 }

@@ -2,7 +2,6 @@ package kubelet
 
 import (
 	"context"
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"talos-gpu/lab/machines/internal/host"
 )
@@ -127,24 +125,16 @@ const resync = 10 * time.Second
 func (p *pod) publish(ctx context.Context) {
 	p.publishing.Lock()
 	defer p.publishing.Unlock()
-	pod, status := p.told()
+	current, status := p.told()
 	if p.session.ctx.Err() != nil || p.published != nil && same(*p.published, status) {
 		return
 	}
-	said := map[string]any{"reason": nil, "message": nil, "podIP": nil, "podIPs": nil}
-	encoded, err := json.Marshal(status)
-	if err == nil {
-		err = json.Unmarshal(encoded, &said)
-	}
-	body, failure := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": said})
-	if err != nil || failure != nil {
-		p.session.logf("status of pod %s/%s: %v %v", p.Namespace, p.Name, err, failure)
-		return
-	}
+	object := current.DeepCopy()
+	object.ResourceVersion, object.Status = "", status
 	// A pod that is being stopped must still say how it ended.
-	patching, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	_, err = p.session.client.CoreV1().Pods(pod.Namespace).Patch(patching, pod.Name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
+	_, err := p.session.client.CoreV1().Pods(p.Namespace).UpdateStatus(writing, object, metav1.UpdateOptions{})
 	switch {
 	case err == nil:
 		p.published = &status
