@@ -1,6 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { gpuDashboard } from "../recipe/kubernetes/dashboard";
+import gpuDashboard from "../recipe/kubernetes/dashboard.json";
 import type { MonitoringSpec } from "../recipe/spec/index";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe } from "../recipe/types";
@@ -126,13 +126,17 @@ function serviceMonitor(
   );
 }
 
+/**
+ * A Grafana dashboard of the cards, as its JSON model (grafana.com/docs, dashboard JSON model). It asks for the data source and the node by
+ * variables, so that it fits any Prometheus that scrapes the exporter. Metrics are per card, also where cards are shared (dcgm-exporter#587).
+ */
 function dashboard(name: string, namespace: string, opts: pulumi.CustomResourceOptions): void {
   new k8s.core.v1.ConfigMap(
     `${name}-dashboard`,
     {
       // The label that the sidecar of Grafana's chart looks for, unless it was told another.
       metadata: { name: "nvidia-gpu-dashboard", namespace, labels: { ...labels("dashboard"), grafana_dashboard: "1" } },
-      data: { "nvidia-gpu.json": JSON.stringify(gpuDashboard(), undefined, 2) },
+      data: { "nvidia-gpu.json": JSON.stringify(gpuDashboard, undefined, 2) },
     },
     opts,
   );

@@ -1,20 +1,11 @@
+import objects from "../facts/data/kubernetes-objects.json";
 import type { TypeText } from "../facts/talos-schema";
 import { isMapping } from "../mapping";
 import type { Checks } from "./check";
 import { type Flaw, objectFlaws } from "./object-shapes";
 
 /** Types of values that a chart hands on to Kubernetes as they are, by their last key. */
-const types: Record<string, TypeText> = {
-  ...{ resources: "@Resources", tolerations: "[@Toleration", env: "[@Variable", service: "@Service" },
-  ...{ args: "[string", extraArgs: "[string", affinity: "@Affinity", updateStrategy: "@UpdateStrategy" },
-  ...{ securityContext: "@SecurityContext", podSecurityContext: "@PodSecurityContext" },
-  ...{ serviceMonitor: "@ServiceMonitor", interval: "#interval", maxUnavailable: "#pods" },
-  ...{ nodeSelector: "#labels", labels: "#labels", podLabels: "#labels", additionalLabels: "#labels" },
-  ...{ annotations: "#annotations", podAnnotations: "#annotations" },
-  ...{ priorityClassName: "#name", nameOverride: "#name", fullnameOverride: "#name" },
-  ...{ repository: "#reference", image: "#image", tag: "#tag", version: "#tag" },
-  ...{ imagePullPolicy: "=Always|IfNotPresent|Never|", pullPolicy: "=Always|IfNotPresent|Never|" },
-};
+const types: Record<string, TypeText> = objects.ofKeys;
 
 /** Whose content is text of another program, or objects of the user's own. */
 const notOurs = new Set(["config", "data", "map", "extraObjects"]);

@@ -1,6 +1,5 @@
+import objects from "../facts/data/kubernetes-objects.json";
 import type { TypeText } from "../facts/talos-schema";
-import { strategies } from "../kubernetes/plugin-release";
-import { taintEffects } from "../machine/taints";
 import { isMapping, valueAt } from "../mapping";
 import { envName, imageReference, labelValue, objectName, qualifiedName, ruleOf, shown, type Rule } from "../rules";
 import { quantityValue } from "../rules/quantity";
@@ -9,113 +8,8 @@ import { asJson, describe, remedyFor, shapeFlaws, type Dialect } from "../shape"
 /** What is wrong with a value, and where in it. */
 export type Flaw = [path: string, problem: string, remedy: string];
 
-const required = "requiredDuringSchedulingIgnoredDuringExecution";
-const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
-const requirement = (...operators: string[]) => ({
-  ...{ key: "!string", operator: `!=${operators.join("|")}`, values: "[string" },
-});
-const labels = "#labels";
-const strategy = `=${strategies.join("|")}`;
-const ofSecurity = {
-  ...{ runAsUser: "number", runAsGroup: "number", runAsNonRoot: "boolean" },
-  ...{ seLinuxOptions: "@SELinuxOptions", seccompProfile: "@Profile", appArmorProfile: "@Profile" },
-  windowsOptions: "any",
-};
-
-/**
- * Parts of objects that charts hand on as they are, and the device plugin's own configuration, which drops in silence what it does
- * not know. `…` marks an open structure. Sources: kubernetes v1.36.3, core/v1 types.go; gpu-operator v26.7.0, clusterpolicy_types.go;
- * k8s-device-plugin v0.19.3, api/config/v1.
- */
-const structures: Record<string, Record<string, TypeText>> = {
-  Affinity: { nodeAffinity: "@NodeAffinity", podAffinity: "@PodAffinity", podAntiAffinity: "@PodAffinity" },
-  NodeAffinity: { [required]: "@NodeSelector", [preferred]: "[@PreferredNode" },
-  NodeSelector: { nodeSelectorTerms: "![@NodeTerm" },
-  PreferredNode: { weight: "!number", preference: "!@NodeTerm" },
-  NodeTerm: { matchExpressions: "[@NodeRequirement", matchFields: "[@FieldRequirement" },
-  NodeRequirement: requirement("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
-  FieldRequirement: requirement("In", "NotIn"),
-  PodAffinity: { [required]: "[@PodTerm", [preferred]: "[@PreferredPod" },
-  PreferredPod: { weight: "!number", podAffinityTerm: "!@PodTerm" },
-  PodTerm: {
-    ...{ labelSelector: "@LabelSelector", namespaceSelector: "@LabelSelector", topologyKey: "!string" },
-    ...{ namespaces: "[string", matchLabelKeys: "[string", mismatchLabelKeys: "[string" },
-  },
-  LabelSelector: { matchLabels: "{string", matchExpressions: "[@LabelRequirement" },
-  LabelRequirement: requirement("In", "NotIn", "Exists", "DoesNotExist"),
-  SELinuxOptions: { level: "string", role: "string", type: "string", user: "string" },
-  Profile: { type: "!=RuntimeDefault|Unconfined|Localhost", localhostProfile: "string" },
-  SecurityContext: {
-    ...ofSecurity,
-    ...{ allowPrivilegeEscalation: "boolean", privileged: "boolean", readOnlyRootFilesystem: "boolean" },
-    ...{ capabilities: "@Capabilities", procMount: "=Default|Unmasked" },
-  },
-  Capabilities: { add: "[string", drop: "[string" },
-  PodSecurityContext: {
-    ...ofSecurity,
-    ...{ fsGroup: "number", fsGroupChangePolicy: "=OnRootMismatch|Always", sysctls: "[@Sysctl" },
-    ...{ supplementalGroups: "[number", supplementalGroupsPolicy: "=Merge|Strict" },
-    seLinuxChangePolicy: "=MountOption|Recursive",
-  },
-  Sysctl: { name: "!string", value: "!string" },
-  Resources: { limits: "{#amount", requests: "{#amount", claims: "any" },
-  // The operators `Lt` and `Gt` are behind a feature gate.
-  Toleration: {
-    ...{ key: "#key", operator: "=Exists|Equal|Lt|Gt|", effect: `=${taintEffects.join("|")}|`, value: "string" },
-    ...{ tolerationSeconds: "number", "…": "any" },
-  },
-  Variable: { name: "!#variable", value: "string", valueFrom: "@VariableSource" },
-  VariableSource: {
-    ...{ configMapKeyRef: "@Key", secretKeyRef: "@Key", fieldRef: "@FieldRef", resourceFieldRef: "@ResourceRef" },
-    fileKeyRef: "any",
-  },
-  Key: { name: "string", key: "!string", optional: "boolean" },
-  FieldRef: { fieldPath: "!string", apiVersion: "string" },
-  ResourceRef: { resource: "!string", containerName: "string", divisor: "any" },
-  Service: {
-    ...{ type: "=ClusterIP|NodePort|LoadBalancer|ExternalName", internalTrafficPolicy: "=Cluster|Local", port: "any" },
-    "…": "any",
-  },
-  UpdateStrategy: { type: "string", rollingUpdate: "@RollingUpdate" },
-  RollingUpdate: { maxUnavailable: "#pods", maxSurge: "any" },
-  ServiceMonitor: {
-    ...{ enabled: "boolean", interval: "#interval", honorLabels: "boolean", additionalLabels: labels },
-    relabelings: "[any",
-  },
-  PluginConfiguration: {
-    ...{ version: "=v1|", flags: "@PluginFlags", resources: "any", sharing: "@PluginSharing", imex: "@Imex" },
-    "…": "any",
-  },
-  PluginFlags: {
-    ...{ migStrategy: "=none|single|mixed", failOnInitError: "boolean", mpsRoot: "string", nvidiaDriverRoot: "string" },
-    ...{ nvidiaDevRoot: "string", gdrcopyEnabled: "boolean", gdsEnabled: "boolean", mofedEnabled: "boolean" },
-    ...{ useNodeFeatureAPI: "boolean", deviceDiscoveryStrategy: "=auto|nvml|tegra|vfio" },
-    ...{ plugin: "@PluginOptions", gfd: "@DiscoveryOptions", "…": "any" },
-  },
-  PluginOptions: {
-    ...{
-      passDeviceSpecs: "boolean",
-      deviceListStrategy: `(${strategy} [${strategy})`,
-      deviceIDStrategy: "=uuid|index",
-    },
-    ...{ cdiAnnotationPrefix: "string", nvidiaCTKPath: "string", containerDriverRoot: "string", "…": "any" },
-  },
-  DiscoveryOptions: {
-    ...{ oneshot: "boolean", noTimestamp: "boolean", sleepInterval: "any", outputFile: "string" },
-    ...{ machineTypeFile: "string", "…": "any" },
-  },
-  PluginSharing: { timeSlicing: "@Replicas", mps: "@Replicas", "…": "any" },
-  Replicas: {
-    ...{
-      renameByDefault: "boolean",
-      failRequestsGreaterThanOne: "boolean",
-      resources: "![@SharedResource",
-      "…": "any",
-    },
-  },
-  SharedResource: { name: "!string", rename: "string", devices: "any", replicas: "!#replicas", "…": "any" },
-  Imex: { channelIDs: "[number", required: "boolean", "…": "any" },
-};
+/** Parts of objects that charts hand on as they are, and the device plugin's own configuration. */
+const structures: Record<string, Record<string, TypeText>> = objects.structures;
 
 /** Tag of an image, where it stands apart from its name. */
 const imageTag = ruleOf(
@@ -173,7 +67,7 @@ const judged =
 
 /** What types cannot say. */
 const judges: Record<TypeText, Judge> = {
-  [labels]: named(labelValue),
+  "#labels": named(labelValue),
   "#annotations": named(() => undefined),
   "#key": byRule(qualifiedName),
   "#name": byRule(objectName),

@@ -1,3 +1,4 @@
+import forbidden from "../facts/data/omni.json";
 import { customizationPath, parseToml } from "../machine/containerd/containerd";
 import { secretsIn } from "../machine/secrets";
 import { asText, type UserPatch } from "../machine/user-patches";
@@ -156,8 +157,8 @@ export const patchContentChecks: Checks = {
   "omni-patch": ofPatches(({ patch, machines }) => {
     const machine = machines.find(({ spec }) => spec.configuration === "omni");
     if (machine === undefined) return [];
-    const kinds = patch.kinds.filter((kind) => forbiddenDocuments.includes(kind)).map((kind) => `is a ${kind}`);
-    const fields = forbidden
+    const kinds = patch.kinds.filter((kind) => forbidden.documents.includes(kind)).map((kind) => `is a ${kind}`);
+    const fields = forbidden.fields
       .filter((path) => valueAt(patch.config, ...path.split(".")) !== undefined)
       .map((path) => `sets ${path}`);
     return [...fields, ...kinds].map((does) => ({
@@ -195,32 +196,3 @@ function repeated(patches: UserPatch[]): { path: string; fields: string[] }[] {
 }
 
 const manifests = /^\/etc\/kubernetes\/manifests\//;
-
-/** Fields that Omni keeps for itself; machine.install.extensions and .image have checks of their own. */
-const forbidden = [
-  "cluster.clusterName",
-  "cluster.id",
-  "cluster.controlPlane.endpoint",
-  "cluster.token",
-  "cluster.secret",
-  "cluster.aescbcEncryptionSecret",
-  "cluster.secretboxEncryptionSecret",
-  "cluster.ca",
-  "cluster.acceptedCAs",
-  "cluster.serviceAccount",
-  "machine.token",
-  "machine.ca",
-  "machine.type",
-  "machine.install.disk",
-  "machine.acceptedCAs",
-];
-
-/** Documents that Omni does not take, since what they say is its own. */
-const forbiddenDocuments = [
-  "UnattendedInstallConfig",
-  "DiscoveryIdentityConfig",
-  "KubeClusterConfig",
-  "KubeEtcdEncryptionConfig",
-  "KubeAPIServerCAConfig",
-  "KubeAggregatorCAConfig",
-];

@@ -1,4 +1,5 @@
 import { hintOf, judgeValues, pathsNear, type ValueComplaint } from "../facts/chart";
+import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../kubernetes/values";
 import { valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
@@ -31,14 +32,15 @@ export const valueChecks: Checks = {
    * controllers/object_controls.go (TransformDevicePlugin).
    */
   "operand-env": ({ spec }) =>
-    Object.entries(variables).flatMap(([operand, table]) =>
-      Object.entries(table).map(([name, takes]) => {
+    Object.entries(operands).flatMap(([operand, table]) =>
+      Object.entries<string | string[]>(table).map(([name, said]) => {
+        const takes = typeof said === "string" ? yesOrNo : said;
         const text = envOf(valueAt(spec.gpuOperator?.values, operand, "env"), name);
         return (
           text !== undefined &&
           !takes.includes(text) && {
             field: `gpuOperator.values.${operand}.env`,
-            problem: `${name} is "${text.slice(0, 60)}", and must be ${takes === yesOrNo ? '"true" or "false"' : `one of ${takes.join(", ")}`}`,
+            problem: `${name} is "${text.slice(0, 60)}", and must be ${said === "yesOrNo" ? '"true" or "false"' : `one of ${takes.join(", ")}`}`,
             why: "the program ends with it at each start, and the node offers no GPU, or has no labels of its cards",
             remedy: "write that, or leave the variable out",
           }
@@ -82,26 +84,3 @@ function misnamed(
         }),
   }));
 }
-
-/** Go's strconv.ParseBool; an empty variable counts as not set (urfave/cli v2, BoolFlag.Apply). */
-const yesOrNo = ["", "1", "t", "T", "true", "True", "TRUE", "0", "f", "F", "false", "False", "FALSE"];
-const migStrategy = ["none", "single", "mixed"];
-const switches = (...names: string[]): Record<string, string[]> =>
-  Object.fromEntries(names.map((name) => [name, yesOrNo]));
-
-/** What NVIDIA's programs take of a variable, by the operand's key in the operator's values. DEVICE_LIST_STRATEGY has a check of its own. */
-const variables: Record<string, Record<string, string[]>> = {
-  devicePlugin: {
-    MIG_STRATEGY: migStrategy,
-    DEVICE_ID_STRATEGY: ["uuid", "index"],
-    DEVICE_DISCOVERY_STRATEGY: ["auto", "nvml", "tegra"],
-    ...switches("FAIL_ON_INIT_ERROR", "PASS_DEVICE_SPECS", "GDRCOPY_ENABLED", "GDS_ENABLED", "MOFED_ENABLED"),
-    ...switches("IMEX_REQUIRED"),
-  },
-  gfd: {
-    MIG_STRATEGY: migStrategy,
-    GFD_MIG_STRATEGY: migStrategy,
-    DEVICE_DISCOVERY_STRATEGY: ["auto", "nvml", "tegra", "vfio"],
-    ...switches("FAIL_ON_INIT_ERROR", "GFD_FAIL_ON_INIT_ERROR", "GFD_ONESHOT", "GFD_NO_TIMESTAMP"),
-  },
-};
