@@ -1,7 +1,6 @@
 import { flat } from "../nested";
 import { checkContext } from "./check";
 import { checks } from "./index";
-
 import { externalOf, ownValuesOf, type External } from "../outside/external";
 import { planBasis, type PlanBasis } from "../plan";
 import { groupsApart, isWithin } from "../machine/apart";
@@ -16,11 +15,15 @@ import type { Finding } from "../types";
 export function checkCluster(spec: ClusterSpec, basis: PlanBasis = planBasis(spec)): Finding[] {
   const groups = groupsApart(spec);
   const apart = groups.flatMap(({ machines }) => Object.keys(machines));
-  return [
-    ...findingsAsOne(basis).filter(({ check, field }) => check === "machine-release" || !isOf(apart, field)),
+  const findings = [
+    ...findingsAsOne(basis).filter(({ check, field }) => ofAll.has(check) || !isOf(apart, field)),
     ...groups.flatMap(findingsOfGroup),
   ];
+  return [...new Map(findings.map((finding) => [JSON.stringify(finding), finding])).values()];
 }
+
+/** Checks that compare a machine with the others, or with the cluster. */
+const ofAll = new Set(["machine-release", "machine-address", "omni-machine"]);
 
 function findingsAsOne(basis: PlanBasis): Finding[] {
   const context = checkContext(basis);
