@@ -4,7 +4,6 @@ import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../comp
 import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
 import { defined, isMapping, valueAt } from "../../components/recipe/mapping";
 import { readOutside } from "../../components/recipe/outside/index";
-import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { customizationPath, readSchematic } from "../../components/recipe/index";
 import { lineOfText, type Piece } from "./lines";
 import { unnamed } from "../stack-text";
@@ -12,7 +11,7 @@ import { exposure } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
 import { containersOf } from "./pods";
-import { plainText } from "../import/patch";
+import { listAt, mappingsIn, plainText, taintText } from "../import/patch";
 import { schematicsIn } from "../import/schematics";
 import { isTalconfig, readSource } from "../import/source";
 import { type Talconfig, withRole } from "../import/talconfig";
@@ -110,7 +109,7 @@ const withoutSops = (text: string): string =>
 function ofFile({ name, text }: ReadFile): Subject[] {
   // talhelper makes one dollar of two (`$$patch: delete`).
   const whole: Piece = { file: name, line: 1, text: withoutSops(text.replaceAll("$$", "$")) };
-  const values = talosDocuments(whole.text).map(valueOfDocument).filter(isMapping);
+  const values = mappingsIn(whole.text);
   const machines = machinesOf(whole.text, name);
   if (machines.length > 0)
     return machines.map(({ node, talosVersion }) => {
@@ -208,11 +207,8 @@ function ofMachines(machines: Machine[], version?: string, shared: Piece[] = [])
 
 /** Containerd's part in a text. */
 function containerdIn(text: string): string[] {
-  return talosDocuments(text)
-    .map(valueOfDocument)
-    .flatMap((value) => valueAt(value, "machine", "files") ?? [])
-    .filter((item) => isMapping(item) && item["path"] === customizationPath)
-    .map((item) => plainText(valueAt(item, "content")));
+  const files = mappingsIn(text).flatMap((value) => listAt(value, "machine", "files"));
+  return files.filter((file) => file["path"] === customizationPath).map(({ content }) => plainText(content));
 }
 
 function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv): Subject {
@@ -242,9 +238,7 @@ function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageO
   const loads = (node.kernelModules ?? []).some(({ name }) => /^nvidia/.test(name));
   const hasGpu =
     image.nvidia === true || loads || (node.patches ?? []).some((text) => /^\s*-?\s*name:\s*nvidia/m.test(text));
-  const taints = Object.fromEntries(
-    Object.entries(node.nodeTaints ?? {}).map(([key, text]) => [key, text.includes(":") ? text : `:${text}`]),
-  );
+  const taints = Object.fromEntries(Object.entries(node.nodeTaints ?? {}).map(([key, text]) => [key, taintText(text)]));
   return {
     role: node.controlPlane ? "controlplane" : "worker",
     gpus: hasGpu ? [gpu] : [],

@@ -1,9 +1,8 @@
 import type * as k8s from "@kubernetes/client-node";
-import { parseAllDocuments } from "yaml";
 import { customizationPath } from "../../components/recipe/machine/containerd/containerd";
 import { controlPlaneRole, describeTaint } from "../../components/recipe/machine/taints";
 import { defined, valueAt } from "../../components/recipe/mapping";
-import { installImage } from "../../components/clients/talos/configuration-text";
+import { installImage, valuesOf } from "../../components/clients/talos/configuration-text";
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { kubernetesApi, type KubernetesApi } from "../reach/kubernetes-api";
 import { askMachines, type Failed, lookAtEach } from "../reach/machines";
@@ -90,7 +89,7 @@ const ask = (seen: SeenMachine, machine: TalosMachine): Promise<Failed[]> =>
     // It is full of secrets: the cluster's names are kept, and the installer's.
     "its configuration": async () => {
       const { active = "" } = await machine.configurations();
-      const [first] = parseAllDocuments(active).map((document) => document.toJS() as unknown);
+      const [first] = valuesOf(active);
       const textAt = (...path: string[]): string | undefined =>
         (valueAt(first, "cluster", ...path) as string) || undefined;
       const clusterEndpoint = textAt("controlPlane", "endpoint");

@@ -1,8 +1,7 @@
 import * as path from "node:path";
 import { stringify } from "yaml";
-import { defined, isMapping } from "../../components/recipe/mapping";
-import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
-import { plainText } from "./patch";
+import { defined, isMapping, valueAt } from "../../components/recipe/mapping";
+import { listAt, mappingsIn, plainText } from "./patch";
 import type { TalconfigNode } from "./talconfig";
 
 /** A machine, as its configuration tells it. */
@@ -21,7 +20,7 @@ export interface ReadMachine {
  * @returns none where the file is something else.
  */
 export function machinesOf(text: string, file: string): ReadMachine[] {
-  const values = talosDocuments(text).map(valueOfDocument).filter(isMapping);
+  const values = mappingsIn(text);
   const resources = values.filter(
     ({ metadata }) => isMapping(metadata) && String(metadata["type"]).toLowerCase().startsWith("machineconfigs."),
   );
@@ -30,7 +29,7 @@ export function machinesOf(text: string, file: string): ReadMachine[] {
   const running = resources.filter(({ metadata }) => (metadata as { id?: unknown }).id === "v1alpha1");
   return (running.length > 0 ? running : resources).flatMap(({ node, spec }) => {
     const inner = typeof spec === "string" ? spec : stringify(spec);
-    const documents = talosDocuments(inner).map(valueOfDocument).filter(isMapping);
+    const documents = mappingsIn(inner);
     return isConfiguration(documents) ? [machineOf(documents, inner, file, plainText(node))] : [];
   });
 }
@@ -43,10 +42,9 @@ const talmAddress = (text: string): string => /^# talm:.*\bnodes=\["([^"]+)"/m.e
 
 function machineOf(values: Record<string, unknown>[], text: string, file: string, address: string): ReadMachine {
   const { machine } = values.find(({ kind }) => kind === undefined) as { machine: Record<string, unknown> };
-  const network = isMapping(machine["network"]) ? machine["network"] : {};
-  const install = isMapping(machine["install"]) ? machine["install"] : {};
-  const named = network["hostname"] ?? values.find(({ kind }) => kind === "HostnameConfig")?.["hostname"];
-  const whole = plainText(install["image"]);
+  const named =
+    valueAt(machine, "network", "hostname") ?? values.find(({ kind }) => kind === "HostnameConfig")?.["hostname"];
+  const whole = plainText(valueAt(machine, "install", "image"));
   // The tag of somebody's own image may go on after the release of Talos.
   const { image, release } =
     /^(?<image>.+?)(?::(?<release>v?\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)[^:/@]*)?(?:@.*)?$/.exec(whole)?.groups ??
@@ -54,7 +52,7 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
   return {
     node: {
       hostname: typeof named === "string" ? named : path.basename(file).replace(/\..*$/, ""),
-      ipAddress: address || ownAddress(network, values),
+      ipAddress: address || ownAddress(machine, values),
       controlPlane: machine["type"] !== "worker",
       // The name of an image of somebody's own is all that there is of it; a Factory's has the schematic.
       ...defined({ talosImageURL: image && (/\/[0-9a-f]{64}$/.test(image) ? image : whole) }),
@@ -66,8 +64,8 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
 }
 
 /** First static address of a machine: of its interfaces, or of its LinkConfig documents. */
-function ownAddress(network: Record<string, unknown>, values: Record<string, unknown>[]): string {
-  const links = [...(Array.isArray(network["interfaces"]) ? network["interfaces"] : []), ...values].filter(isMapping);
+function ownAddress(machine: Record<string, unknown>, values: Record<string, unknown>[]): string {
+  const links = [...listAt(machine, "network", "interfaces"), ...values];
   const addresses = links.flatMap((link): unknown[] => (Array.isArray(link["addresses"]) ? link["addresses"] : []));
   const texts = addresses.map((one) => (isMapping(one) ? one["address"] : one));
   return texts.filter((one) => typeof one === "string")[0]?.split("/")[0] ?? "";

@@ -1,4 +1,4 @@
-import { isMapping } from "../../components/recipe/mapping";
+import { isMapping, valueAt } from "../../components/recipe/mapping";
 import { customizationPath, type KernelModule } from "../../components/recipe/index";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import type { Problem as Note } from "../../components/clients/failure";
@@ -86,8 +86,13 @@ function takeTexts(value: unknown, into: Record<string, string>): void {
 export const plainText = (value: unknown): string =>
   ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
 
-function listAt(value: unknown, ...path: string[]): Record<string, unknown>[] {
-  const found = path.reduce<unknown>((inner, key) => (isMapping(inner) ? inner[key] : undefined), value);
+/** The documents of a text that are mappings, as Talos reads them. */
+export const mappingsIn = (text: string): Record<string, unknown>[] =>
+  talosDocuments(text).map(valueOfDocument).filter(isMapping);
+
+/** The mappings of a list at a path of keys. */
+export function listAt(value: unknown, ...path: string[]): Record<string, unknown>[] {
+  const found = valueAt(value, ...path);
   return Array.isArray(found) ? found.filter(isMapping) : [];
 }
 

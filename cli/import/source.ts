@@ -1,9 +1,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { isMapping } from "../../components/recipe/mapping";
-import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
 import type { Problem as Note } from "../../components/clients/failure";
+import { listAt, mappingsIn } from "./patch";
 import { environmentFiles, substitute, variablesOf } from "./substitute";
 import { learn, type Schematics, schematicsIn } from "./schematics";
 import { yamlFiles } from "../yaml-files";
@@ -135,12 +134,6 @@ export function contentOf(file: string, field: string): string {
 
 /** Whether a text is a talconfig.yaml of talhelper's: others have lists of nodes, too. */
 export function isTalconfig(text: string): boolean {
-  return talosDocuments(text)
-    .map(valueOfDocument)
-    .some(
-      (value) =>
-        isMapping(value) &&
-        Array.isArray(value["nodes"]) &&
-        value["nodes"].some((node) => isMapping(node) && "hostname" in node && "ipAddress" in node),
-    );
+  const nodes = mappingsIn(text).flatMap((value) => listAt(value, "nodes"));
+  return nodes.some((node) => "hostname" in node && "ipAddress" in node);
 }

@@ -76,13 +76,7 @@ export function upgradedBy(program: Command): Upgraded {
 }
 
 /** Limit of one run: what its phases take at most, and ten minutes beside, so that the program's own, better worded failure comes first. */
-function limitOf({ pull, drain, reboot, verify }: UpgradeTask["timeouts"]): string {
-  const read = (text: string, field: string): number => parseDuration(text, `timeouts.${field}`);
-  const limits = {
-    pull: read(pull, "pull"),
-    drain: read(drain, "drain"),
-    reboot: read(reboot, "reboot"),
-    verify: read(verify, "verify"),
-  };
-  return formatDuration(longestRun(limits) + 600_000);
+function limitOf(timeouts: UpgradeTask["timeouts"]): string {
+  const entries = Object.entries(timeouts).map(([field, text]) => [field, parseDuration(text, `timeouts.${field}`)]);
+  return formatDuration(longestRun(Object.fromEntries(entries) as Record<keyof typeof timeouts, number>) + 600_000);
 }

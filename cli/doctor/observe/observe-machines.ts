@@ -1,12 +1,11 @@
-import { isMap, isSeq, parseDocument, type Document } from "yaml";
 import { systemClock, waitFor } from "../../../components/clients/clock";
-import { installImage, isStaged } from "../../../components/clients/talos/configuration-text";
+import { filesOf, installImage, isStaged } from "../../../components/clients/talos/configuration-text";
 import { isTransient, lastLine } from "../../../components/clients/failure";
 import { bootErrorsOf, driverComplaints } from "../../../components/clients/talos/console";
 import { checkClient } from "../../../components/clients/talos/client-fits";
 import type { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import { loadedDriver, parseModules } from "../../../components/clients/talos/driver";
-import { defined } from "../../../components/recipe/mapping";
+import { defined, valueAt } from "../../../components/recipe/mapping";
 import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
 import type { ObservedMachine } from "../../../components/diagnosis";
 import type { MachineAccess } from "../../reach/access";
@@ -122,7 +121,8 @@ async function observeMachine(
       const { active } = configurations;
       seen.repeatedFiles = repeatedFilesOf(active);
       seen.staged = isStaged(configurations);
-      const containerdPart = active && fileOf(active, customizationPath);
+      const part = filesOf(active ?? "").find((file) => valueAt(file, "path") === customizationPath);
+      const containerdPart = active && String(valueAt(part, "content") ?? "");
       Object.assign(seen, defined({ installImage: installImage(active ?? ""), containerdPart }));
     },
     "kernel log": async () => {
@@ -142,23 +142,8 @@ async function observeMachine(
 const failing = (services: Record<string, string>): string[] =>
   Object.keys(services).filter((name) => /^ext-nvidia-/.test(name) && !/^(?:Running|Finished)$/.test(services[name]!));
 
-/** The machine's own document of a configuration; further ones may follow it. Little of it is kept: it is full of secrets. */
-function documentOf(configuration: string | undefined): Document.Parsed | undefined {
-  const first = configuration?.split(/^---\s*$/m).find((part) => part.trim() !== "");
-  return first === undefined ? undefined : parseDocument(first);
-}
-
-/** Content of a file that a configuration writes; empty when it writes none. */
-function fileOf(configuration: string, path: string): string {
-  const files = documentOf(configuration)?.getIn(["machine", "files"]);
-  const found = isSeq(files) ? files.items.find((file) => isMap(file) && file.get("path") === path) : undefined;
-  const content: unknown = isMap(found) ? found.get("content") : undefined;
-  return typeof content === "string" ? content : "";
-}
-
 /** Paths that a configuration has more than once under `machine.files`. */
-export function repeatedFilesOf(configuration: string | undefined): string[] {
-  const files = documentOf(configuration)?.getIn(["machine", "files"]);
-  const paths = isSeq(files) ? files.items.map((file) => (isMap(file) ? String(file.get("path")) : "")) : [];
+export function repeatedFilesOf(configuration = ""): string[] {
+  const paths = filesOf(configuration).map((file) => String(valueAt(file, "path") ?? ""));
   return [...new Set(paths.filter((path, index) => path !== "" && paths.indexOf(path) !== index))];
 }

@@ -1,8 +1,9 @@
-import { parseAllDocuments, stringify } from "yaml";
+import { stringify } from "yaml";
 import type { OmniPatch, OmniResource } from "../../recipe/machine/omni";
 import { configPatchType, templateAnnotation } from "../../recipe/machine/omni";
 import { CallError, type CallProblem } from "../failure";
 import type { SecretFiles } from "../secret-files";
+import { valuesOf } from "../talos/configuration-text";
 import type { Talosctl } from "../talos/talosctl";
 
 /** Milliseconds for one call; a deletion waits for Omni's controllers. */
@@ -120,10 +121,7 @@ export class OmniServer {
 
   private async get(type: string, ...id: string[]): Promise<Printed[]> {
     try {
-      const text = await this.omnictl.run(["get", type, ...id, "-o", "yaml"], LIMIT);
-      const documents = parseAllDocuments(text);
-      const values = Array.isArray(documents) ? documents.map((document) => document.toJS() as Printed | null) : [];
-      return values.filter((value) => value !== null);
+      return valuesOf(await this.omnictl.run(["get", type, ...id, "-o", "yaml"], LIMIT)) as Printed[];
     } catch (error) {
       if (error instanceof CallError && problemOf(error) === "missing") return [];
       throw error;

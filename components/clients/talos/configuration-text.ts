@@ -3,8 +3,8 @@ import { parseAllDocuments } from "yaml";
 import { isMapping, valueAt } from "../../recipe/mapping";
 import type { Configurations } from "../machine";
 
-/** What a configuration's documents say. */
-function valuesOf(text: string): unknown[] {
+/** What the documents of a text say; without those that are empty. */
+export function valuesOf(text: string): unknown[] {
   const documents = parseAllDocuments(text);
   const values = (Array.isArray(documents) ? documents : []).map((document) => document.toJS() as unknown);
   return values.filter((value) => value !== null && value !== undefined);
@@ -64,10 +64,13 @@ export function takesImageArgs(active: string, commandLine: string | undefined):
 
 /** Kernel arguments that a configuration gives the boot loader (`machine.install.extraKernelArgs`). */
 export const installArgs = (text: string): string[] =>
-  valuesOf(text).flatMap((document) => {
-    const args = valueAt(document, "machine", "install", "extraKernelArgs");
-    return Array.isArray(args) ? args.map(String) : [];
-  });
+  valuesOf(text)
+    .flatMap((document) => valueAt(document, "machine", "install", "extraKernelArgs") ?? [])
+    .map(String);
+
+/** Files that a configuration writes, some more than once (`machine.files`). */
+export const filesOf = (text: string): unknown[] =>
+  valuesOf(text).flatMap((document) => valueAt(document, "machine", "files") ?? []);
 
 /** Installer image that a configuration names. */
 export function installImage(text: string): string | undefined {

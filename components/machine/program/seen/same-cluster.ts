@@ -1,4 +1,4 @@
-import { parseAllDocuments } from "yaml";
+import { valuesOf } from "../../../clients/talos/configuration-text";
 import { valueAt } from "../../../recipe/mapping";
 import type { Problem } from "../../../clients/failure";
 import type { AskedNode } from "../kubernetes/cluster";
@@ -86,7 +86,7 @@ function otherName(machine: string, bootId: string, nodes: readonly AskedNode[])
 
 /** Authorities of a machine's cluster: the one that signs, and those that it accepts besides (talos, v1alpha1 ClusterConfig). */
 function authoritiesOf(configuration = ""): string[] {
-  const clusters = parseAllDocuments(configuration).map((document) => valueAt(document.toJS(), "cluster"));
+  const clusters = valuesOf(configuration).map((document) => valueAt(document, "cluster"));
   const pairs = clusters.flatMap((cluster) => [valueAt(cluster, "ca"), valueAt(cluster, "acceptedCAs")].flat());
   const texts = pairs.map((pair) => valueAt(pair, "crt")).filter((text) => typeof text === "string");
   return texts.flatMap((text) => certificatesOf(Buffer.from(text, "base64").toString()));
