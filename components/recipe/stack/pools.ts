@@ -127,7 +127,7 @@ const nameOf = (names: string, number: number): string =>
 
 /**
  * Findings in which what is wrong with several machines alike is told once, in the place of the first: of what `machineDefaults`
- * says under its name, and of the machines of a pool with the pool.
+ * says under its name, and of the machines of a pool under the pool's.
  *
  * @param written the stack as it was written, as far as its shape is right.
  */
@@ -153,14 +153,13 @@ export function toldOnce(
         .replace(/[\w-]+/g, nameless),
     );
     const key = ofAll || pool !== undefined ? JSON.stringify([ofAll || pool, ...parts]) : `alone ${alike.size}`;
+    // Beside a pool, `machines` cannot name one of its machines: what they have is said of the pool.
+    const where = ofAll ? "machineDefaults" : pool === undefined || below === "address" ? undefined : `pools.${pool}`;
     const told = (others: number): Finding => {
-      if (ofAll) {
-        const remedy = finding.remedy.replaceAll(`machines.${machine}.`, "machineDefaults.");
-        const rest = others === 0 ? "" : ` and ${others} more`;
-        return { ...finding, remedy, field: `machineDefaults.${below} (${machine}${rest})` };
-      }
-      if (pool === undefined) return finding;
-      return { ...finding, field: `${field} (pool ${pool}${others === 0 ? "" : `, and ${others} more of it`})` };
+      if (where === undefined) return pool === undefined ? finding : { ...finding, field: `${field} (pool ${pool})` };
+      const remedy = finding.remedy.replaceAll(`machines.${machine}.`, `${where}.`);
+      const rest = others === 0 ? "" : ` and ${others} more`;
+      return { ...finding, remedy, field: `${where}.${below} (${machine}${rest})` };
     };
     const first = alike.get(key);
     if (first) first.others++;

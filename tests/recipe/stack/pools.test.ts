@@ -95,14 +95,14 @@ describe("a pool ahead of the others", () => {
       });
     const newer = "siderolabs/netbird";
     expect(pools("v1.11.5", "v1.12.6")).toEqual([]);
-    expect(pools("v1.12.6", "v1.11.5")).toEqual(["machines.c-1.extensions[0] (pool canary)"]);
+    expect(pools("v1.12.6", "v1.11.5")).toEqual(["pools.canary.extensions[0] (c-1)"]);
   });
 
   test("may not be on the other side of Talos 1.13, nor on a release that is none", () => {
     const canary = (talosVersion: string): string[] =>
       fieldsOf(withPools({ gpu: pool, canary: { names: "c-#", addresses: ["10.2.0.1"], talosVersion } }));
-    expect(canary("v1.13.0")).toEqual(["machines.c-1.talosVersion (pool canary)"]);
-    expect(canary("1.12")).toEqual(["machines.c-1.talosVersion (pool canary)"]);
+    expect(canary("v1.13.0")).toEqual(["pools.canary.talosVersion (c-1)"]);
+    expect(canary("1.12")).toEqual(["pools.canary.talosVersion (c-1)"]);
   });
 });
 
@@ -110,10 +110,13 @@ describe("what is wrong with a pool", () => {
   test("is said once of all its machines, with the pool's name", () => {
     const findings = findingsOf(withPools({ gpu: { ...pool, extensions: ["siderolabs/iscsi-tool"] } }));
     expect(findings.map(renderFinding)).toEqual([
-      expect.stringMatching(
-        /^machines\.gpu-1\.extensions\[0\] \(pool gpu, and 11 more of it\): there is no official extension/,
-      ),
+      expect.stringMatching(/^pools\.gpu\.extensions\[0\] \(gpu-1 and 11 more\): there is no official extension/),
     ]);
+  });
+
+  test("is mended in the pool, since machines cannot name one of its own", () => {
+    const findings = findingsOf(withPools({ gpu: { ...pool, kernelArgs: ["nvidia_drm.modeset=1"] } }));
+    expect(findings.map(renderFinding)).toEqual([expect.stringMatching(/write it to pools\.gpu\.moduleParameters:/)]);
   });
 
   test("what the defaults say is told once of machines whose names have dots", () => {
