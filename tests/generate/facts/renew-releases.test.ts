@@ -32,7 +32,10 @@ test("the tables get what the Factory lists of newer and of inferred releases, a
     '"from": 6, "to": 6',
     `"from": ${of14}, "to": ${of14 + 3}`,
   ]);
-  const others = (name: string) => lines(name).filter((line) => !/^ {4}\{ "minor": 1[34], "from"/.test(line));
+  const others = (name: string) => {
+    const all = JSON.parse(fs.readFileSync(name, "utf8")) as { drivers: { minor: number }[] };
+    return { ...all, drivers: all.drivers.filter(({ minor }) => minor < 13) };
+  };
   expect(others(file)).toEqual(others(table));
   await factory.close();
 });
