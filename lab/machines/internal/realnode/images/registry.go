@@ -3,9 +3,11 @@
 package images
 
 import (
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -32,13 +34,25 @@ type registry struct {
 	images []image
 	// standsFor gives an image by its whole reference, where none of the list has the name.
 	standsFor func(reference string) (image, bool)
-	mutex     sync.Mutex
-	blobs     map[string]string // file by digest
+	// compressed are its layers where a network that is slow brings them.
+	compressed bool
+	mutex      sync.Mutex
+	blobs      map[string]string // file by digest
+	layers     map[string]layer  // by file
+}
+
+type layer struct {
+	digest, difference string
+	size               int64
+}
+
+func newRegistry(folder string, images []image, standsFor func(reference string) (image, bool)) *registry {
+	return &registry{folder: folder, images: images, standsFor: standsFor, blobs: map[string]string{}, layers: map[string]layer{}}
 }
 
 // Serve starts the registry, in the node's own network.
 func Serve(spec *boot.Spec) error {
-	r := &registry{folder: filepath.Join(spec.Folder, "images"), images: node{spec}.images(), standsFor: standsFor, blobs: map[string]string{}}
+	r := newRegistry(filepath.Join(spec.Folder, "images"), node{spec}.images(), standsFor)
 	listener, err := net.Listen("tcp", registryAddress)
 	if err != nil {
 		return err
@@ -55,22 +69,12 @@ func (r *registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		w.WriteHeader(http.StatusOK) // GET /v2/
 		return
 	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	digest, kind := parts[3], "application/octet-stream"
-	if parts[2] == "manifests" {
-		kind = "application/vnd.oci.image.manifest.v1+json"
-		if r.blobs[digest] == "" {
-			made, err := r.manifest(request.URL.Query().Get("ns"), parts[1], parts[3])
-			if err != nil {
-				fmt.Fprintf(os.Stderr, "the image %s: %v\n", parts[1], err)
-				http.Error(w, err.Error(), http.StatusInternalServerError)
-				return
-			}
-			digest = made
-		}
+	path, digest, kind, err := r.find(request.URL.Query().Get("ns"), parts[1], parts[2], parts[3])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "the image %s: %v\n", parts[1], err)
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
-	path := r.blobs[digest]
 	if path == "" {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)
@@ -82,20 +86,38 @@ func (r *registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	http.ServeFile(w, request, path)
 }
 
+// find gives the file of a blob, or of a manifest, which it makes; "" where there is none.
+func (r *registry) find(host, repository, what, reference string) (path, digest, kind string, err error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	digest, kind = reference, "application/octet-stream"
+	if what == "manifests" {
+		kind = "application/vnd.oci.image.manifest.v1+json"
+		if r.blobs[digest] == "" {
+			digest, err = r.manifest(host, repository, reference)
+		}
+	}
+	return r.blobs[digest], digest, kind, err
+}
+
 // manifest makes the image that stands for a repository, and gives its manifest's digest; "" when none does.
 func (r *registry) manifest(host, repository, tag string) (string, error) {
 	image, known := r.imageOf(host, repository, tag)
 	if !known {
 		return "", nil
 	}
-	layer, size, err := r.layer(image)
+	layer, difference, size, err := r.layer(image)
 	if err != nil {
 		return "", err
+	}
+	form := "application/vnd.oci.image.layer.v1.tar"
+	if r.compressed {
+		form += "+gzip"
 	}
 	config, configSize, err := r.document(map[string]any{
 		"architecture": runtime.GOARCH, "os": "linux",
 		"config": map[string]any{"Env": append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, image.env...), "User": image.user, "Entrypoint": image.entrypoint, "Cmd": image.command},
-		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{layer}},
+		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{difference}},
 	})
 	if err != nil {
 		return "", err
@@ -103,7 +125,7 @@ func (r *registry) manifest(host, repository, tag string) (string, error) {
 	digest, _, err := r.document(map[string]any{
 		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
 		"config": map[string]any{"mediaType": "application/vnd.oci.image.config.v1+json", "digest": config, "size": configSize},
-		"layers": []map[string]any{{"mediaType": "application/vnd.oci.image.layer.v1.tar", "digest": layer, "size": size}},
+		"layers": []map[string]any{{"mediaType": form, "digest": layer, "size": size}},
 	})
 	return digest, err
 }
@@ -117,43 +139,58 @@ func (r *registry) imageOf(host, repository, tag string) (image, bool) {
 	return r.standsFor(host + "/" + repository + ":" + tag)
 }
 
-// layer makes an image's files once, also for later boots.
-func (r *registry) layer(image image) (digest string, size int64, err error) {
+// layer makes an image's files once, also for later boots: the file's digest, that of its content, and its size.
+func (r *registry) layer(image image) (digest, difference string, size int64, err error) {
 	path := filepath.Join(r.folder, image.key+".tar")
-	if !files.Exists(path) {
-		file, err := os.Create(path + ".unfinished")
-		if err != nil {
-			return "", 0, err
-		}
-		if err := image.layer(file); err != nil {
-			file.Close()
-			return "", 0, err
-		}
-		if err := file.Close(); err != nil {
-			return "", 0, err
-		}
-		if err := os.Rename(file.Name(), path); err != nil {
-			return "", 0, err
-		}
+	if made, known := r.layers[path]; known {
+		return made.digest, made.difference, made.size, nil
 	}
-	for digest, made := range r.blobs {
-		if made == path {
-			info, err := os.Stat(path)
-			return digest, info.Size(), err
+	if !files.Exists(path) {
+		if err := r.write(image, path); err != nil {
+			return "", "", 0, err
 		}
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return "", 0, err
+		return "", "", 0, err
 	}
 	defer file.Close()
-	sum := sha256.New()
-	if size, err = io.Copy(sum, file); err != nil {
-		return "", 0, err
+	outer, inner := sha256.New(), sha256.New()
+	whole := io.TeeReader(file, outer)
+	content := whole
+	if r.compressed {
+		if content, err = gzip.NewReader(whole); err != nil {
+			return "", "", 0, err
+		}
 	}
-	digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))
-	r.blobs[digest] = path
-	return digest, size, nil
+	if _, err = io.Copy(inner, content); err != nil {
+		return "", "", 0, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return "", "", 0, err
+	}
+	made := layer{"sha256:" + hex.EncodeToString(outer.Sum(nil)), "sha256:" + hex.EncodeToString(inner.Sum(nil)), info.Size()}
+	r.blobs[made.digest], r.layers[path] = path, made
+	return made.digest, made.difference, made.size, nil
+}
+
+func (r *registry) write(image image, path string) error {
+	file, err := os.Create(path + ".unfinished")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	to := io.WriteCloser(file)
+	if r.compressed {
+		if to, err = gzip.NewWriterLevel(file, gzip.BestSpeed); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(image.layer(to), to.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
 }
 
 // document keeps a JSON document as a blob.

@@ -18,7 +18,8 @@ func ServeVirtual(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	r := &registry{folder: arguments[0], standsFor: virtual{service: arguments[1], controlPlane: arguments[2]}.standsFor, blobs: map[string]string{}}
+	r := newRegistry(arguments[0], nil, virtual{service: arguments[1], controlPlane: arguments[2]}.standsFor)
+	r.compressed = true
 	go func() { _ = http.Serve(listener, r) }()
 	fmt.Printf("{\"port\": %d}\n", listener.Addr().(*net.TCPAddr).Port)
 	_, err = io.Copy(io.Discard, os.Stdin)
