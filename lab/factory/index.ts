@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import * as http from "node:http";
+import { text as bodyOf } from "node:stream/consumers";
 import * as semver from "semver";
 import { listen } from "../loopback";
 import { findExtension, knownVersions, officialExtensions } from "./releases";
@@ -49,9 +50,6 @@ class Refusal extends Error {
     super(message);
   }
 }
-
-/** A schematic is a few lines; the largest part, an embedded machine configuration, stays far below this. */
-const bodyLimit = 1024 * 1024;
 
 /**
  * Emulates the Image Factory's HTTP interface: schematics, releases, official extensions, and the check of an installer
@@ -144,12 +142,9 @@ export async function startFactory(options: FactoryOptions = {}): Promise<Factor
   }
 
   const server = http.createServer((request, response) => {
-    void readBody(request).then((body) => {
+    void bodyOf(request).then((body) => {
       const { method = "GET", url = "/" } = request;
-      const { route, reply } =
-        body === undefined
-          ? { route: `${method} other`, reply: text(413, "request body too large") }
-          : answer(method, new URL(url, "http://factory"), body);
+      const { route, reply } = answer(method, new URL(url, "http://factory"), body);
       counts[route] = (counts[route] ?? 0) + 1;
       response.writeHead(reply.status, { "Content-Type": reply.type, ...reply.headers });
       response.end(method === "HEAD" ? undefined : reply.body);
@@ -164,17 +159,6 @@ export async function startFactory(options: FactoryOptions = {}): Promise<Factor
     failNext: (route, times) => void (failures[route] = times),
     close,
   };
-}
-
-/** Body of a request; undefined when it is too long. */
-async function readBody(request: http.IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= bodyLimit) chunks.push(chunk);
-  }
-  return size > bodyLimit ? undefined : Buffer.concat(chunks).toString("utf8");
 }
 
 const json = (value: unknown, status = 200): Answer => ({

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import * as http from "node:http";
 import * as path from "node:path";
+import { json } from "node:stream/consumers";
 import { stringify } from "yaml";
 import { configPatchType, omniLabel } from "../../components/recipe";
 import { listen } from "../loopback";
@@ -81,9 +82,7 @@ async function serve(
   const { pathname, searchParams } = new URL(request.url ?? "", "http://omni");
   const [, , type = "", id] = pathname.split("/").map(decodeURIComponent);
   if (request.method === "POST") {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    resources.put(JSON.parse(Buffer.concat(chunks).toString("utf8")) as Resource);
+    resources.put((await json(request)) as Resource);
     machines.forEach((machine) => machine.changed());
     return {};
   }

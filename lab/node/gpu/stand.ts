@@ -1,3 +1,5 @@
+import { examine } from "../../../cli/doctor/examine";
+import type { DoctorReport } from "../../../cli/doctor/report";
 import { planCluster, type GpuSpec, type Plan } from "../../../components/recipe";
 import { clusterOf } from "../../../stacks/stack-file";
 import { type LabLimits, labTimeouts } from "../../clock";
@@ -7,11 +9,13 @@ import type { Say } from "../../phases";
 import type { Running } from "../../run/running";
 import type { StackConfiguration } from "../../run/stack-configuration";
 import { engineConfig, preview, update } from "../../run/updates";
-import type { Scene } from "../faults/scene";
 import { onNode } from "../on-node";
 import { until } from "../../until";
 import type { Card } from "./card";
 import { nodeName, stackOf, type Shape } from "./shape";
+
+/** Milliseconds that the calls of one look may take. */
+const oneLook = 20_000;
 
 /** The stack of a shape as the lab runs it. */
 export function configurationOf(gpus: readonly GpuSpec[], shape: Shape, limits: LabLimits): StackConfiguration {
@@ -20,7 +24,8 @@ export function configurationOf(gpus: readonly GpuSpec[], shape: Shape, limits: 
 }
 
 /** A lab with a real node, and what cases do with it. */
-export class Stand implements Scene {
+export class Stand {
+  /** Name of the real node and of its machine. */
   readonly node = nodeName;
   readonly cluster: Cluster;
   private shape: Shape | undefined;
@@ -47,11 +52,19 @@ export class Stand implements Scene {
     return this.lab.kubernetes;
   }
 
-  get talos(): Scene["talos"] {
+  /** Ways to the machines. */
+  get talos(): { talosctl: string; talosconfig: string } {
     const { tools, session } = this.lab;
     return { talosctl: tools.talosctl, talosconfig: session.dir("talosconfig") };
   }
 
+  /** What `talos-gpu doctor --stack` says of the cluster. The machines cost most of a look: a process for each of their answers. */
+  doctor({ ofMachines }: { ofMachines: boolean }): Promise<DoctorReport> {
+    const machines = ofMachines ? { machines: { ...this.talos, secrets: [], patience: oneLook } } : {};
+    return examine({ kubeconfig: this.kubernetes.config, ...machines, leftOut: [] }, this.plan, oneLook);
+  }
+
+  /** Runs a shell's command on the real node as its root. */
   onNode(command: string): Promise<string> {
     return onNode(this.lab.session.dir(), command);
   }

@@ -1,5 +1,5 @@
-import { lacks } from "../../node/faults/judge";
-import { type Fault, faults } from "../../node/faults/table";
+import { lacks } from "../../node/gpu/faults/judge";
+import { type Fault, faults } from "../../node/gpu/faults/table";
 
 const fault: Fault = {
   id: "x",

@@ -1,5 +1,5 @@
-import { healthy, judge, told } from "../../faults/judge";
-import { type Fault, faults } from "../../faults/table";
+import { healthy, judge, told } from "../faults/judge";
+import { type Fault, faults } from "../faults/table";
 import { held, wrong } from "../../outcome";
 import type { Case } from "../case";
 

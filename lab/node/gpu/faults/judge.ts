@@ -1,8 +1,8 @@
-import type { DoctorReport } from "../../../cli/doctor/report";
-import { inOneLine } from "../../../components/diagnosis";
-import { held, type Outcome, untried, wrong } from "../outcome";
-import { until } from "../../until";
-import { askDoctor, askOfKubernetes, type Scene } from "./scene";
+import type { DoctorReport } from "../../../../cli/doctor/report";
+import { inOneLine } from "../../../../components/diagnosis";
+import { held, type Outcome, untried, wrong } from "../../outcome";
+import { until } from "../../../until";
+import type { Stand } from "../stand";
 import type { Fault } from "./table";
 
 /** Seconds until a fault shows, and until a cluster is as before: the kubelet tells a change at its next sync. */
@@ -14,10 +14,10 @@ const betweenLooks = 1_000;
 const [soon, wholeEvery] = [1_000, 5_000];
 
 /** Looks until the doctor finds nothing; gives the last report. */
-export const healthy = (scene: Scene): Promise<DoctorReport> => look(scene, heals, ({ status }) => status === 0);
+export const healthy = (scene: Stand): Promise<DoctorReport> => look(scene, heals, ({ status }) => status === 0);
 
 /** Makes a fault in a healthy cluster, looks until the doctor names it, takes it back, and looks until the doctor finds nothing again. */
-export async function judge(scene: Scene, fault: Fault): Promise<Outcome> {
+export async function judge(scene: Stand, fault: Fault): Promise<Outcome> {
   const before = await healthy(scene);
   if (before.status !== 0) return wrong(`the cluster is not healthy before; ${told(before)}`);
   const undo = await fault.make(scene);
@@ -72,15 +72,15 @@ export function told({ status, differences, findings, unseen }: DoctorReport): s
  * Looks until what the doctor says is wanted: at the machines too where Kubernetes alone says so already, soon in any case, as
  * only they tell of some faults, and every so often.
  */
-async function look(scene: Scene, seconds: number, wanted: (report: DoctorReport) => boolean): Promise<DoctorReport> {
+async function look(scene: Stand, seconds: number, wanted: (report: DoctorReport) => boolean): Promise<DoctorReport> {
   let report: DoctorReport | undefined;
   let due = performance.now() + soon;
   const again = async (): Promise<boolean> => {
-    if (!wanted(await askOfKubernetes(scene)) && performance.now() < due) return false;
-    report = await askDoctor(scene);
+    if (!wanted(await scene.doctor({ ofMachines: false })) && performance.now() < due) return false;
+    report = await scene.doctor({ ofMachines: true });
     due = performance.now() + wholeEvery;
     return wanted(report);
   };
   await until({ seconds, every: betweenLooks, signal: scene.signal }, again, Boolean);
-  return report ?? askDoctor(scene);
+  return report ?? scene.doctor({ ofMachines: true });
 }

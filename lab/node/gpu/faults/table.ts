@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { KubernetesObject } from "../../kubernetes/cluster";
-import { until } from "../../until";
+import type { KubernetesObject } from "../../../kubernetes/cluster";
+import { until } from "../../../until";
 import {
   containers,
   inNode,
@@ -14,7 +14,7 @@ import {
   withRestart,
   withVariable,
 } from "./break";
-import type { Scene } from "./scene";
+import type { Stand } from "../stand";
 
 /** What somebody does to a healthy cluster, or what breaks in it, and what the doctor must say of it. */
 export interface Fault {
@@ -175,7 +175,7 @@ export const faults: readonly Fault[] = [
 ];
 
 /** Patches the machine's configuration with a setting that nothing reads. */
-async function patchMachine({ talos, plan, node }: Scene, mode: string, value: unknown): Promise<void> {
+async function patchMachine({ talos, plan, node }: Stand, mode: string, value: unknown): Promise<void> {
   const { address } = plan.machines.find(({ name }) => name === node)!;
   const change = JSON.stringify({ machine: { sysctls: { "vm.nr_hugepages": value } } });
   const where = ["--talosconfig", talos.talosconfig, "--nodes", address];
@@ -183,7 +183,7 @@ async function patchMachine({ talos, plan, node }: Scene, mode: string, value: u
 }
 
 /** Waits until the node says that containerd has the runtime, or has it not. */
-async function hasRuntime({ kubernetes, node, signal }: Scene, wanted: boolean): Promise<void> {
+async function hasRuntime({ kubernetes, node, signal }: Stand, wanted: boolean): Promise<void> {
   const asked = async (): Promise<boolean> => {
     const handlers = (await kubernetes.nodes())[node]?.status?.runtimeHandlers ?? [];
     return handlers.some(({ name }) => name === "nvidia") === wanted;

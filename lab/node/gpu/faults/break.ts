@@ -1,17 +1,17 @@
-import type { KubernetesObject } from "../../kubernetes/cluster";
-import { until } from "../../until";
-import type { Scene } from "./scene";
+import type { KubernetesObject } from "../../../kubernetes/cluster";
+import { until } from "../../../until";
+import type { Stand } from "../stand";
 
 /** Takes back what was made. */
 export type Undo = () => Promise<void>;
 
-/** Something that is done to a scene. */
-export type Make = (scene: Scene) => Promise<Undo>;
+/** Something that is done to a healthy cluster with a real node. */
+export type Make = (scene: Stand) => Promise<Undo>;
 
 const applied = { fieldManager: "talos-gpu-cases", force: true };
 
 /** Changes an object by a merge patch. */
-export const patch = ({ cluster, signal }: Scene, path: string, change: unknown): Promise<unknown> =>
+export const patch = ({ cluster, signal }: Stand, path: string, change: unknown): Promise<unknown> =>
   cluster.request({
     method: "PATCH",
     path,
@@ -28,7 +28,7 @@ function asMade(object: KubernetesObject): KubernetesObject {
 }
 
 /** Deletes an object; undone, it is there again. */
-export async function taken(scene: Scene, object: KubernetesObject): Promise<Undo> {
+export async function taken(scene: Stand, object: KubernetesObject): Promise<Undo> {
   const { cluster, signal } = scene;
   const saved = asMade(await cluster.get(object, signal));
   await cluster.delete(object, signal);
@@ -39,7 +39,7 @@ export async function taken(scene: Scene, object: KubernetesObject): Promise<Und
 }
 
 /** Deletes an object and makes another one in its place. */
-export async function replaced(scene: Scene, object: KubernetesObject, other: KubernetesObject): Promise<Undo> {
+export async function replaced(scene: Stand, object: KubernetesObject, other: KubernetesObject): Promise<Undo> {
   const { cluster, signal } = scene;
   const undo = await taken(scene, object);
   await until({ seconds: 30, signal }, () => cluster.isGone(object, signal), Boolean);
@@ -51,14 +51,14 @@ export async function replaced(scene: Scene, object: KubernetesObject, other: Ku
 }
 
 /** The DaemonSet of the device plugin. */
-export const plugin = ({ plan }: Scene): KubernetesObject => ({
+export const plugin = ({ plan }: Stand): KubernetesObject => ({
   apiVersion: "apps/v1",
   kind: "DaemonSet",
   metadata: { namespace: plan.kubernetes.release.namespace, name: "nvidia-device-plugin" },
 });
 
 /** Kubernetes starts the pods of the device plugin again. */
-async function restarted({ plan, kubernetes }: Scene): Promise<void> {
+async function restarted({ plan, kubernetes }: Stand): Promise<void> {
   await kubernetes.core.deleteCollectionNamespacedPod({
     namespace: plan.kubernetes.release.namespace,
     labelSelector: "app.kubernetes.io/name=nvidia-device-plugin",
@@ -117,7 +117,7 @@ export const inNode =
   };
 
 /** Takes a label off the node; undone, it is there again with the owner that it had. */
-export async function unlabelled(scene: Scene, label: string): Promise<Undo> {
+export async function unlabelled(scene: Stand, label: string): Promise<Undo> {
   const { cluster, signal, node } = scene;
   const object = { apiVersion: "v1", kind: "Node", metadata: { name: node } };
   const { metadata = {} } = await cluster.get(object, signal);
