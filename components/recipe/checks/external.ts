@@ -1,62 +1,12 @@
-import * as semver from "semver";
-import { strategiesIn } from "../kubernetes/plugin-release";
 import { ownValuesOf, type OwnValues } from "../outside/external";
 import { taintsWithPatches } from "../machine/patch-taints";
 import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
-import type { ExternalKind } from "../spec/index";
 import { gpuRequests } from "../stack/workloads";
 import type { CheckContext, Checks, Found } from "./check";
-import { wrongValues, type WrongValue } from "./wrong-values";
+import { wrongValues } from "./wrong-values";
 import { valueAt } from "../mapping";
-
-const isUnlessFalse = (value: unknown): boolean => value !== false;
-
-/**
- * Values that Talos needs and the chart does not have by itself. Sources: values.yaml of gpu-operator (driver, toolkit: on; cdi: on
- * from v25.10.0); k8s-device-plugin, see plugin.ts.
- */
-const needed: Record<ExternalKind, WrongValue[]> = {
-  dra: [],
-  gpuOperator: [
-    {
-      at: "gpuOperator.values.driver.enabled",
-      is: isUnlessFalse,
-      problem: "is not false, and the chart's own value is true",
-      why: "the operator would install NVIDIA's driver, for which there is no image for Talos: its pod never starts, and everything waits for it",
-      remedy: "write `driver: { enabled: false }`",
-    },
-    {
-      at: "gpuOperator.values.toolkit.enabled",
-      is: isUnlessFalse,
-      problem: "is not false, and the chart's own value is true",
-      why: "the operator's toolkit edits containerd's configuration on the host, which Talos has read-only; the toolkit is in the image already",
-      remedy: "write `toolkit: { enabled: false }`",
-    },
-    {
-      at: "gpuOperator.values.cdi.enabled",
-      is: isUnlessFalse,
-      when: ({ spec, plan }) =>
-        plan.era === "legacy" && semver.gte(semver.parse(spec.gpuOperator?.version) ?? "0.0.0", "25.10.0"),
-      problem: "is not false on Talos ≤ 1.12, and the chart's own value is true",
-      why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
-      remedy: "write `cdi: { enabled: false }`, until the machines run Talos 1.13",
-    },
-  ],
-  devicePlugin: [
-    {
-      at: "devicePlugin.values.nvidiaDriverRoot",
-      is: (root) => root === undefined,
-      when: ({ spec, plan }) =>
-        plan.era === "cdi" &&
-        strategiesIn(spec.devicePlugin?.values?.["deviceListStrategy"]).some((word) => word.startsWith("cdi-")),
-      problem: "is not said, and deviceListStrategy asks for CDI",
-      why: "the plugin ends with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
-      remedy: "write `nvidiaDriverRoot: /`",
-    },
-  ],
-};
 
 /** What each chart tolerates by itself on the machines (values.yaml, daemonsets.tolerations and tolerations). */
 const tolerated: Partial<PodToleration>[] = [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }];
@@ -79,7 +29,7 @@ export const externalChecks: Checks = {
     return [
       unread(context),
       beside(context, own),
-      values !== undefined && [wrongValues(context, needed[kind]), outOfSome(context, own)],
+      values !== undefined && [wrongValues(context, "neededOutside"), outOfSome(context, own)],
     ];
   },
 };

@@ -6,7 +6,7 @@ import { ownValuesOf } from "../outside/external";
 import { didYouMean } from "../rules/suggest";
 import { describe } from "../shape";
 import type { CheckContext, Checks, Found } from "./check";
-import { unlikeTalos, withoutGpus, wrongNames, wrongValues, wrongWords } from "./wrong-values";
+import { wrongNames, wrongValues } from "./wrong-values";
 
 /** Values of the charts: their names and types, and those that NVIDIA's programs or Talos do not take. */
 export const valueChecks: Checks = {
@@ -17,15 +17,15 @@ export const valueChecks: Checks = {
   "chart-values": (context) => [
     misnamed(context, "gpuOperator", "gpu-operator"),
     misnamed(context, "devicePlugin", "nvidia-device-plugin"),
-    wrongValues(context, wrongWords),
+    wrongValues(context, "wrongWords"),
     // Namespace and RuntimeClass of somebody else's release are not the stack's.
-    ownValuesOf(context.plan.spec) === undefined && wrongValues(context, wrongNames),
+    ownValuesOf(context.plan.spec) === undefined && wrongNames(context),
   ],
   /**
    * The operator's values fit Talos' layout. Source: gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts);
    * nvidia-container-toolkit, CDI; mig-parted#356.
    */
-  "operator-values": (context) => wrongValues(context, unlikeTalos),
+  "operator-values": (context) => wrongValues(context, "unlikeTalos"),
   /**
    * The operator sets an operand's `env` last, over what it made of its other values. Source: k8s-device-plugin v0.20.0,
    * cmd/nvidia-device-plugin/main.go (flags, validateFlags), cmd/gpu-feature-discovery/main.go; gpu-operator v26.7.0,
@@ -52,7 +52,7 @@ export const valueChecks: Checks = {
    * deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go, controllers/object_controls.go
    * (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm.
    */
-  "values-without-gpus": (context) => wrongValues(context, withoutGpus),
+  "values-without-gpus": (context) => wrongValues(context, "withoutGpus"),
 };
 
 function misnamed(
