@@ -15,9 +15,10 @@ const geometryOfListed = mig.ofListedCards as Record<string, MigGeometryName>;
  */
 const openModulesOnly = /\bGH200\b/;
 
-/** A model without vendor, family, case and punctuation. */
+/** A model without vendor, family, case and punctuation; of `GA102 [GeForce RTX 3090]`, as lspci has it, what is in the brackets. */
 function normalize(model: string): string {
   return model
+    .replace(/^[^[]*\[([^\]/]+)[^]*$/, "$1")
     .toLowerCase()
     .replace(/\((r|tm)\)|[®™]/g, " ")
     .replace(/\b(nvidia|geforce|tesla|quadro)\b/g, "")

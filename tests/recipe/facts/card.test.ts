@@ -44,6 +44,13 @@ test.each([
   ["10DE:2C05", "Blackwell", "12.0", "0300_10de"],
   ["Tesla PG503-216", "Volta", "7.0", "0302_10de"],
   [
+    "01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1)",
+    "Ampere",
+    "8.6",
+    "0300_10de",
+  ],
+  ["AD107M [GeForce RTX 4060 Max-Q / Mobile]", "Ada", "8.9", "0300_10de"],
+  [
     "01:00.0 VGA compatible controller [0300]: NVIDIA Corporation GP102 [GeForce GTX 1080 Ti] [10de:1b06] (rev a1)",
     ...["Pascal", "6.1", "0300_10de"],
   ] as [string, string, string, string],
