@@ -16,7 +16,7 @@ export interface UpgradeSpec {
    */
   maxParallel?: any;
   /**
-   * Evict pods before the reboot. A cluster of one node has nowhere to go and is not drained.
+   * Evict pods before the reboot. A cluster of one node has nowhere to go and is not drained. Talos up to 1.12 evicts pods itself in an upgrade, either way.
    * @default `true`
    * @example `false`
    */

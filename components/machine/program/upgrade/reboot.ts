@@ -75,7 +75,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
     ? `rebooting once, ${task.reboots ? "as asked" : "to activate the staged configuration"}`
     : isInstalled
       ? "rebooting once, into the image that is installed already"
-      : `upgrading through the ${api} API`;
+      : `upgrading through the ${api} API${api === "legacy" ? ", in which Talos itself evicts pods that are left" : ""}`;
   const start = async (now: Observed, limit: number): Promise<void> => {
     const installs =
       !runsImage(now, task) && !isSameImage(await waitingImage(machine, now.talosVersion), task.installerImage);
