@@ -98,10 +98,10 @@ func (m *Machine) snapshot() host.Snapshot {
 	}
 }
 
-// OnDisk is the configuration that the next boot begins with, which nobody can read from Talos 1.13 on (seen on Talos v1.13.0: STATE is mounted
-// where no path leads).
+// OnDisk is the configuration that the next boot begins with, which nobody can read from Talos 1.11 on (seen on Talos v1.11.1 and v1.13.0: STATE
+// is mounted where no path leads).
 func (m *Machine) OnDisk() ([]byte, error) {
-	if m.HasStreamingAPI() {
+	if release.Minor(m.running().Version) >= 11 {
 		return nil, os.ErrNotExist
 	}
 	return look(m, func(s *state) config.Provider { return s.persistent }).Bytes()
