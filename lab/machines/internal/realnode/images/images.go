@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,8 +23,11 @@ type image struct {
 	names *regexp.Regexp
 	// key names what is kept of it.
 	key string
-	// files by their path in the image, each a path of this computer. Programs bring the libraries that they are linked to.
-	files func() (map[string]string, error)
+	// programs of the node's own, in /usr/bin; shell: a shell and what its scripts need, as far as this computer has them. They bring the
+	// libraries that they are linked to, as does what more there is, by its path in the image.
+	programs []string
+	shell    bool
+	more     map[string]string
 	// links are paths that lead to emulatedProgram.
 	links []string
 	env   []string
@@ -40,9 +44,10 @@ var bakedIn = []string{"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES
 var shellPrograms = []string{"sh", "cat", "echo", "sleep", "ls", "mkdir", "rm", "cp", "mv", "touch", "test", "[", "true", "false", "grep", "sed", "head", "tail", "tr", "cut", "wc", "sort", "date",
 	"env", "ln", "chmod", "stat", "id", "uname", "cmp", "printf", "seq", "dirname", "basename", "timeout", "mktemp", "readlink", "expr", "tee", "find", "awk", "mawk", "kill", "df", "du", "mount", "hostname", "bash", "ip"}
 
-func shell() map[string]string {
+// onPath are programs of this computer, where they are in an image.
+func onPath(names ...string) map[string]string {
 	files := map[string]string{}
-	for _, name := range shellPrograms {
+	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
 			if real, err := filepath.EvalSymlinks(path); err == nil {
 				files["/usr/bin/"+name] = real
@@ -52,17 +57,43 @@ func shell() map[string]string {
 	return files
 }
 
-// node whose images they are.
-type node struct{ *boot.Spec }
+// files by their path in the image, each a path of this computer.
+func (i image) files(spec *boot.Spec) (map[string]string, error) {
+	files := map[string]string{}
+	if i.shell {
+		files = onPath(shellPrograms...)
+	}
+	for _, name := range i.programs {
+		program, err := spec.Program(name)
+		if err != nil {
+			return nil, err
+		}
+		files["/usr/bin/"+path.Base(name)] = program
+	}
+	maps.Copy(files, i.more)
+	return files, nil
+}
 
-// images of a node: what stands for what. The first that fits counts; what none fits is not there, as the node says then.
-func (s node) images() []image {
+// discovery is Node Feature Discovery of a minor release.
+func discovery(minor string) image {
+	folder := "node-feature-discovery-" + minor + "/"
+	return image{names: regexp.MustCompile(`(^|/)node-feature-discovery:` + regexp.QuoteMeta(minor) + `\.`), key: "feature-discovery-" + minor,
+		programs: []string{folder + "nfd-worker", folder + "nfd-master", folder + "nfd-gc"}, command: []string{"/usr/bin/nfd-worker"}, user: "65534:65534"}
+}
+
+// imagesOf a node: what stands for what. The first that fits counts; what none fits is not there, as the node says then.
+func imagesOf(spec *boot.Spec) []image {
+	// The operator starts the plugin by `sh -c`: bash becomes what it starts, Debian's dash stays process 1 and hears no SIGTERM, so that each
+	// end took 30 s.
+	tools := onPath("sleep", "sh", "bash")
+	tools["/usr/bin/sh"] = cmp.Or(tools["/usr/bin/bash"], tools["/usr/bin/sh"])
 	return []image{
-		{names: regexp.MustCompile(`(^|/)pause:`), key: "pause", files: only(map[string]string{"/pause": s.Built("pause")}), command: []string{"/pause"}},
-		{names: regexp.MustCompile(`(^|/)k8s-device-plugin:`), key: "device-plugin", files: s.pluginFiles, command: []string{"/usr/bin/nvidia-device-plugin"}, env: append([]string{"NVIDIA_DISABLE_REQUIRE=true"}, bakedIn...)},
-		s.discoveryImage("v0.17"), s.discoveryImage("v0.18"),
-		{names: regexp.MustCompile(`(^|/)cuda(-sample)?:`), key: "compute", files: withShell(map[string]string{"/usr/bin/compute": s.Built("compute")}), command: []string{"/usr/bin/compute"}, env: bakedIn},
-		{names: regexp.MustCompile(`(^|/)(busybox|alpine|ubuntu|debian):`), key: "shell", files: withShell(nil), command: []string{"sh"}},
+		{names: regexp.MustCompile(`(^|/)pause:`), key: "pause", more: map[string]string{"/pause": spec.Built("pause")}, command: []string{"/pause"}},
+		{names: regexp.MustCompile(`(^|/)k8s-device-plugin:`), key: "device-plugin", programs: []string{"nvidia-device-plugin", "config-manager", "gpu-feature-discovery"}, more: tools,
+			command: []string{"/usr/bin/nvidia-device-plugin"}, env: append([]string{"NVIDIA_DISABLE_REQUIRE=true"}, bakedIn...)},
+		discovery("v0.17"), discovery("v0.18"),
+		{names: regexp.MustCompile(`(^|/)cuda(-sample)?:`), key: "compute", shell: true, more: map[string]string{"/usr/bin/compute": spec.Built("compute")}, command: []string{"/usr/bin/compute"}, env: bakedIn},
+		{names: regexp.MustCompile(`(^|/)(busybox|alpine|ubuntu|debian):`), key: "shell", shell: true, command: []string{"sh"}},
 	}
 }
 
@@ -77,7 +108,7 @@ func standsFor(reference string) (image, bool) {
 		env = append(env, variable.Name+"="+variable.Value)
 	}
 	self, err := os.Executable()
-	made := image{key: "emulated", files: withShell(map[string]string{emulatedProgram: self}), links: within("/usr/bin/", emulated.Programs()), env: env}
+	made := image{key: "emulated", shell: true, more: map[string]string{emulatedProgram: self}, links: within("/usr/bin/", emulated.Programs()), env: env}
 	if made.command = rule.Entrypoint; len(rule.Programs) > 0 { // else it is the shell's, which has none
 		made.entrypoint, made.command = rule.Entrypoint[:1], rule.Entrypoint[1:]
 	}
@@ -93,61 +124,4 @@ func within(folder string, names []string) []string {
 		paths[i] = folder + paths[i]
 	}
 	return paths
-}
-
-func only(files map[string]string) func() (map[string]string, error) {
-	return func() (map[string]string, error) { return files, nil }
-}
-
-func withShell(more map[string]string) func() (map[string]string, error) {
-	return func() (map[string]string, error) {
-		files := shell()
-		maps.Copy(files, more)
-		return files, nil
-	}
-}
-
-// discoveryImage is Node Feature Discovery of a minor release.
-func (s node) discoveryImage(minor string) image {
-	return image{
-		names: regexp.MustCompile(`(^|/)node-feature-discovery:` + regexp.QuoteMeta(minor) + `\.`), key: "feature-discovery-" + minor, command: []string{"/usr/bin/nfd-worker"}, user: "65534:65534",
-		files: func() (map[string]string, error) {
-			files := map[string]string{}
-			for _, name := range []string{"nfd-worker", "nfd-master", "nfd-gc"} {
-				program, err := s.Program("node-feature-discovery-" + minor + "/" + name)
-				if err != nil {
-					return nil, err
-				}
-				files["/usr/bin/"+name] = program
-			}
-			return files, nil
-		},
-	}
-}
-
-// programs are some of the node's own.
-func (s node) programs(names ...string) func() (map[string]string, error) {
-	return func() (map[string]string, error) {
-		files := map[string]string{}
-		for _, name := range names {
-			program, err := s.Program(name)
-			if err != nil {
-				return nil, err
-			}
-			files["/usr/bin/"+name] = program
-		}
-		return files, nil
-	}
-}
-
-// pluginFiles are the device plugin's programs. The operator starts the plugin by `sh -c`: bash becomes what it starts, Debian's dash stays
-// process 1 and hears no SIGTERM, so that each end took 30 s.
-func (s node) pluginFiles() (map[string]string, error) {
-	files, err := s.programs("nvidia-device-plugin", "config-manager", "gpu-feature-discovery")()
-	if err != nil {
-		return nil, err
-	}
-	tools := shell()
-	files["/usr/bin/sleep"], files["/usr/bin/sh"] = tools["/usr/bin/sleep"], cmp.Or(tools["/usr/bin/bash"], tools["/usr/bin/sh"])
-	return files, nil
 }

@@ -15,12 +15,13 @@ import (
 	"slices"
 	"strings"
 
+	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
 // layer writes the image's files, each with the libraries that it is linked to.
-func (i image) layer(to io.Writer) error {
-	files, err := i.files()
+func (i image) layer(spec *boot.Spec, to io.Writer) error {
+	files, err := i.files(spec)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ const (
 
 // registry stands for every registry: it makes images when they are asked for (OCI distribution-spec v1.1, "Pull").
 type registry struct {
+	spec   *boot.Spec
 	folder string
 	images []image
 	// standsFor gives an image by its whole reference, where none of the list has the name.
@@ -52,7 +53,8 @@ func newRegistry(folder string, images []image, standsFor func(reference string)
 
 // Serve starts the registry, in the node's own network.
 func Serve(spec *boot.Spec) error {
-	r := newRegistry(filepath.Join(spec.Folder, "images"), node{spec}.images(), standsFor)
+	r := newRegistry(filepath.Join(spec.Folder, "images"), imagesOf(spec), standsFor)
+	r.spec = spec
 	listener, err := net.Listen("tcp", registryAddress)
 	if err != nil {
 		return err
@@ -187,7 +189,7 @@ func (r *registry) write(image image, path string) error {
 			return err
 		}
 	}
-	if err := errors.Join(image.layer(to), to.Close()); err != nil {
+	if err := errors.Join(image.layer(r.spec, to), to.Close()); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), path)

@@ -45,11 +45,9 @@ func (v virtual) standsFor(reference string) (image, bool) {
 	switch {
 	case pause.MatchString(reference):
 		// Small: a sandbox has one, and the processor of a virtual machine may be an emulated one.
-		return image{key: "pause", files: func() (map[string]string, error) {
-			return map[string]string{"/usr/bin/sleep": shell()["/usr/bin/sleep"]}, nil
-		}, command: []string{"/usr/bin/sleep", "infinity"}}, true
+		return image{key: "pause", more: onPath("sleep"), command: []string{"/usr/bin/sleep", "infinity"}}, true
 	case controlPlane.MatchString(reference):
-		return image{key: "controlplane", files: only(map[string]string{emulatedProgram: v.service, "/usr/local/bin/controlplane": v.controlPlane}),
+		return image{key: "controlplane", more: map[string]string{emulatedProgram: v.service, "/usr/local/bin/controlplane": v.controlPlane},
 			links: within("/usr/local/bin/", []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"})}, true
 	case network.MatchString(reference):
 		made, known = standsFor("busybox:1")
@@ -58,15 +56,8 @@ func (v virtual) standsFor(reference string) (image, bool) {
 		made.user = "65534:65534"
 	}
 	if known {
-		emulation := made.files
 		made.links = append(slices.DeleteFunc(made.links, func(path string) bool { return path == plugin }), "/usr/bin/nvidia-smi", "/usr/bin/lab-network")
-		made.files = func() (map[string]string, error) {
-			files, err := emulation()
-			if err == nil {
-				files[plugin] = v.service // the machine's own kubelet asks it
-			}
-			return files, err
-		}
+		made.more[plugin] = v.service // the machine's own kubelet asks it
 	}
 	return made, known
 }

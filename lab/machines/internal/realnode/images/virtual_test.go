@@ -27,7 +27,7 @@ func TestImagesOfAVirtualMachine(t *testing.T) {
 		if !known || made.user != test.user || test.runs != "" && slices.Concat(made.entrypoint, made.command, []string{""})[0] != test.runs {
 			t.Errorf("%s: %v, %+v", test.reference, known, made)
 		}
-		files, err := made.files()
+		files, err := made.files(nil)
 		if err != nil || files[test.file] != test.is || slices.Contains(made.links, test.file) {
 			t.Errorf("%s: its %s is %q (%v)", test.reference, test.file, files[test.file], err)
 		}
