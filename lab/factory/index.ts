@@ -71,7 +71,6 @@ export async function startFactory(options: FactoryOptions = {}): Promise<Factor
 
   /** Methods and paths as internal/frontend/http/http.go registers them; a manifest is found by registry_routes.go. */
   const routes: Readonly<Record<string, (parts: string[], body: string, query: URLSearchParams) => Answer>> = {
-    "GET /healthz": () => json(""),
     "POST /schematics": (_, body) => {
       const { id, text } = registered(body);
       return json({ id, schematic: text }, 201);
