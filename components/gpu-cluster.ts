@@ -11,6 +11,7 @@ import { type MayMiss, withAway } from "./found/machines-away";
 import { askFactory, type AskedStack } from "./found/release-facts";
 import { type MakingClass, withClassThere } from "./found/runtime-class-there";
 import { afterGate, gpuStack, passed } from "./kubernetes";
+import { askingClass } from "./kubernetes/pods";
 import { Reconcile } from "./kubernetes/reconcile";
 import { clusterCredentials } from "./machine/bootstrap";
 import { registerSchematics } from "./machine/schematic";
@@ -42,9 +43,12 @@ export class GpuCluster extends pulumi.ComponentResource {
    * one, since other pods use all its units.
    */
   public readonly gpuReady: pulumi.Output<boolean>;
-  /** RuntimeClass for pods that want a GPU, e.g. `nvidia`. Resolves only after the gate. */
+  /** RuntimeClass for pods that want a GPU, e.g. `nvidia`; empty where they claim it. Resolves only after the gate. */
   public readonly runtimeClassName: pulumi.Output<string>;
-  /** Resource for pods to request, e.g. `nvidia.com/gpu`. Resolves only after the gate. */
+  /**
+   * Resource for pods to request, e.g. `nvidia.com/gpu`, or, with `dra`, class of the devices for them to claim, `gpu.nvidia.com`. A
+   * resource has a `/`, and a class has none. Resolves only after the gate.
+   */
   public readonly gpuResourceName: pulumi.Output<string>;
   /** URLs within the cluster, by workload (`ollama`, `comfyui`, `vllm`, `litellm`); inactive ones have none. Resolve once they serve. */
   public readonly endpoints: pulumi.Output<Record<string, string>>;
@@ -86,7 +90,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const ofCluster = plan.spec.bootstrap ? { ...secrets, kubeconfig: fleet.kubeconfig } : secrets;
     const reconcile = new Reconcile(name, plan.spec.reconcileToken, ofCluster);
     const gate = gpuStack(name, plan, { ...fleet.stages, exposure, secrets: ofCluster, reconcile }, inCluster);
-    this.runtimeClassName = afterGate(gate, plan.kubernetes.runtimeClass.name);
+    this.runtimeClassName = afterGate(gate, askingClass(plan.kubernetes));
     this.gpuResourceName = afterGate(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;
     const working = reconcile.step("workloads");

@@ -23,17 +23,19 @@ test.each([
   if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
 });
 
-test("a driver for dynamic resource allocation is somebody else's: the machines come up, and nothing requests a resource", async () => {
+test("a driver for dynamic resource allocation is somebody else's: tests and pods claim its cards", async () => {
   const worker = { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 3090" }] };
   const machines = { gpu: { ...worker, powerLimit: 300 } };
   const external = { kind: "dra", runtimeClassName: "nvidia" };
-  const args = arguments_("rtx5070ti", { ...outside(external), machines, workloads: undefined });
-  let ready: unknown;
-  const run = await build(args, {}, ({ gpuReady }) => void gpuReady.apply((value) => (ready = value)));
+  const run = await build(arguments_("rtx5070ti", { ...outside(external), machines, workloads: undefined }));
   expect(findAll(run, types.release)).toEqual([]);
-  expect(findAll(run, types.job)).toEqual([]);
+  const [template] = findAll(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate");
+  const { resourceClaims, runtimeClassName } = findAll(run, types.job)[0]!.inputs["spec"].template.spec;
+  expect(runtimeClassName).toBeUndefined();
+  expect(resourceClaims).toEqual([
+    { name: "gpus", resourceClaimTemplateName: template!.inputs["metadata"].name as string },
+  ]);
   expect(findAll(run, "kubernetes:apps/v1:DaemonSet").map(({ name }) => name)).toEqual(["lab-power-limit-300w"]);
-  expect(ready).toBe(false);
 });
 
 describe("files", () => {

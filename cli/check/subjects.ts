@@ -1,5 +1,6 @@
 import * as path from "node:path";
 import { stringify } from "yaml";
+import { wayOfChart } from "../../components/recipe/facts/way";
 import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
 import { defined, isMapping, valueAt } from "../../components/recipe/mapping";
@@ -266,14 +267,13 @@ function ofCharts(files: readonly ReadFile[]): Subject[] {
     .releases.filter(isNvidias)
     .map((release): Subject => {
       const { chart, version, namespace, values, place, places } = release;
-      const kind = chart === "gpu-operator" ? "gpuOperator" : "devicePlugin";
       const text = files.find(({ name }) => name === place.file)?.text ?? "";
       return {
         spec: {
           machines: madeUp,
           external: {
             read: {
-              ...{ kind, values, ...defined({ version, namespace }) },
+              ...{ kind: wayOfChart(chart).field, values, ...defined({ version, namespace }) },
               places: Object.fromEntries(Object.entries(places).map(([at, { file, line }]) => [at, `${file}:${line}`])),
             },
           },

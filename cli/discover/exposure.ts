@@ -1,5 +1,6 @@
 import { checkCluster, type ClusterSpec } from "../../components/recipe/index";
 import { charts } from "../../components/recipe/facts/data/charts";
+import { type WayField, wayFields, wayOfChart, wayOfField } from "../../components/recipe/facts/way";
 import { MANAGER } from "../../components/clients/kubernetes/manager";
 import type { Seen, SeenRelease } from "./seen";
 
@@ -14,7 +15,7 @@ type Note = (path: string, text: string) => void;
 export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note: Note): Partial<ClusterSpec> {
   const [there, ...others] = [...releases].sort((a, b) => a.chart.localeCompare(b.chart));
   if (there !== undefined) {
-    const field = there.chart === "gpu-operator" ? "gpuOperator" : "devicePlugin";
+    const { field } = wayOfChart(there.chart);
     const version = there.version ?? releasesOf(field)[0]!;
     for (const other of others)
       note(
@@ -37,12 +38,10 @@ export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note
   return fits;
 }
 
-type Kind = "gpuOperator" | "devicePlugin";
-
 /** Releases of a chart that the tables have, newest first. */
-const releasesOf = (kind: Kind): string[] =>
+const releasesOf = (kind: WayField): string[] =>
   charts
-    .filter(({ chart }) => chart === (kind === "gpuOperator" ? "gpu-operator" : "nvidia-device-plugin"))
+    .filter(({ chart }) => chart === wayOfField(kind).chart)
     .map(({ version }) => version)
     .toReversed();
 
@@ -52,10 +51,10 @@ const releasesOf = (kind: Kind): string[] =>
  * @param base the stack without it.
  * @param kinds in the order in which they are tried.
  */
-export function newestExposure(base: ClusterSpec, kinds: readonly Kind[]): Pick<ClusterSpec, Kind> {
+export function newestExposure(base: ClusterSpec, kinds: readonly WayField[]): Pick<ClusterSpec, WayField> {
   const candidates = kinds.flatMap((kind) => releasesOf(kind).map((version) => ({ [kind]: { version } })));
   const fits = candidates.find((exposure) =>
-    checkCluster({ ...base, ...exposure }).every(({ field }) => !/^(gpuOperator|devicePlugin)/.test(field)),
+    checkCluster({ ...base, ...exposure }).every(({ field }) => !wayFields.some((one) => field.startsWith(one))),
   );
   return fits ?? candidates[0]!;
 }
@@ -69,7 +68,7 @@ function isOthers({ by }: SeenRelease, machines: Seen["machines"]): boolean {
 /** What stays whose it is. */
 function external(
   { chart, version, name, namespace, by }: SeenRelease,
-  kind: "gpuOperator" | "devicePlugin",
+  kind: WayField,
   note: Note,
 ): Partial<ClusterSpec> {
   const owner = by ?? (name === undefined ? "something that is not Helm" : `Helm, as release ${name}`);

@@ -1,4 +1,5 @@
 import type { V1Deployment } from "@kubernetes/client-node";
+import { ways } from "../../components/recipe/facts/way";
 import type { SeenRelease } from "./seen";
 
 /**
@@ -22,7 +23,7 @@ const isArgos = (metadata: Workload["metadata"]): boolean =>
 type Workload = Pick<V1Deployment, "metadata" | "spec">;
 
 /**
- * Releases of NVIDIA's charts: by the labels that both charts give their own objects (`helm.sh/chart`,
+ * Releases of NVIDIA's charts: by the labels that the charts give their own objects (`helm.sh/chart`,
  * `app.kubernetes.io/instance`), and the device plugin also by its image, since NVIDIA's manifest without Helm has no label
  * (k8s-device-plugin, deployments/static). The operator's own DaemonSet has that image too, and an owner.
  */
@@ -35,10 +36,13 @@ export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
   return [...found.values()];
 }
 
+const charts: string[] = Object.values(ways).map(({ chart }) => chart);
+const ofChart = new RegExp(`^(${charts.join("|")})-(v?\\d.*)$`);
+
 function byLabels({ metadata }: Workload): SeenRelease | undefined {
   const { labels = {}, namespace = "" } = metadata ?? {};
-  const [, chart, version] = /^(gpu-operator|nvidia-device-plugin)-(v?\d.*)$/.exec(labels["helm.sh/chart"] ?? "") ?? [];
-  const bare = /^(gpu-operator|nvidia-device-plugin)$/.exec(labels["app.kubernetes.io/name"] ?? "")?.[1];
+  const [, chart, version] = ofChart.exec(labels["helm.sh/chart"] ?? "") ?? [];
+  const bare = charts.find((one) => one === labels["app.kubernetes.io/name"]);
   const which = (chart ?? bare) as SeenRelease["chart"] | undefined;
   if (which === undefined) return undefined;
   const name = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;

@@ -1,3 +1,4 @@
+import type { ChartName } from "../../components/recipe/facts/chart";
 import type { RunningImage } from "../../components/recipe/machine/losses";
 
 /** A device on a machine's PCI bus, as Talos shows it (talos, pkg/machinery/resources/hardware/pci_device.go); IDs with `0x`. */
@@ -38,7 +39,7 @@ export interface SeenMachine {
 
 /** A release of a chart of NVIDIA's that is in the cluster. */
 export interface SeenRelease {
-  chart: "gpu-operator" | "nvidia-device-plugin";
+  chart: ChartName;
   /** Version of the chart; undefined where its label does not tell. */
   version?: string;
   /** Name of the Helm release; undefined where it was not Helm that brought it. */

@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { wayOfChart } from "../../components/recipe/facts/way";
 import { readOutside } from "../../components/recipe/outside/index";
 import type { ExternalSpec } from "../../components/recipe/index";
 import { yamlFiles } from "../yaml-files";
@@ -32,7 +33,7 @@ export function outsideOf(file: string, folder: string): { external?: ExternalSp
       remedy: "name the files of the cluster's under external.files, in the place of what the stack says of it",
     };
     const one = owners.every(({ chart }) => chart === owner.chart);
-    const kind = owner.chart === "gpu-operator" ? "gpuOperator" : "devicePlugin";
+    const kind = wayOfChart(owner.chart).field;
     return { ...(one ? { external: { kind } } : {}), notes: [several] };
   }
   const there = path.dirname(owner.name);

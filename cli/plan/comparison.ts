@@ -126,10 +126,9 @@ function saidOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted
   return redacted({ ...spec, external: { ...external, read } });
 }
 
-function limitsOf({ spec: { timeouts }, kubernetes: { resourceName } }: Plan) {
-  const gate = resourceName === "" ? "0s" : (timeouts?.gate ?? "10m");
+function limitsOf({ spec: { timeouts } }: Plan) {
   const { drain, reboot, verify } = upgradeTimeouts(timeouts);
-  return { drain, reboot, verify, release: timeouts?.release ?? "10m", gate };
+  return { drain, reboot, verify, release: timeouts?.release ?? "10m", gate: timeouts?.gate ?? "10m" };
 }
 
 /** A machine's wave is after those of all that it waits for. */

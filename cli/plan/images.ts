@@ -1,6 +1,7 @@
 import type { Plan } from "../../components/recipe";
 import { comfyUiImage, vllmImage } from "../../components/recipe/facts/cuda";
 import { workloads as workloadImages } from "../../components/recipe/facts/data/images.json";
+import { wayOf } from "../../components/recipe/facts/way";
 import type { WorkloadsSpec } from "../../components/recipe/spec/index";
 import { type WorkloadKind, workloadsOf } from "../../components/recipe/stack/workloads";
 
@@ -16,13 +17,13 @@ const ofWorkload: { [W in WorkloadKind]: (said: NonNullable<WorkloadsSpec[W]>, c
 
 /** Every image that machines pull for a stack, but for those that the chart's own values name; sorted. */
 export function imagesOf({ machines, kubernetes, spec }: Plan): string[] {
-  const { images, markers, mode, resourceName, smokeTestImage, cudaVersion } = kubernetes;
+  const { images, markers, mode, smokeTestImage, cudaVersion } = kubernetes;
   const named = [
     ...machines.map(({ installerImage }) => installerImage),
-    resourceName !== "" && smokeTestImage,
+    smokeTestImage,
     markers.length > 0 && images.validationMarkers,
     machines.some(({ powerLimit }) => powerLimit !== undefined) && images.powerLimit,
-    spec.monitoring !== undefined && mode === "devicePlugin" && images.dcgmExporter,
+    spec.monitoring !== undefined && !wayOf(mode).findsNodes && images.dcgmExporter,
     ...workloadsOf(spec).flatMap(({ kind, said }) =>
       (ofWorkload[kind] as (said: unknown, cuda: string) => string[])(said, cudaVersion),
     ),

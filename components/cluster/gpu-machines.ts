@@ -5,6 +5,7 @@ import type { Stages } from "../kubernetes";
 import { guarded } from "../kubernetes/guard";
 import { createMachine, type MadeMachine } from "../machine/create-machine";
 import type { MachineReport } from "../machine/upgrade";
+import { wayFields } from "../recipe/facts/way";
 import { upgradeStages } from "../recipe/machine/order";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
 import type { Plan } from "../recipe/types";
@@ -90,7 +91,6 @@ export function makeFleet(
     return new Map(rest.filter(hasGpus).map((machine) => [machine.name, lastOf([machine.name])]));
   };
   const kubeconfig = shared.secrets.kubeconfig ?? pulumi.secret("");
-  const { gpuOperator, devicePlugin } = plan.spec;
   return {
     stages: {
       ahead: lastOf(ahead.filter(hasGpus).map((machine) => machine.name)),
@@ -100,7 +100,7 @@ export function makeFleet(
     inCluster: {
       ...opts,
       ...provider,
-      transformations: [guarded(name, kubeconfig, (gpuOperator ?? devicePlugin)?.takeOver)],
+      transformations: [guarded(name, kubeconfig, wayFields.map((field) => plan.spec[field]?.takeOver).find(Boolean))],
     },
     reports: (settled) => {
       const all = machines.map((machine) => ({ node: machine.name, ...made.get(machine.name)! }));

@@ -1,3 +1,4 @@
+import { wayOf } from "../recipe/facts/way";
 import { eraOf } from "../recipe/facts/talos-release";
 import type { Observations, ObservedNode } from "./observations";
 import type { Era, Mode, Plan } from "../recipe/types";
@@ -101,5 +102,7 @@ function releaseSeen(seen: Observations): { mode?: Mode; namespace?: string } {
   const operator = objects.find(({ name }) => /gpu-operator|nvidia-operator-validator/.test(name));
   if (operator) return { mode: "operator", namespace: operator.namespace };
   const plugin = objects.find(({ name }) => /device-plugin/.test(name) && /nvidia|nvdp/.test(name));
-  return plugin ? { mode: "devicePlugin", namespace: plugin.namespace } : {};
+  if (plugin) return { mode: "devicePlugin", namespace: plugin.namespace };
+  const driver = objects.find(({ name }) => wayOf("dra").offers.pods.test(name));
+  return driver ? { mode: "dra", namespace: driver.namespace } : {};
 }

@@ -9,7 +9,7 @@ import { keeps, ownedName } from "./pods";
 import { powerLimits } from "./power-limit";
 import { Reconcile } from "./reconcile";
 import { gpuRelease } from "./release";
-import { smokeTest, testPriority } from "./smoke-test";
+import { smokeTest, testPriority, testRequest } from "./smoke-test";
 import { testsPassed, untested } from "./tests-passed";
 import { clusterLimits } from "./timeouts";
 import { validationMarkers } from "./validation-markers";
@@ -58,8 +58,6 @@ export function gpuStack(
   const recipe = plan.kubernetes;
   const limits = clusterLimits(plan.spec.timeouts);
   const gpuMachines = plan.machines.filter((machine) => machine.gpuCount > 0);
-  // A test requests a resource, and claims are none.
-  const tested = recipe.resourceName === "" ? [] : gpuMachines;
 
   const preparing = reconcile.step("prepared");
   const namespace = gpuNamespace(name, recipe, preparing.with({ ...opts, dependsOn: ahead }));
@@ -80,18 +78,25 @@ export function gpuStack(
   const late = reconcile.step("released");
   const early = rest ? reconcile.step("first") : late;
   gpuMonitoring(name, plan.spec.monitoring, recipe, early.with(released));
-  if (tested.length === 0) {
-    const limited = powerLimits(name, recipe, gpuMachines, late.with(released));
+  if (gpuMachines.length === 0) {
     late.putBack(released);
-    return { powerLimits: limited, smokeTests: [], tests: undefined };
+    return { powerLimits: [], smokeTests: [], tests: undefined };
   }
   const priority = testPriority(name, early.with(released)).metadata.name;
+  const asked = testRequest(name, recipe, early.with(released));
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
   const isAway = ({ name: machine }: MachineRecipe): boolean => plan.spec.away?.includes(machine) === true;
   const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job => {
     // The test of a machine that is away waits for it, as all of it does.
     const options = isAway(machine) ? { ...after, ignoreChanges: ["*"] } : after;
-    return smokeTest(ownedName(name, names.get(machine.name)!), recipe, machine, limits.gate, priority, options);
+    return smokeTest(
+      ownedName(name, names.get(machine.name)!),
+      recipe,
+      machine,
+      limits.gate,
+      { priority, asked },
+      options,
+    );
   };
   const gateOf = (machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass: boolean) => {
     const putBack = (mustPass ? early : late).putBack(released);

@@ -2,6 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import gpuDashboard from "../recipe/kubernetes/dashboard.json";
 import type { MonitoringSpec } from "../recipe/spec/index";
+import { isDeviceClass, wayOf } from "../recipe/facts/way";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe } from "../recipe/types";
 import { classOf, daemonSet, labels } from "./pods";
@@ -11,7 +12,7 @@ const port = 9400;
 
 /**
  * Metrics of the cards. The GPU Operator brings exporter and ServiceMonitor itself, by chart values; beside the standalone
- * device plugin, whose chart has neither, both are made here. The dashboard is ours either way.
+ * device plugin and the DRA driver, whose charts have neither, both are made here. The dashboard is ours either way.
  */
 export function gpuMonitoring(
   name: string,
@@ -21,7 +22,7 @@ export function gpuMonitoring(
 ): void {
   if (spec === undefined) return;
   const definition = spec.serviceMonitor ? prometheusOperator(name, opts) : undefined;
-  if (recipe.mode === "devicePlugin") {
+  if (!wayOf(recipe.mode).findsNodes) {
     exporter(name, recipe, opts);
     exporterService(name, recipe, opts);
     if (definition !== undefined)
@@ -84,7 +85,8 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
  * Source: dcgm-exporter 4.5.3, internal/pkg/transformation/kubernetes.go (iterateGPUDevices); pkg/cmd/app.go (NVIDIA_RESOURCE_NAMES).
  */
 function resourceNames({ resourceName }: KubernetesRecipe): { name: string; value: string }[] {
-  const knowsIt = ["nvidia.com/gpu", ""].includes(resourceName) || resourceName.startsWith("nvidia.com/mig-");
+  const knowsIt =
+    resourceName === "nvidia.com/gpu" || isDeviceClass(resourceName) || resourceName.startsWith("nvidia.com/mig-");
   return knowsIt ? [] : [{ name: "NVIDIA_RESOURCE_NAMES", value: resourceName }];
 }
 

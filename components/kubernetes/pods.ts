@@ -1,5 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { isDeviceClass } from "../recipe/facts/way";
 import type { KubernetesRecipe } from "../recipe/types";
 import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
@@ -21,14 +22,6 @@ export function labels(component: string): Record<string, string> {
   return { "app.kubernetes.io/name": component, "app.kubernetes.io/managed-by": "talos-gpu" };
 }
 
-/**
- * Limits that request units of a GPU resource. An extended resource is requested by its limit alone, and the request is
- * also what sends the pod to a node that has it: no node selector is needed beside it.
- */
-export function gpuLimits(resourceName: pulumi.Input<string>, units: number): pulumi.Output<Record<string, string>> {
-  return pulumi.output(resourceName).apply((resource) => ({ [resource]: String(units) }));
-}
-
 /** What a container needs that needs nothing: Pod Security `restricted` but for the user. */
 export const unprivileged = {
   allowPrivilegeEscalation: false,
@@ -43,9 +36,13 @@ export const restricted = { ...unprivileged, runAsNonRoot: true, runAsUser: 6553
 export const keeps = ({ handBack }: KubernetesRecipe): Pick<pulumi.ResourceOptions, "retainOnDelete"> =>
   handBack ? { retainOnDelete: true } : {};
 
-/** The RuntimeClass of a pod that needs NVIDIA's runtime; none where the stack says that there is none. */
+/** The RuntimeClass of a pod that looks at all cards of its machine, by NVIDIA's runtime; none where the stack says that there is none. */
 export const classOf = ({ runtimeClass: { name } }: KubernetesRecipe): { runtimeClassName?: string } =>
   name === "" ? {} : { runtimeClassName: name };
+
+/** Name of the RuntimeClass of a pod that asks for cards: empty where it claims them, since devices of a claim come with all that they need. */
+export const askingClass = ({ runtimeClass: { name }, resourceName }: KubernetesRecipe): string =>
+  isDeviceClass(resourceName) ? "" : name;
 
 /** The same of a workload's argument. An output without a value leaves the field out. */
 export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>

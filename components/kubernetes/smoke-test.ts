@@ -1,8 +1,10 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
+import { isDeviceClass } from "../recipe/facts/way";
 import { shortHash } from "../recipe/short-hash";
-import { classOf, labels, onNode, podTolerations, unprivileged } from "./pods";
+import { gpuRequest, type GpuRequest } from "./gpu-request";
+import { askingClass, labels, onNode, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
@@ -27,8 +29,18 @@ export function testPriority(name: string, opts: pulumi.CustomResourceOptions): 
 export const testPriorityName = (name: string): string =>
   `gpu-smoke-test-${shortHash(`${pulumi.getProject()}/${pulumi.getStack()}/${name}`, 6)}`;
 
+/** One card by a claim, for the tests of all machines; undefined where each machine's test requests a resource of its node. */
+export const testRequest = (
+  name: string,
+  { resourceName: of, namespace }: KubernetesRecipe,
+  opts: pulumi.CustomResourceOptions,
+): GpuRequest | undefined =>
+  isDeviceClass(of)
+    ? gpuRequest(`${name}-smoke-test`, "gpu-smoke-test", { of, claim: {}, namespace }, opts)
+    : undefined;
+
 /**
- * The gate of one machine: a Job that requests one unit of the GPU resource through the device plugin, on that machine,
+ * The gate of one machine: a Job that asks for one unit of the GPU resource, or claims one card, on that machine,
  * and computes on it. Its image must exit with 0 only when the card computed right.
  *
  * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its pod bears a hash of
@@ -37,14 +49,14 @@ export const testPriorityName = (name: string): string =>
  *
  * @param name Its resource's, which leaves Pulumi room for its own part.
  * @param limit Seconds until the test must have passed, with the wait for the device plugin and the image.
- * @param priorityClassName The class of `testPriority`.
+ * @param of The class of `testPriority`, and what `testRequest` gives.
  */
 export function smokeTest(
   name: string,
   recipe: KubernetesRecipe,
   machine: MachineRecipe,
   limit: number,
-  priorityClassName: pulumi.Input<string>,
+  { priority: priorityClassName, asked }: { priority: pulumi.Input<string>; asked?: GpuRequest | undefined },
   opts: pulumi.CustomResourceOptions,
 ): k8s.batch.v1.Job {
   const tested = whatIsTested(recipe, machine);
@@ -72,7 +84,7 @@ export function smokeTest(
         activeDeadlineSeconds: limit + 60, // behind the gate, which says more of what is wrong than the deadline does
         template: {
           metadata: { labels: labels("gpu-smoke-test"), annotations: { "talos-gpu/tests": hash } },
-          spec: { ...testPod(recipe, machine), priorityClassName },
+          spec: { ...testPod(recipe, machine, asked), priorityClassName },
         },
       },
     },
@@ -102,17 +114,23 @@ export function resourceOf({ resourceName }: KubernetesRecipe, { allocatable }: 
 
 type Container = k8s.types.input.core.v1.Container;
 
-function testPod(recipe: KubernetesRecipe, machine: MachineRecipe): k8s.types.input.core.v1.PodSpec {
+function testPod(
+  recipe: KubernetesRecipe,
+  machine: MachineRecipe,
+  asked: GpuRequest | undefined,
+): k8s.types.input.core.v1.PodSpec {
   const mig = splitOf(recipe, machine);
+  const runtimeClassName = askingClass(recipe);
   const container = {
     image: recipe.smokeTestImage,
     securityContext: unprivileged,
     // What CUDA said is then in the pod's status, where the doctor reads it even when the log is gone.
     terminationMessagePolicy: "FallbackToLogsOnError",
-    resources: { limits: { [resourceOf(recipe, machine)]: "1" } },
+    resources: asked?.resources ?? { limits: { [resourceOf(recipe, machine)]: "1" } },
   };
   return {
-    ...classOf(recipe),
+    ...(runtimeClassName === "" ? {} : { runtimeClassName }),
+    ...asked?.pod,
     nodeSelector: { ...onNode(machine.name), ...(mig ? split : {}) },
     tolerations: podTolerations(recipe.tolerations),
     restartPolicy: "Never", // keeps a failed pod's log

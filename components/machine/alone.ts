@@ -4,11 +4,13 @@ import { credentialNames, type Credentials, textFindings } from "../credentials/
 import { judge } from "../recipe";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
+import { wayFields } from "../recipe/facts/way";
 import { isMapping } from "../recipe/mapping";
 import type { Rule } from "../recipe/rules";
 import type {
   ClusterSpec,
   DevicePluginSpec,
+  DraSpec,
   DriverSpec,
   ExternalSpec,
   GpuOperatorSpec,
@@ -42,6 +44,8 @@ export interface GpuMachineArgs extends MachineSpec, Credentials {
   gpuOperator?: GpuOperatorSpec;
   /** Standalone device plugin of the cluster, if it has one: the node's labels depend on it. */
   devicePlugin?: DevicePluginSpec;
+  /** NVIDIA's driver for dynamic resource allocation, if the cluster has it: the node's labels depend on it. */
+  dra?: DraSpec;
   /** What something else offers the GPUs with, if it does: the node's labels depend on its kind. */
   external?: ExternalSpec;
   /** Sharing or partitioning of the cards: the node's labels depend on it. */
@@ -75,8 +79,7 @@ function machineFindings(node: string, args: GpuMachineArgs, cluster: ClusterSpe
   const owned = args.configuration === "owned";
   const [{ nodeName }] = split(args, ["nodeName"]);
   // What offers the GPUs to Kubernetes is no concern of a machine; a stack of the whole cluster must say it. Nor is whether there is a GPU.
-  const unsaid =
-    cluster.gpuOperator === undefined && cluster.devicePlugin === undefined && cluster.external === undefined;
+  const unsaid = [...wayFields, "external" as const].every((one) => cluster[one] === undefined);
   return [
     ...textFindings(args, { owned, omni: args.configuration === "omni" }),
     ...(owned ? (["talosconfig", "machineSecrets"] as const) : []).flatMap((field) =>
@@ -112,6 +115,7 @@ const ofTheCluster = Object.keys({
   driver: true,
   gpuOperator: true,
   devicePlugin: true,
+  dra: true,
   external: true,
   sharing: true,
   upgrade: true,

@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import { type ChartName, judgesOf, judgeValues } from "./facts/chart";
+import { wayFields, wayOfField } from "./facts/way";
 import { eraOf } from "./facts/talos-release";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
 import { envOf } from "./kubernetes/values";
@@ -10,8 +11,8 @@ import { externalOf } from "./outside/external";
 /** Which releases of a chart judge the values of one that is not in the tables, and what a release is known for. */
 export const chartNotes = (spec: ClusterSpec): string[] =>
   flat<string>([
-    ofChart("gpuOperator", "gpu-operator", spec.gpuOperator),
-    ofChart("devicePlugin", "nvidia-device-plugin", spec.devicePlugin),
+    wayFields.map((field) => ofChart(field, wayOfField(field).chart, spec[field])),
+    claimNotes(spec),
     withoutCdi(spec),
     driverFolder(spec),
     withoutDiscovery(spec),
@@ -79,6 +80,19 @@ const withoutCdi = ({ gpuOperator, talosVersion }: ClusterSpec): Nested<string> 
   valueAt(gpuOperator?.values, "cdi", "enabled") === false &&
   "gpuOperator.values.cdi.enabled is false: a pod gets its GPU from NVIDIA's runtime alone, so a pod of your own needs `runtimeClassName: nvidia` (those of this stack have it)";
 
+/** What of claims is not known from the stack, or does not come by them. */
+const claimNotes = ({ dra, kubernetesVersion, monitoring }: ClusterSpec): Nested<string> => [
+  dra !== undefined &&
+    kubernetesVersion === undefined &&
+    `dra: claims need Kubernetes ${oldestForClaims} or newer; which release the cluster has is not known here`,
+  dra !== undefined &&
+    monitoring !== undefined &&
+    "monitoring: metrics of a card name no pod that has it by a claim: the kubelet tells the exporter of resources of the node",
+];
+
+/** First Kubernetes that has resource.k8s.io/v1, and serves it by itself (KEP-4381). */
+export const oldestForClaims = "1.34";
+
 /**
  * Plugins 0.19.0 to 0.19.2, which operators v26.3.0 to v26.3.2 bring (their values.yaml). What the machine does not have is
  * left out, so they work without such devices (k8s-device-plugin v0.19.0 internal/cdi/cdi.go, "Ignoring empty CDI specs").
@@ -88,7 +102,7 @@ const asksForInfiniband = (name: string, version: string): boolean =>
 
 /** A note about a release of the stack's as one about what is outside. */
 export function externalNote({ external }: ClusterSpec, note: string): string {
-  return external === undefined ? note : note.replace(/\b(?:gpuOperator|devicePlugin)\.values/g, "external.values");
+  return external === undefined ? note : note.replace(/\b(?:gpuOperator|devicePlugin|dra)\.values/g, "external.values");
 }
 
 /**
@@ -103,8 +117,6 @@ export function externalNotes(spec: ClusterSpec, crossing: string[]): Nested<str
   const { kind, by = "its installer", release } = outside;
   const known = said !== undefined || read?.values !== undefined;
   const { chart, namespace, values } = release;
-  if (kind === "dra")
-    return `external: ${chart} is not this stack's, and gives its cards to claims: no smoke test tries them, gpuReady stays false, and nothing of its values is judged`;
   return [
     `external: ${chart} in namespace ${namespace} is not this stack's: nothing of it is made, changed or removed here`,
     read?.missing?.map(

@@ -1,4 +1,4 @@
-import { asRelease, ownValuesOf, type OwnValues } from "./outside/external";
+import { asRelease, ownValuesOf } from "./outside/external";
 import { kubernetesRecipe } from "./kubernetes/kubernetes-recipe";
 import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
@@ -7,8 +7,9 @@ import { notesOf } from "./notes";
 import { factsOf, seenBy } from "./machine/apart";
 import { inUpgradeOrder, upgradeWindows } from "./machine/order";
 import { eraOf, findRelease, type Release } from "./facts/talos-release";
+import { modeOf, wayOf } from "./facts/way";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
-import type { MachineRecipe, Mode, Plan } from "./types";
+import type { MachineRecipe, Plan } from "./types";
 import { canonical } from "./stack/plain-data";
 import { readPatch, type UserPatch } from "./machine/user-patches";
 
@@ -31,11 +32,11 @@ export function planCluster(spec: ClusterSpec): Plan {
   return planBasis(spec).plan;
 }
 
-/** Values of somebody's own may share or split cards: one unit of each is what can be counted on. What is had by claims is no resource. */
-function offered({ gpuCount }: MachineRecipe, { resourceName }: OwnValues): Partial<MachineRecipe> {
-  if (resourceName === "") return { allocatable: {} };
-  return { allocatable: { [resourceName]: gpuCount }, atLeast: [resourceName] };
-}
+/** Whole cards of a machine. Values of somebody's own may share or split them: one unit of each is what can be counted on. */
+const offered = ({ gpuCount }: MachineRecipe, name: string, isOwn: boolean): Partial<MachineRecipe> => ({
+  allocatable: { [name]: gpuCount },
+  ...(isOwn ? { atLeast: [name] } : {}),
+});
 
 /** The plan of a stack with its basis. */
 export function planBasis(said: ClusterSpec): PlanBasis {
@@ -49,8 +50,8 @@ export function planBasis(said: ClusterSpec): PlanBasis {
   };
   const era = release?.era ?? eraOf(spec.talosVersion);
   const others = ownValuesOf(spec);
-  const released = asRelease(spec);
-  const mode: Mode = released.devicePlugin && !released.gpuOperator ? "devicePlugin" : "operator";
+  const mode = modeOf(asRelease(spec));
+  const whole = others?.resourceName ?? wayOf(mode).deviceClass;
   const clusterPatches = (spec.patches ?? []).map((text, index) => readPatch(text, `patches[${index}]`));
   const facts = inUpgradeOrder(
     Object.entries(spec.machines).map(([name, machine]) => ({
@@ -73,7 +74,8 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     const own = releaseOf(machine.spec);
     const seen = { ...context, spec: seenBy(spec, machine.spec), ...(own ? { release: own } : {}) };
     const recipe = machineRecipe(machine, machinePatches[index]!, seen);
-    return others === undefined || recipe.gpuCount === 0 ? recipe : { ...recipe, ...offered(recipe, others) };
+    const isCounted = whole === undefined || recipe.gpuCount === 0;
+    return isCounted ? recipe : { ...recipe, ...offered(recipe, whole, others !== undefined) };
   });
   const plan: Plan = {
     spec,

@@ -1,13 +1,13 @@
+import type { Mode } from "./facts/way";
 import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./spec/index";
+
+export type { Mode } from "./facts/way";
 
 /**
  * Where NVIDIA's libraries are. `legacy`: Talos ≤ 1.12, under a glibc prefix. `cdi`: Talos ≥ 1.13, standard layout and a CDI
  * specification. How the runtime brings a card into a container depends on the toolkit's version instead (`usesContainerCli`).
  */
 export type Era = "legacy" | "cdi";
-
-/** Who exposes the GPUs to Kubernetes. */
-export type Mode = "operator" | "devicePlugin";
 
 /** One thing that is wrong with a stack. Rendered as `field: problem; why; remedy`. */
 export interface Finding {
@@ -70,7 +70,7 @@ export interface MachineRecipe {
   /** Taints that go to the node through the Kubernetes API. */
   nodeTaints: NodeTaint[];
   extensionServices: ExtensionService[];
-  /** Units of the GPU resource that the node shall offer, by resource name. */
+  /** Units of the GPU resource that the node shall offer, by its name; devices of it, by their class. */
   allocatable: Record<string, number>;
   /** Resources of which the node may offer more than that: into how many MIG instances its cards can be split is not known. Absent where there are none. */
   atLeast?: string[];
@@ -130,7 +130,7 @@ export interface KubernetesRecipe {
   tolerations: PodToleration[];
   /** Node selector of GPU machines. */
   nodeSelector: Record<string, string>;
-  /** Resource that workloads request, e.g. `nvidia.com/gpu`. */
+  /** Resource that workloads request, e.g. `nvidia.com/gpu`, or class of the devices that they claim, e.g. `gpu.nvidia.com`. */
   resourceName: string;
   /** Device plugin configuration (YAML) for sharing; undefined without sharing. */
   sharingConfig?: string;

@@ -8,8 +8,8 @@ export const accessRules: InputRules = {
   runtimeClassName: objectName,
   // Kubernetes: pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName); any other name is one of its own, or none.
   gpuResourceName: ruleOf(
-    (text) => text.includes("/") && qualifiedName(text) === undefined,
-    "is not a resource of a device plugin",
+    (text) => (text.includes("/") ? qualifiedName(text) === undefined : text.includes(".") && !objectName(text)),
+    "is neither a resource of a device plugin nor a class of devices",
     "Kubernetes refuses the pod, or places it nowhere",
     "pass `gpuResourceName` of the cluster, e.g. `nvidia.com/gpu`",
   ),
@@ -26,9 +26,9 @@ export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
 
 /** How a workload gets at the GPUs: what a GpuCluster hands out. */
 export interface GpuAccess {
-  /** RuntimeClass of its pods, usually `runtimeClassName` of a GpuCluster: this is what makes its pods wait for the gate. */
+  /** RuntimeClass of its pods, empty for none: usually `runtimeClassName` of a GpuCluster: this is what makes its pods wait for the gate. */
   runtimeClassName: pulumi.Input<string>;
-  /** Resource that it requests, usually `gpuResourceName` of a GpuCluster. */
+  /** Resource that it requests, or with `claim` the class of the devices that it claims: usually `gpuResourceName` of a GpuCluster. */
   gpuResourceName: pulumi.Input<string>;
   /** Tolerations of its pods, for GPU machines with taints. Default none. */
   tolerations?: GpuToleration[];

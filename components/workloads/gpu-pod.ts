@@ -1,10 +1,10 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
+import { gpuRequest, type GpuRequest } from "../kubernetes/gpu-request";
 import {
   classNamed,
   envList,
-  gpuLimits,
   kubernetesName,
   labels,
   podTolerations,
@@ -41,15 +41,19 @@ export class GpuPod extends pulumi.ComponentResource {
   constructor(name: string, args: GpuPodArgs, opts?: pulumi.ComponentResourceOptions) {
     checkWorkloadArguments("GpuPod", name, "pods", args, accessRules);
     super("talos-gpu:index:GpuPod", name, registeredWith(args), opts);
+    const podName = args.podName ?? (kubernetesName(name) || "gpu-pod");
+    const namespace = args.namespace ?? "gpu-pods";
+    const { gpuResourceName: of, gpus, claim } = args;
+    const asked = gpuRequest(name, podName, { of, gpus, claim, namespace }, { parent: this });
     const pod = new k8s.core.v1.Pod(
       `${name}-pod`,
       {
         metadata: {
-          name: args.podName ?? (kubernetesName(name) || "gpu-pod"),
-          namespace: args.namespace ?? "gpu-pods",
+          name: podName,
+          namespace,
           labels: labels("gpu-pod"),
         },
-        spec: podSpec(args),
+        spec: podSpec(args, asked),
       },
       {
         parent: this,
@@ -66,9 +70,10 @@ export class GpuPod extends pulumi.ComponentResource {
   }
 }
 
-function podSpec(args: GpuPodArgs): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
-  const gpus = gpuLimits(args.gpuResourceName, args.gpus ?? 1);
+function podSpec(args: GpuPodArgs, { pod, resources }: GpuRequest): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
+  const { limits = {}, ...asked } = resources;
   return {
+    ...pod,
     runtimeClassName: classNamed(args.runtimeClassName),
     restartPolicy: "OnFailure",
     tolerations: podTolerations(args.tolerations),
@@ -81,7 +86,10 @@ function podSpec(args: GpuPodArgs): pulumi.Input<k8s.types.input.core.v1.PodSpec
         ...defined({ command: args.command, args: args.args }),
         env: envList(args.env),
         securityContext: args.restricted === true ? restricted : unprivileged,
-        resources: { limits: pulumi.all([gpus, args.limits ?? {}]).apply(([ours, more]) => ({ ...more, ...ours })) },
+        resources: {
+          ...asked,
+          limits: pulumi.all([limits, args.limits ?? {}]).apply(([ours, more]) => ({ ...more, ...ours })),
+        },
       },
     ],
   };

@@ -1,7 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { clusterLimits } from "../kubernetes/timeouts";
 import { workloadResource } from "../recipe/facts/sharing";
-import { type GpuPodSpec, type WorkloadsSpec } from "../recipe/spec/index";
+import { isDeviceClass } from "../recipe/facts/way";
+import { type GpuPodSpec, type GpuRequestSpec, type WorkloadsSpec } from "../recipe/spec/index";
 import { languageServers, type WorkloadKind, workloadsOfKind } from "../recipe/stack/workloads";
 import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
@@ -34,9 +35,11 @@ export function gpuWorkloads(
     exposure: `${mode} on ${era}`,
     readyWithin: clusterLimits(plan.spec.timeouts).workload,
   };
+  const claims = isDeviceClass(plan.kubernetes.resourceName);
   // With mixed MIG a workload may want devices of another size than the cluster's default.
-  const withGpuAccess = <T extends { migProfile?: string }>(workload: T): T & GpuAccess => ({
+  const withGpuAccess = <T extends GpuRequestSpec>(workload: T): T & GpuAccess => ({
     ...workload,
+    ...(claims ? { claim: workload.claim ?? {} } : {}),
     ...common,
     gpuResourceName: pulumi
       .output(access.gpuResourceName)
@@ -54,7 +57,7 @@ export function gpuWorkloads(
 /** What the servers are made of. */
 interface Surroundings {
   /** A workload's spec with its access to the GPUs. */
-  withGpuAccess: <T extends { migProfile?: string }>(workload: T) => T & GpuAccess;
+  withGpuAccess: <T extends GpuRequestSpec>(workload: T) => T & GpuAccess;
   common: GpuAccess;
   opts: pulumi.ComponentResourceOptions;
 }

@@ -1,7 +1,9 @@
 import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
-import { classNamed, gpuLimits, podTolerations } from "../kubernetes/pods";
+import { gpuRequest } from "../kubernetes/gpu-request";
+import { classNamed, podTolerations } from "../kubernetes/pods";
 import { defined } from "../recipe/mapping";
+import type { ClaimSpec } from "../recipe/spec/index";
 import { volumeName } from "../recipe/stack/workloads/descriptor";
 import type { ServerAccess } from "./gpu-access";
 import { namespaceOf, type NamespaceRule } from "./namespace";
@@ -14,6 +16,7 @@ export interface StoringArgs extends ServerAccess {
   storage?: string;
   storageClass?: string;
   gpus?: number;
+  claim?: ClaimSpec;
   nodeSelector?: Record<string, string>;
 }
 
@@ -53,6 +56,8 @@ export function storingServer<Args extends StoringArgs>(
     { storage: args.storage ?? storage, storageClass },
     opts,
   );
+  const { gpuResourceName: of, gpus, claim } = args;
+  const asked = gpuRequest(name, serverName, { of, gpus, claim, namespace }, opts);
   const settings = { name: serverName, namespace, port, active, readyWithin, exposure };
   const spec: k8s.types.input.core.v1.PodSpec = {
     runtimeClassName: classNamed(args.runtimeClassName),
@@ -61,11 +66,12 @@ export function storingServer<Args extends StoringArgs>(
     automountServiceAccountToken: false,
     enableServiceLinks: false, // a variable such as OLLAMA_PORT of the Service would be taken for a setting of the server
     ...pod,
+    ...asked.pod,
     containers: [
       {
         name: kind.server.name,
         ports: [{ name: "http", containerPort: port }],
-        resources: { limits: gpuLimits(args.gpuResourceName, args.gpus ?? 1) },
+        resources: asked.resources,
         volumeMounts: [
           { name: keeps, mountPath },
           ...(beside ? [{ name: beside.volume.name, mountPath: beside.mountPath }] : []),

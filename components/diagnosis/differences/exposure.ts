@@ -1,4 +1,5 @@
 import { smokeTestNames } from "../../recipe/kubernetes/smoke-test-names";
+import { wayOf } from "../../recipe/facts/way";
 import type { Plan } from "../../recipe/types";
 import type { Observations, ObservedDaemonSet, ObservedDeployment, ObservedJob, ObservedPod } from "../observations";
 import { difference, type Difference } from "./difference";
@@ -73,21 +74,20 @@ function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
     matches: named("gpu-operator"),
     ...ofRelease,
   };
-  const isPlugin = (name: string): boolean => name.includes("device-plugin") && !/mps|feature-discovery/.test(name);
+  const { offers, findsNodes } = wayOf(kubernetes.mode);
   const limits = new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []));
   return [
     ...(kubernetes.mode === "operator" ? [operator] : []),
-    ...(kubernetes.resourceName === ""
-      ? []
-      : [{ kind: "DaemonSet" as const, what: "the device plugin", matches: isPlugin, ...ofRelease, wants: all }]),
+    {
+      ...{ kind: "DaemonSet", what: offers.words, matches: (name) => offers.pods.test(name), ...ofRelease },
+      wants: all,
+    },
     ...(kubernetes.markers.length > 0 ? [ours("the marker files", "nvidia-validation-markers")] : []),
     ...[...limits].map((watts) => {
       const limited = gpuMachines.filter(({ powerLimit }) => powerLimit === watts).length;
       return ours(`the power limit of ${watts} W`, `nvidia-power-limit-${watts}w`, limited);
     }),
-    ...(spec.monitoring !== undefined && kubernetes.mode === "devicePlugin"
-      ? [ours("the DCGM exporter", "nvidia-dcgm-exporter")]
-      : []),
+    ...(spec.monitoring !== undefined && !findsNodes ? [ours("the DCGM exporter", "nvidia-dcgm-exporter")] : []),
   ];
 }
 
@@ -163,7 +163,7 @@ export function unready(
 /** A machine's smoke test; its name ends in a hash of what it tests. */
 function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Difference[] {
   const { namespace } = kubernetes;
-  if (seen.jobs === undefined || kubernetes.resourceName === "") return [];
+  if (seen.jobs === undefined) return [];
   const names = smokeTestNames(machines.filter(({ gpuCount }) => gpuCount > 0).map(({ name }) => name));
   return [...names].flatMap(([machine, prefix]) => {
     const tests = newest(seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)));

@@ -1,3 +1,4 @@
+import { ways } from "../../recipe/facts/way";
 import type { Observations, ObservedNode } from "../observations";
 import { showsGpu, systemOf } from "../system";
 import { difference, type Difference } from "./difference";
@@ -7,7 +8,8 @@ import { isGpu, readiness } from "./nodes";
 
 const noGpuNode =
   "no node has a GPU: none has NVIDIA's extensions, a label of Node Feature Discovery's for a card, or a resource nvidia.com/…";
-const nothingOffers = "neither the GPU Operator nor NVIDIA's device plugin is installed, so nothing offers GPUs";
+const nothingOffers =
+  "none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
 
 /** What every cluster with GPUs must show, where no plan is known: a GPU node, GPUs on it, and what offers them at work. */
 export function differencesWithoutPlan(seen: Observations): Difference[] {
@@ -24,11 +26,15 @@ export function differencesWithoutPlan(seen: Observations): Difference[] {
   ];
 }
 
+/** Whether a DaemonSet offers the cards of its nodes. */
+const offering = (name: string): boolean => Object.values(ways).some(({ offers }) => offers.pods.test(name));
+
 function gpuNode(node: ObservedNode, seen: Observations, namespace: string | undefined): Difference[] {
   const offers = Object.entries(node.allocatable ?? {}).some(([resource, count]) => isGpu(resource) && count !== "0");
-  const plugin = (seen.daemonSets ?? []).find((set) => set.namespace === namespace && /device-plugin/.test(set.name));
+  const plugin = (seen.daemonSets ?? []).find((set) => set.namespace === namespace && offering(set.name));
   const words = plugin && lastWords(seen, "DaemonSet", plugin.namespace, plugin.name);
-  const problem = !offers && "has a GPU, and offers none: no resource nvidia.com/…";
+  const problem =
+    !offers && "has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims";
   return [...readiness(node), ...difference(`node ${node.name}`, problem, words)];
 }
 

@@ -1,3 +1,4 @@
+import { wayFields, wayOfField } from "../facts/way";
 import { isMapping } from "../mapping";
 import { ownValuesOf } from "../outside/external";
 import type { Checks } from "./check";
@@ -6,32 +7,33 @@ import * as semver from "semver";
 /** Which chart offers the GPUs, and its release. */
 export const chartChecks: Checks = {
   /**
-   * GPU Operator, device plugin, or something outside: exactly one of them. Source: gpu-operator, assets/state-device-plugin (the
-   * operator brings a device plugin of its own).
+   * GPU Operator, device plugin, DRA driver, or something outside: exactly one of them. Source: gpu-operator, assets/state-device-plugin
+   * (the operator brings a device plugin of its own); aicr#1327 (plugin and DRA driver on one node).
    */
   "kubernetes-mode": ({ plan: { spec } }) => {
-    const one = spec.gpuOperator ? "gpuOperator" : "devicePlugin";
-    if (spec.external && spec[one])
+    const [one, another] = wayFields.filter((field) => spec[field]);
+    const both = "both would hand out the same cards twice, since neither knows whom the other gave them to";
+    if (one !== undefined && spec.external)
       return {
         field: "external",
         problem: `is there beside ${one}`,
-        why: "both would register nvidia.com/gpu and hand out the same cards twice",
+        why: both,
         remedy: `leave ${one} out where somebody else installs it, or external where this stack shall`,
       };
-    if (spec.gpuOperator && spec.devicePlugin)
+    if (one !== undefined && another !== undefined)
       return {
-        field: "devicePlugin",
-        problem: "is there beside gpuOperator",
-        why: "the GPU Operator installs its own device plugin; two plugins would both register nvidia.com/gpu and hand out the same cards twice",
+        field: another,
+        problem: `is there beside ${one}`,
+        why: `${one === "gpuOperator" ? "the GPU Operator installs its own device plugin; " : ""}${both}`,
         remedy: "leave one of the two out",
       };
-    if (spec.gpuOperator || spec.devicePlugin || spec.external) return [];
+    if (one !== undefined || spec.external) return [];
     return {
       field: "gpuOperator",
-      problem: "is missing, and so are devicePlugin and external",
+      problem: `is missing, and so are ${wayFields.slice(1).join(", ")} and external`,
       why: "nothing would offer the GPUs to Kubernetes",
       remedy:
-        "add one of the three, e.g. `gpuOperator: { version: v26.3.3 }`; `external` where Flux, Argo CD or somebody else installs it",
+        "add one of them, e.g. `gpuOperator: { version: v26.3.3 }`; `external` where Flux, Argo CD or somebody else installs it",
     };
   },
   /**
@@ -39,10 +41,11 @@ export const chartChecks: Checks = {
    * newest chart of the day is taken; tags of the charts' repositories.
    */
   "chart-version": ({ spec, plan }) =>
-    (["gpuOperator", "devicePlugin"] as const).flatMap((field) => {
+    wayFields.flatMap((field) => {
       const text = spec[field]?.version;
       if (text === undefined || (text === "" && plan.spec.external)) return [];
-      const { chart, takes, why, example } = lines[field];
+      const { takes, why, example } = lines[field];
+      const { chart } = wayOfField(field);
       const version = semver.parse(text);
       if (version && text === text.trim() && takes(version)) return [];
       return {
@@ -80,7 +83,7 @@ export const chartChecks: Checks = {
    * (allowDefaultNamespace); talos, Pod Security.
    */
   "plugin-namespace": ({ spec, plan }) =>
-    (ownValuesOf(plan.spec) ? [] : (["gpuOperator", "devicePlugin"] as const)) // somebody else opened it
+    (ownValuesOf(plan.spec) ? [] : wayFields) // somebody else opened it
       .filter((field) => givenToAll.includes(spec[field]?.namespace ?? ""))
       .map((field) => ({
         field: `${field}.namespace`,
@@ -113,16 +116,19 @@ export const chartChecks: Checks = {
  */
 const lines = {
   gpuOperator: {
-    chart: "gpu-operator",
     takes: (version: semver.SemVer) => semver.gte(version, "24.6.0"),
     why: "the operator's releases are named by year and month; those before v24.6.0 look for the driver's devices below /run/nvidia/driver, where Talos has none",
     example: "v26.3.3",
   },
   devicePlugin: {
-    chart: "nvidia-device-plugin",
     takes: (version: semver.SemVer) => semver.gte(version, "0.11.0") && version.major < 20,
     why: "versions that begin with a year are the operator's, and the chart before 0.11.0 has no value for the RuntimeClass that Talos needs",
     example: "0.19.3",
+  },
+  dra: {
+    takes: (version: semver.SemVer) => version.major < 20,
+    why: "versions that begin with a year are those of NVIDIA's former chart, nvidia-dra-driver-gpu, in another repository",
+    example: "0.5.0",
   },
 } as const;
 

@@ -105,7 +105,7 @@ export const containerdChecks: Checks = {
       problem: "makes nvidia the default runtime on Talos ≥ 1.13",
       why: "devices come by CDI annotations there, and that runtime also gives cards to pods that request none",
       remedy: byCdi(plan)
-        ? "leave it out: pods that request nvidia.com/gpu get their card by CDI, without runtimeClassName"
+        ? "leave it out: pods that ask for a GPU get it by CDI, without runtimeClassName"
         : "leave it out, and give each GPU pod `runtimeClassName: nvidia`, or hand cards out by CDI: " +
           (plan.kubernetes.mode === "devicePlugin"
             ? "plugin ≥ 0.17.4 with the values deviceListStrategy: cdi-cri and nvidiaDriverRoot: /"
@@ -124,6 +124,7 @@ const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"]
 
 /** Whether a pod gets its card without NVIDIA's runtime: the operator of Talos ≥ 1.13 hands out by CDI unless it is told otherwise. */
 function byCdi({ kubernetes: { mode, release } }: Plan): boolean {
+  if (mode === "dra") return true;
   const { values } = release;
   const said =
     mode === "devicePlugin"

@@ -3,7 +3,7 @@ import { taintsWithPatches } from "../machine/patch-taints";
 import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
-import { gpuRequests } from "../stack/workloads";
+import type { ExternalKind } from "../spec/index";
 import type { CheckContext, Checks, Found } from "./check";
 import { wrongValues } from "./wrong-values";
 import { valueAt } from "../mapping";
@@ -25,9 +25,9 @@ export const externalChecks: Checks = {
     const said = context.plan.spec.external;
     if (said !== undefined && said.kind === undefined && said.read?.kind === undefined)
       return [unread(context), unsaid(context)];
-    if (kind === "dra") return byClaims(context);
     return [
       unread(context),
+      kind === "dra" && allCards(context),
       beside(context, own),
       values !== undefined && [wrongValues(context, "neededOutside"), outOfSome(context, own)],
     ];
@@ -43,36 +43,20 @@ function unread({ plan }: CheckContext): Found {
   }));
 }
 
-/** What needs a GPU as a resource, which a driver for dynamic resource allocation does not offer. */
-function byClaims({ spec, plan, gpuMachines }: CheckContext): Found {
-  const { external: { resourceName, runtimeClassName = "" } = {}, upgrade, monitoring } = plan.spec;
-  const fields = [
-    ...(resourceName === undefined ? [] : ["external.resourceName"]),
-    ...(spec.sharing === undefined ? [] : ["sharing"]),
-    ...(upgrade?.first?.length ? ["upgrade.first"] : []),
-    ...gpuRequests(spec).map(({ field }) => field),
-  ];
-  const byRuntime = [
-    ...(monitoring === undefined ? [] : ["monitoring"]),
-    ...gpuMachines
-      .filter(({ spec: { powerLimit } }) => powerLimit !== undefined)
-      .map(({ field }) => `${field}.powerLimit`),
-  ];
+/** What looks at all cards of a machine, which a claim of some would not give it. */
+function allCards({ plan, gpuMachines }: CheckContext): Found {
+  const { external, monitoring } = plan.spec;
+  if (external === undefined || (external.runtimeClassName ?? "") !== "") return [];
+  const limited = gpuMachines.filter(({ spec: { powerLimit } }) => powerLimit !== undefined);
   return [
-    fields.map((field) => ({
-      field,
-      problem: "is there beside external.kind dra",
-      why: "it requests GPUs as a resource of the node; a driver for dynamic resource allocation (DRA) gives its cards to claims, which this package does not make yet",
-      remedy: "leave it out, and install it with its claim beside that driver",
-    })),
-    runtimeClassName === "" &&
-      byRuntime.map((field) => ({
-        field,
-        problem: "is there beside external.kind dra, without external.runtimeClassName",
-        why: "its pods look at all cards of a machine without a claim, and have them from the nvidia runtime alone",
-        remedy: "name a RuntimeClass whose handler is nvidia, or leave it out",
-      })),
-  ];
+    ...(monitoring === undefined ? [] : ["monitoring"]),
+    ...limited.map(({ field }) => `${field}.powerLimit`),
+  ].map((field) => ({
+    field,
+    problem: "is there beside external.kind dra, without external.runtimeClassName",
+    why: "its pods look at all cards of a machine without a claim, and have them from the nvidia runtime alone",
+    remedy: "name a RuntimeClass whose handler is nvidia, or leave it out",
+  }));
 }
 
 function unsaid({ plan }: CheckContext): Found {
@@ -111,10 +95,16 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   ];
 }
 
+const tolerationsAt: Record<ExternalKind, string[]> = {
+  gpuOperator: ["daemonsets", "tolerations"],
+  devicePlugin: ["tolerations"],
+  dra: ["kubeletPlugin", "tolerations"],
+};
+
 /** Without a list of its own, a chart tolerates NVIDIA's taint alone. A list that is there is judged as ours are. */
 function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValues): Found {
-  const path = kind === "gpuOperator" ? ["daemonsets", "tolerations"] : ["tolerations"];
-  if (kind === "dra" || valueAt(spec[kind]?.values, ...path) !== undefined) return [];
+  const path = tolerationsAt[kind];
+  if (valueAt(spec[kind]?.values, ...path) !== undefined) return [];
   const missing = gpuMachines
     .flatMap((machine) => taintsWithPatches(spec, machine.spec).map((taint) => ({ name: machine.name, taint })))
     .find(({ taint }) => taint.effect !== "PreferNoSchedule" && !tolerated.some((entry) => tolerates(entry, taint)));

@@ -2,6 +2,7 @@ import { cardChecks } from "./cards";
 import { chartObjectChecks } from "./chart-objects";
 import { chartChecks } from "./charts";
 import type { Checks } from "./check";
+import { claimChecks } from "./claims";
 import { containerdChecks } from "./containerd";
 import { driverChecks } from "./drivers";
 import { externalChecks } from "./external";
@@ -34,6 +35,7 @@ export const checks: Checks = {
   ...valueChecks,
   ...pluginChecks,
   ...sharingChecks,
+  ...claimChecks,
   ...workloadChecks,
   ...vllmChecks,
 };

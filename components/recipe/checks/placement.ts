@@ -1,6 +1,8 @@
 import type { CheckContext, CheckedMachine } from "./check";
 import type { GpuRequest } from "../stack/workloads";
+import type { CardUse } from "../facts/machine-facts";
 import { workloadResource } from "../facts/sharing";
+import { quantityValue } from "../rules/quantity";
 import { controlPlaneRole } from "../machine/taints";
 
 /** Labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
@@ -42,10 +44,20 @@ export function offers({ recipe: { allocatable, atLeast = [] } }: CheckedMachine
   return atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0);
 }
 
-/** GPU machines that a request may be placed on: those that its selector fits and that offer its resource. */
+/** Cards of a machine that may be what a request claims: by what the tables know of them. Of a product's name and of CEL, who knows. */
+export function mayClaim({ uses }: CheckedMachine, { claim: { memory, architecture } = {} }: GpuRequest): number {
+  const wanted = memory === undefined ? 0 : (quantityValue(memory) ?? 0) / 1024 ** 2;
+  const fits = ({ card }: CardUse): boolean =>
+    (card?.memoryMiB ?? Infinity) >= wanted &&
+    (architecture === undefined || card === undefined || card.architecture === architecture);
+  return uses.filter(fits).reduce((sum, { count }) => sum + count, 0);
+}
+
+/** GPU machines that a request may be placed on: those that its selector fits and that offer its resource, of cards that it claims. */
 export function machinesFor(request: GpuRequest, context: CheckContext): CheckedMachine[] {
   const resource = resourceOf(request, context);
   return context.gpuMachines.filter(
-    (machine) => mayMatch(machine, request.nodeSelector ?? {}) && offers(machine, resource) > 0,
+    (machine) =>
+      mayMatch(machine, request.nodeSelector ?? {}) && offers(machine, resource) > 0 && mayClaim(machine, request) > 0,
   );
 }

@@ -107,7 +107,7 @@ export const sharingChecks: Checks = {
    */
   "gpu-requests": ofGpuRequests((request, context) => {
     const { spec, gpuMachines } = context;
-    if (gpuMachines.length === 0 || context.plan.kubernetes.resourceName === "") return [];
+    if (gpuMachines.length === 0) return [];
     const offered = [...new Set(gpuMachines.flatMap((machine) => Object.keys(machine.recipe.allocatable)))].sort();
     const { gpus, migProfile } = request;
     const resource = resourceOf(request, context);

@@ -1,4 +1,5 @@
 import { hintOf, judgeValues, pathsNear, type ValueComplaint } from "../facts/chart";
+import { type WayField, wayFields, wayOfField } from "../facts/way";
 import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../kubernetes/values";
 import { valueAt } from "../mapping";
@@ -15,8 +16,7 @@ export const valueChecks: Checks = {
    * its release; Helm ignores what no template reads.
    */
   "chart-values": (context) => [
-    misnamed(context, "gpuOperator", "gpu-operator"),
-    misnamed(context, "devicePlugin", "nvidia-device-plugin"),
+    wayFields.map((field) => misnamed(context, field)),
     wrongValues(context, "wrongWords"),
     // Namespace and RuntimeClass of somebody else's release are not the stack's.
     ownValuesOf(context.plan.spec) === undefined && wrongNames(context),
@@ -55,12 +55,9 @@ export const valueChecks: Checks = {
   "values-without-gpus": (context) => wrongValues(context, "withoutGpus"),
 };
 
-function misnamed(
-  { spec }: CheckContext,
-  field: "gpuOperator" | "devicePlugin",
-  name: "gpu-operator" | "nvidia-device-plugin",
-): Found {
+function misnamed({ spec }: CheckContext, field: WayField): Found {
   const { version, values } = spec[field] ?? {};
+  const { chart: name } = wayOfField(field);
   if (version === undefined || !values) return undefined;
   const { complaints, judge } = judgeValues(name, version, values);
   if (judge === undefined) return undefined;

@@ -1,5 +1,6 @@
 import { architectureOf, lastCudaOf } from "../facts/card";
 import { cudaFloor, cudaOfImage, isForwardCompatible, newerCuda } from "../facts/cuda";
+import { wayOf } from "../facts/way";
 import { compareDotted, majorOf } from "../facts/version";
 import { namesSecret, secretIn } from "../rules";
 import { fieldOf } from "../stack/plain-data";
@@ -133,7 +134,7 @@ export const workloadChecks: Checks = {
   /** No namespace is made by two. Source: Kubernetes: a namespace is made once (AlreadyExists); components/workloads. */
   "workload-namespaces": ({ spec, plan }) => {
     const { external, mode, namespace: own, namespaceLabels, release } = plan.kubernetes;
-    const chart = mode === "operator" ? "GPU Operator" : "device plugin";
+    const chart = wayOf(mode).words;
     const theirs = "is there already, since somebody else's release that offers the GPUs is in it";
     const taken = new Map<string, string>([
       [own, external ? "is made for the stack's own pods as well" : `is made by the ${chart}'s release as well`],

@@ -57,6 +57,7 @@ const kinds: Record<string, (value: unknown) => boolean> = {
   "true or false": (value) => typeof value === "boolean",
   "a mapping": isMapping,
   "an absolute path": (value) => typeof value === "string" && absolutePath(value) === undefined,
+  "a root without the driver": (value) => value === "/" || value === "/run/nvidia/driver",
   "that hangs": (value) => typeof value === "string" && migManagerHangs(value),
   "a folder that Talos has not": (value) => typeof value === "string" && !foldersOfTalos.test(value),
 };

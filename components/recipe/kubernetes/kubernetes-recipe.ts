@@ -1,6 +1,8 @@
 import { clusterCuda, smokeTestImage } from "../facts/cuda";
 import { helpers } from "../facts/data/images.json";
 import type { MachineFacts } from "../facts/machine-facts";
+import { wayOf } from "../facts/way";
+import { draRelease } from "./dra-release";
 import { markersOf, needsMarkers } from "./markers";
 import { externalOf, ownValuesOf } from "../outside/external";
 import { operatorRelease } from "./operator-release";
@@ -32,11 +34,15 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
   const nodeSelector = { "nvidia.com/gpu.present": "true" };
   const config = sharingConfig(spec.sharing);
   const outside = externalOf(spec);
-  const said = spec.devicePlugin ?? spec.gpuOperator;
+  const said = spec[wayOf(mode).field];
+  const { deviceClass } = wayOf(mode);
   const release = outside?.release ?? releaseOf(spec, mode, era, tolerations, nodeSelector, config);
   const namespace = outside ? ownNamespace : release.namespace;
   const cudaVersion = clusterCuda(gpuMachines);
   const others = outside !== undefined || spec.devicePlugin?.makeRuntimeClass === false;
+  // Devices come to a claim's pod by CDI, with all that they need: of ours only what looks at all cards names a class.
+  const looksAtAll = spec.monitoring !== undefined || gpuMachines.some(({ spec: { powerLimit } }) => powerLimit);
+  const unneeded = deviceClass !== undefined && !looksAtAll;
   const owner = mode === "operator" && !outside ? "operator" : others ? "other" : "component";
   return {
     era,
@@ -47,14 +53,14 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     namespace,
     ...(givenNamespaces.includes(namespace) || said?.takeOver !== undefined ? {} : { namespaceLabels: privileged }),
     runtimeClass: {
-      name: outside?.runtimeClassName ?? "nvidia",
+      name: outside?.runtimeClassName ?? (unneeded ? "" : "nvidia"),
       handler: "nvidia",
-      owner,
+      owner: unneeded ? "other" : owner,
     },
     markers: needsMarkers(era, mode) ? markersOf(spec) : [],
     tolerations,
     nodeSelector,
-    resourceName: ownValuesOf(spec)?.resourceName ?? resourceNameOf(sharingOf(spec), gpuMachines),
+    resourceName: ownValuesOf(spec)?.resourceName ?? deviceClass ?? resourceNameOf(sharingOf(spec), gpuMachines),
     ...(config === undefined ? {} : { sharingConfig: config }),
     images: { ...helpers, ...spec.images },
     ...splitOf(spec),
@@ -86,6 +92,7 @@ function releaseOf(
   nodeSelector: Record<string, string>,
   config: string | undefined,
 ): ReleaseRecipe {
+  if (mode === "dra" && spec.dra) return draRelease(spec.dra, tolerations, nodeSelector);
   return mode === "devicePlugin" && spec.devicePlugin
     ? pluginRelease(spec.devicePlugin, spec, era, tolerations, nodeSelector, config)
     : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, config, era);

@@ -4,6 +4,7 @@ import type { ClusterSpec, GpuOperatorSpec } from "../spec/index";
 import { everyMachineIsTainted } from "../machine/patch-taints";
 import { withControlPlane } from "../machine/taints";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
+import { ways } from "../facts/way";
 import { discoveryTolerations } from "./discovery";
 import { mergeValues, repositoryOf, type ChartInput } from "./values";
 
@@ -26,7 +27,7 @@ export function operatorRelease(
     name: operator.takeOver ?? "gpu-operator",
     namespace: operator.namespace ?? "gpu-operator",
     chart: "gpu-operator",
-    repository: repositoryOf(operator.repository, "gpu-operator") ?? "https://helm.ngc.nvidia.com/nvidia",
+    repository: repositoryOf(operator.repository, "gpu-operator") ?? ways.operator.repository,
     version: operator.version.startsWith("v") ? operator.version : `v${operator.version}`,
     values: operator.takeOver === undefined ? mergeValues(ours, operator.values) : (operator.values ?? {}),
   };

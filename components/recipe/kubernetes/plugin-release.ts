@@ -1,6 +1,7 @@
 import * as semver from "semver";
 import type { ClusterSpec, DevicePluginSpec } from "../spec/index";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
+import { ways } from "../facts/way";
 import { discoveryTolerations, pluginDiscovers } from "./discovery";
 import { mergeValues, repositoryOf, type ChartInput } from "./values";
 import { isMapping, valueAt } from "../mapping";
@@ -44,7 +45,7 @@ export function pluginRelease(
     name: plugin.takeOver ?? "nvidia-device-plugin",
     namespace: plugin.namespace ?? "nvidia-device-plugin",
     chart: "nvidia-device-plugin",
-    repository: repositoryOf(plugin.repository, "nvidia-device-plugin") ?? "https://nvidia.github.io/k8s-device-plugin",
+    repository: repositoryOf(plugin.repository, "nvidia-device-plugin") ?? ways.devicePlugin.repository,
     version: plugin.version.replace(/^v/, ""),
     values: plugin.takeOver === undefined ? mergeValues(ours, plugin.values) : (plugin.values ?? {}),
   };

@@ -1,3 +1,4 @@
+import { wayOf } from "../facts/way";
 import type { ClusterSpec, MachineSpec } from "../spec/index";
 import type { Mode } from "../types";
 
@@ -23,7 +24,7 @@ export function daemonLabels(
   return {
     ...(markers ? { [daemonLabel.validationMarkers]: "true" } : {}),
     // The operator brings an exporter of its own.
-    ...(mode === "devicePlugin" && spec.monitoring ? { [daemonLabel.dcgmExporter]: "true" } : {}),
+    ...(!wayOf(mode).findsNodes && spec.monitoring ? { [daemonLabel.dcgmExporter]: "true" } : {}),
     ...(powerLimit === undefined ? {} : { [daemonLabel.powerLimit]: powerLimitLabel(powerLimit) }),
   };
 }

@@ -6,6 +6,7 @@ import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
 import { eraOf, usesContainerCli, type Release } from "../facts/talos-release";
 import { installerImage, ownSchematic, schematicOf } from "./schematic";
+import { wayOf } from "../facts/way";
 import { allocatableOf, atLeastOf, canSplit, migConfigName } from "../facts/sharing";
 import { sharingOf } from "./own-sharing";
 import { daemonLabels } from "./daemon-labels";
@@ -149,7 +150,7 @@ function sysctlsOf(spec: ClusterSpec): Record<string, string> {
 function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, string> {
   const { mode, spec } = context;
   return {
-    ...(mode === "devicePlugin" ? { "nvidia.com/gpu.present": "true" } : {}),
+    ...(wayOf(mode).findsNodes ? {} : { "nvidia.com/gpu.present": "true" }),
     ...validatorLabel(context),
     ...daemonLabels(facts.spec, context),
     // The MIG manager runs on nodes with such cards alone, and it is the operator's.

@@ -1,6 +1,6 @@
-import { ExternalKind, type ClusterSpec, type ExternalReadSpec } from "../spec/index";
+import type { ClusterSpec, ExternalKind, ExternalReadSpec } from "../spec/index";
 import { defined } from "../mapping";
-import type { ChartName } from "../facts/chart";
+import { wayFields, wayOfChart, wayOfField } from "../facts/way";
 import type { ReleaseRecipe } from "../types";
 import { mergeAsHelm } from "./merge";
 import { readOutside } from "./read";
@@ -18,23 +18,12 @@ export interface External {
   places: Record<string, string>;
 }
 
-/** What offers the GPUs as a resource, so that a stack may install it, too. */
-type ReleaseKind = Exclude<ExternalKind, "dra">;
-
-const releaseKinds = [ExternalKind.gpuOperator, ExternalKind.devicePlugin] as const;
-
-const charts: Record<ReleaseKind, ChartName> = { gpuOperator: "gpu-operator", devicePlugin: "nvidia-device-plugin" };
-
-/** The driver's chart (sigs.k8s.io/dra-driver-nvidia-gpu, deployments/helm), whose values are not judged here. */
-const draChart = "nvidia-dra-driver-gpu";
-
 /** What is outside; undefined where the stack says none. Without a kind it counts as an operator, and a check asks for it. */
 export function externalOf({ external }: Pick<ClusterSpec, "external">): External | undefined {
   if (external === undefined) return undefined;
   const { read = {} } = external;
   const kind = external.kind ?? read.kind ?? "gpuOperator";
-  const dra = kind === "dra";
-  const chart = dra ? draChart : charts[kind];
+  const { chart, deviceClass } = wayOfField(kind);
   const values = mergeAsHelm(read.values ?? {}, external.values ?? {});
   return {
     kind,
@@ -47,8 +36,8 @@ export function externalOf({ external }: Pick<ClusterSpec, "external">): Externa
       version: external.version ?? read.version ?? "",
       values,
     },
-    runtimeClassName: external.runtimeClassName ?? (dra ? "" : "nvidia"),
-    resourceName: external.resourceName ?? (dra ? "" : resourceIn(values)),
+    runtimeClassName: external.runtimeClassName ?? (deviceClass === undefined ? "nvidia" : ""),
+    resourceName: external.resourceName ?? deviceClass ?? resourceIn(values),
     places: read.places ?? {},
   };
 }
@@ -57,7 +46,7 @@ export function externalOf({ external }: Pick<ClusterSpec, "external">): Externa
 export interface OwnValues {
   kind: ExternalKind;
   /** Field of the stack that has them. */
-  field: "external" | ReleaseKind;
+  field: "external" | ExternalKind;
   /** Undefined where they are not known. */
   values: Record<string, unknown> | undefined;
   resourceName: string;
@@ -67,15 +56,15 @@ export interface OwnValues {
 export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
   const outside = externalOf(spec);
   if (outside !== undefined) {
-    const { external: { kind: said, values, read } = {} } = spec;
-    const known = said !== "dra" && (values ?? read?.values) !== undefined;
+    const { external: { values, read } = {} } = spec;
+    const known = (values ?? read?.values) !== undefined;
     const { kind, resourceName, release } = outside;
     return { kind, field: "external", values: known ? release.values : undefined, resourceName };
   }
-  const kind = releaseKinds.find((one) => spec[one]?.takeOver !== undefined);
+  const kind = wayFields.find((one) => spec[one]?.takeOver !== undefined);
   if (kind === undefined) return undefined;
   const { values = {} } = spec[kind]!;
-  return { kind, field: kind, values, resourceName: resourceIn(values) };
+  return { kind, field: kind, values, resourceName: wayOfField(kind).deviceClass ?? resourceIn(values) };
 }
 
 const resourceIn = (values: Record<string, unknown>): string => `nvidia.com/gpu${renames(values) ? ".shared" : ""}`;
@@ -84,26 +73,23 @@ const resourceIn = (values: Record<string, unknown>): string => `nvidia.com/gpu$
 const renames = (values: Record<string, unknown>): boolean => /renameByDefault: *true/.test(JSON.stringify(values));
 
 /**
- * A stack as if it installed itself what is outside: so the same checks judge it. Without `external` the stack as it is. A driver for
- * dynamic resource allocation is placed as the device plugin is.
+ * A stack as if it installed itself what is outside: so the same checks judge it. Without `external` the stack as it is.
  */
 export function asRelease(spec: ClusterSpec): ClusterSpec {
   const outside = externalOf(spec);
   if (outside === undefined) return spec;
   const { external: _, ...rest } = spec;
   const { version, namespace, values } = outside.release;
-  if (outside.kind === "dra") return { ...rest, devicePlugin: { version: "", namespace } };
   return { ...rest, [outside.kind]: { version, namespace, values } };
 }
 
 /** What files say, as `external.read` takes it; what is in doubt is said in `unread`. */
 export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind): ExternalReadSpec {
-  if (kind === "dra") return {};
-  const { releases, flaws } = readOutside(files, kind && charts[kind]);
+  const wanted = kind && wayOfField(kind).chart;
+  const { releases, flaws } = readOutside(files, wanted);
   const unread = flaws.map(({ file, line, problem }) => `${file}:${line} ${problem}`);
   const names = files.map(({ name }) => name).join(", ");
-  const wanted = kind === undefined ? releases : releases.filter(({ chart }) => chart === charts[kind]);
-  const [release, another] = wanted;
+  const [release, another] = releases.filter(({ chart }) => wanted === undefined || chart === wanted);
   if (release === undefined) {
     const nothing = `${names} install${files.length === 1 ? "s" : ""} none of NVIDIA's charts`;
     return { unread: unread.length > 0 ? unread : [nothing] };
@@ -112,7 +98,7 @@ export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind)
     another &&
     `${names} install ${release.chart} at line ${release.place.line} and ${another.chart} at line ${another.place.line}`;
   return {
-    kind: release.chart === "gpu-operator" ? "gpuOperator" : "devicePlugin",
+    kind: wayOfChart(release.chart).field,
     ...defined({ by: release.by === "values" ? undefined : release.by, name: release.name }),
     ...defined({ version: release.version, namespace: release.namespace }),
     values: release.values,

@@ -83,6 +83,7 @@ export function chartNamed(...names: (string | undefined)[]): ChartName | undefi
     const last = name?.replace(/\/+$/, "").split("/").at(-1) ?? "";
     if (/gpu-operator/.test(last)) return "gpu-operator";
     if (/nvidia-device-plugin|k8s-device-plugin/.test(last)) return "nvidia-device-plugin";
+    if (/^(?:nvidia-)?dra-driver(?:-nvidia)?-gpu$/.test(last)) return "dra-driver-nvidia-gpu"; // the former is its old name
   }
   return undefined;
 }
@@ -252,6 +253,8 @@ function ofValues(doc: Doc, hint: ChartName | undefined): OutsideRelease[] {
 
 /** The chart that has most of these keys; undefined where none has, or both have as many. */
 function chartByKeys(keys: string[]): ChartName | undefined {
+  // The DRA driver's chart gives out cards with this value alone, and shares other keys with the plugin's.
+  if (keys.includes("gpuResourcesEnabledOverride")) return "dra-driver-nvidia-gpu";
   const known = (name: ChartName): number => {
     const tops = new Set(
       charts

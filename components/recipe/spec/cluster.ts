@@ -2,7 +2,7 @@ import type { DriverSpec } from "./driver";
 import type { ExternalSpec } from "./external";
 import type { MachineDefaultsSpec, MachineEntrySpec, MachineSpec, PoolSpec } from "./machine";
 import type { ImagesSpec, ReleaseFactsSpec } from "./release-facts";
-import type { DevicePluginSpec, GpuOperatorSpec, MonitoringSpec } from "./releases";
+import type { DevicePluginSpec, DraSpec, GpuOperatorSpec, MonitoringSpec } from "./releases";
 import type { SharingSpec } from "./sharing";
 import type { TimeoutsSpec, UpgradeSpec } from "./update";
 import type { WorkloadsSpec } from "./workloads/workloads";
@@ -72,19 +72,27 @@ export interface ClusterOptionsSpec {
    */
   driver?: DriverSpec;
   /**
-   * Expose the GPUs by NVIDIA's GPU Operator. Exactly one of this, `devicePlugin` and `external`.
+   * Expose the GPUs by NVIDIA's GPU Operator. Exactly one of this, `devicePlugin`, `dra` and `external`.
    * @default none
    * @example `{ version: v25.10.1 }`
    */
   gpuOperator?: GpuOperatorSpec;
   /**
-   * Expose the GPUs by NVIDIA's standalone device plugin. Exactly one of this, `gpuOperator` and `external`.
+   * Expose the GPUs by NVIDIA's standalone device plugin. Exactly one of this, `gpuOperator`, `dra` and `external`.
    * @default none
    * @example `{ version: 0.17.4 }`
    */
   devicePlugin?: DevicePluginSpec;
   /**
-   * Something else installs what offers the GPUs, such as Flux or Argo CD. Exactly one of this, `gpuOperator` and `devicePlugin`.
+   * Give the GPUs to claims by NVIDIA's driver for dynamic resource allocation. Exactly one of this, `gpuOperator`, `devicePlugin` and
+   * `external`.
+   * @default none
+   * @example `{ version: 0.5.0 }`
+   */
+  dra?: DraSpec;
+  /**
+   * Something else installs what offers the GPUs, such as Flux or Argo CD. Exactly one of this, `gpuOperator`,
+   * `devicePlugin` and `dra`.
    * @default none
    * @example `{ files: [../flux/gpu-operator/helmrelease.yaml] }`
    */

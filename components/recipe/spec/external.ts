@@ -6,12 +6,12 @@ export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
 /**
  * What offers the GPUs where Flux, Argo CD, helmfile or somebody else installs it. The stack makes and touches nothing of it: no
  * Helm release, no RuntimeClass, no namespace. It judges the values, and waits for what they offer. Exclusive with
- * `gpuOperator` and `devicePlugin`. What a field says goes before what the files say.
+ * `gpuOperator`, `devicePlugin` and `dra`. What a field says goes before what the files say.
  */
 export interface ExternalSpec {
   /**
    * What is installed: `gpuOperator`, `devicePlugin`, or `dra`: NVIDIA's driver for dynamic resource allocation, with the operator
-   * or without. Its cards are had by claims, which the stack makes none of: it brings the machines alone, without smoke tests.
+   * or without. Its cards are had by claims.
    * @default what the files install
    * @example `devicePlugin`
    */
@@ -32,7 +32,7 @@ export interface ExternalSpec {
   version?: string;
   /**
    * Namespace of it.
-   * @default what the files say, else `gpu-operator`, `nvidia-device-plugin` or `nvidia-dra-driver-gpu`
+   * @default what the files say, else `gpu-operator`, `nvidia-device-plugin` or `dra-driver-nvidia-gpu`
    * @example `kube-system`
    */
   namespace?: string;
@@ -44,8 +44,8 @@ export interface ExternalSpec {
    */
   runtimeClassName?: string;
   /**
-   * Resource that it offers.
-   * @default `nvidia.com/gpu`; with `dra`, none
+   * Resource that it offers; with `dra`, class of the devices that pods claim.
+   * @default `nvidia.com/gpu`; with `dra`, `gpu.nvidia.com`
    * @example `nvidia.com/gpu.shared`
    */
   resourceName?: string;

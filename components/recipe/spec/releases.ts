@@ -77,6 +77,31 @@ export interface DevicePluginSpec extends ReleaseSpec {
   makeRuntimeClass?: boolean;
 }
 
+/**
+ * NVIDIA's driver for dynamic resource allocation (DRA): pods claim cards, and may say which. Exclusive with `gpuOperator` and
+ * `devicePlugin`. It needs Talos 1.13 and Kubernetes 1.34, or newer.
+ */
+export interface DraSpec extends ReleaseSpec {
+  /**
+   * Chart release.
+   * @example `0.5.0`
+   */
+  version: string;
+  /**
+   * Namespace of the release.
+   * @default `dra-driver-nvidia-gpu`
+   * @example `nvidia-dra`
+   */
+  namespace?: string;
+  /**
+   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart is. The image
+   * comes from where the chart's values say (`image.repository`).
+   * @default `oci://registry.k8s.io/dra-driver-nvidia/charts`
+   * @example `oci://registry.example.org/charts`
+   */
+  repository?: string;
+}
+
 /** Metrics of the cards (DCGM exporter), for Prometheus and Grafana that are there already. */
 export interface MonitoringSpec {
   /**

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { expandStack } from "./pools";
 import type { ClusterSpec, StackSpec } from "../spec/index";
 import { specSchema } from "./spec-schema";
+import { wayFields } from "../facts/way";
 import type { Finding } from "../types";
 import { childAt, fieldOf, readPlain } from "./plain-data";
 import { shapeFindings } from "./shape-findings";
@@ -78,7 +79,7 @@ function placeholderFor([first, second, third]: Path): string | undefined {
   if (first === "machines") {
     return third === "address" ? String(second) : undefined;
   }
-  return (first === "gpuOperator" || first === "devicePlugin") && second === "version" ? "999.0.0" : undefined;
+  return wayFields.some((field) => field === first) && second === "version" ? "999.0.0" : undefined;
 }
 
 /** Takes a wrong value away, or what cannot be without it; gives the path of what was touched. */

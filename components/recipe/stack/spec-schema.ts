@@ -189,6 +189,7 @@ export const specSchema = z.strictObject({
   driver: driverSpec.optional(),
   gpuOperator: release.optional(),
   devicePlugin: z.strictObject({ ...release.shape, makeRuntimeClass: z.boolean().optional() }).optional(),
+  dra: release.optional(),
   external: external.optional(),
   sharing: sharing.optional(),
   monitoring: z

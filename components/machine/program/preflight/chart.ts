@@ -1,5 +1,7 @@
 import * as semver from "semver";
 import { parse } from "yaml";
+import type { ChartName } from "../../../recipe/facts/chart";
+import { wayOfChart } from "../../../recipe/facts/way";
 import type { Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
@@ -14,7 +16,7 @@ export async function askForChart(
 ): Promise<Problem[]> {
   if (chart === undefined) return [];
   const { name, version, repository } = chart;
-  const field = name === "gpu-operator" ? "gpuOperator" : "devicePlugin";
+  const { field } = wayOfChart(name as ChartName);
   const base = places.charts(repository);
   if (base === undefined || !/^https?:/.test(base)) {
     report(`chart ${name} ${version}: not asked for`);

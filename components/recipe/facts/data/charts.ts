@@ -1,8 +1,10 @@
 /**
  * Values of the charts, as data: every path that a chart's values or templates know, with its type. A value at any other
  * path has no effect, and Helm says nothing about it.
- * Source: values.yaml and templates of NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin at the named releases.
+ * Source: values.yaml and templates of NVIDIA/gpu-operator, NVIDIA/k8s-device-plugin and kubernetes-sigs/dra-driver-nvidia-gpu at the
+ * named releases.
  */
+import draDriver from "./charts/dra-driver-nvidia-gpu.json";
 import gpuOperator from "./charts/gpu-operator.json";
 import nodeFeatureDiscovery from "./charts/node-feature-discovery.json";
 import devicePlugin from "./charts/nvidia-device-plugin.json";
@@ -34,7 +36,11 @@ const releasesOf = ({ chart, subcharts, releases }: ChartFile): ChartValues[] =>
 };
 
 /** Oldest first within a chart. */
-export const charts: ChartValues[] = [gpuOperator as ChartFile, devicePlugin as ChartFile].flatMap(releasesOf);
+export const charts: ChartValues[] = [
+  gpuOperator as ChartFile,
+  devicePlugin as ChartFile,
+  draDriver as ChartFile,
+].flatMap(releasesOf);
 
 /**
  * Values of Node Feature Discovery, which both charts bring: what any of the releases knows that they bring, or that came after.

@@ -1,3 +1,33 @@
+import type { GpuArchitecture } from "../gpu";
+
+/** What a claim wants of each card. All of it must fit. */
+export interface ClaimSpec {
+  /**
+   * Memory that it has at least. Cards have a little less than their name says: `70Gi` fits one of 80 GB.
+   * @default any
+   * @example `40Gi`
+   */
+  memory?: string;
+  /**
+   * Architecture.
+   * @default any
+   * @example `Hopper`
+   */
+  architecture?: GpuArchitecture;
+  /**
+   * Name as `nvidia-smi -L` prints it.
+   * @default any
+   * @example `NVIDIA H100 80GB HBM3`
+   */
+  product?: string;
+  /**
+   * Further conditions in CEL, of attributes that the driver publishes (docs/claims.md).
+   * @default none
+   * @example `["device.attributes['gpu.nvidia.com'].cudaComputeCapability.isGreaterThan(semver('8.9.0'))"]`
+   */
+  cel?: string[];
+}
+
 /** What says which GPUs a workload requests. */
 export interface GpuRequestSpec {
   /**
@@ -19,6 +49,12 @@ export interface GpuRequestSpec {
    * @example `1g.12gb`
    */
   migProfile?: string;
+  /**
+   * What it wants of each card, in a stack whose cards are had by claims (`dra`).
+   * @default any card
+   * @example `{ memory: 40Gi, architecture: Hopper }`
+   */
+  claim?: ClaimSpec;
 }
 
 /** What every server that computes on a GPU says. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { count, image, labels, namespace, objectName, quantity, ruled, text } from "../notation";
-import type { WorkloadsSpec } from "../../spec/index";
+import { type ClaimSpec, GpuArchitecture, type WorkloadsSpec } from "../../spec/index";
 
 /** A kind of workload, by its field in a stack. */
 export type KindOfWorkload = Exclude<keyof WorkloadsSpec, "named">;
@@ -15,6 +15,8 @@ export interface SaidOfGpus {
   image?: string;
   /** Profile of the MIG devices that it requests. */
   migProfile?: string;
+  /** What it wants of each card. */
+  claim?: ClaimSpec;
   /** Labels of the machines that it may run on. Default: any machine. */
   nodeSelector?: Record<string, string>;
 }
@@ -61,6 +63,14 @@ export const underItsName =
 /** Profile of MIG devices. */
 export const migProfile = ruled(rules.migProfile);
 
+/** What a claim wants of a card. */
+export const claim = z.strictObject({
+  memory: quantity.optional(),
+  architecture: z.enum(GpuArchitecture).optional(),
+  product: text.optional(),
+  cel: z.array(text).optional(),
+});
+
 /** Fields of every server that computes on a GPU. */
 export const gpuServer = {
   active: z.boolean().optional(),
@@ -69,6 +79,7 @@ export const gpuServer = {
   storageClass: objectName.optional(),
   gpus: count.optional(),
   migProfile: migProfile.optional(),
+  claim: claim.optional(),
   nodeSelector: labels.optional(),
   namespace: namespace.optional(),
 };

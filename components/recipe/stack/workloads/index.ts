@@ -125,10 +125,13 @@ export interface GpuRequest extends SaidOfGpus {
 export function gpuRequests(spec: Pick<ClusterSpec, "workloads">): GpuRequest[] {
   return workloadsOf(spec).flatMap(({ kind, field, said }) => {
     const requests = (workloadDescriptors[kind].gpuRequests as (said: unknown) => Record<string, SaidOfGpus>)(said);
-    return Object.entries(requests).map(([name, { gpus = 1, active = true, image, migProfile, nodeSelector }]) => ({
-      field: `${field}${name === "" ? "" : `.${name}`}`,
-      ...{ gpus, active, ...defined({ image, migProfile, nodeSelector }) },
-    }));
+    return Object.entries(requests).map(([name, asked]) => {
+      const { gpus = 1, active = true, image, migProfile, claim, nodeSelector } = asked;
+      return {
+        field: `${field}${name === "" ? "" : `.${name}`}`,
+        ...{ gpus, active, ...defined({ image, migProfile, claim, nodeSelector }) },
+      };
+    });
   });
 }
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import * as rules from "../../rules";
 import { count, image, labels, namespace, objectName, ruledMapping } from "../notation";
 import type { GpuPodSpec } from "../../spec/index";
-import { describeWorkload, gpuAccess, migProfile } from "./descriptor";
+import { claim, describeWorkload, gpuAccess, migProfile } from "./descriptor";
 
 const pod = z.strictObject({
   image,
@@ -11,6 +11,7 @@ const pod = z.strictObject({
   env: ruledMapping(rules.envName, () => () => undefined).optional(),
   gpus: count.optional(),
   migProfile: migProfile.optional(),
+  claim: claim.optional(),
   namespace: namespace.optional(),
   nodeSelector: labels.optional(),
   limits: ruledMapping(rules.resourceName, rules.resourceLimit).optional(),

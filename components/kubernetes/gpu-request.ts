@@ -1,0 +1,59 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { selectorsOf } from "../recipe/kubernetes/claim";
+import { shortHash } from "../recipe/short-hash";
+import type { ClaimSpec } from "../recipe/spec/index";
+import { labels } from "./pods";
+
+/** Cards that a pod asks for. */
+export interface AskedGpus {
+  /** Resource of the node, or class of the devices that are claimed. */
+  of: pulumi.Input<string>;
+  /** Default 1. */
+  gpus?: number | undefined;
+  /** With it they are claimed. Default: a resource is requested. */
+  claim?: ClaimSpec | undefined;
+  /** The pod's. */
+  namespace: pulumi.Input<string>;
+}
+
+/** What stands in a pod that asks for cards, and in its container. */
+export interface GpuRequest {
+  pod: Pick<k8s.types.input.core.v1.PodSpec, "resourceClaims">;
+  resources: { limits?: pulumi.Output<Record<string, string>>; claims?: { name: string }[] };
+}
+
+/**
+ * Asks for cards, by one of two ways. An extended resource is requested by its limit alone. A claim is made from a template, which is
+ * made beside the pod; its name has a hash of what it says, as nothing of a template can be changed, and a pod with another one starts
+ * again. Either way the request is also what sends the pod to a node that has the cards: no node selector is needed beside it.
+ *
+ * @param owner Beginning of the template's name.
+ */
+export function gpuRequest(
+  name: string,
+  owner: string,
+  { of, gpus = 1, claim, namespace }: AskedGpus,
+  opts: pulumi.CustomResourceOptions,
+): GpuRequest {
+  if (claim === undefined)
+    return { pod: {}, resources: { limits: pulumi.output(of).apply((resource) => ({ [resource]: String(gpus) })) } };
+  const selectors = selectorsOf(claim).map((expression) => ({ cel: { expression } }));
+  const exactly = { deviceClassName: of, count: gpus, ...(selectors.length > 0 ? { selectors } : {}) };
+  const template = new k8s.resource.v1.ResourceClaimTemplate(
+    `${name}-gpus`,
+    {
+      metadata: {
+        name: `${owner.slice(0, 47)}-gpus-${shortHash(JSON.stringify([gpus, selectors]), 6)}`,
+        namespace,
+        labels: labels(owner),
+      },
+      spec: { spec: { devices: { requests: [{ name: "gpu", exactly }] } } },
+    },
+    opts,
+  );
+  return {
+    pod: { resourceClaims: [{ name: "gpus", resourceClaimTemplateName: template.metadata.name }] },
+    resources: { claims: [{ name: "gpus" }] },
+  };
+}

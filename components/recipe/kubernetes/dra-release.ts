@@ -1,0 +1,37 @@
+import { ways } from "../facts/way";
+import type { DraSpec } from "../spec/index";
+import type { PodToleration, ReleaseRecipe } from "../types";
+import { mergeValues, repositoryOf } from "./values";
+
+/**
+ * Where the driver looks for libnvidia-ml.so.1 and nvidia-smi on Talos ≥ 1.13: its init container follows links to the library, and
+ * wants a program that is a file itself, which Talos has in /usr/local/bin alone (dra-driver-nvidia-gpu v0.5.0,
+ * hack/kubelet-plugin-prestart.sh; siderolabs/docs v1.13, dynamic-resource-allocation; dra-driver-nvidia-gpu#605). Device nodes it
+ * takes from /dev, as there is none below this root (cmd/gpu-kubelet-plugin/root.go, getDevRoot).
+ */
+export const draDriverRoot = "/usr/local";
+
+/** The release of NVIDIA's driver for dynamic resource allocation. */
+export function draRelease(
+  dra: DraSpec,
+  tolerations: PodToleration[],
+  nodeSelector: Record<string, string>,
+): ReleaseRecipe {
+  const { chart, repository } = ways.dra;
+  const ours = {
+    nvidiaDriverRoot: draDriverRoot,
+    // By this the chart wants to hear that no device plugin offers the same cards (templates/validation.yaml).
+    gpuResourcesEnabledOverride: true,
+    // Memory that machines of a rack share by NVLink: another driver of the same chart, with a controller, which no claim of a card needs.
+    resources: { computeDomains: { enabled: false } },
+    kubeletPlugin: { nodeSelector, tolerations },
+  };
+  return {
+    name: dra.takeOver ?? chart,
+    namespace: dra.namespace ?? chart,
+    chart,
+    repository: repositoryOf(dra.repository, chart) ?? repository,
+    version: dra.version.replace(/^v/, ""),
+    values: dra.takeOver === undefined ? mergeValues(ours, dra.values) : (dra.values ?? {}),
+  };
+}
