@@ -1,4 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
+import { offeredBy } from "../clients/kubernetes/devices";
 import { UNTESTED } from "../machine/program/task";
 import { describeTaint } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
@@ -48,9 +49,10 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard)
     ...{ namespace, name, labels: metadata?.labels ?? {}, nodeSelector: spec?.nodeSelector ?? {} },
     /** `Pending`, `Running`, `Succeeded`, `Failed`. */
     phase: status?.phase ?? "Unknown",
-    /** Whether it requests a resource of NVIDIA's. */
-    gpus: containers.some(({ resources }) =>
-      Object.keys(resources?.limits ?? {}).some((limit) => limit.startsWith("nvidia.com/")),
+    /** Whether it requests a resource of NVIDIA's, or claims devices. */
+    gpus: containers.some(
+      ({ resources: { claims = [], limits = {} } = {} }) =>
+        claims.length > 0 || Object.keys(limits).some((limit) => limit.startsWith("nvidia.com/")),
     ),
     initContainers: (status?.initContainerStatuses ?? []).map(container),
     containers: (status?.containerStatuses ?? []).map(container),
@@ -181,15 +183,16 @@ export function observedJob({ metadata, spec, status }: k8s.V1Job) {
 /** A node as Kubernetes has it. */
 export type ObservedNode = Kept<typeof observedNode, "name" | "labels">;
 
-/** What is kept of a node. */
-export function observedNode({ metadata, spec, status }: k8s.V1Node) {
+/** @param slices what drivers publish of all nodes' devices. */
+export function observedNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSlice[]) {
+  const { metadata, spec, status } = node;
   const condition = status?.conditions?.find(({ type }) => type === "Ready");
   const ready = condition?.status === "True";
   const handlers = (status?.runtimeHandlers ?? []).flatMap(({ name }) => name || []);
   return {
     ...{ ...nameOf(metadata), labels: metadata?.labels ?? {}, ready },
-    /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`. */
-    allocatable: status?.allocatable ?? {},
+    /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`, and devices for claims, by their class. */
+    allocatable: offeredBy(node, slices),
     /** Whether it is cordoned. */
     unschedulable: spec?.unschedulable ?? false,
     /** Taints as `key=value:Effect`, or `key:Effect` without a value. */

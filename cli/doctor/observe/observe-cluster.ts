@@ -1,4 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
+import { slicesPath } from "../../../components/clients/kubernetes/devices";
 import type { Observations } from "../../../components/diagnosis";
 import { talosVersionOf } from "../../../components/diagnosis/system";
 import { defined } from "../../../components/recipe/mapping";
@@ -53,6 +54,8 @@ const paths: Record<Kind, string> = {
 /** Lists what a diagnosis goes by. A kind that cannot be listed stays out, and is named with the reason. */
 export async function observeCluster(api: KubernetesApi, now: Date): Promise<SeenCluster> {
   const failed: { kind: Kind; error: Error }[] = [];
+  // A cluster whose Kubernetes knows no claims has none.
+  const slices = api.list<k8s.V1ResourceSlice>(slicesPath).catch(() => []);
   const listed = await Promise.all(
     Object.entries(paths).map(async ([kind, path]) => [
       kind,
@@ -65,13 +68,14 @@ export async function observeCluster(api: KubernetesApi, now: Date): Promise<See
   const objects = Object.fromEntries(listed) as { [K in Kind]: Listed[K][] | undefined };
   const { pods, jobs, nodes, events, releases } = objects;
   const living = livingPods(pods ?? [], jobs ?? []);
+  const published = await slices;
   const heard = await hearLastWords(living, nodes ?? [], api);
   const observations = defined({
     pods: pods && living.map((pod) => observed.observedPod(pod, heard)),
     daemonSets: objects.daemonSets?.map(observed.observedDaemonSet),
     deployments: objects.deployments?.map(observed.observedDeployment),
     jobs: jobs?.map(observed.observedJob),
-    nodes: nodes?.map(observed.observedNode),
+    nodes: nodes?.map((node) => observed.observedNode(node, published)),
     namespaces: objects.namespaces?.map(observed.observedNamespace),
     runtimeClasses: objects.runtimeClasses?.map(observed.observedRuntimeClass),
     releases: releases && observed.observedReleases(releases),

@@ -6,6 +6,7 @@ export {
   KubernetesObjectApi,
   NodeV1Api,
   PatchStrategy,
+  ResourceV1Api,
   setHeaderOptions,
   StorageV1Api,
 } from "@kubernetes/client-node";

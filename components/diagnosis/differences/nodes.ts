@@ -1,3 +1,4 @@
+import { ways } from "../../recipe/facts/way";
 import { describeTaint, taintsOf, tolerates } from "../../recipe/machine/taints";
 import type { MachineRecipe, NodeTaint, Plan } from "../../recipe/types";
 import type { Observations, ObservedNode } from "../observations";
@@ -47,8 +48,9 @@ function offers(
   return [...planned, ...more];
 }
 
-/** Whether a resource is one that NVIDIA's device plugin offers. */
-export const isGpu = (resource: string): boolean => resource.startsWith("nvidia.com/");
+/** Whether a resource is one that NVIDIA's device plugin offers, or a class is that of its DRA driver's cards. */
+export const isGpu = (resource: string): boolean =>
+  resource.startsWith("nvidia.com/") || resource === ways.dra.deviceClass;
 
 function labels({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] {
   return Object.entries(nodeLabels)

@@ -4,6 +4,7 @@ import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { Failure, type Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { GateResult, GateTask } from "../task";
+import { isDeviceClass, type Way, ways } from "../../../recipe/facts/way";
 import type { Cluster } from "../kubernetes/cluster";
 import { isReady, podWords, schedulerWords } from "./pod-words";
 import { allInUse, namesOf, unitsOf } from "./units";
@@ -72,7 +73,9 @@ export async function awaitTests(
     }
     const waiting = (await cluster.podsOfJob(namespace, test.job)).map(schedulerWords);
     const { users, plugin, ...units } = await seen(test);
-    const busy = waiting.some((words) => words.includes(`Insufficient ${resource}`));
+    const busy = waiting.some((words) =>
+      words.includes(isDeviceClass(resource) ? cannotAllocate : `Insufficient ${resource}`),
+    );
     if (!busy || !allInUse({ users, ...units }) || !plugin.every(isReady)) {
       busySince.delete(machine);
       return false;
@@ -94,7 +97,7 @@ export async function awaitTests(
    * bare one is gone then. A card that stays away is for the doctor to name, so this has its limit.
    */
   const offers = async ({ machine, resource, units }: Test): Promise<boolean> => {
-    const { allocatable = 0 } = unitsOf(resource, await cluster.node(machine), []);
+    const { allocatable = 0 } = unitsOf(resource, await cluster.node(machine, isDeviceClass(resource)), []);
     const since = passedSince.get(machine) ?? clock.now();
     passedSince.set(machine, since);
     const late = clock.now() - since >= patience;
@@ -105,10 +108,9 @@ export async function awaitTests(
   };
 
   const seen = async ({ machine, resource }: Test) => {
-    const [node, pods] = await Promise.all([cluster.node(machine), cluster.podsOn(machine)]);
-    const plugin = pods.filter(
-      ({ metadata }) => metadata?.namespace === namespace && /device-plugin/.test(metadata.name ?? ""),
-    );
+    const [node, pods] = await Promise.all([cluster.node(machine, isDeviceClass(resource)), cluster.podsOn(machine)]);
+    const { pods: named } = offersOf(resource);
+    const plugin = pods.filter(({ metadata }) => metadata?.namespace === namespace && named.test(metadata.name ?? ""));
     return { ...unitsOf(resource, node, pods), plugin };
   };
 
@@ -121,7 +123,7 @@ export async function awaitTests(
       ...pods.map(podWords).filter((words) => words !== ""),
       `the node offers ${allocatable ?? 0} of ${resource}`,
       others.length === 0 ? "no other pod uses it" : `in use by ${namesOf(others)}`,
-      ...pluginWords(plugin),
+      ...pluginWords(plugin, resource),
     ];
     return {
       field: `machines.${machine}`,
@@ -162,8 +164,14 @@ export async function awaitTests(
   return result;
 }
 
-function pluginWords(plugin: V1Pod[]): string[] {
-  if (plugin.length === 0) return ["no pod of the device plugin is on the node"];
+/** The scheduler's words (kubernetes v1.36.3, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, Filter). */
+const cannotAllocate = "cannot allocate all claims";
+
+/** What has a pod on the machine, so that its cards can be had. */
+const offersOf = (resource: string): Way["offers"] => (isDeviceClass(resource) ? ways.dra : ways.devicePlugin).offers;
+
+function pluginWords(plugin: V1Pod[], resource: string): string[] {
+  if (plugin.length === 0) return [`no pod of ${offersOf(resource).words} is on the node`];
   return plugin.map(
     (pod) => podWords(pod) || `Pod ${pod.metadata?.name}: ${isReady(pod) ? "ready" : (pod.status?.phase ?? "unknown")}`,
   );

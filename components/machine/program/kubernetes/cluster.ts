@@ -35,6 +35,7 @@ export class KubernetesCluster {
   private readonly classes;
   private readonly storage;
   private readonly batch;
+  private readonly slices;
   private readonly objects;
 
   constructor(
@@ -45,11 +46,12 @@ export class KubernetesCluster {
     this.server = server ?? "";
     if (caData) this.authority = Buffer.from(caData, "base64").toString();
     else if (caFile && fs.existsSync(caFile)) this.authority = fs.readFileSync(caFile, "utf8");
-    const { BatchV1Api, CoreV1Api, KubernetesObjectApi, NodeV1Api, StorageV1Api } = client();
+    const { BatchV1Api, CoreV1Api, KubernetesObjectApi, NodeV1Api, ResourceV1Api, StorageV1Api } = client();
     this.core = config.makeApiClient(CoreV1Api);
     this.classes = config.makeApiClient(NodeV1Api);
     this.storage = config.makeApiClient(StorageV1Api);
     this.batch = config.makeApiClient(BatchV1Api);
+    this.slices = config.makeApiClient(ResourceV1Api);
     this.objects = KubernetesObjectApi.makeApiClient(config);
   }
 
@@ -58,10 +60,13 @@ export class KubernetesCluster {
     return (await this.items("nodes", () => this.core.listNode())).map(askedNode);
   }
 
-  /** A node; undefined when the cluster has none of that name. */
-  async node(name: string): Promise<NodeState | undefined> {
+  /** A node, with the devices for claims that are published of it, if these are asked for; undefined when the cluster has none of that name. */
+  async node(name: string, withDevices = false): Promise<NodeState | undefined> {
     const node = await this.readNode(name);
-    return node === undefined ? undefined : nodeState(node);
+    if (node === undefined || !withDevices) return node && nodeState(node);
+    const request = () => this.slices.listResourceSlice({ fieldSelector: `spec.nodeName=${name}` });
+    const list = await this.call(`ResourceSlices of ${name}`, request, { 404: undefined, 403: undefined });
+    return nodeState(node, list?.items);
   }
 
   /** Whether the cluster has no second node. */

@@ -1,4 +1,5 @@
-import type { V1ManagedFieldsEntry, V1Node, V1Pod } from "@kubernetes/client-node";
+import type { V1ManagedFieldsEntry, V1Node, V1Pod, V1ResourceSlice } from "@kubernetes/client-node";
+import { offeredBy } from "../../../clients/kubernetes/devices";
 import { MANAGER } from "../../../clients/kubernetes/manager";
 
 /** A RuntimeClass, as far as it tells whose it is. */
@@ -55,13 +56,16 @@ export const askedNode = ({ metadata, status }: V1Node) => ({
 export type NodeState = ReturnType<typeof nodeState>;
 
 /** What of one node is asked. */
-export const nodeState = ({ metadata, spec, status }: V1Node) => ({
-  unschedulable: spec?.unschedulable === true,
-  annotations: metadata?.annotations ?? {},
-  ready: status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true,
-  /** Units of resources that it offers, by their names. */
-  allocatable: status?.allocatable ?? {},
-});
+export function nodeState(node: V1Node, slices: readonly V1ResourceSlice[] = []) {
+  const { metadata, spec, status } = node;
+  return {
+    unschedulable: spec?.unschedulable === true,
+    annotations: metadata?.annotations ?? {},
+    ready: status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true,
+    /** Units of resources that it offers, by their names, and devices for claims, by their class. */
+    allocatable: offeredBy(node, slices),
+  };
+}
 
 /** What a drain asks of a pod. */
 export type PodState = ReturnType<typeof podState>;

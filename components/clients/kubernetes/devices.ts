@@ -1,0 +1,19 @@
+import type { V1Node, V1ResourceSlice } from "@kubernetes/client-node";
+import { ways } from "../../recipe/facts/way";
+
+/** Where slices are listed. */
+export const slicesPath = "/apis/resource.k8s.io/v1/resourceslices";
+
+/**
+ * What a node offers: resources of the kubelet's, and whole cards that NVIDIA's DRA driver publishes, by their class. What a class wants
+ * of a device is for its selector to say: of `gpu.nvidia.com` it is the driver and the type (dra-driver-nvidia-gpu v0.5.0,
+ * deployments/helm, templates/deviceclass-gpu.yaml).
+ */
+export function offeredBy({ metadata, status }: V1Node, slices: readonly V1ResourceSlice[]): Record<string, string> {
+  const { deviceClass } = ways.dra;
+  const published = slices
+    .filter(({ spec }) => spec?.nodeName === metadata?.name && spec?.driver === deviceClass)
+    .flatMap(({ spec }) => spec?.devices ?? [])
+    .filter(({ attributes }) => attributes?.["type"]?.string === "gpu");
+  return { ...status?.allocatable, ...(published.length > 0 ? { [deviceClass]: String(published.length) } : {}) };
+}
