@@ -4,14 +4,14 @@ import * as path from "node:path";
 import * as semver from "semver";
 import { moduleChart, placeWhole } from "./modules";
 import { operatorReleases, writeOperatorChart } from "./operator";
-import { chartRepositories, type LabChart, nearest, pluginModule, pluginReleases, written } from "./releases";
+import { chartRepositories, type LabChart, moduleReleases, nearest, programModule, written } from "./releases";
 import { stampedCopy } from "./stamp";
 
 export { chartRepositories, type LabChart } from "./releases";
 
 /** Releases of a chart that the lab has as they are, oldest first, as the chart writes them: `v25.10.1`, but `0.17.4`. */
 export function chartVersions(chart: LabChart): string[] {
-  const known = chart === "gpu-operator" ? operatorReleases() : pluginReleases;
+  const known = chart === "gpu-operator" ? operatorReleases() : moduleReleases(chart);
   return [...known].sort(semver.compare).map((version) => written(chart, version));
 }
 
@@ -19,8 +19,8 @@ export function chartVersions(chart: LabChart): string[] {
 export const isLabChart = (name: string): name is LabChart => Object.hasOwn(chartRepositories, name);
 
 /**
- * Writes a chart as a folder that Helm takes: `dir/<chart>-<version>`. The device plugin's is the real one, out of its Go
- * module; the operator's is emulated, with the real Node Feature Discovery in it. A release that the lab does not have is
+ * Writes a chart as a folder that Helm takes: `dir/<chart>-<version>`. Those of the device plugin and of the DRA driver are the real ones, out of
+ * their Go modules; the operator's is emulated, with the real Node Feature Discovery in it. A release that the lab does not have is
  * the nearest one that it has, under the wanted name.
  *
  * @param version with or without its `v`
@@ -38,7 +38,12 @@ export async function chartFolder(dir: string, chart: LabChart, version: string)
   await mkdir(dir, { recursive: true });
   await placeWhole(folder, async (draft) => {
     if (chart === "gpu-operator") return writeOperatorChart(draft, wanted);
-    return stampedCopy(await moduleChart(pluginModule(nearest(pluginReleases, wanted))), draft, wanted, wanted);
+    return stampedCopy(
+      await moduleChart(programModule(chart, nearest(moduleReleases(chart), wanted))),
+      draft,
+      wanted,
+      wanted,
+    );
   });
   return folder;
 }

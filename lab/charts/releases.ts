@@ -1,27 +1,40 @@
 import * as semver from "semver";
+import type { ChartName } from "../../components/recipe/facts/chart";
+import { ways } from "../../components/recipe/facts/way";
 import type { ChartModule } from "./modules";
 
 /** A chart that the lab has. */
-export type LabChart = "gpu-operator" | "nvidia-device-plugin";
+export type LabChart = ChartName;
 
 /** Where the real charts are. */
 export const chartRepositories: Readonly<Record<LabChart, string>> = {
-  "gpu-operator": "https://helm.ngc.nvidia.com/nvidia",
-  "nvidia-device-plugin": "https://nvidia.github.io/k8s-device-plugin",
+  "gpu-operator": ways.operator.repository,
+  "nvidia-device-plugin": ways.devicePlugin.repository,
+  "dra-driver-nvidia-gpu": ways.dra.repository,
 };
 
 /**
- * The device plugin's chart, which is in the plugin's own Go module with its Node Feature Discovery subchart. The Go proxy
- * has no v0.20.0: the lab takes the nearest one for it. What 0.20.0 has more are the values `*.enableHostNetwork`.
+ * Charts that are in the Go modules of their programs, and the releases that the Go proxy has of them, oldest first. Of the device plugin,
+ * whose chart has its Node Feature Discovery in it, the proxy has no v0.20.0: the lab takes the nearest one for it. What 0.20.0 has
+ * more are the values `*.enableHostNetwork`.
  */
-export const pluginModule = (version: string): ChartModule => ({
-  module: "github.com/NVIDIA/k8s-device-plugin",
-  version: `v${version}`,
-  folder: "deployments/helm/nvidia-device-plugin",
-});
+const moduleCharts = {
+  "nvidia-device-plugin": { module: "github.com/NVIDIA/k8s-device-plugin", releases: ["0.17.4", "0.18.2", "0.19.3"] },
+  "dra-driver-nvidia-gpu": { module: "sigs.k8s.io/dra-driver-nvidia-gpu", releases: ["0.5.0"] },
+};
 
-/** Releases of the device plugin's chart that the Go proxy has, oldest first. */
-export const pluginReleases: readonly string[] = ["0.17.4", "0.18.2", "0.19.3"];
+/** A chart that is real in the lab. */
+export type RealChart = keyof typeof moduleCharts;
+
+/** Releases of a chart that the Go proxy has, oldest first. */
+export const moduleReleases = (chart: RealChart): readonly string[] => moduleCharts[chart].releases;
+
+/** Where a chart is in the Go module of its release. */
+export const programModule = (chart: RealChart, version: string): ChartModule => ({
+  module: moduleCharts[chart].module,
+  version: `v${version}`,
+  folder: `deployments/helm/${chart}`,
+});
 
 /**
  * Node Feature Discovery's chart, in the Go module of its release. The operator's repository keeps a copy of each, which

@@ -37,6 +37,11 @@ export class KubernetesView {
     return Object.fromEntries(items.map((node) => [node.metadata?.name ?? "", node]));
   }
 
+  /** Devices that drivers publish for claims. */
+  async slices(): Promise<k8s.V1ResourceSlice[]> {
+    return (await this.config.makeApiClient(k8s.ResourceV1Api).listResourceSlice()).items;
+  }
+
   /**
    * Waits until every node is ready, and a control plane bears Talos' label of its role, which comes a moment after its kubelet: what
    * the lab then notes of the cluster is all of what was there before the stack. It watches the nodes.

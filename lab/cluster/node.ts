@@ -1,4 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
+import { offeredBy } from "../../components/clients/kubernetes/devices";
+import { isGpu } from "../../components/diagnosis/differences/nodes";
 import { describeTaint } from "../../components/recipe/machine/taints";
 
 /** Whether a node is ready: it says so, and the controller that answers with a taint has taken that away again, by which the scheduler goes. */
@@ -7,10 +9,10 @@ export function isReady(node: k8s.V1Node): boolean {
   return says && !node.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/not-ready");
 }
 
-/** Allocatable NVIDIA resources of a node, by name; none that are zero. */
-export function gpusOf(node: k8s.V1Node | undefined): Record<string, string> {
-  const entries = Object.entries(node?.status?.allocatable ?? {});
-  return Object.fromEntries(entries.filter(([name, count]) => name.startsWith("nvidia.com/") && count !== "0"));
+/** What a node offers of NVIDIA's, by name; none that are zero. */
+export function gpusOf(node: k8s.V1Node | undefined, slices: readonly k8s.V1ResourceSlice[]): Record<string, string> {
+  const entries = Object.entries(node === undefined ? {} : offeredBy(node, slices));
+  return Object.fromEntries(entries.filter(([name, count]) => isGpu(name) && count !== "0"));
 }
 
 /** Taints of a node as the recipe writes them: `key=value:Effect`. */

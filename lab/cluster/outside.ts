@@ -24,10 +24,6 @@ export async function installOutside({ spec, controlPlane, charts, tools, sessio
   const { by = "Helm", kind, runtimeClassName } = outside;
   const { name, namespace, chart, version, values } = planCluster(spec).kubernetes.release;
   const release = semver.parse(version)?.version;
-  if (kind === "dra")
-    throw new Error(
-      "external.kind: the lab has no driver for dynamic resource allocation; take gpuOperator or devicePlugin",
-    );
   if (!isLabChart(chart) || release === undefined)
     throw new Error(
       `external: the lab installs it first, and which release of ${chart} is not said; write external.version`,

@@ -8,7 +8,7 @@ export async function gatherMachines(
   machines: Machines,
   kubernetes: KubernetesView,
 ): Promise<Record<string, MachineReport>> {
-  const [states, nodes] = await Promise.all([machines.state(), kubernetes.nodes()]);
+  const [states, nodes, slices] = await Promise.all([machines.state(), kubernetes.nodes(), kubernetes.slices()]);
   const reports = Object.entries(states).map(([name, state]): [string, MachineReport] => [
     name,
     {
@@ -16,7 +16,7 @@ export async function gatherMachines(
       schematicId: state.schematicId,
       driverVersion: state.driverVersion,
       reboots: state.reboots,
-      allocatable: gpusOf(nodes[name]),
+      allocatable: gpusOf(nodes[name], slices),
       taints: taintsOfNode(nodes[name]),
     },
   ]);

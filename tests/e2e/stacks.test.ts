@@ -8,7 +8,7 @@ const kind = machinesHere();
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(Object.entries(expected))(
   `%s comes up as previewed, machines ${kind}: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the doctor finds nothing; the destroy leaves nothing`,
-  async (stack, { machines, workloads, then, unseen = [], byHost, says = [] }) => {
+  async (stack, { machines, workloads, of = "nvidia.com/gpu", then, unseen = [], byHost, says = [] }) => {
     const edit = then === undefined ? [] : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
     const { status, report, lines, folder } = await runLab([
       ...["--machines", kind, "--stack", stack, "--preview", "--updates", "2", "--discover"],
@@ -45,7 +45,7 @@ test.concurrent.each(Object.entries(expected))(
         driverVersion,
         reboots: 1,
         taints,
-        allocatable: gpus === undefined ? {} : { "nvidia.com/gpu": gpus },
+        allocatable: gpus === undefined ? {} : { [of]: gpus },
       });
       expect(report.machines[name]!.schematicId).toMatch(/^[0-9a-f]{64}$/);
     }

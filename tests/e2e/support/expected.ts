@@ -6,6 +6,8 @@ import { parse } from "yaml";
 interface Expected {
   machines: Record<string, { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }>;
   workloads: string[];
+  /** Of what the machines have `gpus`. Default `nvidia.com/gpu`. */
+  of?: string;
   /** An edit of its workloads afterwards, which no machine notices: a file of `stacks/`, and what then runs. */
   then?: { stack: string; workloads: string[] };
   /** Where the plan of what `talos-gpu discover` writes of the cluster is another one: what cannot be seen in a cluster. */

@@ -160,7 +160,7 @@ func (p *pod) create(ctx context.Context, spec *corev1.Container, rule programs.
 	}
 	return &programs.Container{
 		Pod: p.Pod, Spec: spec, Machine: machine, Argv: rule.CommandOf(spec), Env: env, GPUs: injected.GPUs, Libraries: injected.Libraries,
-		Root: machine.RootFS(), Devices: p.session.devices, Read: func(path string) ([]byte, error) { return p.read(ctx, spec, path) },
+		Root: machine.RootFS(), Devices: p.session.devices, Client: p.session.client, Read: func(path string) ([]byte, error) { return p.read(ctx, spec, path) },
 	}, nil
 }
 

@@ -138,6 +138,16 @@ func (p *pod) live(ctx context.Context) {
 		return
 	}
 	p.allocations = allocations
+	for wait := 2 * time.Second; ; wait = min(2*wait, time.Minute) {
+		err := p.prepareClaims(containers)
+		if err == nil {
+			break
+		}
+		p.event(corev1.EventTypeWarning, "FailedPrepareDynamicResources", "Failed to prepare dynamic resources: %v", err)
+		if p.session.machine.Clock().Sleep(containers, wait) != nil {
+			return
+		}
+	}
 	p.change(ctx, func() {
 		if p.status.StartTime == nil {
 			now := metav1.Now()

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/devices"
@@ -44,6 +45,8 @@ type Container struct {
 	Read func(path string) ([]byte, error)
 	// Devices is the kubelet's device manager; nil on a real node, whose device plugin is real.
 	Devices *devices.Manager
+	// Client has the rights of the node's kubelet; nil on a real node.
+	Client kubernetes.Interface
 	// Ready tells the emulated kubelet that the container's probes succeed from now on.
 	Ready func()
 	// Listen opens a port of the container where its network is a real one; else nil.
@@ -116,9 +119,14 @@ func (c *Container) Argument(name string) string {
 // SeesNVML says whether NVIDIA's device plugin and its like find NVML: the runtime brought the libraries, or a driver root is mounted that has
 // them where they look (k8s-device-plugin internal/lookup: the standard library folders under /driver-root).
 func (c *Container) SeesNVML() bool {
+	return c.Libraries || c.mountsDriver(driverRoot, "/", "/usr/local")
+}
+
+// mountsDriver says whether one of these folders of the machine is at a path, and the driver in it.
+func (c *Container) mountsDriver(at string, folders ...string) bool {
 	s := c.Machine.Snapshot()
 	fits := s.Era == host.EraCDI && s.DriverVersion != "" && s.LibraryVersion == s.DriverVersion
-	return c.Libraries || fits && slices.Contains([]string{"/", "/usr/local"}, c.MountsHost(driverRoot))
+	return fits && slices.Contains(folders, c.MountsHost(at))
 }
 
 // driverRoot is where the device plugin looks for the driver that its CDI specification names (--driver-root-ctr-path).

@@ -53,6 +53,10 @@ func Table(discovery Program) []Rule {
 			Programs: Programs{"nvidia-device-plugin": devicePlugin, "config-manager": configManager, "gpu-feature-discovery": discovery},
 		},
 		{
+			Image: regexp.MustCompile(`(^|/)dra-driver-nvidia-gpu(:|@|$)`), About: "dra-driver-nvidia-gpu v0.5.0 cmd/gpu-kubelet-plugin, hack/kubelet-plugin-prestart.sh",
+			Pull: 15 * time.Second, Programs: Programs{"kubelet-plugin-prestart.sh": draPrestart, "gpu-kubelet-plugin": draDriver},
+		},
+		{
 			Image: regexp.MustCompile(`cuda-sample:(vectoradd|nbody)`), About: "CUDA samples: docs.nvidia.com/deploy/cuda-compatibility decides whether they run",
 			Env: BakedIn, Pull: 12 * time.Second, Entrypoint: []string{"vectorAdd"}, Programs: Programs{"vectorAdd": vectorAdd},
 		},

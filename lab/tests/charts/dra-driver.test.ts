@@ -1,0 +1,33 @@
+import { planCluster } from "../../../components/recipe";
+import { ways } from "../../../components/recipe/facts/way";
+import { validStack } from "../../../tests/recipe/stacks";
+import { named, render, withHelm } from "./render";
+
+// The real chart, out of the driver's Go module: what is asserted here is what the recipe and the lab's kubelet count on.
+withHelm("dra-driver-nvidia-gpu", () => {
+  const { release, nodeSelector, resourceName, tolerations } = planCluster(validStack("dra")).kubernetes;
+
+  test("with our values: one program per machine, which looks for the driver where Talos has it, and its classes", async () => {
+    const rendered = await render(ways.dra.chart, release.version, release.values);
+    const kinds = rendered.objects.map(({ kind }) => kind);
+    expect(kinds).not.toContain("Deployment");
+    const { metadata, spec } = rendered.objects.find(({ kind }) => kind === "DaemonSet")!;
+    expect(metadata.name).toMatch(ways.dra.offers.pods);
+    const pod = spec.template.spec;
+    expect(pod).toMatchObject({ nodeSelector, tolerations });
+    expect(pod.containers.map(({ name }: any) => name)).toEqual(["gpus"]);
+    const place = (container: any): string =>
+      container.volumeMounts.map(({ name, mountPath }: any) => `${name} ${mountPath}`).join(", ");
+    expect(place(pod.initContainers[0])).toBe("driver-root-parent /driver-root-parent");
+    expect(place(pod.containers[0])).toContain("driver-root /driver-root");
+    const paths = Object.fromEntries(pod.volumes.map(({ name, hostPath }: any) => [name, hostPath.path]));
+    expect(paths).toMatchObject({ "driver-root-parent": "/usr", "driver-root": "/usr/local" });
+    const { selectors } = named(rendered, "DeviceClass", resourceName)["spec"];
+    expect(selectors[0].cel.expression).toContain("device.attributes['gpu.nvidia.com'].type == 'gpu'");
+  });
+
+  test("without them it refuses to be installed", async () => {
+    const { code, error } = await render(ways.dra.chart, release.version);
+    expect([code !== 0, error]).toEqual([true, expect.stringContaining("--set 'gpuResourcesEnabledOverride=true'")]);
+  });
+});
