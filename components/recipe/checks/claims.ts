@@ -51,7 +51,7 @@ export const claimChecks: Checks = {
    */
   claims: ofGpuRequests((request, context) => {
     const { claim, gpus, nodeSelector = {} } = request;
-    if (claim === undefined) return [];
+    if (claim === undefined || context.gpuMachines.length === 0) return []; // a component that is used alone has none
     if (context.spec.dra === undefined)
       return {
         field: ".claim",

@@ -1,0 +1,84 @@
+import { selectorsOf } from "../../components/recipe/kubernetes/claim";
+import { offeredBy } from "../../components/clients/kubernetes/devices";
+import { arguments_, build, types } from "../support/gpu-cluster";
+import { find, findAll, waitsFor } from "../support/graph";
+
+const template = "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate";
+
+test.each([
+  [{}, []],
+  [{ memory: "40Gi" }, [`device.capacity['gpu.nvidia.com'].memory.compareTo(quantity("40Gi")) >= 0`]],
+  // The driver's word is not the tables'.
+  [{ architecture: "Ada" as const }, [`device.attributes['gpu.nvidia.com'].architecture == "Ada Lovelace"`]],
+  [{ product: "NVIDIA H100 NVL" }, [`device.attributes['gpu.nvidia.com'].productName == "NVIDIA H100 NVL"`]],
+  [
+    { architecture: "Hopper" as const, cel: ["true"] },
+    [`device.attributes['gpu.nvidia.com'].architecture == "Hopper"`, "true"],
+  ],
+])("%j is %j in CEL", (claim, expressions) => {
+  expect(selectorsOf(claim)).toEqual(expressions);
+});
+
+test("a stack with dra: each pod claims from a template beside it, tests and all, and waits for the gate", async () => {
+  const outputs: Record<string, unknown> = {};
+  const run = await build(arguments_("dra"), {}, ({ runtimeClassName, gpuResourceName }) => {
+    runtimeClassName.apply((value) => (outputs["runtimeClassName"] = value));
+    gpuResourceName.apply((value) => (outputs["gpuResourceName"] = value));
+  });
+  expect(outputs).toEqual({ runtimeClassName: "", gpuResourceName: "gpu.nvidia.com" });
+  const templates = findAll(run, template);
+  const requests = templates.map(({ inputs }) => inputs["spec"].spec.devices.requests);
+  expect(
+    requests.map(([{ exactly }]) => [exactly.deviceClassName, exactly.count, exactly.selectors?.length ?? 0]).sort(),
+  ).toEqual([
+    ["gpu.nvidia.com", 1, 0],
+    ["gpu.nvidia.com", 1, 1],
+    ["gpu.nvidia.com", 1, 1],
+    ["gpu.nvidia.com", 1, 1],
+  ]);
+  const pods = [
+    ...[types.job, types.deployment].flatMap((type) =>
+      findAll(run, type).map((one) => one.inputs["spec"].template.spec),
+    ),
+    find(run, types.pod).inputs["spec"],
+  ].filter(
+    ({ containers }) =>
+      containers[0].resources?.claims !== undefined || containers[0].resources?.limits?.["nvidia.com/gpu"],
+  );
+  expect(pods).toHaveLength(5); // two tests, two servers and a pod
+  const names = templates.map(({ inputs }) => inputs["metadata"].name as string);
+  for (const { resourceClaims, containers, runtimeClassName } of pods) {
+    expect(names).toContain(resourceClaims[0].resourceClaimTemplateName);
+    expect(containers[0].resources.claims).toEqual([{ name: resourceClaims[0].name }]);
+    expect(runtimeClassName).toBeUndefined();
+  }
+  const gate = find(run, types.program, "lab-gate");
+  expect(waitsFor(run, find(run, types.pod))).toContain(gate.urn);
+  expect(findAll(run, "kubernetes:node.k8s.io/v1:RuntimeClass")).toEqual([]);
+});
+
+test("another claim is another template, and so another pod", async () => {
+  const named = async (claim: object): Promise<string[]> => {
+    const run = await build(arguments_("dra", { workloads: { pods: { one: { image: "busybox", claim } } } }));
+    return findAll(run, template).map(({ inputs }) => inputs["metadata"].name as string);
+  };
+  const first = await named({});
+  const second = await named({ memory: "8Gi" });
+  expect(first.filter((name) => !second.includes(name))).toEqual([expect.stringMatching(/^one-gpus-[0-9a-f]{6}$/)]);
+});
+
+test("a node offers its resources, and the whole cards that the driver publishes of it", () => {
+  const node = { metadata: { name: "a" }, status: { allocatable: { cpu: "4" } } };
+  const device = (type: string) => ({ name: type, attributes: { type: { string: type } } });
+  const slice = (nodeName: string, driver: string, ...types: string[]): any => ({
+    spec: { nodeName, driver, pool: {}, devices: types.map(device) },
+  });
+  const slices = [
+    slice("a", "gpu.nvidia.com", "gpu", "gpu"),
+    slice("a", "gpu.nvidia.com", "mig"),
+    slice("a", "compute-domain.nvidia.com", "channel"),
+    slice("b", "gpu.nvidia.com", "gpu"),
+  ];
+  expect(offeredBy(node, slices)).toEqual({ cpu: "4", "gpu.nvidia.com": "2" });
+  expect(offeredBy(node, [])).toEqual({ cpu: "4" });
+});
