@@ -3,7 +3,7 @@ import { mayHave, type Resource } from "./policy";
 interface Container {
   image?: string;
   env?: { name: string; value?: string }[];
-  resources?: { limits?: Record<string, unknown> };
+  resources?: { limits?: Record<string, unknown>; claims?: { name?: string }[] };
   securityContext?: { privileged?: boolean };
 }
 
@@ -55,9 +55,10 @@ export function containersOf({ initContainers = [], containers = [] }: PodSpec):
   return [...initContainers, ...containers];
 }
 
-/** Whether a pod asks the device plugin for a card or a part of one. */
+/** Whether a pod asks the device plugin for a card or a part of one, or claims devices. */
 export function asksForGpu(spec: PodSpec): boolean {
-  return containersOf(spec).some(({ resources }) =>
-    Object.keys(resources?.limits ?? {}).some((name) => name.startsWith("nvidia.com/")),
+  return containersOf(spec).some(
+    ({ resources: { limits = {}, claims = [] } = {} }) =>
+      claims.length > 0 || Object.keys(limits).some((name) => name.startsWith("nvidia.com/")),
   );
 }

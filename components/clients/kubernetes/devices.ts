@@ -1,4 +1,4 @@
-import type { V1Node, V1ResourceSlice } from "@kubernetes/client-node";
+import type { ResourceV1ResourceClaim, V1Node, V1ResourceSlice } from "@kubernetes/client-node";
 import { ways } from "../../recipe/facts/way";
 
 /** Where slices are listed. */
@@ -16,4 +16,19 @@ export function offeredBy({ metadata, status }: V1Node, slices: readonly V1Resou
     .flatMap(({ spec }) => spec?.devices ?? [])
     .filter(({ attributes }) => attributes?.["type"]?.string === "gpu");
   return { ...status?.allocatable, ...(published.length > 0 ? { [deviceClass]: String(published.length) } : {}) };
+}
+
+/** Devices that pods have by claims on a node, by the UID of the pod. NVIDIA's driver has the name of its class, and a pool per node. */
+export function claimedIn(
+  claims: readonly ResourceV1ResourceClaim[],
+  node: string,
+  deviceClass: string,
+): Record<string, number> {
+  const had: Record<string, number> = {};
+  for (const { status } of claims) {
+    const results = status?.allocation?.devices?.results ?? [];
+    const count = results.filter(({ driver, pool }) => driver === deviceClass && pool === node).length;
+    for (const { uid } of status?.reservedFor ?? []) had[uid] = (had[uid] ?? 0) + count;
+  }
+  return had;
 }

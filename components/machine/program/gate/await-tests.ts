@@ -12,7 +12,10 @@ import { allInUse, namesOf, unitsOf } from "./units";
 type Test = GateTask["tests"][number];
 
 /** The cluster as the gate sees it. */
-export type TestedCluster = Pick<Cluster, "jobs" | "podsOfJob" | "node" | "podsOn" | "suspend" | "remove" | "makeAnew">;
+export type TestedCluster = Pick<
+  Cluster,
+  "jobs" | "podsOfJob" | "node" | "podsOn" | "claimed" | "suspend" | "remove" | "makeAnew"
+>;
 
 /**
  * Waits for the smoke test of every machine. A test takes a free unit and never another pod's: where pods that run have all
@@ -108,10 +111,14 @@ export async function awaitTests(
   };
 
   const seen = async ({ machine, resource }: Test) => {
-    const [node, pods] = await Promise.all([cluster.node(machine, isDeviceClass(resource)), cluster.podsOn(machine)]);
+    const [node, pods, claimed] = await Promise.all([
+      cluster.node(machine, isDeviceClass(resource)),
+      cluster.podsOn(machine),
+      isDeviceClass(resource) ? cluster.claimed(machine, resource) : {},
+    ]);
     const { pods: named } = offersOf(resource);
     const plugin = pods.filter(({ metadata }) => metadata?.namespace === namespace && named.test(metadata.name ?? ""));
-    return { ...unitsOf(resource, node, pods), plugin };
+    return { ...unitsOf(resource, node, pods, claimed), plugin };
   };
 
   const explained = async (test: Test, outcome: string): Promise<Problem> => {

@@ -8,14 +8,23 @@ export interface Units {
   users: { pod: V1Pod; units: number }[];
 }
 
-/** The units of a node. Pods that have ended hold none. */
-export function unitsOf(resource: string, node: NodeState | undefined, pods: V1Pod[]): Units {
+/**
+ * The units of a node. Pods that have ended hold none.
+ *
+ * @param claimed units that pods have by claims, by their UID.
+ */
+export function unitsOf(
+  resource: string,
+  node: NodeState | undefined,
+  pods: V1Pod[],
+  claimed: Record<string, number> = {},
+): Units {
   const offered = node?.allocatable[resource];
   return {
     allocatable: offered === undefined ? undefined : Number(offered),
     users: pods
       .filter(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed")
-      .map((pod) => ({ pod, units: requested(pod, resource) }))
+      .map((pod) => ({ pod, units: claimed[pod.metadata?.uid ?? ""] ?? requested(pod, resource) }))
       .filter(({ units }) => units > 0),
   };
 }

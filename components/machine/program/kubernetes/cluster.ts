@@ -15,6 +15,7 @@ import {
   type PodState,
   podState,
 } from "./states";
+import { claimedIn } from "../../../clients/kubernetes/devices";
 import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-mark";
 
 export type * from "./states";
@@ -67,6 +68,13 @@ export class KubernetesCluster {
     const request = () => this.slices.listResourceSlice({ fieldSelector: `spec.nodeName=${name}` });
     const list = await this.call(`ResourceSlices of ${name}`, request, { 404: undefined, 403: undefined });
     return nodeState(node, list?.items);
+  }
+
+  /** Devices of a class that pods have by claims on a node, by the UID of the pod: none where Kubernetes knows no claims. */
+  async claimed(node: string, deviceClass: string): Promise<Record<string, number>> {
+    const request = () => this.slices.listResourceClaimForAllNamespaces();
+    const list = await this.call("ResourceClaims", request, { 404: undefined, 403: undefined });
+    return claimedIn(list?.items ?? [], node, deviceClass);
   }
 
   /** Whether the cluster has no second node. */

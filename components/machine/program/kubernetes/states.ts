@@ -73,6 +73,7 @@ export type PodState = ReturnType<typeof podState>;
 /** What of a pod a drain asks. */
 export function podState({ metadata = {}, spec, status }: V1Pod) {
   const limits = (spec?.containers ?? []).flatMap(({ resources }) => Object.entries(resources?.limits ?? {}));
+  const claims = (spec?.containers ?? []).flatMap(({ resources }) => resources?.claims ?? []);
   const ofNvidia = limits.filter(([name]) => name.startsWith("nvidia.com/"));
   return {
     namespace: metadata.namespace ?? "",
@@ -88,8 +89,8 @@ export function podState({ metadata = {}, spec, status }: V1Pod) {
     terminating: metadata.deletionTimestamp !== undefined,
     /** Whether it keeps something in an emptyDir, which goes with it. */
     localStorage: (spec?.volumes ?? []).some(({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== "Memory"),
-    /** Cards, or parts of them, that it holds (`nvidia.com/…`). */
-    gpus: ofNvidia.reduce((sum, [, count]) => sum + Number(count), 0),
+    /** Cards, or parts of them, that it holds (`nvidia.com/…`), and claims. */
+    gpus: ofNvidia.reduce((sum, [, count]) => sum + Number(count), claims.length),
     /** Seconds that it may take to end. */
     grace: spec?.terminationGracePeriodSeconds,
     /** What else must happen before it is gone, in the words of its metadata. */

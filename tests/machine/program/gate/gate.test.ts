@@ -4,6 +4,7 @@ import { table, fixture } from "../../../support/table";
 import { failure } from "../setup";
 
 const GPU = "nvidia.com/gpu";
+const CLASS = "gpu.nvidia.com";
 /** What kube-scheduler v1.36 says of a pod that finds no unit and evicts nobody. */
 const INSUFFICIENT = `0/1 nodes are available: 1 Insufficient ${GPU}. preemption: not eligible due to preemptionPolicy=Never.`;
 
@@ -24,11 +25,12 @@ interface Row {
   suspended?: boolean;
   seconds?: number | [number, number];
   made?: number;
+  claims?: boolean;
 }
 type PodRow = [name: string, units: number, status?: Pod | null, init?: "init"];
 const rows = table<Row>(fixture("gates.yaml"), [
   ...(["name", "cluster", "busy", "job", "units", "mustPass", "events", "passed", "untested", "error"] as const),
-  ...(["lines", "says", "suspended", "seconds", "made"] as const),
+  ...(["lines", "says", "suspended", "seconds", "made", "claims"] as const),
 ]);
 
 type Pod = Record<string, any>;
@@ -71,6 +73,8 @@ class Cluster implements TestedCluster {
   podsOfJob = async () => this.tests as any;
   node = async () => ({ allocatable: this.allocatable }) as any;
   podsOn = async () => this.pods as any;
+  /** A card for each pod but the driver's. */
+  claimed = async () => Object.fromEntries(this.pods.slice(1).map(({ metadata }) => [metadata["uid"] as string, 1]));
   suspend = async (_namespace: string, job: string, why: string): Promise<void> => {
     this.suspended.push(`${job}: ${why}`);
   };
@@ -105,6 +109,15 @@ test.each(rows)("%s", async (_, row) => {
   cluster.pods = [...ofPlugin, ...[...four, ...pods].map(podOf)];
   if (tests) cluster.tests = tests.map(podOf);
   if (allocatable) cluster.allocatable = allocatable;
+  if (row.claims) {
+    cluster.allocatable = { [CLASS]: "4" };
+    cluster.pods = [pod("dra-driver-nvidia-gpu-kubelet-plugin-x", 0), ...cluster.pods.slice(1)];
+    for (const one of cluster.pods)
+      Object.assign(one["spec"].containers[0], { resources: { claims: [{ name: "gpus" }] } });
+    const message = "0/1 nodes are available: 1 cannot allocate all claims. still not schedulable";
+    const conditions = [{ type: "PodScheduled", status: "False", message }];
+    cluster.tests = [pod("gpu-smoke-test-gpu-1-abc", 0, { phase: "Pending", conditions })];
+  }
   cluster.become(job);
   for (const event of row.events ?? [])
     clock.after(event.at, () => {
@@ -112,7 +125,11 @@ test.each(rows)("%s", async (_, row) => {
       if (event.allocatable) cluster.allocatable = event.allocatable;
       if (event.free) Object.assign(cluster, { pods: [plugin], tests: [] });
     });
-  const wanted = task.tests.map((one) => ({ ...one, ...(units === undefined ? {} : { units }) }));
+  const wanted = task.tests.map((one) => ({
+    ...one,
+    ...(row.claims ? { resource: CLASS } : {}),
+    ...(units === undefined ? {} : { units }),
+  }));
   const all = { ...task, tests: wanted, ...(mustPass ? { mustPass } : {}) };
   const ran = awaitTests(all, cluster, clock, (line) => lines.push(line));
   if (row.error) {
