@@ -60,7 +60,7 @@ const modes = Object.keys(ways) as Mode[];
 /** Fields of a stack, of which it has one at most. */
 export const wayFields: readonly WayField[] = modes.map((mode) => ways[mode].field);
 
-/** A way. */
+/** The way of a word in a plan. */
 export const wayOf = (mode: Mode): Way => ways[mode];
 
 /** The way of a chart. */

@@ -70,7 +70,7 @@ describe.each(edits)("$name of $stack", ({ name, stack, change, reboots }) => {
 
   test("one line is one change, and its word on reboots", () => {
     // From operator to plugin is one choice, and two fields.
-    expect(comparison.stackChanges).toHaveLength(/-to-(plugin|operator)$/.test(name) ? 2 : 1);
+    expect(comparison.stackChanges).toHaveLength(/-to-(plugin|operator|claims)$/.test(name) ? 2 : 1);
     expect(Object.fromEntries(comparison.machines.map((machine) => [machine.name, machine.reboots]))).toEqual(reboots);
   });
 
