@@ -1,13 +1,9 @@
+import type { Era } from "./facts/talos-release";
 import type { Mode } from "./facts/way";
 import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./spec/index";
 
+export type { Era } from "./facts/talos-release";
 export type { Mode } from "./facts/way";
-
-/**
- * Where NVIDIA's libraries are. `legacy`: Talos ≤ 1.12, under a glibc prefix. `cdi`: Talos ≥ 1.13, standard layout and a CDI
- * specification. How the runtime brings a card into a container depends on the toolkit's version instead (`usesContainerCli`).
- */
-export type Era = "legacy" | "cdi";
 
 /** One thing that is wrong with a stack. Rendered as `field: problem; why; remedy`. */
 export interface Finding {

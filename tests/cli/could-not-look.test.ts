@@ -183,7 +183,7 @@ describe("what was looked at decides", () => {
     const { status, stdout } = await runCommand(cli, ["doctor", "--kubeconfig", file]);
     expect(status).toBe(1);
     expect(stdout).toContain(
-      "✖ not as it must be: cluster: neither the GPU Operator nor NVIDIA's device plugin is installed, so nothing offers GPUs\n",
+      "✖ not as it must be: cluster: none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs\n",
     );
     expect(stdout).not.toContain("\x1b[");
     expect(stdout).not.toContain("nothing found");

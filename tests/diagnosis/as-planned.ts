@@ -14,7 +14,11 @@ export function asPlanned(plan: Plan): Observations {
   const gpuMachines = plan.machines.filter(({ gpuCount }) => gpuCount > 0);
   const limits = [...new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []))];
   const sets = [
-    mode === "operator" ? "nvidia-device-plugin-daemonset" : "nvidia-device-plugin",
+    {
+      operator: "nvidia-device-plugin-daemonset",
+      devicePlugin: "nvidia-device-plugin",
+      dra: "dra-driver-kubelet-plugin",
+    }[mode],
     ...(markers.length > 0 ? ["nvidia-validation-markers"] : []),
     ...limits.map((watts) => `nvidia-power-limit-${watts}w`),
   ];
@@ -68,20 +72,20 @@ export function asPlanned(plan: Plan): Observations {
     namespaces: [{ name: namespace, labels: namespaceLabels ?? {} }],
     runtimeClasses: [{ name: runtimeClass.name, handler: runtimeClass.handler }],
     releases: [{ namespace, name: release.name, status: "deployed", revision: 1 }],
-    pods: [...operands(sets, namespace, gpuMachines), ...bare(pods)],
+    pods: [...operands(sets, plan.kubernetes, gpuMachines), ...bare(pods)],
     events: [],
   };
 }
 
-const operands = (sets: string[], namespace: string, machines: Plan["machines"]): Pods =>
+const operands = (sets: string[], { release, runtimeClass }: Plan["kubernetes"], machines: Plan["machines"]): Pods =>
   sets.flatMap((set) =>
     machines.map(({ name }) => ({
-      namespace,
+      namespace: release.namespace,
       name: `${set}-${name}`,
       phase: "Running",
       node: name,
       owner: `DaemonSet/${set}`,
-      runtimeClass: "nvidia",
+      ...(runtimeClass.name === "" ? {} : { runtimeClass: runtimeClass.name }),
       containers: [ready],
     })),
   );

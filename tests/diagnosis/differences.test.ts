@@ -126,7 +126,7 @@ test.each<[string, boolean, unknown[][], string, string[]]>([
     "a plugin that runs, ready, without a card is quoted by its log",
     false,
     [none, ["pods", plugin, "containers", [{ ...ready, log: "No devices found. Waiting indefinitely." }]]],
-    "has a GPU, and offers none: no resource nvidia.com/…",
+    "has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims",
     [`Pod/${plugin} main: No devices found. Waiting indefinitely.`],
   ],
 ])("%s", (_, byPlan, set, problem, lastWords) => {
@@ -145,7 +145,8 @@ describe("without a plan", () => {
   test("an empty cluster, and one without a GPU, offer none", () => {
     const none =
       "cluster: no node has a GPU: none has NVIDIA's extensions, a label of Node Feature Discovery's for a card, or a resource nvidia.com/…";
-    const nothing = "cluster: neither the GPU Operator nor NVIDIA's device plugin is installed, so nothing offers GPUs";
+    const nothing =
+      "cluster: none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
     const empty = { nodes: [], pods: [], daemonSets: [] };
     expect(told(empty)).toEqual([none, nothing]);
     expect(told({ ...empty, nodes: [{ name: "a", labels: {}, allocatable: { cpu: "4" } }] })).toEqual([none, nothing]);
@@ -157,7 +158,9 @@ describe("without a plan", () => {
   ])("%s: the node offers no GPU, the plugin is not ready, a RuntimeClass that pods name is gone", (stack, set) => {
     const seen = (change: Partial<UnlikeRow>): string[] => told(changed(asPlanned(planOf(stack)), change));
     const { name } = planOf(stack).machines[0]!;
-    expect(seen({ set: [none] })).toEqual([`node ${name}: has a GPU, and offers none: no resource nvidia.com/…`]);
+    expect(seen({ set: [none] })).toEqual([
+      `node ${name}: has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims`,
+    ]);
     expect(seen({ set: [["daemonSets", set.split("/")[1], "ready", 0]] })).toEqual([
       `DaemonSet ${set}: not ready: 0 of 1 pods`,
     ]);

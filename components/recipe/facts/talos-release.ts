@@ -1,9 +1,14 @@
 import { extensions } from "./data/since.json";
 import tables from "./data/talos-releases.json";
 import { remembering } from "../memory";
-import type { Era } from "../types";
 import type { ReleaseFactsSpec } from "../spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
+
+/**
+ * Where NVIDIA's libraries are. `legacy`: Talos ≤ 1.12, under a glibc prefix. `cdi`: Talos ≥ 1.13, standard layout and a CDI
+ * specification. How the runtime brings a card into a container depends on the toolkit's version instead (`usesContainerCli`).
+ */
+export type Era = "legacy" | "cdi";
 
 /** One range of patch releases with the same NVIDIA drivers. */
 export interface DriverRow {
