@@ -1,5 +1,5 @@
 import { architectures, openModulesOnAllCards } from "./data/architectures.json";
-import type { Card, MigGeometryName } from "./data/cards";
+import type { Card } from "./data/cards";
 import cuda from "./data/cuda.json";
 import { geometries } from "./data/mig.json";
 import type { ModuleFlavour } from "../spec/index";
@@ -45,7 +45,7 @@ export interface MigGeometry {
 }
 
 /** Geometries by the card that they are of, or by the first of several. */
-export const migGeometries: Record<MigGeometryName, MigGeometry> = geometries;
+export const migGeometries: Record<string, MigGeometry> = geometries;
 
 const architectureByName = new Map((architectures as Architecture[]).map((row) => [row.name, row]));
 
@@ -89,7 +89,7 @@ export function lastCudaOf(card: Card): string | undefined {
 
 /** MIG geometry of a card; undefined when it has no MIG. */
 export function migOf(card: Card): MigGeometry | undefined {
-  return card.mig && migGeometries[card.mig];
+  return card.mig === undefined ? undefined : migGeometries[card.mig];
 }
 
 /** Whether a card that the tables know no geometry of may have MIG nevertheless. */

@@ -1,12 +1,12 @@
 import chips from "./data/chips.json";
-import { cardAliases, cards, type Card, type CardFamily, type MigGeometryName } from "./data/cards";
+import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import mig from "./data/mig.json";
 import { architectureOfChip, isOlderDevice, listedChips, namesOfDevice, olderNames } from "./pci-cards";
 import { defined } from "../mapping";
 import { quantityValue } from "../rules/quantity";
 import type { GpuSpec } from "../spec/index";
 
-const geometryOfListed = mig.ofListedCards as Record<string, MigGeometryName>;
+const geometryOfListed = mig.ofListedCards as Record<string, string>;
 
 /**
  * Cards that NVIDIA drives with the open kernel modules alone, although their chip is in cards that take either: of Grace Hopper. Source:

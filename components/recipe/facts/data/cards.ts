@@ -1,6 +1,5 @@
 import type { ModuleFlavour } from "../../spec/index";
 import data from "./cards.json";
-import type mig from "./mig.json";
 
 /** Power of a card, in watts. */
 export interface Power {
@@ -16,9 +15,6 @@ export interface Power {
 /** Market of a card: the open modules of old drivers know data-center cards only. */
 export type CardFamily = "geforce" | "workstation" | "datacenter" | "spark";
 
-/** Name of a geometry in mig.json. */
-export type MigGeometryName = keyof typeof mig.geometries;
-
 /** What is known of a card. */
 export interface Card {
   /** Name as NVIDIA prints it, without vendor and family. */
@@ -31,7 +27,8 @@ export interface Card {
   /** Class and vendor as Node Feature Discovery labels them, e.g. `0300_10de`. */
   pciDevice: string;
   power?: Power;
-  mig?: MigGeometryName;
+  /** Name of its geometry in mig.json. */
+  mig?: string;
   /** Whether it may have MIG although no geometry of it is known. */
   mayHaveMig?: boolean;
   /** Whether the stack describes it, and no table has it. */
