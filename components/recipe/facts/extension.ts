@@ -50,24 +50,16 @@ export function isNvidiaService(name: string): boolean {
 
 /** Names that the Image Factory silently takes as the `-lts` ones, and the ones to write instead. Source: image-factory, internal/profile, ExtensionNameAlias. */
 export const unsuffixedNames: Record<string, string[]> = {
-  "siderolabs/nonfree-kmod-nvidia": [
-    modulesExtension("proprietary", "lts"),
-    modulesExtension("proprietary", "production"),
-  ],
-  "siderolabs/nvidia-open-gpu-kernel-modules": [
-    modulesExtension("open", "lts"),
-    modulesExtension("open", "production"),
-  ],
-  "siderolabs/nvidia-container-toolkit": [toolkitExtension("lts"), toolkitExtension("production")],
-  "siderolabs/nvidia-fabricmanager": [
-    "siderolabs/nvidia-fabricmanager-lts",
-    "siderolabs/nvidia-fabricmanager-production",
-  ],
-  "siderolabs/nvidia-fabric-manager": [
-    "siderolabs/nvidia-fabricmanager-lts",
-    "siderolabs/nvidia-fabricmanager-production",
-  ],
+  "siderolabs/nonfree-kmod-nvidia": branched((branch) => modulesExtension("proprietary", branch)),
+  "siderolabs/nvidia-open-gpu-kernel-modules": branched((branch) => modulesExtension("open", branch)),
+  "siderolabs/nvidia-container-toolkit": branched(toolkitExtension),
+  "siderolabs/nvidia-fabricmanager": branched(fabricManagerExtension),
+  "siderolabs/nvidia-fabric-manager": branched(fabricManagerExtension),
 };
+
+function branched(nameOf: (branch: DriverBranch) => string): string[] {
+  return Object.values(DriverBranch).map(nameOf);
+}
 
 /** An extension's name with its branch: the one that the Image Factory takes for a name without, else the same name. */
 export function branchedName(name: string): string {

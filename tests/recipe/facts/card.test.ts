@@ -1,3 +1,4 @@
+import { parse } from "yaml";
 import {
   architectureOf,
   cardOf,
@@ -17,6 +18,8 @@ import chips from "../../../components/recipe/facts/data/chips.json";
 import mig from "../../../components/recipe/facts/data/mig.json";
 import { ModuleFlavour } from "../../../components/recipe/spec/index";
 import { architectureOfChip, listedChips } from "../../../components/recipe/facts/pci-cards";
+import { defined } from "../../../components/recipe/mapping";
+import { fixture } from "../../support/table";
 
 const card = (model: string): Card => {
   const found = findCard(model);
@@ -24,69 +27,11 @@ const card = (model: string): Card => {
   return found;
 };
 
-test.each([
-  ["GTX 1080 Ti", "Pascal", "6.1", "0300_10de"],
-  ["TITAN V", "Volta", "7.0", "0300_10de"],
-  ["Tesla V100-SXM2-32GB", "Volta", "7.0", "0302_10de"],
-  ["T4", "Turing", "7.5", "0302_10de"],
-  ["RTX 2070 SUPER", "Turing", "7.5", "0300_10de"],
-  ["A100", "Ampere", "8.0", "0302_10de"],
-  ["RTX 3090", "Ampere", "8.6", "0300_10de"],
-  ["L40S", "Ada", "8.9", "0302_10de"],
-  ["NVIDIA GeForce RTX 4090", "Ada", "8.9", "0300_10de"],
-  ["H100 NVL", "Hopper", "9.0", "0302_10de"],
-  ["NVIDIA H200", "Hopper", "9.0", "0302_10de"],
-  ["B200", "Blackwell", "10.0", "0302_10de"],
-  ["rtx 5070 ti", "Blackwell", "12.0", "0300_10de"],
-  ["RTX PRO 6000", "Blackwell", "12.0", "0300_10de"],
-  ["GB10", "Blackwell", "12.1", "0300_10de"],
-  ["10de:1b06", "Pascal", "6.1", "0300_10de"],
-  ["10DE:2C05", "Blackwell", "12.0", "0300_10de"],
-  ["Tesla PG503-216", "Volta", "7.0", "0302_10de"],
-  [
-    "01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1)",
-    "Ampere",
-    "8.6",
-    "0300_10de",
-  ],
-  ["AD107M [GeForce RTX 4060 Max-Q / Mobile]", "Ada", "8.9", "0300_10de"],
-  [
-    "01:00.0 VGA compatible controller [0300]: NVIDIA Corporation GP102 [GeForce GTX 1080 Ti] [10de:1b06] (rev a1)",
-    ...["Pascal", "6.1", "0300_10de"],
-  ] as [string, string, string, string],
-])("%s is %s, %s, %s", (model, architecture, computeCapability, pciDevice) => {
-  expect(card(model)).toMatchObject({ architecture, computeCapability, pciDevice });
-});
+const named = parse(fixture("cards.yaml")) as [model: string, ...is: string[]][];
 
-// Names as drivers print them: NVIDIA/open-gpu-kernel-modules 595.45.04, README.md (all of its 222 were tried once), and
-// nvidia-smi of systems in public issues.
-test.each([
-  ["NVIDIA GeForce GTX 1060 6GB", "Pascal", "6.1"],
-  ["Quadro P2000", "Pascal", "6.1"],
-  ["Tesla M40 24GB", "Maxwell", "5.2"],
-  ["NVIDIA TITAN X (Pascal)", "Pascal", "6.1"],
-  ["Tesla V100-SXM2-32GB-LS", "Volta", "7.0"],
-  ["Quadro RTX 4000", "Turing", "7.5"],
-  ["NVIDIA GeForce RTX 2070 Super with Max-Q Design", "Turing", "7.5"],
-  ["NVIDIA T1000", "Turing", "7.5"],
-  ["NVIDIA T400 4GB", "Turing", "7.5"],
-  ["NVIDIA A10G", "Ampere", "8.6"],
-  ["NVIDIA A800 40GB Active", "Ampere", "8.0"],
-  ["NVIDIA A100-PG509-200", "Ampere", "8.0"],
-  ["NVIDIA RTX A4000 Laptop GPU", "Ampere", "8.6"],
-  ["NVIDIA GeForce RTX 2050", "Ampere", "8.6"],
-  ["NVIDIA GeForce RTX 4060 Laptop GPU", "Ada", "8.9"],
-  ["NVIDIA GeForce RTX 3050 A Laptop GPU", "Ada", "8.9"],
-  ["NVIDIA RTX 6000 Ada Generation", "Ada", "8.9"],
-  ["NVIDIA H20", "Hopper", "9.0"],
-  ["NVIDIA GH200 480GB", "Hopper", "9.0"],
-  ["NVIDIA GB200", "Blackwell", "10.0"],
-  ["NVIDIA B300 SXM6 AC", "Blackwell", "10.3"],
-  ["NVIDIA RTX PRO 4500 Blackwell", "Blackwell", "12.0"],
-  ["NVIDIA GeForce RTX 5070 Ti Laptop GPU", "Blackwell", "12.0"],
-])("nvidia-smi's %s is %s, %s", (model, architecture, computeCapability) => {
-  expect(card(model)).toMatchObject({ architecture, computeCapability });
-});
+test.each(named)("%s is %s, %s", (model, ...[architecture, computeCapability, pciDevice]) =>
+  expect(card(model)).toMatchObject({ architecture, computeCapability, ...defined({ pciDevice }) }),
+);
 
 test.each([
   ["RTX 4060 Ti 8GB", "RTX 4060 Ti"],
