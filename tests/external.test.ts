@@ -75,15 +75,35 @@ describe("files", () => {
 
   test.each([
     [["../flux/gone.yaml"], /external\.files: \.\.\/flux\/gone\.yaml cannot be read \(ENOENT\)/],
-    [["../flux/other.yaml"], /external\.files: \.\.\/flux\/other\.yaml installs none of NVIDIA's charts/],
+    [["../flux/other.yaml"], /external\.files: nothing in \.\.\/flux\/other\.yaml is read here as the release/],
   ])("that say nothing refuse the stack: %s", (names, said) => {
     expect(told(read(names)).join("\n")).toMatch(said);
+  });
+
+  test("that name values which nobody gave are not judged by what they lack", () => {
+    const known = { kind: "gpuOperator", version: "v26.3.3", values: {} };
+    const lacking = (...missing: string[]) =>
+      told({ talosVersion: "v1.13.6", external: { read: { ...known, missing } } });
+    expect(lacking("values file gpu/values.yaml")).toEqual([]);
+    expect(lacking("OCIRepository gpu-operator")).toHaveLength(2);
   });
 
   test("are not read twice, nor where a stack names none", () => {
     expect(withOutside({ external: { files: ["x"], read: {} } })).toEqual({});
     expect([withOutside({}), withOutside({ external: { kind: "devicePlugin" } })]).toEqual([{}, {}]);
   });
+});
+
+test("a plugin that is taken over without NVIDIA's runtime is told of", () => {
+  const taken = (values: object) =>
+    judge({
+      ...stackSpec("rtx5070ti"),
+      gpuOperator: undefined,
+      devicePlugin: { version: "0.18.2", takeOver: "a", values },
+    });
+  const said = /^devicePlugin\.values\.runtimeClassName is not said/;
+  expect(taken({}).plan?.notes).toContainEqual(expect.stringMatching(said));
+  expect(taken({ runtimeClassName: "nvidia" }).plan?.notes).not.toContainEqual(expect.stringMatching(said));
 });
 
 test("what fits Talos 1.12 alone is told before the upgrade to 1.13, and from then on refused", () => {

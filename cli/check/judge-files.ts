@@ -78,12 +78,13 @@ function placeOf(
   pieces: Map<string, Piece>,
 ): Pick<FileFinding, "file" | "line" | "problem"> | undefined {
   const atEnd = / \((?<file>[^()]+):(?<line>\d+)\)$/.exec(problem);
-  if (atEnd?.groups !== undefined)
-    return {
-      file: atEnd.groups["file"]!,
-      line: Number(atEnd.groups["line"]),
-      problem: `${nameOf(field)}${problem.slice(0, atEnd.index)}`,
-    };
+  if (atEnd?.groups !== undefined) {
+    const { file = "" } = atEnd.groups;
+    const line = Number(atEnd.groups["line"]);
+    const whole = [...pieces.values()].find((piece) => piece.file === file);
+    if (whole !== undefined && filledIn.test(whole.text.split("\n")[line - whole.line] ?? "")) return undefined;
+    return { file, line, problem: `${nameOf(field)}${problem.slice(0, atEnd.index)}` };
+  }
   const [, piece] = [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ?? [];
   if (piece === undefined) return undefined;
   const line = lineIn(piece, `${problem} ${field.split(".").at(-1)}`);

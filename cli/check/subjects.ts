@@ -52,13 +52,13 @@ export function subjectsOf(
     try {
       subjects.push(ofTalconfig({ file: file.name, line: 1, text: file.text }, environment));
     } catch (error) {
-      flawed(file.name, (error as Error).message);
+      flawed(file.name, `is not looked at: ${(error as Error).message}`);
     }
   }
   // A patch that a talconfig names was judged with it, on that cluster's release.
   const judged = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))));
   const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !isTalconfig(text));
-  const charts = byFolder(others).flatMap(ofCharts);
+  const charts = byFolder(others).flatMap((folder) => ofCharts(folder, others, flawed));
   const external = charts.length === 1 ? charts[0]!.spec.external! : unknownRelease;
   const machines = [...subjects, ...others.flatMap(ofFile)].map((subject) => ({
     ...subject,
@@ -258,27 +258,54 @@ function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject {
   return ofMachines([{ name: "schematic", own, pieces: [], image: whole }]);
 }
 
-/** Releases of NVIDIA's charts, which something else than a stack installs. */
-function ofCharts(files: readonly ReadFile[]): Subject[] {
+/**
+ * Releases of NVIDIA's charts, which something else than a stack installs.
+ *
+ * @param files of a folder.
+ * @param others all files, for what those of the folder name in another one.
+ */
+function ofCharts(
+  files: readonly ReadFile[],
+  others: readonly ReadFile[],
+  flawed: (file: string, problem: string) => void,
+): Subject[] {
+  const inFolder = new Set(files.map(({ name }) => name));
+  const { releases: alone } = readOutside(files);
+  const wanted = alone.flatMap(({ missing }) => missing.map((what) => what.split(/[ /]/).at(-1)!));
+  const elsewhere = others.filter(
+    ({ name, text }) => !inFolder.has(name) && wanted.some((word) => name.endsWith(`/${word}`) || text.includes(word)),
+  );
+  const { releases } = elsewhere.length === 0 ? { releases: alone } : readOutside([...files, ...elsewhere]);
   // Keys such as `image` and `resources` are in the values of any chart: a file of values is named after its own.
   const isNvidias = ({ by, place }: { by: string; place: { file: string } }): boolean =>
     by !== "values" || /nvidia|gpu-operator/i.test(place.file);
-  return readOutside(files)
-    .releases.filter(isNvidias)
+  return releases
+    .filter((one) => inFolder.has(one.place.file) && isNvidias(one))
     .map((release): Subject => {
-      const { chart, version, namespace, values, place, places } = release;
-      const text = files.find(({ name }) => name === place.file)?.text ?? "";
+      const { chart, version, namespace, values, place, places, missing } = release;
+      // Of a Secret nobody can have the text.
+      for (const what of missing.filter((one) => !one.startsWith("Secret ")))
+        flawed(place.file, `names the ${what}, which is not among the files: what it says is not judged`);
+      const pieceOf = (file: string): Piece => ({
+        ...{ file, line: 1 },
+        text: [...files, ...elsewhere].find(({ name }) => name === file)?.text ?? "",
+      });
+      const holders = [...new Set(Object.values(places).map(({ file }) => file))];
       return {
         spec: {
           machines: madeUp,
           external: {
             read: {
               ...{ kind: wayOfChart(chart).field, values, ...defined({ version, namespace }) },
+              missing,
               places: Object.fromEntries(Object.entries(places).map(([at, { file, line }]) => [at, `${file}:${line}`])),
             },
           },
         },
-        pieces: new Map([["external", { file: place.file, line: 1, text }]]),
+        pieces: new Map([
+          ["external", pieceOf(place.file)],
+          ...holders.map((file, index) => [`external.files[${index}]`, pieceOf(file)] as const),
+        ]),
         about: /^external\b/,
       };
     });

@@ -55,8 +55,7 @@ a pod or what makes pods, also a HelmRelease of bjw-s' app-template; or a folder
       }
     });
     const sound = files.filter((file) => isSound(file, unread));
-    const flawed = (file: string, problem: string): void =>
-      void unread.push({ file, problem: `is not looked at: ${problem}` });
+    const flawed = (file: string, problem: string): void => void unread.push({ file, problem });
     const subjects = subjectsOf(sound, given.environment, flawed, model === undefined ? undefined : { model });
     const ofKnownReleases = subjects.filter(({ spec: { talosVersion }, pieces }) => {
       if (releases.length > 0 || talosVersion === undefined || releaseInTables(talosVersion) !== "unknown") return true;

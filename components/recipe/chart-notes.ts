@@ -6,7 +6,7 @@ import type { ClusterSpec, MachineSpec } from "./spec/index";
 import { envOf } from "./kubernetes/values";
 import { valueAt } from "./mapping";
 import { flat, type Nested } from "./nested";
-import { externalOf } from "./outside/external";
+import { externalOf, ownValuesOf } from "./outside/external";
 
 /** Which releases of a chart judge the values of one that is not in the tables, and what a release is known for. */
 export const chartNotes = (spec: ClusterSpec): string[] =>
@@ -105,6 +105,18 @@ export function externalNote({ external }: ClusterSpec, note: string): string {
   return external === undefined ? note : note.replace(/\b(?:gpuOperator|devicePlugin|dra)\.values/g, "external.values");
 }
 
+/** The plugin looks for the cards in a container of its own, so that has to have NVIDIA's runtime. */
+export function withoutRuntimeClass(spec: ClusterSpec): Nested<string> {
+  const own = ownValuesOf(spec);
+  return (
+    own?.kind === "devicePlugin" &&
+    own.values !== undefined &&
+    !own.partly &&
+    (valueAt(own.values, "runtimeClassName") ?? "") === "" &&
+    `${own.field}.values.runtimeClassName is not said: write \`runtimeClassName: nvidia\`, and have a RuntimeClass of that name with the handler nvidia; without it the plugin finds the cards only where nvidia is the machine's default runtime`
+  );
+}
+
 /**
  * What is not known of what something else installs, or has to be done there.
  *
@@ -117,6 +129,7 @@ export function externalNotes(spec: ClusterSpec, crossing: string[]): Nested<str
   const { kind, by = "its installer", release } = outside;
   const known = said !== undefined || read?.values !== undefined;
   const { chart, namespace, values } = release;
+  const own = ownValuesOf(spec);
   return [
     `external: ${chart} in namespace ${namespace} is not this stack's: nothing of it is made, changed or removed here`,
     read?.missing?.map(
@@ -128,10 +141,7 @@ export function externalNotes(spec: ClusterSpec, crossing: string[]): Nested<str
       release.version === "" &&
       "external: which release of the chart it is is not known, so whether it has these values is not judged; write external.version",
     known &&
-      kind === "devicePlugin" &&
-      (valueAt(values, "runtimeClassName") ?? "") === "" &&
-      "external.values.runtimeClassName is not said: write `runtimeClassName: nvidia`, and have a RuntimeClass of that name with the handler nvidia; without it the plugin finds the cards only where nvidia is the machine's default runtime",
-    known &&
+      !own?.partly &&
       kind === "gpuOperator" &&
       eraOf(spec.talosVersion) === "cdi" &&
       envOf(valueAt(values, "validator", "driver", "env"), "DISABLE_DEV_CHAR_SYMLINK_CREATION") !== "true" &&

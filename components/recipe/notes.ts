@@ -1,5 +1,5 @@
 import { asRelease } from "./outside/external";
-import { chartNotes, externalNote, externalNotes } from "./chart-notes";
+import { chartNotes, externalNote, externalNotes, withoutRuntimeClass } from "./chart-notes";
 import { mayHaveMig, migOf, powerRangeOf } from "./facts/card";
 import { isForwardCompatible, newerCuda } from "./facts/cuda";
 import { sharingOf } from "./machine/own-sharing";
@@ -39,6 +39,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     ]),
     chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
     externalNotes(spec, crossing),
+    withoutRuntimeClass(spec),
     cudaNotes(spec, facts),
     migNotes(spec, facts),
     sharingNote(spec),

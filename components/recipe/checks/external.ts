@@ -29,7 +29,14 @@ export const externalChecks: Checks = {
       unread(context),
       kind === "dra" && allCards(context),
       beside(context, own),
-      values !== undefined && [wrongValues(context, "neededOutside"), outOfSome(context, own)],
+      values !== undefined && [
+        wrongValues(
+          context,
+          "neededOutside",
+          (at) => !own.partly || valueAt(context.spec, ...at.split(".")) !== undefined,
+        ),
+        !own.partly && outOfSome(context, own),
+      ],
     ];
   },
 };

@@ -20,16 +20,21 @@ interface WrongValue {
   remedy?: string;
 }
 
-/** What a stack says of values with which something goes wrong. */
+/**
+ * What a stack says of values with which something goes wrong.
+ *
+ * @param asked which values are asked for. Default: all of the table.
+ */
 export const wrongValues = (
   context: CheckContext,
   table: "wrongWords" | "unlikeTalos" | "withoutGpus" | "neededOutside",
+  asked: (at: string) => boolean = () => true,
 ): Found =>
   (tables[table] as WrongValue[]).map(({ at, takes, is, when, problem = "", why, remedy = "leave it out" }) => {
     const [release = "", ...path] = at.split(".");
     const said = context.spec[release as "gpuOperator"];
     const value = valueAt(said, ...path);
-    if (said === undefined) return false;
+    if (said === undefined || !asked(at)) return false;
     if (when !== undefined && !conditions[when]!(context)) return false;
     if (takes === undefined) {
       const isMeant = typeof is === "string" ? kinds[is]! : (one: unknown): boolean => one === is;

@@ -49,8 +49,13 @@ export interface OwnValues {
   field: "external" | ExternalKind;
   /** Undefined where they are not known. */
   values: Record<string, unknown> | undefined;
+  /** Whether more of them may stand in what was not given: then a value that is not among these may be there all the same. */
+  partly: boolean;
   resourceName: string;
 }
+
+/** What names a chart, and holds no values. */
+const chartSource = /^(?:OCIRepository|HelmChart|chart) /;
 
 /** The release that is outside, or that was taken over; undefined where the stack's values are under the user's. */
 export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
@@ -59,12 +64,14 @@ export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
     const { external: { values, read } = {} } = spec;
     const known = (values ?? read?.values) !== undefined;
     const { kind, resourceName, release } = outside;
-    return { kind, field: "external", values: known ? release.values : undefined, resourceName };
+    const partly = (read?.missing ?? []).some((what) => !chartSource.test(what));
+    return { kind, field: "external", values: known ? release.values : undefined, partly, resourceName };
   }
   const kind = wayFields.find((one) => spec[one]?.takeOver !== undefined);
   if (kind === undefined) return undefined;
   const { values = {} } = spec[kind]!;
-  return { kind, field: kind, values, resourceName: wayOfField(kind).deviceClass ?? resourceIn(values) };
+  const resourceName = wayOfField(kind).deviceClass ?? resourceIn(values);
+  return { kind, field: kind, values, partly: false, resourceName };
 }
 
 const resourceIn = (values: Record<string, unknown>): string => `nvidia.com/gpu${renames(values) ? ".shared" : ""}`;
@@ -91,7 +98,7 @@ export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind)
   const names = files.map(({ name }) => name).join(", ");
   const [release, another] = releases.filter(({ chart }) => wanted === undefined || chart === wanted);
   if (release === undefined) {
-    const nothing = `${names} install${files.length === 1 ? "s" : ""} none of NVIDIA's charts`;
+    const nothing = `nothing in ${names} is read here as the release of one of NVIDIA's charts (a HelmRelease, an Application, a kustomization, a Chart.yaml or a file of values is)`;
     return { unread: unread.length > 0 ? unread : [nothing] };
   }
   const both =

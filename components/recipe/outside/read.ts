@@ -126,8 +126,12 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const taken = listAt(root, "spec", "valuesFrom").map((from): Values => {
     const [kind, name] = [textAt(from, "kind") ?? "", textAt(from, "name") ?? ""];
     const holder = docs.find(({ root: other }) => other["kind"] === kind && textAt(other, "metadata", "name") === name);
-    const at = ["data", textAt(from, "valuesKey") ?? "values.yaml"];
-    const found = holder === undefined || from["targetPath"] !== undefined ? undefined : valuesAt(holder, at);
+    const key = textAt(from, "valuesKey") ?? "values.yaml";
+    const generated =
+      kind === "ConfigMap" && from["targetPath"] === undefined ? generatedFrom(name, key, docs) : undefined;
+    if (generated !== undefined) return valuesOf(generated, docs, missing);
+    const found =
+      holder === undefined || from["targetPath"] !== undefined ? undefined : valuesAt(holder, ["data", key]);
     if (found === undefined) missing.push(`${kind} ${name}`);
     return found ?? none;
   });
@@ -140,6 +144,15 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
       said && placeOf(said.at, said.path),
     ),
   ];
+}
+
+/** The file of which kustomize makes a key of a ConfigMap (kustomize, api/types/kvpairsources.go: `values.yaml=./helm/values.yaml`). */
+function generatedFrom(name: string, key: string, docs: Doc[]): string | undefined {
+  const files = docs
+    .flatMap(({ root }) => listAt(root, "configMapGenerator"))
+    .filter((one) => one["name"] === name && Array.isArray(one["files"]))
+    .flatMap((one) => (one["files"] as unknown[]).map(String));
+  return files.map((file) => /^(?:([^=]+)=)?(.*?([^/]+))$/.exec(file)).find((of) => (of?.[1] ?? of?.[3]) === key)?.[2];
 }
 
 function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
@@ -212,8 +225,9 @@ function ofParentChart(doc: Doc, docs: Doc[]): OutsideRelease[] {
     const chart = chartNamed(name);
     if (name === undefined || chart === undefined) return [];
     const at = ["dependencies", String(index)];
+    const missing = own === undefined ? ["values file values.yaml"] : [];
     return release(
-      { chart, by: "a chart", version: exact(textAt(one, "version")), place: placeOf(doc, at), missing: [] },
+      { chart, by: "a chart", version: exact(textAt(one, "version")), place: placeOf(doc, at), missing },
       [(own && valuesAt(own, [textAt(one, "alias") ?? name])) ?? none],
       placeOf(doc, [...at, "version"]),
     );

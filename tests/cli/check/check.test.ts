@@ -120,6 +120,28 @@ test("what cannot be looked at is told", async () => {
   await expect(run(folder, "--format=xml")).rejects.toThrow(/^--format: /);
 });
 
+test("values that files name elsewhere are read there, or told to be missing, and not taken for left out", async () => {
+  const chart = "dependencies: [{ name: gpu-operator, version: v26.3.3 }]\n";
+  const folder = written({
+    "Chart.yaml": chart,
+    "values.yaml": "gpu-operator:\n  driver: { enabled: false }\n  toolkit: { enabled: '{{ toolkit }}' }\n  bogus: 1\n",
+  });
+  const alone = await run(path.join(folder, "Chart.yaml"));
+  expect([alone.status, alone.result]).toEqual([2, ""]);
+  expect(alone.remark).toMatch(/Chart\.yaml: names the values file values\.yaml, which is not among the files/);
+  expect((await run(folder)).result).toMatch(/^\S+values\.yaml:4: bogus: [^\n]+\n$/);
+
+  const app = written({
+    "release.yaml":
+      "kind: HelmRelease\nmetadata: { name: gpu-operator }\nspec:\n  chartRef: { kind: OCIRepository, name: gpu }\n" +
+      "  values:\n    driver: { enabled: false }\n    toolkit: { enabled: '{{ toolkit }}' }\n    bogus: 1\n",
+  });
+  const repository =
+    "kind: OCIRepository\nmetadata: { name: gpu }\nspec: { url: oci://a/gpu-operator, ref: { tag: v26.3.3 } }\n";
+  const { status, result } = await run(app, written({ "repository.yaml": repository }));
+  expect([status, result]).toEqual([1, expect.stringMatching(/^\S+release\.yaml:8: bogus: [^\n]+v26\.3\.3[^\n]+\n$/)]);
+});
+
 test("rules of stacks alone are checks that there are", () => {
   expect([...ofStacks].filter((id) => !Object.hasOwn(checks, id))).toEqual([]);
 });

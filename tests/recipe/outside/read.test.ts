@@ -92,6 +92,16 @@ test.each([
     [flux],
     { chart: "nvidia-device-plugin", missing: ["OCIRepository nvidia-device-plugin", "ConfigMap plugin-values"] },
   ],
+  [
+    "a HelmRelease with a ConfigMap that kustomize makes of a file",
+    [
+      flux,
+      oci,
+      "configMapGenerator:\n  - name: plugin-values\n    files: [values.yaml=./gpu/values.yaml]\n",
+      "driver: any\n",
+    ],
+    { version: "0.18.2", missing: [], places: { driver: { file: "gpu/values.yaml", line: 1 } } },
+  ],
   ["a HelmRelease of a range", [byRepository], { name: "gpu-operator-gpu-operator", namespace: "gpu-operator" }],
   [
     "an Application with a file of values",
@@ -136,6 +146,11 @@ test.each([
       values: { driver: { enabled: false } },
       places: { "driver.enabled": { file: "gpu/values.yaml", line: 4 } },
     },
+  ],
+  [
+    "a chart that depends on NVIDIA's, without its values",
+    ["name: gpus\ndependencies:\n  - { name: gpu-operator, version: v26.3.3 }\n"],
+    { by: "a chart", version: "v26.3.3", missing: ["values file values.yaml"] },
   ],
   ["a file of values", ["deviceListStrategy: envvar\n"], { chart: "nvidia-device-plugin", by: "values" }],
 ])("reads %s", (_, texts, expected) => {
