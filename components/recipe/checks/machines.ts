@@ -101,21 +101,24 @@ export const machineChecks: Checks = {
    * Each machine has an address of its own. Source: talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's
    * special-purpose address registries.
    */
-  "machine-address": ofMachines(({ name, spec: { address } }, { machines }) => {
-    const fault = addressRule(address);
-    if (fault) return { field: ".address", ...fault };
-    const one = canonicalAddress(address);
-    const first = machines.find((machine) => canonicalAddress(machine.spec.address) === one);
-    return (
-      first !== undefined &&
-      first.name !== name && {
-        field: ".address",
-        problem: `${address} is the address of ${first.name} too`,
-        why: "both would configure, upgrade and reboot one machine, at the same time",
-        remedy: "give each machine its own address",
-      }
-    );
-  }),
+  "machine-address": ({ machines }) => {
+    const first = new Map<string, string>();
+    return machines.map(({ field, name, spec: { address } }) => {
+      const fault = addressRule(address);
+      if (fault) return { field: `${field}.address`, ...fault };
+      const one = canonicalAddress(address);
+      const other = first.get(one);
+      first.set(one, other ?? name);
+      return (
+        other !== undefined && {
+          field: `${field}.address`,
+          problem: `${address} is the address of ${other} too`,
+          why: "both would configure, upgrade and reboot one machine, at the same time",
+          remedy: "give each machine its own address",
+        }
+      );
+    });
+  },
   /** A platform is one of the Image Factory. Source: talos, pkg/machinery/platforms; image-factory, docs/api.md. */
   platform: ofMachines((machine) => {
     const name = machine.spec.platform;
