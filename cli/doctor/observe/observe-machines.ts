@@ -5,7 +5,7 @@ import { bootErrorsOf, driverComplaints } from "../../../components/clients/talo
 import { checkClient } from "../../../components/clients/talos/client-fits";
 import type { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import { loadedDriver, parseModules } from "../../../components/clients/talos/driver";
-import { defined, valueAt } from "../../../components/recipe/mapping";
+import { defined } from "../../../components/recipe/mapping";
 import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
 import type { ObservedMachine } from "../../../components/diagnosis";
 import type { MachineAccess } from "../../reach/access";
@@ -121,8 +121,8 @@ async function observeMachine(
       const { active } = configurations;
       seen.repeatedFiles = repeatedFilesOf(active);
       seen.staged = isStaged(configurations);
-      const part = filesOf(active ?? "").find((file) => valueAt(file, "path") === customizationPath);
-      const containerdPart = active && String(valueAt(part, "content") ?? "");
+      const part = filesOf(active ?? "").find(({ path }) => path === customizationPath);
+      const containerdPart = active && (part?.content ?? "");
       Object.assign(seen, defined({ installImage: installImage(active ?? ""), containerdPart }));
     },
     "kernel log": async () => {
@@ -144,6 +144,6 @@ const failing = (services: Record<string, string>): string[] =>
 
 /** Paths that a configuration has more than once under `machine.files`. */
 export function repeatedFilesOf(configuration = ""): string[] {
-  const paths = filesOf(configuration).map((file) => String(valueAt(file, "path") ?? ""));
+  const paths = filesOf(configuration).map(({ path }) => path);
   return [...new Set(paths.filter((path, index) => path !== "" && paths.indexOf(path) !== index))];
 }

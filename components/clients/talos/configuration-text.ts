@@ -69,8 +69,11 @@ export const installArgs = (text: string): string[] =>
     .map(String);
 
 /** Files that a configuration writes, some more than once (`machine.files`). */
-export const filesOf = (text: string): unknown[] =>
-  valuesOf(text).flatMap((document) => valueAt(document, "machine", "files") ?? []);
+export function filesOf(text: string): { path: string; content: string }[] {
+  const files = valuesOf(text).flatMap((document) => valueAt(document, "machine", "files") ?? []);
+  const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+  return files.map((file) => ({ path: textOf(valueAt(file, "path")), content: textOf(valueAt(file, "content")) }));
+}
 
 /** Installer image that a configuration names. */
 export function installImage(text: string): string | undefined {
