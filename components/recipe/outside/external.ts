@@ -55,7 +55,7 @@ export interface OwnValues {
 }
 
 /** What names a chart, and holds no values. */
-const chartSource = /^(?:OCIRepository|HelmChart|chart) /;
+export const chartSource = /^(?:OCIRepository|HelmChart|chart) /;
 
 /** The release that is outside, or that was taken over; undefined where the stack's values are under the user's. */
 export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
