@@ -6,18 +6,28 @@ import { provideTools } from "../../lab/tools";
 import { nothingLeft, startLab } from "./support/labs";
 
 /**
- * Programs on PATH that write down their arguments and become the real ones. The lab takes tools from PATH, so that every
- * argument vector of Pulumi, talosctl, Helm and of the machine programs goes through them.
+ * Programs that write down their arguments and become the real ones, so that every argument vector of Pulumi, talosctl, Helm and of the
+ * machine programs goes through them: Node's on PATH, the others in a cache of tools whose other entries are the real one's.
+ *
+ * @returns the environment in which a lab takes them.
  */
-async function recorders(folder: string, log: string): Promise<void> {
+async function recorders(folder: string, log: string): Promise<NodeJS.ProcessEnv> {
   const tools = await provideTools({ only: ["pulumi", "talosctl", "helm"] });
-  for (const [name, real] of Object.entries({ ...tools, node: process.execPath })) {
-    fs.writeFileSync(
-      path.join(folder, name),
-      `#!/bin/sh\nprintf '%s\\n' "${name} $*" >> '${log}'\nexec '${real}' "$@"\n`,
-      { mode: 0o755 },
-    );
+  const record = (file: string, name: string, real: string): void =>
+    fs.writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' "${name} $*" >> '${log}'\nexec '${real}' "$@"\n`, {
+      mode: 0o755,
+    });
+  const [cache, real] = [path.join(folder, "talos-gpu/tools"), path.resolve(tools.pulumi, "../..")];
+  fs.mkdirSync(cache, { recursive: true });
+  for (const entry of fs.readdirSync(real)) fs.symlinkSync(path.join(real, entry), path.join(cache, entry));
+  for (const [name, program] of Object.entries(tools)) {
+    const own = path.join(cache, path.basename(path.dirname(program)));
+    fs.rmSync(own);
+    fs.mkdirSync(own);
+    record(path.join(own, path.basename(program)), name, program);
   }
+  record(path.join(folder, "node"), "node", process.execPath);
+  return { PATH: `${folder}${path.delimiter}${process.env.PATH}`, XDG_CACHE_HOME: folder };
 }
 
 /** Every string of a document that is a secret: what is long and random. */
@@ -46,8 +56,7 @@ test(
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-recorders-"));
     try {
       const log = path.join(folder, "arguments");
-      await recorders(folder, log);
-      const lab = startLab(["--keep", "--updates", "2"], { PATH: `${folder}${path.delimiter}${process.env.PATH}` });
+      const lab = startLab(["--keep", "--updates", "2"], await recorders(folder, log));
       const labFolder = await lab.folder();
       await lab.line(/The cluster runs until Ctrl-C/);
 
