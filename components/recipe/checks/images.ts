@@ -243,7 +243,7 @@ function machineArgs(machine: CheckedMachine, { spec, release }: CheckContext): 
     return {
       field: `.kernelArgs[${broken}]`,
       problem: `"${args[broken]}" is not one argument`,
-      why: "the kernel would read it as several, or as something else",
+      why: "this package takes a command line apart at spaces, quoted or not, and the image may start with another argument",
       remedy: "write one argument per entry, without quotes and spaces",
     };
   const platform = args.findIndex((arg) => arg.startsWith("talos.platform="));
