@@ -86,10 +86,11 @@ export function foreignCredentials(message: string, talosconfig?: string): Omit<
     return problem && { field: "kubeconfig", problem: `${problem} (${message})`, why, remedy };
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message)) return undefined;
-  const context = valueAt(read(talosconfig), "context");
+  const said = valueAt(read(talosconfig), "context");
+  const context = typeof said === "string" ? `its context ${said}` : "it";
   return {
     field: "talosconfig",
-    problem: `${context === undefined ? "it" : `its context ${String(context)}`} is of another cluster, or its rights do not reach: ${message}`,
+    problem: `${context} is of another cluster, or its rights do not reach: ${message}`,
     why,
     remedy: "compare the machine's address, and give the talosconfig of its own cluster (an administrator's)",
   };
