@@ -56,6 +56,7 @@ export default withMermaid({
           { text: "Use it", link: "/use" },
           { text: "Systems to copy from", link: "/stacks/" },
           { text: "Every field of a stack", link: "/reference" },
+          { text: "Cards by claim", link: "/claims" },
           { text: "With Flux or Argo CD", link: "/with-flux-or-argo" },
           { text: "Your own chart's pod", link: "/beside/own-charts" },
           { text: "Renovate and tuppr", link: "/beside/renovate" },

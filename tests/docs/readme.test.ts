@@ -113,3 +113,12 @@ test("every test that CONTRIBUTING names is there", () => {
   expect(named.length).toBeGreaterThan(20);
   expect(named.filter((name) => !sources.some((source) => source.includes(name)))).toEqual([]);
 });
+
+test("every page stands in the site's list", () => {
+  const site = read("docs/.vitepress/config.ts");
+  const files = ["docs", "docs/beside"].flatMap((folder) =>
+    fs.readdirSync(path.join(root, folder)).map((file) => path.join(folder, file)),
+  );
+  const links = files.filter((file) => file.endsWith(".md")).map((file) => file.slice("docs".length, -".md".length));
+  expect(links.filter((link) => !/\/(?:README|index)$/.test(link) && !site.includes(`link: "${link}"`))).toEqual([]);
+});
