@@ -22,7 +22,10 @@ const operatorLabels: Rule = [
 /** Of every stack. What a node is told of its image or its operator may also go with it. */
 const always: Rule[] = [
   [like(/^Lease kube-node-lease\//), { why: "a kubelet's heartbeat, which it makes in its own time" }],
-  [like(/^StorageClass lab$/), { why: "the lab's own, made once its machines are there" }],
+  [
+    like(/^(StorageClass lab|Pod kube-system\/lab-network-.*)$/),
+    { why: "the lab's own, made once its machines are there" },
+  ],
   [
     like(/^CustomResourceDefinition .*\.(nvidia\.com|nfd\.k8s-sigs\.io)$/),
     // helm.sh/docs/chart_best_practices/custom_resource_definitions: a chart's crds folder is installed, never deleted;
@@ -66,14 +69,14 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
   return patterns.map((pattern) => [like(pattern), { why: "somebody else's, which is still there" }]);
 }
 
-/** What a new cluster has of itself, where none was there before: Kubernetes v1.36, Talos v1.13, and the lab's pod on real machines. */
+/** What a new cluster has of itself, where none was there before: Kubernetes v1.36, Talos v1.13. */
 function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
   if (!spec.bootstrap || before.lines.includes("Namespace default")) return [];
   const kinds = "ConfigMap|Endpoints|EndpointSlice|Lease|Role|RoleBinding|Secret|Service|ServiceAccount";
   const own = [
     `Namespace (default|kube-)`,
     `(${kinds}) (default|kube-[a-z-]+)/`,
-    `Pod kube-system/(kube-|lab-network-)`,
+    `Pod kube-system/kube-`,
     `ClusterRole(Binding)? (system|cluster-admin$|admin$|edit$|view$)`,
     `(CertificateSigningRequest|FlowSchema|IPAddress|PriorityClass|PriorityLevelConfiguration|ServiceCIDR) `,
   ];

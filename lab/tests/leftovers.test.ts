@@ -43,7 +43,8 @@ const late = "node N: taint node.kubernetes.io/not-ready:NoExecute";
 test.each<[Unlike, ...string[]]>([
   [{ more: ["Pod nvidia/test"] }, "Pod nvidia/test"],
   [{ more: ["StorageClass fast"] }, "StorageClass fast"],
-  [{ more: ["StorageClass lab"] }], // the lab's own, however late it came
+  // The lab's own, however late they came.
+  [{ more: ["StorageClass lab", "Pod kube-system/lab-network-velaryon"] }],
   [{ less: [lines[0]!] }, "gone, and not ours: Namespace default"],
   [{ more: ["node N: label role=gpu"] }, "node velaryon: label role=gpu"],
   // The stack sets this one itself beside the device plugin; in operator mode it would be the operator's.
