@@ -165,7 +165,10 @@ function processesOf(dir: string): string[] {
     .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).split("\0").includes(`TALOS_GPU_LAB=${dir}`));
   const commands = ours.map((pid): [string, string] => [pid, read(`/proc/${pid}/cmdline`).replace(/\0/g, " ").trim()]);
   const passing = [compiler, controllers, led];
-  return commands
-    .filter(([, command]) => !passing.some((pattern) => pattern.test(command)))
-    .map(([pid, command]) => `process ${pid} ${command}`);
+  return (
+    commands
+      // One that ended between the two looks has no command any more.
+      .filter(([, command]) => command !== "" && !passing.some((pattern) => pattern.test(command)))
+      .map(([pid, command]) => `process ${pid} ${command}`)
+  );
 }
