@@ -1,8 +1,8 @@
+import { hex, isNvidiaCard, type PciDevice } from "../../components/clients/talos/pci-device";
 import { findCard, type GpuSpec } from "../../components/recipe/index";
 import { namesOfDevice } from "../../components/recipe/facts/pci-cards";
 import { deviceNames } from "../../generate/facts/pci-cards";
 import { unnamed } from "../stack-text";
-import type { PciDevice } from "./seen";
 
 /** Cards of a machine, as a stack says them, and what could not be told. */
 export interface SeenCards {
@@ -10,9 +10,9 @@ export interface SeenCards {
   notes: string[];
 }
 
-/** NVIDIA's cards among a machine's PCI devices: display controllers (class 03) of vendor 10de. */
+/** NVIDIA's cards among a machine's PCI devices. */
 export function cardsOf(devices: readonly PciDevice[]): SeenCards {
-  const cards = devices.filter(({ vendor_id, class_id }) => hex(vendor_id) === "10de" && hex(class_id) === "03");
+  const cards = devices.filter(isNvidiaCard);
   const notes: string[] = [];
   const counts = new Map<string, number>();
   for (const device of cards) {
@@ -32,6 +32,3 @@ export function cardsOf(devices: readonly PciDevice[]): SeenCards {
   const gpus = [...counts].map(([model, count]): GpuSpec => ({ model, ...(count > 1 ? { count } : {}) }));
   return { gpus, notes: [...new Set(notes)] };
 }
-
-/** Last digits of a PCI number, without `0x` and in lower case. */
-const hex = (text: string | undefined): string | undefined => text?.toLowerCase().replace(/^0x/, "");

@@ -10,7 +10,8 @@ import { reachOf } from "../reach/reach";
 import type { Access, MachineAccess } from "../reach/access";
 import { labelManagers } from "./labels";
 import { releasesOf } from "./releases";
-import type { PciDevice, Seen, SeenMachine } from "./seen";
+import type { PciDevice } from "../../components/clients/talos/pci-device";
+import type { Seen, SeenMachine } from "./seen";
 
 /** Part of the limit that one request of Kubernetes has. */
 const ONE_REQUEST = 0.2;

@@ -1,14 +1,6 @@
+import type { PciDevice } from "../../components/clients/talos/pci-device";
 import type { ChartName } from "../../components/recipe/facts/chart";
 import type { RunningImage } from "../../components/recipe/machine/losses";
-
-/** A device on a machine's PCI bus, as Talos shows it (talos, pkg/machinery/resources/hardware/pci_device.go); IDs with `0x`. */
-export interface PciDevice {
-  class_id?: string;
-  vendor_id?: string;
-  product_id?: string;
-  /** Name in the list of PCI IDs that the Talos release has; undefined for a device that is younger than the release. */
-  product?: string;
-}
 
 /** What was seen of a machine; what could not be looked at stays out. */
 export interface SeenMachine {

@@ -7,6 +7,7 @@ import { installArgs, takesImageArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../secret-files";
 import type { Configurations, Ending, InstallerPlace, UpgradeApi } from "../machine";
+import { isNvidiaCard } from "./pci-device";
 import type { Talosctl } from "./talosctl";
 import { configurationText, parseResources, parseTable, parseVersion, type Resource } from "./talosctl-output";
 
@@ -91,10 +92,10 @@ export class TalosMachine {
     return parseResources(await this.ask("get", type, "-o", "json"));
   }
 
-  /** NVIDIA's display controllers on its PCI bus, driven or not. */
+  /** NVIDIA's cards on its PCI bus, driven or not. */
   async cards(): Promise<number> {
     const devices = await this.resources("pcidevices");
-    return devices.filter(({ spec }) => spec?.vendor_id === "0x10de" && spec?.class_id === "0x03").length;
+    return devices.filter(({ spec }) => isNvidiaCard(spec ?? {})).length;
   }
 
   /** What the running image has that another one may lack. */

@@ -1,0 +1,15 @@
+/** A device on a machine's PCI bus, as Talos shows it (talos, pkg/machinery/resources/hardware/pci_device.go); IDs with `0x`. */
+export interface PciDevice {
+  class_id?: string;
+  vendor_id?: string;
+  product_id?: string;
+  /** Name in the list of PCI IDs that the Talos release has; undefined for a device that is younger than the release. */
+  product?: string;
+}
+
+/** Whether a device is a card of NVIDIA's: a display controller (class 03) of vendor 10de. */
+export const isNvidiaCard = ({ vendor_id, class_id }: PciDevice): boolean =>
+  hex(vendor_id) === "10de" && hex(class_id) === "03";
+
+/** An ID without its `0x`, as lists of PCI IDs have it. */
+export const hex = (id: string | undefined): string | undefined => id?.toLowerCase().replace(/^0x/, "");
