@@ -66,15 +66,14 @@ export class KubernetesCluster {
     const node = await this.readNode(name);
     if (node === undefined || !withDevices) return node && nodeState(node);
     const request = () => this.slices.listResourceSlice({ fieldSelector: `spec.nodeName=${name}` });
-    const list = await this.call(`ResourceSlices of ${name}`, request, { 404: undefined, 403: undefined });
-    return nodeState(node, list?.items);
+    return nodeState(node, await this.items(`ResourceSlices of ${name}`, request, { 404: undefined, 403: undefined }));
   }
 
   /** Devices of a class that pods have by claims on a node, by the UID of the pod: none where Kubernetes knows no claims. */
   async claimed(node: string, deviceClass: string): Promise<Record<string, number>> {
     const request = () => this.slices.listResourceClaimForAllNamespaces();
-    const list = await this.call("ResourceClaims", request, { 404: undefined, 403: undefined });
-    return claimedIn(list?.items ?? [], node, deviceClass);
+    const claims = await this.items("ResourceClaims", request, { 404: undefined, 403: undefined });
+    return claimedIn(claims, node, deviceClass);
   }
 
   /** Whether the cluster has no second node. */
