@@ -3,11 +3,10 @@ import { Clients, Credentials } from "../../components/machine/program/clients";
 import { upgradeResult } from "../../components/machine/program/task";
 import { verbs } from "../../components/machine/program/verbs";
 import { plannedMachines } from "../../components/recipe/machine/planned-machine";
-import { reachOptions } from "../reach/options";
 import { planOfStack } from "../stack";
 import { type Verb, valueOf } from "../verb";
 
-const { kubeconfig, talosconfig } = reachOptions("");
+const file = { name: "FILE", completes: "file" } as const;
 
 /** `talos-gpu reboot`: what an update does around a reboot, for a card that only a reboot brings back. */
 export const reboot: Verb = {
@@ -15,8 +14,8 @@ export const reboot: Verb = {
   argument: { name: "MACHINE", completes: "nothing", required: true },
   options: {
     stack: { value: { name: "NAME", completes: "file" }, help: "stack of the machine, by its name or its file" },
-    kubeconfig: { ...kubeconfig!, help: "of the machine's cluster, whose pods are evicted (default: KUBECONFIG)" },
-    talosconfig: { ...talosconfig!, help: "how to reach the machine, through talosctl (default: TALOSCONFIG)" },
+    kubeconfig: { value: file, help: "of the machine's cluster, whose pods are evicted (default: KUBECONFIG)" },
+    talosconfig: { value: file, help: "how to reach the machine, through talosctl (default: TALOSCONFIG)" },
   },
   more: `A machine that does not run what the stack says is left alone: \`pulumi up\` brings it there. Killed, it may be run again.
 talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
