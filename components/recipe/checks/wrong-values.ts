@@ -2,7 +2,8 @@ import * as semver from "semver";
 import { labelledByHand } from "../chart-notes";
 import tables from "../facts/data/chart-values.json";
 import { splits } from "../facts/sharing";
-import { migManagerHangs } from "../kubernetes/mig-manager";
+import { draDriverRoot } from "../kubernetes/dra-release";
+import { migManagerHangs, migManagerRelease } from "../kubernetes/mig-manager";
 import { strategiesIn } from "../kubernetes/plugin-release";
 import { isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
@@ -19,6 +20,9 @@ interface WrongValue {
   why: string;
   remedy?: string;
 }
+
+/** What the stack writes itself, by its name in the remedies of the table. */
+const ours: Record<string, string> = { draDriverRoot, migManagerRelease };
 
 /**
  * What a stack says of values with which something goes wrong.
@@ -38,7 +42,9 @@ export const wrongValues = (
     if (when !== undefined && !conditions[when]!(context)) return false;
     if (takes === undefined) {
       const isMeant = typeof is === "string" ? kinds[is]! : (one: unknown): boolean => one === is;
-      return isMeant(value) && { field: at, problem: problem.replace("%s", String(value)), why, remedy };
+      return (
+        isMeant(value) && { field: at, problem: problem.replace("%s", String(value)), why, remedy: filled(remedy) }
+      );
     }
     // `null` stands for the chart's own value.
     const isRight = Array.isArray(takes) ? takes.includes(value) : kinds[takes]!(value);
@@ -46,6 +52,8 @@ export const wrongValues = (
     const what = !Array.isArray(takes) ? takes : `${takes.length > 1 ? "one of " : ""}${takes.join(", ")}`;
     return { field: at, problem: `must be ${what}`, why, remedy: "write that, or leave it out" };
   });
+
+const filled = (remedy: string): string => remedy.replace(/\$\{(\w+)\}/g, (_, name: string) => ours[name]!);
 
 /**
  * Folders that Talos ≥ 1.13 has or where one can be made. Which of them it is makes no difference: the validator finds the link
