@@ -171,8 +171,11 @@ export async function startRealMachines(
   session.onClose(() => files.close());
   const state = async (machine: RealMachine): Promise<MachineState> => {
     const client = talosctl();
-    const known = client === undefined ? inMaintenance(images) : await saidOf(new TalosMachine(client, machine.address, files)); // prettier-ignore
-    const events = tail(machine).split("\n").map((what) => ({ at: 0, what })); // prettier-ignore
+    const known =
+      client === undefined ? inMaintenance(images) : await saidOf(new TalosMachine(client, machine.address, files));
+    const events = tail(machine)
+      .split("\n")
+      .map((what) => ({ at: 0, what }));
     const { address } = machine;
     return {
       ...{ ...known, address, reboots: bootsOf(machine.console()) - 1, upgrades: 0, modules: [], events },
