@@ -5,10 +5,26 @@ import type { ReleaseFactsSpec } from "../spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
 
 /**
- * Where NVIDIA's libraries are. `legacy`: Talos ≤ 1.12, under a glibc prefix. `cdi`: Talos ≥ 1.13, standard layout and a CDI
- * specification. How the runtime brings a card into a container depends on the toolkit's version instead (`usesContainerCli`).
+ * In which way a cluster of a release offers its cards, which all of its machines have to share: it follows from who makes CDI
+ * specifications (`eras`). How the runtime brings a card into a container depends on the toolkit's version instead (`usesContainerCli`).
  */
 export type Era = "legacy" | "cdi";
+
+/** What the releases of a minor can do, and what they bring. */
+export interface Capabilities {
+  /** Who brings NVIDIA's container toolkit. The extension's comes with a handler `nvidia` of containerd, which a RuntimeClass names. */
+  toolkit: "extension";
+  /** Who makes the CDI specifications that name the driver's files: Talos' service ext-nvidia-cdi-gen, or nobody, as no tool would find these. */
+  cdi: "nobody" | "extension";
+  /** Folder with the driver's libraries. */
+  libraries: string;
+  /** Whether kernel modules, sysctls and the kubelet have documents of their own in a machine's configuration. */
+  documents: boolean;
+  /** Service of Talos' API by which an image is installed. */
+  upgradeApi: "legacy" | "lifecycle";
+}
+
+const eras = { nobody: "legacy", extension: "cdi" } as const satisfies Record<Capabilities["cdi"], Era>;
 
 /** One range of patch releases with the same NVIDIA drivers. */
 export interface DriverRow {
@@ -39,7 +55,7 @@ export interface ContainerdRow {
 }
 
 /** What holds for all releases of a minor. */
-export interface MinorRow {
+export interface MinorRow extends Capabilities {
   minor: number;
   /** containerd, by the minor's patch releases; oldest first. */
   containerd: ContainerdRow[];
@@ -48,10 +64,7 @@ export interface MinorRow {
 }
 
 /** Every minor that this package knows, oldest first. */
-export const minorRows: MinorRow[] = tables.minors;
-
-/** Talos minor from which NVIDIA's libraries have the standard layout and devices come by CDI: the `cdi` era. */
-const firstCdiMinor = 13;
+export const minorRows = tables.minors as MinorRow[];
 
 /** Names that the releases of a range of minors have. */
 export interface ExtensionRow {
@@ -104,7 +117,7 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
   const rows = driverRows.filter((row) => row.minor === version.minor);
   const newest = rows.at(-1);
   if (!minor || !newest) return undefined;
-  const release = { version, era: eraOfMinor(version.minor), minor };
+  const release = { version, era: eras[minor.cdi], minor };
   const row = rowOf(version);
   if (row && !row.inferred) return { ...release, drivers: row };
   const likely = row ?? newest;
@@ -140,15 +153,14 @@ export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolea
   return release ? compareDotted(release.drivers.toolkit, firstJitCdi) < 0 : eraOf(text) === "legacy";
 }
 
-/** Era of a Talos release; `legacy` when it cannot be told. */
-export function eraOf(text: string): Era {
-  const version = parseTalosVersion(text);
-  return version ? eraOfMinor(version.minor) : "legacy";
+/** What a release can do: as the nearest minor before it where the tables do not have its own, and as the oldest where it is no release. */
+export function capabilitiesOf(text: string): Capabilities {
+  const minor = parseTalosVersion(text)?.minor ?? 0;
+  return minorRows.findLast((row) => row.minor <= minor) ?? minorRows[0]!;
 }
 
-function eraOfMinor(minor: number): Era {
-  return minor >= firstCdiMinor ? "cdi" : "legacy";
-}
+/** Era of a Talos release. */
+export const eraOf = (text: string): Era => eras[capabilitiesOf(text).cdi];
 
 /** Official extensions of a minor, with the Factory's prefix. */
 export const extensionsOf = remembering(

@@ -4,7 +4,7 @@ import { nvidiaExtension } from "../facts/extension";
 import { contractOf, hostnamePatch } from "./hostname";
 import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
-import { eraOf, usesContainerCli, type Release } from "../facts/talos-release";
+import { capabilitiesOf, eraOf, usesContainerCli, type Release } from "../facts/talos-release";
 import { installerImage, ownSchematic, schematicOf } from "./schematic";
 import { wayOf } from "../facts/way";
 import { allocatableOf, atLeastOf, canSplit, migConfigName } from "../facts/sharing";
@@ -66,7 +66,7 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
   // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, beside which the field is an error; whether it did is
   // not known here (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
-  const kubeletDocument = byOmni && (parseTalosVersion(spec.talosVersion)?.minor ?? 0) >= 14;
+  const kubeletDocument = byOmni && capabilitiesOf(spec.talosVersion).documents;
   const taintContent = taints.length === 0 || kubeletDocument ? {} : { registerWithTaints: taints };
   const hostname =
     machine.configuration === "owned"

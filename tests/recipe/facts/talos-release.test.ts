@@ -1,4 +1,5 @@
 import {
+  capabilitiesOf,
   driverRows,
   eraOf,
   extensionsOf,
@@ -160,6 +161,17 @@ test.each([
   ["v1.14.0-rc.1", "cdi"],
   ["nonsense", "legacy"],
 ])("%s is of era %s", (version, era) => expect(eraOf(version)).toBe(era));
+
+test.each(minorRows)("Talos 1.$minor says of each capability what it is", (row) => {
+  expect(Object.keys(row)).toEqual(Object.keys(minorRows[0]!));
+  expect(capabilitiesOf(`v1.${row.minor}.99`)).toBe(row);
+});
+
+test.each([
+  [next, minorRows.at(-1)],
+  ["v1.7.6", minorRows[0]],
+  ["latest", minorRows[0]],
+])("%s can do what the nearest minor can", (version, row) => expect(capabilitiesOf(version)).toBe(row));
 
 test("extensions come and go with minors", () => {
   expect(minorsWith("siderolabs/nvidia-gdrdrv-device").slice(0, 2)).toEqual([12, 13]);

@@ -1,15 +1,10 @@
-import * as semver from "semver";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { UpgradeApi } from "../../../clients/machine";
 import { waitingImageOf } from "../../../clients/talos/console";
-
-/** First release with LifecycleService.Upgrade. */
-const LIFECYCLE_SINCE = "1.13.0-beta.0";
+import { capabilitiesOf } from "../../../recipe/facts/talos-release";
 
 /** By what a machine is upgraded that runs a release. */
-export function apiOf(running: string): UpgradeApi {
-  return semver.gte(running, LIFECYCLE_SINCE) ? "lifecycle" : "legacy";
-}
+export const apiOf = (running: string): UpgradeApi => capabilitiesOf(running).upgradeApi;
 
 /**
  * Image that is installed and waits for the machine's next boot, where Talos says so. Nobody may install over it: an installation keeps the
