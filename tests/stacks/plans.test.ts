@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { stringify } from "yaml";
 import { checkCluster, parseSpec, planCluster, type ClusterSpec } from "../../components/recipe";
 import { expected } from "../e2e/support/expected";
 import { stacks, stackSpec } from "../support/stacks";
@@ -23,9 +24,9 @@ describe.each(stacks)("plan of %s", (stack) => {
   });
 
   test("is the committed one", () => {
-    const file = path.join(folder, `${stack}.json`);
+    const file = path.join(folder, `${stack}.yaml`);
     const { spec: _said, ...plan } = planCluster(spec);
-    const text = `${JSON.stringify(plan, undefined, 2)}\n`;
+    const text = stringify(plan, { lineWidth: 0 });
     if (process.env.UPDATE_GOLDEN) {
       fs.mkdirSync(folder, { recursive: true });
       fs.writeFileSync(file, text);
