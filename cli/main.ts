@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { version } from "../components/package.json";
-import { endAll } from "./reach/children";
+import { endAll } from "../components/clients/process-groups";
 import { helpOf, helpOfAll, parseOptions, UsageError } from "./options";
 import type { Output } from "./verb";
 import { verbs } from "./verbs";

@@ -1,5 +1,5 @@
 /** A program of the package: a file of `bin`, without `.js`. */
-export type Program = "program" | "cluster-objects" | "kubernetes-client" | "cli";
+export type Program = "program" | "cluster-objects" | "cli";
 
 /**
  * Bundles programs of the package.

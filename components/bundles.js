@@ -6,7 +6,6 @@ const path = require("node:path");
 const programs = {
   program: "machine/program/main.ts",
   "cluster-objects": "kubernetes/guard/cluster-objects.ts",
-  "kubernetes-client": "clients/kubernetes/kubernetes-client.ts",
   cli: "../cli/main.ts",
 };
 
@@ -23,8 +22,6 @@ function bundle(outdir, names = Object.keys(programs)) {
     platform: "node",
     target: "node20",
     format: "cjs",
-    // Two of them share it, and load it only when they need it (clients/kubernetes/client.ts).
-    external: ["./kubernetes-client"],
     // node-fetch takes its `URL` only where Node has none; loading it is a tenth of a run, and Node warns of its `punycode`.
     alias: { "whatwg-url": "node:url" },
     minifyWhitespace: true,

@@ -4,9 +4,8 @@ import { controlPlaneRole, describeTaint } from "../../components/recipe/machine
 import { defined, valueAt } from "../../components/recipe/mapping";
 import { installImage, valuesOf } from "../../components/clients/talos/configuration-text";
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
-import { kubernetesApi, type KubernetesApi } from "../reach/kubernetes-api";
+import { KubernetesApi } from "../../components/clients/kubernetes/api";
 import { askMachines, type Failed, lookAtEach } from "../reach/machines";
-import { reachOf } from "../reach/reach";
 import type { Access, MachineAccess } from "../reach/access";
 import { labelManagers } from "./labels";
 import { releasesOf } from "./releases";
@@ -24,17 +23,16 @@ const ONE_REQUEST = 0.2;
  */
 export async function look(access: Access, within: number, say: (line: string) => void): Promise<Seen> {
   const start = performance.now();
-  const reach = await reachOf(access.kubeconfig, new Date(), ONE_REQUEST * within);
-  say(`looking at ${reach.server}`);
-  const api = kubernetesApi(reach, ONE_REQUEST * within);
+  const api = new KubernetesApi(access.kubeconfig, [], ONE_REQUEST * within);
+  say(`looking at ${api.server}`);
   const unseen: string[] = [];
-  const nodes = await api.list<k8s.V1Node>("/api/v1/nodes");
+  const nodes = await api.list<k8s.V1Node>("nodes", "/api/v1/nodes");
   const releases = releasesOf([
     ...(await listed(api, "deployments", unseen)),
     ...(await listed(api, "daemonsets", unseen)),
   ]);
   const machines = nodes.filter(isTalos).map(fromNode);
-  if (machines.length === 0) unseen.push(`${reach.server} has no node of Talos`);
+  if (machines.length === 0) unseen.push(`${api.server} has no node of Talos`);
   if (access.machines === undefined) {
     unseen.push("without a talosconfig no machine was looked at: its cards, its image and its configuration");
     return { machines, releases, unseen };
@@ -46,7 +44,7 @@ export async function look(access: Access, within: number, say: (line: string) =
 }
 
 async function listed(api: KubernetesApi, kind: string, unseen: string[]): Promise<k8s.V1Deployment[]> {
-  return api.list<k8s.V1Deployment>(`/apis/apps/v1/${kind}`).catch((error: Error) => {
+  return api.list<k8s.V1Deployment>(kind, `/apis/apps/v1/${kind}`).catch((error: Error) => {
     unseen.push(`what offers GPUs could not be looked at: ${error.message}`);
     return [];
   });

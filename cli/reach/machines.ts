@@ -4,7 +4,7 @@ import { SecretFiles } from "../../components/clients/secret-files";
 import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
 import type { MachineAccess } from "./access";
-import { endGroup, startGroup } from "./children";
+import { endGroup, startGroup } from "../../components/clients/process-groups";
 
 /** Part of the limit for all that one call has. */
 const ONE_CALL = 0.2;

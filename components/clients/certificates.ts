@@ -77,7 +77,7 @@ const named = (kubeconfig: unknown, list: string, name: unknown): unknown =>
 export function foreignCredentials(message: string, talosconfig?: string): Omit<Finding, "check"> | undefined {
   const why = "nothing was changed: what follows would be refused, or happen to somebody else's cluster";
   if (message.startsWith("Kubernetes: ")) {
-    const problem = /Unauthorized/i.test(message)
+    const problem = /Unauthorized|does not know the credentials/i.test(message)
       ? "the Kubernetes API does not know its user, or knows it no longer"
       : /certificate|self.signed|x509/i.test(message)
         ? "it is of another cluster: the API server shows a certificate that its authority did not sign"

@@ -1,6 +1,5 @@
 import * as k8s from "@kubernetes/client-node";
 import type { MachineRole } from "../../components/recipe";
-import { keepConnections } from "../../components/clients/kubernetes/keep-connections";
 import { controlPlaneRole } from "../../components/recipe/machine/taints";
 import { isReady } from "./node";
 
@@ -12,7 +11,7 @@ export class KubernetesView {
   static fromFile(file: string): KubernetesView {
     const config = new k8s.KubeConfig();
     config.loadFromFile(file);
-    return new KubernetesView(keepConnections(config));
+    return new KubernetesView(config);
   }
 
   get core(): k8s.CoreV1Api {

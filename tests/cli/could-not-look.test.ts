@@ -133,7 +133,7 @@ describe("a part could not be looked at", () => {
     const file = kubeconfig(folder, await at(apiServer(offering)), { exec });
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "4"]);
     expect(status).toBe(2);
-    expect(report.unseen[0]).toMatch(/the credential plugin `.*plugin` did not end within 1 s/);
+    expect(report.unseen[0]).toMatch(/the credential plugin `.*plugin` did not end within 0\.8 s/);
     await gone(pids());
   });
 

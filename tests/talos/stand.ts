@@ -144,7 +144,7 @@ export async function openStand(): Promise<Stand> {
   const generate = `gen config lab https://${trustdAddress}:6443 --additional-sans 127.0.0.1 --kubernetes-version ${kubeletImage(RELEASE).split(":")[1]} --talos-version ${RELEASE}`;
   const from = ["--with-secrets", dir("secrets.yaml"), "--config-patch", `@${dir("patch.yaml")}`];
   await run(program, [...generate.split(" "), ...from, "--output-types", "worker,talosconfig", "-o", dir("config")]);
-  bundle(dir("program"), ["program", "kubernetes-client"]);
+  bundle(dir("program"), ["program"]);
   const configOf = (endpoint: string): string[] => [
     "--talosconfig",
     dir("config/talosconfig"),

@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import type { Heard } from "../../../components/diagnosis/observations";
-import type { KubernetesApi } from "../../reach/kubernetes-api";
+import type { KubernetesApi } from "../../../components/clients/kubernetes/api";
 
 /** A container whose log must be asked. */
 export interface Silent {
@@ -71,7 +71,8 @@ export async function hearLastWords(
   const asked = [...silentContainers(pods), ...idlePlugins(pods, nodes)].map(async (silent) => {
     const { namespace, pod, container, restarted } = silent;
     const query = new URLSearchParams({ container, previous: String(restarted), tailLines: String(LINES) });
-    const log = await api.text(`/api/v1/namespaces/${namespace}/pods/${pod}/log?${query.toString()}`).catch(() => "");
+    const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log?${query.toString()}`;
+    const log = await api.text(`log of ${pod}`, path).catch(() => "");
     if (log.trim() !== "") heard.set(`${namespace}/${pod}/${container}`, log.trim());
   });
   await Promise.all(asked);

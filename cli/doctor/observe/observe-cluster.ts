@@ -3,7 +3,8 @@ import { slicesPath } from "../../../components/clients/kubernetes/devices";
 import type { Observations } from "../../../components/diagnosis";
 import { talosVersionOf } from "../../../components/diagnosis/system";
 import { defined } from "../../../components/recipe/mapping";
-import { ApiError, type KubernetesApi } from "../../reach/kubernetes-api";
+import type { KubernetesApi } from "../../../components/clients/kubernetes/api";
+import type { KubernetesError } from "../../../components/clients/kubernetes/error";
 import { hearLastWords } from "./last-words";
 import { livingEvents, livingPods } from "./living";
 import * as observed from "../../../components/diagnosis/observations";
@@ -51,18 +52,29 @@ const paths: Record<Kind, string> = {
   releases: "/api/v1/secrets?labelSelector=owner%3Dhelm",
 };
 
+const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/** A kind that could not be listed. */
+interface Failed {
+  kind: Kind;
+  error: KubernetesError;
+}
+
 /** Lists what a diagnosis goes by. A kind that cannot be listed stays out, and is named with the reason. */
 export async function observeCluster(api: KubernetesApi, now: Date): Promise<SeenCluster> {
-  const failed: { kind: Kind; error: Error }[] = [];
+  const failed: Failed[] = [];
   // A cluster whose Kubernetes knows no claims has none.
-  const slices = api.list<k8s.V1ResourceSlice>(slicesPath).catch(() => []);
+  const slices = api.list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath).catch(() => []);
   const listed = await Promise.all(
     Object.entries(paths).map(async ([kind, path]) => [
       kind,
-      await api.list(path, kind === "releases").catch((error: Error) => {
-        failed.push({ kind: kind as Kind, error });
-        return undefined;
-      }),
+      // Nobody needs the content of a Secret to know that it is there.
+      await api
+        .list(kind, path, kind === "releases" ? { accept: metadataAlone } : {})
+        .catch((error: KubernetesError) => {
+          failed.push({ kind: kind as Kind, error });
+          return undefined;
+        }),
     ]),
   );
   const objects = Object.fromEntries(listed) as { [K in Kind]: Listed[K][] | undefined };
@@ -87,16 +99,14 @@ export async function observeCluster(api: KubernetesApi, now: Date): Promise<See
 /** Kinds that a role for looking usually leaves out; without them the rest can still be judged. */
 const oftenHidden: Kind[] = ["releases"];
 
-function blindSpots(failed: { kind: Kind; error: Error }[]): Pick<Seen, "unseen" | "leftOut"> {
-  const reasons = [...new Set(failed.map(({ error }) => error.message))];
+function blindSpots(failed: Failed[]): Pick<Seen, "unseen" | "leftOut"> {
+  const reasons = [...new Set(failed.map(({ error }) => error.words))];
   if (failed.length === Object.keys(paths).length && reasons.length === 1)
     return { unseen: [`Kubernetes could not be looked at: ${reasons[0]}`], leftOut: [] };
-  const may = failed.filter(({ kind, error }) => isForbidden(error) && oftenHidden.includes(kind));
-  const say = ({ kind, error }: (typeof failed)[number]): string => `${kind} could not be listed: ${error.message}`;
+  const may = failed.filter(({ kind, error }) => error.code === 403 && oftenHidden.includes(kind));
+  const say = ({ kind, error }: Failed): string => `${kind} could not be listed: ${error.words}`;
   return { unseen: failed.filter((one) => !may.includes(one)).map(say), leftOut: may.map(say) };
 }
-
-const isForbidden = (error: Error): boolean => error instanceof ApiError && error.code === 403;
 
 function addressesOf(nodes: k8s.V1Node[]): Record<string, string> {
   const found = nodes

@@ -1,9 +1,10 @@
 import { gunzipSync } from "node:zlib";
-import type { KubernetesObject } from "@kubernetes/client-node";
+import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import { systemClock, waitFor } from "../../clients/clock";
-import { client } from "../../clients/kubernetes/client";
-import { callKubernetes } from "../../clients/kubernetes/call";
-import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, type ReleaseRecord, titleOf } from "./live";
+import { KubernetesApi, titleOf, type ObjectKey } from "../../clients/kubernetes/api";
+import { readKubeconfig } from "../../clients/kubernetes/kubeconfig";
+import { defined } from "../../recipe/mapping";
+import { type ClusterObjects, type LiveObject, OWNER, type ReleaseRecord } from "./live";
 
 /** Milliseconds within which an object must have gone: a pod's grace period of 30 s, and what runs finalizers. */
 const GONE = 180_000;
@@ -11,25 +12,8 @@ const POLL = 1_000;
 
 /** Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is bundled with it. */
 export function clusterObjects(kubeconfig: string): ClusterObjects {
-  const { CoreV1Api, KubeConfig, KubernetesObjectApi, keepConnections } = client();
-  const config = keepConnections(new KubeConfig());
-  config.loadFromString(kubeconfig);
-  const objects = KubernetesObjectApi.makeApiClient(config);
-  const core = config.makeApiClient(CoreV1Api);
-  const call = <T>(what: string, request: () => Promise<T>, instead?: Record<number, any>): Promise<T | undefined> =>
-    callKubernetes([kubeconfig], what, request, instead);
-
-  const header = ({ apiVersion, kind, name, namespace }: ObjectKey) => ({
-    apiVersion,
-    kind,
-    metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
-  });
-  const get = (key: ObjectKey): Promise<KubernetesObject | undefined> =>
-    call(titleOf(key), () => objects.read(header(key)), { 404: undefined }).catch((error: Error) => {
-      // The client's own words for a kind that the API server does not have, such as a CRD's before its chart.
-      if (/Unrecognized API version and kind/.test(error.message)) return undefined;
-      throw error;
-    });
+  const api = new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]);
+  const get = (key: ObjectKey): Promise<KubernetesObject | undefined> => api.read(key);
   const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
     ...key,
     uid: found.metadata?.uid ?? "",
@@ -39,17 +23,11 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
   });
 
   /** Kinds that somebody put into a namespace; those that Kubernetes itself puts there are left out by name. */
-  const kept = [
-    ["v1", "Pod"],
-    ["v1", "PersistentVolumeClaim"],
-    ["v1", "Service"],
-    ["v1", "Secret"],
-    ["v1", "ConfigMap"],
-    ["apps/v1", "Deployment"],
-    ["apps/v1", "StatefulSet"],
-    ["apps/v1", "DaemonSet"],
-    ["batch/v1", "Job"],
-  ] as const;
+  const kept = {
+    v1: ["Pod", "PersistentVolumeClaim", "Service", "Secret", "ConfigMap"],
+    "apps/v1": ["Deployment", "StatefulSet", "DaemonSet"],
+    "batch/v1": ["Job"],
+  };
 
   async function held({ kind, name }: ObjectKey, found: KubernetesObject): Promise<string[]> {
     if (kind === "PersistentVolumeClaim") {
@@ -57,23 +35,21 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
       return volume === undefined || volume === "" ? [] : [`volume ${volume}`];
     }
     if (kind !== "Namespace") return [];
-    const lists = await Promise.all(
-      kept.map(([apiVersion, contained]) =>
-        call(`${contained}s of ${name}`, () => objects.list(apiVersion, contained, name)),
-      ),
+    const lists = Object.entries(kept).flatMap(([apiVersion, kinds]) =>
+      kinds.map(async (contained) => {
+        const path = await api.pathOf({ apiVersion, kind: contained, namespace: name });
+        const objects = await api.list<KubernetesObject>(`${contained}s of ${name}`, path!);
+        return objects.map(({ metadata }) => `${contained} ${metadata?.name}`);
+      }),
     );
-    return lists.flatMap((list, index) =>
-      list!.items
-        .map(({ metadata }) => `${kept[index]![1]} ${metadata?.name}`)
-        .filter((title) => title !== "ConfigMap kube-root-ca.crt"),
-    );
+    return (await Promise.all(lists)).flat().filter((title) => title !== "ConfigMap kube-root-ca.crt");
   }
 
-  const recordOf = ({ metadata, data }: { metadata?: any; data?: Record<string, string> }): ReleaseRecord => ({
+  const recordOf = ({ metadata, data }: V1Secret): ReleaseRecord => ({
     name: metadata?.name ?? "",
     uid: metadata?.uid ?? "",
-    revision: Number(metadata?.labels?.version),
-    status: metadata?.labels?.status ?? "",
+    revision: Number(metadata?.labels?.["version"]),
+    status: metadata?.labels?.["status"] ?? "",
     ...contentOf(data?.["release"]),
   });
 
@@ -83,32 +59,28 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
       return found === undefined ? undefined : live(key, found);
     },
     ownedBy: async (owner, { apiVersion, kind }, namespace) => {
-      const none = { 403: undefined, 404: undefined };
-      const list = await call(`${kind}s`, () => objects.list(apiVersion, kind, namespace), none);
-      const found = (list?.items ?? []).filter(({ metadata }) => metadata?.annotations?.[OWNER] === owner);
+      const path = await api.pathOf({ apiVersion, kind, ...defined({ namespace }) });
+      if (path === undefined) return [];
+      const all = await api.list<KubernetesObject>(`${kind}s`, path, { instead: { 403: undefined, 404: undefined } });
+      const found = all.filter(({ metadata }) => metadata?.annotations?.[OWNER] === owner);
       return Promise.all(
         found.map((object) => {
           const { name = "", namespace: place } = object.metadata ?? {};
-          return live({ apiVersion, kind, name, ...(place === undefined ? {} : { namespace: place }) }, object);
+          return live({ apiVersion, kind, name, ...defined({ namespace: place }) }, object);
         }),
       );
     },
     records: async (namespace, release) => {
-      const labelSelector = `owner=helm,name=${release}`;
-      const list = await call(`records of release ${release}`, () =>
-        core.listNamespacedSecret({ namespace, labelSelector }),
-      );
-      return list!.items.map(recordOf).sort((one, other) => one.revision - other.revision);
+      const path = `/api/v1/namespaces/${namespace}/secrets?labelSelector=owner%3Dhelm%2Cname%3D${release}`;
+      const secrets = await api.list<V1Secret>(`records of release ${release}`, path);
+      return secrets.map(recordOf).sort((one, other) => one.revision - other.revision);
     },
     remove: async (object) => {
       // All of it in the body: the API server reads the query's options only where there is no body (apiserver,
       // pkg/endpoints/handlers/delete.go), and a Job's pods are orphaned by default (registry/batch/job/strategy.go).
       const body = { preconditions: { uid: object.uid }, propagationPolicy: "Foreground" };
-      await call(
-        titleOf(object),
-        () => objects.delete(header(object), undefined, undefined, undefined, undefined, undefined, body),
-        { 404: undefined, 409: undefined },
-      );
+      const path = await api.pathOf(object);
+      await api.ask(titleOf(object), path!, { method: "DELETE", body, instead: { 404: undefined, 409: undefined } });
       await waitFor(systemClock, {
         what: `${titleOf(object)}, left by a killed update, to go`,
         limit: GONE,
@@ -120,11 +92,13 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
       });
     },
     forget: async (namespace, { name, uid }) => {
-      await call(
-        `Secret ${namespace}/${name}`,
-        () => core.deleteNamespacedSecret({ namespace, name, body: { preconditions: { uid } } }),
-        { 404: undefined, 409: undefined },
-      );
+      const path = `/api/v1/namespaces/${namespace}/secrets/${name}`;
+      const body = { preconditions: { uid } };
+      await api.ask(`Secret ${namespace}/${name}`, path, {
+        method: "DELETE",
+        body,
+        instead: { 404: undefined, 409: undefined },
+      });
     },
   };
 }

@@ -1,8 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
+import type { ObjectKey } from "../../clients/kubernetes/api";
 import { MANAGER } from "../../clients/kubernetes/manager";
 import { hooksAreThere } from "../../hooks";
 import { isRead } from "../pods";
-import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, ownerText, sameStack } from "./live";
+import { type ClusterObjects, type LiveObject, OWNER, ownerText, sameStack } from "./live";
 import { openCluster } from "./open";
 import { keepsData, type Verdict, verdictOnMove, verdictOnObject, verdictOnRelease } from "./verdict";
 

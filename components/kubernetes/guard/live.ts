@@ -1,14 +1,7 @@
+import type { ObjectKey } from "../../clients/kubernetes/api";
+
 /** Annotation of every object that a stack makes: by whose word it is there, as `ownerText` writes it. */
 export const OWNER = "talos-gpu/owner";
-
-/** What identifies an object of the Kubernetes API. */
-export interface ObjectKey {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  /** Absent of an object that has none. */
-  namespace?: string;
-}
 
 /** An object as it is in the cluster. */
 export interface LiveObject extends ObjectKey {
@@ -75,7 +68,3 @@ export function otherStack(one: string, other: string): string | undefined {
   const [[project, stack], [sameProject, own]] = [one.split("/"), other.split("/")];
   return project === sameProject && stack !== own ? stack : undefined;
 }
-
-/** `Kind namespace/name`. */
-export const titleOf = ({ kind, namespace, name }: ObjectKey): string =>
-  `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ifDataMayGo } from "../../machine/program/preflight/task";
-import { type LiveObject, type ObjectKey, otherStack, type ReleaseRecord, titleOf } from "./live";
+import { titleOf, type ObjectKey } from "../../clients/kubernetes/api";
+import { type LiveObject, otherStack, type ReleaseRecord } from "./live";
 
 /** What is done before an object is created: nothing; what a killed update left is taken away first; or the end. */
 export type Verdict<T> = { take: T[]; say?: string } | { refuse: string };

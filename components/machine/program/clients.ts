@@ -1,6 +1,7 @@
+import { endAll } from "../../clients/process-groups";
 import { secretValues, SecretFiles } from "../../clients/secret-files";
 import { fileOf, omniCredentials, take } from "./environment";
-import { client } from "../../clients/kubernetes/client";
+import { readKubeconfig } from "../../clients/kubernetes/kubeconfig";
 import { KubernetesCluster } from "./kubernetes/cluster";
 import { OmniServer } from "../../clients/omni/server";
 import type { Report } from "./progress";
@@ -56,11 +57,7 @@ export class Clients {
   /** Kubernetes; undefined without a kubeconfig. `~/.kube/config` is left alone: it may be of any cluster. */
   cluster(): KubernetesCluster | undefined {
     const { kubeconfig, secrets } = this.given;
-    if (kubeconfig === undefined) return undefined;
-    const { KubeConfig, keepConnections } = client();
-    const config = new KubeConfig();
-    config.loadFromString(kubeconfig);
-    return new KubernetesCluster(keepConnections(config), secrets);
+    return kubeconfig === undefined ? undefined : new KubernetesCluster(readKubeconfig(kubeconfig), secrets);
   }
 
   /** A machine by its address, through talosctl. */
@@ -82,6 +79,7 @@ export class Clients {
   close(): void {
     this.talosctl.stop();
     this.omnictl.stop();
+    endAll();
     this.files.close();
   }
 }

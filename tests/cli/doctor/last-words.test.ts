@@ -45,7 +45,7 @@ test("asks device plugins that run where no GPU is offered, and no others", () =
 });
 
 test("hears what they said; a log that is gone changes nothing", async () => {
-  const text = (path: string): Promise<string> =>
+  const text = (_: string, path: string): Promise<string> =>
     path.includes("/failed/") ? Promise.reject(new Error("HTTP 404")) : Promise.resolve(`${path}\n`);
   const heard = await hearLastWords(pods(), [], { text });
   expect(Object.fromEntries(heard)).toEqual({

@@ -19,7 +19,7 @@ const KEY = "bG9uZy1zZWNyZXQ";
 
 beforeAll(() => {
   const esbuild = path.join(root, "node_modules/.bin/esbuild");
-  bundle(folder, ["program", "kubernetes-client"]);
+  bundle(folder, ["program"]);
   const double = [path.join(__dirname, "talosctl-double.ts"), "--platform=node", "--format=cjs", "--log-level=warning"];
   execFileSync(esbuild, [...double, `--outfile=${path.join(folder, "talosctl")}`]);
   fs.chmodSync(path.join(folder, "talosctl"), 0o755);

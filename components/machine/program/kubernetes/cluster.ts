@@ -1,7 +1,19 @@
 import * as fs from "node:fs";
-import type { KubeConfig, KubernetesObject, V1Job, V1Node, V1Pod } from "@kubernetes/client-node";
-import { client } from "../../../clients/kubernetes/client";
-import { Answered, callKubernetes } from "../../../clients/kubernetes/call";
+import type {
+  KubernetesObject,
+  ResourceV1ResourceClaim,
+  V1Job,
+  V1Namespace,
+  V1Node,
+  V1PersistentVolumeClaim,
+  V1Pod,
+  V1ResourceSlice,
+  V1RuntimeClass,
+  V1VolumeAttachment,
+} from "@kubernetes/client-node";
+import { KubernetesApi, type Kubeconfig, type ObjectKey } from "../../../clients/kubernetes/api";
+import { KubernetesError } from "../../../clients/kubernetes/error";
+import { defined } from "../../../recipe/mapping";
 import { MANAGER } from "../../../clients/kubernetes/manager";
 import { nodeTaintState, type PutBackTask, UNTESTED } from "../task";
 import {
@@ -15,13 +27,19 @@ import {
   type PodState,
   podState,
 } from "./states";
-import { claimedIn } from "../../../clients/kubernetes/devices";
+import { claimedIn, slicesPath } from "../../../clients/kubernetes/devices";
 import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-mark";
 
 export type * from "./states";
 
 /** An object as a task of `put-back` has it. */
 export type WantedObject = PutBackTask["objects"][number];
+
+/** What identifies it. */
+export const keyOf = ({ apiVersion, kind, metadata: { name, namespace } }: WantedObject): ObjectKey => ({
+  ...{ apiVersion, kind, name },
+  ...defined({ namespace }),
+});
 
 /** Kubernetes as the program sees it, behind its API, with whatever a kubeconfig can authenticate by. */
 export type Cluster = Pick<KubernetesCluster, keyof KubernetesCluster>;
@@ -32,53 +50,42 @@ export class KubernetesCluster {
   readonly server: string;
   /** Certificates (PEM) by which its API is known; undefined where the kubeconfig names none. */
   readonly authority: string | undefined;
-  private readonly core;
-  private readonly classes;
-  private readonly storage;
-  private readonly batch;
-  private readonly slices;
-  private readonly objects;
+  private readonly api: KubernetesApi;
 
-  constructor(
-    config: KubeConfig,
-    private readonly secrets: readonly string[],
-  ) {
-    const { caData, caFile, server } = config.getCurrentCluster() ?? {};
-    this.server = server ?? "";
+  constructor(config: Kubeconfig, secrets: readonly string[]) {
+    this.api = new KubernetesApi(config, secrets);
+    this.server = this.api.server;
+    const { caData, caFile } = config.getCurrentCluster() ?? {};
     if (caData) this.authority = Buffer.from(caData, "base64").toString();
     else if (caFile && fs.existsSync(caFile)) this.authority = fs.readFileSync(caFile, "utf8");
-    const { BatchV1Api, CoreV1Api, KubernetesObjectApi, NodeV1Api, ResourceV1Api, StorageV1Api } = client();
-    this.core = config.makeApiClient(CoreV1Api);
-    this.classes = config.makeApiClient(NodeV1Api);
-    this.storage = config.makeApiClient(StorageV1Api);
-    this.batch = config.makeApiClient(BatchV1Api);
-    this.slices = config.makeApiClient(ResourceV1Api);
-    this.objects = KubernetesObjectApi.makeApiClient(config);
   }
 
   /** All nodes, as far as they tell which machines they are. */
   async nodes(): Promise<AskedNode[]> {
-    return (await this.items("nodes", () => this.core.listNode())).map(askedNode);
+    return (await this.api.list<V1Node>("nodes", "/api/v1/nodes")).map(askedNode);
   }
 
   /** A node, with the devices for claims that are published of it, if these are asked for; undefined when the cluster has none of that name. */
   async node(name: string, withDevices = false): Promise<NodeState | undefined> {
     const node = await this.readNode(name);
     if (node === undefined || !withDevices) return node && nodeState(node);
-    const request = () => this.slices.listResourceSlice({ fieldSelector: `spec.nodeName=${name}` });
-    return nodeState(node, await this.items(`ResourceSlices of ${name}`, request, { 404: undefined, 403: undefined }));
+    const path = `${slicesPath}?${query({ fieldSelector: `spec.nodeName=${name}` })}`;
+    return nodeState(
+      node,
+      await this.api.list<V1ResourceSlice>(`ResourceSlices of ${name}`, path, { instead: notKnown }),
+    );
   }
 
   /** Devices of a class that pods have by claims on a node, by the UID of the pod: none where Kubernetes knows no claims. */
   async claimed(node: string, deviceClass: string): Promise<Record<string, number>> {
-    const request = () => this.slices.listResourceClaimForAllNamespaces();
-    const claims = await this.items("ResourceClaims", request, { 404: undefined, 403: undefined });
+    const path = "/apis/resource.k8s.io/v1/resourceclaims";
+    const claims = await this.api.list<ResourceV1ResourceClaim>("ResourceClaims", path, { instead: notKnown });
     return claimedIn(claims, node, deviceClass);
   }
 
   /** Whether the cluster has no second node. */
   async isAlone(): Promise<boolean> {
-    return (await this.items("nodes", () => this.core.listNode({ limit: 2 }))).length < 2;
+    return (await this.api.list("nodes", "/api/v1/nodes?limit=2")).length < 2;
   }
 
   /** Marks the node unschedulable and sets the annotation, in one request. */
@@ -103,27 +110,28 @@ export class KubernetesCluster {
 
   /** The same as they are. */
   podsOn(node: string): Promise<V1Pod[]> {
-    const fieldSelector = `spec.nodeName=${node}`;
-    return this.items(`pods of ${node}`, () => this.core.listPodForAllNamespaces({ fieldSelector }));
+    return this.api.list(`pods of ${node}`, `/api/v1/pods?${query({ fieldSelector: `spec.nodeName=${node}` })}`);
   }
 
   /** Asks for the eviction; a disruption budget may refuse. */
   async evict({ namespace, name, uid }: PodState): Promise<{ refused?: string }> {
     // The UID keeps a pod of the same name, made again by a StatefulSet meanwhile, from being evicted in its place.
-    const body = { metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
-    const request = () => this.core.createNamespacedPodEviction({ namespace, name, body });
+    const options = { metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
+    const body = { apiVersion: "policy/v1", kind: "Eviction", ...options };
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
     try {
-      await this.call(`eviction of ${namespace}/${name}`, request, { 404: {}, 409: {} });
+      await this.api.ask(`eviction of ${namespace}/${name}`, path, { method: "POST", body, instead: gone });
       return {};
     } catch (error) {
-      if (error instanceof Answered && isRefusal(error)) return { refused: error.words };
+      if (error instanceof KubernetesError && isRefusal(error)) return { refused: error.words };
       throw error;
     }
   }
 
   /** Volumes that are attached to the node, or on their way there or off. Undefined where the credentials may not see them. */
   async attachedVolumes(node: string): Promise<string[] | undefined> {
-    const found = await this.call("volumes", () => this.storage.listVolumeAttachment(), { 403: undefined });
+    const path = "/apis/storage.k8s.io/v1/volumeattachments";
+    const found = await this.api.ask<{ items: V1VolumeAttachment[] }>("volumes", path, { instead: { 403: undefined } });
     return found?.items
       .filter(({ spec }) => spec.nodeName === node)
       .map(({ metadata, spec }) => spec.source.persistentVolumeName ?? metadata?.name ?? "");
@@ -133,7 +141,7 @@ export class KubernetesCluster {
   async taints(name: string): Promise<(NodeTaints & { version: string }) | undefined> {
     const node = await this.readNode(name);
     if (node === undefined) return undefined;
-    const taints = (node.spec?.taints ?? []).map((taint) => nodeTaintState.parse(JSON.parse(JSON.stringify(taint))));
+    const taints = (node.spec?.taints ?? []).map((taint) => nodeTaintState.parse(taint));
     const ours = markedTaints(node.metadata?.annotations?.[TAINTED_BY]);
     return { taints, ours, version: node.metadata?.resourceVersion ?? "" };
   }
@@ -147,8 +155,8 @@ export class KubernetesCluster {
 
   /** The RuntimeClass of this name; undefined when there is none. */
   async runtimeClass(name: string): Promise<FoundClass | undefined> {
-    const request = () => this.classes.readRuntimeClass({ name });
-    const found = await this.call(`RuntimeClass ${name}`, request, { 404: undefined });
+    const path = `/apis/node.k8s.io/v1/runtimeclasses/${name}`;
+    const found = await this.api.ask<V1RuntimeClass>(`RuntimeClass ${name}`, path, { instead: { 404: undefined } });
     if (found === undefined) return undefined;
     const { ownerReferences = [], annotations = {} } = found.metadata ?? {};
     const policy = ownerReferences.find(({ kind }) => kind === "ClusterPolicy")?.name;
@@ -157,15 +165,16 @@ export class KubernetesCluster {
 
   /** Annotation of a namespace; undefined where there is no such namespace, or no such annotation. */
   async annotationOf(namespace: string, annotation: string): Promise<string | undefined> {
-    const request = () => this.core.readNamespace({ name: namespace });
-    const found = await this.call(`Namespace ${namespace}`, request, { 404: undefined, 403: undefined });
+    const path = `/api/v1/namespaces/${namespace}`;
+    const found = await this.api.ask<V1Namespace>(`Namespace ${namespace}`, path, { instead: notKnown });
     return found?.metadata?.annotations?.[annotation];
   }
 
   /** Claims whose volume there is, and that bear the annotation. None where their list is forbidden. */
   async boundClaims(annotation: string): Promise<BoundClaim[]> {
-    const request = () => this.core.listPersistentVolumeClaimForAllNamespaces();
-    return (await this.items("claims", request, { 403: undefined })).flatMap(({ metadata, spec }) => {
+    const asking = { instead: { 403: undefined } };
+    const claims = await this.api.list<V1PersistentVolumeClaim>("claims", "/api/v1/persistentvolumeclaims", asking);
+    return claims.flatMap(({ metadata, spec }) => {
       const owner = metadata?.annotations?.[annotation];
       if (owner === undefined || !spec?.volumeName) return [];
       const { name = "", namespace = "", managedFields = [] } = metadata ?? {};
@@ -177,29 +186,32 @@ export class KubernetesCluster {
 
   /** The Jobs of a namespace that this package made. */
   jobs(namespace: string): Promise<V1Job[]> {
-    const labelSelector = "app.kubernetes.io/managed-by=talos-gpu";
-    return this.items(`Jobs of ${namespace}`, () => this.batch.listNamespacedJob({ namespace, labelSelector }));
+    const ours = query({ labelSelector: "app.kubernetes.io/managed-by=talos-gpu" });
+    return this.api.list(`Jobs of ${namespace}`, `${jobsOf(namespace)}?${ours}`);
   }
 
   /** Pods that a Job of this name made. */
   podsOfJob(namespace: string, job: string): Promise<V1Pod[]> {
-    const asked = { namespace, labelSelector: `batch.kubernetes.io/job-name=${job}` };
-    return this.items(`pods of Job ${namespace}/${job}`, () => this.core.listNamespacedPod(asked));
+    const ofJob = query({ labelSelector: `batch.kubernetes.io/job-name=${job}` });
+    return this.api.list(`pods of Job ${namespace}/${job}`, `/api/v1/namespaces/${namespace}/pods?${ofJob}`);
   }
 
   /** Suspends a Job, which takes its pods away, and notes why on it. */
   async suspend(namespace: string, name: string, why: string): Promise<void> {
     const body = { metadata: { annotations: { [UNTESTED]: why } }, spec: { suspend: true } };
-    const asked = { namespace, name, body, fieldManager: GATE };
-    await this.call(`Job ${namespace}/${name}`, () => this.batch.patchNamespacedJob(asked, merging()));
+    const path = `${jobsOf(namespace)}/${name}?fieldManager=${GATE}`;
+    await this.api.ask(`Job ${namespace}/${name}`, path, { method: "PATCH", type: MERGE, body });
   }
 
   /** Deletes a Job with its pods. It is gone a moment later. */
   async remove({ metadata }: V1Job): Promise<void> {
     const [name, namespace, uid] = [metadata!.name!, metadata!.namespace!, metadata!.uid!];
     const body = { propagationPolicy: "Background", preconditions: { uid } };
-    const request = (): Promise<unknown> => this.batch.deleteNamespacedJob({ name, namespace, body });
-    await this.call(`Job ${namespace}/${name}`, request, { 404: undefined, 409: undefined });
+    await this.api.ask(`Job ${namespace}/${name}`, `${jobsOf(namespace)}/${name}`, {
+      method: "DELETE",
+      body,
+      instead: gone,
+    });
   }
 
   /** Makes a Job as this one was made; false while that one is not gone. */
@@ -213,59 +225,53 @@ export class KubernetesCluster {
     const { labels: on, annotations: noted = {} } = same.template.metadata ?? {};
     const template = { ...same.template, metadata: { labels: ours(on), annotations: noted } };
     const body: V1Job = {
+      ...{ apiVersion: "batch/v1", kind: "Job", spec: { ...same, template } },
       metadata: { name: name!, namespace: namespace!, labels: ours(labels), annotations: kept },
-      spec: { ...same, template },
     };
-    const asked = { namespace: namespace!, body, fieldManager: GATE };
-    const request = (): Promise<V1Job | undefined> => this.batch.createNamespacedJob(asked);
-    return (await this.call(`Job ${namespace}/${name}`, request, { 409: undefined })) !== undefined;
+    const asking = { method: "POST", body, instead: { 409: undefined } } as const;
+    const made = await this.api.ask(`Job ${namespace}/${name}`, `${jobsOf(namespace!)}?fieldManager=${GATE}`, asking);
+    return made !== undefined;
   }
 
   /** An object as it is; undefined where it is not there. */
-  read({ apiVersion, kind, metadata: { name, namespace } }: WantedObject): Promise<KubernetesObject | undefined> {
-    const header = { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
-    return this.call(`${kind} ${name}`, () => this.objects.read(header), { 404: undefined });
+  read(object: WantedObject): Promise<KubernetesObject | undefined> {
+    return this.api.read(keyOf(object));
   }
 
   /** Says by server-side apply what the object shall be; makes it where it is not there. */
   async apply(object: WantedObject, manager: string): Promise<KubernetesObject> {
-    const { ServerSideApply } = client().PatchStrategy;
+    const { kind, metadata } = object;
+    const path = await this.api.pathOf(keyOf(object));
     // Forced: somebody else's hand on our fields is what this is to undo.
-    const request = (): Promise<KubernetesObject> =>
-      this.objects.patch(object as KubernetesObject, undefined, undefined, manager, true, ServerSideApply);
-    return (await this.call(`${object.kind} ${object.metadata.name}`, request))!;
+    const asking = { method: "PATCH", type: "application/apply-patch+yaml", body: object } as const;
+    const applied = await this.api.ask(
+      `${kind} ${metadata.name}`,
+      `${path}?fieldManager=${manager}&force=true`,
+      asking,
+    );
+    return applied as KubernetesObject;
   }
 
   private readNode(name: string): Promise<V1Node | undefined> {
-    return this.call(`node ${name}`, () => this.core.readNode({ name }), { 404: undefined });
+    return this.api.ask(`node ${name}`, `/api/v1/nodes/${name}`, { instead: { 404: undefined } });
   }
 
-  private patch(name: string, body: object, instead: Record<number, any> = {}): Promise<unknown> {
-    const request = (): Promise<unknown> => this.core.patchNode({ name, body, fieldManager: MANAGER }, merging());
-    return this.call(`node ${name}`, request, instead);
-  }
-
-  /** Objects of a list; none where it is answered by something instead. */
-  private async items<T>(
-    what: string,
-    request: () => Promise<{ items: T[] }>,
-    instead?: Record<number, undefined>,
-  ): Promise<T[]> {
-    return (await this.call(what, request, instead))?.items ?? [];
-  }
-
-  private call<T>(what: string, request: () => Promise<T>, instead?: Record<number, any>): Promise<T | undefined> {
-    return callKubernetes(this.secrets, what, request, instead);
+  private patch(name: string, body: object, instead: Record<number, unknown> = {}): Promise<unknown> {
+    const path = `/api/v1/nodes/${name}?fieldManager=${MANAGER}`;
+    return this.api.ask(`node ${name}`, path, { method: "PATCH", type: MERGE, body, instead });
   }
 }
 
+const MERGE = "application/merge-patch+json";
+const jobsOf = (namespace: string): string => `/apis/batch/v1/namespaces/${namespace}/jobs`;
+const query = (parts: Record<string, string>): string => new URLSearchParams(parts).toString();
+/** What an API server says of a kind that it does not have, or that the credentials may not see. */
+const notKnown = { 403: undefined, 404: undefined };
+/** What it says of an object that is gone, or is another one by now. */
+const gone = { 404: undefined, 409: undefined };
+
 /** Field manager of what the gate does to Jobs. */
 const GATE = "talos-gpu-gate";
-
-const merging = () => {
-  const { PatchStrategy, setHeaderOptions } = client();
-  return setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
-};
 
 /**
  * Whether an eviction was refused for this pod and for now, so that others may go meanwhile and it may go later:
@@ -275,6 +281,6 @@ const merging = () => {
  * - 403 for `NamespaceTerminating`: nothing is created in a namespace that is being deleted, and an eviction is. kubectl tries
  *   again until the namespace's controller deletes the pod (kubectl pkg/drain/drain.go, evictPods).
  */
-function isRefusal({ code, byServer, reasons }: Answered): boolean {
+function isRefusal({ code, byServer, reasons }: KubernetesError): boolean {
   return code === 429 || (code === 500 && byServer) || (code === 403 && reasons.includes("NamespaceTerminating"));
 }

@@ -1,6 +1,7 @@
+import { titleOf } from "../../../clients/kubernetes/api";
 import type { Report } from "../progress";
 import type { PutBackResult, PutBackTask } from "../task";
-import type { Cluster, WantedObject } from "./cluster";
+import { keyOf, type Cluster } from "./cluster";
 
 /**
  * Puts back what of a stack's objects is gone, or says something else than the stack. What is as it shall be is not touched, and
@@ -16,9 +17,10 @@ export async function putBack(
     const live = await cluster.read(object);
     if (live !== undefined && says(live, object)) continue;
     const applied = await cluster.apply(object, task.manager);
-    if (live === undefined) result.made.push(titleOf(object));
+    if (live === undefined) result.made.push(titleOf(keyOf(object)));
     // The API server may write a value in another way than we do, and then nothing has changed.
-    else if (applied.metadata?.resourceVersion !== live.metadata?.resourceVersion) result.mended.push(titleOf(object));
+    else if (applied.metadata?.resourceVersion !== live.metadata?.resourceVersion)
+      result.mended.push(titleOf(keyOf(object)));
   }
   for (const title of result.made) report(`${title}: was missing, and is restored`);
   for (const title of result.mended) report(`${title}: differed from the stack, and is restored`);
@@ -39,6 +41,3 @@ export function says(live: unknown, wanted: unknown): boolean {
 
 /** The API server drops what is empty. */
 const isEmpty = (wanted: object): boolean => Object.values(wanted).every((value) => says(undefined, value));
-
-const titleOf = ({ kind, metadata: { name, namespace } }: WantedObject): string =>
-  `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;

@@ -1,25 +1,10 @@
-import * as fs from "node:fs";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
-import * as os from "node:os";
-import * as path from "node:path";
-import { bundle } from "../../../../components/bundles";
-import { client } from "../../../../components/clients/kubernetes/client";
+import type { Kubeconfig } from "../../../../components/clients/kubernetes/api";
 import { KubernetesCluster } from "../../../../components/machine/program/kubernetes/cluster";
 import { evictPods } from "../../../../components/machine/program/upgrade/drain";
 import { FakeClock, pod } from "../fakes";
 import { failure } from "../setup";
-
-// As it is shipped: jest cannot load the client's own modules.
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), "evict-test-"));
-jest.mock("../../../../components/clients/kubernetes/client", () => ({ client: jest.fn() }));
-beforeAll(() => {
-  bundle(folder, ["kubernetes-client"]);
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- built just now
-  const parts = require(path.join(folder, "kubernetes-client.js")) as ReturnType<typeof client>;
-  jest.mocked(client).mockReturnValue(parts);
-});
-afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 /** What the API server of Kubernetes v1.36.3 was seen to answer to evictions. */
 const status = (code: number, message: string, more: object = {}) => ({
@@ -69,10 +54,12 @@ class FakeApi {
   async cluster(): Promise<KubernetesCluster> {
     await new Promise<void>((resolve) => this.server.listen(0, "127.0.0.1", resolve));
     const { port } = this.server.address() as AddressInfo;
-    const config = new (client().KubeConfig)();
-    // Without TLS, which the client has to be told to do without.
-    const cluster = { name: "fake", server: `http://127.0.0.1:${port}`, skipTLSVerify: true };
-    config.loadFromClusterAndUser(cluster, { name: "fake" });
+    const config: Kubeconfig = {
+      getCurrentCluster: () => ({ name: "fake", server: `http://127.0.0.1:${port}`, skipTLSVerify: true }),
+      getCurrentContext: () => "fake",
+      getCurrentUser: () => ({ name: "fake" }),
+      applyToHTTPSOptions: () => Promise.resolve(),
+    };
     return new KubernetesCluster(config, []);
   }
 

@@ -1,4 +1,4 @@
-import { startGroup, endGroup } from "./children";
+import { startGroup, endGroup } from "../process-groups";
 
 /** How a kubeconfig's user gets credentials from a program (client.authentication.k8s.io, ExecConfig). */
 export interface ExecConfig {
@@ -13,6 +13,8 @@ export interface ExecCredential {
   token?: string;
   clientCertificateData?: string;
   clientKeyData?: string;
+  /** When it ends (RFC 3339). */
+  expirationTimestamp?: string;
 }
 
 /**

@@ -1,0 +1,258 @@
+import * as http from "node:http";
+import * as https from "node:https";
+import { isDeepStrictEqual } from "node:util";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { certificateProblem } from "../certificates";
+import { inTime } from "../clock";
+import { redact } from "../failure";
+import { defined } from "../../recipe/mapping";
+import { answerProblem, connectionProblem, KubernetesError, strangerProblem } from "./error";
+import { execCredential, type ExecConfig } from "./exec-credential";
+
+/** Milliseconds for one request, from its start to the end of the answer. */
+const REQUEST = 30_000;
+/** Milliseconds after which an unused connection is given up: less than any machine takes to reboot, whatever it leaves open. */
+const UNUSED = 5_000;
+/** Most bytes that are read of one answer: more is no list that a cluster with GPUs has. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/** What of a kubeconfig leads to an API server. */
+export type Kubeconfig = Pick<
+  KubeConfig,
+  "applyToHTTPSOptions" | "getCurrentCluster" | "getCurrentContext" | "getCurrentUser"
+>;
+
+/** What identifies an object of the Kubernetes API. */
+export interface ObjectKey {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  /** Absent of an object that has none. */
+  namespace?: string;
+}
+
+/** `Kind namespace/name`. */
+export const titleOf = ({ kind, namespace, name }: ObjectKey): string =>
+  `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+
+/** How something is asked. */
+export interface Asking {
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  body?: object;
+  /** Media type of the body. Default JSON. */
+  type?: "application/merge-patch+json" | "application/apply-patch+yaml";
+  /** Media type of the answer. Default JSON. */
+  accept?: string;
+  /** Values for HTTP codes that are answers rather than errors. */
+  instead?: Record<number, unknown>;
+}
+
+/** An answer as it came. */
+export interface Answer extends Pick<http.IncomingMessage, "headers"> {
+  status: number;
+  body: string;
+}
+
+/**
+ * The API server that a kubeconfig leads to, with whatever the kubeconfig can authenticate by. Each request has a limit, and its error
+ * tells what a later try is worth.
+ */
+export class KubernetesApi {
+  /** URL without a slash at its end. */
+  readonly server: string;
+  private readonly plugin: ExecConfig | undefined;
+  /** When the credential ends that the plugin gave. */
+  private given: Promise<number> | undefined;
+  /** Connections, which all requests share, and what they were made with. */
+  private kept: https.Agent | undefined;
+  private made: https.Agent["options"] | undefined;
+  private readonly kinds = new Map<string, ApiResource>();
+
+  /**
+   * @param config is this client's own from now on.
+   * @param secrets values that no message may hold.
+   * @param limit milliseconds of a request, and of a credential plugin.
+   */
+  constructor(
+    private readonly config: Kubeconfig,
+    private readonly secrets: readonly string[] = [],
+    private readonly limit = REQUEST,
+  ) {
+    const [cluster, user] = [config.getCurrentCluster(), config.getCurrentUser()];
+    this.server = cluster?.server?.replace(/\/$/, "") ?? "";
+    // The client of Kubernetes refuses plain HTTP (`kubectl proxy`) unless it is told that nothing is to be verified there.
+    if (this.server.startsWith("http:")) Object.assign(cluster!, { skipTLSVerify: true });
+    this.plugin = user?.exec as ExecConfig | undefined;
+    if (user) Object.assign(user, { exec: undefined });
+  }
+
+  /** What the answer to a request says. */
+  async ask<T>(what: string, path: string, asking: Asking = {}): Promise<T | undefined> {
+    const answer = await this.request(what, path, asking);
+    const { instead = {} } = asking;
+    if (answer.status in instead) return instead[answer.status] as T | undefined;
+    try {
+      return JSON.parse(answer.body) as T;
+    } catch {
+      throw strangerProblem(what, this.server, answer);
+    }
+  }
+
+  /** Objects of a list; none where it is answered by something instead. */
+  async list<T>(what: string, path: string, asking?: Asking): Promise<T[]> {
+    const answer = await this.ask<{ items?: T[] | null }>(what, path, asking);
+    if (answer === undefined) return [];
+    if ("items" in answer) return answer.items ?? []; // a list of nothing may be null
+    const words = `${this.server} answers with JSON that is not a list of Kubernetes objects`;
+    throw new KubernetesError("refused", what, words);
+  }
+
+  /** Text of a path, such as a log. */
+  async text(what: string, path: string): Promise<string> {
+    return (await this.request(what, path, { accept: "*/*" })).body;
+  }
+
+  /** An object as it is; undefined where it, its namespace or its kind is not there. */
+  async read<T extends object>(key: ObjectKey): Promise<T | undefined> {
+    const path = await this.pathOf(key);
+    return path === undefined ? undefined : this.ask<T>(titleOf(key), path, { instead: { 404: undefined } });
+  }
+
+  /** Path of an object, or of all of its kind; undefined where the API server does not have the kind, such as a CRD's before its chart. */
+  async pathOf({
+    apiVersion,
+    kind,
+    name,
+    namespace,
+  }: Omit<ObjectKey, "name"> & { name?: string }): Promise<string | undefined> {
+    const root = `/${apiVersion.includes("/") ? "apis" : "api"}/${apiVersion}`;
+    const resource = this.kinds.get(`${root} ${kind}`) ?? (await this.resourceOf(root, kind));
+    if (resource === undefined) return undefined;
+    this.kinds.set(`${root} ${kind}`, resource);
+    const among = namespace === undefined || !resource.namespaced ? root : `${root}/namespaces/${namespace}`;
+    return `${among}/${resource.name}${name === undefined ? "" : `/${name}`}`;
+  }
+
+  private async resourceOf(root: string, kind: string): Promise<ApiResource | undefined> {
+    const found = await this.ask<{ resources: ApiResource[] }>(`kinds of ${root}`, root, {
+      instead: { 404: undefined },
+    });
+    return found?.resources.find((one) => one.kind === kind && !one.name.includes("/"));
+  }
+
+  private async request(what: string, path: string, asking: Asking): Promise<Answer> {
+    const options = await this.options(what);
+    const answer = await this.send(`${this.server}${path}`, asking, options).catch((error: Error) => {
+      throw this.outOfForce(what, options) ?? connectionProblem(what, this.server, error, this.limit, this.secrets);
+    });
+    if ((answer.status >= 200 && answer.status < 300) || answer.status in (asking.instead ?? {})) return answer;
+    throw (
+      (answer.status === 401 ? this.outOfForce(what, options) : undefined) ??
+      answerProblem(what, this.server, answer, this.secrets)
+    );
+  }
+
+  private send(
+    url: string,
+    { method = "GET", body, type, accept }: Asking,
+    options: https.RequestOptions,
+  ): Promise<Answer> {
+    const text = body && JSON.stringify(body);
+    const headers = {
+      ...(options.headers as http.OutgoingHttpHeaders | undefined),
+      ...{ accept: accept ?? "application/json", "user-agent": "talos-gpu" },
+      ...(text === undefined
+        ? {}
+        : { "content-type": type ?? "application/json", "content-length": Buffer.byteLength(text) }),
+    };
+    const signal = AbortSignal.timeout(this.limit);
+    return new Promise((resolve, reject) => {
+      const { request } = url.startsWith("http:") ? http : https;
+      const sent = request(url, { ...options, method, headers, signal }, (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("data", (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > MOST_BYTES) sent.destroy(new Error("the answer is too long"));
+          else chunks.push(chunk);
+        });
+        response.on("error", reject);
+        response.on("end", () => {
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, headers, body: Buffer.concat(chunks).toString("utf8") });
+        });
+      });
+      sent.on("error", reject);
+      sent.end(text);
+    });
+  }
+
+  /** Certificates, headers and connections of a request. */
+  private async options(what: string): Promise<https.RequestOptions> {
+    const options: https.RequestOptions = {};
+    try {
+      if (!URL.canParse(this.server)) throw new Error(leadsNowhere(this.config));
+      if (this.plugin !== undefined) await this.authenticate(this.plugin);
+      // An OIDC provider is asked for a new token.
+      const late = (): Error => new Error(`no credentials within ${this.limit / 1000} s`);
+      await inTime(this.config.applyToHTTPSOptions(options), this.limit, late);
+    } catch (error) {
+      throw new KubernetesError("refused", what, redact(`kubeconfig: ${(error as Error).message}`, this.secrets));
+    }
+    return { ...options, agent: this.shared(options.agent) };
+  }
+
+  /** Has the credential plugin of the kubeconfig's user run where it has not, or where the time of its credential is over. */
+  private async authenticate(plugin: ExecConfig): Promise<void> {
+    const run = async (): Promise<number> => {
+      const { token, clientCertificateData, clientKeyData, expirationTimestamp } = await execCredential(
+        plugin,
+        this.limit,
+      );
+      const [certData, keyData] = [clientCertificateData, clientKeyData].map(
+        (pem) => pem && Buffer.from(pem).toString("base64"),
+      );
+      Object.assign(this.config.getCurrentUser()!, defined({ token, certData, keyData }));
+      return expirationTimestamp === undefined ? Infinity : Date.parse(expirationTimestamp);
+    };
+    if (this.given === undefined || (await this.given) < Date.now()) this.given = run();
+    this.given.catch(() => (this.given = undefined));
+    await this.given;
+  }
+
+  /**
+   * The client of Kubernetes makes connections of their own for each request (@kubernetes/client-node 1.4, `createAgent`), for which both
+   * sides exchange keys. Another certificate, of a plugin that gives a new one now and then, is not used on the connections of the old.
+   */
+  private shared(agent: https.RequestOptions["agent"]): https.RequestOptions["agent"] {
+    if (!(agent instanceof https.Agent) || agent.constructor !== https.Agent) return agent; // a proxy's makes its connections itself
+    if (this.kept === undefined || !isDeepStrictEqual(agent.options, this.made)) {
+      this.made = agent.options;
+      this.kept = new https.Agent({ ...agent.options, keepAlive: true, timeout: UNUSED });
+    }
+    return this.kept;
+  }
+
+  /** That the client's certificate is not in force: told in place of how the server refuses it. */
+  private outOfForce(what: string, { cert }: https.RequestOptions): KubernetesError | undefined {
+    const problem = cert === undefined ? undefined : certificateProblem(String(cert), new Date());
+    const [user, context] = [this.config.getCurrentUser()?.name ?? "?", this.config.getCurrentContext()];
+    const words = `kubeconfig: the client certificate of user ${user} (context ${context}) ${problem}`;
+    return problem === undefined ? undefined : new KubernetesError("refused", what, words);
+  }
+}
+
+/** A kind as the API server tells it (meta/v1, APIResource). */
+interface ApiResource {
+  kind: string;
+  /** Of a part of another one with a slash, e.g. `pods/log`. */
+  name: string;
+  namespaced: boolean;
+}
+
+function leadsNowhere(config: Kubeconfig): string {
+  const server = config.getCurrentCluster()?.server;
+  return server
+    ? `the server ${server} is not a URL`
+    : `context ${config.getCurrentContext() || "(none)"} names no cluster with a server`;
+}

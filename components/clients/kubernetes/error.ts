@@ -1,0 +1,120 @@
+import { CallError, redact, type CallProblem } from "../failure";
+import type { Answer } from "./api";
+
+/** A request that was not done. */
+export class KubernetesError extends CallError {
+  constructor(
+    problem: CallProblem,
+    what: string,
+    /** Why, without what was asked. */
+    readonly words: string,
+    /** HTTP code; undefined where there is no answer. */
+    readonly code?: number,
+    /** Causes that the API server gives, in its own short words, e.g. `NamespaceTerminating`. */
+    readonly reasons: readonly string[] = [],
+    /** Whether the API server itself answered, rather than something before it that cannot reach it. */
+    readonly byServer = false,
+  ) {
+    super(problem, `Kubernetes: ${what}: ${words}`);
+  }
+}
+
+/** What the API server sends in place of what it was asked for (meta/v1 `Status`). */
+interface Status {
+  message: string;
+  details?: { causes?: { reason?: string; message?: string }[] };
+}
+
+/**
+ * An answer that is no success. With 429 the API server asks for another try: it has more requests than it serves, or answers no lists
+ * yet, since it has just started (Kubernetes' KEP-4568, "Reject the rest of list requests"). client-go tries again, too.
+ */
+export function answerProblem(
+  what: string,
+  server: string,
+  answer: Answer,
+  secrets: readonly string[],
+): KubernetesError {
+  const { status: code, body } = answer;
+  const problem = code === 429 ? "busy" : code >= 500 ? "unreachable" : "refused";
+  const status = statusOf(body);
+  const causes = status?.details?.causes ?? [];
+  if (status === undefined && code !== 401) return strangerProblem(what, server, answer, problem);
+  const said = [status?.message ?? "", ...causes.flatMap(({ message }) => message ?? [])].join(" ");
+  const words =
+    code === 401 ? `${server} does not know the credentials (HTTP 401)` : redact(said, secrets);
+  const reasons = causes.flatMap(({ reason }) => reason ?? []);
+  return new KubernetesError(problem, what, words, code, reasons, status !== undefined);
+}
+
+/** An answer that is none of the Kubernetes API's. */
+export function strangerProblem(
+  what: string,
+  server: string,
+  { status, headers, body }: Answer,
+  problem: CallProblem = "refused",
+): KubernetesError {
+  const isPage = /html/.test(headers["content-type"] ?? "") || /^\s*<(!doctype|html)/i.test(body);
+  const words =
+    status >= 300 && status < 400
+      ? `${server} redirects to ${headers.location ?? "elsewhere"}: a login page or a proxy stands before the API`
+      : isPage
+        ? `${server} answers with a web page (HTTP ${status}): a login page or a proxy stands there, not the Kubernetes API`
+        : `${server} answers with something else than Kubernetes' JSON (HTTP ${status})`;
+  return new KubernetesError(problem, what, words, status);
+}
+
+function statusOf(body: string): Status | undefined {
+  try {
+    const status = JSON.parse(body) as Partial<Status> | null;
+    return typeof status?.message === "string" ? (status as Status) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Errors of the connection that pass: Node's codes of libuv and of its HTTP client (Node 20, lib/internal/errors.js; uv-errno), and what
+ * they mean. A name that is not known is among them: a router or DNS server may be a machine of this very cluster, and each wait has a limit.
+ */
+const passing: Record<string, string> = {
+  ECONNREFUSED: "refuses the connection: nothing listens there",
+  ECONNRESET: "resets the connection",
+  ECONNABORTED: "ends the connection",
+  EPIPE: "ends the connection",
+  ETIMEDOUT: "does not answer",
+  EHOSTUNREACH: "cannot be reached: no route to it",
+  EHOSTDOWN: "cannot be reached: it is down",
+  ENETUNREACH: "cannot be reached: no network",
+  ENETDOWN: "cannot be reached: no network",
+  ENOTFOUND: "cannot be found: no address is known for its name",
+  EAI_AGAIN: "cannot be found: the name server does not answer",
+  CERT_NOT_YET_VALID: "has a certificate that is not valid yet",
+};
+
+/** Those that do not pass. */
+const lasting: Record<string, string> = {
+  CERT_HAS_EXPIRED: "has a certificate that has expired",
+  EPROTO: "does not speak TLS",
+};
+
+/** Node's names for a certificate that the kubeconfig's authority did not sign. */
+const foreign = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_SIGNATURE_FAILURE/;
+
+/** No answer. What a later try may get past is listed; all else is a fault of the kubeconfig, and is told at once. */
+export function connectionProblem(
+  what: string,
+  server: string,
+  error: Error & { code?: unknown },
+  limit: number,
+  secrets: readonly string[],
+): KubernetesError {
+  const code = String(error.code ?? "");
+  if (/^(Timeout|Abort)Error$/.test(error.name))
+    return new KubernetesError("unreachable", what, `${server} does not answer within ${limit / 1000} s`);
+  const known = passing[code] ?? lasting[code];
+  const words = foreign.test(code)
+    ? `has a certificate that the kubeconfig's authority has not signed: another cluster answers there, or the kubeconfig is of a former one (${code})`
+    : (known ?? `does not answer: ${redact(error.message, secrets)}`);
+  return new KubernetesError(code in passing ? "unreachable" : "refused", what, `${server} ${words}`);
+}

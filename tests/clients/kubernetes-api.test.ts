@@ -1,0 +1,99 @@
+import * as fs from "node:fs";
+import * as http from "node:http";
+import * as https from "node:https";
+import type { AddressInfo } from "node:net";
+import * as os from "node:os";
+import * as path from "node:path";
+import { KubernetesApi, type Kubeconfig } from "../../components/clients/kubernetes/api";
+import { connectionProblem } from "../../components/clients/kubernetes/error";
+
+const withCode = (message: string, code?: string): Error => Object.assign(new Error(message), { code });
+
+test.each([
+  ["a refused connection", withCode("connect ECONNREFUSED", "ECONNREFUSED"), "unreachable", /nothing listens there/],
+  ["a name that is not known yet", withCode("getaddrinfo", "ENOTFOUND"), "unreachable", /cannot be found/],
+  ["a connection that ends early", withCode("socket hang up", "ECONNRESET"), "unreachable", /resets the connection/],
+  [
+    "silence",
+    Object.assign(new Error("aborted"), { name: "TimeoutError" }),
+    "unreachable",
+    /does not answer within 30 s/,
+  ],
+  ["a foreign certificate", withCode("self-signed", "DEPTH_ZERO_SELF_SIGNED_CERT"), "refused", /another cluster/],
+  ["whatever is not listed", withCode("the answer is too long"), "refused", /the answer is too long/],
+])("%s: what a later try is worth", (_, error, problem, words) => {
+  const made = connectionProblem("node gpu-1", "https://api.home:6443", error, 30_000, []);
+  expect(made.problem).toBe(problem);
+  expect(made.message).toMatch(words);
+});
+
+const config = (more: Partial<Kubeconfig> = {}, server = "https://api.home"): Kubeconfig => ({
+  getCurrentCluster: () => ({ name: "home", server, skipTLSVerify: false }),
+  getCurrentContext: () => "home",
+  getCurrentUser: () => ({ name: "me" }),
+  applyToHTTPSOptions: () => Promise.resolve(),
+  ...more,
+});
+
+/** What requests are connected by, where the kubeconfig makes an agent each time. */
+function connections(agent: () => https.Agent): () => Promise<https.Agent> {
+  const applyToHTTPSOptions = async (options: https.RequestOptions): Promise<void> =>
+    void Object.assign(options, { agent: agent() });
+  const api = new KubernetesApi(config({ applyToHTTPSOptions }));
+  return async () => (await api["options"]("anything")).agent as https.Agent;
+}
+
+test("requests share connections, which are given up when they are not used; another certificate has its own", async () => {
+  const certificates = ["one", "one", "two", "two"];
+  const next = connections(() => new https.Agent({ cert: certificates.shift()! }));
+  const agents = [await next(), await next(), await next(), await next()];
+  expect(agents[0]!.options).toMatchObject({ cert: "one", keepAlive: true, timeout: 5_000 });
+  expect(agents.map((agent) => agents.indexOf(agent))).toEqual([0, 0, 2, 2]);
+});
+
+test("a proxy's agent stays the proxy's", async () => {
+  class Proxy extends https.Agent {}
+  const proxy = new Proxy();
+  expect(await connections(() => proxy)()).toBe(proxy);
+});
+
+test("the kubeconfig's plugin runs once, and again where the time of its credential is over", async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugin-"));
+  const gives = (token: string, end: number): string =>
+    `echo '${JSON.stringify({ status: { token, expirationTimestamp: new Date(end).toISOString() } })}'`;
+  const plugin = path.join(folder, "plugin");
+  const text = `if [ -e "$0.ran" ]; then ${gives("two", Date.now() + 600_000)}; else touch "$0.ran"; ${gives("one", 0)}; fi`;
+  fs.writeFileSync(plugin, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  const user: { name: string; exec: object; token?: string } = { name: "me", exec: { command: plugin } };
+  const api = new KubernetesApi(config({ getCurrentUser: () => user }));
+  const tokens: (string | undefined)[] = [];
+  for (let asked = 0; asked < 3; asked++) {
+    await api["options"]("anything");
+    tokens.push(user.token);
+  }
+  fs.rmSync(folder, { recursive: true });
+  expect(tokens).toEqual(["one", "two", "two"]);
+});
+
+test("an object is found by its kind, and a kind that is not there yet is asked for again", async () => {
+  const resources = [{ kind: "Node", name: "nodes", namespaced: false }];
+  const answers: Record<string, object> = {
+    "/api/v1": { resources },
+    "/api/v1/nodes/gpu-1": { metadata: { name: "gpu-1" } },
+    "/api/v1/namespaces/gpu/pods/a": { metadata: { name: "a" } },
+  };
+  const server = http.createServer((request, response) => {
+    const answer = answers[request.url!];
+    response.writeHead(answer ? 200 : 404).end(JSON.stringify(answer ?? { message: "not found" }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const api = new KubernetesApi(config({}, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`));
+  const pod = { apiVersion: "v1", kind: "Pod", name: "a", namespace: "gpu" };
+  expect(await api.read({ apiVersion: "v1", kind: "Node", name: "gpu-1" })).toEqual({ metadata: { name: "gpu-1" } });
+  expect(await api.read(pod)).toBeUndefined();
+  resources.push({ kind: "Pod", name: "pods", namespaced: true });
+  expect(await api.read(pod)).toEqual({ metadata: { name: "a" } });
+  expect(await api.read({ apiVersion: "example.com/v1", kind: "Thing", name: "a" })).toBeUndefined();
+  server.closeAllConnections();
+  server.close();
+});
