@@ -11,12 +11,7 @@ module.exports = {
   testEnvironmentOptions: { globalsCleanup: "off" },
   roots: ["<rootDir>/tests", "<rootDir>/lab/tests"],
   testMatch: ["**/*.test.ts"],
-  transform: {
-    "^.+\\.ts$": [
-      "@swc/jest",
-      { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "commonjs" } },
-    ],
-  },
+  transform: { "^.+\\.ts$": "<rootDir>/tests/transform.js" },
   moduleNameMapper: {
     "^talos-gpu$": "<rootDir>/components/index.ts",
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",

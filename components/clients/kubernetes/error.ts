@@ -105,11 +105,11 @@ const foreign = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_SIGNATURE_FAILUR
 export function connectionProblem(
   what: string,
   server: string,
-  error: Error & { code?: unknown },
+  error: NodeJS.ErrnoException,
   limit: number,
   secrets: readonly string[],
 ): KubernetesError {
-  const code = String(error.code ?? "");
+  const { code = "" } = error;
   if (/^(Timeout|Abort)Error$/.test(error.name))
     return new KubernetesError("unreachable", what, `${server} does not answer within ${limit / 1000} s`);
   const known = passing[code] ?? lasting[code];
