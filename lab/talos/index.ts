@@ -76,7 +76,7 @@ export async function provideTalos(
   if (!releases.includes(release))
     throw new Error(
       `--talos: ${release} is none of ${releases.join(", ")}, and only of those the Go modules are named; ` +
-        "give the nearest one, or add it to talosModules in lab/tools/catalogue.ts",
+        "give the nearest one, or add it to talosModules in lab/tools/catalogue.yaml",
     );
   const { signal } = options;
   const tools = await provideTalosPrograms(release, options);

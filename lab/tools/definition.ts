@@ -1,24 +1,6 @@
-/** A program the lab runs. */
-export type ToolName = "pulumi" | "pulumi-resource-kubernetes" | "talosctl" | "helm" | "controlplane" | "machines";
-
-/** A family of programs of a real node: their path is the folder that holds them. */
-export type NodeToolName =
-  | "kubelet"
-  | "containerd"
-  | "runc"
-  | "cni"
-  | "nvidia-toolkit-v1.18"
-  | "nvidia-toolkit-v1.19"
-  | "nvidia-device-plugin"
-  | "node-feature-discovery-v0.17"
-  | "node-feature-discovery-v0.18";
-
-/** Talos itself of a release, and the lab's programs beside it (`lab/talos`). */
-export type TalosToolName = "talos" | "talos-programs";
-
 /** How a tool is built. */
 export interface ToolDefinition {
-  name: ToolName | NodeToolName | TalosToolName | "languages";
+  name: string;
   /** Folder of its own sources: a Go module, or, beside `modules`, what is built as a part of that one. */
   folder?: string;
   /** What it is built from; absent: the `go.mod` of its folder says it. */
@@ -29,7 +11,6 @@ export interface ToolDefinition {
   more?: readonly string[];
   /** What it needs of a C compiler: `static`, or `lazy`, a program that opens NVIDIA's libraries only where they are. Default none. */
   c?: "static" | "lazy";
-  /** Build tags. */
   tags?: readonly string[];
   /** Variables the linker sets (`-X`): how each project stamps its version in its own release builds. */
   stamps: readonly string[];
@@ -57,13 +38,11 @@ export interface Changes {
   edits: readonly {
     /** What it is for, and what says so. */
     why: string;
-    /** File of the module. */
     file: string;
     /** Text that is there exactly once. */
     from: string;
     to: string;
   }[];
-  /** Files that are left out. */
   without: readonly string[];
   /** Files that its own build makes of others first, which are taken as they are. */
   made: Readonly<Record<string, string>>;

@@ -1,8 +1,6 @@
-import type { ToolDefinition } from "./definition";
-
 /** What happens to a tool while it is provided. */
 export interface ToolEvent {
-  tool: ToolDefinition["name"];
+  tool: string;
   /** `cached` from an earlier run; `building`, several times; then `built` or `failed`. */
   state: "cached" | "building" | "built" | "failed";
   /** One line for people: a path, what is being waited for, or the error. */

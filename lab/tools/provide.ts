@@ -15,16 +15,16 @@ export interface ProvideOptions {
   signal?: AbortSignal;
 }
 
-/** Paths of tools, by name. */
-export type Provided = Partial<Record<ToolDefinition["name"], string>>;
-
 /**
  * Provides tools: from the cache, or built. All are looked for before the first is built,
  * so that a caller finds out about everything that is missing (no Go, for one) before the first minute is spent.
  */
-export async function provide(tools: readonly ToolDefinition[], options: ProvideOptions = {}): Promise<Provided> {
+export async function provide(
+  tools: readonly ToolDefinition[],
+  options: ProvideOptions = {},
+): Promise<Record<string, string>> {
   const located = await Promise.all(tools.map(async (tool) => ({ tool, found: await locate(tool, options) })));
-  const paths: Provided = {};
+  const paths: Record<string, string> = {};
   for (const { tool, found } of located) paths[tool.name] = typeof found === "string" ? found : await found();
   return paths;
 }

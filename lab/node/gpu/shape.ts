@@ -6,7 +6,6 @@ export interface Shape {
   slices?: number;
   /** The device plugin hands devices out by a variable that the RuntimeClass's runtime reads. Default: as the recipe says. */
   envvar?: boolean;
-  /** Power limit of each card in watts. */
   watts?: number;
   /** The marker files of the GPU Operator's legacy recipe. */
   markers?: boolean;
@@ -17,7 +16,7 @@ export const stackName = "card";
 /** Name of the node, which is the stack's one machine. */
 export const nodeName = "gpu";
 
-/** Talos 1.13 with the toolkit and the driver that the node's programs are of, see `lab/tools/catalogue.ts`. */
+/** Talos 1.13 with the toolkit and the driver that the node's programs are of, see `lab/tools/catalogue.yaml`. */
 const talosVersion = "v1.13.4";
 const pluginVersion = "0.19.3";
 

@@ -14,8 +14,7 @@ const TAIL_LINES = 40;
 /** Milliseconds between two signs of life. */
 const PROGRESS_INTERVAL = 30_000;
 
-/** How a build runs. */
-export interface BuildOptions {
+interface BuildOptions {
   env: NodeJS.ProcessEnv;
   signal?: AbortSignal;
   /** Told now and then how many packages Go has compiled; those that it had cached are not among them. */

@@ -8,7 +8,7 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/boot"
 )
 
-// toolkit is a release of NVIDIA's container toolkit that is built, with its folder of programs (lab/tools/catalogue.ts).
+// toolkit is a release of NVIDIA's container toolkit that is built, with its folder of programs (lab/tools/catalogue.yaml).
 type toolkit struct{ release, folder string }
 
 // toolkits that are built, oldest first.
