@@ -5,14 +5,12 @@ import { until } from "../until";
 /** Seconds that a component may take to work: 4 on two idle cores, so a minute and a half is a computer in trouble. */
 const startSeconds = 90;
 
-/** Characters of a log that an error quotes. */
 const quoted = 6_000;
 
 /** A component that runs as a process of its own, and ends with this one, however that ends: its standard input ends too. */
 export interface Component {
   /** Waits until something holds that needs it; throws with the end of its log when it ends before, or takes too long. */
   until(holds: () => boolean | Promise<boolean>, signal?: AbortSignal): Promise<void>;
-  /** What it has said so far. */
   log(): string;
   /** Kills it: there is no state worth an orderly shutdown. */
   stop(): Promise<void>;

@@ -5,17 +5,15 @@ import { promisify } from "node:util";
 import { Cluster } from "../kubernetes/cluster";
 import { answers, freePort } from "../loopback";
 import { type Component, startComponent } from "./component";
-import { type ComponentName, configurations, fileOf, flagsOf, type Layout, serverOf } from "./configuration";
+import { type ComponentName, configurations, flagsOf } from "./configuration";
 
 /** A Kubernetes control plane that runs on this machine. */
 export interface ControlPlane {
-  /** Address of its API, `https://127.0.0.1:PORT`. */
   server: string;
   /** Path of a kubeconfig whose user is in `system:masters`; certificates are embedded. */
   adminKubeconfig: string;
-  /** Path of the certificate of the cluster's authority, PEM. */
+  /** Paths of the cluster's authority, PEM (EC): kubelets' client certificates are signed with it. */
   caCert: string;
-  /** Path of the authority's key, PEM (EC): kubelets' client certificates are signed with it. */
   caKey: string;
   /** Path of the folder of all its keys, laid out as kubeadm does. */
   pki: string;
@@ -30,39 +28,37 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-/** How to start a control plane. */
-export interface ControlPlaneOptions {
-  /** Folder for keys, data and logs. Must not exist, for it is removed at the end. */
-  dir: string;
-  /** Path of the `controlplane` binary, see `provideTools`. */
-  binary: string;
-  /** Names and addresses that clients may know its API by, beside 127.0.0.1 and localhost. */
-  names?: readonly string[];
-  /** Ends the start. */
-  signal?: AbortSignal;
-}
-
 /** What the controller manager says once its garbage collector knows every kind that there is (kubernetes, pkg/controller/garbagecollector). */
 const collects = "Proceeding to collect garbage";
 
 /**
  * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler with keys that kubeadm makes, and resolves once pods are
  * admitted. They end with this process, however it ends.
+ *
+ * @param dir for keys, data and logs. Must not exist, for it is removed at the end.
+ * @param names by which clients may know its API, beside 127.0.0.1 and localhost.
  */
 export async function startControlPlane({
   binary,
   dir,
   names = [],
   signal,
-}: ControlPlaneOptions): Promise<ControlPlane> {
+}: {
+  binary: string;
+  dir: string;
+  names?: readonly string[];
+  signal?: AbortSignal;
+}): Promise<ControlPlane> {
   signal?.throwIfAborted();
   const folder = path.resolve(dir);
   fs.mkdirSync(path.dirname(folder), { recursive: true });
   fs.mkdirSync(folder, { mode: 0o700 });
-  const layout: Layout = { folder, names, server: await freePort(), etcd: await freePort(), peer: await freePort() };
+  const [server, etcd, peer] = [await freePort(), await freePort(), await freePort()];
+  const layout = { folder, names: ["127.0.0.1", "localhost", ...names], server, etcd, peer };
+  const file = (...parts: string[]): string => path.join(folder, ...parts);
   const components: Component[] = [];
   const start = (name: ComponentName): Component => {
-    const component = startComponent(binary, name, flagsOf(name, layout), fileOf(layout, `${name}.log`));
+    const component = startComponent(binary, name, flagsOf(name, layout), file(`${name}.log`));
     components.unshift(component);
     return component;
   };
@@ -71,14 +67,13 @@ export async function startControlPlane({
     for (const component of components) await component.stop();
     await fs.promises.rm(folder, { recursive: true, force: true });
   };
-  const adminKubeconfig = fileOf(layout, "super-admin.conf");
+  const adminKubeconfig = file("super-admin.conf");
   let controllers: Component;
   let cluster: Cluster | undefined;
   try {
-    for (const [file, text] of Object.entries(configurations(layout)))
-      fs.writeFileSync(fileOf(layout, file), text, { mode: 0o600 });
+    for (const [name, text] of configurations(layout)) fs.writeFileSync(file(name), text, { mode: 0o600 });
     const make = (...what: string[]): Promise<unknown> =>
-      promisify(execFile)(binary, ["kubeadm", "init", "phase", ...what, "--config", fileOf(layout, "kubeadm.yaml")]);
+      promisify(execFile)(binary, ["kubeadm", "init", "phase", ...what, "--config", file("kubeadm.yaml")]);
     await make("certs", "all");
     await make("kubeconfig", "all", "--kubeconfig-dir", folder);
     const asked = (cluster = Cluster.of(adminKubeconfig));
@@ -87,7 +82,7 @@ export async function startControlPlane({
         () => true,
         () => false,
       );
-    await start("etcd").until(() => answers(layout.etcd), signal);
+    await start("etcd").until(() => answers(etcd), signal);
     await start("kube-apiserver").until(() => serves("/readyz"), signal);
     start("kube-scheduler");
     controllers = start("kube-controller-manager");
@@ -100,8 +95,8 @@ export async function startControlPlane({
     cluster?.close();
   }
   return {
-    ...{ server: serverOf(layout), adminKubeconfig, stop, nodes: fileOf(layout, "nodes.sock") },
-    ...{ caCert: fileOf(layout, "pki/ca.crt"), caKey: fileOf(layout, "pki/ca.key"), pki: fileOf(layout, "pki") },
+    ...{ server: `https://127.0.0.1:${server}`, adminKubeconfig, stop, nodes: file("nodes.sock") },
+    ...{ caCert: file("pki/ca.crt"), caKey: file("pki/ca.key"), pki: file("pki") },
     restartControllers: async () => {
       await controllers.stop();
       controllers = start("kube-controller-manager");

@@ -1,5 +1,5 @@
 // Command controlplane is what a Kubernetes control plane is made of, in one binary: `controlplane <component> [flags]` is that
-// component, unchanged. index.ts beside this file starts them. kubeadm makes their keys.
+// component, unchanged. index.ts above starts them. kubeadm makes their keys.
 package main
 
 import (
