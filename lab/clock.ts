@@ -56,7 +56,6 @@ const moreWhereANodeIsReal: Record<keyof TimeoutsSpec, number> = {
 export interface LabLimits {
   /** Lab seconds per second. */
   timeScale: number;
-  /** What the machines are; see `LabOptions`. */
   machines: keyof typeof usualTimeScale;
   /** Whether a fix is left out. Default: none is. */
   leftOut?: boolean;

@@ -4,7 +4,6 @@ import * as net from "node:net";
 /** A server on 127.0.0.1. */
 export interface Listening {
   port: number;
-  /** `http://127.0.0.1:PORT`. */
   url: string;
   /** Ends it, with the connections that are open. */
   close(): Promise<void>;

@@ -66,7 +66,6 @@ async function inSession(run: (session: Session) => Promise<number>): Promise<nu
   }
 }
 
-/** The cases of a card on a real node, as a table. */
 async function tryCases(options: LabOptions): Promise<number> {
   return inSession(async (session) => {
     const report = await runCases(options, session);
@@ -77,7 +76,6 @@ async function tryCases(options: LabOptions): Promise<number> {
   });
 }
 
-/** The updates over time, as Markdown. */
 function drawn({ stack, updates }: LabReport): string {
   return updates
     .map(({ timeline }, index) =>

@@ -85,7 +85,6 @@ export interface LabOptions extends Omit<Given, "stack" | "updates" | "without" 
   machines: keyof typeof words.machines;
   /** Names of cases to try with the real node in place of a stack; empty: none. */
   cases: string[];
-  /** Lab seconds per second. */
   timeScale: number;
   /** Something to print instead of a run. */
   show: "help" | "fixes" | "stacks" | undefined;

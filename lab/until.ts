@@ -1,12 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /** What a wait for something that cannot be watched gives in the end. */
-export interface Looked<Seen> {
-  /** What was seen last. */
+interface Looked<Seen> {
   seen: Seen;
   /** Whether that holds; else the limit is over. */
   holds: boolean;
-  /** Seconds that it took. */
   seconds: number;
 }
 

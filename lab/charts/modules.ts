@@ -7,11 +7,9 @@ import { moduleFolder } from "../tools/ways/module";
 
 /** A chart inside a Go module: what its project tags, and the Go proxy serves. */
 export interface ChartModule {
-  /** Path of the module. */
   module: string;
   /** With its `v`. */
   version: string;
-  /** Folder of the chart in the module. */
   folder: string;
 }
 

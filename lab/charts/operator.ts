@@ -13,7 +13,6 @@ interface OperatorData {
   version: string;
   /** Release of Node Feature Discovery that it brings as a subchart. */
   nodeFeatureDiscovery: string;
-  /** Default values. */
   values: Values;
 }
 

@@ -23,8 +23,7 @@ const moduleCharts = {
   "dra-driver-nvidia-gpu": { module: "sigs.k8s.io/dra-driver-nvidia-gpu", releases: ["0.5.0"] },
 };
 
-/** A chart that is real in the lab. */
-export type RealChart = keyof typeof moduleCharts;
+type RealChart = keyof typeof moduleCharts;
 
 /** Releases of a chart that the Go proxy has, oldest first. */
 export const moduleReleases = (chart: RealChart): readonly string[] => moduleCharts[chart].releases;

@@ -23,19 +23,11 @@ export interface ChartRepository {
   close(): Promise<void>;
 }
 
-/** What the chart repositories need. */
-export interface ChartRepositoryOptions {
-  /** Folder for charts and their archives. */
-  dir: string;
-  /** The `helm` binary, which packs them. */
-  helm: string;
-}
-
 /**
  * Serves the lab's charts over HTTP as Helm repositories (helm.sh/docs/topics/chart_repository): an index.yaml, and an
- * archive for every release, packed when it is first asked for. Helm fetches both, at a preview already.
+ * archive for every release, packed into the folder when it is first asked for. Helm fetches both, at a preview already.
  */
-export async function serveCharts({ dir, helm }: ChartRepositoryOptions): Promise<ChartRepository> {
+export async function serveCharts({ dir, helm }: { dir: string; helm: string }): Promise<ChartRepository> {
   const offered = new Set<string>();
   const homes = new Map<string, LabChart>(
     Object.keys(chartRepositories)

@@ -22,12 +22,11 @@ export interface ExistingCluster {
   configurations: Record<string, string>;
   /** File: configuration of each of Omni's machines by name, without any patch; Omni adds those that it holds. */
   unpatched: Record<string, string>;
-  /** Talos client configuration for an endpoint. */
   talosconfig(endpoint: string): string;
 }
 
 /** What is different where the machines are virtual ones. */
-export interface OnSite {
+interface OnSite {
   /** Folder of the control plane's keys, which are then the cluster's. Default: it has none yet. */
   pki?: string;
   /** The cluster's API, as machines reach it. */

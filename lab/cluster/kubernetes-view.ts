@@ -7,7 +7,6 @@ import { isReady } from "./node";
 export class KubernetesView {
   private constructor(readonly config: k8s.KubeConfig) {}
 
-  /** @param file kubeconfig */
   static fromFile(file: string): KubernetesView {
     const config = new k8s.KubeConfig();
     config.loadFromFile(file);
@@ -30,7 +29,6 @@ export class KubernetesView {
     return this.config.makeApiClient(k8s.NodeV1Api);
   }
 
-  /** Nodes by name. */
   async nodes(): Promise<Record<string, k8s.V1Node>> {
     const { items } = await this.core.listNode();
     return Object.fromEntries(items.map((node) => [node.metadata?.name ?? "", node]));

@@ -4,7 +4,6 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Port of a machine's own Talos API. */
 const talosPort = 50_000;
 
 /**

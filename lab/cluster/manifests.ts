@@ -35,7 +35,6 @@ export async function applyManifests(
   }
 }
 
-/** The objects of a file. */
 function objectsOf(file: string): KubernetesObject[] {
   const documents = parseAllDocuments(fs.readFileSync(file, "utf8")).map((document, index) => {
     const object = (document as { toJS(): unknown }).toJS() as KubernetesObject | null;

@@ -45,7 +45,6 @@ export function keepKubeconfig({ server, adminKubeconfig }: ControlPlane, text: 
 /** How the cluster of a machine is bootstrapped. */
 interface Bootstrap {
   talosctl: Talosctl;
-  /** The machine's own address. */
   address: string;
   signal: AbortSignal;
 }

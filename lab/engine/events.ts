@@ -13,7 +13,6 @@ export interface Changes {
 /** What an update reports while it runs. */
 export type Progress =
   | {
-      /** An operation begins, is done, or failed. */
       readonly kind: "resource";
       readonly state: "started" | "done" | "failed";
       /** As the engine calls it, e.g. `create`, `same`, `create-replacement`. */
@@ -41,12 +40,10 @@ export class EventRecord {
   private readonly messages: Message[] = [];
   private readonly violations: string[] = [];
   private summary: Record<string, number> | undefined;
-  /** Policy packs that looked at the update. */
   policyPacks: readonly string[] = [];
 
   constructor(private readonly onProgress: (progress: Progress) => void) {}
 
-  /** Takes one event of the engine. */
   add(event: EngineEvent): void {
     if (event.resourcePreEvent) this.resource("started", event.resourcePreEvent.metadata);
     if (event.resOutputsEvent) this.resource("done", event.resOutputsEvent.metadata);

@@ -81,12 +81,10 @@ export class LabEngine {
     await this.settings.write({ ...settings, config: all });
   }
 
-  /** Says what an update would do. */
   preview(options: RunOptions = {}): Promise<RunResult> {
     return this.run("preview", options);
   }
 
-  /** Brings the resources up to what the program says. */
   up(options: RunOptions = {}): Promise<RunResult> {
     return this.run("up", options);
   }

@@ -3,13 +3,11 @@ import type { Program } from "./program";
 
 /** What the engine works on. */
 export interface LabEngineOptions {
-  /** The `pulumi` binary. */
   readonly pulumi: string;
   /** Folder for everything the engine keeps: project, settings, state, home, `events.jsonl`. Removed by nobody but the caller. */
   readonly dir: string;
   /** Name of the project, which is the default namespace of its configuration. */
   readonly project: string;
-  /** Name of the stack. */
   readonly stack: string;
   /**
    * The program: a function of this process, or the folder of a project that the CLI runs as it does for a user, by the
@@ -33,7 +31,6 @@ export interface LabEngineOptions {
 
 /** How to run one update. */
 export interface RunOptions {
-  /** Gets every operation and message as it happens. */
   readonly onEvent?: (progress: Progress) => void;
   /** Cancels, like Ctrl-C: resources under way may finish. */
   readonly signal?: AbortSignal;
@@ -51,10 +48,8 @@ export interface RunOptions {
 export interface RunResult {
   readonly result: "succeeded" | "failed" | "cancelled";
   readonly changes: Changes;
-  /** Duration by the wall clock. */
   readonly seconds: number;
   /** Errors, warnings and what the program logged, e.g. `error machine (command:local:Command): …`. */
   readonly diagnostics: readonly string[];
-  /** Policy packs that looked at it. */
   readonly policyPacks: readonly string[];
 }

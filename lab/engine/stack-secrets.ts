@@ -21,7 +21,6 @@ export class StackSecrets {
     private readonly key: Buffer,
   ) {}
 
-  /** Those of a new stack. */
   static async make(): Promise<StackSecrets> {
     const [passphrase, salt] = [randomBytes(24).toString("base64"), randomBytes(8)];
     const key = await promisify(pbkdf2)(passphrase, salt, 1_000_000, 32, "sha256");

@@ -9,14 +9,6 @@ import { InvalidSchematic, readSchematic, type Schematic } from "./schematic";
 export { InvalidSchematic, readSchematic, type Schematic } from "./schematic";
 export { driversOf, knownVersions, officialExtensions, type Extension } from "./releases";
 
-/** What a lab's Image Factory offers. */
-export interface FactoryOptions {
-  /** Talos releases, each with its `v`. Default: every release whose drivers are known. */
-  versions?: readonly string[];
-  /** Schematics (YAML) that somebody registered before, e.g. those that adopted machines run. */
-  schematics?: readonly string[];
-}
-
 /** An Image Factory that listens on 127.0.0.1. */
 export interface Factory {
   /** Address, without a slash at the end. */
@@ -29,11 +21,9 @@ export interface Factory {
   requests(): Readonly<Record<string, number>>;
   /** Answers the next requests of a route, so many of them, with an internal error, as a Factory that is busy does. */
   failNext(route: string, times: number): void;
-  /** Stops listening and ends open connections. */
   close(): Promise<void>;
 }
 
-/** What the Factory says. */
 interface Answer {
   readonly status: number;
   readonly type: string;
@@ -55,9 +45,14 @@ class Refusal extends Error {
  * Emulates the Image Factory's HTTP interface: schematics, releases, official extensions, and the check of an installer
  * image's extensions when its manifest is asked for. It makes no images. Rules: siderolabs/image-factory,
  * internal/frontend/http and internal/profile/profile.go.
+ *
+ * @param versions Talos releases, each with its `v`. Default: every release whose drivers are known.
+ * @param schematics (YAML) that somebody registered before, e.g. those that adopted machines run.
  */
-export async function startFactory(options: FactoryOptions = {}): Promise<Factory> {
-  const { versions = knownVersions() } = options;
+export async function startFactory({
+  versions = knownVersions(),
+  schematics: known = [],
+}: { versions?: readonly string[]; schematics?: readonly string[] } = {}): Promise<Factory> {
   const schematics = new Map<string, Schematic>();
   const counts: Record<string, number> = {};
   const failures: Record<string, number> = {};
@@ -67,7 +62,7 @@ export async function startFactory(options: FactoryOptions = {}): Promise<Factor
     return schematic;
   };
   registered("customization: {}"); // every Factory knows the plain image
-  options.schematics?.forEach(registered);
+  known.forEach(registered);
 
   /** Methods and paths as internal/frontend/http/http.go registers them; a manifest is found by registry_routes.go. */
   const routes: Readonly<Record<string, (parts: string[], body: string, query: URLSearchParams) => Answer>> = {

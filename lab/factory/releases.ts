@@ -10,7 +10,6 @@ export interface Extension {
   readonly name: string;
   /** Reference of its image; the tag is the extension's version. */
   readonly ref: string;
-  /** Digest of its image, `sha256:…`. */
   readonly digest: string;
   readonly author: string;
   readonly description: string;

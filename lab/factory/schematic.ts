@@ -11,7 +11,6 @@ export class InvalidSchematic extends Error {}
 export interface Schematic {
   /** SHA-256 of the canonical text, hexadecimal. */
   readonly id: string;
-  /** Canonical text (YAML). */
   readonly text: string;
   /** Official extensions in the order given: another order is another schematic. */
   readonly extensions: readonly string[];

@@ -27,7 +27,6 @@ export interface KubernetesObject {
 /** A request that the API server refused, with its own words (`Status`). */
 export class ApiError extends Error {
   constructor(
-    /** HTTP status, e.g. 404. */
     public readonly code: number,
     message: string,
   ) {
@@ -57,8 +56,7 @@ interface Resource {
 }
 
 /** How an apply is done. */
-export interface ApplyOptions {
-  /** Owner of the fields. */
+interface ApplyOptions {
   readonly fieldManager: string;
   /** Takes fields from other owners instead of failing. */
   readonly force: boolean;
@@ -115,7 +113,6 @@ export class Cluster {
     return object;
   }
 
-  /** Path of an object. */
   async path({ apiVersion = "", kind, metadata }: KubernetesObject): Promise<string> {
     const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
     const asked = this.resources.get(group) ?? this.listed(group);
@@ -144,7 +141,6 @@ export class Cluster {
     return this.request({ path: await this.path(object), signal });
   }
 
-  /** Server-side apply. */
   async apply(object: KubernetesObject, { fieldManager, force, signal }: ApplyOptions): Promise<KubernetesObject> {
     const path = `${await this.path(object)}?fieldManager=${fieldManager}&force=${force}`;
     // JSON is YAML, and the content type of an apply is YAML's
@@ -163,12 +159,10 @@ export class Cluster {
     }
   }
 
-  /** Whether it is there no more. */
   isGone(object: KubernetesObject, signal: AbortSignal): Promise<boolean> {
     return this.get(object, signal).then(() => false, isNotFound);
   }
 
-  /** Frees the connections. */
   close(): void {
     this.agent.destroy();
   }

@@ -3,11 +3,9 @@ import { parse } from "yaml";
 
 /** How to reach and authenticate to a lab's API server. */
 export interface Access {
-  /** Base URL, e.g. `https://127.0.0.1:6443`. */
   readonly server: string;
   /** PEM of the authority that signs the server's certificate. */
   readonly ca: string;
-  /** PEM of the client's certificate and key. */
   readonly cert: string;
   readonly key: string;
 }

@@ -4,10 +4,10 @@ import * as language from "@pulumi/pulumi/proto/language_pb";
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { version } from "@pulumi/pulumi/version";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import * as path from "node:path";
 import { failureOf, filled, unary } from "../grpc-method";
-import { interruptAll, run, stopAll } from "./children";
 
 /*
  * `pulumi-language-nodejs`, as Pulumi's CLI starts it: the last argument is the engine's address, and the first line on standard output
@@ -46,10 +46,43 @@ const methods: grpc.UntypedServiceImplementation = {
     }),
   ),
   cancel: unary(() => {
-    interruptAll();
+    running.forEach(interrupt);
     return new Empty();
   }),
 };
+
+/** The programs and plugins that run; none outlives its host. */
+const running = new Set<ChildProcess>();
+process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+
+/** Interrupts a child, and kills it when it goes on for five seconds (main.go, cmd.WaitDelay). */
+function interrupt(child: ChildProcess): void {
+  child.kill("SIGINT");
+  setTimeout(() => child.kill("SIGKILL"), 5_000).unref();
+}
+
+/** Runs a Node program to its end; gives its exit status, 128 where a signal ended it. */
+async function run(
+  args: readonly string[],
+  { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
+  tell: { stdout(chunk: Buffer): void; stderr(chunk: Buffer): void },
+  signal?: AbortSignal,
+): Promise<number> {
+  const child = spawn(process.execPath, [...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  child.stdout.on("data", tell.stdout);
+  child.stderr.on("data", tell.stderr);
+  signal?.addEventListener("abort", () => interrupt(child), { once: true });
+  if (signal?.aborted) interrupt(child);
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code) => resolve(code ?? 128));
+    });
+  } finally {
+    running.delete(child);
+  }
+}
 
 /** By ts-node, as without options of the runtime (main.go, parseOptions). */
 const byTypeScript = { PULUMI_NODEJS_TYPESCRIPT: "true" };
@@ -91,16 +124,14 @@ async function runProgram(request: language.RunRequest): Promise<language.RunRes
   };
   const flags = Object.entries(named).flatMap(([name, value]) => (value ? [`--${name}`, value] : []));
   try {
-    const status = await run({
-      args: [
+    const status = await run(
+      [
         ...[sdkProgram("run", folder), ...flags, ...(request.getDryrun() ? ["--dry-run"] : [])],
         ...[info?.getEntryPoint() ?? ".", ...request.getArgsList()],
       ],
-      cwd: process.cwd(),
-      env: { ...process.env, ...configuration(request), ...byTypeScript },
-      onStdout: (chunk) => process.stdout.write(chunk),
-      onStderr: (chunk) => process.stderr.write(chunk),
-    });
+      { cwd: process.cwd(), env: { ...process.env, ...configuration(request), ...byTypeScript } },
+      { stdout: (chunk) => process.stdout.write(chunk), stderr: (chunk) => process.stderr.write(chunk) },
+    );
     if (status === alreadyTold) return answer("", true);
     return answer(status === 0 ? "" : `Program exited with non-zero exit code: ${status}`);
   } catch (error) {
@@ -139,12 +170,14 @@ async function runPlugin(
   const respond = (fill: (response: language.RunPluginResponse) => void): void =>
     write(filled(new language.RunPluginResponse(), fill));
   const status = await run(
+    [program, ...(isPolicyPack ? [...given, folder] : [folder, ...given])],
     {
-      args: [program, ...(isPolicyPack ? [...given, folder] : [folder, ...given])],
       cwd: isPolicyPack ? folder : request.getPwd() || folder,
       env: { ...(Object.fromEntries(env) as Record<string, string>), ...byTypeScript },
-      onStdout: (chunk) => respond((response) => response.setStdout(chunk)),
-      onStderr: (chunk) => respond((response) => response.setStderr(chunk)),
+    },
+    {
+      stdout: (chunk) => respond((response) => response.setStdout(chunk)),
+      stderr: (chunk) => respond((response) => response.setStderr(chunk)),
     },
     signal,
   );
@@ -152,7 +185,7 @@ async function runPlugin(
 }
 
 function end(): void {
-  stopAll();
+  running.forEach((child) => void child.kill("SIGTERM"));
   process.exit(0);
 }
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);

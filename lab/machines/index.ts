@@ -38,11 +38,10 @@ export interface LabMachine {
 }
 
 /** What the machines program is started with. */
-export interface MachinesSpec {
+interface MachinesSpec {
   dir: string;
   /** Lab seconds per second. */
   timeScale: number;
-  /** URL of the Image Factory. */
   factory: string;
   kubernetes: { server: string; caCert: string; caKey: string; nodes: string } | null;
   /** Authority of the machine API; null where machines wait in maintenance mode and get it with their configuration. */
@@ -75,7 +74,6 @@ export interface Machines {
   api: string;
   /** Where machines that wait in maintenance mode answer instead, without credentials, by their address. */
   maintenance: Record<string, string>;
-  /** State of every machine, by name. */
   state(): Promise<Record<string, MachineState>>;
   /** Gets the kubeconfig that Talos gives the stack; gives what the stack shall get. Default: the same. */
   kubeconfig?(text: string): string;

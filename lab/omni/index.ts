@@ -19,7 +19,6 @@ export interface LabOmni {
   serviceAccountKey: string;
   /** Folder with its omnictl, for PATH. */
   bin: string;
-  /** Resources that users wrote. */
   resources: Resources;
   /** Adds a machine to the cluster that it is meant for, as the cluster's owner; false when there is none of that ID waiting. */
   addToCluster(uuid: string): boolean;
@@ -64,7 +63,6 @@ export async function startOmni(parts: Omit<OmniParts, "resources">, managed: Ma
   };
 }
 
-/** Puts omnictl where PATH can find it. */
 function writeClient(dir: string): string {
   const bin = path.join(dir, "bin");
   fs.mkdirSync(bin, { recursive: true, mode: 0o700 });

@@ -60,7 +60,6 @@ const poll = 200;
  * Locks, rolling strategies and retries are left out: a lab has few machines.
  */
 export class OmniMachine {
-  /** Whether it is in its cluster. */
   member: boolean;
   /** Whether the configuration is the one that was made last. */
   upToDate = true;

@@ -32,7 +32,6 @@ export class Resources {
     this.byKey.set(`${type}/${id}`, resource);
   }
 
-  /** @returns whether it was there. */
   delete(type: string, id: string): boolean {
     return this.byKey.delete(`${type}/${id}`);
   }

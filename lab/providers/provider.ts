@@ -30,9 +30,7 @@ export type Answer<Result> = Result | Promise<Result>;
 
 /** A property that a check refuses, and why. */
 export interface CheckFailure {
-  /** Path of the property, e.g. `spec.replicas`. */
   readonly property: string;
-  /** What is wrong with it and how to put it right. */
   readonly reason: string;
 }
 
@@ -49,9 +47,7 @@ export interface DiffResult {
  * provider itself uses `secret(value)`. What a method throws becomes the error of that resource.
  */
 export interface LabProvider {
-  /** Name of the package, e.g. `command`. */
   readonly name: string;
-  /** Version that the provider reports, e.g. `1.2.1`. */
   readonly version: string;
   /** Takes the configuration of the provider resource. */
   configure?(config: Properties): void;
@@ -61,8 +57,6 @@ export interface LabProvider {
   diff?(call: ResourceCall): DiffResult;
   /** Creates, or updates what has an ID already, which it then keeps. */
   make(call: ResourceCall): Answer<{ id: string; outputs: Properties }>;
-  /** Deletes. Default: nothing is undone. */
   delete?(call: ResourceCall): Answer<void>;
-  /** Calls a function of the package. */
   invoke?(token: string, args: Properties, signal: AbortSignal): Answer<Properties>;
 }

@@ -12,7 +12,6 @@ import { conceal, differences, fromStruct, type Path, reveal, sdkMessage, type S
 export interface ServedProvider {
   /** Port on 127.0.0.1; belongs into `PULUMI_DEBUG_PROVIDERS` as `name:port`. */
   readonly port: number;
-  /** Aborts what is under way and stops listening. */
   close(): Promise<void>;
 }
 
@@ -43,7 +42,6 @@ export async function serveProvider(provider: LabProvider): Promise<ServedProvid
   };
 }
 
-/** A message of the protocol; the service definition serialises it. */
 type Reply = object;
 
 /** What every request about a resource has, and what some have. */
@@ -55,7 +53,6 @@ interface ResourceRequest {
   getIgnorechangesList?(): string[];
 }
 
-/** Values that a request carries. */
 interface Carried {
   inputs?: Struct | undefined;
   oldInputs?: Struct | undefined;
@@ -238,7 +235,6 @@ const differing = (olds: Properties, news: Properties): DiffResult => ({
 const { ADD, ADD_REPLACE, DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = messages.PropertyDiff.Kind;
 const kindOf = { add: [ADD, ADD_REPLACE], delete: [DELETE, DELETE_REPLACE], update: [UPDATE, UPDATE_REPLACE] } as const;
 
-/** What changes, with the paths that differ. */
 function diffReply({ detailed, replaces }: DiffResult): Reply {
   const reply = new messages.DiffResponse();
   const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;

@@ -12,9 +12,7 @@ const rebootSeconds = 300;
 /** Seconds that the calls of a second look may take. */
 const realPartsSeconds = 10;
 
-/** What is wrong with a lab's cluster. */
-export interface Examined {
-  /** What is unlike the plan. */
+interface Examined {
   unlike: Difference[];
   failures: FailureReport[];
   /** Whether the failures say why; else they are the engine's own words. */

@@ -9,9 +9,7 @@ import type { Lab } from "../cluster/bring-up";
 export interface DiscoveredReport {
   /** Where the plan of the stack that it writes is another one than that of the lab's stack, sorted paths. */
   unlike: string[];
-  /** What it could not look at. */
   unseen: string[];
-  /** The file. */
   stack: string;
 }
 

@@ -23,11 +23,9 @@ export async function gatherMachines(
   return Object.fromEntries(reports);
 }
 
-/** What has happened to the machines so far. */
-export interface Count {
+interface Count {
   /** Calls that their API has received, all machines together. */
   requests: number;
-  /** By node name. */
   reboots: Record<string, number>;
 }
 

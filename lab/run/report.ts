@@ -8,7 +8,6 @@ import type { Foretold } from "./foretold";
 export interface UpdateReport {
   result: "succeeded" | "failed";
   changes: Changes;
-  /** Wall-clock seconds. */
   seconds: number;
   /** Calls that the machines' API received meanwhile. */
   machineRequests: number;
@@ -30,7 +29,6 @@ export interface MachineReport {
   schematicId: string;
   /** Null when no driver is loaded. */
   driverVersion: string | null;
-  /** Reboots since the lab began. */
   reboots: number;
   /** Allocatable GPU resources of the node, e.g. `{"nvidia.com/gpu": "1"}`. */
   allocatable: Record<string, string>;

@@ -112,7 +112,6 @@ async function become(lab: Running, stack: StackConfiguration, say: Say): Promis
   return said;
 }
 
-/** Shows the preview. */
 async function look(lab: Running, say: Say): Promise<string | Failed> {
   const { report, diagnostics } = await preview(lab, lab.engine, say);
   lab.session.signal.throwIfAborted();

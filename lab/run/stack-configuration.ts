@@ -12,7 +12,6 @@ import { ownPatch, siteOf } from "../talos/site";
 export interface StackConfiguration {
   /** By key, without the project's name. */
   config: Record<string, unknown>;
-  /** The cluster that it describes. */
   spec: ClusterSpec;
   /** What the lab takes for granted, in words. Default: nothing. */
   assumed?: string[];

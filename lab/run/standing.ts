@@ -13,7 +13,6 @@ export interface Standing {
 
 /** A machine: what it runs and what it will boot with. */
 export interface MachineStanding {
-  /** Talos release and schematic. */
   image: string;
   /**
    * Configuration of the next boot as `path: hash of the value`, one line for each value: comparable, and free of the

@@ -5,11 +5,8 @@ import * as readline from "node:readline";
 export interface GuardOptions {
   /** What messages call the child, e.g. `control plane`. */
   name: string;
-  /** Its environment. Default: ours. */
   env?: NodeJS.ProcessEnv;
-  /** Stops the child, whether it is ready or not. */
   signal?: AbortSignal;
-  /** Receives every line of its standard error. */
   onLog?: (line: string) => void;
   /** Receives every line of its standard output after the first. */
   onLine?: (line: string) => void;
@@ -21,11 +18,9 @@ export interface GuardOptions {
 
 /** A child process that is ready, and ends when we do. */
 export interface Guarded<Ready> {
-  /** Process id. */
   pid: number;
   /** The JSON object of the first line on its standard output. */
   ready: Ready;
-  /** Writes to its standard input. */
   write(text: string): void;
   /** Resolves when the process has ended, for whatever reason. Never rejects. */
   ended: Promise<void>;

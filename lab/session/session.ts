@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { openWorkspace, type Workspace } from "./workspace";
 
-/** Something that is open and must be closed. */
 type Closer = () => Promise<void> | void;
 
 /**
@@ -33,7 +32,6 @@ export class Session {
     this.closers.push(closer);
   }
 
-  /** Stops what is under way. */
   abort(reason: string): void {
     if (!this.signal.aborted) this.controller.abort(new Error(reason));
   }

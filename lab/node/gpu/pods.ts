@@ -7,9 +7,7 @@ export interface PodSpec {
   image: string;
   /** Run by a shell; what it writes to /dev/termination-log is what the case reads. */
   script: string;
-  /** RuntimeClass. Default: none. */
   runtimeClass?: string;
-  /** Units that it requests, by resource. */
   limits?: Record<string, string>;
   /** Folders of the node, by their place in the pod; such a pod is privileged. */
   folders?: Record<string, string>;
@@ -68,14 +66,12 @@ export class Pods {
 
   constructor(private readonly stand: Stand) {}
 
-  /** Makes a pod. */
   async start(name: string, spec: PodSpec): Promise<void> {
     const pod = podOf(name, spec);
     this.made.set(name, pod);
     await this.stand.cluster.apply(pod, { fieldManager, force: true, signal: this.stand.signal });
   }
 
-  /** What a pod is now. */
   async look(name: string): Promise<Ended> {
     const pod = await this.stand.cluster.get(this.made.get(name)!, this.stand.signal);
     const { phase = "Unknown", reason, message, containerStatuses } = pod["status"] as Status;
@@ -100,13 +96,11 @@ export class Pods {
     return last;
   }
 
-  /** Makes a pod and waits for its end. */
   async run(name: string, spec: PodSpec, seconds = 60): Promise<Ended> {
     await this.start(name, spec);
     return this.ended(name, seconds);
   }
 
-  /** Takes all of them away. */
   async remove(): Promise<void> {
     const made = [...this.made.values()];
     for (const pod of made) await this.stand.cluster.delete(pod, this.stand.signal);

@@ -25,7 +25,6 @@ export function configurationOf(gpus: readonly GpuSpec[], shape: Shape, limits: 
 
 /** A lab with a real node, and what cases do with it. */
 export class Stand {
-  /** Name of the real node and of its machine. */
   readonly node = nodeName;
   readonly cluster: Cluster;
   private shape: Shape | undefined;
@@ -52,7 +51,6 @@ export class Stand {
     return this.lab.kubernetes;
   }
 
-  /** Ways to the machines. */
   get talos(): { talosctl: string; talosconfig: string } {
     const { tools, session } = this.lab;
     return { talosctl: tools.talosctl, talosconfig: session.dir("talosconfig") };
@@ -64,12 +62,10 @@ export class Stand {
     return examine({ kubeconfig: this.kubernetes.config, ...machines, leftOut: [] }, this.plan, oneLook);
   }
 
-  /** Runs a shell's command on the real node as its root. */
   onNode(command: string): Promise<string> {
     return onNode(this.lab.session.dir(), command);
   }
 
-  /** Number of cards of the node. */
   get count(): number {
     return this.gpus.reduce((sum, { count = 1 }) => sum + count, 0);
   }
@@ -102,19 +98,16 @@ export class Stand {
     await this.lab.engine.configure({ ...engineConfig(this.lab), ...(shape.markers ? { "lab:markers": true } : {}) });
   }
 
-  /** Units of a resource that the node offers. */
   async units(resource = this.plan.kubernetes.resourceName): Promise<number> {
     const node = (await this.kubernetes.nodes())[nodeName];
     return Number(node?.status?.allocatable?.[resource] ?? 0);
   }
 
-  /** Whether something holds within a limit in seconds. */
   async until(seconds: number, ask: () => Promise<boolean>): Promise<boolean> {
     return (await until({ seconds, signal: this.signal }, ask, Boolean)).holds;
   }
 }
 
-/** The first error of an update in one line. */
 function errorsIn(diagnostics: readonly string[]): string {
   const errors = diagnostics.filter((line) => line.startsWith("error"));
   return errors.slice(0, 2).join("; ").replace(/\s+/g, " ") || "without a word";

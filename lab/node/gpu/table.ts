@@ -12,7 +12,6 @@ export interface Row extends Outcome {
 export interface CasesReport {
   /** False where a case did not hold, or the stack could not be taken down. */
   ok: boolean;
-  /** ISO date. */
   date: string;
   /** What ran, by name: versions of the node's programs, the kernel, the stack's release. */
   versions: Record<string, string>;

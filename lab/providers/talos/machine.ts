@@ -9,11 +9,9 @@ import type { Properties, ResourceCall } from "../provider";
 
 /** What the resources work with. */
 export interface Tools {
-  /** The talosctl to run. */
   readonly talosctl: string;
   /** Folder for short-lived files with credentials. */
   readonly tempDir: string;
-  /** Address of the Image Factory. */
   readonly factory: string;
   /** `host:port` that stands for every machine, instead of their own endpoints. */
   readonly machineApi: string | undefined;
@@ -36,8 +34,7 @@ export interface Command {
   readonly timeout?: number;
 }
 
-/** A run's output. */
-export interface RunOutput {
+interface RunOutput {
   stdout: string;
   stderr: string;
 }
@@ -79,8 +76,7 @@ export function limitOf(
   return (own ? parseDuration(own, `timeouts.${step}`) : (timeoutSeconds || 600) * 1000) / timeScale;
 }
 
-/** A command to one machine. */
-export interface MachineCommand extends Omit<Command, "signal"> {
+interface MachineCommand extends Omit<Command, "signal"> {
   /** Address to send it to without credentials, as to a machine in maintenance mode. */
   readonly maintenance?: string | undefined;
 }

@@ -3,7 +3,7 @@ import { until } from "../../../until";
 import type { Stand } from "../stand";
 
 /** Takes back what was made. */
-export type Undo = () => Promise<void>;
+type Undo = () => Promise<void>;
 
 /** Something that is done to a healthy cluster with a real node. */
 export type Make = (scene: Stand) => Promise<Undo>;
@@ -77,7 +77,6 @@ export const withRestart =
     };
   };
 
-/** What a container says of its variables and mounts. */
 interface Container {
   env?: { name: string; value?: string }[];
   volumeMounts?: { mountPath: string }[];
@@ -140,7 +139,6 @@ export async function unlabelled(scene: Stand, label: string): Promise<Undo> {
   };
 }
 
-/** One entry of an object's `managedFields`. */
 interface Managed {
   manager: string;
   operation: string;

@@ -174,7 +174,6 @@ export const faults: readonly Fault[] = [
   },
 ];
 
-/** Patches the machine's configuration with a setting that nothing reads. */
 async function patchMachine({ talos, plan, node }: Stand, mode: string, value: unknown): Promise<void> {
   const { address } = plan.machines.find(({ name }) => name === node)!;
   const change = JSON.stringify({ machine: { sysctls: { "vm.nr_hugepages": value } } });
@@ -182,7 +181,6 @@ async function patchMachine({ talos, plan, node }: Stand, mode: string, value: u
   await promisify(execFile)(talos.talosctl, [...where, "patch", "machineconfig", "--mode", mode, "--patch", change]);
 }
 
-/** Waits until the node says that containerd has the runtime, or has it not. */
 async function hasRuntime({ kubernetes, node, signal }: Stand, wanted: boolean): Promise<void> {
   const asked = async (): Promise<boolean> => {
     const handlers = (await kubernetes.nodes())[node]?.status?.runtimeHandlers ?? [];
