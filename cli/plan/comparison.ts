@@ -5,6 +5,7 @@ import { externalOf } from "../../components/recipe/outside/external";
 import { upgradeTimeouts } from "../../components/recipe/machine/planned-machine";
 import { imagesOf } from "./images";
 import { upgradeStages } from "../../components/recipe/machine/order";
+import { gpuRequests } from "../../components/recipe/stack/workloads";
 import { configurationDifference, fieldChanges, redacted } from "./differences";
 
 /** What a machine runs, before or after. */
@@ -68,12 +69,17 @@ export function compare(stack: string, base: string | undefined, before: Side | 
   };
 
   function awayOf(from: Plan | undefined, to: Plan, all: Record<string, MachineEffect>): string[] {
-    const machines = Object.entries(all)
-      .filter(([, { reboots }]) => reboots !== "no")
-      .map(
+    const rebooting = Object.entries(all).filter(([, { reboots }]) => reboots !== "no");
+    const machines = [
+      ...rebooting.map(
         ([name, { reboots, awayForAtMost }]) =>
           `${name}: its pods, ${reboots === "yes" ? "" : "should it reboot, "}for at most ${awayForAtMost ?? "an unknown time"}`,
-      );
+      ),
+      ...groupsAway(
+        to,
+        rebooting.map(([name]) => name),
+      ),
+    ];
     if (from === undefined) return machines;
     const old = from.kubernetes;
     const limit = to.spec.timeouts?.release ?? "10m";
@@ -99,6 +105,19 @@ export function compare(stack: string, base: string | undefined, before: Side | 
       ? [...machines, `GPUs for new pods: while ${release.chart} is upgraded, for at most ${limit}`]
       : machines;
   }
+}
+
+/** A server over several machines is away with each of them. */
+function groupsAway({ spec, machines }: Plan, rebooting: string[]): string[] {
+  return gpuRequests(spec).flatMap(({ field, active, machines: count, nodeSelector = {} }) => {
+    const mayRun = ({ name, gpuCount, nodeLabels }: MachineRecipe): boolean =>
+      gpuCount > 0 &&
+      rebooting.includes(name) &&
+      Object.entries(nodeSelector).every(([key, value]) => (nodeLabels[key] ?? value) === value);
+    const names = machines.filter(mayRun).map(({ name }) => name);
+    if (!active || count === 1 || names.length === 0) return [];
+    return [`${field}: the whole model, which ${count} machines share, while any of ${names.join(", ")} is away`];
+  });
 }
 
 function runsOf({ talosVersion, schematicId, ownImage, driverVersion, driverBranch }: MachineRecipe) {

@@ -1,10 +1,11 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { leaderWorkerSet } from "../recipe/facts/leader-worker-set";
 import type { ReleaseRecipe } from "../recipe/types";
 import { outlasting } from "./timeouts";
 
 /**
- * The Helm release that exposes the GPUs: the GPU Operator or the device plugin. A release, not a chart rendered by
+ * A Helm release: of what exposes the GPUs, or of LeaderWorkerSet. A release, not a chart rendered by
  * Pulumi, because the operator's chart upgrades its CRDs in a hook. It is ready when the chart's own objects are; what the
  * operator starts afterwards is what the gate waits for.
  *
@@ -65,7 +66,11 @@ const keepsWhatTheChartDrops = ({ chart }: ReleaseRecipe): boolean => chart === 
 /**
  * Values that bring kinds of objects of their own. Helm installs those (a chart's crds folder) with a release and never with an
  * upgrade of it (helm, pkg/action/upgrade.go), so a release that gets or loses them is replaced. The device plugin's chart has
- * them of Node Feature Discovery, for itself (`nfd`) and for GPU feature discovery (`gfd`), whose pods end without them.
+ * them of Node Feature Discovery, for itself (`nfd`) and for GPU feature discovery (`gfd`), whose pods end without them. Of
+ * LeaderWorkerSet another release may bring kinds that its program asks for, as 0.9.0 does; sets and their pods stay meanwhile.
  */
-const bringsKinds = ({ chart }: ReleaseRecipe): string[] =>
-  chart === "nvidia-device-plugin" ? ["values.nfd", "values.gfd"] : [];
+const bringsKinds = ({ chart }: ReleaseRecipe): string[] => kindsComeWith[chart] ?? [];
+const kindsComeWith: Record<string, string[]> = {
+  "nvidia-device-plugin": ["values.nfd", "values.gfd"],
+  [leaderWorkerSet.chart]: ["version"],
+};

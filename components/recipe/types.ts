@@ -110,6 +110,8 @@ export interface KubernetesRecipe {
   era: Era;
   mode: Mode;
   release: ReleaseRecipe;
+  /** What keeps workloads over several machines together, where the stack installs it. */
+  leaderWorkerSet?: ReleaseRecipe;
   /** Whether something outside of the stack installs the release: nothing of it is made or touched. Absent where the stack does. */
   external?: true;
   /** Whether release, namespace and RuntimeClass stay when they leave the stack. Absent where they go with it. */

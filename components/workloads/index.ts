@@ -1,9 +1,12 @@
+import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { gpuRelease } from "../kubernetes/release";
 import { clusterLimits } from "../kubernetes/timeouts";
+import { leaderWorkerSet } from "../recipe/facts/leader-worker-set";
 import { workloadResource } from "../recipe/facts/sharing";
 import { isDeviceClass } from "../recipe/facts/way";
 import { type GpuPodSpec, type GpuRequestSpec, type WorkloadsSpec } from "../recipe/spec/index";
-import { languageServers, type WorkloadKind, workloadsOfKind } from "../recipe/stack/workloads";
+import { languageServers, plannedServers, type WorkloadKind, workloadsOfKind } from "../recipe/stack/workloads";
 import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
 import { type GpuAccess } from "./gpu-access";
@@ -45,7 +48,8 @@ export function gpuWorkloads(
       .output(access.gpuResourceName)
       .apply((resource) => workloadResource(plan.spec.sharing, workload.migProfile, resource)),
   });
-  const endpoints = serve(name, plan, { withGpuAccess, common, opts });
+  const groups = groupController(name, plan, opts);
+  const endpoints = serve(name, plan, { withGpuAccess, common, groups, opts });
   const pods = Object.entries(plan.spec.workloads?.pods ?? {}).map(([pod, spec]): [string, GpuPodSpec & GpuAccess] => [
     pod,
     withGpuAccess(spec),
@@ -59,6 +63,8 @@ interface Surroundings {
   /** A workload's spec with its access to the GPUs. */
   withGpuAccess: <T extends GpuRequestSpec>(workload: T) => T & GpuAccess;
   common: GpuAccess;
+  /** What a server over several machines waits for. */
+  groups: pulumi.Resource[];
   opts: pulumi.ComponentResourceOptions;
 }
 
@@ -79,8 +85,10 @@ const makers: { [W in ServerKind]: Maker<W> } = {
   ollama: (name, said, { withGpuAccess, opts }) => new Ollama(name, withGpuAccess(said), opts),
   comfyui: (name, said, { withGpuAccess, cudaVersion, opts }) =>
     new ComfyUi(name, { ...withGpuAccess(said), cudaVersion }, opts),
-  vllm: (name, said, { withGpuAccess, cudaVersion, opts }) =>
-    new Vllm(name, { ...withGpuAccess(said), cudaVersion }, opts),
+  vllm: (name, said, { withGpuAccess, cudaVersion, groups, opts }) => {
+    const after = (said.machines ?? 1) > 1 ? pulumi.mergeOptions(opts, { dependsOn: groups }) : opts;
+    return new Vllm(name, { ...withGpuAccess(said), cudaVersion }, after);
+  },
   litellm: (name, said, { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts }) => {
     const servers = languageServers({ workloads: spec }).flatMap(({ kind, key, models }): LiteLlmServer[] => {
       const url = endpoints[key];
@@ -89,6 +97,24 @@ const makers: { [W in ServerKind]: Maker<W> } = {
     return new LiteLlm(name, { ...said, servers, tolerations, readyWithin }, opts);
   },
 };
+
+/**
+ * LeaderWorkerSet, which keeps the pods of one server together: the stack's own, or the definition of somebody else's, read and not made:
+ * without it a preview ends here, under this name, before any machine is touched.
+ */
+function groupController(name: string, plan: Plan, opts: pulumi.CustomResourceOptions): pulumi.Resource[] {
+  const { leaderWorkerSet: release } = plan.kubernetes;
+  if (release === undefined) {
+    if (!plannedServers(plan.spec).some(({ group }) => group)) return [];
+    const { definition } = leaderWorkerSet;
+    const { CustomResourceDefinition } = k8s.apiextensions.v1;
+    return [CustomResourceDefinition.get(`${name}-machines-of-a-model-need-leaderWorkerSet`, definition, opts)];
+  }
+  const namespace = workloadNamespace(`${name}-${release.namespace}`, release.namespace, opts);
+  const after = pulumi.mergeOptions(opts, { dependsOn: namespace });
+  const { release: limit } = clusterLimits(plan.spec.timeouts);
+  return [gpuRelease(`${name}-${release.chart}`, release, limit, after, plan.spec.reconcileToken)];
+}
 
 /** Makes the servers of a stack; gives the URLs of those that run. */
 function serve(name: string, plan: Plan, around: Surroundings): Endpoints {

@@ -58,7 +58,7 @@ export class Ollama extends pulumi.ComponentResource {
       args,
       ollama.namespace,
       ollama.endpoint,
-      pulumi.mergeOptions(child, { dependsOn: ollama.deployment }),
+      pulumi.mergeOptions(child, { dependsOn: ollama.runs! }),
     );
 
     this.endpoint = pulumi

@@ -20,7 +20,8 @@ export interface ServerArgs {
 
 /** What a server gives. */
 export interface Server {
-  deployment: k8s.apps.v1.Deployment;
+  /** What makes its pods; undefined where there is nothing, as none shall run. */
+  runs: pulumi.CustomResource | undefined;
   namespace: pulumi.Input<string>;
   /** URL within the cluster; resolves once the server is ready. */
   endpoint: pulumi.Output<string>;
@@ -63,17 +64,34 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
     },
     pulumi.mergeOptions(opts, { customTimeouts: outlasting(args.readyWithin) }),
   );
-  const service = new k8s.core.v1.Service(
+  return {
+    runs: deployment,
+    namespace: args.namespace,
+    endpoint: serviceOf(name, args, labels(args.name), deployment, opts),
+  };
+}
+
+/** The Service of a server. Gives the server's URL, which resolves once what runs it is ready. */
+export function serviceOf(
+  name: string,
+  args: Pick<ServerArgs, "name" | "namespace" | "port">,
+  selector: Record<string, string>,
+  runs: pulumi.CustomResource | undefined,
+  opts: pulumi.CustomResourceOptions,
+): pulumi.Output<string> {
+  const { metadata } = new k8s.core.v1.Service(
     `${name}-service`,
     {
-      // The Deployment's readiness tells; without replicas nothing could end the wait for the Service.
-      metadata: notWaitedFor,
-      spec: { selector: labels(args.name), ports: [{ name: "http", port: args.port, targetPort: "http" }] },
+      // The readiness of what runs it tells; without pods nothing could end the wait for the Service.
+      metadata: {
+        ...{ name: args.name, namespace: args.namespace, labels: labels(args.name) },
+        annotations: { "pulumi.com/skipAwait": "true" },
+      },
+      spec: { selector, ports: [{ name: "http", port: args.port, targetPort: "http" }] },
     },
     opts,
   );
-  const endpoint = pulumi
-    .all([service.metadata, deployment.metadata])
+  return pulumi
+    .all([metadata, runs?.id])
     .apply(([{ name: host, namespace }]) => `http://${host}.${namespace}.svc:${args.port}`);
-  return { deployment, namespace: args.namespace, endpoint };
 }

@@ -8,6 +8,7 @@ import { volumeName } from "../recipe/stack/workloads/descriptor";
 import type { ServerAccess } from "./gpu-access";
 import { namespaceOf, type NamespaceRule } from "./namespace";
 import { type Server, server } from "./server";
+import { serverGroup } from "./server-group";
 
 /** Arguments that every server on GPUs with a volume has. */
 export interface StoringArgs extends ServerAccess {
@@ -20,6 +21,15 @@ export interface StoringArgs extends ServerAccess {
   nodeSelector?: Record<string, string>;
 }
 
+/** A server over several machines, by what differs from one with one pod. */
+interface Group {
+  machines: number;
+  /** Its container that runs first in each pod, beside what all have. It may wait so many seconds for the other pods. */
+  first: (readyWithin: number) => k8s.types.input.core.v1.Container;
+  /** Command of the server in a pod that does not lead. */
+  follower: string[];
+}
+
 /** What differs from kind to kind. */
 export interface Storing {
   /** Size of the volume where none is given, e.g. `30Gi`. */
@@ -28,6 +38,8 @@ export interface Storing {
   mountPath: string;
   /** Its container, beside what all have. It may be ready within so many seconds. */
   container: (readyWithin: number) => Omit<k8s.types.input.core.v1.Container, "name">;
+  /** That it is over several machines. Absent: it has one pod. */
+  group?: Group;
   /** A further volume with its place. */
   beside?: { volume: k8s.types.input.core.v1.Volume; mountPath: string };
   /** Its pod, beside what all have. */
@@ -42,24 +54,34 @@ export function storingServer<Args extends StoringArgs>(
     readonly keeps: string;
   },
   args: Args,
-  { storage, mountPath, container, beside, pod = {} }: Storing,
+  { storage, mountPath, container, group, beside, pod = {} }: Storing,
   opts: pulumi.CustomResourceOptions,
 ): Server {
   const { keeps } = kind;
   const { port } = kind.server;
   const { serverName = kind.server.name } = args;
-  const { active = true, readyWithin = 1200, exposure, storageClass } = args;
+  const { active = true, readyWithin = 1200, exposure } = args;
   const namespace = namespaceOf(name, kind, args, opts);
-  const kept = volume(
-    `${name}-${keeps}`,
-    { name: volumeName(serverName, keeps), namespace },
-    { storage: args.storage ?? storage, storageClass },
+  const claim = {
+    accessModes: ["ReadWriteOnce"],
+    resources: { requests: { storage: args.storage ?? storage } },
+    ...defined({ storageClassName: args.storageClass }),
+  };
+  const asked = gpuRequest(
+    name,
+    serverName,
+    { of: args.gpuResourceName, gpus: args.gpus, claim: args.claim, namespace },
     opts,
   );
-  const { gpuResourceName: of, gpus, claim } = args;
-  const asked = gpuRequest(name, serverName, { of, gpus, claim, namespace }, opts);
   const settings = { name: serverName, namespace, port, active, readyWithin, exposure };
-  const spec: k8s.types.input.core.v1.PodSpec = {
+  const having = {
+    resources: asked.resources,
+    volumeMounts: [
+      { name: keeps, mountPath },
+      ...(beside ? [{ name: beside.volume.name, mountPath: beside.mountPath }] : []),
+    ],
+  };
+  const spec = {
     runtimeClassName: classNamed(args.runtimeClassName),
     tolerations: podTolerations(args.tolerations),
     ...defined({ nodeSelector: args.nodeSelector }),
@@ -71,20 +93,20 @@ export function storingServer<Args extends StoringArgs>(
       {
         name: kind.server.name,
         ports: [{ name: "http", containerPort: port }],
-        resources: asked.resources,
-        volumeMounts: [
-          { name: keeps, mountPath },
-          ...(beside ? [{ name: beside.volume.name, mountPath: beside.mountPath }] : []),
-        ],
+        ...having,
         ...container(readyWithin),
       },
     ],
-    volumes: [
-      { name: keeps, persistentVolumeClaim: { claimName: kept.metadata.name } },
-      ...(beside ? [beside.volume] : []),
-    ],
+    volumes: beside ? [beside.volume] : [],
   };
-  return server(name, { ...settings, pod: spec }, opts);
+  if (group !== undefined) {
+    const { first, ...rest } = group;
+    const pod = { ...spec, initContainers: [{ ...first(readyWithin), ...having }] };
+    return serverGroup(name, { ...settings, ...rest, pod, volume: { name: keeps, claim } }, opts);
+  }
+  const kept = volume(`${name}-${keeps}`, { name: volumeName(serverName, keeps), namespace }, claim, opts);
+  const volumes = [{ name: keeps, persistentVolumeClaim: { claimName: kept.metadata.name } }, ...spec.volumes];
+  return server(name, { ...settings, pod: { ...spec, volumes } }, opts);
 }
 
 /**
@@ -97,18 +119,14 @@ export function storingServer<Args extends StoringArgs>(
 function volume(
   name: string,
   metadata: { name: string; namespace: pulumi.Input<string> },
-  { storage, storageClass: storageClassName }: { storage: string; storageClass: string | undefined },
+  spec: k8s.types.input.core.v1.PersistentVolumeClaimSpec,
   opts: pulumi.CustomResourceOptions,
 ): k8s.core.v1.PersistentVolumeClaim {
   return new k8s.core.v1.PersistentVolumeClaim(
     name,
     {
       metadata: { ...metadata, annotations: { "pulumi.com/skipAwait": "true" } },
-      spec: {
-        accessModes: ["ReadWriteOnce"],
-        resources: { requests: { storage } },
-        ...defined({ storageClassName }),
-      },
+      spec,
     },
     { ...opts, deleteBeforeReplace: false },
   );

@@ -1,24 +1,25 @@
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
-import { unprivileged } from "../kubernetes/pods";
+import { envList, unprivileged } from "../kubernetes/pods";
 import { vllmImage } from "../recipe/facts/cuda";
 import { type VllmSpec } from "../recipe/spec/index";
 import { vllm as kind } from "../recipe/stack/workloads/vllm";
-import { vllmSplit } from "../recipe/facts/vllm";
+import { masterPort, vllmSplit } from "../recipe/facts/vllm";
+import { fabricCheck } from "./fabric";
 import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
 import { patient } from "./server";
 import { type Storing, storingServer } from "./storing-server";
 
 /** Arguments of a vLLM server. */
 export interface VllmArgs extends VllmSpec, ServerAccess {
-  /** Newest CUDA that the driver runs, e.g. `12.8`; chooses the image. Default `12.4`, which every 12.x driver runs. */
+  /** Newest CUDA that the driver runs, e.g. `12.8`; chooses the image. Default `12.4`, which every 12.x driver runs, and over several machines `13.0`. */
   cudaVersion?: string;
 }
 
 /**
  * vLLM on one or more GPUs of a machine: volume for models and compiled graphs, and the server. With several GPUs the model
- * is split over them by tensor parallelism.
+ * is split over them by tensor parallelism, and over several machines by pipeline parallelism, in a LeaderWorkerSet.
  *
  * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
  * killed has left stands in the next one's way, until it is imported or deleted by hand.
@@ -31,12 +32,21 @@ export class Vllm extends pulumi.ComponentResource {
     checkWorkloadArguments("Vllm", name, "vllm", args, accessRules);
     super("talos-gpu:index:Vllm", name, registeredWith(args), opts);
     const alive = { httpGet: { path: "/health", port: "http" } };
+    const { machines = 1, gpus: cards = 1, fabric } = args;
+    const image = args.image ?? vllmImage(args.cudaVersion ?? (machines > 1 ? "13.0" : "12.4"));
     const storing: Storing = {
       ...{ storage: "100Gi", mountPath: "/root/.cache" },
+      ...(machines > 1 && {
+        group: {
+          machines,
+          first: (readyWithin) => fabricCheck({ image, cards, limit: patient(readyWithin, 1), ...fabric }),
+          follower: [...vllmCommand(args), "--headless"],
+        },
+      }),
       container: (readyWithin) => ({
-        image: args.image ?? vllmImage(args.cudaVersion ?? "12.4"),
+        image,
         command: vllmCommand(args),
-        env: tokenOf(args),
+        env: [...tokenOf(args), ...(machines > 1 ? betweenMachines(fabric?.settings) : [])],
         // The image is made for root: it keeps its caches under /root.
         securityContext: { ...unprivileged, runAsUser: 0 },
         // The first start downloads the model and compiles for the card; /health answers once it is loaded.
@@ -56,11 +66,26 @@ export class Vllm extends pulumi.ComponentResource {
   }
 }
 
-/** What the container runs: the model, over all GPUs of the pod. */
-export function vllmCommand({ model, gpus = 1, args = [] }: VllmSpec): string[] {
-  const { tensor } = vllmSplit(args, gpus);
-  return ["vllm", "serve", model, ...(tensor === undefined ? [] : [`--tensor-parallel-size=${tensor}`]), ...args];
+/**
+ * What the container runs: the model, over all GPUs of the pod, or of all pods of its group. LeaderWorkerSet says in variables which of them it is
+ * (docs.vllm.ai, parallelism and scaling, "Running vLLM with MultiProcessing"; vllm#23691).
+ */
+export function vllmCommand(spec: VllmSpec): string[] {
+  const { model, machines = 1, args = [] } = spec;
+  const group = [
+    `--nnodes=${machines}`,
+    "--node-rank=$(LWS_WORKER_INDEX)",
+    "--master-addr=$(LWS_LEADER_ADDRESS)",
+    `--master-port=${masterPort}`,
+  ];
+  return ["vllm", "serve", model, ...vllmSplit(spec).flags, ...(machines > 1 ? group : []), ...args];
 }
+
+/** Each pod tells the others its own address (vllm, utils/network_utils.py, get_ip). */
+const betweenMachines = (settings: Record<string, string> = {}): k8s.types.input.core.v1.EnvVar[] => [
+  { name: "VLLM_HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+  ...envList(settings),
+];
 
 function tokenOf({ huggingFaceToken: token }: VllmSpec): k8s.types.input.core.v1.EnvVar[] {
   return token === undefined

@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import type { ChartName } from "../../components/recipe/facts/chart";
+import { leaderWorkerSet } from "../../components/recipe/facts/leader-worker-set";
 import { ways } from "../../components/recipe/facts/way";
 import type { ChartModule } from "./modules";
 
@@ -11,6 +12,7 @@ export const chartRepositories: Readonly<Record<LabChart, string>> = {
   "gpu-operator": ways.operator.repository,
   "nvidia-device-plugin": ways.devicePlugin.repository,
   "dra-driver-nvidia-gpu": ways.dra.repository,
+  lws: leaderWorkerSet.repository,
 };
 
 /**
@@ -21,6 +23,7 @@ export const chartRepositories: Readonly<Record<LabChart, string>> = {
 const moduleCharts = {
   "nvidia-device-plugin": { module: "github.com/NVIDIA/k8s-device-plugin", releases: ["0.17.4", "0.18.2", "0.19.3"] },
   "dra-driver-nvidia-gpu": { module: "sigs.k8s.io/dra-driver-nvidia-gpu", releases: ["0.5.0"] },
+  lws: { module: "sigs.k8s.io/lws", releases: ["0.9.0"] },
 };
 
 type RealChart = keyof typeof moduleCharts;
@@ -32,7 +35,7 @@ export const moduleReleases = (chart: RealChart): readonly string[] => moduleCha
 export const programModule = (chart: RealChart, version: string): ChartModule => ({
   module: moduleCharts[chart].module,
   version: `v${version}`,
-  folder: `deployments/helm/${chart}`,
+  folder: `${chart === "lws" ? "charts" : "deployments/helm"}/${chart}`,
 });
 
 /**

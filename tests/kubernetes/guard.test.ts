@@ -6,6 +6,8 @@ import {
   type ReleaseRecord,
   sameStack,
 } from "../../components/kubernetes/guard/live";
+import type { ObjectKey } from "../../components/clients/kubernetes/api";
+import { foreignSets } from "../../components/kubernetes/guard/leader-worker-set";
 import { verdictOnMove, verdictOnObject, verdictOnRelease } from "../../components/kubernetes/guard/verdict";
 import * as pulumi from "@pulumi/pulumi";
 import * as k8s from "@pulumi/kubernetes";
@@ -172,6 +174,34 @@ describe("a Helm release", () => {
     const records = [record("deployed", 1), record("pending-upgrade", 2)];
     expect(takes(verdictOnRelease(records, { ...step, creates: false }, false))).toEqual([2]);
     expect(takes(verdictOnRelease(records, { ...step, creates: false }, true))).toEqual([]);
+  });
+});
+
+describe("LeaderWorkerSet, of which a cluster has one", () => {
+  const of = (name: string, namespace = "lws-system") => ({
+    "meta.helm.sh/release-name": name,
+    "meta.helm.sh/release-namespace": namespace,
+  });
+  test.each([
+    ["a cluster without one", undefined, undefined, undefined],
+    ["the stack's own", {}, of("lws"), undefined],
+    ["somebody else's under another name", {}, of("sets"), /has one already; .* leave the field out/],
+    ["somebody else's without Helm", {}, {}, /has one already/],
+    [
+      "one whose upgrade deletes every set",
+      of("lws"),
+      of("lws"),
+      /lws-system\/lws is 0\.7\.0 or older; .*resource-policy=keep/,
+    ],
+    ["the same, once that is kept", { ...of("lws"), "helm.sh/resource-policy": "keep" }, of("lws"), undefined],
+  ])("%s", async (_, kind, webhooks, said) => {
+    const has = { CustomResourceDefinition: kind, MutatingWebhookConfiguration: webhooks };
+    const read = (key: ObjectKey): Promise<LiveObject | undefined> => {
+      const annotations = has[key.kind as keyof typeof has];
+      return Promise.resolve(annotations && live({ ...key, object: { metadata: { annotations } } }));
+    };
+    const refusal = await foreignSets({ read }, { name: "lws", namespace: "lws-system" });
+    expect(refusal ?? "").toMatch(said ?? /^$/);
   });
 });
 

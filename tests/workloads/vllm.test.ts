@@ -20,12 +20,105 @@ test("splits the model over the GPUs that it requests, with shared memory for th
   expect(enableServiceLinks).toBe(false); // VLLM_PORT of the Service would be a setting
 });
 
+const ofGroup = [
+  ...["--nnodes=2", "--node-rank=$(LWS_WORKER_INDEX)", "--master-addr=$(LWS_LEADER_ADDRESS)", "--master-port=29501"],
+];
+
 test.each([
-  [["-tp", "4"], 4, ["-tp", "4"]],
-  [["--pipeline-parallel-size=2"], 4, ["--tensor-parallel-size=2", "--pipeline-parallel-size=2"]],
-  [[], 1, ["--tensor-parallel-size=1"]],
-])("with the arguments %j and %i GPUs it runs with %j", (args, gpus, expected) => {
-  expect(vllmCommand({ model, args, gpus }).slice(3)).toEqual(expected);
+  [["-tp", "4"], 4, 1, ["-tp", "4"]],
+  [["--pipeline-parallel-size=2"], 4, 1, ["--tensor-parallel-size=2", "--pipeline-parallel-size=2"]],
+  [[], 1, 1, ["--tensor-parallel-size=1"]],
+  [[], 4, 2, ["--tensor-parallel-size=4", "--pipeline-parallel-size=2", ...ofGroup]],
+  [["-tp=2"], 4, 2, ["--pipeline-parallel-size=4", ...ofGroup, "-tp=2"]],
+  [["-pp", "4"], 4, 2, ["--tensor-parallel-size=2", ...ofGroup, "-pp", "4"]],
+  [["-dp=2"], 4, 2, ["--tensor-parallel-size=4", "--pipeline-parallel-size=1", ...ofGroup, "-dp=2"]],
+])("with the arguments %j, %i GPUs and %i machines it runs with %j", (args, gpus, machines, expected) => {
+  expect(vllmCommand({ model, args, gpus, machines }).slice(3)).toEqual(expected);
+});
+
+describe("over two machines", () => {
+  const group = "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet";
+  const twins = { gpus: 4, machines: 2, fabric: { leastBandwidth: 9, settings: { NCCL_SOCKET_IFNAME: "eth0" } } };
+
+  test("it is a group that is made anew as a whole, each pod on a machine of its own with a volume of its own", async () => {
+    const run = await vllm({ ...twins, storage: "600Gi", storageClass: "local", exposure: "devicePlugin on cdi" });
+    const { inputs } = find(run, group);
+    expect(inputs.metadata).toMatchObject({
+      name: "vllm-group",
+      annotations: { "pulumi.com/waitFor": "condition=Available" },
+    });
+    const { leaderTemplate, workerTemplate, volumeClaimTemplates, ...rest } = inputs.spec.leaderWorkerTemplate;
+    expect(rest).toEqual({ size: 2, restartPolicy: "RecreateGroupOnPodRestart" });
+    expect(volumeClaimTemplates).toEqual([
+      {
+        metadata: { name: "cache" },
+        spec: {
+          accessModes: ["ReadWriteOnce"],
+          storageClassName: "local",
+          resources: { requests: { storage: "600Gi" } },
+        },
+      },
+    ]);
+    for (const { metadata, spec } of [leaderTemplate, workerTemplate]) {
+      expect(metadata.annotations).toEqual({ "talos-gpu/exposure": "devicePlugin on cdi" });
+      const [apart] = spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+      expect(apart).toEqual({
+        labelSelector: { matchLabels: { "leaderworkerset.sigs.k8s.io/name": "vllm-group" } },
+        topologyKey: "kubernetes.io/hostname",
+      });
+      const [fabric] = spec.initContainers;
+      const [server] = spec.containers;
+      for (const container of [fabric, server]) {
+        expect(container.resources).toEqual({ limits: { "nvidia.com/gpu": "4" } });
+        expect(container.env).toContainEqual({ name: "NCCL_SOCKET_IFNAME", value: "eth0" });
+        expect(container.volumeMounts).toEqual([
+          { name: "cache", mountPath: "/root/.cache" },
+          { name: "shm", mountPath: "/dev/shm" },
+        ]);
+      }
+      expect(fabric.env).toContainEqual({ name: "LEAST_BANDWIDTH", value: "9" });
+      expect(fabric.image).toBe(server.image);
+      expect(server.env[0]).toEqual({
+        name: "VLLM_HOST_IP",
+        valueFrom: { fieldRef: { fieldPath: "status.podIP" } },
+      });
+    }
+    const [leader, worker] = [leaderTemplate, workerTemplate].map(({ spec }) => spec.containers[0]);
+    expect(worker.command).toEqual([...leader.command, "--headless"]);
+    expect([worker.startupProbe, worker.ports]).toEqual([undefined, undefined]);
+    expect(leader.startupProbe.httpGet.path).toBe("/health");
+    expect(findAll(run, "kubernetes:core/v1:PersistentVolumeClaim")).toEqual([]);
+  });
+
+  test("its leader answers under the server's own name, once all of the group is there", async () => {
+    const { core } = await import("@pulumi/kubernetes");
+    const run = await record(() => {
+      const { endpoint } = new Vllm("serve", { model, ...access, ...twins });
+      new core.v1.ConfigMap("user", { data: { endpoint } });
+    });
+    expect(find(run, "kubernetes:core/v1:Service").inputs).toMatchObject({
+      metadata: { name: "vllm" },
+      spec: { selector: { "leaderworkerset.sigs.k8s.io/worker-index": "0" } },
+    });
+    const user = find(run, "kubernetes:core/v1:ConfigMap");
+    expect(user.inputs.data.endpoint).toBe("http://vllm.vllm.svc:8000/v1");
+    expect(waitsFor(run, user)).toContain(find(run, group).urn);
+  });
+
+  test("each of its pods claims cards by one template", async () => {
+    const run = await vllm({ ...twins, gpuResourceName: "gpu.nvidia.com", claim: { memory: "80Gi" } });
+    const { leaderTemplate, workerTemplate } = find(run, group).inputs.spec.leaderWorkerTemplate;
+    const name = find(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate").inputs.metadata.name;
+    for (const { spec } of [leaderTemplate, workerTemplate]) {
+      expect(spec.resourceClaims).toEqual([{ name: "gpus", resourceClaimTemplateName: name }]);
+      for (const { resources } of [...spec.initContainers, ...spec.containers])
+        expect(resources).toEqual({ claims: [{ name: "gpus" }] });
+    }
+  });
+
+  test("one that does not run has no group", async () => {
+    expect(findAll(await vllm({ ...twins, active: false }), group)).toEqual([]);
+  });
 });
 
 test("the token comes from the Secret, and is nowhere else", async () => {

@@ -2,8 +2,10 @@ import * as pulumi from "@pulumi/pulumi";
 import type { ObjectKey } from "../../clients/kubernetes/api";
 import { MANAGER } from "../../clients/kubernetes/manager";
 import { hooksAreThere } from "../../hooks";
+import { leaderWorkerSet } from "../../recipe/facts/leader-worker-set";
 import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, OWNER, ownerText, sameStack } from "./live";
+import { foreignSets } from "./leader-worker-set";
 import { openCluster } from "./open";
 import { keepsData, type Verdict, verdictOnMove, verdictOnObject, verdictOnRelease } from "./verdict";
 
@@ -148,6 +150,11 @@ async function guardRelease(
 ): Promise<void> {
   const { name, namespace, chart, values } = inputs;
   if (!isKnown(name) || !isKnown(namespace)) return;
+  const foreign =
+    creates &&
+    String(chart).split("/").at(-1) === leaderWorkerSet.chart &&
+    (await foreignSets(objects, { name, namespace }));
+  if (foreign) throw new Refusal(foreign);
   const records = await objects.records(namespace, name);
   if (records.length === 0) return;
   const [ours, place] = [

@@ -14,7 +14,11 @@ export interface LiveObject extends ObjectKey {
   object?: {
     handler?: string;
     status?: { conditions?: { type: string; status: string }[] };
-    metadata?: { ownerReferences?: { kind: string }[]; managedFields?: { manager?: string }[] };
+    metadata?: {
+      annotations?: Record<string, string>;
+      ownerReferences?: { kind: string }[];
+      managedFields?: { manager?: string }[];
+    };
   };
 }
 

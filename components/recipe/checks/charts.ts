@@ -1,4 +1,5 @@
-import { wayFields, wayOfField } from "../facts/way";
+import { chartOfField, releaseFields } from "../facts/leader-worker-set";
+import { wayFields } from "../facts/way";
 import { isMapping } from "../mapping";
 import { ownValuesOf } from "../outside/external";
 import type { Checks } from "./check";
@@ -41,16 +42,15 @@ export const chartChecks: Checks = {
    * newest chart of the day is taken; tags of the charts' repositories.
    */
   "chart-version": ({ spec, plan }) =>
-    wayFields.flatMap((field) => {
+    releaseFields.flatMap((field) => {
       const text = spec[field]?.version;
       if (text === undefined || (text === "" && plan.spec.external)) return [];
       const { takes, why, example } = lines[field];
-      const { chart } = wayOfField(field);
       const version = semver.parse(text);
       if (version && text === text.trim() && takes(version)) return [];
       return {
         field: `${field}.version`,
-        problem: `"${text}" is not a release of the chart${version ? ` ${chart} that runs here` : ""}`,
+        problem: `"${text}" is not a release of the chart${version ? ` ${chartOfField(field)} that runs here` : ""}`,
         why: version ? why : "the same stack would install something else tomorrow, and its values cannot be checked",
         remedy: `write one exact release, e.g. \`${example}\``,
       };
@@ -129,6 +129,11 @@ const lines = {
     takes: (version: semver.SemVer) => version.major < 20,
     why: "versions that begin with a year are those of NVIDIA's former chart, nvidia-dra-driver-gpu, in another repository",
     example: "0.5.0",
+  },
+  leaderWorkerSet: {
+    takes: (version: semver.SemVer) => semver.gte(version, "0.8.0"),
+    why: "an upgrade from a release before 0.8.0 deletes the definition of LeaderWorkerSets, and each of them with it (lws#880); those releases also give a pod no volume of its own",
+    example: "0.9.0",
   },
 } as const;
 

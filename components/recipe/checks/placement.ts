@@ -45,13 +45,18 @@ export function offers({ recipe: { allocatable, atLeast = [] } }: CheckedMachine
 }
 
 /** Cards of a machine that may be what a request claims: by what the tables know of them. Of a product's name and of CEL, who knows. */
-export function mayClaim({ uses }: CheckedMachine, { claim: { memory, architecture } = {} }: GpuRequest): number {
+export function claimable({ uses }: CheckedMachine, { claim: { memory, architecture } = {} }: GpuRequest): CardUse[] {
   const wanted = memory === undefined ? 0 : (quantityValue(memory) ?? 0) / 1024 ** 2;
-  const fits = ({ card }: CardUse): boolean =>
-    (card?.memoryMiB ?? Infinity) >= wanted &&
-    (architecture === undefined || card === undefined || card.architecture === architecture);
-  return uses.filter(fits).reduce((sum, { count }) => sum + count, 0);
+  return uses.filter(
+    ({ card }) =>
+      (card?.memoryMiB ?? Infinity) >= wanted &&
+      (architecture === undefined || card === undefined || card.architecture === architecture),
+  );
 }
+
+/** How many of its cards a request may claim. */
+export const mayClaim = (machine: CheckedMachine, request: GpuRequest): number =>
+  claimable(machine, request).reduce((sum, { count }) => sum + count, 0);
 
 /** GPU machines that a request may be placed on: those that its selector fits and that offer its resource, of cards that it claims. */
 export function machinesFor(request: GpuRequest, context: CheckContext): CheckedMachine[] {

@@ -148,7 +148,9 @@ export const sharingChecks: Checks = {
    */
   "gpu-capacity": (context) => {
     if (context.gpuMachines.length === 0) return [];
-    const active = gpuRequests(context.spec).filter((request) => request.active);
+    const active = gpuRequests(context.spec)
+      .filter((request) => request.active)
+      .flatMap((request) => Array.from({ length: request.machines }, () => request));
     return [...new Set(active.map((request) => resourceOf(request, context)))].flatMap((resource) =>
       capacityOf(
         resource,
@@ -219,8 +221,9 @@ function migOfCard(machine: CheckedMachine, { card, field }: CardUse, spec: Clus
 function capacityOf(resource: string, requests: GpuRequest[], context: CheckContext): Found {
   const placed = requests.map((request) => ({ request, machines: machinesFor(request, context) }));
   // A single request that is too large, or fits nowhere, has a check of its own.
-  if (placed.some(({ request, machines }) => !machines.some((machine) => offers(machine, resource) >= request.gpus)))
-    return [];
+  const isTooLarge = ({ request, machines }: (typeof placed)[number]): boolean =>
+    machines.filter((machine) => offers(machine, resource) >= request.gpus).length < request.machines;
+  if (placed.some(isTooLarge)) return [];
   const everywhere = context.gpuMachines.reduce((sum, machine) => sum + offers(machine, resource), 0);
   const wanted = requests.reduce((sum, request) => sum + request.gpus, 0);
   if (wanted > everywhere) return [tooMany(resource, requests, wanted, `the machines have ${everywhere}`)];
@@ -245,7 +248,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
 }
 
 function tooMany(resource: string, requests: GpuRequest[], total: number, but: string): Complaint {
-  const names = requests.map((request) => request.field.replace(/^workloads\.(pods\.)?/, ""));
+  const names = [...new Set(requests.map((request) => request.field.replace(/^workloads\.(pods\.)?/, "")))];
   const listed = names.length > 8 ? `${names.slice(0, 8).join(", ")} and ${names.length - 8} more` : names.join(", ");
   return {
     field: "workloads",

@@ -1,5 +1,5 @@
 import { hintOf, judgeValues, pathsNear, type ValueComplaint } from "../facts/chart";
-import { type WayField, wayFields, wayOfField } from "../facts/way";
+import { chartOfField, type ReleaseField, releaseFields } from "../facts/leader-worker-set";
 import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../kubernetes/values";
 import { valueAt } from "../mapping";
@@ -16,7 +16,7 @@ export const valueChecks: Checks = {
    * its release; Helm ignores what no template reads.
    */
   "chart-values": (context) => [
-    wayFields.map((field) => misnamed(context, field)),
+    releaseFields.map((field) => misnamed(context, field)),
     wrongValues(context, "wrongWords"),
     // Namespace and RuntimeClass of somebody else's release are not the stack's.
     ownValuesOf(context.plan.spec) === undefined && wrongNames(context),
@@ -55,9 +55,9 @@ export const valueChecks: Checks = {
   "values-without-gpus": (context) => wrongValues(context, "withoutGpus"),
 };
 
-function misnamed({ spec }: CheckContext, field: WayField): Found {
+function misnamed({ spec }: CheckContext, field: ReleaseField): Found {
   const { version, values } = spec[field] ?? {};
-  const { chart: name } = wayOfField(field);
+  const name = chartOfField(field);
   if (version === undefined || !values) return undefined;
   const { complaints, judge } = judgeValues(name, version, values);
   if (judge === undefined) return undefined;

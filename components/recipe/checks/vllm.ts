@@ -1,6 +1,7 @@
-import type { CheckContext, Checks, Found } from "./check";
-import { machinesFor, resourceOf } from "./placement";
-import { gpuRequests, type Workload, workloadsOfKind } from "../stack/workloads";
+import type { CheckContext, CheckedMachine, Checks, Found } from "./check";
+import { claimable, machinesFor, mayClaim, offers, resourceOf } from "./placement";
+import { vllmImage } from "../facts/cuda";
+import { type GpuRequest, gpuRequests, type Workload, workloadsOfKind } from "../stack/workloads";
 import { compareDotted } from "../facts/version";
 import { valueOfFlag, vllmSplit, withDashes } from "../facts/vllm";
 
@@ -18,21 +19,22 @@ export const vllmChecks: Checks = {
 
 function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Found {
   const { spec } = context;
-  const { args = [], gpus = 1, huggingFaceToken, namespace } = said;
+  const { args = [], gpus = 1, machines = 1, huggingFaceToken, namespace } = said;
   // The pod may land on any machine that offers enough, for certain: of one whose units are not known, nobody can tell.
-  const request = gpuRequests(spec).find((one) => one.field === field);
-  const old = (request ? machinesFor(request, context) : [])
-    .filter(({ recipe }) => (recipe.allocatable[resourceOf(request!, context)] ?? 0) >= gpus)
+  const request = gpuRequests(spec).find((one) => one.field === field)!;
+  const old = machinesFor(request, context)
+    .filter(({ recipe }) => (recipe.allocatable[resourceOf(request, context)] ?? 0) >= gpus)
     .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
     .find(({ card }) => compareDotted(card.computeCapability, oldest) < 0);
   return [
-    parallelism(field, args, gpus),
+    parallelism(field, said),
+    machines > 1 && overMachines(field, said, request, context),
     ours(field, args),
     memoryUse(field, args),
-    gpus > 1 &&
+    gpus * machines > 1 &&
       spec.sharing?.mig !== undefined && {
-        field: `${field}.gpus`,
-        problem: `${gpus} MIG devices for one model`,
+        field: `${field}.${gpus > 1 ? "gpus" : "machines"}`,
+        problem: `${gpus * machines} MIG devices for one model`,
         why: "a process sees one MIG device, and there is no peer-to-peer between them: tensor parallelism cannot start",
         remedy: "request 1, of a profile that is large enough, or leave sharing.mig out",
       },
@@ -52,17 +54,80 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
   ];
 }
 
-/** GPUs that the arguments ask for must be those that the pod gets. */
-function parallelism(field: string, args: string[], gpus: number): Found {
-  const { uses } = vllmSplit(args, gpus);
+/** GPUs that the arguments ask for must be those that the pods get. */
+function parallelism(field: string, said: Said): Found {
+  const { gpus = 1, machines = 1 } = said;
+  const { uses } = vllmSplit(said);
+  const asked = gpus * machines;
   return (
-    uses !== gpus && {
+    uses !== asked && {
       field: `${field}.args`,
-      problem: `splits the model over ${uses} GPUs, but the pod requests ${gpus}`,
+      problem: `splits the model over ${uses} GPUs, but the ${machines > 1 ? "pods request" : "pod requests"} ${asked}`,
       why: "vLLM does not start with too few GPUs, and leaves some idle with too many",
-      remedy: "leave the size out, as gpus sets it, or make gpus the product of the sizes",
+      remedy: `leave the size out, as gpus sets it, or make ${machines > 1 ? "gpus times machines" : "gpus"} the product of the sizes`,
     }
   );
+}
+
+type Said = Workload<"vllm">["said"];
+
+/** First release that starts with --nnodes and without Ray: vllm#23691 was merged in November 2025, after v0.11.0. */
+const firstOverMachines = "0.11.1";
+
+/**
+ * A model over several machines fits them, and they are alike. Source: docs.vllm.ai, parallelism and scaling (tensor parallelism within
+ * a machine, pipeline parallelism across); vllm, config/parallel.py (backends with --nnodes), v1/core/kv_cache_utils.py (the least
+ * memory of all workers counts).
+ */
+function overMachines(field: string, said: Said, request: GpuRequest, context: CheckContext): Found {
+  const { gpus = 1, machines = 1, args = [] } = said;
+  // A component that is used alone has no machines to choose its image by.
+  const image = said.image ?? (context.gpuMachines.length > 0 ? vllmImage(context.plan.kubernetes.cudaVersion) : "");
+  const release = /(?:^|\/)vllm-openai:v?(\d+\.\d+\.\d+)/.exec(image)?.[1];
+  const { tensor } = vllmSplit(said);
+  const has = (machine: CheckedMachine): number =>
+    context.spec.dra ? mayClaim(machine, request) : offers(machine, resourceOf(request, context));
+  const fitting = machinesFor(request, context).filter((machine) => has(machine) >= gpus);
+  const { product, cel } = request.claim ?? {};
+  const cards = new Set(fitting.flatMap((machine) => claimable(machine, request).map(({ model }) => model)));
+  const names = fitting.map(({ name }) => name).join(", ") || "none";
+  return [
+    tensor > gpus && {
+      field: `${field}.args`,
+      problem: `splits each layer over ${tensor} GPUs, and a machine gives the model ${gpus}`,
+      why: "every layer would wait for the network between machines, twice for each token",
+      remedy: `leave --tensor-parallel-size out, or write ${gpus} or less`,
+    },
+    context.gpuMachines.length > 0 &&
+      fitting.length < machines && {
+        field: `${field}.machines`,
+        problem: `is ${machines}, and ${fitting.length} of the stack's machines can give a pod ${gpus} ${gpus === 1 ? "card" : "cards"} (${names})`,
+        why: "each pod of the model needs a machine of its own, and the others wait for the one that stays Pending",
+        remedy: "write fewer machines or gpus, or add a machine",
+      },
+    fitting.length >= machines &&
+      cards.size > 1 &&
+      product === undefined &&
+      cel === undefined && {
+        field: `${field}.machines`,
+        problem: `its pods may land on unlike cards: ${[...cards].join(", ")}`,
+        why: "each step waits for the slowest card, and vLLM uses no more memory of any than the smallest has",
+        remedy: `choose machines that are alike by ${field}.nodeSelector${context.spec.dra ? ", or cards by claim.product" : ""}`,
+      },
+    release !== undefined &&
+      compareDotted(release, firstOverMachines) < 0 && {
+        field: `${field}.${said.image === undefined ? "machines" : "image"}`,
+        problem: `vLLM ${release} does not run over several machines without Ray`,
+        why: "it does not know --nnodes, and ends at its start",
+        remedy: "set image to vllm/vllm-openai:v0.12.0 or newer, with a CUDA that the driver runs",
+      },
+    valueOfFlag(args, "--distributed-executor-backend") === "ray" && {
+      field: `${field}.args`,
+      problem: "asks for Ray",
+      why: "vLLM refuses it with --nnodes, and its newer images do not have it",
+      remedy: "leave --distributed-executor-backend out",
+    },
+  ];
 }
 
 /** Source: vllm, config/cache.py (gpu_memory_utilization: greater than 0, at most 1). */
@@ -79,10 +144,20 @@ function memoryUse(field: string, args: string[]): Found {
   );
 }
 
+/** Flags by which the pods of a group find each other. */
+const byGroup = ["--nnodes", "--node-rank", "--master-addr", "--master-port", "--headless"];
+
 /** Arguments that the workload sets itself, and secrets. */
 function ours(field: string, args: string[]): Found {
   return args.flatMap((arg): Found => {
     const flag = withDashes(arg).split("=")[0] ?? "";
+    if (byGroup.includes(flag))
+      return {
+        field: `${field}.args`,
+        problem: `sets ${flag}`,
+        why: "the workload sets it itself for each of its pods",
+        remedy: `write ${field}.machines instead`,
+      };
     if (["--model", "--port", "--host"].includes(flag))
       return {
         field: `${field}.args`,

@@ -5,7 +5,7 @@ import { remembering } from "../memory";
 import { editDistance } from "../rules/suggest";
 
 /** Names of the charts. */
-export type ChartName = "gpu-operator" | "nvidia-device-plugin" | "dra-driver-nvidia-gpu";
+export type ChartName = "gpu-operator" | "nvidia-device-plugin" | "dra-driver-nvidia-gpu" | "lws";
 
 /**
  * Releases of a chart that judge a version's values: the one of the table, or its neighbours, the older one first. Empty when the

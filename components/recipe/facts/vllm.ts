@@ -7,20 +7,45 @@ const splits = {
 
 /** How a server's GPUs are used. */
 export interface VllmSplit {
-  /** Tensor parallel size that is left to set; undefined when the arguments set it. */
-  tensor?: number;
+  /** Size of tensor parallelism, and of pipeline parallelism. */
+  tensor: number;
+  pipeline: number;
+  /** Flags of the sizes that the arguments do not set; those of pipeline parallelism over machines alone. */
+  flags: string[];
   /** GPUs that the server will use, all together. */
   uses: number;
 }
 
-/** Splits a model over GPUs: tensor parallelism takes what pipeline and data parallelism in the arguments leave. */
-export function vllmSplit(args: string[], gpus: number): VllmSplit {
-  const tensor = sizeOf(args, splits.tensor);
-  const rest = (sizeOf(args, splits.pipeline) ?? 1) * (sizeOf(args, splits.data) ?? 1);
-  if (tensor !== undefined) return { uses: tensor * rest };
-  const left = Math.max(1, Math.floor(gpus / rest));
-  return { tensor: left, uses: left * rest };
+/**
+ * Splits a model over the GPUs of one or more machines: tensor parallelism takes what pipeline and data parallelism in the arguments
+ * leave, and pipeline parallelism leads from machine to machine.
+ */
+export function vllmSplit({ args = [], gpus = 1, machines = 1 }: SaidOfSplit): VllmSplit {
+  const [said, saidPipeline, data = 1] = [splits.tensor, splits.pipeline, splits.data].map((flag) =>
+    sizeOf(args, flag),
+  );
+  const left = (by: number): number => Math.max(1, Math.floor((gpus * machines) / data / by));
+  const pipeline = saidPipeline ?? (machines === 1 ? 1 : left(said ?? gpus));
+  const tensor = said ?? left(pipeline);
+  const flags = [
+    ...(said === undefined ? [`--tensor-parallel-size=${tensor}`] : []),
+    ...(saidPipeline === undefined && machines > 1 ? [`--pipeline-parallel-size=${pipeline}`] : []),
+  ];
+  return { tensor, pipeline, flags, uses: tensor * pipeline * data };
 }
+
+/** What a server says of how its model is split. */
+interface SaidOfSplit {
+  args?: string[];
+  gpus?: number;
+  machines?: number;
+}
+
+/** Port at which the machines of one model find each other (vllm, config/parallel.py, master_port). */
+export const masterPort = 29501;
+
+/** Name of the LeaderWorkerSet of a server over several machines: the Service that it makes for its pods has the same, and another than the server's own. */
+export const groupName = (server: string): string => `${server}-group`;
 
 function sizeOf(args: string[], flag: RegExp): number | undefined {
   const at = args.findIndex((arg) => flag.test(withDashes(arg)));

@@ -3,6 +3,7 @@ import { helpers } from "../facts/data/images.json";
 import type { MachineFacts } from "../facts/machine-facts";
 import { wayOf } from "../facts/way";
 import { draRelease } from "./dra-release";
+import { leaderWorkerSetRelease } from "./leader-worker-set-release";
 import { markersOf, needsMarkers } from "./markers";
 import { externalOf, ownValuesOf } from "../outside/external";
 import { operatorRelease } from "./operator-release";
@@ -48,6 +49,7 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     era,
     mode,
     release,
+    ...(spec.leaderWorkerSet ? { leaderWorkerSet: leaderWorkerSetRelease(spec.leaderWorkerSet, tolerations) } : {}),
     ...(outside ? { external: true as const } : {}),
     ...(said?.handBack ? { handBack: true as const } : {}),
     namespace,

@@ -2,7 +2,7 @@ import type { DriverSpec } from "./driver";
 import type { ExternalSpec } from "./external";
 import type { MachineDefaultsSpec, MachineEntrySpec, MachineSpec, PoolSpec } from "./machine";
 import type { ImagesSpec, ReleaseFactsSpec } from "./release-facts";
-import type { DevicePluginSpec, DraSpec, GpuOperatorSpec, MonitoringSpec } from "./releases";
+import type { DevicePluginSpec, DraSpec, GpuOperatorSpec, LeaderWorkerSetSpec, MonitoringSpec } from "./releases";
 import type { SharingSpec } from "./sharing";
 import type { TimeoutsSpec, UpgradeSpec } from "./update";
 import type { WorkloadsSpec } from "./workloads/workloads";
@@ -109,6 +109,12 @@ export interface ClusterOptionsSpec {
    * @example `{ serviceMonitor: true }`
    */
   monitoring?: MonitoringSpec;
+  /**
+   * Install LeaderWorkerSet, which a workload over several machines needs (`workloads.vllm.machines`).
+   * @default none: where a workload needs it, somebody else has installed it
+   * @example `{ version: 0.9.0 }`
+   */
+  leaderWorkerSet?: LeaderWorkerSetSpec;
   /**
    * What runs on the GPUs.
    * @default nothing

@@ -102,6 +102,31 @@ export interface DraSpec extends ReleaseSpec {
   repository?: string;
 }
 
+/**
+ * LeaderWorkerSet: the controller that keeps a workload over several machines together. The stack installs it in the namespace
+ * `lws-system`. A cluster has one.
+ */
+export interface LeaderWorkerSetSpec {
+  /**
+   * Chart release: 0.8.0 or newer.
+   * @example `0.9.0`
+   */
+  version: string;
+  /**
+   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart is. The image
+   * comes from where the chart's values say (`image.manager.repository`).
+   * @default `oci://registry.k8s.io/lws/charts`
+   * @example `oci://registry.example.org/charts`
+   */
+  repository?: string;
+  /**
+   * Further chart values, merged over ours. A value that the chart does not have is refused.
+   * @default none
+   * @example `{ replicaCount: 2 }`
+   */
+  values?: Record<string, any>;
+}
+
 /** Metrics of the cards (DCGM exporter), for Prometheus and Grafana that are there already. */
 export interface MonitoringSpec {
   /**

@@ -191,6 +191,7 @@ export const specSchema = z.strictObject({
   devicePlugin: z.strictObject({ ...release.shape, makeRuntimeClass: z.boolean().optional() }).optional(),
   dra: release.optional(),
   external: external.optional(),
+  leaderWorkerSet: release.pick({ version: true, repository: true, values: true }).optional(),
   sharing: sharing.optional(),
   monitoring: z
     .strictObject({

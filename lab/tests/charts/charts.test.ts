@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { charts } from "../../../components/recipe/facts/data/charts";
-import { ways } from "../../../components/recipe/facts/way";
+import { chartOfField, releaseFields } from "../../../components/recipe/facts/leader-worker-set";
 import { chartVersions, type LabChart } from "../../charts";
 import { folder, render, run, withHelm } from "./render";
 
-const all = Object.values(ways).flatMap(({ chart }) =>
-  chartVersions(chart).map((version) => [chart, version] as const),
-);
+const all = releaseFields
+  .map(chartOfField)
+  .flatMap((chart) => chartVersions(chart).map((version) => [chart, version] as const));
 
 /** Without it a chart refuses to be rendered. */
 const least: Partial<Record<LabChart, object>> = { "dra-driver-nvidia-gpu": { gpuResourcesEnabledOverride: true } };
@@ -42,9 +42,9 @@ test.each(all.filter(([chart]) => chart !== "gpu-operator"))(
       facts.subcharts.includes(wanted.split(".")[0]!) ||
       known.some((each) => each === wanted || each.startsWith(`${wanted}.`) || wanted.startsWith(`${each}.`));
     const defaults = leaves(parse(readFileSync(path.join(made, "values.yaml"), "utf8")) as object);
-    const templates = readdirSync(path.join(made, "templates")).map((file) =>
-      readFileSync(path.join(made, "templates", file), "utf8"),
-    );
+    const templates = readdirSync(path.join(made, "templates"), { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.(ya?ml|tpl)$/.test(file))
+      .map((file) => readFileSync(path.join(made, "templates", file), "utf8"));
     const read = [...templates.join("\n").matchAll(/\.Values\.([A-Za-z.]+)/g)].map(([, name]) => name!);
     expect([...defaults, ...read].filter((name) => !isKnown(name))).toEqual([]);
     // And none that the chart does not have.

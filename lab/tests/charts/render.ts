@@ -34,7 +34,7 @@ export interface Rendered {
 /** Runs Helm, on nothing but what it is given. */
 export function run(args: string[]): Promise<{ code: number; out: string; error: string }> {
   return new Promise((resolve) =>
-    execFile(helm!, args, { env: { HOME: dir, PATH: "" } }, (failure, out, error) =>
+    execFile(helm!, args, { env: { HOME: dir, PATH: "" }, maxBuffer: 2 ** 25 }, (failure, out, error) =>
       resolve({ code: failure ? Number(failure.code ?? 1) : 0, out, error }),
     ),
   );

@@ -1,11 +1,12 @@
 /**
  * Values of the charts, as data: every path that a chart's values or templates know, with its type. A value at any other
  * path has no effect, and Helm says nothing about it.
- * Source: values.yaml and templates of NVIDIA/gpu-operator, NVIDIA/k8s-device-plugin and kubernetes-sigs/dra-driver-nvidia-gpu at the
- * named releases.
+ * Source: values.yaml and templates of NVIDIA/gpu-operator, NVIDIA/k8s-device-plugin, kubernetes-sigs/dra-driver-nvidia-gpu and
+ * kubernetes-sigs/lws at the named releases.
  */
 import draDriver from "./charts/dra-driver-nvidia-gpu.json";
 import gpuOperator from "./charts/gpu-operator.json";
+import leaderWorkerSet from "./charts/lws.json";
 import nodeFeatureDiscovery from "./charts/node-feature-discovery.json";
 import devicePlugin from "./charts/nvidia-device-plugin.json";
 
@@ -40,6 +41,7 @@ export const charts: ChartValues[] = [
   gpuOperator as ChartFile,
   devicePlugin as ChartFile,
   draDriver as ChartFile,
+  leaderWorkerSet as ChartFile,
 ].flatMap(releasesOf);
 
 /**

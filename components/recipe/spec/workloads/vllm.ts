@@ -14,13 +14,46 @@ export interface SecretKeySpec {
   key: string;
 }
 
-/** vLLM: an OpenAI-compatible server of one model, which it splits over its GPUs by tensor parallelism. */
+/** The network between the machines of one model. */
+export interface FabricSpec {
+  /**
+   * Least bandwidth of an all-reduce over all cards of the model, in GB/s (bus bandwidth, as nccl-tests counts it). The pods measure it
+   * before they load the model, and do not go on below it.
+   * @default none: it is measured, and said in the log
+   * @example `10`
+   */
+  leastBandwidth?: number;
+  /**
+   * Settings of NCCL and Gloo, as environment variables of every pod.
+   * @default none: NCCL chooses
+   * @example `{ NCCL_SOCKET_IFNAME: eth0 }`
+   */
+  settings?: Record<string, string>;
+}
+
+/**
+ * vLLM: an OpenAI-compatible server of one model, which it splits over its GPUs by tensor parallelism, and over machines by pipeline
+ * parallelism.
+ */
 export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
   /**
    * Model by its name on Hugging Face.
    * @example `Qwen/Qwen2.5-7B-Instruct`
    */
   model: string;
+  /**
+   * Machines that it is split over: each has a pod with `gpus`, a volume of its own, and cards like the others'. They are replaced
+   * together. It needs LeaderWorkerSet (`leaderWorkerSet`) and vLLM 0.12 or newer.
+   * @default `1`
+   * @example `2`
+   */
+  machines?: number;
+  /**
+   * The network between them.
+   * @default see its fields
+   * @example `{ leastBandwidth: 10 }`
+   */
+  fabric?: FabricSpec;
   /**
    * Further arguments of `vllm serve`.
    * @default none

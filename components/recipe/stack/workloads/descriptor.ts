@@ -12,6 +12,8 @@ export interface SaidOfGpus {
   gpus?: number;
   /** Default true. */
   active?: boolean;
+  /** Pods that request them, each on a machine of its own. Default 1. */
+  machines?: number;
   image?: string;
   /** Profile of the MIG devices that it requests. */
   migProfile?: string;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defined } from "../../mapping";
 import * as rules from "../../rules";
-import { servedNames } from "../../facts/vllm";
+import { groupName, servedNames } from "../../facts/vllm";
 import type { ClusterSpec, NamedServerSpec, WorkloadsSpec } from "../../spec/index";
 import { comfyui } from "./comfyui";
 import { type KindOfWorkload, type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
@@ -119,6 +119,7 @@ export interface GpuRequest extends SaidOfGpus {
   field: string;
   gpus: number;
   active: boolean;
+  machines: number;
 }
 
 /** What requests GPUs in a stack. */
@@ -126,10 +127,10 @@ export function gpuRequests(spec: Pick<ClusterSpec, "workloads">): GpuRequest[] 
   return workloadsOf(spec).flatMap(({ kind, field, said }) => {
     const requests = (workloadDescriptors[kind].gpuRequests as (said: unknown) => Record<string, SaidOfGpus>)(said);
     return Object.entries(requests).map(([name, asked]) => {
-      const { gpus = 1, active = true, image, migProfile, claim, nodeSelector } = asked;
+      const { gpus = 1, active = true, machines = 1, image, migProfile, claim, nodeSelector } = asked;
       return {
         field: `${field}${name === "" ? "" : `.${name}`}`,
-        ...{ gpus, active, ...defined({ image, migProfile, claim, nodeSelector }) },
+        ...{ gpus, active, machines, ...defined({ image, migProfile, claim, nodeSelector }) },
       };
     });
   });
@@ -137,24 +138,30 @@ export function gpuRequests(spec: Pick<ClusterSpec, "workloads">): GpuRequest[] 
 
 /** A server of a stack: a Deployment and a Service of one name. */
 export interface PlannedServer {
+  /** Path in the stack, e.g. `workloads.vllm`. */
+  field: string;
   name: string;
   namespace: string;
   /** Whether it runs. */
   active: boolean;
+  /** With several machines, the LeaderWorkerSet that it is in the place of a Deployment, and its pods. */
+  group?: { name: string; machines: number };
 }
 
 /** What servers say alike. */
 interface SaidOfServer {
   active?: boolean;
+  machines?: number;
   namespace?: string;
   storageClass?: string;
 }
 
 /** The servers of a stack. */
 export function plannedServers(spec: Pick<ClusterSpec, "workloads">): PlannedServer[] {
-  return workloadsOf(spec).flatMap(({ name, said }) => {
-    const { namespace = name, active = true } = said as SaidOfServer;
-    return name === "" ? [] : [{ name, namespace, active }];
+  return workloadsOf(spec).flatMap(({ field, name, said }) => {
+    const { namespace = name, active = true, machines = 1 } = said as SaidOfServer;
+    const group = machines > 1 ? { group: { name: groupName(name), machines } } : {};
+    return name === "" ? [] : [{ field, name, namespace, active, ...group }];
   });
 }
 
@@ -170,12 +177,12 @@ export interface PlannedVolume {
   storageClass?: string;
 }
 
-/** The volumes of a stack. */
+/** The volumes of a stack; those of a server over several machines come with its pods. */
 export function plannedVolumes(spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] {
   return workloadsOf(spec).flatMap(({ kind, field, key, name, said }) => {
     const { keeps }: WorkloadDescriptor<never> = workloadDescriptors[kind];
-    if (keeps === undefined) return [];
-    const { namespace = name, storageClass } = said as SaidOfServer;
+    const { namespace = name, storageClass, machines = 1 } = said as SaidOfServer;
+    if (keeps === undefined || machines > 1) return [];
     return [
       {
         ...{ field, resource: `${key}-${keeps}`, name: volumeName(name, keeps), namespace },

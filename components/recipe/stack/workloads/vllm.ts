@@ -1,11 +1,26 @@
 import * as z from "zod";
 import * as rules from "../../rules";
-import { objectName, quantity, ruled, text } from "../notation";
+import { count, objectName, quantity, ruled, ruledMapping, text } from "../notation";
 import { cudaVersion, describeWorkload, serverAccess, gpuServer, underItsName } from "./descriptor";
+
+/** A variable of NCCL or Gloo, which some of PyTorch's talk by instead. */
+const fabricSetting = rules.ruleOf(
+  (name) => /^(NCCL|GLOO)_[A-Z0-9_]+$/.test(name),
+  "is no setting of NCCL or Gloo",
+  "nothing would read it, or something else",
+  "write e.g. `NCCL_SOCKET_IFNAME: eth0`",
+);
 
 const schema = z.strictObject({
   ...gpuServer,
   model: ruled(rules.vllmModel),
+  machines: count.optional(),
+  fabric: z
+    .strictObject({
+      leastBandwidth: z.number().positive().optional(),
+      settings: ruledMapping(fabricSetting, () => rules.oneLine).optional(),
+    })
+    .optional(),
   args: z.array(text).optional(),
   huggingFaceToken: z.strictObject({ name: objectName, key: ruled(rules.dataKey) }).optional(),
   sharedMemory: quantity.optional(),

@@ -1,0 +1,40 @@
+import { leaderWorkerSet } from "../../recipe/facts/leader-worker-set";
+import type { ClusterObjects, LiveObject } from "./live";
+
+/** Marks of what Helm made of a chart's templates (helm, pkg/action/validate.go), and of what it keeps (pkg/kube/resource_policy.go). */
+const [ownerName, ownerNamespace, policy] = [
+  "meta.helm.sh/release-name",
+  "meta.helm.sh/release-namespace",
+  "helm.sh/resource-policy",
+];
+
+const annotationsOf = (found: LiveObject | undefined): Record<string, string> =>
+  found?.object?.metadata?.annotations ?? {};
+
+/**
+ * Why a stack may not install LeaderWorkerSet, of which a cluster has one: the webhooks bear fixed names. A chart up to 0.7.0 had the
+ * definition of the kind among its templates, where Helm deletes it in an upgrade to a later one, and with it every set of the cluster
+ * (lws#880).
+ */
+export async function foreignSets(
+  objects: Pick<ClusterObjects, "read">,
+  release: { name: string; namespace: string },
+): Promise<string | undefined> {
+  const read = (apiVersion: string, kind: string, name: string) => objects.read({ apiVersion, kind, name });
+  const { definition } = leaderWorkerSet;
+  const kind = annotationsOf(await read("apiextensions.k8s.io/v1", "CustomResourceDefinition", definition));
+  if (kind[ownerName] !== undefined && kind[policy] !== "keep")
+    return (
+      `leaderWorkerSet: Helm release ${kind[ownerNamespace]}/${kind[ownerName]} is 0.7.0 or older; an upgrade deletes the definition of ` +
+      `LeaderWorkerSets, and each of them with it; first run \`kubectl annotate crd ${definition} ${policy}=keep\`, upgrade that ` +
+      "release yourself with the definitions of the new chart (lws#880), and leave leaderWorkerSet out"
+    );
+  const webhooks = "MutatingWebhookConfiguration";
+  const found = await read("admissionregistration.k8s.io/v1", webhooks, "lws-mutating-webhook-configuration");
+  const { [ownerName]: name, [ownerNamespace]: namespace } = annotationsOf(found);
+  if (found === undefined || (name === release.name && namespace === release.namespace)) return undefined;
+  return (
+    "leaderWorkerSet: the cluster has one already; two would answer to the same webhooks, and Helm refuses the second; leave the field " +
+    "out: workloads then use the one that is there"
+  );
+}

@@ -1,0 +1,76 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { labels } from "../kubernetes/pods";
+import { outlasting } from "../kubernetes/timeouts";
+import { leaderWorkerSet } from "../recipe/facts/leader-worker-set";
+import { groupName } from "../recipe/facts/vllm";
+import { type Server, type ServerArgs, serviceOf } from "./server";
+
+/** A server of several pods, each on a machine of its own, of which the first one answers. */
+export interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
+  machines: number;
+  /** The pod that leads. The server is its first container. */
+  pod: Omit<k8s.types.input.core.v1.PodSpec, "containers"> & { containers: k8s.types.input.core.v1.Container[] };
+  /** Command of the server in a pod that does not lead, which answers at no port. */
+  follower: string[];
+  /** Volume that each pod has for itself. */
+  volume: { name: string; claim: k8s.types.input.core.v1.PersistentVolumeClaimSpec };
+}
+
+/**
+ * A LeaderWorkerSet of one group, and the Service of its leader. The group is made anew as a whole when a pod of it goes or a container
+ * of it starts again: the others would wait for the one that has gone (kubernetes-sigs/lws v0.9.0, RecreateGroupOnPodRestart).
+ *
+ * With another content the set is replaced, as a Deployment's pod is by `Recreate`: the new pods need the cards of the old ones, and of
+ * a set that is changed Pulumi would take the old one's readiness for the new one's. Volumes stay, since they belong to pods by name.
+ */
+export function serverGroup(name: string, args: ServerGroupArgs, opts: pulumi.CustomResourceOptions): Server {
+  const { machines, follower, volume, namespace, exposure } = args;
+  const set = groupName(args.name);
+  const affinity = {
+    podAntiAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [
+        { labelSelector: { matchLabels: { [leaderWorkerSet.set]: set } }, topologyKey: "kubernetes.io/hostname" },
+      ],
+    },
+  };
+  const metadata = {
+    labels: labels(args.name),
+    ...(exposure === undefined ? {} : { annotations: { "talos-gpu/exposure": exposure } }),
+  };
+  const leader = { ...args.pod, affinity };
+  const [{ name: container, image, env, securityContext, resources, volumeMounts }] = leader.containers as [
+    k8s.types.input.core.v1.Container,
+  ];
+  const following = { name: container, image, env, securityContext, resources, volumeMounts, command: follower };
+  const runs = args.active
+    ? new k8s.apiextensions.CustomResource(
+        `${name}-group`,
+        {
+          apiVersion: leaderWorkerSet.api,
+          kind: "LeaderWorkerSet",
+          metadata: {
+            ...{ name: set, namespace, labels: labels(args.name) },
+            annotations: { "pulumi.com/waitFor": "condition=Available" },
+          },
+          spec: {
+            replicas: 1,
+            leaderWorkerTemplate: {
+              size: machines,
+              restartPolicy: "RecreateGroupOnPodRestart",
+              leaderTemplate: { metadata, spec: leader },
+              workerTemplate: { metadata, spec: { ...leader, containers: [following] } },
+              volumeClaimTemplates: [{ metadata: { name: volume.name }, spec: volume.claim }],
+            },
+          },
+        },
+        pulumi.mergeOptions(opts, {
+          customTimeouts: outlasting(args.readyWithin),
+          replaceOnChanges: ["spec"],
+          deleteBeforeReplace: true,
+        }),
+      )
+    : undefined;
+  const selector = { ...labels(args.name), [leaderWorkerSet.index]: "0" };
+  return { runs, namespace, endpoint: serviceOf(name, args, selector, runs, opts) };
+}
