@@ -78,6 +78,9 @@ test("a console tells of every boot, from the boot menu or straight from the ker
   const menu = "\u001b[2J\u001b[01;01H[    0.000000] Linux version 7.3.4\r\n[    0.000000] Command line: x\r\n";
   const kexec = "[   80.1] kexec_core: Starting new kernel\r\n[    0.000000] Linux version 7.3.4\r\n";
   expect([bootsOf(""), bootsOf(menu), bootsOf(menu + kexec + menu)]).toEqual([0, 1, 3]);
+  const panic = (why: string): string =>
+    `${menu}Oops: ${why} [#1] SMP\r\n---[ end Kernel panic - not syncing: x ]---\r\n`;
+  expect([bootsOf(panic("int3: 0000") + menu), bootsOf(panic("general protection fault") + menu)]).toEqual([1, 2]);
 });
 
 test.each([["--pulumi", "installed"], ["--image", "image.yaml"], ["--omni-members"], ["--time-scale", "80"]])(
