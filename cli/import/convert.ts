@@ -177,7 +177,7 @@ function driverOf({ branch, flavour }: ImageContent): DriverSpec | undefined {
 export function exposure(talosVersion = "v1.12.0"): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
   const [first, second] = ["devicePlugin", "gpuOperator"] as const;
   const node = { address: "192.0.2.1", role: "worker", configuration: "adopted" } as const;
-  const kinds = eraOf(talosVersion) === "cdi" ? [second, first] : [first, second];
+  const kinds = eraOf(talosVersion) !== "legacy" ? [second, first] : [first, second];
   return newestExposure({ talosVersion, machines: { node } }, kinds);
 }
 

@@ -6,6 +6,7 @@ import { omniTaskOf } from "../machine/configuration";
 import type { PreflightTask } from "../machine/program/preflight/task";
 import { runProgram } from "../machine/program-resource";
 import { imageOf } from "../machine/upgrade-task";
+import { capabilitiesOf } from "../recipe/facts/talos-release";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
 import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
@@ -66,6 +67,7 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
       owner: `${mark.ours}${name}-${resource}`,
     })),
     mark,
+    ...(kubernetes.runtimeClass.handler === "" ? { classGone: { name: "nvidia", but: release.namespace } } : {}),
     drain: spec.upgrade?.drain ?? true,
     limit: PATIENCE,
   };
@@ -85,6 +87,7 @@ function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
       ownImage: ownImage || undefined,
       drop,
       contract: configuration === "owned" ? machine.contract : undefined,
+      handler: capabilitiesOf(talosVersion).toolkit === "extension" ? undefined : (false as const),
     }),
     gpu: gpuCount > 0,
     wanted: shortHash(JSON.stringify([schematicId, installerImage, talosVersion, patches, drop]), 16),

@@ -40,6 +40,16 @@ export const keeps = ({ handBack }: KubernetesRecipe): Pick<pulumi.ResourceOptio
 export const classOf = ({ runtimeClass: { name } }: KubernetesRecipe): { runtimeClassName?: string } =>
   name === "" ? {} : { runtimeClassName: name };
 
+/**
+ * Annotations by which a container looks at all cards where no machine has NVIDIA's runtime: the NRI plugin of the operator's toolkit reads them
+ * (nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
+ */
+export const allCardsFor = (
+  container: string,
+  { runtimeClass: { handler } }: KubernetesRecipe,
+): Record<string, string> | undefined =>
+  handler === "" ? { [`nvidia.cdi.k8s.io/container.${container}`]: "management.nvidia.com/gpu=all" } : undefined;
+
 /** Name of the RuntimeClass of a pod that asks for cards: empty where it claims them, since devices of a claim come with all that they need. */
 export const askingClass = ({ runtimeClass: { name }, resourceName }: KubernetesRecipe): string =>
   isDeviceClass(resourceName) ? "" : name;

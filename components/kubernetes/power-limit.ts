@@ -2,7 +2,7 @@ import type * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import { daemonLabel, powerLimitLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
-import { classOf, daemonSet, kubernetesName } from "./pods";
+import { allCardsFor, classOf, daemonSet, kubernetesName } from "./pods";
 
 /** What the script asks of every card, in the order in which it reads. */
 const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,utilization.gpu";
@@ -95,5 +95,12 @@ function powerLimit(
     ],
     volumes: [{ name: "tmp", emptyDir: { sizeLimit: "1Mi" } }],
   };
-  return daemonSet(name, kubernetesName("nvidia-power-limit", `${watts}w`), recipe, pod, opts);
+  return daemonSet(
+    name,
+    kubernetesName("nvidia-power-limit", `${watts}w`),
+    recipe,
+    pod,
+    opts,
+    allCardsFor("power-limit", recipe),
+  );
 }

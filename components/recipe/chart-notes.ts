@@ -76,7 +76,7 @@ const driverFolder = ({ gpuOperator, talosVersion }: ClusterSpec): Nested<string
  * (gpu-operator v26.3.3, assets/state-device-plugin/0500_daemonset.yaml). On Talos ≤ 1.12 it is always so.
  */
 const withoutCdi = ({ gpuOperator, talosVersion }: ClusterSpec): Nested<string> =>
-  eraOf(talosVersion) === "cdi" &&
+  eraOf(talosVersion) === "cdi" && // before it is always so, and after it refused
   valueAt(gpuOperator?.values, "cdi", "enabled") === false &&
   "gpuOperator.values.cdi.enabled is false: a pod gets its GPU from NVIDIA's runtime alone, so a pod of your own needs `runtimeClassName: nvidia` (those of this stack have it)";
 
@@ -110,6 +110,7 @@ export function withoutRuntimeClass(spec: ClusterSpec): Nested<string> {
   const own = ownValuesOf(spec);
   return (
     own?.kind === "devicePlugin" &&
+    eraOf(spec.talosVersion) !== "nri" &&
     own.values !== undefined &&
     !own.partly &&
     (valueAt(own.values, "runtimeClassName") ?? "") === "" &&
@@ -120,9 +121,9 @@ export function withoutRuntimeClass(spec: ClusterSpec): Nested<string> {
 /**
  * What is not known of what something else installs, or has to be done there.
  *
- * @param crossing machines that run Talos ≤ 1.12 and get 1.13 or newer.
+ * @param crossing machines that get a Talos of another era, and in words from which.
  */
-export function externalNotes(spec: ClusterSpec, crossing: string[]): Nested<string> {
+export function externalNotes(spec: ClusterSpec, crossing: string[], over: string): Nested<string> {
   const outside = externalOf(spec);
   if (spec.external === undefined || outside === undefined) return undefined;
   const { read, values: said } = spec.external;
@@ -143,10 +144,10 @@ export function externalNotes(spec: ClusterSpec, crossing: string[]): Nested<str
     known &&
       !own?.partly &&
       kind === "gpuOperator" &&
-      eraOf(spec.talosVersion) === "cdi" &&
+      eraOf(spec.talosVersion) !== "legacy" &&
       envOf(valueAt(values, "validator", "driver", "env"), "DISABLE_DEV_CHAR_SYMLINK_CREATION") !== "true" &&
       "external.values.validator.driver.env does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true: where the validator cannot make links in /dev/char, every pod of the operator waits for it (cozystack#2323; Talos' documentation sets it)",
     crossing.length > 0 &&
-      `${crossing.join(", ")}: from Talos ≤ 1.12 to ≥ 1.13: let ${by} apply the values for the newer one, by which external is judged, right before this update; from then until a machine is upgraded, no new pod gets a GPU there`,
+      `${crossing.join(", ")}: ${over}: let ${by} apply the values for the newer one, by which external is judged, right before this update; from then until a machine is upgraded, no new pod gets a GPU there`,
   ];
 }

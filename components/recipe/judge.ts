@@ -1,6 +1,6 @@
 import { checkCluster } from "./checks/check-cluster";
 import { isWithin } from "./machine/apart";
-import { eraOf } from "./facts/talos-release";
+import { nextEraAfter } from "./facts/talos-release";
 import { planBasis } from "./plan";
 import type { ClusterSpec } from "./spec/index";
 import { readSpec } from "./stack/parse";
@@ -28,23 +28,21 @@ export function judge(raw: unknown): Judged {
   const findings = [...ofShape, ...toldOnce(ofMeaning, written, poolOf)];
   if (ofShape.length > 0) return { findings };
   const { plan } = basis;
-  return { findings, plan: { ...plan, notes: [...plan.notes, ...beforeCdi(spec, ofMeaning)] } };
+  return { findings, plan: { ...plan, notes: [...plan.notes, ...beforeNextEra(spec, ofMeaning)] } };
 }
 
-/** What the values of somebody else's release say that Talos 1.13 will not take, of a stack that does not have it yet. */
-function beforeCdi(spec: ClusterSpec, now: Finding[]): string[] {
-  if (spec.external === undefined || eraOf(spec.talosVersion) === "cdi") return [];
+/** What the values of somebody else's release say that Talos of the next era will not take, of a stack that does not have it yet. */
+function beforeNextEra(spec: ClusterSpec, now: Finding[]): string[] {
+  const next = nextEraAfter(spec.talosVersion);
+  if (spec.external === undefined || next === undefined) return [];
   const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
-  return checkCluster({ ...rest, talosVersion: firstWithCdi })
+  return checkCluster({ ...rest, talosVersion: `v1.${next}.0` })
     .filter(
       ({ field, problem }) =>
         /^external\b/.test(field) && !now.some((one) => one.field === field && one.problem === problem),
     )
-    .map(({ field, problem, remedy }) => `right before an upgrade to Talos 1.13: ${field}: ${problem}; ${remedy}`);
+    .map(({ field, problem, remedy }) => `right before an upgrade to Talos 1.${next}: ${field}: ${problem}; ${remedy}`);
 }
-
-/** First release in which NVIDIA's libraries are at standard paths. */
-const firstWithCdi = "v1.13.0";
 
 /** Everything that is wrong with a stack. */
 export const findingsOf = (raw: unknown): Finding[] => judge(raw).findings;

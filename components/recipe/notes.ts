@@ -6,7 +6,7 @@ import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
 import { nvidiaExtension } from "./facts/extension";
 import { hasNoSwitch, hasSwitches, type MachineFacts } from "./facts/machine-facts";
-import { eraOf, type Release } from "./facts/talos-release";
+import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
 import { migManagerRelease } from "./kubernetes/mig-manager";
 import { flat, type Nested } from "./nested";
@@ -15,15 +15,16 @@ import { gpuRequests, namespacesMade, plannedVolumes } from "./stack/workloads";
 
 /** What was assumed, or should be known before going on: one sentence each. The first release is the stack's. */
 export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], facts: MachineFacts[]): string[] {
-  const isLegacy = (text: string): boolean => parseTalosVersion(text) !== undefined && eraOf(text) === "legacy";
+  const first = firstMinorOf(eraOf(spec.talosVersion));
   const crossing = Object.entries(spec.machines).flatMap(([name, { runningVersion = "" }]) =>
-    releases[0]?.era === "cdi" && isLegacy(runningVersion) ? [name] : [],
+    (parseTalosVersion(runningVersion)?.minor ?? first) < first ? [name] : [],
   );
+  const over = `from Talos ≤ 1.${first - 1} to ≥ 1.${first}`;
   return flat<string>([
     releases.map((release) => release?.note),
     crossing.length > 0 &&
       spec.external === undefined &&
-      `${crossing.join(", ")}: from Talos ≤ 1.12 to ≥ 1.13: no new pod gets a GPU ${spec.upgrade?.first?.length ? "on a machine until it is upgraded, nor before those that go ahead are" : "until the last machine is upgraded"}; remove a device plugin release or a RuntimeClass "nvidia" of somebody else's first (docs/migration.md)`,
+      `${crossing.join(", ")}: ${over}: no new pod gets a GPU ${spec.upgrade?.first?.length ? "on a machine until it is upgraded, nor before those that go ahead are" : "until the last machine is upgraded"}; remove a device plugin release or a RuntimeClass "nvidia" of somebody else's first (docs/migration.md)`,
     bootNote(spec),
     spec.away?.map(
       (name) =>
@@ -38,7 +39,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
       power(machine),
     ]),
     chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
-    externalNotes(spec, crossing),
+    externalNotes(spec, crossing, over),
     withoutRuntimeClass(spec),
     cudaNotes(spec, facts),
     migNotes(spec, facts),

@@ -48,7 +48,7 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     if (!releases.has(talosVersion)) releases.set(talosVersion, findRelease(talosVersion, factsOf(spec, talosVersion)));
     return releases.get(talosVersion);
   };
-  const era = release?.era ?? eraOf(spec.talosVersion);
+  const era = eraOf(spec.talosVersion);
   const others = ownValuesOf(spec);
   const mode = modeOf(asRelease(spec));
   const whole = others?.resourceName ?? wayOf(mode).deviceClass;

@@ -120,7 +120,7 @@ export interface KubernetesRecipe {
   namespace: string;
   /** Labels of that namespace; undefined when the namespace is not ours to make (`kube-system`, a release that was taken over). */
   namespaceLabels?: Record<string, string>;
-  /** `owner`: who makes it; `other` is somebody else. An empty name: pods have none. */
+  /** `owner`: who makes it; `other` is somebody else. An empty name: pods have none. An empty handler: machines have none of NVIDIA's. */
   runtimeClass: { name: string; handler: string; owner: "component" | "operator" | "other" };
   /** Empty where the release's own validator does the work. */
   markers: Marker[];

@@ -1,7 +1,8 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { readExtensions } from "../../components/recipe/facts/factory-answer";
-import { driverRows } from "../../components/recipe/facts/talos-release";
+import { capabilitiesOf, driverRows } from "../../components/recipe/facts/talos-release";
+import { defined } from "../../components/recipe/mapping";
 import { parseTalosVersion } from "../../components/recipe/facts/version";
 
 const table = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data", "talos-releases.json");
@@ -19,7 +20,9 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
   // What was inferred, and what was read after it, is asked for.
   const firstInferred = (minor: number): number =>
     driverRows.find((row) => row.minor === minor && row.inferred)?.from ?? Infinity;
-  const rows = driverRows.filter(({ minor, from }) => from < firstInferred(minor)).map((row) => ({ ...row }));
+  const rows = driverRows
+    .filter(({ minor, from }) => from === 0 || from < firstInferred(minor))
+    .map((row) => ({ ...row }));
   const report: string[] = [];
   const versions = ((await read(`${factory}/versions`)) as string[]).flatMap((text) => parseTalosVersion(text) ?? []);
   const stable = versions
@@ -33,16 +36,21 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
         report.push(`${text}: a minor that the tables do not have; read its sources first`);
       continue;
     }
-    if (patch <= newest.to) continue;
-    const { lts, production, toolkit } = readExtensions(await read(`${factory}/version/${text}/extensions/official`));
-    if (lts === undefined || production === undefined || toolkit === undefined) {
+    if (patch <= newest.to && !newest.inferred) continue;
+    const { newFeature, ...told } = readExtensions(await read(`${factory}/version/${text}/extensions/official`));
+    const { lts, production, toolkit } = told;
+    const hasToolkit = toolkit !== undefined || capabilitiesOf(text).toolkit === "operator";
+    if (lts === undefined || production === undefined || !hasToolkit) {
       report.push(`${text}: the Factory does not tell its drivers and toolkit`);
       continue;
     }
-    const isSame = newest.lts === lts && newest.production === production && newest.toolkit === toolkit;
-    if (isSame && patch === newest.to + 1) newest.to = patch;
-    else rows.splice(last + 1, 0, { minor, from: isSame ? patch : newest.to + 1, to: patch, lts, production, toolkit });
-    report.push(`${text}: ${lts} (lts), ${production} (production), toolkit ${toolkit}`);
+    const brought = { lts, production, ...defined({ "new-feature": newFeature, toolkit }) };
+    const isSame = Object.entries(brought).every(([key, value]) => newest[key as keyof typeof brought] === value);
+    if (newest.inferred) rows.splice(last, 1, { minor, from: newest.from, to: patch, ...brought });
+    else if (isSame && patch === newest.to + 1) newest.to = patch;
+    else rows.splice(last + 1, 0, { minor, from: isSame ? patch : newest.to + 1, to: patch, ...brought });
+    const words = toolkit === undefined ? "" : `, toolkit ${toolkit}`;
+    report.push(`${text}: ${lts} (lts), ${production} (production)${words}`);
   }
   const before = await fs.readFile(file, "utf8");
   if (!rowsOfFile.test(before)) throw new Error(`${file}: has no table of drivers to renew`);

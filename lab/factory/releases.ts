@@ -46,12 +46,15 @@ export const laterReleases: DriverRow[] = [
 ];
 const allRows: DriverRow[] = [...driverRows, ...laterReleases];
 
+/** Releases before a minor's first that somebody may want. */
+const prereleases: Record<number, string[]> = { 14: ["v1.14.0-rc.1"], 15: ["v1.15.0-beta.0"] };
+
 /** Talos releases whose drivers are known, oldest first, each with its `v`. */
 export function knownVersions(): string[] {
   return [...allRows]
     .sort((a, b) => a.minor - b.minor || a.from - b.from)
     .flatMap((row) => [
-      ...(row.minor === 14 && row.from === 0 ? ["v1.14.0-rc.1"] : []),
+      ...(row.from === 0 ? (prereleases[row.minor] ?? []) : []),
       ...Array.from({ length: row.to - row.from + 1 }, (_, index) => `v1.${row.minor}.${row.from + index}`),
     ]);
 }
@@ -84,9 +87,11 @@ export function findExtension(extensions: readonly Extension[], name: string): E
 
 /** Kernel modules belong to one build of Talos; the toolkit brings the libraries of one driver. */
 function tag(name: string, talosVersion: string, drivers: DriverRow | undefined): string {
-  const driver = name.endsWith("-production") ? drivers?.production : drivers?.lts;
+  const branch = (["production", "new-feature"] as const).find((one) => name.endsWith(`-${one}`)) ?? "lts";
+  const driver = drivers?.[branch];
   if (/^(nvidia-open-gpu-kernel-modules|nonfree-kmod-nvidia)-/.test(name)) return `${driver}-${talosVersion}`;
-  if (name.startsWith("nvidia-container-toolkit-")) return `${driver}-v${drivers?.toolkit}`;
+  if (name.startsWith("nvidia-container-toolkit-"))
+    return [driver, ...(drivers?.toolkit ? [drivers.toolkit] : [])].join("-v");
   if (name.startsWith("nvidia-fabricmanager-")) return `${driver}`;
   return talosVersion; // others have versions of their own, which nothing in a lab reads
 }

@@ -89,6 +89,6 @@ function readTaint(text: string): NodeTaint {
 /** The kubelet lists the handlers of its runtime from Kubernetes 1.31 on (KEP-3857); before, nothing is known. */
 function handler({ gpuCount }: MachineRecipe, { runtimeHandlers }: ObservedNode, { kubernetes }: Plan): string[] {
   const wanted = kubernetes.runtimeClass.handler;
-  if (gpuCount === 0 || runtimeHandlers === undefined || runtimeHandlers.includes(wanted)) return [];
+  if (gpuCount === 0 || wanted === "" || runtimeHandlers === undefined || runtimeHandlers.includes(wanted)) return [];
   return [`its containerd has no runtime "${wanted}"`];
 }

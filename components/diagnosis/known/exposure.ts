@@ -85,7 +85,7 @@ const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
 function validatorAmiss(seen: Observations, system: System): string[] {
   if (system.mode !== "operator") return [];
   if (system.era === "legacy") return validatorRuns(seen, system);
-  return system.era === "cdi" ? validatorKeptAway(seen, system) : [];
+  return system.era === undefined ? [] : validatorKeptAway(seen, system);
 }
 
 /** From Talos 1.13 on nobody else writes the files: a label of the days of 1.12 has the operands wait for good. */

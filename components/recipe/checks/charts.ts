@@ -1,7 +1,9 @@
 import { chartOfField, releaseFields } from "../facts/leader-worker-set";
-import { wayFields } from "../facts/way";
-import { isMapping } from "../mapping";
+import { wayFields, wayOf } from "../facts/way";
+import { envOf } from "../kubernetes/values";
+import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
+import type { Era } from "../types";
 import type { Checks } from "./check";
 import * as semver from "semver";
 
@@ -70,12 +72,13 @@ export const chartChecks: Checks = {
         why: "it reads the release of the operating system as a number, and Talos' begins with a v: the operator crashes",
         remedy: "take v26.3.1 or newer, e.g. v26.3.3",
       };
-    if (plan.era === "legacy" || semver.gte(version, oldestForCdi)) return [];
+    const { oldest, why } = operators[plan.era];
+    if (semver.gte(version, oldest)) return [];
     return {
       field,
-      problem: `v${version.version} is older than v${oldestForCdi}, and Talos ${spec.talosVersion} needs that`,
-      why: "older operators look for driver and libraries where Talos ≥ 1.13 does not have them, and their pods wait for ever",
-      remedy: `take v${oldestForCdi} or newer, e.g. v26.3.3`,
+      problem: `v${version.version} is older than v${oldest}, and Talos ${spec.talosVersion} needs that`,
+      why,
+      remedy: `take v${oldest} or newer${plan.era === "cdi" ? ", e.g. v26.3.3" : ""}`,
     };
   },
   /**
@@ -91,6 +94,48 @@ export const chartChecks: Checks = {
         why: "Talos enforces the baseline profile there, which refuses NVIDIA's pods, and this package does not open a namespace that everybody uses",
         remedy: "leave it out, or take a namespace of its own",
       })),
+  /**
+   * What looks at all cards of a machine without asking for one gets them: by a RuntimeClass of NVIDIA's handler, or where there is none by
+   * the NRI plugin of the operator's toolkit, in namespaces that it is told of. Source: nvidia-container-toolkit v1.20.1,
+   * cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go (any other namespace it passes over in silence).
+   */
+  "all-cards": ({ plan, spec, gpuMachines }) => {
+    const { mode, runtimeClass, external, namespace } = plan.kubernetes;
+    const fields = [
+      ...(plan.spec.monitoring === undefined || wayOf(mode).findsNodes ? [] : ["monitoring"]),
+      ...gpuMachines.flatMap((machine) =>
+        machine.spec.powerLimit === undefined ? [] : [`${machine.field}.powerLimit`],
+      ),
+    ];
+    if (runtimeClass.name !== "" || fields.length === 0) return [];
+    const why = "its pods look at all cards of a machine without a claim";
+    if (mode !== "operator")
+      return fields.map((field) => ({
+        field,
+        ...(runtimeClass.handler === ""
+          ? {
+              problem: `is there beside ${wayOf(mode).field} on Talos ${plan.spec.talosVersion}`,
+              why: `${why}, and have them from the operator's toolkit alone there`,
+              remedy: "take gpuOperator, or leave it out",
+            }
+          : {
+              problem: "is there beside external.kind dra, without external.runtimeClassName",
+              why: `${why}, and have them from the nvidia runtime alone`,
+              remedy: "name a RuntimeClass whose handler is nvidia, or leave it out",
+            }),
+      }));
+    const told = envOf(valueAt(spec.gpuOperator?.values, "toolkit", "env"), namespacesOfAllCards) ?? "";
+    return (
+      external === true &&
+      ownValuesOf(plan.spec)?.values !== undefined &&
+      !told.split(",").includes(namespace) && {
+        field: "external.values.toolkit.env",
+        problem: `does not list ${namespace} in ${namespacesOfAllCards}`,
+        why: `${why}, and the operator's toolkit passes over other namespaces in silence: they would say NVML: ERROR_LIBRARY_NOT_FOUND`,
+        remedy: `add \`{ name: ${namespacesOfAllCards}, value: ${namespace} }\``,
+      }
+    );
+  },
   /** What exports the metrics that are asked for is not switched off. Source: gpu-operator, values.yaml, dcgmExporter. */
   monitoring: ({ spec }) => {
     const exporter = spec.gpuOperator?.values?.dcgmExporter as unknown;
@@ -137,8 +182,24 @@ const lines = {
   },
 } as const;
 
-/** Oldest operator that Talos ≥ 1.13 documents and tests. */
-const oldestForCdi = "26.3.1";
+/**
+ * Oldest operator of an era, and what is wrong with older ones. Talos ≥ 1.13 documents and tests 26.3.1; NRI on a host that is read-only
+ * came with 26.7.0 (gpu-operator#2382, PR#2514).
+ */
+const operators: Record<Era, { oldest: string; why: string }> = {
+  legacy: { oldest: "0.0.0", why: "" },
+  cdi: {
+    oldest: "26.3.1",
+    why: "older operators look for driver and libraries where Talos ≥ 1.13 does not have them, and their pods wait for ever",
+  },
+  nri: {
+    oldest: "26.7.0",
+    why: "the operator has to bring the toolkit there, and older ones want to write /etc/containerd, which is read-only: its pod does not start",
+  },
+};
+
+/** By it the operator's toolkit is told of namespaces besides its own (nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/main.go). */
+const namespacesOfAllCards = "NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES";
 
 /** Namespaces that every cluster has, and Talos does not exempt from Pod Security. */
 const givenToAll = ["default", "kube-public", "kube-node-lease"];

@@ -3,6 +3,7 @@ import { strategiesIn } from "../kubernetes/plugin-release";
 import { envOf } from "../kubernetes/values";
 import { containerdPart, customizationPath, parseToml } from "../machine/containerd/containerd";
 import { containerdFlaws } from "../machine/containerd/flaws";
+import { handlerLeftovers } from "../machine/containerd/leftovers";
 import { isMapping, valueAt } from "../mapping";
 import type { Plan } from "../types";
 import { type Checks, ofMachines, ofPatches, together } from "./check";
@@ -99,7 +100,7 @@ export const containerdChecks: Checks = {
         why: "the handler comes with NVIDIA's toolkit: without it no pod of the machine starts",
         remedy: "leave it out, or name the machine's cards under gpus",
       };
-    if (plan.era === "legacy") return [];
+    if (plan.era !== "cdi") return [];
     return {
       field,
       problem: "makes nvidia the default runtime on Talos ≥ 1.13",
@@ -112,6 +113,15 @@ export const containerdChecks: Checks = {
             : "leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values"),
     };
   }),
+  /** Nothing names NVIDIA's runtime where the image has none, nor turns NRI off. Source: machine/containerd/leftovers.ts. */
+  "nvidia-handler": together(
+    ofMachines(
+      ({ recipe }, { plan }) =>
+        plan.era === "nri" &&
+        handlerLeftovers(recipe.containerdPart ?? "").map((fault) => ({ field: ".containerd", ...fault })),
+    ),
+    ofPatches(({ patch }, { plan }) => plan.era === "nri" && handlerLeftovers(patch.text)),
+  ),
 };
 
 const versionFault = {

@@ -2,6 +2,7 @@ import { architectureOf, flavoursOf, minDriverOf, openModulesRefuse } from "../f
 import type { Card } from "../facts/data/cards";
 import { nvidiaExtension } from "../facts/extension";
 import { hasNoSwitch } from "../facts/machine-facts";
+import { extensionsOf } from "../facts/talos-release";
 import { compareDotted, majorOf } from "../facts/version";
 import { seenBy } from "../machine/apart";
 import type { ClusterSpec } from "../spec/index";
@@ -78,6 +79,28 @@ export const driverChecks: Checks = {
       why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
       remedy: "stay on an older Talos release",
     }),
+  /**
+   * The release has the branch, and the flavour in it. Source: siderolabs/extensions discussion 1344 (`new-feature`: from Talos 1.15 on, open
+   * modules alone). Extensions that the stack names are judged as all others (checks/images.ts).
+   */
+  "driver-branch": ofGpuMachines((machine, { release }) => {
+    const lacks = machine.extensions.find(
+      (name) =>
+        nvidiaExtension(name) !== undefined &&
+        machine.spec.extensions?.includes(name) !== true &&
+        release !== undefined &&
+        !(release.extensions?.includes(name) ?? extensionsOf(release.minor.minor).has(name)),
+    );
+    const isFlavour = nvidiaExtension(lacks ?? "")?.kind === "modules" && machine.flavour === "proprietary";
+    return (
+      lacks !== undefined && {
+        field: "driver.branch",
+        problem: `${machine.branch} brings ${machine.name} ${lacks}, which Talos ${release!.version.text} does not have`,
+        why: "the machine could not pull its image",
+        remedy: `take another branch${isFlavour ? ", or driver.flavour open" : ""}`,
+      }
+    );
+  }),
   /**
    * Kernel modules and container toolkit are of one branch. Source: siderolabs/extensions, nvidia-gpu: the driver's user-space libraries
    * are in the toolkit's extension.

@@ -21,13 +21,13 @@ export const externalChecks: Checks = {
   external: (context) => {
     const own = ownValuesOf(context.plan.spec);
     if (own === undefined) return [];
-    const { kind, values } = own;
+    const { values } = own;
     const said = context.plan.spec.external;
     if (said !== undefined && said.kind === undefined && said.read?.kind === undefined)
       return [unread(context), unsaid(context)];
     return [
       unread(context),
-      kind === "dra" && allCards(context),
+      classOfHandler(context),
       beside(context, own),
       values !== undefined && [
         wrongValues(
@@ -50,21 +50,15 @@ function unread({ plan }: CheckContext): Found {
   }));
 }
 
-/** What looks at all cards of a machine, which a claim of some would not give it. */
-function allCards({ plan, gpuMachines }: CheckContext): Found {
-  const { external, monitoring } = plan.spec;
-  if (external === undefined || (external.runtimeClassName ?? "") !== "") return [];
-  const limited = gpuMachines.filter(({ spec: { powerLimit } }) => powerLimit !== undefined);
-  return [
-    ...(monitoring === undefined ? [] : ["monitoring"]),
-    ...limited.map(({ field }) => `${field}.powerLimit`),
-  ].map((field) => ({
-    field,
-    problem: "is there beside external.kind dra, without external.runtimeClassName",
-    why: "its pods look at all cards of a machine without a claim, and have them from the nvidia runtime alone",
-    remedy: "name a RuntimeClass whose handler is nvidia, or leave it out",
-  }));
-}
+/** A RuntimeClass where no machine has NVIDIA's handler; the operator deletes its own with NRI (gpu-operator v26.7.0, state_manager.go). */
+const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
+  kubernetes.runtimeClass.handler === "" &&
+  (spec.external?.runtimeClassName ?? "") !== "" && {
+    field: "external.runtimeClassName",
+    problem: `names a RuntimeClass on Talos ${spec.talosVersion}, whose containerd has no handler of NVIDIA's`,
+    why: "pods of that class would not start",
+    remedy: "leave it out: pods get their cards without one there",
+  };
 
 function unsaid({ plan }: CheckContext): Found {
   const { files = [], read } = plan.spec.external ?? {};

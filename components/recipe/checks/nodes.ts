@@ -84,7 +84,11 @@ function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boo
   if (plan.kubernetes.mode !== "operator") return false;
   if (key === "nvidia.com/gpu.deploy.operands") return text === "false";
   const splits = spec.sharing?.mig !== undefined;
-  const needed = ["device-plugin", ...(plan.era === "cdi" ? ["operator-validator"] : [])];
+  const needed = [
+    "device-plugin",
+    ...(plan.era === "legacy" ? [] : ["operator-validator"]),
+    ...(plan.era === "nri" ? ["container-toolkit"] : []),
+  ];
   const parts = [...needed, ...(splits ? ["mig-manager", "gpu-feature-discovery"] : [])];
   return parts.some((part) => key === `nvidia.com/gpu.deploy.${part}`) && text !== "true" && text !== "";
 }

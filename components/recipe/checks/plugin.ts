@@ -71,6 +71,20 @@ export const pluginChecks: Checks = {
     return [glibc, driverRoot(context)];
   },
   /**
+   * The device plugin alone has on the machine what its CDI specification calls. Source: siderolabs/extensions#1222 (Talos 1.15 has no
+   * nvidia-cdi-hook); k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/main.go (nvidia-cdi-hook-path).
+   */
+  "plugin-toolkit": ({ spec, plan }) =>
+    plan.era === "nri" &&
+    spec.devicePlugin !== undefined &&
+    asText(valueAt(spec.devicePlugin.values, "cdi", "nvidiaHookPath")) === "" && {
+      field: "devicePlugin",
+      problem: `is the only one of NVIDIA's on Talos ${spec.talosVersion}, which has no container toolkit`,
+      why: "its CDI specification calls nvidia-cdi-hook on the machine, which nobody brings there: every pod that gets a card fails",
+      remedy:
+        "take gpuOperator v26.7.0 or newer, which brings it, or dra, which has its own; or put one there, and name it in devicePlugin.values.cdi.nvidiaHookPath",
+    },
+  /**
    * The device plugin's strategy is one that its release and Talos' layout take. Source: k8s-device-plugin, api/config/v1/consts.go at
    * v0.12.0 to v0.20.0; siderolabs/extensions c5480f9 (no CDI before Talos 1.13).
    */
@@ -190,6 +204,13 @@ function strategyFault(field: string, value: unknown, { era }: Plan, pluginVersi
       remedy: `take the plugin ${firstWith[early]} or newer, or leave it out`,
     };
   const cdi = words.filter((word) => word.startsWith("cdi-"));
+  if (era === "nri" && cdi.length === 0)
+    return {
+      field,
+      problem: `${value} on Talos ≥ 1.15`,
+      why: "NVIDIA's runtime alone reads what it leaves in a container, and there is none: pods that get a card do not see it",
+      remedy: "leave it out: CDI follows",
+    };
   return (
     cdi.length > 0 &&
     era === "legacy" && {

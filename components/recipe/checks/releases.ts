@@ -1,5 +1,5 @@
 import { upgradePathFault } from "../effect/faults";
-import { eraOf, knownMinors } from "../facts/talos-release";
+import { eraOf, firstMinorOf, knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";
 import { shown } from "../rules";
@@ -23,13 +23,6 @@ export const releaseChecks: Checks = {
         problem: `"${spec.talosVersion}" is not a release of Talos`,
         why: "drivers, extensions and images follow from it",
         remedy: "write one like `v1.12.6`",
-      };
-    if (version.minor >= firstWithoutToolkit)
-      return {
-        field,
-        problem: `Talos 1.${version.minor} is not supported yet`,
-        why: `from Talos 1.${firstWithoutToolkit} on, the toolkit extension holds only the driver's libraries; the NVIDIA Container Toolkit is installed in another way, which this package does not support yet`,
-        remedy: `take a release of 1.${minors.at(-1)?.split(".")[1]} or older`,
       };
     if (factsOf(spec, spec.talosVersion)?.missing)
       return {
@@ -62,18 +55,19 @@ export const releaseChecks: Checks = {
     };
   },
   /**
-   * All machines are on the same side of Talos 1.13. Source: siderolabs/docs, NVIDIA GPU at Talos 1.12 and 1.13: where the driver's
-   * libraries are, and who makes the RuntimeClass, changes with 1.13.
+   * All machines are of one era. Source: siderolabs/docs, NVIDIA GPU at Talos 1.12, 1.13 and 1.15: where the driver's libraries are, and who
+   * brings toolkit and RuntimeClass, changes there.
    */
   "machine-release": ofMachines((machine, { spec, plan }) => {
     const own = machine.spec.talosVersion;
     if (own === undefined || !parseTalosVersion(own) || !parseTalosVersion(spec.talosVersion)) return [];
     if (eraOf(own) === plan.era) return [];
+    const first = `1.${Math.max(firstMinorOf(eraOf(own)), firstMinorOf(plan.era))}`;
     return {
       field: ".talosVersion",
       problem: `is ${own} in a cluster of ${spec.talosVersion}`,
-      why: "from 1.13 on pods get GPUs in another way, and the cluster has one operator or plugin for all machines",
-      remedy: "take a release on the same side of 1.13, or upgrade all machines together (docs/migration.md)",
+      why: `from ${first} on pods get GPUs in another way, and the cluster has one operator or plugin for all machines`,
+      remedy: `take a release on the same side of ${first}, or upgrade all machines together (docs/migration.md)`,
     };
   }),
   /** Kubernetes' release is one that this Talos release runs. Source: talos v1.14.0-rc.1, pkg/machinery/compatibility. */
@@ -197,12 +191,6 @@ export const releaseChecks: Checks = {
     },
   ),
 };
-
-/**
- * First minor whose toolkit extension brings no NVIDIA Container Toolkit: the operator installs it.
- * Source: siderolabs/extensions#1344; Talos 1.15's documentation, NVIDIA GPU.
- */
-const firstWithoutToolkit = 15;
 
 /** Names of Talos' releases (siderolabs/talos, tags). */
 const ofTalos = /^v\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?$/;

@@ -3,6 +3,7 @@ import { labelledByHand } from "../chart-notes";
 import tables from "../facts/data/chart-values.json";
 import { splits } from "../facts/sharing";
 import { draDriverRoot } from "../kubernetes/dra-release";
+import { toolkitFolder } from "../kubernetes/operator-release";
 import { migManagerHangs, migManagerRelease } from "../kubernetes/mig-manager";
 import { strategiesIn } from "../kubernetes/plugin-release";
 import { isMapping, valueAt } from "../mapping";
@@ -22,7 +23,7 @@ interface WrongValue {
 }
 
 /** What the stack writes itself, by its name in the remedies of the table. */
-const ours: Record<string, string> = { draDriverRoot, migManagerRelease };
+const ours: Record<string, string> = { draDriverRoot, migManagerRelease, toolkitFolder };
 
 /**
  * What a stack says of values with which something goes wrong.
@@ -62,6 +63,9 @@ const filled = (remedy: string): string => remedy.replace(/\$\{(\w+)\}/g, (_, na
  */
 const foldersOfTalos = /^\/(usr\/local|var|run)(\/|$)/;
 
+/** Folders of Talos that a pod may fill with programs that are started there: /run, which can be written, is mounted noexec. */
+const writableFolders = /^\/(var|opt)(\/|$)/;
+
 const kinds: Record<string, (value: unknown) => boolean> = {
   true: (value) => String(value) === "true",
   false: (value) => String(value) === "false",
@@ -72,16 +76,19 @@ const kinds: Record<string, (value: unknown) => boolean> = {
   "an absolute path": (value) => typeof value === "string" && absolutePath(value) === undefined,
   "a root without the driver": (value) => value === "/" || value === "/run/nvidia/driver",
   "that hangs": (value) => typeof value === "string" && migManagerHangs(value),
+  "a folder that is read-only": (value) => typeof value === "string" && !writableFolders.test(value),
   "a folder that Talos has not": (value) => typeof value === "string" && !foldersOfTalos.test(value),
 };
 
 const conditions: Record<string, (context: CheckContext) => boolean> = {
   "Talos ≤ 1.12": ({ plan }) => plan.era === "legacy",
-  "Talos ≥ 1.13": ({ plan }) => plan.era === "cdi",
+  "Talos ≥ 1.13": ({ plan }) => plan.era !== "legacy",
+  "the image has the toolkit": ({ plan }) => plan.era !== "nri",
+  "the operator brings the toolkit": ({ plan }) => plan.era === "nri",
   "Talos ≤ 1.12, and an operator that turns CDI on": ({ spec, plan }) =>
     plan.era === "legacy" && semver.gte(semver.parse(spec.gpuOperator?.version) ?? "0.0.0", "25.10.0"),
   "the plugin is asked for CDI on Talos ≥ 1.13": ({ spec, plan }) =>
-    plan.era === "cdi" &&
+    plan.era !== "legacy" &&
     strategiesIn(spec.devicePlugin?.values?.["deviceListStrategy"]).some((word) => word.startsWith("cdi-")),
   "cards are split": ({ spec: { sharing } }) => sharing?.mig !== undefined,
   "cards are split into slices": ({ spec: { sharing } }) => sharing?.mig !== undefined && splits(sharing.mig.profile),
@@ -97,7 +104,15 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
   const byDefault = gpuMachines.every(({ spec: { containerd } }) => containerd?.nvidiaDefaultRuntime === true);
   const remedy = "write that, or leave it out";
   return [
-    runtime !== undefined &&
+    plan.era === "nri" &&
+      Boolean(runtime) && {
+        field: "devicePlugin.values.runtimeClassName",
+        problem: `names a RuntimeClass on Talos ${spec.talosVersion}`,
+        why: "its containerd has no handler of NVIDIA's, so the plugin's pods would not start",
+        remedy: "leave it out",
+      },
+    plan.era !== "nri" &&
+      runtime !== undefined &&
       runtime !== "nvidia" &&
       !((runtime ?? "") === "" && byDefault) && {
         field: "devicePlugin.values.runtimeClassName",

@@ -21,10 +21,10 @@ export function readExtensions(answer: unknown): Omit<ReleaseFactsSpec, "talosVe
     const [, driver, version] = /^(\d+\.\d+(?:\.\d+)?)(?:-v?(\d+\.\d+\.\d+))?/.exec(tag) ?? [];
     return defined({ driver, toolkit: version });
   };
-  const [lts, production] = [toolkit("lts"), toolkit("production")];
+  const [lts, production, newFeature] = [toolkit("lts"), toolkit("production"), toolkit("new-feature")];
   const version = production.toolkit ?? lts.toolkit;
   return {
-    ...defined({ lts: lts.driver, production: production.driver, toolkit: version }),
+    ...defined({ lts: lts.driver, production: production.driver, newFeature: newFeature.driver, toolkit: version }),
     extensions: [...tags.keys()].sort(),
   };
 }

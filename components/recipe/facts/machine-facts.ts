@@ -100,7 +100,7 @@ const onBoards = /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 H
  */
 function defaultBranch(cards: Card[], release: Release | undefined): DriverBranch {
   if (!release) return "production";
-  const fits = (branch: DriverBranch): boolean => cards.every((card) => drives(release.drivers[branch], card));
+  const fits = (branch: "lts" | "production"): boolean => cards.every((card) => drives(release.drivers[branch], card));
   return !fits("production") && fits("lts") ? "lts" : "production";
 }
 

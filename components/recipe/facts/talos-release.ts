@@ -1,5 +1,6 @@
 import { extensions } from "./data/since.json";
 import tables from "./data/talos-releases.json";
+import { defined } from "../mapping";
 import { remembering } from "../memory";
 import type { ReleaseFactsSpec } from "../spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
@@ -8,14 +9,17 @@ import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
  * In which way a cluster of a release offers its cards, which all of its machines have to share: it follows from who makes CDI
  * specifications (`eras`). How the runtime brings a card into a container depends on the toolkit's version instead (`usesContainerCli`).
  */
-export type Era = "legacy" | "cdi";
+export type Era = "legacy" | "cdi" | "nri";
 
 /** What the releases of a minor can do, and what they bring. */
 export interface Capabilities {
-  /** Who brings NVIDIA's container toolkit. The extension's comes with a handler `nvidia` of containerd, which a RuntimeClass names. */
-  toolkit: "extension";
-  /** Who makes the CDI specifications that name the driver's files: Talos' service ext-nvidia-cdi-gen, or nobody, as no tool would find these. */
-  cdi: "nobody" | "extension";
+  /**
+   * Who brings NVIDIA's container toolkit. The extension's comes with a handler `nvidia` of containerd, which a RuntimeClass names; the GPU
+   * Operator's has none, since Talos' configuration of containerd is read-only, and gives all cards to a pod by its NRI plugin.
+   */
+  toolkit: "extension" | "operator";
+  /** Who makes the CDI specification of all cards: the extension's service ext-nvidia-cdi-gen, the operator's toolkit, or nobody, as no tool finds the driver's files. */
+  cdi: "nobody" | "extension" | "operator";
   /** Folder with the driver's libraries. */
   libraries: string;
   /** Whether kernel modules, sysctls and the kubelet have documents of their own in a machine's configuration. */
@@ -24,7 +28,10 @@ export interface Capabilities {
   upgradeApi: "legacy" | "lifecycle";
 }
 
-const eras = { nobody: "legacy", extension: "cdi" } as const satisfies Record<Capabilities["cdi"], Era>;
+const eras = { nobody: "legacy", extension: "cdi", operator: "nri" } as const satisfies Record<
+  Capabilities["cdi"],
+  Era
+>;
 
 /** One range of patch releases with the same NVIDIA drivers. */
 export interface DriverRow {
@@ -36,8 +43,9 @@ export interface DriverRow {
   to: number;
   lts: string;
   production: string;
-  /** Version of the NVIDIA container toolkit. */
-  toolkit: string;
+  "new-feature"?: string;
+  /** Version of the NVIDIA container toolkit; absent where the extension has none. */
+  toolkit?: string;
   /** Concluded from the releases around it: the Factory's word goes before it, and of a driver only the branch is verified. */
   inferred?: boolean;
 }
@@ -80,7 +88,6 @@ export const extensionRows: ExtensionRow[] = extensions.rows;
 /** What is known of one Talos release. */
 export interface Release {
   version: TalosVersion;
-  era: Era;
   minor: MinorRow;
   drivers: DriverRow;
   /** Where the drivers are from, in words; undefined when they are from the tables. */
@@ -117,18 +124,20 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
   const rows = driverRows.filter((row) => row.minor === version.minor);
   const newest = rows.at(-1);
   if (!minor || !newest) return undefined;
-  const release = { version, era: eras[minor.cdi], minor };
+  const release = { version, minor };
   const row = rowOf(version);
   if (row && !row.inferred) return { ...release, drivers: row };
   const likely = row ?? newest;
   const where = row ? "is in the tables by inference" : "is newer than the tables";
   const told = facts !== undefined && parseTalosVersion(facts.talosVersion)?.text === version.text ? facts : undefined;
   if (told?.lts !== undefined && told.production !== undefined) {
-    const { lts, production, toolkit = likely.toolkit, extensions } = told;
+    const { lts, production, newFeature, extensions } = told;
+    const { toolkit } = minor.toolkit === "operator" ? {} : { toolkit: told.toolkit ?? likely.toolkit };
+    const at = { minor: version.minor, from: version.patch, to: version.patch };
     return {
       ...release,
-      drivers: { minor: version.minor, from: version.patch, to: version.patch, lts, production, toolkit },
-      note: `${version.text} ${where}: the Image Factory says that it brings drivers ${lts} (lts) and ${production} (production), toolkit ${toolkit}`,
+      drivers: { ...at, lts, production, ...defined({ "new-feature": newFeature, toolkit }) },
+      note: `${version.text} ${where}: the Image Factory says that it brings drivers ${lts} (lts) and ${production} (production)${toolkit === undefined ? "" : `, toolkit ${toolkit}`}`,
       ...(extensions === undefined ? {} : { extensions }),
     };
   }
@@ -150,7 +159,8 @@ const firstJitCdi = "1.18.0";
  */
 export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolean {
   const release = findRelease(text, facts);
-  return release ? compareDotted(release.drivers.toolkit, firstJitCdi) < 0 : eraOf(text) === "legacy";
+  const toolkit = release?.drivers.toolkit;
+  return toolkit === undefined ? eraOf(text) === "legacy" : compareDotted(toolkit, firstJitCdi) < 0;
 }
 
 /** What a release can do: as the nearest minor before it where the tables do not have its own, and as the oldest where it is no release. */
@@ -161,6 +171,15 @@ export function capabilitiesOf(text: string): Capabilities {
 
 /** Era of a Talos release. */
 export const eraOf = (text: string): Era => eras[capabilitiesOf(text).cdi];
+
+/** First minor of an era. */
+export const firstMinorOf = (era: Era): number => minorRows.find((row) => eras[row.cdi] === era)!.minor;
+
+/** First minor of the era after a release's own; undefined where the tables know none. */
+export function nextEraAfter(text: string): number | undefined {
+  const minor = parseTalosVersion(text)?.minor ?? 0;
+  return minorRows.find((row) => row.minor > minor && eras[row.cdi] !== eraOf(text))?.minor;
+}
 
 /** Official extensions of a minor, with the Factory's prefix. */
 export const extensionsOf = remembering(
@@ -177,9 +196,9 @@ export function minorsWith(extension: string): number[] {
   return minorRows.map((row) => row.minor).filter((minor) => extensionsOf(minor).has(extension));
 }
 
-/** The newest release that the tables know. */
+/** The newest release that the tables know without inference: betas and what was only announced are not it. */
 export function newestRelease(): string {
-  const { minor, to } = driverRows.at(-1)!;
+  const { minor, to } = driverRows.findLast(({ inferred }) => !inferred)!;
   return `v1.${minor}.${to}`;
 }
 

@@ -1,6 +1,7 @@
 import { clusterCuda, smokeTestImage } from "../facts/cuda";
 import { helpers } from "../facts/data/images.json";
 import type { MachineFacts } from "../facts/machine-facts";
+import { capabilitiesOf } from "../facts/talos-release";
 import { wayOf } from "../facts/way";
 import { draRelease } from "./dra-release";
 import { leaderWorkerSetRelease } from "./leader-worker-set-release";
@@ -43,7 +44,8 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
   const others = outside !== undefined || spec.devicePlugin?.makeRuntimeClass === false;
   // Devices come to a claim's pod by CDI, with all that they need: of ours only what looks at all cards names a class.
   const looksAtAll = spec.monitoring !== undefined || gpuMachines.some(({ spec: { powerLimit } }) => powerLimit);
-  const unneeded = deviceClass !== undefined && !looksAtAll;
+  const hasHandler = capabilitiesOf(spec.talosVersion).toolkit === "extension";
+  const unneeded = !hasHandler || (deviceClass !== undefined && !looksAtAll);
   const owner = mode === "operator" && !outside ? "operator" : others ? "other" : "component";
   return {
     era,
@@ -56,7 +58,7 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     ...(givenNamespaces.includes(namespace) || said?.takeOver !== undefined ? {} : { namespaceLabels: privileged }),
     runtimeClass: {
       name: outside?.runtimeClassName ?? (unneeded ? "" : "nvidia"),
-      handler: "nvidia",
+      handler: hasHandler ? "nvidia" : "",
       owner: unneeded ? "other" : owner,
     },
     markers: needsMarkers(era, mode) ? markersOf(spec) : [],

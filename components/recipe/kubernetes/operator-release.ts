@@ -9,7 +9,7 @@ import { discoveryTolerations } from "./discovery";
 import { mergeValues, repositoryOf, type ChartInput } from "./values";
 
 /**
- * The GPU Operator's release. Talos brings driver and toolkit, so the operator must not.
+ * The GPU Operator's release. Talos brings the driver, and up to 1.14 the toolkit, so the operator must not.
  *
  * @param config the plugin's configuration that shares cards; undefined where none are shared
  */
@@ -20,9 +20,8 @@ export function operatorRelease(
   config: string | undefined,
   era: Era,
 ): ReleaseRecipe {
-  const eraValues = era === "cdi" ? cdiValues : legacyValues;
   const migManager = migManagerValues(operator, spec.sharing);
-  const ours = mergeValues({ ...commonValues(spec, tolerations, config), migManager }, eraValues);
+  const ours = mergeValues({ ...commonValues(spec, tolerations, config), migManager }, valuesOf[era]);
   return {
     name: operator.takeOver ?? "gpu-operator",
     namespace: operator.namespace ?? "gpu-operator",
@@ -70,8 +69,27 @@ const legacyValues: ChartInput = {
   devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: "envvar" }] },
 };
 
+/**
+ * Where the operator puts its toolkit on Talos ≥ 1.15: a folder that can be written, and whose programs can be started, as Talos calls the
+ * hooks of CDI there (gpu-operator v26.7.0, values.yaml: /usr/local/nvidia, which is read-only; /run is mounted noexec).
+ */
+export const toolkitFolder = "/var/lib/nvidia";
+
 /** Talos ≥ 1.13. Sources: siderolabs/docs, nvidia-gpu; talos, internal/integration/api/testdata/nvidia-gpu-operator.yaml; cozystack#2323 (/dev/char). */
 const cdiValues: ChartInput = {
   hostPaths: { driverInstallDir: "/usr/local" },
   validator: { driver: { env: [{ name: "DISABLE_DEV_CHAR_SYMLINK_CREATION", value: "true" }] } },
+};
+
+/** What the operator is told of each era. */
+const valuesOf: Record<Era, ChartInput> = {
+  legacy: legacyValues,
+  cdi: cdiValues,
+  // Sources: siderolabs/extensions#1222; gpu-operator v26.7.0, controllers/state_manager.go (NRI asks for toolkit and CDI), object_controls.go
+  // (with NRI it leaves containerd's configuration alone).
+  nri: {
+    ...cdiValues,
+    cdi: { enabled: true, nriPluginEnabled: true },
+    toolkit: { enabled: true, installDir: toolkitFolder },
+  },
 };

@@ -12,7 +12,7 @@ import { sharingOf } from "./own-sharing";
 import { daemonLabels } from "./daemon-labels";
 import type { ClusterSpec } from "../spec/index";
 import { taintsOf } from "./taints";
-import type { Era, ExtensionService, KernelModule, MachineRecipe, Mode } from "../types";
+import type { ExtensionService, KernelModule, MachineRecipe, Mode } from "../types";
 import type { UserPatch } from "./user-patches";
 import { defaultFactoryUrl } from "../facts/factory";
 import { majorOf, parseTalosVersion } from "../facts/version";
@@ -31,7 +31,7 @@ export interface RecipeContext {
 export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], context: RecipeContext): MachineRecipe {
   const { spec } = context;
   const machine = facts.spec;
-  const era = context.release?.era ?? eraOf(spec.talosVersion);
+  const era = eraOf(spec.talosVersion);
   const isGpu = facts.gpuCount > 0;
   const patches = [...context.clusterPatches, ...ownPatches];
   const own = machine.installerImage;
@@ -104,7 +104,7 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),
     nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(facts, context) : {}) },
     nodeTaints: taints,
-    extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],
+    extensionServices: isGpu ? extensionServicesOf(spec.talosVersion, facts.extensions) : [],
     allocatable: allocatableOf(facts, sharing),
     ...(atLeast.length === 0 ? {} : { atLeast }),
     ...(machine.powerLimit === undefined ? {} : { powerLimit: machine.powerLimit }),
@@ -165,17 +165,18 @@ function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, 
  * beside our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that somebody
  * labelled in the days of 1.12.
  */
-function validatorLabel({ markers, mode, release }: RecipeContext): Record<string, string> {
-  const runs = markers ? "false" : mode === "operator" && release?.era === "cdi" ? "true" : undefined;
-  return runs === undefined ? {} : { "nvidia.com/gpu.deploy.operator-validator": runs };
+function validatorLabel({ markers, mode }: RecipeContext): Record<string, string> {
+  return mode === "operator" ? { "nvidia.com/gpu.deploy.operator-validator": markers ? "false" : "true" } : {};
 }
 
 /** Services of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu, the services' YAML at v1.11.5 and v1.13.9. */
-function extensionServicesOf(era: Era, extensions: string[]): ExtensionService[] {
+function extensionServicesOf(talosVersion: string, extensions: string[]): ExtensionService[] {
   const kinds = new Set(extensions.map((name) => nvidiaExtension(name)?.kind));
   return [
     { name: "ext-nvidia-persistenced", state: "Running" },
-    ...(era === "cdi" ? [{ name: "ext-nvidia-cdi-gen", state: "Finished" } as const] : []),
+    ...(capabilitiesOf(talosVersion).cdi === "extension"
+      ? [{ name: "ext-nvidia-cdi-gen", state: "Finished" } as const]
+      : []),
     ...(kinds.has("fabricmanager") ? [{ name: "ext-nvidia-fabricmanager", state: "Running" } as const] : []),
   ];
 }

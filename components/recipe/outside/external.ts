@@ -1,4 +1,5 @@
 import type { ClusterSpec, ExternalKind, ExternalReadSpec } from "../spec/index";
+import { capabilitiesOf } from "../facts/talos-release";
 import { defined } from "../mapping";
 import { wayFields, wayOfChart, wayOfField } from "../facts/way";
 import type { ReleaseRecipe } from "../types";
@@ -19,7 +20,10 @@ export interface External {
 }
 
 /** What is outside; undefined where the stack says none. Without a kind it counts as an operator, and a check asks for it. */
-export function externalOf({ external }: Pick<ClusterSpec, "external">): External | undefined {
+export function externalOf({
+  external,
+  talosVersion,
+}: Pick<ClusterSpec, "external" | "talosVersion">): External | undefined {
   if (external === undefined) return undefined;
   const { read = {} } = external;
   const kind = external.kind ?? read.kind ?? "gpuOperator";
@@ -36,7 +40,9 @@ export function externalOf({ external }: Pick<ClusterSpec, "external">): Externa
       version: external.version ?? read.version ?? "",
       values,
     },
-    runtimeClassName: external.runtimeClassName ?? (deviceClass === undefined ? "nvidia" : ""),
+    runtimeClassName:
+      external.runtimeClassName ??
+      (deviceClass === undefined && capabilitiesOf(talosVersion).toolkit === "extension" ? "nvidia" : ""),
     resourceName: external.resourceName ?? deviceClass ?? resourceIn(values),
     places: read.places ?? {},
   };

@@ -10,7 +10,7 @@ import type { WorkloadsSpec } from "./workloads/workloads";
 /** What a stack says of its cluster, besides its machines. */
 export interface ClusterOptionsSpec {
   /**
-   * Talos release that the machines shall run, of the minors 1.8 to 1.14.
+   * Talos release that the machines shall run, of the minors 1.8 to 1.15.
    * @example `v1.12.6`
    * @causes one reboot of each machine that runs another release
    */

@@ -1,5 +1,5 @@
-/** Branch of NVIDIA's driver as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`. */
-export const DriverBranch = { lts: "lts", production: "production" } as const;
+/** Branch of NVIDIA's driver as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`; `new-feature` came with 1.15. */
+export const DriverBranch = { lts: "lts", production: "production", newFeature: "new-feature" } as const;
 /** A branch, as text. */
 export type DriverBranch = (typeof DriverBranch)[keyof typeof DriverBranch];
 
@@ -11,7 +11,7 @@ export type ModuleFlavour = (typeof ModuleFlavour)[keyof typeof ModuleFlavour];
 /** NVIDIA driver of the cluster. */
 export interface DriverSpec {
   /**
-   * Branch as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`.
+   * Branch as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`; `new-feature` is there from 1.15 on, with open modules alone.
    * @default `production`, or `lts` where the card or the release asks for it
    * @example `lts`
    * @causes another image, and with it one reboot of each GPU machine

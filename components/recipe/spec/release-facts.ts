@@ -46,6 +46,12 @@ export interface ReleaseFactsSpec {
    */
   production?: string;
   /**
+   * Driver of the branch `new-feature`.
+   * @default there is none
+   * @example `615.71.10`
+   */
+  newFeature?: string;
+  /**
    * NVIDIA container toolkit.
    * @default unknown
    * @example `1.19.1`

@@ -167,6 +167,7 @@ const releaseFacts = z.strictObject({
   talosVersion: releaseName,
   lts: driver.optional(),
   production: driver.optional(),
+  newFeature: driver.optional(),
   toolkit: text.optional(),
   extensions: z.array(text).optional(),
   missing: z.boolean().optional(),

@@ -32,6 +32,9 @@ test("the tables get what the Factory lists of newer and of inferred releases, a
     '"from": 6, "to": 6',
     `"from": ${of14}, "to": ${of14 + 3}`,
   ]);
+  expect(rows(15)).toEqual([
+    '    { "minor": 15, "from": 0, "to": 0, "lts": "580.196.07", "production": "595.112.07", "new-feature": "615.71.10" }',
+  ]);
   const others = (name: string) => {
     const all = JSON.parse(fs.readFileSync(name, "utf8")) as { drivers: { minor: number }[] };
     return { ...all, drivers: all.drivers.filter(({ minor }) => minor < 13) };

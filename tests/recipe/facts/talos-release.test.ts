@@ -8,6 +8,7 @@ import {
   minorRows,
   minorsWith,
   releaseInTables,
+  usesContainerCli,
 } from "../../../components/recipe/facts/talos-release";
 import { containerdOf } from "../../../components/recipe/facts/containerd-schema";
 import { releases as containerdReleases } from "../../../components/recipe/facts/data/containerd-schema.json";
@@ -73,6 +74,20 @@ test("of an inferred release the Image Factory's word goes first, and its driver
   expect(told).not.toHaveProperty("assumed");
 });
 
+test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
+  const drivers = { lts: "580.196.07", production: "595.112.07", "new-feature": "615.71.10" };
+  expect(findRelease("v1.15.0-beta.0")).toMatchObject({ assumed: true, drivers });
+  expect(findRelease("v1.15.0-beta.0")?.drivers).not.toHaveProperty("toolkit");
+  expect(usesContainerCli("v1.15.0")).toBe(false);
+  const facts = { talosVersion: "v1.15.1", lts: "580.200.01", production: "595.120.01", newFeature: "615.80.01" };
+  const told = findRelease("v1.15.1", facts);
+  expect(told?.drivers).toEqual({
+    ...{ minor: 15, from: 1, to: 1, lts: facts.lts, production: facts.production },
+    "new-feature": facts.newFeature,
+  });
+  expect(told?.note).toMatch(/\(production\)$/);
+});
+
 test("a newer patch release of which nobody says anything takes the newest row of its minor, and says so", () => {
   const release = findRelease("v1.12.99");
   expect(release).toMatchObject({ assumed: true, drivers: { lts: "580.126.20" } });
@@ -89,6 +104,7 @@ test.each([
   ["v1.13.10", "newer"],
   ["v1.13.90", "newer"],
   ["v1.14.90", "newer"],
+  ["v1.15.0", "newer"],
   [next, "unknown"],
   ["latest", "unknown"],
 ])("the tables: %s is %s", (version, known) => expect(releaseInTables(version)).toBe(known));
@@ -158,7 +174,8 @@ test.each(Object.entries(since))("%s: what no tool renews was read at the newest
 test.each([
   ["v1.12.11", "legacy"],
   ["v1.13.0", "cdi"],
-  ["v1.14.0-rc.1", "cdi"],
+  ["v1.14.6", "cdi"],
+  ["v1.15.0-beta.0", "nri"],
   ["nonsense", "legacy"],
 ])("%s is of era %s", (version, era) => expect(eraOf(version)).toBe(era));
 

@@ -170,6 +170,15 @@ export class KubernetesCluster {
     return found?.metadata?.annotations?.[annotation];
   }
 
+  /** Pods, as `namespace/name`, that name a RuntimeClass and are not this package's. None where their list is forbidden. */
+  async podsOfClass(name: string): Promise<string[]> {
+    const others = query({ labelSelector: "app.kubernetes.io/managed-by!=talos-gpu" });
+    const pods = await this.api.list<V1Pod>("pods", `/api/v1/pods?${others}`, { instead: { 403: undefined } });
+    return pods.flatMap(({ metadata, spec }) =>
+      spec?.runtimeClassName === name ? [`${metadata?.namespace}/${metadata?.name}`] : [],
+    );
+  }
+
   /** Claims whose volume there is, and that bear the annotation. None where their list is forbidden. */
   async boundClaims(annotation: string): Promise<BoundClaim[]> {
     const asking = { instead: { 403: undefined } };

@@ -1,6 +1,7 @@
 import { waitFor, LimitReached, someAtATime, type Clock } from "../../../clients/clock";
 import { CallError, lastLine, type Problem } from "../../../clients/failure";
 import { contractFault } from "../../../recipe/effect/faults";
+import { handlerLeftovers } from "../../../recipe/machine/containerd/leftovers";
 import { foreignCredentials } from "../../../clients/certificates";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Report } from "../progress";
@@ -46,7 +47,7 @@ export async function askMachines(
           const ours = [schematicId, ...(before[machine]?.brought ?? [])];
           const brought = running !== undefined && ours.includes(running) ? running : undefined;
           const found = await checkImage(next, ask, running, brought);
-          found.push(...(await checkContract(next, ask)));
+          found.push(...(await checkContract(next, ask)), ...(await checkContainerd(next, ask)));
           return { done: { found, bootId: await ask.bootId() } };
         },
       });
@@ -79,6 +80,16 @@ export async function askMachines(
 async function checkContract({ machine, contract }: AskedMachine, ask: Machine): Promise<Problem[]> {
   const fault = contract === undefined ? undefined : contractFault(await ask.version(), contract);
   return fault === undefined ? [] : [{ field: `machines.${machine}.runningVersion`, ...fault }];
+}
+
+/** What an adopted configuration says of NVIDIA's runtime, which the next image does not have. */
+async function checkContainerd({ machine, configuration, handler }: AskedMachine, ask: Machine): Promise<Problem[]> {
+  if (handler !== false || configuration !== "adopted") return [];
+  const { active = "" } = await ask.configurations();
+  return handlerLeftovers(active).map((fault) => ({
+    field: `machines.${machine}: the machine's configuration`,
+    ...fault,
+  }));
 }
 
 /** Machines of which the stack wants something else than before, or that it looks for at another address. */

@@ -23,7 +23,10 @@ import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
 const WITNESSES = 3;
 
 /** The cluster of the kubeconfig, as far as something is asked of it before machines are touched. */
-export type AskedCluster = Pick<Cluster, "server" | "authority" | "nodes" | "node" | "annotationOf" | "boundClaims">;
+export type AskedCluster = Pick<
+  Cluster,
+  "server" | "authority" | "nodes" | "node" | "annotationOf" | "boundClaims" | "podsOfClass"
+>;
 
 /** What the questions are asked of. */
 export interface Surroundings {
@@ -131,6 +134,7 @@ async function askKubernetes(
     report(`Kubernetes at ${cluster.server}: not asked (${lastLine(error)})`);
     return noAnswer;
   }
+  await warnOfClass(task, cluster, report);
   const objects = [...(await foreignNamespaces(task, cluster)), ...(await volumesOf(task, cluster, report))];
   // The same credentials as the last time are of the same cluster: no machine is asked again.
   const pair = shortHash(JSON.stringify([cluster.server, cluster.authority, around.talosconfig]), 16);
@@ -153,6 +157,19 @@ function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within:
         "see whether a control plane is up (`talosctl service kubelet`, `talosctl dmesg`) and whether the URL is right, then run again; to reboot machines without it, set upgrade.drain: false",
     },
   ];
+}
+
+/** Pods of others that name a RuntimeClass which no machine will know: they run on until their machine reboots. */
+async function warnOfClass({ classGone }: PreflightTask, cluster: AskedCluster, report: Report): Promise<void> {
+  if (classGone === undefined) return;
+  const { name, but } = classGone;
+  const pods = await cluster.podsOfClass(name).catch(() => []);
+  const others = pods.filter((pod) => !pod.startsWith(`${but}/`));
+  if (others.length > 0)
+    report(
+      `warning: no machine will have a handler for RuntimeClass ${name}, which ${others.slice(0, 5).join(", ")}` +
+        `${others.length > 5 ? ` and ${others.length - 5} more` : ""} name: take runtimeClassName out of them, else they do not start again`,
+    );
 }
 
 /** Namespaces that bear the mark of another stack. One without a mark may be this stack's of former days: the preview knows it by the state. */

@@ -23,6 +23,8 @@ const askedMachine = upgradeTask
     contract: z.string().optional(),
     /** Whether NVIDIA's extensions on it are the stack's to choose. */
     gpu: z.boolean(),
+    /** False where its next image has no runtime of NVIDIA's for containerd. */
+    handler: z.literal(false).optional(),
     /** Hash of all that may reboot it. Only its change matters: the machine is asked about again. */
     wanted: z.string(),
   });
@@ -57,6 +59,8 @@ export const preflightTask = z.strictObject({
   ),
   /** Annotation that says who made an object, and how it begins where that is this stack. */
   mark: z.strictObject({ annotation: z.string(), ours: z.string() }),
+  /** A RuntimeClass that no machine will have a handler for, and a namespace whose pods lose it by this update; absent where machines have one. */
+  classGone: z.strictObject({ name: z.string(), but: z.string() }).optional(),
   /** Whether machines are drained, for which the Kubernetes API has to answer. */
   drain: z.boolean(),
   /** How long an answer that may still come is waited for. */

@@ -61,6 +61,8 @@ export interface Stand {
   owners: Record<string, string>;
   volumes: PreflightTask["volumes"];
   claims: BoundClaim[];
+  /** Pods that name a RuntimeClass, of which no machine has a handler any more. */
+  classed: string[];
   version: string;
   drain: boolean;
   wanted: string;
@@ -79,7 +81,7 @@ export interface Stand {
 /** Runs it where everything is as it should be but for the changes. @param previous answer of the last run, as it was written. */
 export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   const { nodes = [{}], authority, owners = {}, environment = {}, drain = true } = changes;
-  const { volumes = [], claims = [], machines = [{}] } = changes;
+  const { volumes = [], claims = [], machines = [{}], classed } = changes;
   const answers = Object.fromEntries(
     Object.entries(changes.web ?? {}).map(([name, answer]) => [addresses[name] ?? name, answer]),
   );
@@ -96,6 +98,7 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     chart: { name: "gpu-operator", version: changes.version ?? "v25.10.1", repository },
     ...{ kubernetes: true, namespaces: ["gpu-operator"], volumes },
     mark: { annotation: "talos-gpu/owner", ours: "shop/prod/" },
+    ...(classed && { classGone: { name: "nvidia", but: "gpu-operator" } }),
     drain,
     limit: "3m",
   });
@@ -123,6 +126,7 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     node: async () => changes.state,
     annotationOf: async (namespace) => owners[namespace],
     boundClaims: async () => claims,
+    podsOfClass: async () => classed ?? [],
   };
   const lines: string[] = [];
   const around = {
