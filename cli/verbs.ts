@@ -2,7 +2,7 @@ import { check } from "./check/verb";
 import { completion } from "./completion";
 import { discover } from "./discover/verb";
 import { doctor } from "./doctor/verb";
-import { importFiles, importTalhelper } from "./import/verb";
+import { importFiles } from "./import/verb";
 import { plan } from "./plan/verb";
 import { reboot } from "./reboot/verb";
 import type { Verb } from "./verb";
@@ -15,6 +15,5 @@ export const verbs: Record<string, Verb> = {
   doctor,
   reboot,
   import: importFiles,
-  "import-talhelper": importTalhelper,
   completion: completion(() => verbs),
 };

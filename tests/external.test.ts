@@ -82,10 +82,10 @@ describe("files", () => {
 
   test("that name values which nobody gave are not judged by what they lack", () => {
     const known = { kind: "gpuOperator", version: "v26.3.3", values: {} };
-    const lacking = (...missing: string[]) =>
+    const lacking = (...missing: object[]) =>
       told({ talosVersion: "v1.13.6", external: { read: { ...known, missing } } });
-    expect(lacking("values file gpu/values.yaml")).toEqual([]);
-    expect(lacking("OCIRepository gpu-operator")).toHaveLength(2);
+    expect(lacking({ kind: "values file", name: "gpu/values.yaml" })).toEqual([]);
+    expect(lacking({ kind: "OCIRepository", name: "gpu-operator" })).toHaveLength(2);
   });
 
   test("are not read twice, nor where a stack names none", () => {

@@ -1,6 +1,5 @@
 import type { GpuPodSpec } from "../../components/recipe/index";
-import { isMapping, valueAt } from "../../components/recipe/mapping";
-import { plainText } from "../import/patch";
+import { asText, isMapping, mappingAt, valueAt } from "../../components/recipe/mapping";
 
 /** Kinds that have pods, and where. */
 const podsAt: Record<string, string[]> = {
@@ -16,7 +15,7 @@ export function containersOf(object: Record<string, unknown>): GpuPodSpec[] {
   const at = podsAt[String(object["kind"])];
   const lists = at === undefined ? commonLibrary(object) : [valueAt(object, ...at, "spec", "containers")];
   return lists.flatMap(itemsOf).flatMap((container): GpuPodSpec[] => {
-    const asked = Object.keys(recordOf(valueAt(container, "resources", "limits")));
+    const asked = Object.keys(mappingAt(container, "resources", "limits"));
     if (!asked.some((key) => key.startsWith("nvidia.com/"))) return [];
     return [{ image: imageOf(container["image"]) || "busybox", gpus: 1, env: envOf(container["env"]) }];
   });
@@ -31,23 +30,21 @@ function commonLibrary(object: Record<string, unknown>): unknown[] {
 
 /** A text, or a repository with its tag. */
 function imageOf(said: unknown): string {
-  const [repository, tag] = ["repository", "tag"].map((key) => plainText(valueAt(said, key)));
-  return plainText(said) || (repository && tag ? `${repository}:${tag}` : (repository ?? ""));
+  const [repository, tag] = ["repository", "tag"].map((key) => asText(valueAt(said, key)));
+  return asText(said) || (repository && tag ? `${repository}:${tag}` : (repository ?? ""));
 }
 
 /** A list of names and values, or a mapping, whose values may stand under `value`. */
 function envOf(said: unknown): Record<string, string> {
   const pairs = Array.isArray(said)
     ? said.filter(isMapping).map(({ name, value }): [string, unknown] => [String(name), value])
-    : Object.entries(recordOf(said)).map(([name, value]): [string, unknown] => [
+    : Object.entries(mappingAt(said)).map(([name, value]): [string, unknown] => [
         name,
         isMapping(value) ? value["value"] : value,
       ]);
-  return Object.fromEntries(pairs.map(([name, value]) => [name, plainText(value)]));
+  return Object.fromEntries(pairs.map(([name, value]) => [name, asText(value)]));
 }
-
-const recordOf = (value: unknown): Record<string, unknown> => (isMapping(value) ? value : {});
 
 /** Mappings of a list, or under the keys of a mapping. */
 const itemsOf = (value: unknown): Record<string, unknown>[] =>
-  (Array.isArray(value) ? value : Object.values(recordOf(value))).filter(isMapping);
+  (Array.isArray(value) ? value : Object.values(mappingAt(value))).filter(isMapping);

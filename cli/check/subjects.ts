@@ -3,8 +3,8 @@ import { stringify } from "yaml";
 import { wayOfChart } from "../../components/recipe/facts/way";
 import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
-import { defined, isMapping, valueAt } from "../../components/recipe/mapping";
-import { chartSource } from "../../components/recipe/outside/external";
+import { asText, defined, isMapping, valueAt } from "../../components/recipe/mapping";
+import { isChartSource } from "../../components/recipe/outside/external";
 import { readOutside } from "../../components/recipe/outside/index";
 import { customizationPath, readSchematic } from "../../components/recipe/index";
 import { lineOfText, type Piece } from "./lines";
@@ -13,7 +13,9 @@ import { exposure } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
 import { containersOf } from "./pods";
-import { listAt, mappingsIn, plainText, taintText } from "../import/patch";
+import { readPatch } from "../../components/recipe/machine/user-patches";
+import { taintText } from "../../components/recipe/machine/taints";
+import { mappingsIn } from "../import/patch";
 import { schematicsIn } from "../import/schematics";
 import { isTalconfig, readSource } from "../import/source";
 import { type Talconfig, withRole } from "../import/talconfig";
@@ -143,7 +145,7 @@ function ofOmni(documents: Record<string, unknown>[], whole: Piece): Subject {
   const piecesOf = (value: Record<string, unknown>): Piece[] =>
     listOf(value, "patches").flatMap((patch) => {
       const inline = valueAt(patch, "inline");
-      const text = isMapping(inline) ? stringify(inline) : plainText(inline);
+      const text = isMapping(inline) ? stringify(inline) : asText(inline);
       // One in a file beside it is judged as any patch.
       return text === "" ? [] : [{ file: whole.file, line: lineOfText(whole.text, text), text }];
     });
@@ -163,7 +165,7 @@ function ofOmni(documents: Record<string, unknown>[], whole: Piece): Subject {
     } as const;
     return [{ name: `machine-${index}`, own, pieces, image: whole }];
   });
-  return ofMachines(machines, plainText(valueAt(cluster, "talos", "version")) || undefined, piecesOf(cluster));
+  return ofMachines(machines, asText(valueAt(cluster, "talos", "version")) || undefined, piecesOf(cluster));
 }
 
 interface Machine {
@@ -209,8 +211,7 @@ function ofMachines(machines: Machine[], version?: string, shared: Piece[] = [])
 
 /** Containerd's part in a text. */
 function containerdIn(text: string): string[] {
-  const files = mappingsIn(text).flatMap((value) => listAt(value, "machine", "files"));
-  return files.filter((file) => file["path"] === customizationPath).map(({ content }) => plainText(content));
+  return readPatch(text, "").files.flatMap(({ path: at, content }) => (at === customizationPath ? [content] : []));
 }
 
 function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv): Subject {
@@ -272,7 +273,7 @@ function ofCharts(
 ): Subject[] {
   const inFolder = new Set(files.map(({ name }) => name));
   const { releases: alone } = readOutside(files);
-  const wanted = alone.flatMap(({ missing }) => missing.map((what) => what.split(/[ /]/).at(-1)!));
+  const wanted = alone.flatMap(({ missing }) => missing.map(({ name }) => path.basename(name)));
   const elsewhere = others.filter(
     ({ name, text }) => !inFolder.has(name) && wanted.some((word) => name.endsWith(`/${word}`) || text.includes(word)),
   );
@@ -285,8 +286,11 @@ function ofCharts(
     .map((release): Subject => {
       const { chart, version, namespace, values, place, places, missing } = release;
       // Of a Secret nobody can have the text; and a chart's repository says no values: a pull request may have the release alone.
-      for (const what of missing.filter((one) => !one.startsWith("Secret ") && !chartSource.test(one)))
-        flawed(place.file, `names the ${what}, which is not among the files: what it says is not judged`);
+      for (const what of missing.filter((one) => one.kind !== "Secret" && !isChartSource(one)))
+        flawed(
+          place.file,
+          `names the ${what.kind} ${what.name}, which is not among the files: what it says is not judged`,
+        );
       const pieceOf = (file: string): Piece => ({
         ...{ file, line: 1 },
         text: [...files, ...elsewhere].find(({ name }) => name === file)?.text ?? "",

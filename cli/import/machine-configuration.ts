@@ -1,7 +1,7 @@
 import * as path from "node:path";
 import { stringify } from "yaml";
-import { defined, isMapping, valueAt } from "../../components/recipe/mapping";
-import { listAt, mappingsIn, plainText } from "./patch";
+import { asText, defined, isMapping, listAt, valueAt } from "../../components/recipe/mapping";
+import { mappingsIn } from "./patch";
 import type { TalconfigNode } from "./talconfig";
 
 /** A machine, as its configuration tells it. */
@@ -30,7 +30,7 @@ export function machinesOf(text: string, file: string): ReadMachine[] {
   return (running.length > 0 ? running : resources).flatMap(({ node, spec }) => {
     const inner = typeof spec === "string" ? spec : stringify(spec);
     const documents = mappingsIn(inner);
-    return isConfiguration(documents) ? [machineOf(documents, inner, file, plainText(node))] : [];
+    return isConfiguration(documents) ? [machineOf(documents, inner, file, asText(node))] : [];
   });
 }
 
@@ -44,7 +44,7 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
   const { machine } = values.find(({ kind }) => kind === undefined) as { machine: Record<string, unknown> };
   const named =
     valueAt(machine, "network", "hostname") ?? values.find(({ kind }) => kind === "HostnameConfig")?.["hostname"];
-  const whole = plainText(valueAt(machine, "install", "image"));
+  const whole = asText(valueAt(machine, "install", "image"));
   // The tag of somebody's own image may go on after the release of Talos.
   const { image, release } =
     /^(?<image>.+?)(?::(?<release>v?\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)[^:/@]*)?(?:@.*)?$/.exec(whole)?.groups ??

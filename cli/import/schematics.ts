@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
-import { parse, stringify } from "yaml";
+import { parse } from "yaml";
 import { factoryAt, defaultFactoryUrl } from "../../components/recipe/facts/factory";
+import { canonicalSchematic } from "../../components/recipe/machine/schematic";
 import { isMapping } from "../../components/recipe/mapping";
 
 /** A schematic as somebody wrote it. */
@@ -8,39 +8,8 @@ export type RawSchematic = Record<string, unknown>;
 /** Schematics by ID: an ID is the hash of its content, so it proves that the content is right. */
 export type Schematics = Map<string, RawSchematic>;
 
-/** Fields in the order in which the Factory writes them. Source: siderolabs/image-factory, pkg/schematic/schematic.go. */
-const order = {
-  "": ["owner", "overlay", "customization"],
-  overlay: ["image", "name", "options"],
-  customization: [
-    ...["embeddedMachineConfiguration", "extraKernelArgs", "meta", "systemExtensions"],
-    ...["bootloader", "secureboot", "diskImage"],
-  ],
-  secureboot: ["enrollKeys", "includeWellKnownCertificates"],
-  meta: ["key", "value"],
-} as const;
-
 /** ID that the Image Factory gives a schematic: the hash of its canonical form. */
-export function idOf(schematic: RawSchematic): string {
-  const whole = { customization: {}, ...(ordered(schematic, "") as object) };
-  const { customization, ...before } = whole;
-  const yaml = stringify({ ...before, customization }, { indent: 4, lineWidth: 0, singleQuote: true });
-  return createHash("sha256").update(yaml).digest("hex");
-}
-
-function ordered(value: unknown, name: string): unknown {
-  if (Array.isArray(value)) return value.map((item) => ordered(item, name));
-  if (!isMapping(value)) return value;
-  const keys: readonly string[] = Object.hasOwn(order, name) ? order[name as keyof typeof order] : Object.keys(value);
-  return Object.fromEntries(
-    keys.map((key): [string, unknown] => [key, ordered(value[key], key)]).filter(([, member]) => !isEmpty(member)),
-  );
-}
-
-/** What Go's `omitempty` leaves out. */
-const isEmpty = (value: unknown): boolean =>
-  [undefined, null, "", false, 0].includes(value as null) ||
-  (typeof value === "object" && Object.keys(value as object).length === 0);
+export const idOf = (schematic: RawSchematic): string => canonicalSchematic(schematic).id;
 
 /** Every schematic that a text holds: as its own content, under `schematic:`, or in a comment (also in one of a comment). */
 export function schematicsIn(text: string): RawSchematic[] {

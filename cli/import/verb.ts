@@ -48,9 +48,6 @@ Standard error lists what you still have to do; the exit status is 1 where there
   run: importAll,
 };
 
-/** `talos-gpu import-talhelper`: the same. */
-export const importTalhelper: Verb = { ...importFiles, summary: "the same of a talconfig.yaml" };
-
 async function importAll(given: Given, output: Output): Promise<number> {
   const files = given.positionals;
   const out = valueOf(given, "out");

@@ -134,8 +134,8 @@ export function externalNotes(spec: ClusterSpec, crossing: string[], over: strin
   return [
     `external: ${chart} in namespace ${namespace} is not this stack's: nothing of it is made, changed or removed here`,
     read?.missing?.map(
-      (what) =>
-        `external: ${what} is not among the files, so what it says is neither known nor judged; name it under external.files`,
+      ({ kind, name }) =>
+        `external: ${kind} ${name} is not among the files, so what it says is neither known nor judged; name it under external.files`,
     ),
     !known && "external: its values are not known, and so not judged; name its files under external.files",
     known &&

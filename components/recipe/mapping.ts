@@ -11,6 +11,22 @@ export const valueAt = (from: unknown, ...path: string[]): unknown =>
     from,
   );
 
+/** The mapping at a path of keys; empty where there is none. */
+export function mappingAt(from: unknown, ...path: string[]): Record<string, unknown> {
+  const found = valueAt(from, ...path);
+  return isMapping(found) ? found : {};
+}
+
+/** The mappings of a list at a path of keys; none where there is no list. */
+export function listAt(from: unknown, ...path: string[]): Record<string, unknown>[] {
+  const found = valueAt(from, ...path);
+  return Array.isArray(found) ? found.filter(isMapping) : [];
+}
+
+/** A single value as text; nothing of anything else. */
+export const asText = (value: unknown): string =>
+  ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
+
 /** Fields without those that are undefined. */
 export const defined = <T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;

@@ -6,7 +6,7 @@ import { certificateProblem } from "../certificates";
 import { inTime } from "../clock";
 import { redact } from "../failure";
 import { defined } from "../../recipe/mapping";
-import { answerProblem, connectionProblem, KubernetesError, strangerProblem } from "./error";
+import { answerProblem, connectionProblem, KubernetesError, strangerProblem, type Answer } from "./error";
 import { execCredential, type ExecConfig } from "./exec-credential";
 
 /** Milliseconds for one request, from its start to the end of the answer. */
@@ -45,12 +45,6 @@ export interface Asking {
   accept?: string;
   /** Values for HTTP codes that are answers rather than errors. */
   instead?: Record<number, unknown>;
-}
-
-/** An answer as it came. */
-export interface Answer extends Pick<http.IncomingMessage, "headers"> {
-  status: number;
-  body: string;
 }
 
 /**

@@ -1,5 +1,11 @@
+import type { IncomingMessage } from "node:http";
 import { CallError, redact, type CallProblem } from "../failure";
-import type { Answer } from "./api";
+
+/** An answer as it came. */
+export interface Answer extends Pick<IncomingMessage, "headers"> {
+  status: number;
+  body: string;
+}
 
 /** A request that was not done. */
 export class KubernetesError extends CallError {
@@ -41,8 +47,7 @@ export function answerProblem(
   const causes = status?.details?.causes ?? [];
   if (status === undefined && code !== 401) return strangerProblem(what, server, answer, problem);
   const said = [status?.message ?? "", ...causes.flatMap(({ message }) => message ?? [])].join(" ");
-  const words =
-    code === 401 ? `${server} does not know the credentials (HTTP 401)` : redact(said, secrets);
+  const words = code === 401 ? `${server} does not know the credentials (HTTP 401)` : redact(said, secrets);
   const reasons = causes.flatMap(({ reason }) => reason ?? []);
   return new KubernetesError(problem, what, words, code, reasons, status !== undefined);
 }

@@ -1,8 +1,7 @@
 import { soundsLikeNvidia, unsuffixedNames } from "../facts/extension";
 import { extensionsOf, minorsWith } from "../facts/talos-release";
 import { officialName } from "../machine/losses";
-import { asText } from "../machine/user-patches";
-import { valueAt } from "../mapping";
+import { asText, valueAt } from "../mapping";
 import { type Fault, shown } from "../rules";
 import { closest, didYouMean } from "../rules/suggest";
 import {
@@ -136,7 +135,9 @@ export const imageChecks: Checks = {
           remedy: `${didYouMean(module, ours)}write another module with its parameters under machine.kernel.modules in a patch`,
         };
       }
-      const rival = [...clusterPatches, ...machine.patches].find(({ modules }) => modules.includes(module));
+      const rival = [...clusterPatches, ...machine.patches].find(({ modules }) =>
+        modules.some(({ name }) => name === module),
+      );
       if (rival !== undefined)
         return {
           field,

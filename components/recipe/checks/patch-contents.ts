@@ -1,8 +1,8 @@
 import forbidden from "../facts/data/omni.json";
 import { customizationPath, parseToml } from "../machine/containerd/containerd";
 import { secretsIn } from "../machine/secrets";
-import { asText, type UserPatch } from "../machine/user-patches";
-import { valueAt } from "../mapping";
+import type { UserPatch } from "../machine/user-patches";
+import { asText, valueAt } from "../mapping";
 import { labelValue, qualifiedName, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import { type Checks, ofMachines, ofPatches, together } from "./check";
@@ -74,7 +74,7 @@ export const patchContentChecks: Checks = {
   /** No patch has a worker taint its own node. Source: Kubernetes NodeRestriction; talos#8193, talos#10935. */
   "patch-node-taints": ofPatches(({ patch, machines }) => {
     const workers = machines.filter((machine) => machine.spec.role === "worker").map((machine) => machine.name);
-    if (workers.length === 0 || !patch.taintsNode) return [];
+    if (workers.length === 0 || patch.nodeTaints.length === 0) return [];
     return {
       problem: `sets taints on ${workers.length === 1 ? `the worker ${workers[0]}` : "workers"}`,
       why: "a worker may not change its own taints: Kubernetes refuses the update, and with it every label that Talos sets in the same one",

@@ -1,8 +1,7 @@
 import { strategies, strategiesIn } from "../kubernetes/plugin-release";
 import { envOf } from "../kubernetes/values";
 import { pluginConfigPlaces } from "../machine/own-sharing";
-import { asText } from "../machine/user-patches";
-import { isMapping, valueAt } from "../mapping";
+import { asText, isMapping, valueAt } from "../mapping";
 import { didYouMean } from "../rules/suggest";
 import type { Plan } from "../types";
 import type { CheckContext, Checks, Found } from "./check";

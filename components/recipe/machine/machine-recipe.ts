@@ -131,7 +131,7 @@ function kernelModulesOf(facts: MachineFacts): KernelModule[] {
  * One that a user's patch already declares is left to it: of two items with a name the last one's parameters win, and ours come last.
  */
 function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule[] {
-  const declared = new Set(patches.flatMap((patch) => patch.modules));
+  const declared = new Set(patches.flatMap((patch) => patch.modules.map(({ name }) => name)));
   return modules.filter(({ name }) => !declared.has(name));
 }
 

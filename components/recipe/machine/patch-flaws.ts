@@ -1,12 +1,11 @@
 import { isAlias, isMap, isScalar, isSeq, type Document } from "yaml";
 import { kindsOf, keysOf, mainKind, minorsOfKey, minorsOfKind, structureOfKind } from "../facts/talos-schema";
-import { isMapping, valueAt } from "../mapping";
+import { asText, isMapping, valueAt } from "../mapping";
 import { closest } from "../rules/suggest";
 import { remedyFor, shapeFlaws, type Dialect, type ShapeFlaw } from "../shape";
 import { valueFlaw } from "./talos-schema/rules";
 import type { ValueFlaw } from "./talos-schema/value-rules";
 import { misfit } from "./talos-schema/values";
-import { asText } from "./user-patches";
 
 /** Something in a patch that Talos does not take. */
 export interface PatchFlaw {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { parse, stringify } from "yaml";
 import * as z from "zod";
+import { isMapping } from "../mapping";
 import { remembering } from "../memory";
 import type { CustomizationSpec, OverlaySpec } from "../spec/index";
 
@@ -21,45 +22,57 @@ export interface Schematic {
   id: string;
 }
 
-/**
- * The Image Factory's canonical form of a schematic, and its ID: fields in the order of the Factory's struct, indented by
- * four, empty ones left out, a newline at the end. Source: siderolabs/image-factory, pkg/schematic/schematic.go.
- */
-export function schematicOf(content: SchematicContent): Schematic {
-  const customization = {
-    ...(content.kernelArgs.length > 0 ? { extraKernelArgs: content.kernelArgs } : {}),
-    ...(content.extensions.length > 0 ? { systemExtensions: { officialExtensions: content.extensions } } : {}),
-    ...furtherOf(content.customization ?? {}),
-  };
-  const { image, name, options = {} } = content.overlay ?? {};
-  const own = Object.keys(options).length > 0 ? { options } : {};
-  return written({ ...(content.overlay ? { overlay: { image, name, ...own } } : {}), customization });
+/** Fields of a schematic in the order in which the Factory writes them. Source: siderolabs/image-factory, pkg/schematic/schematic.go. */
+const order: Readonly<Record<string, readonly string[]>> = {
+  "": ["owner", "overlay", "customization"],
+  overlay: ["image", "name", "options"],
+  customization: [
+    ...["embeddedMachineConfiguration", "extraKernelArgs", "meta", "systemExtensions"],
+    ...["bootloader", "secureboot", "diskImage"],
+  ],
+  secureboot: ["enrollKeys", "includeWellKnownCertificates"],
+  meta: ["key", "value"],
+};
+
+function ordered(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => ordered(item, name));
+  if (!isMapping(value)) return value;
+  const fields = Object.hasOwn(order, name) ? order[name] : undefined;
+  const entries = (fields ?? Object.keys(value).sort()).map((key): [string, unknown] => [
+    key,
+    ordered(value[key], key),
+  ]);
+  return Object.fromEntries(fields ? entries.filter(([key, member]) => !isEmpty(key, member)) : entries);
 }
 
-type Further = Pick<NonNullable<z.infer<typeof schematicSchema>["customization"]>, "bootloader" | "secureboot">;
+/** What Go's `omitempty` leaves out. So is the boot loader `none`: the Factory's type is a number, and 0 for it (talos, pkg/imager/profile). */
+const isEmpty = (key: string, value: unknown): boolean =>
+  [undefined, null, "", false, 0].includes(value as null) ||
+  (typeof value === "object" && Object.keys(value as object).length === 0) ||
+  (key === "bootloader" && value === "none");
 
 /**
- * Boot loader and Secure Boot keys without what is empty. So is `none`: the Factory's type is a number, and 0 for it (talos,
- * pkg/imager/profile).
+ * The Image Factory's canonical form of a schematic as somebody wrote it, and its ID: fields in the order of the Factory's struct,
+ * indented by four, empty ones left out, a newline at the end.
  */
-function furtherOf({ bootloader, secureboot }: Further): CustomizationSpec {
-  const { enrollKeys, includeWellKnownCertificates } = secureboot ?? {};
-  const keys = {
-    ...(enrollKeys ? { enrollKeys } : {}),
-    ...(includeWellKnownCertificates ? { includeWellKnownCertificates } : {}),
-  };
-  return {
-    ...(bootloader && bootloader !== "none" ? { bootloader } : {}),
-    ...(Object.keys(keys).length > 0 ? { secureboot: keys } : {}),
-  };
-}
+export const canonicalSchematic = remembering((schematic: Record<string, unknown>): Schematic => {
+  const { customization = {}, ...before } = ordered(schematic, "") as Record<string, unknown>;
+  const yaml = stringify({ ...before, customization }, { indent: 4, lineWidth: 0, singleQuote: true });
+  return { yaml, id: sha256(yaml) };
+});
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-const written = remembering((schematic: object): Schematic => {
-  const yaml = stringify(schematic, { indent: 4, lineWidth: 0, singleQuote: true });
-  return { yaml, id: sha256(yaml) };
-});
+/** The schematic of a content. */
+export const schematicOf = ({ extensions, kernelArgs, overlay, customization }: SchematicContent): Schematic =>
+  canonicalSchematic({
+    overlay,
+    customization: {
+      ...customization,
+      extraKernelArgs: kernelArgs,
+      systemExtensions: extensions.length > 0 ? { officialExtensions: extensions } : undefined,
+    },
+  });
 
 /** What an installer image's name depends on. */
 export interface InstallerArgs {
@@ -155,14 +168,12 @@ export const readSchematic = remembering((text: string): ReadSchematic | undefin
   const parsed = schematicSchema.safeParse(value);
   if (!parsed.success) return undefined;
   const { overlay, customization } = parsed.data;
-  const options = overlay?.options ?? undefined;
-  const further = furtherOf(customization ?? {});
+  const { bootloader, secureboot } = customization ?? {};
+  const further = ordered({ bootloader, secureboot }, "customization") as CustomizationSpec;
   return {
     extensions: customization?.systemExtensions?.officialExtensions ?? [],
     kernelArgs: customization?.extraKernelArgs ?? [],
-    ...(overlay?.name
-      ? { overlay: { image: overlay.image, name: overlay.name, ...(options ? { options } : {}) } }
-      : {}),
+    ...(overlay?.name ? { overlay: ordered(overlay, "overlay") as OverlaySpec } : {}),
     ...(Object.keys(further).length > 0 ? { customization: further } : {}),
     embeddedMachineConfiguration: (customization?.embeddedMachineConfiguration ?? "") !== "",
   };

@@ -20,6 +20,9 @@ export function parseTaint(key: string, text: string): NodeTaint | undefined {
   return { key, ...(value === "" ? {} : { value }), effect };
 }
 
+/** A taint as a stack says it: to Talos, a value without a colon is the effect (talos v1.12.6, controllers/k8s/node_taint_spec.go). */
+export const taintText = (text: string): string => (text.includes(":") ? text : `:${text}`);
+
 /** Whether a toleration lets a pod onto a node with the taint. */
 export function tolerates(toleration: Partial<PodToleration>, taint: NodeTaint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;

@@ -1,9 +1,9 @@
 import type { Document } from "yaml";
 import { remembering } from "../memory";
 import { talosDocuments, valueOfDocument } from "../rules/yaml";
-import { parseTaint } from "./taints";
-import type { NodeTaint } from "../types";
-import { isMapping, valueAt } from "../mapping";
+import { parseTaint, taintText } from "./taints";
+import type { KernelModule, NodeTaint } from "../types";
+import { asText, isMapping, listAt, mappingAt, valueAt } from "../mapping";
 
 /** A file that a patch writes. */
 export interface PatchFile {
@@ -24,16 +24,16 @@ export interface UserPatch {
   /** Kinds of its other documents, e.g. `KernelModuleConfig`. */
   kinds: string[];
   files: PatchFile[];
-  /** Names under machine.kernel.modules, and those of KernelModuleConfig documents. */
-  modules: string[];
+  /** Those under machine.kernel.modules, and of KernelModuleConfig documents. */
+  modules: Required<KernelModule>[];
   /** Keys and values under machine.sysctls. */
   sysctls: Record<string, string>;
   /** Labels that Talos gives the node: of machine.nodeLabels and of a KubeNodeConfig. */
   nodeLabels: [key: string, value: string][];
   /** Labels that the kubelet gives the node when it registers, by its own argument. */
   kubeletLabels: [key: string, value: string][];
-  /** Whether Talos gives the node a taint. */
-  taintsNode: boolean;
+  /** Taints that Talos gives the node, as `value:Effect` by their key: of machine.nodeTaints and of a KubeNodeConfig. */
+  nodeTaints: [key: string, text: string][];
   /** Taints that the node gets, from Talos or from its kubelet when it registers; those that cannot be read are left out. */
   taints: NodeTaint[];
   /** Names that it gives the host. */
@@ -48,7 +48,7 @@ export const readPatch = (text: string, field: string): UserPatch => ({ ...read(
 const read = remembering((text: string): Omit<UserPatch, "field"> => {
   const nothing = {
     ...{ text, documents: [], config: {}, kinds: [], files: [], modules: [], sysctls: {} },
-    ...{ nodeLabels: [], kubeletLabels: [], taintsNode: false, taints: [], hostnames: [] },
+    ...{ nodeLabels: [], kubeletLabels: [], nodeTaints: [], taints: [], hostnames: [] },
   };
   const documents = talosDocuments(text);
   const error = documents.flatMap((document) => document.errors)[0];
@@ -62,11 +62,13 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
   const maps = values.filter(isMapping);
   const config = maps.find((value) => value["kind"] === undefined) ?? {};
   const ofKind = (kind: string): Record<string, unknown>[] => maps.filter((value) => value["kind"] === kind);
-  const kubelets = [recordAt(config, "machine", "kubelet"), ...ofKind("KubeletConfig")];
-  const byTalos = [
-    recordAt(config, "machine", "nodeTaints"),
-    ...ofKind("KubeNodeConfig").map((node) => recordAt(node, "taints")),
-  ];
+  const kubelets = [mappingAt(config, "machine", "kubelet"), ...ofKind("KubeletConfig")];
+  /** Texts by key that Talos gives the node: of `machine`, or of a document of its own. */
+  const ofNode = (ofMachine: string, ofDocument: string): [string, string][] =>
+    [mappingAt(config, "machine", ofMachine), ...ofKind("KubeNodeConfig").map((node) => mappingAt(node, ofDocument))]
+      .flatMap((texts) => Object.entries(texts))
+      .map(([key, text]) => [key, asText(text)]);
+  const nodeTaints = ofNode("nodeTaints", "taints").map(([key, text]): [string, string] => [key, taintText(text)]);
   return {
     text,
     documents,
@@ -80,23 +82,21 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
         path: asText(file["path"]),
         content: asText(file["content"]),
       })),
-    modules: [...listAt(config, "machine", "kernel", "modules"), ...ofKind("KernelModuleConfig")].map((module) =>
-      asText(module["name"]),
-    ),
+    modules: [...listAt(config, "machine", "kernel", "modules"), ...ofKind("KernelModuleConfig")].map((module) => ({
+      name: asText(module["name"]),
+      parameters: Array.isArray(module["parameters"]) ? module["parameters"].map(asText) : [],
+    })),
     sysctls: Object.fromEntries(
-      Object.entries(recordAt(config, "machine", "sysctls")).map(([key, value]) => [key, asText(value)]),
+      Object.entries(mappingAt(config, "machine", "sysctls")).map(([key, value]) => [key, asText(value)]),
     ),
-    nodeLabels: [
-      recordAt(config, "machine", "nodeLabels"),
-      ...ofKind("KubeNodeConfig").map((node) => recordAt(node, "labels")),
-    ].flatMap((labels) => Object.entries(labels).map(([key, value]): [string, string] => [key, asText(value)])),
-    kubeletLabels: kubelets.flatMap((kubelet) => labelsOfArgument(recordAt(kubelet, "extraArgs")["node-labels"])),
-    taintsNode: byTalos.some((taints) => Object.keys(taints).length > 0),
+    nodeLabels: ofNode("nodeLabels", "labels"),
+    kubeletLabels: kubelets.flatMap((kubelet) => labelsOfArgument(mappingAt(kubelet, "extraArgs")["node-labels"])),
+    nodeTaints,
     taints: [
-      ...byTalos.flatMap((taints) => Object.entries(taints).map(([key, text]) => parseTaint(key, asText(text)))),
+      ...nodeTaints.map(([key, text]) => parseTaint(key, text)),
       ...kubelets.flatMap((kubelet) => [
         ...["extraConfig", "config"].flatMap((key) => listAt(kubelet, key, "registerWithTaints")).map(asTaint),
-        ...textsOfArgument(recordAt(kubelet, "extraArgs")["register-with-taints"]).map(taintOfArgument),
+        ...textsOfArgument(mappingAt(kubelet, "extraArgs")["register-with-taints"]).map(taintOfArgument),
       ]),
     ].filter((taint) => taint !== undefined),
     hostnames: [
@@ -131,23 +131,3 @@ function taintOfArgument(text: string): NodeTaint | undefined {
 /** A taint of `registerWithTaints` in the kubelet's configuration. */
 const asTaint = ({ key, value, effect }: Record<string, unknown>): NodeTaint | undefined =>
   parseTaint(asText(key), `${asText(value)}:${asText(effect)}`);
-
-/** The mapping at a path of keys; empty where there is none. */
-function recordAt(value: unknown, ...path: string[]): Record<string, unknown> {
-  const found = valueAt(value, ...path);
-  return isMapping(found) ? found : {};
-}
-
-function listAt(value: unknown, ...path: string[]): Record<string, unknown>[] {
-  const found = valueAt(value, ...path);
-  return Array.isArray(found) ? found.filter(isMapping) : [];
-}
-
-/** A single value as text; nothing of anything else. */
-export function asText(value: unknown): string {
-  return typeof value === "string"
-    ? value
-    : typeof value === "number" || typeof value === "boolean"
-      ? String(value)
-      : "";
-}

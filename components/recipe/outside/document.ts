@@ -67,12 +67,6 @@ export const textAt = (data: unknown, ...path: string[]): string | undefined => 
   return typeof value === "string" && value !== "" ? value : undefined;
 };
 
-/** The mappings of a list at a path; none where there is no list. */
-export const listAt = (data: unknown, ...path: string[]): Record<string, unknown>[] => {
-  const value = valueAt(data, ...path);
-  return Array.isArray(value) ? value.filter(isMapping) : [];
-};
-
 /** Values at a path of a document: a mapping, or YAML in a text. */
 export function valuesAt(doc: Doc, path: string[]): Values | undefined {
   const there = path.length === 0 ? doc.root : valueAt(doc.root, ...path);

@@ -1,4 +1,4 @@
-import type { ClusterSpec, ExternalKind, ExternalReadSpec } from "../spec/index";
+import type { ClusterSpec, ExternalKind, ExternalMissingSpec, ExternalReadSpec } from "../spec/index";
 import { capabilitiesOf } from "../facts/talos-release";
 import { defined } from "../mapping";
 import { wayFields, wayOfChart, wayOfField } from "../facts/way";
@@ -60,8 +60,9 @@ export interface OwnValues {
   resourceName: string;
 }
 
-/** What names a chart, and holds no values. */
-export const chartSource = /^(?:OCIRepository|HelmChart|chart) /;
+/** Whether it names a chart, and holds no values. */
+export const isChartSource = ({ kind }: ExternalMissingSpec): boolean =>
+  ["OCIRepository", "HelmChart", "chart"].includes(kind);
 
 /** The release that is outside, or that was taken over; undefined where the stack's values are under the user's. */
 export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
@@ -70,7 +71,7 @@ export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
     const { external: { values, read } = {} } = spec;
     const known = (values ?? read?.values) !== undefined;
     const { kind, resourceName, release } = outside;
-    const partly = (read?.missing ?? []).some((what) => !chartSource.test(what));
+    const partly = (read?.missing ?? []).some((what) => !isChartSource(what));
     return { kind, field: "external", values: known ? release.values : undefined, partly, resourceName };
   }
   const kind = wayFields.find((one) => spec[one]?.takeOver !== undefined);

@@ -1,8 +1,8 @@
+import type { ExternalMissingSpec } from "../spec/index";
 import { charts } from "../facts/data/charts";
 import type { ChartName } from "../facts/chart";
 import {
   documentsOf,
-  listAt,
   none,
   placeOf,
   textAt,
@@ -14,7 +14,7 @@ import {
   type Values,
 } from "./document";
 import { mergeAsHelm } from "./merge";
-import { defined, valueAt } from "../mapping";
+import { defined, listAt, valueAt } from "../mapping";
 
 /** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
 export interface OutsideRelease {
@@ -35,8 +35,8 @@ export interface OutsideRelease {
   versionPlace?: Place;
   /** Where each value stands, by its path, e.g. `driver.enabled`. */
   places: Record<string, Place>;
-  /** What it takes from elsewhere, and the files do not have, e.g. `ConfigMap gpu-operator-values`: its values may hang on it. */
-  missing: string[];
+  /** What it takes from elsewhere, and the files do not have: its values may hang on it. */
+  missing: ExternalMissingSpec[];
 }
 
 /** What files say. */
@@ -121,8 +121,10 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   ].find(({ at, path }) => textAt(at.root, ...path) !== undefined);
   const version = said && exact(textAt(said.at.root, ...said.path));
   const target = textAt(root, "spec", "targetNamespace");
-  const missing: string[] =
-    refName !== undefined && !source ? [`${textAt(root, "spec", "chartRef", "kind") ?? "chart"} ${refName}`] : [];
+  const missing: ExternalMissingSpec[] =
+    refName === undefined || source
+      ? []
+      : [{ kind: textAt(root, "spec", "chartRef", "kind") ?? "chart", name: refName }];
   const taken = listAt(root, "spec", "valuesFrom").map((from): Values => {
     const [kind, name] = [textAt(from, "kind") ?? "", textAt(from, "name") ?? ""];
     const holder = docs.find(({ root: other }) => other["kind"] === kind && textAt(other, "metadata", "name") === name);
@@ -132,7 +134,7 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
     if (generated !== undefined) return valuesOf(generated, docs, missing);
     const found =
       holder === undefined || from["targetPath"] !== undefined ? undefined : valuesAt(holder, ["data", key]);
-    if (found === undefined) missing.push(`${kind} ${name}`);
+    if (found === undefined) missing.push({ kind, name });
     return found ?? none;
   });
   const name = textAt(root, "spec", "releaseName") ?? (target && own ? `${target}-${own}` : own);
@@ -165,7 +167,7 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
     const chart = chartNamed(named);
     if (chart === undefined) return [];
     const helm = [...path, "helm"];
-    const missing: string[] = [];
+    const missing: ExternalMissingSpec[] = [];
     const files = valueAt(root, ...helm, "valueFiles");
     const taken = (Array.isArray(files) ? files : []).map((file) => valuesOf(String(file), docs, missing));
     // `valuesObject` stands in for `values` (types.go, ApplicationSourceHelm.ValuesYAML).
@@ -196,7 +198,7 @@ function ofKustomize(doc: Doc, docs: Doc[]): OutsideRelease[] {
     const at = ["helmCharts", String(index)];
     const more = one["additionalValuesFiles"];
     const files = [textAt(one, "valuesFile"), ...(Array.isArray(more) ? more.map(String) : [])];
-    const missing: string[] = [];
+    const missing: ExternalMissingSpec[] = [];
     const taken = files.flatMap((file) => (file === undefined ? [] : valuesOf(file, docs, missing)));
     const namespace = textAt(one, "namespace") ?? textAt(root, "namespace");
     const version = exact(textAt(one, "version"));
@@ -225,7 +227,7 @@ function ofParentChart(doc: Doc, docs: Doc[]): OutsideRelease[] {
     const chart = chartNamed(name);
     if (name === undefined || chart === undefined) return [];
     const at = ["dependencies", String(index)];
-    const missing = own === undefined ? ["values file values.yaml"] : [];
+    const missing = own === undefined ? [{ kind: "values file", name: "values.yaml" }] : [];
     return release(
       { chart, by: "a chart", version: exact(textAt(one, "version")), place: placeOf(doc, at), missing },
       [(own && valuesAt(own, [textAt(one, "alias") ?? name])) ?? none],
@@ -235,9 +237,9 @@ function ofParentChart(doc: Doc, docs: Doc[]): OutsideRelease[] {
 }
 
 /** Values of a file that another one names; of one that was not given it is told. */
-function valuesOf(file: string, docs: Doc[], missing: string[]): Values {
+function valuesOf(file: string, docs: Doc[], missing: ExternalMissingSpec[]): Values {
   const found = docs.find(({ place }) => sameFile(place.file, file));
-  if (found === undefined) missing.push(`values file ${file}`);
+  if (found === undefined) missing.push({ kind: "values file", name: file });
   return found === undefined ? none : (valuesAt(found, []) ?? none);
 }
 

@@ -116,7 +116,21 @@ export interface ExternalReadSpec {
   /**
    * What they take from elsewhere, so that it is not known here.
    * @default none
-   * @example `["ConfigMap gpu-operator-values"]`
+   * @example `[{ kind: "ConfigMap", name: "gpu-operator-values" }]`
    */
-  missing?: string[];
+  missing?: ExternalMissingSpec[];
+}
+
+/** Something that is named, and not among the files. */
+export interface ExternalMissingSpec {
+  /**
+   * Its kind: that of an object, or `values file`.
+   * @example `OCIRepository`
+   */
+  kind: string;
+  /**
+   * Its name.
+   * @example `gpu-operator-values`
+   */
+  name: string;
 }

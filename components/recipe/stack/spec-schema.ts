@@ -126,7 +126,7 @@ const external = z.strictObject({
       values: values.optional(),
       places: z.record(z.string(), z.string()).optional(),
       unread: z.array(text).optional(),
-      missing: z.array(text).optional(),
+      missing: z.array(z.strictObject({ kind: text, name: text })).optional(),
     })
     .optional(),
 });

@@ -90,7 +90,13 @@ test.each([
   [
     "a HelmRelease alone",
     [flux],
-    { chart: "nvidia-device-plugin", missing: ["OCIRepository nvidia-device-plugin", "ConfigMap plugin-values"] },
+    {
+      chart: "nvidia-device-plugin",
+      missing: [
+        { kind: "OCIRepository", name: "nvidia-device-plugin" },
+        { kind: "ConfigMap", name: "plugin-values" },
+      ],
+    },
   ],
   [
     "a HelmRelease with a ConfigMap that kustomize makes of a file",
@@ -150,7 +156,7 @@ test.each([
   [
     "a chart that depends on NVIDIA's, without its values",
     ["name: gpus\ndependencies:\n  - { name: gpu-operator, version: v26.3.3 }\n"],
-    { by: "a chart", version: "v26.3.3", missing: ["values file values.yaml"] },
+    { by: "a chart", version: "v26.3.3", missing: [{ kind: "values file", name: "values.yaml" }] },
   ],
   ["a file of values", ["deviceListStrategy: envvar\n"], { chart: "nvidia-device-plugin", by: "values" }],
 ])("reads %s", (_, texts, expected) => {

@@ -61,7 +61,7 @@ export class BootGuard {
       .map(([name]) => name);
     if (waiting.length === 0) return undefined;
     const { active = "" } = await this.machine.configurations();
-    if (readPatch(active, "").modules.some((module) => module.startsWith("nvidia"))) return undefined;
+    if (readPatch(active, "").modules.some(({ name }) => name.startsWith("nvidia"))) return undefined;
     return `its boot does not end: ${waiting.join(", ")} waits for the driver, and its configuration names none of NVIDIA's kernel modules`;
   }
 

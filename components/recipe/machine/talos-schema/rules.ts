@@ -1,9 +1,8 @@
 import { parseAllDocuments } from "yaml";
 import { ownVolumes } from "../../facts/data/since.json";
 import table from "../../facts/data/talos-rules.json";
-import { isMapping } from "../../mapping";
+import { asText, isMapping } from "../../mapping";
 import { parseToml } from "../containerd/containerd";
-import { asText } from "../user-patches";
 import { isSize } from "./values";
 import * as rule from "./value-rules";
 

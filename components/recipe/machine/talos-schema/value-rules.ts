@@ -1,8 +1,7 @@
-import { isMapping } from "../../mapping";
+import { asText, isMapping } from "../../mapping";
 import { imageFlaw } from "../../rules/image-reference";
 import { isLabelValue, isQualifiedName } from "../../rules/names";
 import { taintEffects } from "../taints";
-import { asText } from "../user-patches";
 import { expressionFlaw, isAddress, isPrefix, isSize, bytesOf } from "./values";
 
 /**

@@ -1,8 +1,7 @@
 import { isIP } from "node:net";
 import type { TypeText } from "../../facts/talos-schema";
-import { isMapping } from "../../mapping";
+import { asText, isMapping } from "../../mapping";
 import { wordsOf } from "../../shape";
-import { asText } from "../user-patches";
 
 /** What is wrong with a value for a single one of a type; undefined when nothing is. The value itself is never repeated: it may be secret. */
 export function misfit(value: unknown, type: TypeText): string | undefined {
