@@ -1,7 +1,9 @@
-import { flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
+import { findCard, flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
 import type { Card } from "../facts/data/cards";
+import type { UserPatch } from "../machine/user-patches";
+import { asText, valueAt } from "../mapping";
 import { closestOnes } from "../rules/suggest";
-import { type Checks, type Complaint, type Found, ofGpuMachines, ofMachines } from "./check";
+import { type CheckedMachine, type Checks, type Complaint, type Found, ofGpuMachines, ofMachines } from "./check";
 
 /** Cards of machines, and their power. */
 export const cardChecks: Checks = {
@@ -54,6 +56,27 @@ export const cardChecks: Checks = {
     };
   }),
   /**
+   * A card is a pod's or a virtual machine's. Source: linux v6.18, drivers/vfio/pci/vfio_pci.c (`ids`: vendor:device, of every device
+   * that has them); talos v1.13.9, PCIDriverRebindConfig (one device, by its address).
+   */
+  "card-passed-on": ofGpuMachines((machine, { clusterPatches }) =>
+    passedOnBy(machine, clusterPatches).flatMap(({ field, text }) => {
+      const ids = (passedOn.exec(text)?.[1] ?? "").split(/[",]/).filter((id) => /^10de:/i.test(id));
+      return ids.flatMap((id) => {
+        const model = findCard(id.split(":", 2).join(":"))?.model;
+        const use = machine.uses.find((one) => one.card !== undefined && one.card.model === model);
+        return use === undefined
+          ? []
+          : {
+              field,
+              problem: `gives the ${use.card!.model} (${id}) of ${machine.name} to virtual machines`,
+              why: "a card has one driver: NVIDIA's would not find it, and the update would wait for it",
+              remedy: `leave the card out of ${machine.field}.gpus, or its ID out here; of two alike, bind one by its address (PCIDriverRebindConfig)`,
+            };
+      });
+    }),
+  ),
+  /**
    * A power limit is one that the card takes. Source: nvidia-smi, power.min_limit and power.max_limit; NVIDIA data sheets (board power).
    */
   "power-limit": ofMachines((machine) => {
@@ -70,6 +93,19 @@ export const cardChecks: Checks = {
     return machine.cards.flatMap((card) => complaintOf(watts, card, field)).slice(0, 1);
   }),
 };
+
+/** A parameter of the driver that virtual machines get devices by: IDs of all that it is to take. */
+const passedOn = /^"?(?:vfio[-_]pci|pci[-_]stub)\.ids=(.*)$/;
+
+/** Texts that say which cards virtual machines get, with where they stand. */
+function passedOnBy({ spec, patches }: CheckedMachine, clusterPatches: UserPatch[]): { field: string; text: string }[] {
+  const ofPatches = [...clusterPatches, ...patches].flatMap(({ field, config, modules }) => {
+    const args = valueAt(config, "machine", "install", "extraKernelArgs");
+    const said = modules.flatMap(({ name, parameters }) => parameters.map((one) => `${name}.${one}`));
+    return [...said, ...(Array.isArray(args) ? args.map(asText) : [])].map((text) => ({ field, text }));
+  });
+  return [...(spec.kernelArgs ?? []).map((text, index) => ({ field: `.kernelArgs[${index}]`, text })), ...ofPatches];
+}
 
 /** What is no card of this package's, whatever a stack says of it: by its name. */
 function unlike(model: string): Omit<Complaint, "field"> | undefined {

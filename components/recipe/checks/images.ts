@@ -2,6 +2,7 @@ import { soundsLikeNvidia, unsuffixedNames } from "../facts/extension";
 import { extensionsOf, minorsWith } from "../facts/talos-release";
 import { officialName } from "../machine/losses";
 import { asText, valueAt } from "../mapping";
+import type { Nested } from "../nested";
 import { type Fault, shown } from "../rules";
 import { closest, didYouMean } from "../rules/suggest";
 import {
@@ -213,49 +214,49 @@ const lists = ["extensions", "kernelArgs"] as const;
 /** A parameter of one of NVIDIA's modules, as a module that is built in would take it. */
 const nvidiaParameter = /^"?(nvidia(?:[_-]\w+)?)\.(.+)$/s;
 
-/** The first argument that is meant for one of NVIDIA's modules, with what is wrong with it. */
-function ofModule(args: readonly string[], machine: string): { index: number; fault: Fault } | undefined {
-  const index = args.findIndex((arg) => nvidiaParameter.test(arg));
-  if (index < 0) return undefined;
-  const arg = args[index]!;
-  const [, module = "", parameter = ""] = nvidiaParameter.exec(arg) ?? [];
+/** What is wrong with an argument that is meant for one of NVIDIA's modules. */
+function ofModule(arg: string, machine: string): Fault | undefined {
+  const [, module, parameter = ""] = nvidiaParameter.exec(arg) ?? [];
+  if (module === undefined) return undefined;
   return {
-    index,
-    fault: {
-      problem: `${module}.${parameter.split("=")[0]} has no effect as a kernel argument`,
-      why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
-      remedy: `write it to ${machine}.moduleParameters: \`${module.replaceAll("-", "_")}: ['${arg.startsWith('"') ? parameter.replaceAll('"', "") : parameter}']\``,
-    },
+    problem: `${module}.${parameter.split("=")[0]} has no effect as a kernel argument`,
+    why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
+    remedy: `write it to ${machine}.moduleParameters: \`${module.replaceAll("-", "_")}: ['${arg.startsWith('"') ? parameter.replaceAll('"', "") : parameter}']\``,
   };
 }
 
-function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Fault | undefined {
+function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Nested<Fault> {
   const said = valueAt(patch.config, "machine", "install", "extraKernelArgs");
   const where = machine && others.length === 0 ? machine.field : "machineDefaults";
-  return ofModule(Array.isArray(said) ? said.map(asText) : [], where)?.fault;
+  return Array.isArray(said) ? said.map((arg) => ofModule(asText(arg), where)) : [];
+}
+
+/** What is wrong with an argument of an image, whatever the release. */
+function argFault(arg: string, machine: string): Fault | undefined {
+  const withoutEffect = ofModule(arg, machine);
+  if (withoutEffect) return withoutEffect;
+  if (/\s|^['"#&*!|>%@`=]|: |:$/.test(arg))
+    return {
+      problem: `"${arg}" is not one argument`,
+      why: "this package takes a command line apart at spaces, quoted or not, and the image may start with another argument",
+      remedy: "write one argument per entry, without quotes and spaces",
+    };
+  if (!arg.startsWith("talos.platform=")) return undefined;
+  return {
+    problem: "names the platform",
+    why: "the Image Factory itself adds this argument to the image; with two of them, the machine uses only one",
+    remedy: "write it to the machine's platform",
+  };
 }
 
 function machineArgs(machine: CheckedMachine, { spec, release }: CheckContext): Found {
   const args = machine.spec.kernelArgs ?? [];
-  const withoutEffect = ofModule(args, machine.field);
-  if (withoutEffect) return { field: `.kernelArgs[${withoutEffect.index}]`, ...withoutEffect.fault };
-  const broken = args.findIndex((arg) => /\s|^['"#&*!|>%@`=]|: |:$/.test(arg));
-  if (broken >= 0)
-    return {
-      field: `.kernelArgs[${broken}]`,
-      problem: `"${args[broken]}" is not one argument`,
-      why: "this package takes a command line apart at spaces, quoted or not, and the image may start with another argument",
-      remedy: "write one argument per entry, without quotes and spaces",
-    };
-  const platform = args.findIndex((arg) => arg.startsWith("talos.platform="));
-  if (platform >= 0)
-    return {
-      field: `.kernelArgs[${platform}]`,
-      problem: "names the platform",
-      why: "the Image Factory itself adds this argument to the image; with two of them, the machine uses only one",
-      remedy: "write it to the machine's platform",
-    };
-  if (args.length === 0 || !release || release.version.minor >= 10 || machine.spec.secureBoot) return [];
+  const faults = args.flatMap((arg, index) => {
+    const fault = argFault(arg, machine.field);
+    return fault === undefined ? [] : [{ field: `.kernelArgs[${index}]`, ...fault }];
+  });
+  if (faults.length > 0 || args.length === 0 || !release || release.version.minor >= 10 || machine.spec.secureBoot)
+    return faults;
   return {
     field: ".kernelArgs",
     problem: `is set, on Talos ${spec.talosVersion} without Secure Boot`,
