@@ -66,7 +66,7 @@ const hints: [RegExp, string][] = [
     /\.nodeSelector$|^daemonsets\.(nodeSelector|affinity)$|\.affinity$/,
     "the operator places its pods by node labels alone: label the machines instead (machines.<name>.labels)",
   ],
-  [/\.tolerations$/, "all operands share daemonsets.tolerations; the machines' own taints are tolerated without it"],
+  [/\.tolerations$/, "all operands share daemonsets.tolerations: write it there, or leave it out"],
 ];
 
 /** What to do instead of setting a value that no release has; undefined where nothing is known. */

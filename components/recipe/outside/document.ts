@@ -1,4 +1,4 @@
-import { isNode, LineCounter, parseAllDocuments, parseDocument, visit, type Document } from "yaml";
+import { isCollection, isNode, LineCounter, parseAllDocuments, parseDocument, visit, type Document } from "yaml";
 import { isMapping, valueAt } from "../mapping";
 
 /** A file of somebody's: its name, as messages tell it, and its text. */
@@ -17,11 +17,11 @@ export interface Place {
 /** What could not be read. */
 export type Flaw = Place & { problem: string };
 
-/** One document of a file. */
+/** One object of a file: a document, or an item of a list (`kind: List`). */
 export interface Doc {
   place: Place;
   root: Record<string, unknown>;
-  document: Document;
+  contents: unknown;
   lineAt: (offset: number) => number;
 }
 
@@ -45,12 +45,27 @@ export function documentsOf({ name: file, text }: OutsideFile, flaws: Flaw[]): D
       flaws.push({ file, line: lineAt(error.pos[0]), problem: `is not YAML: ${problem}` });
       return [];
     }
-    const root = plainOf(document);
-    return isMapping(root)
-      ? [{ place: { file, line: lineAt(document.contents?.range?.[0] ?? 0) }, root, document, lineAt }]
-      : [];
+    const objects = (root: unknown, contents: unknown): Doc[] => {
+      if (!isMapping(root) || !isNode(contents)) return [];
+      const { kind, items } = root;
+      if (/List$/.test(String(kind)) && Array.isArray(items))
+        return items.flatMap((item, index) => objects(item, nodeAt(contents, ["items", String(index)])));
+      return [{ place: { file, line: lineAt(contents.range?.[0] ?? 0) }, root, contents, lineAt }];
+    };
+    return objects(plainOf(document), document.contents);
   });
 }
+
+/** What stands at a path below a node. */
+const nodeAt = (contents: unknown, path: string[]): unknown =>
+  path.length === 0
+    ? contents
+    : isCollection(contents)
+      ? contents.getIn(
+          path.map((part) => (/^\d+$/.test(part) ? Number(part) : part)),
+          true,
+        )
+      : undefined;
 
 /** Aliases that name nothing, or themselves, end in an error: nothing is read then. */
 function plainOf(document: Document): unknown {
@@ -71,7 +86,7 @@ export const textAt = (data: unknown, ...path: string[]): string | undefined => 
 export function valuesAt(doc: Doc, path: string[]): Values | undefined {
   const there = path.length === 0 ? doc.root : valueAt(doc.root, ...path);
   if (isMapping(there)) {
-    const node: unknown = path.length === 0 ? doc.document.contents : doc.document.getIn(path.map(keyOf), true);
+    const node = nodeAt(doc.contents, path);
     return {
       values: there,
       places: isNode(node) ? placesIn(node, (offset) => ({ ...doc.place, line: doc.lineAt(offset) })) : {},
@@ -90,11 +105,9 @@ export function valuesAt(doc: Doc, path: string[]): Values | undefined {
   };
 }
 
-const keyOf = (part: string): string | number => (/^\d+$/.test(part) ? Number(part) : part);
-
 /** The line in which a value begins; of what is not there, the document's. */
 export function placeOf(doc: Doc, path: string[]): Place {
-  const node: unknown = doc.document.getIn(path.map(keyOf), true);
+  const node = nodeAt(doc.contents, path);
   return isNode(node) && node.range ? { ...doc.place, line: doc.lineAt(node.range[0]) } : doc.place;
 }
 

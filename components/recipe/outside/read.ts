@@ -1,3 +1,4 @@
+import * as semver from "semver";
 import type { ExternalMissingSpec } from "../spec/index";
 import { charts } from "../facts/data/charts";
 import type { ChartName } from "../facts/chart";
@@ -23,7 +24,7 @@ export interface OutsideRelease {
   by: "Flux" | "Argo CD" | "kustomize" | "a chart" | "values";
   /** Name of the release; undefined where the files do not tell it. */
   name?: string;
-  /** One release of the chart, e.g. `v26.3.3`; undefined where the files name none, or a range. */
+  /** One release of the chart, e.g. `v26.3.3`; undefined where the files name none. */
   version?: string;
   /** Undefined where the files leave it to something else, such as a kustomization. */
   namespace?: string;
@@ -88,9 +89,14 @@ export function chartNamed(...names: (string | undefined)[]): ChartName | undefi
   return undefined;
 }
 
-/** One release; neither a range, nor what a template or Renovate has yet to fill in. */
-const exact = (version: string | undefined): string | undefined =>
-  version !== undefined && /^v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version) ? version : undefined;
+/**
+ * One release; of a range the newest that is known, as Helm takes the newest. Undefined of what a template or Renovate has yet to fill in.
+ */
+function releaseIn(version: string | undefined, chart: ChartName): string | undefined {
+  if (version === undefined || /^v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version)) return version;
+  const known = charts.filter((one) => one.chart === chart).map((one) => one.version);
+  return semver.maxSatisfying(known, version.replaceAll(",", " ")) ?? undefined;
+}
 
 function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const { root, place } = doc;
@@ -115,11 +121,12 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
     ...(source
       ? [
           ["spec", "ref", "tag"],
+          ["spec", "ref", "semver"],
           ["spec", "version"],
         ].map((path) => ({ at: source, path }))
       : []),
   ].find(({ at, path }) => textAt(at.root, ...path) !== undefined);
-  const version = said && exact(textAt(said.at.root, ...said.path));
+  const version = said && releaseIn(textAt(said.at.root, ...said.path), chart);
   const target = textAt(root, "spec", "targetNamespace");
   const missing: ExternalMissingSpec[] =
     refName === undefined || source
@@ -175,7 +182,7 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
     const parameters = listAt(root, ...helm, "parameters").map((one, index): Values =>
       parameterOf(one, placeOf(doc, [...helm, "parameters", String(index)])),
     );
-    const version = exact(textAt(root, ...path, "targetRevision"));
+    const version = releaseIn(textAt(root, ...path, "targetRevision"), chart);
     const name = textAt(root, ...helm, "releaseName") ?? textAt(root, "metadata", "name");
     const namespace = textAt(root, ...spec, "destination", "namespace");
     return [
@@ -201,7 +208,7 @@ function ofKustomize(doc: Doc, docs: Doc[]): OutsideRelease[] {
     const missing: ExternalMissingSpec[] = [];
     const taken = files.flatMap((file) => (file === undefined ? [] : valuesOf(file, docs, missing)));
     const namespace = textAt(one, "namespace") ?? textAt(root, "namespace");
-    const version = exact(textAt(one, "version"));
+    const version = releaseIn(textAt(one, "version"), chart);
     const said = {
       chart,
       by: "kustomize" as const,
@@ -229,7 +236,7 @@ function ofParentChart(doc: Doc, docs: Doc[]): OutsideRelease[] {
     const at = ["dependencies", String(index)];
     const missing = own === undefined ? [{ kind: "values file", name: "values.yaml" }] : [];
     return release(
-      { chart, by: "a chart", version: exact(textAt(one, "version")), place: placeOf(doc, at), missing },
+      { chart, by: "a chart", version: releaseIn(textAt(one, "version"), chart), place: placeOf(doc, at), missing },
       [(own && valuesAt(own, [textAt(one, "alias") ?? name])) ?? none],
       placeOf(doc, [...at, "version"]),
     );

@@ -49,7 +49,7 @@ metadata: { name: gpu-operator, namespace: flux-system }
 spec:
   targetNamespace: gpu-operator
   chart:
-    spec: { chart: gpu-operator, version: ">=26.3", sourceRef: { kind: HelmRepository, name: nvidia } }
+    spec: { chart: gpu-operator, version: ">=26.3, <26.7", sourceRef: { kind: HelmRepository, name: nvidia } }
 `;
 const argo = `apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -108,7 +108,19 @@ test.each([
     ],
     { version: "0.18.2", missing: [], places: { driver: { file: "gpu/values.yaml", line: 1 } } },
   ],
-  ["a HelmRelease of a range", [byRepository], { name: "gpu-operator-gpu-operator", namespace: "gpu-operator" }],
+  [
+    "a HelmRelease of a range, of which the newest that is known counts",
+    [byRepository],
+    { name: "gpu-operator-gpu-operator", namespace: "gpu-operator", version: "26.3.3" },
+  ],
+  [
+    "an OCIRepository of a range that nobody knows a release of, in a list",
+    [
+      "kind: List\nitems:\n  - kind: HelmRelease\n    metadata: { name: a }\n    spec:\n      chartRef: { kind: OCIRepository, name: gpu }\n      values:\n        driver: any\n" +
+        "  - kind: OCIRepository\n    metadata: { name: gpu }\n    spec: { url: oci://a/gpu-operator, ref: { semver: 99.x } }\n",
+    ],
+    { name: "a", missing: [], place: { file: "0.yaml", line: 3 }, places: { driver: { file: "0.yaml", line: 8 } } },
+  ],
   [
     "an Application with a file of values",
     [argo, "driver:\n  enabled: false\n"],
