@@ -3,7 +3,7 @@ import { newestRelease } from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
 import { unnamed } from "../stack-text";
 import { lineIn, type Piece } from "./lines";
-import type { Subject } from "./subjects";
+import type { Subject } from "./machines";
 
 /** Something that has no effect or will fail, and where it stands. */
 export interface FileFinding {
@@ -31,8 +31,31 @@ export const ofStacks = new Set([
   "values-without-gpus",
 ]);
 
-/** A field of a stack, in whose place a configuration has its own. */
-const ofStack = /\b(?:machines\.[^.\s]+|machineDefaults)\.moduleParameters\b/;
+/** What is said to a stack, and what to somebody who has none: a file has other fields, and nothing is made for it. */
+const inFiles: [ofStack: RegExp, ofFile: string][] = [
+  [/\b(?:machines\.[^.\s]+|machineDefaults)\.moduleParameters\b/, "machine.kernel.modules[].parameters"],
+  [/under machines\.<name>\.extensions; NVIDIA's .*/, "in the image's schematic (systemExtensions.officialExtensions)"],
+  [/write it to the machine's platform/, "leave it out: the installer's name has it, e.g. nocloud-installer"],
+  [/, or leave (?:NVIDIA's extensions out and set driver\.branch|(?:it|both) out: .* from the card.*)/, ""],
+  [/: NVIDIA's extensions follow from the card and driver\.branch/, ""],
+  [/leave driver\.flavour out, or take (\w+)/, "take the $1 modules"],
+  [
+    /leave driver\.flavour out \(.*\), or take driver\.branch (\w+)/,
+    "take the proprietary modules, or those of branch $1",
+  ],
+  [/take driver\.branch (\w+)/, "take the extensions of branch $1"],
+  [
+    /leave the card out of machines\.\S+\.gpus, or its ID out here/,
+    "take its ID out here, or NVIDIA's modules out of the machine",
+  ],
+  [/, or name the machine's cards under gpus/, ""],
+  [/ \((?:factoryUrl|installerImage)\)/g, ""],
+  [/machines\.<name>\.labels/, "machine.nodeLabels"],
+  [/the package sets this key and overrides your value; /, ""],
+];
+
+const toFile = (said: string): string =>
+  inFiles.reduce((text, [ofStack, ofFile]) => text.replace(ofStack, ofFile), said);
 
 /**
  * What is wrong with subjects, on each of the releases; each thing once. A file that names no release is judged for the one that all others
@@ -45,21 +68,21 @@ export function judgeSubjects(subjects: readonly Subject[], releases: readonly s
   for (const { spec, pieces, about } of subjects) {
     const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
     for (const talosVersion of asked) {
-      for (const finding of judge({ ...spec, talosVersion }).findings) {
-        if (!about.test(finding.field) || ofStacks.has(finding.check) || finding.problem.includes(`"${unnamed}"`))
+      for (const { field, check, problem, why, remedy } of judge({ ...spec, talosVersion }).findings) {
+        // What only this package would do is nothing to a file of somebody's.
+        if (
+          !about.test(field) ||
+          ofStacks.has(check) ||
+          problem.includes(`"${unnamed}"`) ||
+          /\bthis package\b/.test(why)
+        )
           continue;
         // A list of operations is right for a configuration of one document.
-        if (finding.check === "patch-format" && finding.problem.includes("JSON patch")) continue;
-        const placed = placeOf(finding.field, finding.problem, pieces);
+        if (check === "patch-format" && problem.includes("JSON patch")) continue;
+        const placed = placeOf(field, problem, pieces);
         if (placed === undefined) continue;
-        const key = JSON.stringify([placed.file, placed.line, finding.check, placed.problem]);
-        const sameFinding = found.get(key) ?? {
-          ...placed,
-          check: finding.check,
-          why: finding.why,
-          remedy: finding.remedy.replace(ofStack, "machine.kernel.modules[].parameters"),
-          talos: [],
-        };
+        const key = JSON.stringify([placed.file, placed.line, check, placed.problem]);
+        const sameFinding = found.get(key) ?? { ...placed, check, why: toFile(why), remedy: toFile(remedy), talos: [] };
         if (!sameFinding.talos.includes(talosVersion)) sameFinding.talos.push(talosVersion);
         found.set(key, sameFinding);
       }
@@ -87,7 +110,7 @@ function placeOf(
   }
   const [, piece] = [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ?? [];
   if (piece === undefined) return undefined;
-  const line = lineIn(piece, `${problem} ${field.split(".").at(-1)}`);
+  const line = lineIn(piece, `${problem} ${field.split(".").at(-1)}`, "officialExtensions systemExtensions");
   if (filledIn.test(piece.text.split("\n")[line - piece.line] ?? "")) return undefined;
   return { file: piece.file, line, problem: `${nameOf(field)}${problem}` };
 }

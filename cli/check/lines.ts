@@ -1,4 +1,4 @@
-import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments } from "yaml";
 
 /** A text that findings are about, and where it begins. */
 export interface Piece {
@@ -6,21 +6,35 @@ export interface Piece {
   /** Line of the file in which the text begins, from 1. */
   line: number;
   text: string;
+  /** The same as a part of a configuration, where the text is another form of it. */
+  part?: string;
 }
 
-/** The line of a piece that a finding is about: of the path that its problem begins with, else of the longest word that it shares. */
-export function lineIn({ text, line }: Piece, problem: string): number {
-  return line - 1 + (lineOfPath(text, problem.split(" ")[0]!) ?? lineOfWord(text, problem) ?? 1);
+/** What stands at a path of a piece's document. */
+export function pieceAt(whole: Piece, document: Document, path: (string | number)[]): Piece {
+  const node = document.getIn(path, true);
+  if (!isNode(node) || !node.range) return whole;
+  const [from, to] = node.range;
+  const before = whole.text.slice(0, from).split("\n");
+  return { ...whole, line: whole.line + before.length - 1, text: before.at(-1)! + whole.text.slice(from, to) };
+}
+
+/**
+ * The line of a piece that a finding is about: of the path that its problem begins with, else of the longest word that it shares, else
+ * of one of some other words.
+ */
+export function lineIn({ text, line }: Piece, problem: string, others = ""): number {
+  return (
+    line - 1 + (lineOfPath(text, problem.split(" ")[0]!) ?? lineOfWord(text, problem) ?? lineOfWord(text, others) ?? 1)
+  );
 }
 
 function lineOfPath(text: string, said: string): number | undefined {
   if (!/^[a-z]\w*(?:[.[]|$)/i.test(said)) return undefined;
   const steps = said.split(/[.[\]]+/).filter((step) => step !== "");
-  for (const part of text.split(/^---\s*$/m)) {
-    const lineCounter = new LineCounter();
-    const document = parseDocument(part, { lineCounter, logLevel: "silent" });
-    const before = text.slice(0, text.indexOf(part)).split("\n").length - 1;
-    let found: number | undefined;
+  const lineCounter = new LineCounter();
+  for (const document of parseAllDocuments(text, { lineCounter, logLevel: "silent" })) {
+    let found = lineOfOperation(document.contents, steps, lineCounter);
     let node: unknown = document.contents;
     for (const step of steps) {
       if (isMap(node)) {
@@ -33,9 +47,16 @@ function lineOfPath(text: string, said: string): number | undefined {
         if (isNode(node) && node.range) found = lineCounter.linePos(node.range[0]).line;
       }
     }
-    if (found !== undefined) return before + found;
+    if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** The line of the operation (RFC 6902) that sets what is at a path. */
+function lineOfOperation(contents: unknown, steps: string[], lineCounter: LineCounter): number | undefined {
+  const places = (isSeq(contents) ? contents.items : []).flatMap((one) => (isMap(one) ? [one.get("path", true)] : []));
+  const place = places.findLast((one) => isScalar(one) && steps.join("/").startsWith(String(one.value).slice(1)));
+  return isNode(place) && place.range ? lineCounter.linePos(place.range[0]).line : undefined;
 }
 
 function lineOfWord(text: string, problem: string): number | undefined {

@@ -10,22 +10,35 @@ const podsAt: Record<string, string[]> = {
   ),
 };
 
-/** The containers of an object that ask for a GPU: of a pod, of what makes pods, and of a chart with bjw-s' common library. */
-export function containersOf(object: Record<string, unknown>): GpuPodSpec[] {
-  const at = podsAt[String(object["kind"])];
-  const lists = at === undefined ? commonLibrary(object) : [valueAt(object, ...at, "spec", "containers")];
-  return lists.flatMap(itemsOf).flatMap((container): GpuPodSpec[] => {
-    const asked = Object.keys(mappingAt(container, "resources", "limits"));
-    if (!asked.some((key) => key.startsWith("nvidia.com/"))) return [];
-    return [{ image: imageOf(container["image"]) || "busybox", gpus: 1, env: envOf(container["env"]) }];
-  });
+/** Steps from an object to what is in it. */
+type Path = (string | number)[];
+
+/** Objects of a document: itself, or the items of a list, as `kubectl get -o yaml` prints one. */
+export function objectsIn(value: unknown): { path: Path; object: Record<string, unknown> }[] {
+  if (!isMapping(value)) return [];
+  const { kind, items } = value;
+  if (!/List$/.test(String(kind)) || !Array.isArray(items)) return [{ path: [], object: value }];
+  return itemsAt(value, ["items"]).map(({ path, item }) => ({ path, object: item }));
 }
 
-/** `controllers.<name>.containers` of a HelmRelease's values (bjw-s-labs/helm-charts, charts/library/common/values.yaml). */
-function commonLibrary(object: Record<string, unknown>): unknown[] {
-  if (object["kind"] !== "HelmRelease") return [];
-  const controllers = itemsOf(valueAt(object, "spec", "values", "controllers"));
-  return controllers.map(({ containers }) => containers);
+/** The containers of an object that ask for a GPU: of a pod, of what makes pods, and of a chart with bjw-s' common library. */
+export function containersOf(object: Record<string, unknown>): { path: Path; pod: GpuPodSpec }[] {
+  const at = podsAt[String(object["kind"])];
+  const pods = at === undefined ? controllersOf(object) : [[...at, "spec"]];
+  const lists = pods.flatMap((pod) => ["initContainers", "containers"].map((list) => [...pod, list]));
+  return lists
+    .flatMap((list) => itemsAt(object, list))
+    .flatMap(({ path, item }) => {
+      const asked = Object.keys(mappingAt(item, "resources", "limits"));
+      if (!asked.some((key) => key.startsWith("nvidia.com/"))) return [];
+      return [{ path, pod: { image: imageOf(item["image"]) || "busybox", gpus: 1, env: envOf(item["env"]) } }];
+    });
+}
+
+/** `controllers.<name>` of a HelmRelease's values (bjw-s-labs/helm-charts, charts/library/common/values.yaml). */
+function controllersOf(object: Record<string, unknown>): string[][] {
+  const at = ["spec", "values", "controllers"];
+  return object["kind"] === "HelmRelease" ? Object.keys(mappingAt(object, ...at)).map((name) => [...at, name]) : [];
 }
 
 /** A text, or a repository with its tag. */
@@ -46,5 +59,8 @@ function envOf(said: unknown): Record<string, string> {
 }
 
 /** Mappings of a list, or under the keys of a mapping. */
-const itemsOf = (value: unknown): Record<string, unknown>[] =>
-  (Array.isArray(value) ? value : Object.values(mappingAt(value))).filter(isMapping);
+function itemsAt(value: unknown, at: string[]): { path: Path; item: Record<string, unknown> }[] {
+  const there = valueAt(value, ...at);
+  const keyed = Array.isArray(there) ? [...there.entries()] : Object.entries(mappingAt(there));
+  return keyed.flatMap(([key, item]) => (isMapping(item) ? [{ path: [...at, key], item }] : []));
+}

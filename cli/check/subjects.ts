@@ -1,42 +1,27 @@
 import * as path from "node:path";
-import { stringify } from "yaml";
 import { wayOfChart } from "../../components/recipe/facts/way";
-import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
-import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
-import { asText, defined, isMapping, valueAt } from "../../components/recipe/mapping";
+import type { ClusterSpec, ExternalSpec, GpuPodSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
+import { defined, isMapping } from "../../components/recipe/mapping";
 import { isChartSource } from "../../components/recipe/outside/external";
 import { readOutside } from "../../components/recipe/outside/index";
-import { customizationPath, readSchematic } from "../../components/recipe/index";
-import { lineOfText, type Piece } from "./lines";
-import { unnamed } from "../stack-text";
+import { taintText } from "../../components/recipe/machine/taints";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { exposure } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
-import { containersOf } from "./pods";
-import { readPatch } from "../../components/recipe/machine/user-patches";
-import { taintText } from "../../components/recipe/machine/taints";
-import { mappingsIn } from "../import/patch";
 import { schematicsIn } from "../import/schematics";
 import { isTalconfig, readSource } from "../import/source";
 import { type Talconfig, withRole } from "../import/talconfig";
-
-/** Something that a file says, as the stack that says the same. */
-export interface Subject {
-  /** Without a release: the release is the caller's to name, unless the files name one. */
-  spec: Partial<ClusterSpec>;
-  /** What a field of the stack was made of, by its path; the longest path that fits counts. */
-  pieces: Map<string, Piece>;
-  /** Only findings of these fields are about the files; the rest of the stack was made up. */
-  about: RegExp;
-}
+import { lineOfText, type Piece, pieceAt } from "./lines";
+import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
+import { ofOmni } from "./omni";
+import { containersOf, objectsIn } from "./pods";
 
 /** A file that was read. */
 export interface ReadFile {
   name: string;
   text: string;
 }
-
-const gpu: GpuSpec = { model: unnamed };
 
 /**
  * What files say of GPUs on Talos. Files of other kinds say nothing.
@@ -112,8 +97,9 @@ const withoutSops = (text: string): string =>
 
 function ofFile({ name, text }: ReadFile): Subject[] {
   // talhelper makes one dollar of two (`$$patch: delete`).
-  const whole: Piece = { file: name, line: 1, text: withoutSops(text.replaceAll("$$", "$")) };
-  const values = mappingsIn(whole.text);
+  const whole: Piece = pieceOf(name, 1, withoutSops(text.replaceAll("$$", "$")));
+  const documents = talosDocuments(whole.text);
+  const values = documents.map(valueOfDocument).filter(isMapping);
   const machines = machinesOf(whole.text, name);
   if (machines.length > 0)
     return machines.map(({ node, talosVersion }) => {
@@ -122,96 +108,18 @@ function ofFile({ name, text }: ReadFile): Subject[] {
       const piece = { ...whole, line: inner === whole.text ? 1 : lineOfText(text, inner), text: inner };
       return ofMachines([{ name: node.hostname, own, pieces: [piece] }], talosVersion);
     });
-  if (values.length > 0 && values.every(isPatch))
-    return [ofMachines([{ name: "machine", own: { role: "controlplane" }, pieces: [whole] }])];
-  if (values.some(isOfOmni)) return [ofOmni(values.filter(isOfOmni), whole)];
+  if (whole.part !== undefined || (values.length > 0 && values.every(isPatch))) return [ofPatch(whole)];
+  const ofOmnis = ofOmni(values, whole);
+  if (ofOmnis.length > 0) return ofOmnis;
   if (values.some((value) => isMapping(value["customization"]) && value["kind"] === undefined))
     return schematicsIn(text)
       .slice(0, 1)
       .map((raw) => ofSchematic(raw, whole));
-  return values.flatMap((value) => ofPod(value, whole));
-}
-
-/** Documents of Omni's cluster template (siderolabs/omni, client/pkg/template/internal/models). */
-const isOfOmni = (value: Record<string, unknown>): boolean =>
-  value["apiVersion"] === undefined &&
-  ["Cluster", "ControlPlane", "Workers", "Machine"].includes(String(value["kind"]));
-
-/** The machines of a cluster template: each document's that is about some, with the cluster's own patches and extensions. */
-function ofOmni(documents: Record<string, unknown>[], whole: Piece): Subject {
-  const listOf = (value: Record<string, unknown>, key: string): unknown[] =>
-    Array.isArray(value[key]) ? value[key] : [];
-  const extensionsOf = (value: Record<string, unknown>): string[] => listOf(value, "systemExtensions").map(String);
-  const piecesOf = (value: Record<string, unknown>): Piece[] =>
-    listOf(value, "patches").flatMap((patch) => {
-      const inline = valueAt(patch, "inline");
-      const text = isMapping(inline) ? stringify(inline) : asText(inline);
-      // One in a file beside it is judged as any patch.
-      return text === "" ? [] : [{ file: whole.file, line: lineOfText(whole.text, text), text }];
-    });
-  const [cluster = {}] = documents.filter(({ kind }) => kind === "Cluster");
-  const first = documents.filter(({ kind }) => kind === "ControlPlane").flatMap((value) => listOf(value, "machines"));
-  const machines = documents.flatMap((value, index): Machine[] => {
-    if (value["kind"] === "Cluster") return [];
-    const pieces = piecesOf(value);
-    const extensions = [...extensionsOf(cluster), ...extensionsOf(value)];
-    const hasGpu = /nvidia/.test([...extensions, ...pieces.map(({ text }) => text)].join());
-    const role = value["kind"] === "ControlPlane" || first.includes(value["name"]) ? "controlplane" : "worker";
-    const own = {
-      role,
-      gpus: hasGpu ? [gpu] : [],
-      extensions,
-      kernelArgs: listOf(value, "kernelArgs").map(String),
-    } as const;
-    return [{ name: `machine-${index}`, own, pieces, image: whole }];
-  });
-  return ofMachines(machines, asText(valueAt(cluster, "talos", "version")) || undefined, piecesOf(cluster));
-}
-
-interface Machine {
-  name: string;
-  own: Partial<MachineSpec>;
-  pieces: Piece[];
-  /** What extensions and kernel arguments are from. */
-  image?: Piece;
-}
-
-const everywhere = /^machines\.|^patches\b|^talosVersion\b/;
-
-/** Machines whose configuration is these texts. */
-function ofMachines(machines: Machine[], version?: string, shared: Piece[] = []): Subject {
-  const pieces = new Map<string, Piece>(shared.map((piece, index) => [`patches[${index}]`, piece]));
-  const entries = machines.map(({ name, own, pieces: texts, image }): [string, MachineSpec] => {
-    const field = `machines.${name}`;
-    if (image) pieces.set(field, image);
-    texts.forEach((piece, index) => pieces.set(`${field}.patches[${index}]`, piece));
-    const parts = [...texts, ...shared].flatMap((piece) => containerdIn(piece.text).map((extra) => ({ extra, piece })));
-    const last = parts.at(-1);
-    if (last) pieces.set(`${field}.containerd`, last.piece);
-    const { role = "worker" } = own;
-    return [
-      name,
-      {
-        ...{ address: "192.0.2.1", configuration: "adopted", gpus: [gpu], ...own, role },
-        ...(texts.length > 0 ? { patches: texts.map(({ text }) => text) } : {}),
-        ...defined({ containerd: last && { extra: last.extra } }),
-      },
-    ];
-  });
-  return {
-    spec: {
-      ...(version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` }),
-      machines: Object.fromEntries(entries),
-      ...(shared.length > 0 ? { patches: shared.map(({ text }) => text) } : {}),
-    },
-    pieces,
-    about: everywhere,
-  };
-}
-
-/** Containerd's part in a text. */
-function containerdIn(text: string): string[] {
-  return readPatch(text, "").files.flatMap(({ path: at, content }) => (at === customizationPath ? [content] : []));
+  return documents.flatMap((document) =>
+    objectsIn(valueOfDocument(document)).flatMap(({ path: at, object }) =>
+      containersOf(object).map(({ path: inner, pod }) => ofPod(pod, pieceAt(whole, document, [...at, ...inner]))),
+    ),
+  );
 }
 
 function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv): Subject {
@@ -220,19 +128,19 @@ function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv): Subject {
     schematicFiles: [],
     environment,
   });
-  const pieceOf = (text: string): Piece => {
+  const patchPiece = (text: string): Piece => {
     const file = patchFiles.get(text);
-    if (file !== undefined) return { file, line: 1, text: withoutSops(text) };
-    return { file: whole.file, line: lineOfText(whole.text, text), text };
+    if (file !== undefined) return pieceOf(shortName(file), 1, withoutSops(text));
+    return pieceOf(whole.file, lineOfText(whole.text, text), text);
   };
   const machines = config.nodes.map((node): Machine => {
     const full = withRole(config, node);
     const image = imageOf(full, schematics);
     const own = ownOf(full, image);
-    return { name: node.hostname, own, pieces: (full.patches ?? []).map(pieceOf), image: whole };
+    return { name: node.hostname, own, pieces: (full.patches ?? []).map(patchPiece), image: whole };
   });
   const version = /\$\{|ENC\[/.test(config.talosVersion ?? "") ? undefined : config.talosVersion;
-  const subject = ofMachines(machines, version, (config.patches ?? []).map(pieceOf));
+  const subject = ofMachines(machines, version, (config.patches ?? []).map(patchPiece));
   subject.pieces.set("talosVersion", whole);
   return subject;
 }
@@ -250,14 +158,6 @@ function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageO
     ...(node.machineSpec?.secureboot || image.secureBoot ? { secureBoot: true } : {}),
     ...(Object.keys(taints).length > 0 ? { taints } : {}),
   };
-}
-
-function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject {
-  const content = readSchematic(JSON.stringify(raw));
-  const extensions = (content?.extensions ?? []).map(branchedName);
-  const gpus = extensions.some((name) => nvidiaExtension(name) !== undefined) ? [gpu] : [];
-  const own = { gpus, extensions, kernelArgs: content?.kernelArgs ?? [] };
-  return ofMachines([{ name: "schematic", own, pieces: [], image: whole }]);
 }
 
 /**
@@ -284,7 +184,7 @@ function ofCharts(
   return releases
     .filter((one) => inFolder.has(one.place.file) && isNvidias(one))
     .map((release): Subject => {
-      const { chart, version, namespace, values, place, places, missing } = release;
+      const { chart, version, versionPlace, namespace, values, place, places, missing } = release;
       // Of a Secret nobody can have the text; and a chart's repository says no values: a pull request may have the release alone.
       for (const what of missing.filter((one) => one.kind !== "Secret" && !isChartSource(one)))
         flawed(
@@ -309,6 +209,7 @@ function ofCharts(
         },
         pieces: new Map([
           ["external", pieceOf(place.file)],
+          ...(versionPlace ? [["external.version", { ...versionPlace, text: "" }] as const] : []),
           ...holders.map((file, index) => [`external.files[${index}]`, pieceOf(file)] as const),
         ]),
         about: /^external\b/,
@@ -316,17 +217,13 @@ function ofCharts(
     });
 }
 
-/** Containers that ask for a GPU. */
-function ofPod(value: Record<string, unknown>, whole: Piece): Subject[] {
-  return containersOf(value).map((pod) => ({
-    spec: {
-      machines: madeUp,
-      ...exposure(undefined),
-      workloads: { pods: { pod } },
-    },
-    pieces: new Map([["workloads", whole]]),
+/** A container that asks for a GPU. */
+function ofPod(pod: GpuPodSpec, piece: Piece): Subject {
+  return {
+    spec: { machines: madeUp, ...exposure(undefined), workloads: { pods: { pod } } },
+    pieces: new Map([["workloads", piece]]),
     about: /^workloads\./,
-  }));
+  };
 }
 
 /** A file's name as a person reads it: from the working folder where it is below that. */

@@ -1,4 +1,5 @@
 import * as fs from "node:fs";
+import { textOfFile } from "../../components/found/text-file";
 import { findCard } from "../../components/recipe/facts/card";
 import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
@@ -7,6 +8,9 @@ import { yamlFiles } from "../yaml-files";
 import { formats } from "./formats";
 import { judgeSubjects } from "./judge-files";
 import { type ReadFile, shortName, subjectsOf } from "./subjects";
+
+/** The longest text that is read. The longest that Kubernetes takes of an object is shorter (etcd, --max-request-bytes). */
+const largest = 1 << 20;
 
 /** `talos-gpu check`: what of somebody's files has no effect or will fail. */
 export const check: Verb = {
@@ -26,9 +30,10 @@ export const check: Verb = {
       help: `${Object.keys(formats).join(", ")} (github: annotations of a pull request); default: text`,
     },
   },
-  more: `FILE is a talconfig.yaml, a machine's configuration or a patch of one, a schematic, a Flux HelmRelease (with its repository),
-an Argo CD Application, a kustomization, a chart that depends on NVIDIA's or a values file of these, a cluster template of Omni's,
-a pod or what makes pods, also a HelmRelease of bjw-s' app-template; or a folder of them. Other files are passed over.
+  more: `FILE is a talconfig.yaml, a machine's configuration or a patch of one (merged, or operations of RFC 6902), a schematic, a Flux
+HelmRelease (with its repository), an Argo CD Application, a kustomization, a chart that depends on NVIDIA's or a values file of these,
+a cluster template, patch or list of extensions of Omni's, a pod or what makes pods, also a HelmRelease of bjw-s' app-template; a list
+of these; or a folder of them. Other files are passed over.
 `,
   run: async (given, output) => {
     const format = valueOf(given, "format") ?? "text";
@@ -48,7 +53,14 @@ a pod or what makes pods, also a HelmRelease of bjw-s' app-template; or a folder
     const unread: { file: string; problem: string }[] = [];
     const files = given.positionals.flatMap(filesOf).flatMap((file): ReadFile[] => {
       try {
-        return [{ name: shortName(file), text: fs.readFileSync(file, "utf8") }];
+        const text = textOfFile(file);
+        if (text.length <= largest) return [{ name: shortName(file), text }];
+        if (given.positionals.includes(file) || /nvidia/i.test(text))
+          unread.push({
+            file,
+            problem: "is not looked at: it has more than a million characters; give the parts of it that matter",
+          });
+        return [];
       } catch (error) {
         unread.push({ file, problem: `cannot be read (${(error as NodeJS.ErrnoException).code})` });
         return [];

@@ -45,10 +45,7 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
   const named =
     valueAt(machine, "network", "hostname") ?? values.find(({ kind }) => kind === "HostnameConfig")?.["hostname"];
   const whole = asText(valueAt(machine, "install", "image"));
-  // The tag of somebody's own image may go on after the release of Talos.
-  const { image, release } =
-    /^(?<image>.+?)(?::(?<release>v?\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)[^:/@]*)?(?:@.*)?$/.exec(whole)?.groups ??
-    {};
+  const { image, release } = installerIn(whole);
   return {
     node: {
       hostname: typeof named === "string" ? named : path.basename(file).replace(/\..*$/, ""),
@@ -62,6 +59,11 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
     namedAfterFile: typeof named !== "string",
   };
 }
+
+/** An installer without its tag, and its release of Talos, after which the tag of somebody's own image may go on. */
+export const installerIn = (reference: string): { image?: string; release?: string } =>
+  /^(?<image>.+?)(?::(?<release>v?\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)[^:/@]*)?(?:@.*)?$/.exec(reference)
+    ?.groups ?? {};
 
 /** First static address of a machine: of its interfaces, or of its LinkConfig documents. */
 function ownAddress(machine: Record<string, unknown>, values: Record<string, unknown>[]): string {

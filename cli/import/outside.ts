@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { textOfFile } from "../../components/found/text-file";
 import { wayOfChart } from "../../components/recipe/facts/way";
 import { readOutside } from "../../components/recipe/outside/index";
 import type { ExternalSpec } from "../../components/recipe/index";
@@ -55,6 +56,6 @@ const passedOver = /^(?:\.|(?:node_modules|tests?|examples?|fixtures|_?archived?
 /** Its YAML files that speak of NVIDIA's charts, by name. */
 function textsOf(root: string): Map<string, string> {
   const files = yamlFiles(root, { passedOver, most: 10_000, largest: 256 * 1024 });
-  const texts = files.map((file): [string, string] => [file, fs.readFileSync(file, "utf8")]);
+  const texts = files.map((file): [string, string] => [file, textOfFile(file)]);
   return new Map(texts.filter(([, text]) => /gpu-operator|device-plugin/.test(text)));
 }

@@ -4,6 +4,7 @@ import { flat } from "../../components/recipe/nested";
 import { customizationPath, type KernelModule } from "../../components/recipe/index";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import type { Problem as Note } from "../../components/clients/failure";
+import { partOfOperations } from "./operations";
 import { isEncrypted } from "./substitute";
 
 /** NVIDIA's part of a patch or of a machine's configuration. All else stays where it is. */
@@ -26,7 +27,8 @@ export interface NvidiaPart {
  * @param field where it stands, for what has to be said of it
  */
 export function nvidiaPart(text: string, field: string): NvidiaPart {
-  const { flaw, config, modules, nodeLabels, nodeTaints, files } = readPatch(text, field);
+  const operations = partOfOperations(text);
+  const { flaw, config, modules, nodeLabels, nodeTaints, files } = readPatch(operations?.text ?? text, field);
   const own = modules
     .map(({ name, parameters }) => ({ name: name.replaceAll("-", "_"), parameters }))
     .filter(({ name }) => /^nvidia(_|$)/.test(name));
@@ -42,11 +44,10 @@ export function nvidiaPart(text: string, field: string): NvidiaPart {
     taints: Object.fromEntries(nodeTaints),
     ...defined({ containerd: containerd.at(-1)?.content }),
     notes: flat<Note>([
-      flaw !== undefined &&
-        flaw.kind !== "shape" &&
+      (operations?.rest || (flaw !== undefined && flaw.kind !== "shape")) &&
         /nvidia/i.test(withoutComments(text)) && {
           field,
-          problem: flaw.kind === "yaml" ? "is no YAML" : "is a list of operations (JSON 6902)",
+          problem: flaw?.kind === "yaml" ? "is no YAML" : "is a list of operations (JSON 6902)",
           why: "it speaks of NVIDIA, and nobody can tell what comes of it",
           remedy: "write what it says of NVIDIA into the stack",
         },

@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { textOfFile } from "../../components/found/text-file";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
 import type { Problem as Note } from "../../components/clients/failure";
 import { listAt } from "../../components/recipe/mapping";
@@ -123,7 +124,7 @@ function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patch
 /** Text of a file, which a field names. */
 export function contentOf(file: string, field: string): string {
   try {
-    return fs.readFileSync(file, "utf8");
+    return textOfFile(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new Error(

@@ -1,8 +1,8 @@
-import * as fs from "node:fs";
 import * as path from "node:path";
 import { isMapping } from "../recipe/mapping";
 import { readExternal } from "../recipe/outside/external";
 import { ExternalKind } from "../recipe/spec/index";
+import { textOfFile } from "./text-file";
 
 /** What of a stack names files of something outside. */
 export interface NamingFiles {
@@ -11,8 +11,6 @@ export interface NamingFiles {
 
 /** Content of a file by its path. Throws where it cannot be read. */
 export type ReadText = (file: string) => string;
-
-const fromDisk: ReadText = (file) => fs.readFileSync(file, "utf8");
 
 /**
  * A stack's `external` with what its files say (`read`); nothing where it names none, or has that already. Never throws: what
@@ -23,7 +21,7 @@ const fromDisk: ReadText = (file) => fs.readFileSync(file, "utf8");
 export function withOutside(
   { external }: NamingFiles,
   folder = process.cwd(),
-  readText: ReadText = fromDisk,
+  readText: ReadText = textOfFile,
 ): NamingFiles {
   if (!isMapping(external) || external["read"] !== undefined) return {};
   const { files, kind } = external;

@@ -1,7 +1,6 @@
-import * as semver from "semver";
 import type { ExternalMissingSpec } from "../spec/index";
-import { charts } from "../facts/data/charts";
 import type { ChartName } from "../facts/chart";
+import { chartByKeys, chartNamed, releaseIn } from "./chart";
 import {
   documentsOf,
   none,
@@ -77,26 +76,6 @@ export function readOutside(files: readonly OutsideFile[], hint?: ChartName): Re
 
 const isOfValues = (root: Record<string, unknown>): boolean =>
   root["apiVersion"] === undefined && root["kind"] === undefined;
-
-/** NVIDIA's chart of a name or address, also of a mirror, and as people call their objects. */
-export function chartNamed(...names: (string | undefined)[]): ChartName | undefined {
-  for (const name of names) {
-    const last = name?.replace(/\/+$/, "").split("/").at(-1) ?? "";
-    if (/gpu-operator/.test(last)) return "gpu-operator";
-    if (/nvidia-device-plugin|k8s-device-plugin/.test(last)) return "nvidia-device-plugin";
-    if (/^(?:nvidia-)?dra-driver(?:-nvidia)?-gpu$/.test(last)) return "dra-driver-nvidia-gpu"; // the former is its old name
-  }
-  return undefined;
-}
-
-/**
- * One release; of a range the newest that is known, as Helm takes the newest. Undefined of what a template or Renovate has yet to fill in.
- */
-function releaseIn(version: string | undefined, chart: ChartName): string | undefined {
-  if (version === undefined || /^v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version)) return version;
-  const known = charts.filter((one) => one.chart === chart).map((one) => one.version);
-  return semver.maxSatisfying(known, version.replaceAll(",", " ")) ?? undefined;
-}
 
 function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const { root, place } = doc;
@@ -272,22 +251,6 @@ function ofValues(doc: Doc, hint: ChartName | undefined): OutsideRelease[] {
   const chart = hint ?? chartByKeys(Object.keys(doc.root));
   if (chart === undefined) return [];
   return [release({ chart, by: "values", place: doc.place, missing: [] }, [valuesAt(doc, []) ?? none])];
-}
-
-/** The chart that has most of these keys; undefined where none has, or both have as many. */
-function chartByKeys(keys: string[]): ChartName | undefined {
-  // The DRA driver's chart gives out cards with this value alone, and shares other keys with the plugin's.
-  if (keys.includes("gpuResourcesEnabledOverride")) return "dra-driver-nvidia-gpu";
-  const known = (name: ChartName): number => {
-    const tops = new Set(
-      charts
-        .filter((one) => one.chart === name)
-        .flatMap(({ paths }) => Object.keys(paths).map((path) => path.split(".")[0])),
-    );
-    return keys.filter((key) => tops.has(key)).length;
-  };
-  const [operator, plugin] = [known("gpu-operator"), known("nvidia-device-plugin")];
-  return operator === plugin ? undefined : operator > plugin ? "gpu-operator" : "nvidia-device-plugin";
 }
 
 type Said = { [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undefined } & Pick<

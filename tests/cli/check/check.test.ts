@@ -48,10 +48,12 @@ test("a talconfig is judged with its patches, on its own release, each of them o
   fs.cpSync(path.join(home, "patches"), path.join(folder, "patches"), { recursive: true });
   fs.writeFileSync(path.join(folder, "patches/nvidia.yaml"), "machine:\n  kernel:\n    module: []\n");
   fs.writeFileSync(path.join(folder, "talenv.yaml"), "talosVersion: v1.12.6\n");
-  const { status, result } = await run(folder);
+  const before = process.cwd();
+  process.chdir(folder); // annotations of a pull request need names from there
+  const { status, result } = await run(".").finally(() => process.chdir(before));
   expect([status, result]).toEqual([
     1,
-    expect.stringMatching(/patches\/nvidia\.yaml:3: machine\.kernel\.module is not a field .* \(Talos v1\.12\.6\)\n$/),
+    expect.stringMatching(/^patches\/nvidia\.yaml:3: machine\.kernel\.module is not a field .* \(Talos v1\.12\.6\)\n$/),
   ]);
 });
 
@@ -89,6 +91,8 @@ test("what hangs on the card is told where the card is", async () => {
   expect((await run(folder, "--talos=v1.12.6", "--gpu=10de:1b06")).result).toMatch(
     /open kernel modules for the GTX 1080 Ti/,
   );
+  const newest = await run(folder, "--talos=v1.13.6", "--gpu=GTX 1080");
+  expect(newest.result).toMatch(/the production driver .* runs up to 580; .*; take the extensions of branch lts/);
   await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is no card");
 });
 
@@ -110,9 +114,20 @@ test("findings as a pull request shows them", async () => {
 });
 
 test("what cannot be looked at is told", async () => {
-  const folder = written({ "a.yaml": "nvidia: [\n", "b.yaml": "other: [\n" });
-  const { status, remark } = await run(folder, path.join(folder, "none.yaml"));
-  expect(status).toBe(2);
+  const long = (word: string): string => `machine: { sysctl: { a: "${`${word} `.repeat(200_000)}" } }\n`;
+  const folder = written({
+    ...{ "a.yaml": "nvidia: [\n", "b.yaml": "other: [\n", "long.yaml": long("nvidia"), "longer.yaml": long("others") },
+  });
+  for (const [name, order] of Object.entries({ "le.yaml": "utf16le", "be.yaml": "utf16be" })) {
+    const bytes = Buffer.from("\ufeffmachine: {sysctl: {}}\n", "utf16le");
+    fs.writeFileSync(path.join(folder, name), order === "utf16be" ? bytes.swap16() : bytes);
+  }
+  const { status, remark, result } = await run(folder, path.join(folder, "none.yaml"));
+  expect(status).toBe(1);
+  expect(result).toMatch(/^\S+\/be\.yaml:1: machine\.sysctl [^\n]+\n\S+\/le\.yaml:1: machine\.sysctl [^\n]+\n$/);
+  expect(remark).toMatch(/long\.yaml: is not looked at: it has more than a million characters/);
+  expect(remark).not.toContain("longer.yaml");
+  expect((await run(path.join(folder, "a.yaml"))).status).toBe(2);
   expect(remark).toMatch(/none\.yaml: cannot be read \(ENOENT\)/);
   expect(remark).toMatch(/a\.yaml: is not looked at: no YAML/);
   expect(remark).not.toContain("b.yaml");

@@ -96,9 +96,14 @@ describe("of a patch only NVIDIA's part goes over", () => {
       },
     ],
     [
-      "of a list of operations that speaks of it nothing, and it is told",
-      '[{"op": "add", "path": "/machine/kernel/modules/-", "value": {"name": "nvidia"}}]',
-      { notes: [{ problem: "is a list of operations (JSON 6902)" }] },
+      "what operations add",
+      '[{"op": "add", "path": "/machine/kernel/modules/-", "value": {"name": "nvidia"}}, {"op": "add", "path": "/machine/nodeLabels/a.b~1c", "value": "d"}]',
+      { ...nothing, speaksOfNvidia: true, labels: { "a.b/c": "d" } },
+    ],
+    [
+      "of operations on an item of a list nothing, and it is told",
+      '[{"op": "replace", "path": "/machine/kernel/modules/0/name", "value": "nvidia"}]',
+      { ...nothing, notes: [{ problem: "is a list of operations (JSON 6902)" }] },
     ],
     ["no $patch: delete", "cluster: {apiServer: {admissionControl: [{$patch: delete, name: PodSecurity}]}}", nothing],
     ["no comment", "# nvidia device plugin\ncluster: {allowSchedulingOnControlPlanes: true}", nothing],

@@ -1,0 +1,96 @@
+import type { ClusterSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
+import { customizationPath, readSchematic } from "../../components/recipe/index";
+import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
+import { readPatch } from "../../components/recipe/machine/user-patches";
+import { asText, defined, valueAt } from "../../components/recipe/mapping";
+import { installerIn } from "../import/machine-configuration";
+import { partOfOperations } from "../import/operations";
+import { unnamed } from "../stack-text";
+import type { Piece } from "./lines";
+
+/** Something that a file says, as the stack that says the same. */
+export interface Subject {
+  /** Without a release: the release is the caller's to name, unless the files name one. */
+  spec: Partial<ClusterSpec>;
+  /** What a field of the stack was made of, by its path; the longest path that fits counts. */
+  pieces: Map<string, Piece>;
+  /** Only findings of these fields are about the files; the rest of the stack was made up. */
+  about: RegExp;
+}
+
+/** A card that nobody names. */
+export const gpu: GpuSpec = { model: unnamed };
+
+/** A machine, as files say it. */
+export interface Machine {
+  name: string;
+  own: Partial<MachineSpec>;
+  pieces: Piece[];
+  /** What extensions and kernel arguments are from. */
+  image?: Piece;
+}
+
+const saidBy = ({ text, part }: Piece): string => part ?? text;
+
+const everywhere = /^machines\.|^patches\b|^talosVersion\b/;
+
+/** Machines whose configuration is these texts. */
+export function ofMachines(machines: Machine[], version?: string, shared: Piece[] = []): Subject {
+  const pieces = new Map<string, Piece>(shared.map((piece, index) => [`patches[${index}]`, piece]));
+  const entries = machines.map(({ name, own, pieces: texts, image }): [string, MachineSpec] => {
+    const field = `machines.${name}`;
+    if (image) pieces.set(field, image);
+    // The driver that an image brings is told under the release that brings it.
+    if (image && own.gpus?.length) pieces.set("talosVersion", image);
+    texts.forEach((piece, index) => pieces.set(`${field}.patches[${index}]`, piece));
+    const parts = [...texts, ...shared].flatMap((piece) =>
+      containerdIn(saidBy(piece)).map((extra) => ({ extra, piece })),
+    );
+    const last = parts.at(-1);
+    if (last) pieces.set(`${field}.containerd`, last.piece);
+    const { role = "worker" } = own;
+    return [
+      name,
+      {
+        ...{ address: "192.0.2.1", configuration: "adopted", gpus: [gpu], ...own, role },
+        ...(texts.length > 0 ? { patches: texts.map(saidBy) } : {}),
+        ...defined({ containerd: last && { extra: last.extra } }),
+      },
+    ];
+  });
+  return {
+    spec: {
+      ...(version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` }),
+      machines: Object.fromEntries(entries),
+      ...(shared.length > 0 ? { patches: shared.map(saidBy) } : {}),
+    },
+    pieces,
+    about: everywhere,
+  };
+}
+
+/** Containerd's part in a text. */
+function containerdIn(text: string): string[] {
+  return readPatch(text, "").files.flatMap(({ path, content }) => (path === customizationPath ? [content] : []));
+}
+
+/** A text, with what it says as a part of a configuration where it is a list of operations. */
+export function pieceOf(file: string, line: number, text: string): Piece {
+  return { file, line, text, ...defined({ part: partOfOperations(text)?.text }) };
+}
+
+/** A patch; the installer that it names tells its release. */
+export function ofPatch(whole: Piece): Subject {
+  const image = asText(valueAt(readPatch(saidBy(whole), "").config, "machine", "install", "image"));
+  const { release } = installerIn(image);
+  return ofMachines([{ name: "machine", own: { role: "controlplane" }, pieces: [whole] }], release);
+}
+
+/** The image of a schematic. */
+export function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject {
+  const content = readSchematic(JSON.stringify(raw));
+  const extensions = (content?.extensions ?? []).map(branchedName);
+  const gpus = extensions.some((name) => nvidiaExtension(name) !== undefined) ? [gpu] : [];
+  const own = { gpus, extensions, kernelArgs: content?.kernelArgs ?? [] };
+  return ofMachines([{ name: "schematic", own, pieces: [], image: whole }]);
+}

@@ -1,0 +1,58 @@
+import { stringify } from "yaml";
+import { asText, isMapping, valueAt } from "../../components/recipe/mapping";
+import { lineOfText, type Piece } from "./lines";
+import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
+
+/** What Omni has of machines: documents of a cluster template, or resources as `omnictl get -o yaml` prints them. */
+export function ofOmni(values: Record<string, unknown>[], whole: Piece): Subject[] {
+  const documents = values.filter(isOfTemplate);
+  const resources = values.filter(isResource).map((value) => ofResource(value, whole));
+  return documents.length > 0 ? [ofTemplate(documents, whole), ...resources] : resources;
+}
+
+/** Resources of Omni's, as `omnictl get -o yaml` prints them. */
+const isResource = (value: Record<string, unknown>): boolean =>
+  /^(?:ConfigPatches|ExtensionsConfigurations)\.omni\./.test(asText(valueAt(value, "metadata", "type")));
+
+/** A patch of a machine of Omni's, or the extensions of its image. */
+function ofResource({ spec }: Record<string, unknown>, whole: Piece): Subject {
+  const [patch, list] = [asText(valueAt(spec, "data")), valueAt(spec, "extensions")];
+  if (patch !== "") return ofPatch(pieceOf(whole.file, lineOfText(whole.text, patch), patch));
+  return ofSchematic({ customization: { systemExtensions: { officialExtensions: list } } }, whole);
+}
+
+/** Documents of Omni's cluster template (siderolabs/omni, client/pkg/template/internal/models). */
+const isOfTemplate = (value: Record<string, unknown>): boolean =>
+  value["apiVersion"] === undefined &&
+  ["Cluster", "ControlPlane", "Workers", "Machine"].includes(String(value["kind"]));
+
+/** The machines of a cluster template: each document's that is about some, with the cluster's own patches and extensions. */
+function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject {
+  const listOf = (value: Record<string, unknown>, key: string): unknown[] =>
+    Array.isArray(value[key]) ? value[key] : [];
+  const extensionsOf = (value: Record<string, unknown>): string[] => listOf(value, "systemExtensions").map(String);
+  const piecesOf = (value: Record<string, unknown>): Piece[] =>
+    listOf(value, "patches").flatMap((patch) => {
+      const inline = valueAt(patch, "inline");
+      const text = isMapping(inline) ? stringify(inline) : asText(inline);
+      // One in a file beside it is judged as any patch.
+      return text === "" ? [] : [pieceOf(whole.file, lineOfText(whole.text, text), text)];
+    });
+  const [cluster = {}] = documents.filter(({ kind }) => kind === "Cluster");
+  const first = documents.filter(({ kind }) => kind === "ControlPlane").flatMap((value) => listOf(value, "machines"));
+  const machines = documents.flatMap((value, index): Machine[] => {
+    if (value["kind"] === "Cluster") return [];
+    const pieces = piecesOf(value);
+    const extensions = [...extensionsOf(cluster), ...extensionsOf(value)];
+    const hasGpu = /nvidia/.test([...extensions, ...pieces.map(({ text }) => text)].join());
+    const role = value["kind"] === "ControlPlane" || first.includes(value["name"]) ? "controlplane" : "worker";
+    const own = {
+      role,
+      gpus: hasGpu ? [gpu] : [],
+      extensions,
+      kernelArgs: listOf(value, "kernelArgs").map(String),
+    } as const;
+    return [{ name: `machine-${index}`, own, pieces, image: whole }];
+  });
+  return ofMachines(machines, asText(valueAt(cluster, "talos", "version")) || undefined, piecesOf(cluster));
+}
