@@ -72,8 +72,9 @@ func provisionClaim(ctx context.Context, client kubernetes.Interface, claim *cor
 			Capacity:    corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]},
 			AccessModes: claim.Spec.AccessModes, StorageClassName: storageClass, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
 			ClaimRef: &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
+			// Talos' kubelet makes a folder nowhere else: of /var it has but what is mounted into its container.
 			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{
-				Path: "/var/mnt/lab/" + name, Type: &folder}},
+				Path: "/var/lib/kubelet/lab/" + name, Type: &folder}},
 		},
 	}
 	_, err := client.CoreV1().PersistentVolumes().Create(ctx, volume, metav1.CreateOptions{})
