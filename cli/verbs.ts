@@ -15,5 +15,7 @@ export const verbs: Record<string, Verb> = {
   doctor,
   reboot,
   import: importFiles,
+  // The name that users of talhelper know.
+  "import-talhelper": { ...importFiles, summary: "the same of a talconfig.yaml" },
   completion: completion(() => verbs),
 };

@@ -142,6 +142,7 @@ test("its command plans a stack, whose first line names the schema that came wit
   const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
   const imported = run(
     installed("bin/cli.js"),
+    "import-talhelper",
     talconfig,
     "--gpu",
     "velaryon=RTX 2070 SUPER",
