@@ -4,6 +4,7 @@ import type { Secrets } from "../credentials/access";
 import { stackMark } from "../kubernetes/guard";
 import { clusterLimits, outlasting } from "../kubernetes/timeouts";
 import { runProgram } from "../machine/program-resource";
+import { wayOf } from "../recipe/facts/way";
 import type { Plan } from "../recipe/types";
 
 /**
@@ -32,7 +33,8 @@ export function gpuExposure(
     runtimeClass: runtimeClass.name,
     mark: stackMark(),
     limit: `${release}s`,
-    ...(theirs ? { theirs: plan.kubernetes.external ? "external" : "devicePlugin" } : {}),
+    field: plan.kubernetes.external ? "external" : wayOf(mode).field,
+    ...(theirs ? { theirs } : {}),
   });
   const limit = outlasting(release).create;
   const needs = ["talosconfig", "kubeconfig"] as const;

@@ -246,8 +246,10 @@ export const freeTask = z.strictObject({
   mark: z.strictObject({ annotation: z.string(), ours: z.string() }),
   limit: duration,
   pollSeconds,
-  /** Field of the stack that says that somebody else makes it; absent where the stack does. */
-  theirs: z.string().optional(),
+  /** Field of the stack that says what offers the GPUs. */
+  field: z.string().min(1),
+  /** Whether somebody else makes it. */
+  theirs: z.boolean().optional(),
 });
 /** The task of `await-free` as the program reads it. */
 export type FreeTask = z.infer<typeof freeTask>;

@@ -15,7 +15,7 @@ export interface MachineEffect {
   because: string;
   /** What changes for it, e.g. `talosVersion: v1.12.6 → v1.12.7`; empty where nothing is known of before. */
   changes: string[];
-  /** Whether it is drained, should it reboot: `for at most 5m`, `no`, `by Omni`. Absent where it does not reboot. */
+  /** Whether it is drained, should it reboot: `for at most 5m`, `no`, `by Omni`, `by Talos itself`. Absent where it does not reboot. */
   drained?: string;
   /** How long no pod can run there, should it reboot, e.g. `45m`. Absent where it does not reboot. */
   awayForAtMost?: string;
@@ -31,7 +31,7 @@ export interface MachineEffect {
 export function effectOf(before: MachineState | undefined, after: MachineState | undefined): MachineEffect {
   if (after === undefined) return before === undefined ? quiet("it is in no stack", []) : givenUp(before);
   const effect = before === undefined ? taken(after) : changed(before, after);
-  return effect.reboots === "no" ? effect : away(effect, after);
+  return effect.reboots === "no" ? effect : away(effect, after, before);
 }
 
 /**
@@ -72,11 +72,28 @@ export function refusalOf(
   );
 }
 
-const away = (effect: MachineEffect, { drainedBeforeReboot, awayForAtMost }: MachineState): MachineEffect => ({
+const away = (effect: MachineEffect, after: MachineState, before?: MachineState): MachineEffect => ({
   ...effect,
-  drained: drainedBeforeReboot,
-  awayForAtMost,
+  drained: drainOf(after, before),
+  awayForAtMost: after.awayForAtMost,
 });
+
+/** What makes an upgrade of a reboot. */
+const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
+
+/**
+ * Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever it is told (docs/conformance.md).
+ */
+function drainOf(after: MachineState, before: MachineState | undefined): string {
+  const { drainedBeforeReboot: said, rebootsIfChanged: wanted, runningVersion, installs } = after;
+  const was = before?.rebootsIfChanged;
+  if (said !== "no" || installs || (was && ofImage.every((field) => was[field] === wanted[field]))) return said;
+  const runs = was?.talosVersion ?? runningVersion;
+  // Nothing is downgraded: with an older release wanted, it runs one that is as old.
+  const minors = [runs, wanted.talosVersion].flatMap((release = "") => parseTalosVersion(release)?.minor ?? []);
+  if (minors.some((minor) => minor <= 12)) return "by Talos itself";
+  return runs === undefined ? "by Talos itself, should it run 1.12 or older" : said;
+}
 
 /** The effect in one line, as a preview says it. */
 export function describeEffect({ reboots, because, drained, awayForAtMost }: MachineEffect): string {

@@ -1,4 +1,4 @@
-import { effectOf } from "../../../components/recipe/effect/effect";
+import { describeEffect, effectOf } from "../../../components/recipe/effect/effect";
 import { machineStates } from "../../../components/recipe/effect/effects";
 import { planOf } from "../../support/plans";
 
@@ -38,4 +38,24 @@ describe("a machine whose configuration gets another owner", () => {
     const [before, after] = [was, is].map((configuration) => ({ ...state, configuration }));
     expect(effectOf(before, after)).toMatchObject({ reboots, because: expect.stringMatching(because) });
   });
+});
+
+test.each<[string, string | undefined, string, string | undefined, string]>([
+  ["an upgrade from 1.12", "v1.12.6", "v1.13.0", undefined, "by Talos itself"],
+  ["one that the stack says of 1.12", undefined, "v1.13.0", "v1.12.6", "by Talos itself"],
+  ["one to 1.12", undefined, "v1.12.6", undefined, "by Talos itself"],
+  ["one of who knows what", undefined, "v1.13.0", undefined, "by Talos itself, should it run 1.12 or older"],
+  ["an upgrade from 1.13", "v1.13.0", "v1.13.9", "v1.12.6", "no"],
+  ["no upgrade", "v1.12.6", "v1.12.6", undefined, "no"],
+])("where the stack wants no drain, Talos up to 1.12 drains: %s", (_, was, wanted, runningVersion, drained) => {
+  const { rebootsIfChanged, ...rest } = machineStates(planOf("velaryon"))["velaryon"]!;
+  const state = (talosVersion: string, parts = {}) => ({
+    ...{ ...rest, drainedBeforeReboot: "no", rebootsIfChanged: { ...rebootsIfChanged, talosVersion, parts } },
+  });
+  const before = was === undefined ? undefined : state(was, { "machine.files": "1" });
+  const effect = effectOf(before, { ...state(wanted), ...(runningVersion && { runningVersion }) });
+  expect(effect.drained).toBe(drained);
+  expect(describeEffect(effect)).toContain(
+    drained === "no" ? "; it is not drained" : `; it is then drained ${drained}`,
+  );
 });

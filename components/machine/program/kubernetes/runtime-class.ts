@@ -22,15 +22,15 @@ export async function awaitFree(
   clock: Clock,
   report: Report,
 ): Promise<FreeResult> {
-  const { runtimeClass, mark, pollSeconds } = task;
-  if (task.theirs !== undefined) return { runtimeClass: await seenClass(task.theirs, runtimeClass, classes, report) };
+  const { runtimeClass, mark, field, pollSeconds } = task;
+  if (task.theirs) return { runtimeClass: await seenClass(field, runtimeClass, classes, report) };
   const limit = parseDuration(task.limit);
   let isReported = false;
   const look = async (): Promise<{ done: FreeResult } | { not: string }> => {
     const found = await classes.runtimeClass(runtimeClass);
     if (found?.policy === undefined) {
       const owner = found?.annotations[mark.annotation] ?? "";
-      if (found !== undefined && !owner.startsWith(mark.ours)) throw foreign(runtimeClass, owner, found.handler);
+      if (found !== undefined && !owner.startsWith(mark.ours)) throw foreign(field, runtimeClass, owner, found.handler);
       return { done: { runtimeClass } };
     }
     const { policy } = found;
@@ -42,9 +42,9 @@ export async function awaitFree(
     return { not: `it belongs to ClusterPolicy ${policy}` };
   };
   return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) => ({
-    field: "devicePlugin",
+    field,
     problem: `RuntimeClass ${runtimeClass} did not go ${within}`,
-    why: "the GPU Operator and the standalone device plugin would both offer the GPUs",
+    why: "that GPU Operator and what this stack installs would both offer the GPUs",
     remedy: "uninstall the GPU Operator that is there, or let this stack bring it (gpuOperator), then run again",
   }));
 }
@@ -67,10 +67,10 @@ const wrongHandler = (field: string, name: string, handler: string): Failure =>
   });
 
 /** @param owner What its mark says; empty where it has none. */
-function foreign(runtimeClass: string, owner: string, handler: string): Failure {
-  if (owner === "" && handler !== "nvidia") return wrongHandler("devicePlugin", runtimeClass, handler);
+function foreign(field: string, runtimeClass: string, owner: string, handler: string): Failure {
+  if (owner === "" && handler !== "nvidia") return wrongHandler(field, runtimeClass, handler);
   return new Failure({
-    field: "devicePlugin",
+    field,
     problem: `RuntimeClass ${runtimeClass} is in the cluster already, ${owner === "" ? "and is not this stack's" : `made by ${owner.split(" ")[0]}`}`,
     why: "the stack makes one of this name once the machines are upgraded, and Kubernetes would refuse it then",
     remedy:

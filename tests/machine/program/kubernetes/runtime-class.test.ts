@@ -1,10 +1,11 @@
 import type { FoundClass } from "../../../../components/machine/program/kubernetes/cluster";
 import { awaitFree } from "../../../../components/machine/program/kubernetes/runtime-class";
+import type { FreeTask } from "../../../../components/machine/program/task";
 import { FakeClock } from "../fakes";
 import { failure } from "../setup";
 
 const mark = { annotation: "talos-gpu/owner", ours: "shop/prod/" };
-const task = { runtimeClass: "nvidia", mark, limit: "10m", pollSeconds: 1 };
+const task = { runtimeClass: "nvidia", mark, limit: "10m", pollSeconds: 1, field: "devicePlugin" };
 const operators: FoundClass = { policy: "cluster-policy", handler: "nvidia", annotations: {} };
 const found = (owner?: string): FoundClass => ({
   policy: undefined,
@@ -13,7 +14,7 @@ const found = (owner?: string): FoundClass => ({
 });
 
 /** Asks while there is such a class, which goes after so many seconds. */
-function ask(there: FoundClass | undefined, seconds: number, theirs?: string) {
+function ask(there: FoundClass | undefined, seconds: number, more: Partial<FreeTask> = {}) {
   const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
   let now = there;
   clock.after(seconds, () => (now = undefined));
@@ -21,7 +22,7 @@ function ask(there: FoundClass | undefined, seconds: number, theirs?: string) {
   return {
     clock,
     lines,
-    run: () => awaitFree({ ...task, theirs }, classes, clock, (line) => lines.push(line)),
+    run: () => awaitFree({ ...task, ...more }, classes, clock, (line) => lines.push(line)),
   };
 }
 
@@ -51,9 +52,9 @@ test("one of an operator that has gone is waited for", async () => {
 });
 
 test("one of an operator that stays is named at the limit", async () => {
-  const { run } = ask(operators, 3600);
+  const { run } = ask(operators, 3600, { field: "dra" });
   expect(await failure(run())).toMatch(
-    /devicePlugin: RuntimeClass nvidia did not go within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
+    /^dra: RuntimeClass nvidia did not go within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
   );
 });
 
@@ -62,14 +63,17 @@ test.each([
   ["is the operator's", operators, /with the handler nvidia, is somebody else's/],
   ["is not there yet", undefined, /not in the cluster yet/],
 ])("one that is to be somebody else's is looked at, and waited for by nobody: it %s", async (_, there, said) => {
-  const { clock, lines, run } = ask(there, 3600, "external");
+  const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
 });
 
-test.each(["external", "devicePlugin", undefined])("a wrong handler is named: of %s", async (theirs) => {
-  const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, theirs);
-  expect(await failure(run())).toMatch(
-    /^\S*RuntimeClass nvidia has the handler nvidia-legacy|: RuntimeClass nvidia has the handler nvidia-legacy/,
-  );
-});
+test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra" }])(
+  "a wrong handler is named: of %j",
+  async (more) => {
+    const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, more);
+    expect(await failure(run())).toMatch(
+      new RegExp(`^${more.field ?? task.field}: RuntimeClass nvidia has the handler nvidia-legacy`),
+    );
+  },
+);
