@@ -36,6 +36,8 @@ export async function build(tool: ToolDefinition, binary: string, options: Build
   try {
     const cwd = tool.modules ? await ownModule(tool, tool.modules, module, options.env) : tool.folder!;
     const seconds = await goBuild(tool, cwd, draft, options);
+    for (const file of tool.changes?.beside ?? [])
+      await fs.copyFile(path.join(module, "changed", file), path.join(draft, path.basename(file)));
     await fs.mkdir(folder, { recursive: true });
     await fs.rename(draft, binary);
     return seconds;

@@ -12,8 +12,6 @@ interface Expected {
   then?: { stack: string; workloads: string[] };
   /** Where the plan of what `talos-gpu discover` writes of the cluster is another one: what cannot be seen in a cluster. */
   unseen?: string[];
-  /** That its machines are emulated everywhere: the real node has no program of what offers its GPUs. */
-  emulated?: true;
   /** Patterns of what the preview by Pulumi's own host foretells of a machine: its program runs in a checkout and a process of its own. Default: in the lab's process. */
   byHost?: Record<string, string>;
   /** Patterns of what the lab says, in this order, beside all else. */

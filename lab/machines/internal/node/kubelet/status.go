@@ -130,8 +130,9 @@ func (p *pod) publish(ctx context.Context) {
 		return
 	}
 	object := current.DeepCopy()
-	// Which claims were made for the pod is the controller manager's to say, and what the Node authorizer lets the kubelet read them by.
-	status.ResourceClaimStatuses = current.Status.ResourceClaimStatuses
+	// Which claims were made for the pod is the controller manager's to say, or the scheduler's, and what the Node authorizer lets the kubelet read
+	// them by.
+	status.ResourceClaimStatuses, status.ExtendedResourceClaimStatus = current.Status.ResourceClaimStatuses, current.Status.ExtendedResourceClaimStatus
 	object.ResourceVersion, object.Status = "", status
 	// A pod that is being stopped must still say how it ended.
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

@@ -30,8 +30,8 @@ func draPrestart(ctx context.Context, c *Container) int {
 	return 0
 }
 
-// draDriver is cmd/gpu-kubelet-plugin: it publishes the cards of its node until it stops. The kubelet, not the driver, takes its slice away then
-// (kubernetes pkg/kubelet/cm/dra/plugin/dra_plugin_manager.go); here both are one.
+// draDriver is cmd/gpu-kubelet-plugin: it publishes the cards of its node until it stops. The kubelet, not the driver, takes its slice away, half a
+// minute later (kubernetes pkg/kubelet/cm/dra/manager.go, defaultWipingDelay); here both are one, and it goes at once.
 func draDriver(ctx context.Context, c *Container) int {
 	if !c.mountsDriver(driverRoot, "/usr/local") {
 		return c.Fails("Error: error creating driver: failed to create device library: failed to locate driver libraries: error locating \"libnvidia-ml.so.1\"")
@@ -56,7 +56,8 @@ func draDriver(ctx context.Context, c *Container) int {
 	return code
 }
 
-// draDevice is a whole card as the driver publishes it (dra-driver-nvidia-gpu v0.5.0 cmd/gpu-kubelet-plugin/deviceinfo.go, partitions.go).
+// draDevice is a whole card as the driver publishes it (dra-driver-nvidia-gpu v0.5.0 cmd/gpu-kubelet-plugin/deviceinfo.go, partitions.go), but for
+// its PCIe root and NUMA node. tests/node/claims.test.ts compares the two.
 func draDevice(card gpu.Card, driver string) resourcev1.Device {
 	text := func(s string) resourcev1.DeviceAttribute { return resourcev1.DeviceAttribute{StringValue: &s} }
 	version := func(s string) resourcev1.DeviceAttribute {
@@ -67,11 +68,13 @@ func draDevice(card gpu.Card, driver string) resourcev1.Device {
 		whole := fmt.Sprintf("%d.%d.%d", parts[0], parts[1], parts[2])
 		return resourcev1.DeviceAttribute{VersionValue: &whole}
 	}
+	bus := card.BusID()
 	return resourcev1.Device{
 		Name: fmt.Sprintf("gpu-%d", card.Index),
 		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
 			"type": text("gpu"), "uuid": text(card.UUID), "productName": text(card.ProductName()), "architecture": text(architectureOf(card.ComputeCapability)),
 			"cudaComputeCapability": version(card.ComputeCapability), "driverVersion": version(driver),
+			"brand": text(card.Brand()), "cudaDriverVersion": version(gpu.CUDAVersion(driver)), "resource.kubernetes.io/pciBusID": {StringValue: &bus},
 		},
 		Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{
 			"memory": {Value: *resource.NewQuantity(int64(card.MemoryMiB)<<20, resource.BinarySI)},

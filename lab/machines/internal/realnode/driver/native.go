@@ -42,6 +42,9 @@ func Prepare(spec *boot.Spec) error {
 	return compile(folder, "cuda.c", "libcuda.so."+spec.Libraries, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1")
 }
 
+// brands of cards by their numbers in nvml.h.
+var brands = map[string]int{"GeForce": 5, "NvidiaRTX": 13, "Nvidia": 14}
+
 func cardsInC(cards []gpu.Card) string {
 	var list []string
 	for _, card := range cards {
@@ -50,7 +53,7 @@ func cardsInC(cards []gpu.Card) string {
 		if card.MIG != nil {
 			mig = 1
 		}
-		list = append(list, fmt.Sprintf("{%q,%q,%dull,%s,%s,%d}", card.UUID, card.ProductName(), uint64(card.MemoryMiB)<<20, cmp.Or(major, "0"), cmp.Or(minor, "0"), mig))
+		list = append(list, fmt.Sprintf("{%q,%q,%dull,%s,%s,%d,%d}", card.UUID, card.ProductName(), uint64(card.MemoryMiB)<<20, cmp.Or(major, "0"), cmp.Or(minor, "0"), mig, brands[card.Brand()]))
 	}
 	return strings.Join(list, ",")
 }

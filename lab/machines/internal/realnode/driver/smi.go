@@ -56,6 +56,8 @@ func smi(out io.Writer, arguments []string, version, libraries string, cards []g
 		return fails(9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.")
 	case libraries != version:
 		return fails(18, "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: %s", libraries)
+	case slices.Contains(arguments, "--version"): // looks for no card
+		return fails(0, "NVIDIA-SMI version  : %s\nNVML version        : %[1]s\nDRIVER version      : %[1]s", version)
 	case len(cards) == 0:
 		return fails(6, "No devices were found")
 	case (setsPower || setsMode) && !administrator:

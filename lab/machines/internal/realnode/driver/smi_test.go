@@ -28,6 +28,7 @@ func TestSMI(t *testing.T) {
 		{"-i 1 -pl 300", "580.1", "580.1", true, 4, "Insufficient Permissions"},
 		{"-i 1 -pl 300", "580.1", "580.1", false, 0, "Power limit for GPU 1 was set to 300.00 W from 700.00 W."},
 		{"--query-gpu=nonsense", "580.1", "580.1", false, 2, "is not a valid field to query"},
+		{"--version -i 5", "580.1", "580.1", false, 0, "DRIVER version      : 580.1"},
 		{"-i 5", "580.1", "580.1", false, 6, "No devices were found"},
 	} {
 		var out strings.Builder

@@ -91,6 +91,9 @@ func imagesOf(spec *boot.Spec) []image {
 		{names: regexp.MustCompile(`(^|/)pause:`), key: "pause", more: map[string]string{"/pause": spec.Built("pause")}, command: []string{"/pause"}},
 		{names: regexp.MustCompile(`(^|/)k8s-device-plugin:`), key: "device-plugin", programs: []string{"nvidia-device-plugin", "config-manager", "gpu-feature-discovery"}, more: tools,
 			command: []string{"/usr/bin/nvidia-device-plugin"}, env: append([]string{"NVIDIA_DISABLE_REQUIRE=true"}, bakedIn...)},
+		// As its image: a shell with what its scripts need, which there are busybox' (dra-driver-nvidia-gpu v0.5.0 deployments/container/Dockerfile).
+		{names: regexp.MustCompile(`(^|/)dra-driver-nvidia-gpu:`), key: "dra-driver", shell: true, programs: []string{"gpu-kubelet-plugin", "kubelet-plugin-prestart.sh", "nvidia-dra-driver/nvidia-cdi-hook"},
+			env: []string{"NVIDIA_DISABLE_REQUIRE=true", "NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=utility"}},
 		discovery("v0.17"), discovery("v0.18"),
 		{names: regexp.MustCompile(`(^|/)cuda(-sample)?:`), key: "compute", shell: true, more: map[string]string{"/usr/bin/compute": spec.Built("compute")}, command: []string{"/usr/bin/compute"}, env: bakedIn},
 		{names: regexp.MustCompile(`(^|/)(busybox|alpine|ubuntu|debian):`), key: "shell", shell: true, command: []string{"sh"}},

@@ -98,9 +98,9 @@ func cardsInSystem(spec *boot.Spec) error {
 	if err := syscall.Mount("tmpfs", bus, "tmpfs", 0, "mode=755"); err != nil {
 		return fmt.Errorf("the cards on the PCI bus: %w", err)
 	}
-	for i, card := range spec.Cards {
+	for _, card := range spec.Cards {
 		class, vendor, _ := strings.Cut(card.PCIDevice, "_")
-		folder := fmt.Sprintf("%s/0000:%02x:00.0", bus, 0x40+i)
+		folder := filepath.Join(bus, card.BusID())
 		for name, text := range map[string]string{
 			"class": "0x" + class + "00", "vendor": "0x" + vendor, "device": "0x" + cmp.Or(card.PCIID, "ffff"), "subsystem_vendor": "0x" + vendor, "subsystem_device": "0x0000",
 		} {

@@ -117,7 +117,7 @@ func (d *Manager) Admit(pod *corev1.Pod) (map[string]Allocation, error) {
 	allocations, shared := map[string]Allocation{}, Allocation{}
 	for _, container := range pod.Spec.Containers {
 		for resource, quantity := range container.Resources.Limits {
-			if !IsDevice(string(resource)) || quantity.IsZero() {
+			if !IsDevice(string(resource)) || quantity.IsZero() || claimed(pod, container.Name, string(resource)) {
 				continue
 			}
 			allocation, err := d.allocate(string(pod.UID), string(resource), int(quantity.Value()))
@@ -137,6 +137,14 @@ func (d *Manager) Admit(pod *corev1.Pod) (map[string]Allocation, error) {
 		}
 	}
 	return allocations, nil
+}
+
+// claimed says that the scheduler has claimed devices for a container's request of a resource, which then no plugin is asked for.
+func claimed(pod *corev1.Pod, container, resource string) bool {
+	extended := pod.Status.ExtendedResourceClaimStatus
+	return extended != nil && slices.ContainsFunc(extended.RequestMappings, func(mapping corev1.ContainerExtendedResourceRequest) bool {
+		return mapping.ContainerName == container && mapping.ResourceName == resource
+	})
 }
 
 // IsDevice says that a resource is an extended one, which some device plugin offers.

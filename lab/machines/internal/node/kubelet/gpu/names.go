@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 )
@@ -17,6 +18,20 @@ func (c Card) ProductName() string {
 	}
 	return "NVIDIA " + c.Model
 }
+
+// Brand of a card, as go-nvlib calls what the driver says (v0.12.0 pkg/nvlib/device/device.go, GetBrandAsString).
+func (c Card) Brand() string {
+	switch name := c.ProductName(); {
+	case strings.Contains(name, "GeForce"):
+		return "GeForce"
+	case strings.HasPrefix(name, "NVIDIA RTX"):
+		return "NvidiaRTX"
+	}
+	return "Nvidia"
+}
+
+// BusID is where the lab has the card on the PCI bus.
+func (c Card) BusID() string { return fmt.Sprintf("0000:%02x:00.0", 0x40+c.Index) }
 
 // newestCUDA a driver branch runs, as nvidia-smi shows it.
 var newestCUDA = map[string]string{

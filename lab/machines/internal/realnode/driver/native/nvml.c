@@ -1,5 +1,5 @@
 /*
- * Stands in for libnvidia-ml.so.1 on a node without a card: the calls with which NVIDIA's device plugin and toolkit find cards, whole and well. Names,
+ * Stands in for libnvidia-ml.so.1 on a node without a card: the calls with which NVIDIA's device plugin, DRA driver and toolkit find cards, whole and well. Names,
  * numbers and structures are those of nvml.h (github.com/NVIDIA/go-nvml, gen/nvml/nvml.h). What is not here is refused by the caller's linker.
  * CARDS, DRIVER_VERSION and CUDA_VERSION are given to the compiler.
  */
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9, TIMEOUT = 10 };
-struct card { char uuid[96]; char name[96]; unsigned long long memory; int major, minor, mig; };
+struct card { char uuid[96]; char name[96]; unsigned long long memory; int major, minor, mig; unsigned brand; };
 static struct card cards[] = {CARDS};
 static const unsigned most = sizeof cards / sizeof *cards;
 
@@ -78,14 +78,20 @@ int nvmlDeviceGetPciInfo_v3(struct card *device, struct pci *info) {
 int nvmlDeviceGetPciInfo(struct card *device, struct pci *info) { return nvmlDeviceGetPciInfo_v3(device, info); }
 int nvmlDeviceGetPciInfo_v2(struct card *device, struct pci *info) { return nvmlDeviceGetPciInfo_v3(device, info); }
 int nvmlDeviceGetCudaComputeCapability(struct card *device, int *major, int *minor) { *major = device->major; *minor = device->minor; return SUCCESS; }
-int nvmlDeviceGetArchitecture(struct card *device, unsigned *architecture) { (void)device; *architecture = 9; return SUCCESS; }
-int nvmlDeviceGetBrand(struct card *device, unsigned *brand) { (void)device; *brand = 13; return SUCCESS; }
+int nvmlDeviceGetArchitecture(struct card *device, unsigned *architecture) {
+  unsigned of[] = {3, 4, 5, 7, 9, 10}; /* Maxwell, Pascal, Volta, Ampere, Hopper, Blackwell: compute capability 5 to 10 */
+  int major = device->major < 5 ? 5 : device->major > 10 ? 10 : device->major;
+  *architecture = of[major - 5] + ((major == 7 && device->minor >= 5) || (major == 8 && device->minor >= 9)); /* Turing, Ada */
+  return SUCCESS;
+}
+int nvmlDeviceGetBrand(struct card *device, unsigned *brand) { *brand = device->brand; return SUCCESS; }
 int nvmlDeviceGetMigMode(struct card *device, unsigned *current, unsigned *pending) {
   *current = *pending = 0;
   return device->mig ? SUCCESS : NOT_SUPPORTED;
 }
 int nvmlDeviceIsMigDeviceHandle(struct card *device, unsigned *is) { (void)device; *is = 0; return SUCCESS; }
 int nvmlDeviceGetMaxMigDeviceCount(struct card *device, unsigned *number) { (void)device; *number = 0; return SUCCESS; }
+int nvmlDeviceGetGpuInstanceProfileInfo(struct card *device, unsigned profile, void *info) { (void)device; (void)profile; (void)info; return NOT_SUPPORTED; }
 int nvmlDeviceGetMigDeviceHandleByIndex(struct card *device, unsigned index, struct card **mig) { (void)device; (void)index; (void)mig; return NOT_FOUND; }
 /* Of two cards the plugin prefers a near one: here each is on the same NUMA node, behind a host bridge of its own, without NVLink. */
 int nvmlDeviceGetTopologyCommonAncestor(struct card *one, struct card *other, unsigned *level) { (void)one; (void)other; *level = 40; return SUCCESS; }

@@ -1,0 +1,44 @@
+import type { Found } from "../e2e/support/kubernetes";
+import { describeReal } from "../e2e/support/real-node";
+import { emulated, machine, openStand, type Stand, until } from "./stand";
+
+// NVIDIA's DRA driver on a real node, and an emulated one beside it, under one stack, whose smoke tests claim a card on each.
+
+describeReal("a real node whose cards are claimed", () => {
+  let stand: Stand;
+  beforeAll(async () => {
+    stand = await openStand("node-claims");
+  }, 40 * 60_000);
+
+  test("the emulated driver publishes of a card what the real one does", async () => {
+    const { items } = await stand.kubernetes.read("/apis/resource.k8s.io/v1/resourceslices");
+    const [real, other] = [machine, emulated].map((node) => {
+      const [slice, ...more] = (items as Found[]).filter(({ spec }) => spec.nodeName === node);
+      expect(more).toEqual([]);
+      const { driver, pool, devices } = slice!["spec"];
+      const [{ name, capacity, attributes }] = devices;
+      return { driver, pool: pool.name === node, name, capacity, attributes: { ...attributes, uuid: undefined } };
+    });
+    expect(other).toEqual(real);
+    expect(real!.attributes).toMatchObject({ brand: { string: "GeForce" }, architecture: { string: "Ampere" } });
+  });
+
+  // Kubernetes ≥ 1.36: the driver's class stands for the resource (kubernetes v1.36.3 pkg/features, DRAExtendedResource).
+  test.each([machine, emulated])(
+    "a plain request of nvidia.com/gpu gets a card: %s",
+    async (node) => {
+      const pods = "/api/v1/namespaces/default/pods";
+      const resources = { limits: { "nvidia.com/gpu": "1" } };
+      const image = "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04";
+      const containers = [{ name: "main", image, command: ["nvidia-smi", "-L"], resources }];
+      const nodeSelector = { "kubernetes.io/hostname": node };
+      const spec = { nodeSelector, restartPolicy: "Never", containers };
+      await stand.kubernetes.create(pods, { metadata: { name: `plain-${node}` }, spec });
+      const read = (): Promise<Found> => stand.kubernetes.read(`${pods}/plain-${node}`);
+      await until("the pod's end", read, ({ status }) => status.phase === "Succeeded");
+    },
+    120_000,
+  );
+
+  test("nothing of it is left", () => stand.close(), 120_000);
+});
