@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "../../kubernetes/cluster";
+import { ways } from "../../../components/recipe/facts/way";
 import { nodeName } from "./shape";
 import type { Stand } from "./stand";
 
@@ -9,6 +10,10 @@ export interface PodSpec {
   script: string;
   runtimeClass?: string;
   limits?: Record<string, string>;
+  /** What the card that it claims is like, in CEL. */
+  claim?: readonly string[];
+  /** What a second container runs, of the same image, which asks for nothing. */
+  beside?: string;
   /** Folders of the node, by their place in the pod; such a pod is privileged. */
   folders?: Record<string, string>;
 }
@@ -18,6 +23,8 @@ export interface Ended {
   phase: string;
   /** What its script wrote, or the reason why it did not run. */
   said: string;
+  /** The same of the second container. */
+  besideSaid: string;
   uid: string;
   finishedAt?: number;
 }
@@ -26,8 +33,26 @@ export interface Ended {
 const namespaceOf = ({ folders }: PodSpec): string => (folders === undefined ? "default" : "kube-system");
 const fieldManager = "talos-gpu-cases";
 
+function claimOf(name: string, { claim = [] }: PodSpec): KubernetesObject {
+  const selectors = claim.map((expression) => ({ cel: { expression } }));
+  const exactly = { deviceClassName: ways.dra.deviceClass, selectors };
+  return {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceClaim",
+    metadata: { name, namespace: "default" },
+    spec: { devices: { requests: [{ name: "gpu", exactly }] } },
+  };
+}
+
 function podOf(name: string, spec: PodSpec): KubernetesObject {
-  const { image, script, runtimeClass, limits, folders = {} } = spec;
+  const { image, script, runtimeClass, limits, claim, beside, folders = {} } = spec;
+  const resources = { ...(limits && { limits }), ...(claim && { claims: [{ name: "gpus" }] }) };
+  const container = (named: string, command: string) => ({
+    name: named,
+    image,
+    command: ["sh", "-c", command],
+    terminationMessagePolicy: "FallbackToLogsOnError",
+  });
   const volumes = Object.entries(folders).map(([inside, outside], index) => ({
     inside,
     outside,
@@ -44,43 +69,53 @@ function podOf(name: string, spec: PodSpec): KubernetesObject {
       terminationGracePeriodSeconds: 1,
       automountServiceAccountToken: false,
       ...(runtimeClass === undefined ? {} : { runtimeClassName: runtimeClass }),
+      ...(claim && { resourceClaims: [{ name: "gpus", resourceClaimName: name }] }),
       containers: [
         {
-          name: "main",
-          image,
-          command: ["sh", "-c", script],
-          terminationMessagePolicy: "FallbackToLogsOnError",
-          ...(limits === undefined ? {} : { resources: { limits } }),
+          ...container("main", script),
+          resources,
           ...(volumes.length === 0 ? {} : { securityContext: { privileged: true } }),
           volumeMounts: volumes.map(({ name: volume, inside }) => ({ name: volume, mountPath: inside })),
         },
+        ...(beside === undefined ? [] : [container("beside", beside)]),
       ],
       volumes: volumes.map(({ name: volume, outside }) => ({ name: volume, hostPath: { path: outside } })),
     },
   };
 }
 
-/** Pods of a case, which go with it. */
+/** Pods of a case with their claims, which go with it. */
 export class Pods {
   private readonly made = new Map<string, KubernetesObject>();
+  private claims: KubernetesObject[] = [];
 
   constructor(private readonly stand: Stand) {}
 
   async start(name: string, spec: PodSpec): Promise<void> {
     const pod = podOf(name, spec);
+    const claims = spec.claim === undefined ? [] : [claimOf(name, spec)];
     this.made.set(name, pod);
-    await this.stand.cluster.apply(pod, { fieldManager, force: true, signal: this.stand.signal });
+    this.claims.push(...claims);
+    for (const object of [...claims, pod])
+      await this.stand.cluster.apply(object, { fieldManager, force: true, signal: this.stand.signal });
   }
 
   async look(name: string): Promise<Ended> {
     const pod = await this.stand.cluster.get(this.made.get(name)!, this.stand.signal);
-    const { phase = "Unknown", reason, message, containerStatuses } = pod["status"] as Status;
-    const { terminated, waiting } = containerStatuses?.[0]?.state ?? {};
+    const { phase = "Unknown", reason, message, conditions = [], containerStatuses } = pod["status"] as Status;
+    const stateOf = (container: string) => containerStatuses?.find((each) => each.name === container)?.state ?? {};
+    const { terminated, waiting } = stateOf("main");
+    const scheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
     const said =
-      terminated?.message ?? waiting?.message ?? waiting?.reason ?? [reason, message].filter(Boolean).join(": ");
+      terminated?.message ??
+      waiting?.message ??
+      waiting?.reason ??
+      scheduled?.message ??
+      [reason, message].filter(Boolean).join(": ");
     return {
       phase,
       said: said.trim(),
+      besideSaid: stateOf("beside").terminated?.message?.trim() ?? "",
       uid: pod.metadata?.uid ?? "",
       ...(terminated?.finishedAt === undefined ? {} : { finishedAt: Date.parse(terminated.finishedAt) }),
     };
@@ -102,11 +137,12 @@ export class Pods {
   }
 
   async remove(): Promise<void> {
-    const made = [...this.made.values()];
+    const made = [...this.made.values(), ...this.claims];
     for (const pod of made) await this.stand.cluster.delete(pod, this.stand.signal);
     const gone = (pod: KubernetesObject): Promise<boolean> => this.stand.cluster.isGone(pod, this.stand.signal);
     await this.stand.until(60, async () => (await Promise.all(made.map(gone))).every(Boolean));
     this.made.clear();
+    this.claims = [];
   }
 }
 
@@ -114,7 +150,9 @@ interface Status {
   phase?: string;
   reason?: string;
   message?: string;
+  conditions?: { type: string; status: string; message?: string }[];
   containerStatuses?: {
+    name: string;
     state?: { terminated?: { message?: string; finishedAt?: string }; waiting?: { message?: string; reason?: string } };
   }[];
 }

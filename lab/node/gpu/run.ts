@@ -115,13 +115,17 @@ async function versionsOf(stand: Stand): Promise<Record<string, string>> {
   const { status } = (await stand.kubernetes.nodes())[nodeName] ?? {};
   const { kubeletVersion = "?", containerRuntimeVersion = "?" } = status?.nodeInfo ?? {};
   const said = async (program: string): Promise<string> => numberIn(await stand.onNode(`${program} --version`));
-  const plugin = stand.lab.nodePrograms!.map((folder) => path.join(folder, "nvidia-device-plugin")).find(existsSync);
+  const saidOutside = async (name: string): Promise<string> => {
+    const program = stand.lab.nodePrograms!.map((folder) => path.join(folder, name)).find(existsSync);
+    return program === undefined ? "?" : said(program);
+  };
   return {
     kubelet: kubeletVersion,
     containerd: containerRuntimeVersion.replace("containerd://", ""),
     runc: await said("runc"),
     toolkit: await said("nvidia-ctk"),
-    "device plugin": plugin === undefined ? "?" : await said(plugin),
+    "device plugin": await saidOutside("nvidia-device-plugin"),
+    "DRA driver": await saidOutside("gpu-kubelet-plugin"),
     "files as Talos": stand.lab.spec.talosVersion,
     on: `${os.type()} ${os.release()}`,
   };

@@ -7,6 +7,8 @@ export interface Shape {
   /** The device plugin hands devices out by a variable that the RuntimeClass's runtime reads. Default: as the recipe says. */
   envvar?: boolean;
   watts?: number;
+  /** Cards are claimed: NVIDIA's DRA driver is in the place of the device plugin. */
+  claims?: boolean;
   /** The marker files of the GPU Operator's legacy recipe. */
   markers?: boolean;
 }
@@ -19,10 +21,11 @@ export const nodeName = "gpu";
 /** Talos 1.13 with the toolkit and the driver that the node's programs are of, see `lab/tools/catalogue.yaml`. */
 const talosVersion = "v1.13.4";
 const pluginVersion = "0.19.3";
+const draVersion = "0.5.0";
 
-/** Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin. */
+/** Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin or DRA driver. */
 export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, unknown> {
-  const { slices, envvar, watts } = shape;
+  const { slices, envvar, watts, claims } = shape;
   // Feature discovery from the beginning: Helm installs its subchart's kinds with a release, never with an upgrade of one.
   const values = { gfd: { enabled: true }, ...(envvar ? { deviceListStrategy: "envvar" } : {}) };
   return {
@@ -36,7 +39,7 @@ export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, 
         ...(watts === undefined ? {} : { powerLimit: watts }),
       },
     },
-    devicePlugin: { version: pluginVersion, values },
+    ...(claims ? { dra: { version: draVersion } } : { devicePlugin: { version: pluginVersion, values } }),
     ...(slices === undefined ? {} : { sharing: { timeSlicing: { replicas: slices } } }),
   };
 }

@@ -1,5 +1,6 @@
 import { examine } from "../../../cli/doctor/examine";
 import type { DoctorReport } from "../../../cli/doctor/report";
+import { offeredBy } from "../../../components/clients/kubernetes/devices";
 import { planCluster, type GpuSpec, type Plan } from "../../../components/recipe";
 import { clusterOf } from "../../../stacks/stack-file";
 import { type LabLimits, labTimeouts } from "../../clock";
@@ -99,8 +100,9 @@ export class Stand {
   }
 
   async units(resource = this.plan.kubernetes.resourceName): Promise<number> {
-    const node = (await this.kubernetes.nodes())[nodeName];
-    return Number(node?.status?.allocatable?.[resource] ?? 0);
+    const [nodes, slices] = await Promise.all([this.kubernetes.nodes(), this.kubernetes.slices()]);
+    const node = nodes[nodeName];
+    return Number((node && offeredBy(node, slices)[resource]) ?? 0);
   }
 
   async until(seconds: number, ask: () => Promise<boolean>): Promise<boolean> {

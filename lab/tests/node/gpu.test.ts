@@ -39,13 +39,18 @@ test("a card that no table has is named", () => {
   expect(() => asGpus(cards)).toThrow(/--gpu: the tables have no NVIDIA Z999/);
 });
 
-test.each<Shape>([{}, { slices: 4 }, { slices: 2 }, { envvar: true }, { watts: 700 }, { markers: true }])(
-  "the stack of %j has no mistake",
-  (shape) => {
-    const gpus = asGpus(parseCards(facts, settings));
-    expect(findingsOf(stackOf(gpus, shape))).toEqual([]);
-  },
-);
+test.each<Shape>([
+  {},
+  { slices: 4 },
+  { slices: 2 },
+  { envvar: true },
+  { watts: 700 },
+  { markers: true },
+  { claims: true },
+])("the stack of %j has no mistake", (shape) => {
+  const gpus = asGpus(parseCards(facts, settings));
+  expect(findingsOf(stackOf(gpus, shape))).toEqual([]);
+});
 
 test("cases are chosen by name, and an unknown one is refused with those that there are", () => {
   expect(chosenCases(["envvar", "allocatable"]).map(({ id }) => id)).toEqual(["allocatable", "envvar"]);

@@ -1,4 +1,5 @@
 import type { Case } from "../case";
+import { claimCases } from "./claims";
 import { doctorCases } from "./doctor";
 import { labelCases } from "./labels";
 import { plainCases } from "./plain";
@@ -14,6 +15,7 @@ const cases: readonly Case[] = [
   ...powerCases,
   ...sliceCases,
   ...labelCases,
+  ...claimCases,
 ];
 
 /** Cases by their names; `all` is every one. */

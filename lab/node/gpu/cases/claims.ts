@@ -1,0 +1,103 @@
+import { ways } from "../../../../components/recipe/facts/way";
+import { held, wrong } from "../../outcome";
+import type { Case } from "../case";
+import { healthy, told } from "../faults/judge";
+import { withPods } from "../pods";
+import { nodeName } from "../shape";
+import type { Stand } from "../stand";
+import { computed, computing, inOneLine, look } from "./plain";
+
+const { deviceClass } = ways.dra;
+const resource = "nvidia.com/gpu";
+
+/** Seconds after which a driver that went has no more slices: the kubelet takes them away after 30 (kubernetes pkg/kubelet/cm/dra/manager.go). */
+const wiped = 60;
+
+/** The first device that the driver publishes of the node: what its attributes and its memory are. */
+async function device({ kubernetes }: Stand): Promise<Record<string, string>> {
+  const slice = (await kubernetes.slices()).find(({ spec }) => spec?.nodeName === nodeName);
+  const { attributes = {}, capacity = {} } = slice?.spec?.devices?.[0] ?? {};
+  const said = Object.entries(attributes).map(([name, { string, version, _int }]) => [name, string ?? version ?? _int]);
+  return Object.fromEntries([...said, ["memory", capacity["memory"]?.value]]) as Record<string, string>;
+}
+
+const there: Case = {
+  id: "claims",
+  title: "from the device plugin to claims: NVIDIA's DRA driver as emitted",
+  run: async (stand, say) => {
+    await stand.become({}, say);
+    const { seconds } = await stand.become({ claims: true }, say);
+    const both = `${await stand.units()} of ${deviceClass}, ${await stand.units(resource)} of ${resource}`;
+    const published = Object.entries(await device(stand)).map(([name, value]) => `${name} ${value}`);
+    const right = (await stand.units()) === stand.count && (await stand.units(resource)) === 0;
+    const report = await healthy(stand);
+    const said = `${both}, update with smoke test ${seconds.toFixed(1)} s; doctor: ${told(report)}; ${published.join(", ")}`;
+    return (right && report.status === 0 ? held : wrong)(said);
+  },
+};
+
+const byExpression: Case = {
+  id: "claims-cel",
+  title: "a CUDA program computes through a claim by CEL, a claim that fits no card waits",
+  run: (stand, say) =>
+    withPods(stand, async (pods) => {
+      await stand.become({ claims: true }, say);
+      const { productName = "", memory = "" } = await device(stand);
+      const atLeast = (least: string): string =>
+        `device.capacity['${deviceClass}'].memory.compareTo(quantity("${least}")) >= 0`;
+      const named = `device.attributes['${deviceClass}'].productName == ${JSON.stringify(productName)}`;
+      const { smokeTestImage: image } = stand.plan.kubernetes;
+      const fits = await pods.run("fits", { image, claim: [atLeast(memory), named], script: computing(5) });
+      const waits = await pods.run("too-large", { image, claim: [atLeast("1Ti")], script: computing() }, 10);
+      const said = `${memory} and ${productName}: ${fits.phase}, ${inOneLine(fits.said)}; 1Ti: ${waits.phase}, ${inOneLine(waits.said)}`;
+      if (fits.phase !== "Succeeded" || waits.phase !== "Pending") return wrong(said);
+      return computed(fits.said) || stand.cards === undefined ? held(said) : wrong(said);
+    }),
+};
+
+const isolation: Case = {
+  id: "claims-isolation",
+  title: "with claims, what asks for nothing sees nothing: other pods, and a container beside one that has a card",
+  run: (stand, say) =>
+    withPods(stand, async (pods) => {
+      await stand.become({ claims: true }, say);
+      const { smokeTestImage, images } = stand.plan.kubernetes;
+      const alone = await pods.run("cuda-image", { image: smokeTestImage, script: look });
+      const plain = await pods.run("plain-image", { image: images.powerLimit, script: look });
+      const two = await pods.run("two", { image: smokeTestImage, claim: [], script: look, beside: look });
+      const said = `image with NVIDIA_VISIBLE_DEVICES=all: ${alone.said}; another image: ${plain.said}; two containers of the first: ${two.said} by claim, ${two.besideSaid} without`;
+      const nothing = [alone.said, plain.said, two.besideSaid].every((seen) => seen === "no card");
+      return nothing && /^nvidia\d$/.test(two.said) ? held(said) : wrong(said);
+    }),
+};
+
+const plainRequest: Case = {
+  id: "claims-request",
+  title: `a plain request of ${resource} is served by the DRA driver, Kubernetes ≥ 1.36`,
+  run: (stand, say) =>
+    withPods(stand, async (pods) => {
+      await stand.become({ claims: true }, say);
+      const { smokeTestImage: image } = stand.plan.kubernetes;
+      const { phase, said } = await pods.run("request", { image, limits: { [resource]: "1" }, script: computing() });
+      const seen = `${phase}, ${inOneLine(said)}`;
+      if (phase !== "Succeeded") return wrong(seen);
+      return computed(said) || stand.cards === undefined ? held(seen) : wrong(seen);
+    }),
+};
+
+const back: Case = {
+  id: "claims-back",
+  title: "from claims back to the device plugin",
+  run: async (stand, say) => {
+    await stand.become({ claims: true }, say);
+    const { seconds } = await stand.become({}, say);
+    const begin = performance.now();
+    const gone = await stand.until(wiped, async () => (await stand.units(deviceClass)) === 0);
+    const later = ((performance.now() - begin) / 1000).toFixed(0);
+    const said = `update with smoke test ${seconds.toFixed(1)} s, ${await stand.units()} of ${resource}; slices ${gone ? `gone ${later} s later` : "still there"}`;
+    return gone && (await stand.units()) === stand.count ? held(said) : wrong(said);
+  },
+};
+
+/** What claims of cards do, and the way there and back. */
+export const claimCases: readonly Case[] = [there, byExpression, isolation, plainRequest, back];
