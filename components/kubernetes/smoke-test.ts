@@ -2,6 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { isDeviceClass } from "../recipe/facts/way";
+import { onlookerName } from "../recipe/kubernetes/smoke-test-names";
 import { shortHash } from "../recipe/short-hash";
 import { gpuRequest, type GpuRequest } from "./gpu-request";
 import { askingClass, labels, onNode, podTolerations, unprivileged } from "./pods";
@@ -41,7 +42,7 @@ export const testRequest = (
 
 /**
  * The gate of one machine: a Job that asks for one unit of the GPU resource, or claims one card, on that machine,
- * and computes on it. Its image must exit with 0 only when the card computed right.
+ * and computes on it. Its image must exit with 0 only when the card computed right. A second container asks for nothing, and says what it sees.
  *
  * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its pod bears a hash of
  * the driver, the machine's GPU configuration and the release. Its name is Pulumi's, another one each time: the new Job runs
@@ -136,7 +137,24 @@ function testPod(
     restartPolicy: "Never", // keeps a failed pod's log
     automountServiceAccountToken: false,
     ...(mig?.only === undefined ? {} : { initContainers: [sliceCheck(mig.only, container)] }),
-    containers: [{ name: "smoke-test", ...container }],
+    containers: [{ name: "smoke-test", ...container }, onlooker(recipe)],
+  };
+}
+
+/**
+ * Looks for cards from the same image without asking for one, and tells what it sees. Where NVIDIA's runtime starts it, an image that says
+ * NVIDIA_VISIBLE_DEVICES=all sees every card: that is told by the gate. Without that runtime nothing may be seen, and the test fails.
+ */
+function onlooker(recipe: KubernetesRecipe): Container {
+  const script =
+    'for card in /dev/nvidia[0-9]*; do [ ! -e "$card" ] || seen="$seen ${card#/dev/}"; done; ' +
+    '[ -z "$seen" ] || { echo "sees$seen, and asked for no card" > /dev/termination-log; exit "$CODE"; }';
+  return {
+    name: onlookerName,
+    image: recipe.smokeTestImage,
+    securityContext: unprivileged,
+    command: ["sh", "-c", script],
+    env: [{ name: "CODE", value: askingClass(recipe) === "" ? "1" : "0" }],
   };
 }
 

@@ -66,6 +66,18 @@ test("its last words are in the pod's status, where the doctor reads them", asyn
   expect(spec.template.spec.containers[0].terminationMessagePolicy).toBe("FallbackToLogsOnError");
 });
 
+test.each([
+  ["where NVIDIA's runtime starts it, what it sees is told alone", "aarhus-h100", "0"],
+  ["by claims it must see nothing", "dra", "1"],
+])("a container beside it asks for no card: %s", async (_, stack, code) => {
+  const run = await record(() => void gpuStack("lab", planOf(stack), { ahead: [] }, {}));
+  const [test, onlooker] = findAll(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec.template.spec.containers;
+  expect(onlooker).toMatchObject({ image: test.image, env: [{ name: "CODE", value: code }] });
+  expect(onlooker).not.toHaveProperty("resources");
+  const [shell, ...rest] = onlooker.command as [string, ...string[]];
+  expect(spawnSync(shell, ["-n", ...rest], { encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
+});
+
 test("a workload more: the same Job", async () => {
   expect(await smokeTest({ workloads: { ollama: {} } })).toEqual(await smokeTest());
 });

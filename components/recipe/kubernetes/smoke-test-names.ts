@@ -24,3 +24,6 @@ export function smokeTestNames(machines: string[]): Map<string, string> {
     }),
   );
 }
+
+/** Name of the container of a test that asks for no card, and tells what it sees. */
+export const onlookerName = "onlooker";

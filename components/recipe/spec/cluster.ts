@@ -156,8 +156,8 @@ export interface ClusterOptionsSpec {
    */
   factoryUrl?: string;
   /**
-   * Image of the smoke test. With MIG's strategy `single` the image also needs `sh` and `grep`, which look for the slice before
-   * the test. The default is not verified on Blackwell: the sample of CUDA 12.5 holds no code for it, so the driver has to
+   * Image of the smoke test, which also needs `sh`: a second container looks whether it sees cards without asking. With MIG's strategy
+   * `single` it needs `grep`, too, which looks for the slice before the test. The default is not verified on Blackwell: the sample of CUDA 12.5 holds no code for it, so the driver has to
    * compile some.
    * @default a CUDA sample that the driver can run
    * @example `nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0`

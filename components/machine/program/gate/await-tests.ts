@@ -6,7 +6,7 @@ import type { Report } from "../progress";
 import type { GateResult, GateTask } from "../task";
 import { isDeviceClass, type Way, ways } from "../../../recipe/facts/way";
 import type { Cluster } from "../kubernetes/cluster";
-import { isReady, podWords, schedulerWords } from "./pod-words";
+import { isReady, podWords, schedulerWords, sightOf } from "./pod-words";
 import { allInUse, namesOf, unitsOf } from "./units";
 
 type Test = GateTask["tests"][number];
@@ -99,14 +99,15 @@ export async function awaitTests(
    * only, up to ten seconds later; a pod that is scheduled by what was there before ends with UnexpectedAdmissionError, and a
    * bare one is gone then. A card that stays away is for the doctor to name, so this has its limit.
    */
-  const offers = async ({ machine, resource, units }: Test): Promise<boolean> => {
+  const offers = async ({ machine, job, resource, units }: Test): Promise<boolean> => {
+    const passed = `its smoke test passed${sightOf(await cluster.podsOfJob(namespace, job))}`;
     const { allocatable = 0 } = unitsOf(resource, await cluster.node(machine, isDeviceClass(resource)), []);
     const since = passedSince.get(machine) ?? clock.now();
     passedSince.set(machine, since);
     const late = clock.now() - since >= patience;
     const differs = `the node offers ${allocatable} of ${resource}, the plan says ${units}`;
-    if (units === undefined || units === allocatable) say(machine, "its smoke test passed");
-    else say(machine, `its smoke test passed; ${differs}${late ? "" : `: waits up to ${formatDuration(patience)}`}`);
+    if (units === undefined || units === allocatable) say(machine, passed);
+    else say(machine, `${passed}; ${differs}${late ? "" : `: waits up to ${formatDuration(patience)}`}`);
     return late || units === undefined || units === allocatable;
   };
 

@@ -1,4 +1,5 @@
 import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
+import { onlookerName } from "../../../recipe/kubernetes/smoke-test-names";
 
 /** Characters of a text that are quoted. The end of a long one says what went wrong: wrapped errors begin with who wraps them. */
 const WIDTH = 300;
@@ -19,6 +20,20 @@ export function podWords({ metadata, status }: V1Pod): string {
 export function schedulerWords({ status }: V1Pod): string {
   return status?.conditions?.find(({ type, status: is }) => type === "PodScheduled" && is === "False")?.message ?? "";
 }
+
+/**
+ * What a test's container saw that asked for no card, with what it means; empty where it saw none. NVIDIA's own validation fails a cluster
+ * for it (NVIDIA/aicr#1620).
+ */
+export function sightOf(pods: readonly V1Pod[]): string {
+  const onlookers = pods.flatMap(({ status }) => status?.containerStatuses ?? []).filter(isOnlooker);
+  const sight = onlookers.map(({ state }) => state?.terminated?.message?.trim()).find(Boolean);
+  if (sight === undefined) return "";
+  return `; a container beside it ${sight}: under NVIDIA's runtime every image that says NVIDIA_VISIBLE_DEVICES=all, as CUDA's do, gets all cards`;
+}
+
+const isOnlooker = ({ name, state }: V1ContainerStatus): boolean =>
+  name === onlookerName && state?.terminated?.exitCode === 0;
 
 /** Whether the pod runs and all its containers are ready. */
 export function isReady({ status }: V1Pod): boolean {

@@ -101,8 +101,8 @@ func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int) {
 		kill()
 	}
 	code = rule.Run(running, container)
-	message := ""
-	if code != 0 && spec.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError {
+	message := container.Message
+	if message == "" && code != 0 && spec.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError {
 		message = log.last(messageLines)
 	}
 	p.update(ctx, spec.Name, func(own *corev1.ContainerStatus) {

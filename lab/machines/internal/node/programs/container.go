@@ -39,6 +39,8 @@ type Container struct {
 	GPUs      []gpu.Card
 	Libraries bool
 	Output    io.Writer
+	// Message is what the program writes to /dev/termination-log.
+	Message string
 	// Root is the folder below which the machine's /run/nvidia is.
 	Root string
 	// Read reads a file of the container.

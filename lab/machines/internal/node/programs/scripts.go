@@ -2,6 +2,7 @@ package programs
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ var scripts = []struct {
 		return 0
 	}},
 	{"MIG $PROFILE ", isSlice},
+	{"/dev/nvidia[0-9]*", looksOn},
 	{"/bin/entrypoint.sh", entrypoint},
 	{"all validations are successful", validated},
 }
@@ -114,6 +116,20 @@ func isSlice(_ context.Context, c *Container, _ Rule) int {
 		}
 	}
 	return c.Fails("the device is no MIG %s", c.Env["PROFILE"])
+}
+
+// looksOn is the smoke test's container that asks for no card, and says which it sees.
+func looksOn(_ context.Context, c *Container, _ Rule) int {
+	if len(c.GPUs) == 0 {
+		return 0
+	}
+	c.Message = "sees"
+	for _, card := range c.GPUs {
+		c.Message += fmt.Sprintf(" nvidia%d", card.Index)
+	}
+	c.Message += ", and asked for no card"
+	code, _ := strconv.Atoi(c.Env["CODE"])
+	return code
 }
 
 // entrypoint waits for driver-ready, takes its content into the environment, and becomes the image's program (gpu-operator
