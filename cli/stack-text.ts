@@ -17,7 +17,8 @@ export interface Comments {
 /** A stack file, as `Pulumi.<stack>.yaml` has it. */
 export function stackText(spec: object, { head, left, fields = {} }: Comments): string {
   const config = Object.fromEntries(Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value as unknown]));
-  const document = new Document({ config });
+  // Pulumi's reader may be one of YAML 1.1, to which `yes` is no text.
+  const document = new Document({ config }, { compat: "yaml-1.1" });
   const items = [...left];
   for (const [path, texts] of Object.entries(fields)) {
     const key = keyAt(document, path);

@@ -6,7 +6,7 @@ import { isChartSource } from "../../components/recipe/outside/external";
 import { readOutside } from "../../components/recipe/outside/index";
 import { taintText } from "../../components/recipe/machine/taints";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
-import { exposure } from "../import/convert";
+import { exposure, factoryOf } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
 import { schematicsIn } from "../import/schematics";
@@ -142,7 +142,7 @@ function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv): Subject {
   const version = /\$\{|ENC\[/.test(config.talosVersion ?? "") ? undefined : config.talosVersion;
   const subject = ofMachines(machines, version, (config.patches ?? []).map(patchPiece));
   subject.pieces.set("talosVersion", whole);
-  return subject;
+  return { ...subject, spec: { ...subject.spec, ...factoryOf(config.imageFactory) } };
 }
 
 function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageOf>): Partial<MachineSpec> {

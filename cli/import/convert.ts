@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
 import type { ClusterSpec, DriverSpec, GpuSpec, KernelModule, MachineSpec } from "../../components/recipe/index";
 import { eraOf } from "../../components/recipe/facts/talos-release";
+import { moduleParameterIn } from "../../components/recipe/machine/kernel-args";
 import { defined } from "../../components/recipe/mapping";
 import { newestExposure } from "../discover/exposure";
 import { stackText, unnamed } from "../stack-text";
@@ -123,7 +124,8 @@ function machineOf(
   const labels = filled(Object.assign({}, node.nodeLabels, ...all.map((part) => part.labels)));
   const said = filled(Object.assign({}, node.nodeTaints, ...all.map((part) => part.taints)));
   const taints = Object.fromEntries(Object.entries(said).map(([key, text]) => [key, taintText(text)]));
-  const modules = mergedModules(all);
+  const { ours, others } = parametersOf(all, image);
+  const kernelArgs = image.kernelArgs.filter((arg) => moduleParameterIn(arg) === undefined);
   const extra = all.flatMap(({ containerd }) => containerd ?? []).at(-1);
   const { mode } = node.machineSpec ?? {};
   const platform = mode === undefined || mode === "metal" ? image.platform : mode;
@@ -139,13 +141,14 @@ function machineOf(
       labels: filledOnly(labels),
       taints: filledOnly(taints),
       extensions: filledOnly(image.extensions),
-      kernelArgs: noUki && !secure ? undefined : filledOnly(image.kernelArgs),
+      kernelArgs: noUki && !secure ? undefined : filledOnly(kernelArgs),
+      moduleParameters: filledOnly(ours),
       platform: platform === "metal" || image.installer ? undefined : platform,
       secureBoot: secure && !image.installer ? true : undefined,
       overlay: image.overlay,
       customization: image.customization,
       installerImage: image.installer && withRelease(image.installer, version),
-      patches: modules.length > 0 ? [stringify({ machine: { kernel: { modules } } })] : undefined,
+      patches: others.length > 0 ? [stringify({ machine: { kernel: { modules: others } } })] : undefined,
       containerd: extra === undefined ? undefined : { extra },
     }),
   };
@@ -158,11 +161,29 @@ const withRelease = (image: string, version: string | undefined): string =>
 const isSecure = (node: TalconfigNode, image: ImageContent): boolean =>
   node.machineSpec?.secureboot === true || image.secureBoot === true;
 
-/** Modules with parameters, each once: Talos takes the last list of a name. */
-function mergedModules(parts: NvidiaPart[]): KernelModule[] {
-  return [
-    ...new Map(parts.flatMap(({ modules }) => modules.map((one): [string, KernelModule] => [one.name, one]))).values(),
-  ];
+/**
+ * Parameters of the modules that a stack loads, and modules of NVIDIA's that it does not load. Of a name Talos takes the last list; what
+ * stood among the kernel arguments counts where no list does.
+ */
+function parametersOf(
+  parts: NvidiaPart[],
+  { kernelArgs }: ImageContent,
+): { ours: Record<string, string[]>; others: KernelModule[] } {
+  const lists = new Map<string, string[]>();
+  for (const { module, parameter } of kernelArgs.flatMap((arg) => moduleParameterIn(arg) ?? []))
+    lists.set(module, [...(lists.get(module) ?? []), parameter]);
+  for (const { name, parameters = [] } of parts.flatMap(({ modules }) => modules))
+    // Talos puts blanks between them, and the kernel takes them apart there.
+    lists.set(
+      name,
+      parameters.flatMap((text) => text.match(/(?:"[^"]*"|[^\s"])+/g) ?? []),
+    );
+  const isOurs = (name: string): boolean => /^nvidia(?:_uvm|_drm|_modeset)?$/.test(name);
+  const entries = [...lists];
+  return {
+    ours: Object.fromEntries(entries.filter(([name]) => isOurs(name))),
+    others: entries.filter(([name]) => !isOurs(name)).map(([name, parameters]) => ({ name, parameters })),
+  };
 }
 
 /** Labels or taints without those that talhelper fills in. */
@@ -198,15 +219,23 @@ function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], n
   };
   const ignored: Note = {
     field: `${field}.kernelArgs`,
-    problem: `are left out: ${image.kernelArgs.join(", ")}`,
+    problem: `are left out: ${image.kernelArgs.filter((arg) => moduleParameterIn(arg) === undefined).join(", ")}`,
     why: "up to Talos 1.9, and without Secure Boot, a machine ignores the arguments of an installer's schematic",
     remedy: "write those that matter under machine.install.extraKernelArgs, where the machine's configuration is kept",
+  };
+  const dead = image.kernelArgs.filter((arg) => moduleParameterIn(arg) !== undefined);
+  const revived: Note = {
+    field: `${field}.moduleParameters`,
+    problem: `has what has no effect as a kernel argument today: ${dead.join(", ")}`,
+    why: "Talos loads NVIDIA's modules with the parameters of the configuration alone, so with the stack it takes effect",
+    remedy: "leave out what you do not want",
   };
   const all = [...parts, ...shared];
   return [
     ...(gpus === undefined ? [card] : []),
     ...image.notes,
-    ...(image.kernelArgs.length > 0 && noUki && !isSecure(node, image) ? [ignored] : []),
+    ...(dead.length > 0 ? [revived] : []),
+    ...(image.kernelArgs.length > dead.length && noUki && !isSecure(node, image) ? [ignored] : []),
     ...(all.some((part) => part.containerd !== undefined) ? [containerd] : []),
     ...unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
     ...unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),
@@ -241,7 +270,7 @@ function versionOf(said: string | undefined): { is?: string; notes: Note[] } {
 }
 
 /** The Image Factory, where talconfig names another than the public one (talhelper, pkg/config/config.go, ImageFactory). */
-function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pick<ClusterSpec, "factoryUrl"> {
+export function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pick<ClusterSpec, "factoryUrl"> {
   if (registryURL === undefined || registryURL === "factory.talos.dev") return {};
   return { factoryUrl: `${protocol}://${registryURL}` };
 }

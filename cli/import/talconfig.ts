@@ -95,6 +95,11 @@ function yamlOf(text: string): unknown {
   try {
     return withoutNulls(parse(text, { merge: true }));
   } catch (error) {
+    if (/^\s*(?:\{%|#%)/m.test(text))
+      throw new Error(
+        "FILE: is a template, which a tool makes the talconfig.yaml of; its nodes cannot be told; name what it makes",
+        { cause: error },
+      );
     throw new Error(`FILE: is not YAML (${(error as Error).message.split("\n")[0]!.replace(/:$/, "")}); ${whyNot}`, {
       cause: error,
     });

@@ -1,5 +1,6 @@
 import { soundsLikeNvidia, unsuffixedNames } from "../facts/extension";
 import { extensionsOf, minorsWith } from "../facts/talos-release";
+import { moduleParameterIn } from "../machine/kernel-args";
 import { officialName } from "../machine/losses";
 import { asText, valueAt } from "../mapping";
 import type { Nested } from "../nested";
@@ -211,18 +212,16 @@ const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 /** What a machine's image brings and what it shall lose, as lists of names. */
 const lists = ["extensions", "kernelArgs"] as const;
 
-/** A parameter of one of NVIDIA's modules, as a module that is built in would take it. */
-const nvidiaParameter = /^"?(nvidia(?:[_-]\w+)?)\.(.+)$/s;
-
 /** What is wrong with an argument that is meant for one of NVIDIA's modules. */
 function ofModule(arg: string, machine: string): Fault | undefined {
-  const [, module, parameter = ""] = nvidiaParameter.exec(arg) ?? [];
-  if (module === undefined) return undefined;
-  return {
-    problem: `${module}.${parameter.split("=")[0]} has no effect as a kernel argument`,
-    why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
-    remedy: `write it to ${machine}.moduleParameters: \`${module.replaceAll("-", "_")}: ['${arg.startsWith('"') ? parameter.replaceAll('"', "") : parameter}']\``,
-  };
+  const found = moduleParameterIn(arg);
+  return (
+    found && {
+      problem: `${arg.replaceAll('"', "").split("=")[0]} has no effect as a kernel argument`,
+      why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
+      remedy: `write it to ${machine}.moduleParameters: \`${found.module}: ['${found.parameter}']\``,
+    }
+  );
 }
 
 function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Nested<Fault> {

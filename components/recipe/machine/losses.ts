@@ -4,7 +4,7 @@ import { soundsLikeNvidia } from "../facts/extension";
 import type { DropSpec, OverlaySpec } from "../spec/index";
 import { flat, type Nested } from "../nested";
 import type { Finding } from "../types";
-import { splitKernelArgs } from "./kernel-args";
+import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
 
 /** What a machine runs, as far as another image would take it away. What could not be seen is undefined, and not missed. */
@@ -67,17 +67,19 @@ export function runningExtensions({ schematic, extensions }: Pick<RunningImage, 
 
 /**
  * Kernel arguments of a machine's own: the schematic's, or, without one, what its command line has beyond what Talos
- * brings. Those of its configuration are not among them, since they stay with it.
+ * brings. Those of its configuration are not among them, since they stay with it, nor those that have no effect.
  */
 export function runningKernelArgs({ schematic, commandLine, configuredArgs, platform }: RunningImage): string[] {
   const read = schematic === undefined ? undefined : readSchematic(schematic);
   const args =
     read === undefined
       ? splitKernelArgs(commandLine ?? "").filter((arg) => !isOfTalos(arg, platform))
-      : read.kernelArgs.flatMap(splitKernelArgs);
+      : read.kernelArgs.filter(hasEffect).flatMap(splitKernelArgs);
   const configured = new Set(configuredArgs.flatMap(splitKernelArgs));
-  return [...new Set(args)].filter((arg) => !configured.has(arg));
+  return [...new Set(args)].filter((arg) => hasEffect(arg) && !configured.has(arg));
 }
+
+const hasEffect = (arg: string): boolean => moduleParameterIn(arg) === undefined;
 
 /**
  * What a machine would lose with its next image: it was there before this stack came, and the stack neither lists nor

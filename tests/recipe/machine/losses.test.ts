@@ -20,7 +20,9 @@ const overlay = { image: "siderolabs/sbc-rockchip", name: "turingrk1", options: 
 
 /** A machine out of the Image Factory with six extensions, two arguments, an overlay and Secure Boot, on another platform. */
 const rich: RunningImage = {
-  schematic: schematicOf({ extensions: six, kernelArgs: ["intel_iommu=on", "iommu=pt"], overlay }).yaml,
+  schematic: schematicOf({
+    ...{ extensions: six, kernelArgs: ["intel_iommu=on", "iommu=pt", 'nvidia.NVreg_A="b; c"'], overlay }, // the last has no effect
+  }).yaml,
   extensions: { "iscsi-tools": "v0.2.0", schematic: "abc" },
   configuredArgs: [],
   platform: "nocloud",
