@@ -50,6 +50,8 @@ export class GpuCluster extends pulumi.ComponentResource {
    * resource has a `/`, and a class has none. Resolves only after the gate.
    */
   public readonly gpuResourceName: pulumi.Output<string>;
+  /** Labels of the nodes with GPUs, for charts that ask for some, e.g. `{ "nvidia.com/gpu.present": "true" }`. Resolve only after the gate. */
+  public readonly gpuNodeSelector: pulumi.Output<Record<string, string>>;
   /** URLs within the cluster, by workload (`ollama`, `comfyui`, `vllm`, `litellm`); inactive ones have none. Resolve once they serve. */
   public readonly endpoints: pulumi.Output<Record<string, string>>;
 
@@ -92,7 +94,8 @@ export class GpuCluster extends pulumi.ComponentResource {
     const gate = gpuStack(name, plan, { ...fleet.stages, exposure, secrets: ofCluster, reconcile }, inCluster);
     this.runtimeClassName = afterGate(gate, askingClass(plan.kubernetes));
     this.gpuResourceName = afterGate(gate, plan.kubernetes.resourceName);
-    const { runtimeClassName, gpuResourceName } = this;
+    this.gpuNodeSelector = afterGate(gate, plan.kubernetes.nodeSelector);
+    const { runtimeClassName, gpuResourceName, gpuNodeSelector } = this;
     const working = reconcile.step("workloads");
     const gpus = { runtimeClassName, gpuResourceName };
     this.endpoints = gpuWorkloads(name, plan, gpus, fleet.stages.ahead, working.with(inCluster));
@@ -108,6 +111,7 @@ export class GpuCluster extends pulumi.ComponentResource {
       gpuReady: this.gpuReady,
       runtimeClassName,
       gpuResourceName,
+      gpuNodeSelector,
       endpoints: this.endpoints,
       talosconfig: this.talosconfig,
       machineSecrets: this.machineSecrets,

@@ -21,9 +21,9 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   GpuCluster.plan(args, findings); // a stack with mistakes ends here, before even a provider is registered
   const options = { providers: providers(spec, credentials.kubeconfig) };
   const cluster = withoutStackTraces(() => new GpuCluster(pulumi.getStack(), args, options));
-  const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints } = cluster;
+  const { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints } = cluster;
   const { talosconfig, machineSecrets, kubeconfig } = cluster;
-  const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };
+  const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints };
   // Of a cluster that the stack made, nobody else has them: `pulumi stack output --show-secrets kubeconfig`.
   return args.bootstrap ? { ...outputs, talosconfig, machineSecrets, kubeconfig } : outputs;
 }

@@ -55,6 +55,7 @@ describe("outputs", () => {
         },
       },
       gpuReady: true,
+      gpuNodeSelector: { "nvidia.com/gpu.present": "true" },
       runtimeClassName: "nvidia",
       gpuResourceName: "nvidia.com/gpu",
       endpoints: { ollama: "http://ollama.ollama.svc:11434" },
@@ -78,7 +79,10 @@ describe("outputs", () => {
 
   test("a preview knows what a pod needs, and not yet what the machines run", async () => {
     const outputs = await resolved(arguments_("rtx5070ti"), { preview: true });
-    expect(outputs).toMatchObject({ runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" });
+    expect(outputs).toMatchObject({
+      ...{ runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" },
+      gpuNodeSelector: { "nvidia.com/gpu.present": "true" },
+    });
     expect(outputs.machines).toBeUndefined();
     expect(outputs.gpuReady).toBeUndefined();
   });
@@ -160,8 +164,9 @@ function ancestors(run: Run, resource: Registered): string[] {
 async function resolved(args: GpuClusterArgs, options: RunOptions = {}): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   await build(args, options, (cluster) => {
-    const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints } = cluster;
-    for (const [key, output] of Object.entries({ machines, gpuReady, runtimeClassName, gpuResourceName, endpoints })) {
+    const { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints } = cluster;
+    const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints };
+    for (const [key, output] of Object.entries(outputs)) {
       (output as pulumi.Output<unknown>).apply((value) => void (seen[key] = value));
     }
   });

@@ -89,7 +89,7 @@ function observedContainer({ name, state, ready, lastState }: k8s.V1ContainerSta
       lastMessage: ready ? undefined : last && (last.message ?? log),
       exitCode: terminated?.exitCode,
       /** End of the log of a container that runs, and yet what it is there for is missing. */
-      log: ready ? log : undefined,
+      log: ready || (running && !last) ? log : undefined,
     }),
   };
 }

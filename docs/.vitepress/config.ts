@@ -57,6 +57,7 @@ export default withMermaid({
           { text: "Systems to copy from", link: "/stacks/" },
           { text: "Every field of a stack", link: "/reference" },
           { text: "Cards by claim", link: "/claims" },
+          { text: "Models over machines", link: "/models-over-machines" },
           { text: "With Flux or Argo CD", link: "/with-flux-or-argo" },
           { text: "Your own chart's pod", link: "/beside/own-charts" },
           { text: "Renovate and tuppr", link: "/beside/renovate" },

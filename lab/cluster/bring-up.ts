@@ -214,7 +214,7 @@ async function startEmulated(lab: Lab, machines: LabMachine[]): Promise<Machines
       dir: session.dir("machines"),
       timeScale: lab.options.timeScale,
       factory: lab.factory.url,
-      kubernetes: { server, caCert, caKey, nodes },
+      kubernetes: { server, caCert, caKey, nodes, leaderWorkerSet: lab.tools.lws },
       talos: existing === undefined ? null : { caCert: existing.caCert, caKey: existing.caKey },
       clusterName: spec.clusterName ?? "lab",
       machines,

@@ -43,7 +43,7 @@ interface MachinesSpec {
   /** Lab seconds per second. */
   timeScale: number;
   factory: string;
-  kubernetes: { server: string; caCert: string; caKey: string; nodes: string } | null;
+  kubernetes: { server: string; caCert: string; caKey: string; nodes: string; leaderWorkerSet: string } | null;
   /** Authority of the machine API; null where machines wait in maintenance mode and get it with their configuration. */
   talos: { caCert: string; caKey: string } | null;
   clusterName: string;

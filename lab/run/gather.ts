@@ -1,3 +1,5 @@
+import type { V1PodStatus } from "@kubernetes/client-node";
+import { leaderWorkerSet } from "../../components/recipe/facts/leader-worker-set";
 import type { KubernetesView } from "../cluster/kubernetes-view";
 import { gpusOf, taintsOfNode } from "../cluster/node";
 import type { Machines } from "../machines";
@@ -45,7 +47,7 @@ export async function countSince(before: Count, machines: Machines): Promise<Cou
   return { requests: now.requests - before.requests, reboots: Object.fromEntries(reboots) as Count["reboots"] };
 }
 
-/** Everything of ours that has this label is a workload when it is a Deployment or a pod without an owner. */
+/** Everything of ours that has this label is a workload when it is a Deployment, a pod without an owner, or a group of pods. */
 const labelSelector = "app.kubernetes.io/managed-by=talos-gpu";
 
 /** The stack's workloads as they are now. */
@@ -68,9 +70,19 @@ export async function gatherWorkloads(kubernetes: KubernetesView): Promise<Workl
         namespace: metadata?.namespace ?? "",
         name: metadata?.name ?? "",
         kind: "Pod",
-        ready:
-          status?.phase === "Succeeded" ||
-          (status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false),
+        ready: status?.phase === "Succeeded" || isReady(status),
       })),
+    ...pods.items
+      .filter(({ metadata }) => metadata?.labels?.[leaderWorkerSet.index] === "0")
+      .map(({ metadata }) => {
+        const { [leaderWorkerSet.set]: name = "" } = metadata?.labels ?? {};
+        const group = pods.items.filter((pod) => pod.metadata?.labels?.[leaderWorkerSet.set] === name);
+        const size = Number(metadata?.annotations?.["leaderworkerset.sigs.k8s.io/size"]);
+        const ready = group.length === size && group.every(({ status }) => isReady(status));
+        return { namespace: metadata?.namespace ?? "", name, kind: "LeaderWorkerSet", ready };
+      }),
   ];
 }
+
+const isReady = (status: V1PodStatus | undefined): boolean =>
+  status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;

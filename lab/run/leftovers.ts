@@ -27,7 +27,7 @@ const always: Rule[] = [
     { why: "the lab's own, made once its machines are there" },
   ],
   [
-    like(/^CustomResourceDefinition .*\.(nvidia\.com|nfd\.k8s-sigs\.io)$/),
+    like(/^CustomResourceDefinition .*\.(nvidia\.com|nfd\.k8s-sigs\.io|(leaderworker|disaggregated)set\.x-k8s\.io)$/),
     // helm.sh/docs/chart_best_practices/custom_resource_definitions: a chart's crds folder is installed, never deleted;
     // the GPU Operator's chart deletes them by a hook when operator.cleanupCRD is true, and with them every object of
     // theirs, other people's too (gpu-operator, deployments/gpu-operator/templates/cleanup_crd.yaml).

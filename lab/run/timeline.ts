@@ -21,7 +21,7 @@ const steps: [type: RegExp, name: RegExp, bar: Pick<Bar, "label" | "part">][] = 
   [/:Job$/, /smoke-test/, { label: "begins", part: "gate" }],
   [/:Command$/, /^gate$/, { label: "has all smoke tests passed", part: "gate" }],
   [/:Release$/, /./, { label: "is installed", part: "other" }],
-  [/:(Deployment|Pod|Job|DaemonSet)$/, /./, { label: "starts", part: "other" }],
+  [/:(Deployment|LeaderWorkerSet|Pod|Job|DaemonSet)$/, /./, { label: "starts", part: "other" }],
 ];
 
 /**

@@ -244,5 +244,5 @@ export function narrate(say: Say): (progress: Progress) => void {
 
 /** Types worth announcing when they begin, because they take their time. */
 function isLong(type: string): boolean {
-  return /Command$|:Release$|:Job$|:Deployment$|:DaemonSet$|:Pod$/.test(type);
+  return /Command$|:Release$|:Job$|:Deployment$|:LeaderWorkerSet$|:DaemonSet$|:Pod$/.test(type);
 }

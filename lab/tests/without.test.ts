@@ -68,10 +68,11 @@ const touched: Record<FixId, RegExp> = {
   tolerations: /^kubernetes\.(tolerations|release\.values\.([\w-]+\.)*tolerations)\b/,
   taintThroughApi: /^machines\.\d+\.(nodeTaints|patches)\b/,
   perMachinePatch: /^machines\.\d+\.patches\b/,
+  sharedMemory: /^spec\.workloads\.vllm\.sharedMemory$/,
   migManager: /^kubernetes\.(markers\.\d+\.content|release\.values\.migManager\.)/,
 };
 
-const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni", "mig"].flatMap((name) =>
+const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni", "mig", "large"].flatMap((name) =>
   used(name).map((fix) => [name, fix] as const),
 );
 

@@ -6,7 +6,8 @@ export type { ToolEvent } from "./events";
 /** Absolute paths of the programs that the lab runs; `controlplane` is etcd and all of Kubernetes' in one, see `startControlPlane`. */
 export type Tools = Record<ToolName, string>;
 /** A program that the lab runs. */
-export type ToolName = "pulumi" | "pulumi-resource-kubernetes" | "talosctl" | "helm" | "controlplane" | "machines";
+export type ToolName =
+  "pulumi" | "pulumi-resource-kubernetes" | "talosctl" | "helm" | "controlplane" | "machines" | "lws";
 
 /** Who is told what happens to each tool, and what stops a build; what Go has finished stays in its cache. */
 type Options = Pick<ProvideOptions, "onEvent" | "signal">;

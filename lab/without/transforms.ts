@@ -116,6 +116,11 @@ export const transforms: Record<FixId, Transform> = {
     Object.assign(machine, { schematic: yaml, schematicId: id, installerImage });
   }),
 
+  /** vLLM's pods have no more shared memory than a container of itself. */
+  sharedMemory: ({ spec }) => {
+    for (const { said } of workloadsOfKind(spec, "vllm")) said.sharedMemory = "64Mi";
+  },
+
   /** The machine's configuration sets the taints, which a worker may not do. */
   taintThroughApi: eachMachine((machine) => {
     const taints = machine.nodeTaints;

@@ -23,7 +23,13 @@ export function asPlanned(plan: Plan): Observations {
     ...limits.map((watts) => `nvidia-power-limit-${watts}w`),
   ];
   const { ollama, comfyui, vllm, litellm, pods = {} } = plan.spec.workloads ?? {};
-  const servers = Object.entries({ ollama, comfyui, vllm, litellm }).filter(([, its]) => its && its.active !== false);
+  const { machines = 1 } = vllm ?? {};
+  const alone = { ollama, comfyui, vllm: machines > 1 ? undefined : vllm, litellm };
+  const servers = Object.entries(alone).filter(([, its]) => its && its.active !== false);
+  const group = Array.from({ length: machines > 1 ? machines : 0 }, (_, index) => ({
+    ...{ namespace: "vllm", name: `vllm-group-0-${index}`, phase: "Running", containers: [ready] },
+    labels: { "leaderworkerset.sigs.k8s.io/name": "vllm-group" },
+  }));
   const deployment = (where: string, name: string) => ({ namespace: where, name, desired: 1, ready: 1 });
   return {
     nodes: plan.machines.map((machine) => ({
@@ -72,7 +78,7 @@ export function asPlanned(plan: Plan): Observations {
     namespaces: [{ name: namespace, labels: namespaceLabels ?? {} }],
     runtimeClasses: [{ name: runtimeClass.name, handler: runtimeClass.handler }],
     releases: [{ namespace, name: release.name, status: "deployed", revision: 1 }],
-    pods: [...operands(sets, plan.kubernetes, gpuMachines), ...bare(pods)],
+    pods: [...operands(sets, plan.kubernetes, gpuMachines), ...bare(pods), ...group],
     events: [],
   };
 }

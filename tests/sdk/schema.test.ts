@@ -31,6 +31,7 @@ describe("the published interface", () => {
   test("GpuCluster gives what others wait for, and nothing else", () => {
     expect(Object.keys(schema.resources["talos-gpu:index:GpuCluster"]!.properties).sort()).toEqual([
       "endpoints",
+      "gpuNodeSelector",
       "gpuReady",
       "gpuResourceName",
       "kubeconfig",

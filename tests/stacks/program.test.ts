@@ -15,6 +15,7 @@ describe.each(stacks)("%s", (stack) => {
     expect(find(ran, cluster).name).toBe(stack);
     expect(Object.keys(ran.outputs ?? {}).sort()).toEqual([
       "endpoints",
+      "gpuNodeSelector",
       "gpuReady",
       "gpuResourceName",
       ...(bootstraps(stack) ? ["kubeconfig", "machineSecrets"] : []),

@@ -1,4 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
+import { defined } from "../../../components/recipe/mapping";
 import type { Heard } from "../../../components/diagnosis/observations";
 import type { KubernetesApi } from "../../../components/clients/kubernetes/api";
 
@@ -39,6 +40,18 @@ export function idlePlugins(pods: readonly k8s.V1Pod[], nodes: readonly k8s.V1No
     .slice(0, MOST);
 }
 
+/** Containers of the stack's own pods that run before all else, and say in their log alone what they wait for. */
+export function firstContainers(pods: readonly k8s.V1Pod[]): Silent[] {
+  const ours = pods.filter(({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] === "talos-gpu");
+  const first = ours.map(({ metadata, status }) => ({
+    ...defined({ metadata }),
+    status: { initContainerStatuses: status?.initContainerStatuses ?? [] },
+  }));
+  return containersOf(first, ({ state }) => state?.running !== undefined)
+    .map((one) => ({ ...one, restarted: false }))
+    .slice(0, MOST);
+}
+
 function containersOf(pods: readonly k8s.V1Pod[], which: (status: k8s.V1ContainerStatus) => boolean): Silent[] {
   return pods.flatMap(({ metadata, status }) =>
     [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
@@ -68,13 +81,15 @@ export async function hearLastWords(
   api: Pick<KubernetesApi, "text">,
 ): Promise<Heard> {
   const heard = new Map<string, string>();
-  const asked = [...silentContainers(pods), ...idlePlugins(pods, nodes)].map(async (silent) => {
-    const { namespace, pod, container, restarted } = silent;
-    const query = new URLSearchParams({ container, previous: String(restarted), tailLines: String(LINES) });
-    const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log?${query.toString()}`;
-    const log = await api.text(`log of ${pod}`, path).catch(() => "");
-    if (log.trim() !== "") heard.set(`${namespace}/${pod}/${container}`, log.trim());
-  });
+  const asked = [...silentContainers(pods), ...idlePlugins(pods, nodes), ...firstContainers(pods)].map(
+    async (silent) => {
+      const { namespace, pod, container, restarted } = silent;
+      const query = new URLSearchParams({ container, previous: String(restarted), tailLines: String(LINES) });
+      const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log?${query.toString()}`;
+      const log = await api.text(`log of ${pod}`, path).catch(() => "");
+      if (log.trim() !== "") heard.set(`${namespace}/${pod}/${container}`, log.trim());
+    },
+  );
   await Promise.all(asked);
   return heard;
 }

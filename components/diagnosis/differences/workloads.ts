@@ -1,4 +1,5 @@
-import { plannedServers } from "../../recipe/stack/workloads";
+import { leaderWorkerSet } from "../../recipe/facts/leader-worker-set";
+import { type PlannedServer, plannedServers } from "../../recipe/stack/workloads";
 import type { Plan } from "../../recipe/types";
 import type { Observations } from "../observations";
 import { difference, type Difference } from "./difference";
@@ -13,13 +14,27 @@ export function workloadDifferences(plan: Plan, seen: Observations): Difference[
 function servers({ spec }: Plan, seen: Observations): Difference[] {
   const { deployments } = seen;
   if (deployments === undefined) return [];
-  return plannedServers(spec).flatMap(({ name, namespace, active }) => {
+  return plannedServers(spec).flatMap(({ name, namespace, active, group }) => {
     if (!active) return [];
+    if (group) return ofGroup(namespace, group, seen);
     const about = `Deployment ${namespace}/${name}`;
     const found = deployments.find((candidate) => candidate.namespace === namespace && candidate.name === name);
     if (found === undefined) return difference(about, "is not there");
     return found.desired === 0 ? difference(about, "is scaled to 0") : unready(seen, "Deployment", found);
   });
+}
+
+/** The pods of a LeaderWorkerSet, which bear its name. */
+function ofGroup(
+  namespace: string,
+  group: NonNullable<PlannedServer["group"]>,
+  { pods = [] }: Observations,
+): Difference[] {
+  const { name, machines } = group;
+  const its = pods.filter((pod) => pod.namespace === namespace && pod.labels?.[leaderWorkerSet.set] === name);
+  const well = its.filter(isWell).length;
+  const problem = well < machines && `not ready: ${well} of ${machines} pods`;
+  return difference(`LeaderWorkerSet ${namespace}/${name}`, problem, its.flatMap(wordsOfPod));
 }
 
 function pods({ spec }: Plan, { pods: all }: Observations): Difference[] {

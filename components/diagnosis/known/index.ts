@@ -21,6 +21,9 @@ export const bottomUp: Fix[] = (Object.keys(signs) as FixId[]).map(fixOf);
 /** What each known cause prints, in every release's form; a test has the texts of real programs. */
 const texts: Record<CauseId, RegExp> = {
   ...cardTexts,
+  fabricSlow: /below the floor of [\d.]+ GB\/s/,
+  fabricApart: /fabric: not all of \d+ machines came|Bootstrap : no socket interface found/,
+  groupWebhooks: /failed calling webhook "[mv](leaderworkerset|pod)\.kb\.io"/,
   runtimeHandler: /no runtime for "nvidia" is configured/,
   driverLibraries: /ERROR_LIBRARY_NOT_FOUND|only supported on NVML-based systems|could not load NVML library/i,
   driverRoot: /open \/driver-root\/\S*: no such file or directory|failed to stat CDI host device "\/usr\/local\//,

@@ -23,6 +23,12 @@ export const workloadFixes = {
         /CUDA driver version is insufficient for CUDA runtime version|requirement error: unsatisfied condition: cuda/,
       ),
   },
+  sharedMemory: {
+    usedBy: (plan) =>
+      workloadsOfKind(plan.spec, "vllm").some(({ said: { gpus = 1, machines = 1 } }) => gpus * machines > 1),
+    sign: (seen) =>
+      matching(seen, /failed to extend \/dev\/shm\/nccl-|creating shared memory segment \/dev\/shm\/nccl-/),
+  },
 } satisfies Signs;
 
 const isOlderThan = (driver: string | undefined, floor: string | undefined): boolean =>

@@ -1,5 +1,5 @@
 import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
-import { hearLastWords, idlePlugins, silentContainers } from "../../../cli/doctor/observe/last-words";
+import { firstContainers, hearLastWords, idlePlugins, silentContainers } from "../../../cli/doctor/observe/last-words";
 import { observedPod } from "../../../components/diagnosis/observations";
 
 const ended = (exitCode: number, message?: string) => ({
@@ -42,6 +42,18 @@ test("asks device plugins that run where no GPU is offered, and no others", () =
   const all = [running("nvidia-device-plugin-a", "a"), running("nvidia-device-plugin-b", "b"), running("web", "a")];
   const asked = idlePlugins(all, [node("a", "0"), node("b", "1")]);
   expect(asked.map(({ pod: name, restarted }) => [name, restarted])).toEqual([["nvidia-device-plugin-a", false]]);
+});
+
+test("asks what the stack's own pods wait for before all else, while they do", () => {
+  const waits = pod("vllm-group-0", { state: { waiting: { reason: "PodInitializing" } } });
+  waits.metadata!.labels = { "app.kubernetes.io/managed-by": "talos-gpu" };
+  const fabric = { name: "fabric", image: "", imageID: "", restartCount: 0, ready: false, state: { running: {} } };
+  waits.status!.initContainerStatuses = [fabric];
+  expect(firstContainers([waits, ...pods()])).toEqual([
+    { namespace: "gpu", pod: "vllm-group-0", container: "fabric", restarted: false },
+  ]);
+  const { initContainers } = observedPod(waits, new Map([["gpu/vllm-group-0/fabric", "below the floor"]]));
+  expect(initContainers).toEqual([{ name: "fabric", ready: false, state: "running", log: "below the floor" }]);
 });
 
 test("hears what they said; a log that is gone changes nothing", async () => {

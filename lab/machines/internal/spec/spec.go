@@ -33,6 +33,8 @@ type Kubernetes struct {
 	CAKey  string `json:"caKey"`
 	// Nodes is the socket at which its API server asks for a way to the kubelets.
 	Nodes string `json:"nodes"`
+	// LeaderWorkerSet is the program of that name; "": no pod runs it.
+	LeaderWorkerSet string `json:"leaderWorkerSet"`
 }
 
 // PKI names a CA's files (PEM).

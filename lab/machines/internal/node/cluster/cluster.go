@@ -15,6 +15,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet"
 	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/node/reach"
+	"talos-gpu/lab/machines/internal/node/sets"
 	"talos-gpu/lab/machines/internal/node/storage"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 	"talos-gpu/lab/machines/internal/realnode"
@@ -43,8 +44,9 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 	if err != nil {
 		return err
 	}
-	shared := kubelet.Config{Authority: authority, Rules: append(gpuOperator.Rules(), programs.Table(gpuOperator.Discover)...)}
 	kubelets := &reach.Table{}
+	controller := sets.Controller{Binary: cfg.LeaderWorkerSet, Server: cfg.Server, CA: admin.CAData, Reach: kubelets}
+	shared := kubelet.Config{Authority: authority, Rules: append(append(gpuOperator.Rules(), controller.Rule()), programs.Table(gpuOperator.Discover)...)}
 	ended := make(chan error, 2*len(machines)+2)
 	go func() { ended <- storage.Provision(ctx, client) }()
 	go func() { ended <- kubelets.Serve(ctx, cfg.Nodes) }()

@@ -74,9 +74,9 @@ func Table(discovery Program) []Rule {
 			Programs: Programs{"comfyui": server(8188, 15*time.Second, "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver")},
 		},
 		{
-			Image: regexp.MustCompile(`(^|/)vllm/vllm-openai(:|@|$)`), About: "vLLM's OpenAI server: no model runs",
+			Image: regexp.MustCompile(`(^|/)vllm/vllm-openai(:|@|$)`), About: "vLLM's OpenAI server, over several machines too: no model runs; and the stack's all-reduce before it",
 			Env: BakedIn, Pull: 120 * time.Second, Entrypoint: []string{"vllm", "serve"},
-			Programs: Programs{"vllm": server(8000, 60*time.Second, "RuntimeError: Failed to infer device type")},
+			Programs: Programs{"vllm": vllm, "python3": fabric},
 		},
 		{
 			Image: regexp.MustCompile(`(^|/)berriai/litellm(:|@|$)`), About: "LiteLLM's proxy: no request is routed",

@@ -1,4 +1,4 @@
-// Package reach leads the API server to the machines' kubelets. A node's InternalIP is its machine's address, as on Talos, and this computer does not
+// Package reach leads the API server to the machines' kubelets, and to what answers its webhooks. A node's InternalIP is its machine's address, as on Talos, and this computer does not
 // have that address. So the API server asks here instead of dialling: its egress selector sends `CONNECT address:port` to a socket (kubernetes.io,
 // "Set up Konnectivity service", HTTPConnect).
 package reach
@@ -23,7 +23,7 @@ type Table struct {
 	places map[string]string
 }
 
-// Put says at which address of this computer a machine's own is to be had, port for port; "" while nobody answers there.
+// Put says at which address of this computer a machine's own is to be had, port for port unless it says one; "" while nobody answers there.
 func (t *Table) Put(address, place string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -66,10 +66,13 @@ func (t *Table) connect(w http.ResponseWriter, request *http.Request) {
 	}
 	place := t.placeOf(address)
 	if place == "" {
-		http.Error(w, address+": no kubelet runs there", http.StatusBadGateway)
+		http.Error(w, address+": nobody answers there", http.StatusBadGateway)
 		return
 	}
-	server, err := net.DialTimeout("tcp", net.JoinHostPort(place, port), dialLimit)
+	if _, _, err := net.SplitHostPort(place); err != nil {
+		place = net.JoinHostPort(place, port)
+	}
+	server, err := net.DialTimeout("tcp", place, dialLimit)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return

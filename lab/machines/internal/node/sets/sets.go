@@ -1,0 +1,160 @@
+// Package sets runs LeaderWorkerSet's own program in the stead of its container on an emulated node, as its chart starts it: with its service
+// account's rights, its configuration, and the certificate that it makes itself. It answers at a port of this computer, where the API server is led.
+package sets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
+
+	"talos-gpu/lab/machines/internal/node/programs"
+	"talos-gpu/lab/machines/internal/node/reach"
+)
+
+// Controller is the built program, and the cluster that it works in.
+type Controller struct {
+	Binary, Server string
+	CA             []byte
+	Reach          *reach.Table
+}
+
+// What the chart fixes (kubernetes-sigs/lws v0.9.0 charts/lws/templates: manager/deployment.yaml, webhook/service.yaml, webhook/secret.yaml).
+const (
+	configuration = "/controller_manager_config.yaml"
+	service       = "lws-webhook-service"
+	secret        = "lws-webhook-server-cert"
+)
+
+// look is how often the files of the Secret are compared, and the port is asked: the kubelet's own minute would have every start wait for it.
+const look = 200 * time.Millisecond
+
+// Rule of its image.
+func (c Controller) Rule() programs.Rule {
+	return programs.Rule{
+		Image: regexp.MustCompile(`(^|/)lws/lws(:|@|$)`), About: "LeaderWorkerSet's own program",
+		Pull: 5 * time.Second, Programs: programs.Programs{"manager": c.manage},
+	}
+}
+
+func (c Controller) manage(ctx context.Context, container *programs.Container) int {
+	if container.Client == nil {
+		return container.Fails("lab: LeaderWorkerSet's program runs on emulated nodes alone")
+	}
+	if c.Binary == "" {
+		return container.Fails("lab: LeaderWorkerSet's program was not built: no server of the stack is over several machines")
+	}
+	dir, err := os.MkdirTemp(container.Root, "lws-")
+	if err != nil {
+		return container.Fails("%v", err)
+	}
+	defer os.RemoveAll(dir)
+	port, err := freePort()
+	if err == nil {
+		err = errors.Join(c.configure(dir, port, container), c.authenticate(ctx, dir, container))
+	}
+	if err != nil {
+		return container.Fails("%v", err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go c.serve(ctx, dir, port, container)
+	command := exec.CommandContext(ctx, c.Binary, "--config="+filepath.Join(dir, "config.yaml"), "--zap-log-level=2")
+	command.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(dir, "kubeconfig"))
+	command.Stdout, command.Stderr = container.Output, container.Output
+	err = command.Run()
+	if container.Logf("lab: the program ended: %v", err); err == nil {
+		return 0
+	}
+	return cmp.Or(max(command.ProcessState.ExitCode(), 0), 1)
+}
+
+// configure writes the chart's configuration, with the ports of this computer and without an election: nobody competes.
+func (c Controller) configure(dir string, port int, container *programs.Container) error {
+	text, err := container.Read(configuration)
+	if err != nil {
+		return err
+	}
+	said := map[string]any{}
+	if err := yaml.Unmarshal(text, &said); err != nil {
+		return err
+	}
+	said["leaderElection"] = map[string]any{"leaderElect": false}
+	said["webhook"] = map[string]any{"host": "127.0.0.1", "port": port, "certDir": dir}
+	said["metrics"], said["health"] = map[string]any{"bindAddress": "0"}, map[string]any{"healthProbeBindAddress": "0"}
+	text, err = yaml.Marshal(said)
+	return errors.Join(err, os.WriteFile(filepath.Join(dir, "config.yaml"), text, 0o600))
+}
+
+// authenticate writes a kubeconfig with a token of the pod's service account, which the kubelet may ask for.
+func (c Controller) authenticate(ctx context.Context, dir string, container *programs.Container) error {
+	pod, seconds := container.Pod, int64(24*60*60)
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		ExpirationSeconds: &seconds,
+		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+	}}
+	token, err := container.Client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, request, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	config := api.NewConfig()
+	config.CurrentContext = "lab"
+	config.Contexts["lab"] = &api.Context{Cluster: "lab", AuthInfo: "lab", Namespace: pod.Namespace}
+	config.Clusters["lab"] = &api.Cluster{Server: c.Server, CertificateAuthorityData: c.CA}
+	config.AuthInfos["lab"] = &api.AuthInfo{Token: token.Status.Token}
+	return clientcmd.WriteToFile(*config, filepath.Join(dir, "kubeconfig"))
+}
+
+// serve mounts the Secret, which the program fills, and leads the API server to its port while something answers there.
+func (c Controller) serve(ctx context.Context, dir string, port int, container *programs.Container) {
+	place := net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
+	client := container.Client.CoreV1()
+	for address := ""; ctx.Err() == nil; time.Sleep(look) {
+		mounted, err := client.Secrets(container.Pod.Namespace).Get(ctx, secret, metav1.GetOptions{})
+		if err != nil {
+			continue
+		}
+		for name, content := range mounted.Data {
+			file := filepath.Join(dir, name)
+			if there, _ := os.ReadFile(file); string(there) != string(content) { //nolint:errcheck // not there yet
+				_ = os.WriteFile(file, content, 0o600)
+			}
+		}
+		if address != "" {
+			continue
+		}
+		connection, err := net.Dial("tcp", place)
+		if err != nil {
+			continue
+		}
+		_ = connection.Close()
+		if found, err := client.Services(container.Pod.Namespace).Get(ctx, service, metav1.GetOptions{}); err == nil && !strings.EqualFold(found.Spec.ClusterIP, "None") {
+			address = found.Spec.ClusterIP
+			c.Reach.Put(address, place)
+			context.AfterFunc(ctx, func() { c.Reach.Put(address, "") })
+			container.Ready()
+		}
+	}
+}
+
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
