@@ -3,6 +3,7 @@ import type { TypeText } from "../facts/talos-schema";
 import { isMapping } from "../mapping";
 import type { Checks } from "./check";
 import { type Flaw, objectFlaws } from "./object-shapes";
+import { complaint } from "./says";
 
 /** Types of values that a chart hands on to Kubernetes as they are, by their last key. */
 const types: Record<string, TypeText> = objects.ofKeys;
@@ -19,19 +20,10 @@ const isSection = (key: string, value: unknown): boolean =>
 
 /** What the charts' values hand on to Kubernetes. */
 export const chartObjectChecks: Checks = {
-  /**
-   * What the charts hand on whole (images, tolerations, resources, labels) is what Kubernetes takes. Source: kubernetes v1.36.3,
-   * pkg/apis/core/validation/validation.go: what the charts' templates hand on by toYaml is judged by the API server.
-   */
   "chart-objects": ({ spec }) =>
     (["gpuOperator", "devicePlugin"] as const).flatMap((field) =>
       [...flawsIn(spec[field]?.values, `${field}.values`), ...pullSecrets(field, spec[field]?.values)].map(
-        ([path, problem, remedy]) => ({
-          field: path,
-          problem,
-          why: "Kubernetes refuses the object that the chart makes of it, after the machines were upgraded",
-          remedy,
-        }),
+        ([path, problem, remedy]) => complaint(path, "chart-objects", { problem, remedy }),
       ),
     ),
 };

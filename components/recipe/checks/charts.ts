@@ -6,43 +6,18 @@ import { ownValuesOf } from "../outside/external";
 import type { Era } from "../types";
 import type { Checks } from "./check";
 import * as semver from "semver";
+import { complaint, fault } from "./says";
 
 /** Which chart offers the GPUs, and its release. */
 export const chartChecks: Checks = {
-  /**
-   * GPU Operator, device plugin, DRA driver, or something outside: exactly one of them. Source: gpu-operator, assets/state-device-plugin
-   * (the operator brings a device plugin of its own); aicr#1327 (plugin and DRA driver on one node).
-   */
   "kubernetes-mode": ({ plan: { spec } }) => {
     const [one, another] = wayFields.filter((field) => spec[field]);
-    const both = "both would hand out the same cards twice, since neither knows whom the other gave them to";
-    if (one !== undefined && spec.external)
-      return {
-        field: "external",
-        problem: `is there beside ${one}`,
-        why: both,
-        remedy: `leave ${one} out where somebody else installs it, or external where this stack shall`,
-      };
+    if (one !== undefined && spec.external) return complaint("external", "kubernetes-mode/external", { one });
     if (one !== undefined && another !== undefined)
-      return {
-        field: another,
-        problem: `is there beside ${one}`,
-        why: `${one === "gpuOperator" ? "the GPU Operator installs its own device plugin; " : ""}${both}`,
-        remedy: "leave one of the two out",
-      };
+      return complaint(another, `kubernetes-mode/${one === "gpuOperator" ? "beside-operator" : "two"}`, { one });
     if (one !== undefined || spec.external) return [];
-    return {
-      field: "gpuOperator",
-      problem: `is missing, and so are ${wayFields.slice(1).join(", ")} and external`,
-      why: "nothing would offer the GPUs to Kubernetes",
-      remedy:
-        "add one of them, e.g. `gpuOperator: { version: v26.3.3 }`; `external` where Flux, Argo CD or somebody else installs it",
-    };
+    return complaint("gpuOperator", "kubernetes-mode/none", { ways: wayFields.slice(1) });
   },
-  /**
-   * The chart is pinned to one release that exists in its scheme of versions and runs here. Source: Helm: without an exact version the
-   * newest chart of the day is taken; tags of the charts' repositories.
-   */
   "chart-version": ({ spec, plan }) =>
     releaseFields.flatMap((field) => {
       const text = spec[field]?.version;
@@ -50,55 +25,22 @@ export const chartChecks: Checks = {
       const { takes, why, example } = lines[field];
       const version = semver.parse(text);
       if (version && text === text.trim() && takes(version)) return [];
-      return {
-        field: `${field}.version`,
-        problem: `"${text}" is not a release of the chart${version ? ` ${chartOfField(field)} that runs here` : ""}`,
-        why: version ? why : "the same stack would install something else tomorrow, and its values cannot be checked",
-        remedy: `write one exact release, e.g. \`${example}\``,
-      };
+      const things = { text, chart: chartOfField(field), why, example };
+      return complaint(`${field}.version`, version ? "chart-version/other" : "chart-version/form", things);
     }),
-  /**
-   * The operator's release runs on this Talos release. Source: gpu-operator#2239, fixed by PR#2244 in v26.3.1; siderolabs/docs v1.13,
-   * nvidia-gpu.
-   */
   "operator-version": ({ spec, plan }) => {
     const version = semver.parse(spec.gpuOperator?.version ?? "");
     if (!version) return [];
     const field = "gpuOperator.version";
-    if (version.version === "26.3.0")
-      return {
-        field,
-        problem: "v26.3.0 does not run on Talos",
-        why: "it reads the release of the operating system as a number, and Talos' begins with a v: the operator crashes",
-        remedy: "take v26.3.1 or newer, e.g. v26.3.3",
-      };
+    if (version.version === "26.3.0") return complaint(field, "operator-version/crashes");
     const { oldest, why } = operators[plan.era];
     if (semver.gte(version, oldest)) return [];
-    return {
-      field,
-      problem: `v${version.version} is older than v${oldest}, and Talos ${spec.talosVersion} needs that`,
-      why,
-      remedy: `take v${oldest} or newer${plan.era === "cdi" ? ", e.g. v26.3.3" : ""}`,
-    };
+    return complaint(field, "operator-version/old", { version, oldest, spec, why });
   },
-  /**
-   * NVIDIA's pods get a namespace of their own. Source: k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml
-   * (allowDefaultNamespace); talos, Pod Security.
-   */
   "plugin-namespace": ({ spec, plan }) =>
     (ownValuesOf(plan.spec) ? [] : wayFields) // somebody else opened it
       .filter((field) => givenToAll.includes(spec[field]?.namespace ?? ""))
-      .map((field) => ({
-        field: `${field}.namespace`,
-        problem: `is ${spec[field]?.namespace}`,
-        why: "Talos enforces the baseline profile there, which refuses NVIDIA's pods, and this package does not open a namespace that everybody uses",
-        remedy: "leave it out, or take a namespace of its own",
-      })),
-  /**
-   * What looks at all cards of a machine without asking for one gets them: by a RuntimeClass of NVIDIA's handler, or where there is none by
-   * the NRI plugin of the operator's toolkit, in namespaces that it is told of. Source: nvidia-container-toolkit v1.20.1,
-   * cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go (any other namespace it passes over in silence).
-   */
+      .map((field) => complaint(`${field}.namespace`, "plugin-namespace", { release: spec[field] })),
   "all-cards": ({ plan, spec, gpuMachines }) => {
     const { mode, runtimeClass, external, namespace } = plan.kubernetes;
     const fields = [
@@ -108,44 +50,25 @@ export const chartChecks: Checks = {
       ),
     ];
     if (runtimeClass.name !== "" || fields.length === 0) return [];
-    const why = "its pods look at all cards of a machine without a claim";
     if (mode !== "operator")
       return fields.map((field) => ({
         field,
         ...(runtimeClass.handler === ""
-          ? {
-              problem: `is there beside ${wayOf(mode).field} on Talos ${plan.spec.talosVersion}`,
-              why: `${why}, and have them from the operator's toolkit alone there`,
-              remedy: "take gpuOperator, or leave it out",
-            }
-          : {
-              problem: "is there beside external.kind dra, without external.runtimeClassName",
-              why: `${why}, and have them from the nvidia runtime alone`,
-              remedy: "name a RuntimeClass whose handler is nvidia, or leave it out",
-            }),
+          ? fault("all-cards/way", { way: wayOf(mode), plan })
+          : fault("all-cards/external")),
       }));
     const told = envOf(valueAt(spec.gpuOperator?.values, "toolkit", "env"), namespacesOfAllCards) ?? "";
     return (
       external === true &&
       ownValuesOf(plan.spec)?.values !== undefined &&
-      !told.split(",").includes(namespace) && {
-        field: "external.values.toolkit.env",
-        problem: `does not list ${namespace} in ${namespacesOfAllCards}`,
-        why: `${why}, and the operator's toolkit passes over other namespaces in silence: they would say NVML: ERROR_LIBRARY_NOT_FOUND`,
-        remedy: `add \`{ name: ${namespacesOfAllCards}, value: ${namespace} }\``,
-      }
+      !told.split(",").includes(namespace) &&
+      complaint("external.values.toolkit.env", "all-cards/toolkit", { namespace, namespacesOfAllCards })
     );
   },
-  /** What exports the metrics that are asked for is not switched off. Source: gpu-operator, values.yaml, dcgmExporter. */
   monitoring: ({ spec }) => {
     const exporter = spec.gpuOperator?.values?.dcgmExporter as unknown;
     if (!spec.monitoring || !isMapping(exporter) || exporter.enabled !== false) return [];
-    return {
-      field: "monitoring",
-      problem: "but gpuOperator.values.dcgmExporter.enabled is false",
-      why: "nothing would export the metrics that the ServiceMonitor and the dashboard are for",
-      remedy: "leave that value out, or monitoring",
-    };
+    return complaint("monitoring", "monitoring");
   },
 };
 

@@ -32,7 +32,7 @@ export type Complaint = Omit<Finding, "check">;
 /** What a check finds. */
 export type Found = Nested<Complaint>;
 
-/** One rule of the domain. Its comment says where the rule stands: repository and file, documentation or issue. */
+/** One rule of the domain. The table `checks.json` tells the rule, and where it stands: repository and file, documentation or issue. */
 export type Check = (context: CheckContext) => Found;
 
 /** Rules by name, e.g. `driver-branches`. */

@@ -7,42 +7,30 @@ import { handlerLeftovers } from "../machine/containerd/leftovers";
 import { isMapping, valueAt } from "../mapping";
 import type { Plan } from "../types";
 import { type Checks, ofMachines, ofPatches, together } from "./check";
+import { complaint, fault } from "./says";
 
 /** The containerd of machines. */
 export const containerdChecks: Checks = {
-  /**
-   * No patch writes the file of containerd's part, which this package writes. Source: talos, injectCRIConfigPatch: a second item of the
-   * path fails with "resource EtcFileSpecs.files.talos.dev already exists".
-   */
   "containerd-part": ofPatches(({ patch, machines }) => {
     const isOfAll = patch.field.startsWith("patches");
     const field = isOfAll ? "machines.<name>" : machines[0]!.field;
+    const how = isOfAll ? "on every machine" : "by hand";
     return (
-      patch.files.some(({ path }) => path === customizationPath) && {
-        problem: `writes ${customizationPath} ${isOfAll ? "on every machine" : "by hand"}`,
-        why: "with a second such item, as the fields of containerd make one, CRI and kubelet do not start, and the machine reboots every 35 minutes",
-        remedy: `say it under ${field}.containerd (extra takes any TOML)`,
-      }
+      patch.files.some(({ path }) => path === customizationPath) &&
+      fault("containerd-part", { customizationPath, how, field })
     );
   }),
-  /**
-   * No part of containerd's configuration sets the version, which Talos sets. Source: talos, internal/pkg/toml/merge.go: a scalar of a
-   * later part overwrites.
-   */
   "containerd-version": together(
     ofMachines(
       ({ spec: { containerd } }) =>
-        hasVersion(containerd?.extra ?? "") && { field: ".containerd.extra", ...versionFault },
+        hasVersion(containerd?.extra ?? "") && complaint(".containerd.extra", "containerd-version"),
     ),
     ofPatches(
       ({ patch }) =>
-        patch.files.some((file) => file.path === customizationPath && hasVersion(file.content)) && versionFault,
+        patch.files.some((file) => file.path === customizationPath && hasVersion(file.content)) &&
+        fault("containerd-version"),
     ),
   ),
-  /**
-   * What a machine adds to containerd's configuration can be merged, and has keys that containerd knows. Source: talos,
-   * injectCRIConfigPatch: a part that cannot be merged fails the boot after a minute; containerd 2, CRI plugin names.
-   */
   "containerd-toml": ofMachines((machine, { plan, spec: { talosVersion } }) => {
     const containerd = containerdOf(talosVersion);
     const spec = machine.spec.containerd;
@@ -55,32 +43,12 @@ export const containerdChecks: Checks = {
     const server = containerdKeys("cri.ServerConfig", containerd.minor);
     const oldPlugin = grpc !== undefined && (!isMapping(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
     return [
-      error !== undefined && {
-        field,
-        problem: `is not TOML: ${error}`,
-        why: "Talos cannot merge it: CRI does not start and the machine does not finish its boot",
-        remedy: "correct it",
-      },
-      ...clashes.map((key) => ({
-        field,
-        problem: `sets ${key} to something else than the options beside it`,
-        why: "one of the two would be lost in silence",
-        remedy: "say it once, by the option or in extra",
-      })),
-      oldPlugin && {
-        field,
-        problem: 'sets plugins."io.containerd.grpc.v1.cri", which is the name of containerd 1',
-        why: "containerd 2 (Talos ≥ 1.8) ignores it",
-        remedy:
-          'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
-      },
+      error !== undefined && complaint(field, "containerd-toml/not-toml", { error }),
+      ...clashes.map((key) => complaint(field, "containerd-toml/twice", { key })),
+      oldPlugin && complaint(field, "containerd-toml/containerd-1"),
       ...containerdFlaws(table, containerd).map((flaw) => ({ field, ...flaw })),
     ];
   }),
-  /**
-   * `nvidia` is the default runtime only on machines with a GPU, and before Talos 1.13. Source: siderolabs/extensions,
-   * 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md.
-   */
   "default-runtime": ofMachines((machine, { plan }) => {
     const spec = machine.spec.containerd;
     const inExtra =
@@ -93,27 +61,11 @@ export const containerdChecks: Checks = {
       ) === "nvidia";
     if (!spec?.nvidiaDefaultRuntime && !inExtra) return [];
     const field = `.containerd.${spec?.nvidiaDefaultRuntime ? "nvidiaDefaultRuntime" : "extra"}`;
-    if (machine.gpuCount === 0)
-      return {
-        field,
-        problem: "makes nvidia the default runtime of a machine without a GPU",
-        why: "the handler comes with NVIDIA's toolkit: without it no pod of the machine starts",
-        remedy: "leave it out, or name the machine's cards under gpus",
-      };
+    if (machine.gpuCount === 0) return complaint(field, "default-runtime/no-gpu");
     if (plan.era !== "cdi") return [];
-    return {
-      field,
-      problem: "makes nvidia the default runtime on Talos ≥ 1.13",
-      why: "devices come by CDI annotations there, and that runtime also gives cards to pods that request none",
-      remedy: byCdi(plan)
-        ? "leave it out: pods that ask for a GPU get it by CDI, without runtimeClassName"
-        : "leave it out, and give each GPU pod `runtimeClassName: nvidia`, or hand cards out by CDI: " +
-          (plan.kubernetes.mode === "devicePlugin"
-            ? "plugin ≥ 0.17.4 with the values deviceListStrategy: cdi-cri and nvidiaDriverRoot: /"
-            : "leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values"),
-    };
+    const { mode } = plan.kubernetes;
+    return complaint(field, `default-runtime/${mode === "dra" || byCdi(plan) ? "cdi" : mode}`);
   }),
-  /** Nothing names NVIDIA's runtime where the image has none, nor turns NRI off. Source: machine/containerd/leftovers.ts. */
   "nvidia-handler": together(
     ofMachines(
       ({ recipe }, { plan }) =>
@@ -124,17 +76,10 @@ export const containerdChecks: Checks = {
   ),
 };
 
-const versionFault = {
-  problem: "sets `version` in a containerd part",
-  why: "it overwrites the version of Talos' own configuration, and containerd then reads every key by other rules",
-  remedy: "leave the line out: Talos ≥ 1.8 writes version 3, with keys under io.containerd.cri.v1.runtime",
-};
-
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;
 
 /** Whether a pod gets its card without NVIDIA's runtime: the operator of Talos ≥ 1.13 hands out by CDI unless it is told otherwise. */
 function byCdi({ kubernetes: { mode, release } }: Plan): boolean {
-  if (mode === "dra") return true;
   const { values } = release;
   const said =
     mode === "devicePlugin"

@@ -5,31 +5,18 @@ import { canonicalAddress, machineAddress as addressRule, objectName, shown } fr
 import { didYouMean } from "../rules/suggest";
 import type { ClusterSpec } from "../spec/index";
 import { type CheckContext, type CheckedMachine, type Checks, type Found, ofMachines, together } from "./check";
+import { complaint } from "./says";
 
 /** What a machine is: whose, where, and by what name. */
 export const machineChecks: Checks = {
-  /**
-   * A stack with an owned machine says what its whole configuration needs. Source: pulumi-talos v0.8.1, talos:machine/getConfiguration
-   * (required: clusterName, clusterEndpoint, machineSecrets).
-   */
   "owned-machine": ({ spec, machines }) => {
     const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
     if (owned.length === 0) return [];
     const needed = { clusterName: "home", clusterEndpoint: "https://10.0.10.10:6443", kubernetesVersion: "v1.35.0" };
     return Object.entries(needed)
       .filter(([field]) => spec[field as keyof typeof needed] === undefined)
-      .map(([field, example]) => ({
-        field,
-        problem: `is missing, but ${owned.join(", ")} ${owned.length === 1 ? "is" : "are"} owned`,
-        why: "the whole configuration of an owned machine is made here, and it names this",
-        remedy: `add it, e.g. \`${example}\`, or make the machine \`configuration: adopted\``,
-      }));
+      .map(([field, example]) => complaint(field, "owned-machine", { owned, example }));
   },
-  /**
-   * A machine of Omni's has what Omni knows it by, and nothing that Omni keeps to itself. Source: siderolabs/omni,
-   * client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files
-   * from Talos 1.12 on); kernel_args.go.
-   */
   "omni-machine": together(
     ofMachines(uuidComplaints),
     ({ spec, machines }) => ofOmni(spec, machines.find(isOmnis)?.name),
@@ -38,69 +25,33 @@ export const machineChecks: Checks = {
         isOmnis(machine) &&
         decidedByOmni
           .filter((field) => machine.spec[field] !== undefined)
-          .map((field) => ({
-            field: `.${field}`,
-            problem: `is set, but ${machine.name} is Omni's`,
-            why: "Omni makes the image from what the machine was booted with and from its own KernelArgs, so this would be lost",
-            remedy:
-              field === "kernelArgs"
-                ? `leave it out, and give Omni a KernelArgs resource with the machine's ID`
-                : "leave it out",
-          })),
+          .map((field) =>
+            complaint(`.${field}`, field === "kernelArgs" ? "omni-machine/kernel-args" : "omni-machine/image", {
+              machine,
+            }),
+          ),
     ),
   ),
-  /**
-   * A stack that makes its cluster has owned machines, and a control plane to begin on. Source: siderolabs/docs, getting-started:
-   * secrets, configurations, `talosctl bootstrap` on one control plane.
-   */
   bootstrap: together(
     ofMachines(
       ({ spec: { configuration } }, { spec }) =>
         spec.bootstrap === true &&
-        configuration !== "owned" && {
-          field: ".configuration",
-          problem: `is ${configuration}, in a stack that bootstraps its cluster`,
-          why: "a machine in maintenance mode has no configuration that could be added to, and needs a whole one",
-          remedy: "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
-        },
+        configuration !== "owned" &&
+        complaint(".configuration", "bootstrap/configuration", { configuration }),
     ),
     ({ spec, machines }) =>
       spec.bootstrap === true &&
-      !machines.some((machine) => machine.spec.role === "controlplane") && {
-        field: "bootstrap",
-        problem: "there is no control plane to bootstrap the cluster on",
-        why: "etcd and the Kubernetes API run on control planes",
-        remedy: "give a machine `role: controlplane`, or leave bootstrap out when the cluster is there already",
-      },
+      !machines.some((machine) => machine.spec.role === "controlplane") &&
+      complaint("bootstrap", "bootstrap/control-plane"),
   ),
-  /**
-   * A machine's name can be the name of a node, and is the one that Talos gives it. Source: Kubernetes, node names are RFC 1123
-   * subdomains; pkg/kubelet/kubelet_node_status.go (label kubernetes.io/hostname); talos v1.13.9,
-   * internal/app/machined/pkg/controllers/k8s/nodename.go.
-   */
   "machine-name": ofMachines((machine, context) => {
     const { field, name } = machine;
     if (objectName(name) !== undefined || name.length > longest)
-      return {
-        field,
-        problem: `${shown(name)} cannot be the name of a node`,
-        why: "a machine's key is its node's name",
-        remedy: `use lower-case letters, digits, \`-\` and \`.\`, at most ${longest} of them, exactly as \`kubectl get nodes\` prints it`,
-      };
+      return complaint(field, "machine-name/form", { name: shown(name), longest });
     if (machine.spec.configuration !== "owned" || !name.includes(".") || registersWithDomain(machine, context))
       return [];
-    const short = name.split(".")[0]!;
-    return {
-      field,
-      problem: `${shown(name)} has a domain, and Talos calls the node ${short}`,
-      why: "Talos leaves a host's domain out of the node's name, so the update would wait for a node that never comes",
-      remedy: `call the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
-    };
+    return complaint(field, "machine-name/domain", { name: shown(name), short: name.split(".")[0] });
   }),
-  /**
-   * Each machine has an address of its own. Source: talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's
-   * special-purpose address registries.
-   */
   "machine-address": ({ machines }) => {
     const first = new Map<string, string>();
     return machines.map(({ field, name, spec: { address } }) => {
@@ -109,26 +60,13 @@ export const machineChecks: Checks = {
       const one = canonicalAddress(address);
       const other = first.get(one);
       first.set(one, other ?? name);
-      return (
-        other !== undefined && {
-          field: `${field}.address`,
-          problem: `${address} is the address of ${other} too`,
-          why: "both would configure, upgrade and reboot one machine, at the same time",
-          remedy: "give each machine its own address",
-        }
-      );
+      return other !== undefined && complaint(`${field}.address`, "machine-address", { address, other });
     });
   },
-  /** A platform is one of the Image Factory. Source: talos, pkg/machinery/platforms; image-factory, docs/api.md. */
   platform: ofMachines((machine) => {
     const name = machine.spec.platform;
     if (name === undefined || platforms.names.includes(name)) return [];
-    return {
-      field: ".platform",
-      problem: `"${name}" is not a platform of the Image Factory`,
-      why: "there is no installer image of that name",
-      remedy: `${didYouMean(name, platforms.names)}one of ${platforms.names.join(", ")}`,
-    };
+    return complaint(".platform", "platform", { name, meant: didYouMean(name, platforms.names), platforms });
   }),
 };
 
@@ -146,54 +84,21 @@ const isOmnis = ({ spec }: CheckedMachine): boolean => spec.configuration === "o
 /** What is wrong with a stack that has a machine of Omni's. */
 const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undefined): Found =>
   name !== undefined && [
-    clusterName === undefined && {
-      field: "clusterName",
-      problem: `is missing, but ${name} is Omni's`,
-      why: "a patch belongs to a cluster in Omni, and is labelled with its name",
-      remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
-    },
+    clusterName === undefined && complaint("clusterName", "omni-machine/cluster-missing", { name }),
     clusterName !== undefined &&
-      !clusterForm.test(clusterName) && {
-        field: "clusterName",
-        problem: `${shown(clusterName)} cannot be a cluster of Omni's`,
-        why: "Omni takes letters, digits, dashes and underscores alone, so there is no cluster that the patches could belong to",
-        remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
-      },
-    (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && {
-      field: "talosVersion",
-      problem: `is older than v1.12, and ${name} is Omni's`,
-      why: "Omni does not allow reading files of a machine with an older release, so the update could verify neither driver nor configuration",
-      remedy: "take v1.12.0 or newer",
-    },
+      !clusterForm.test(clusterName) &&
+      complaint("clusterName", "omni-machine/cluster-name", { clusterName: shown(clusterName) }),
+    (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && complaint("talosVersion", "omni-machine/old", { name }),
   ];
 
 function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckContext): Found {
-  const complaint = (problem: string, why: string, remedy: string): Found => ({ field: ".uuid", problem, why, remedy });
-  if (spec.configuration !== "omni")
-    return spec.uuid === undefined
-      ? []
-      : complaint(
-          `is set, but ${name} is ${spec.configuration}`,
-          "only Omni knows machines by it, so it would be ignored",
-          "leave it out, or make the machine `configuration: omni`",
-        );
-  const find = "take the ID from `omnictl get machines`, e.g. `ce4d0d52-6c10-bdc9-746c-88aedd67681b`";
-  if (spec.uuid === undefined)
-    return complaint(
-      `is missing, but ${name} is Omni's`,
-      "Omni identifies a machine by its UUID; without it, the patch would apply to the whole cluster",
-      find,
-    );
-  if (!uuidForm.test(spec.uuid))
-    return complaint(`"${spec.uuid}" is not a UUID in lower case`, "Omni would find no machine by this label", find);
-  const other = machines.find((machine) => machine.name !== name && machine.spec.uuid === spec.uuid);
-  return other === undefined || other.name > name
-    ? []
-    : complaint(
-        `is also that of ${other.name}`,
-        "the patches of two machines would go to one, and its containerd part would be written twice",
-        find,
-      );
+  const { uuid, configuration } = spec;
+  if (configuration !== "omni")
+    return uuid !== undefined && complaint(".uuid", "omni-machine/uuid-without", { name, configuration });
+  if (uuid === undefined) return complaint(".uuid", "omni-machine/uuid-missing", { name });
+  if (!uuidForm.test(uuid)) return complaint(".uuid", "omni-machine/uuid-form", { uuid });
+  const other = machines.find((machine) => machine.name !== name && machine.spec.uuid === uuid);
+  return other !== undefined && other.name <= name && complaint(".uuid", "omni-machine/uuid-twice", { other });
 }
 
 /** Longest value of the label `kubernetes.io/hostname`, which the kubelet sets to the node's name. */

@@ -9,33 +9,16 @@ import { intoOwnDocuments, wantedOf } from "../merge/wanted";
 import { valueOfDocument } from "../rules/yaml";
 import { allPatches, type CheckedMachine, type Checks, type Found, ofPatches } from "./check";
 import { type Document, isMap, visit } from "yaml";
+import { complaint, fault } from "./says";
 
 /** Patches as Talos takes them. */
 export const patchChecks: Checks = {
-  /**
-   * A patch is a strategic-merge patch in YAML. Source: siderolabs/docs, patching (JSON patches are not supported for multi-document
-   * configuration).
-   */
   "patch-format": ofPatches(({ patch }) => {
     const { flaw } = patch;
     if (!flaw) return [];
-    if (flaw.kind === "json6902")
-      return {
-        problem: "is a JSON patch (RFC 6902)",
-        why: "Talos takes none for a configuration of several documents",
-        remedy:
-          "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
-      };
-    return {
-      problem: flaw.kind === "yaml" ? `is not YAML: ${flaw.detail}` : `is ${flaw.detail}, not a mapping`,
-      why: "Talos cannot merge it",
-      remedy: "write the part of the machine configuration that shall change, as YAML",
-    };
+    if (flaw.kind === "json6902") return fault("patch-format/json");
+    return fault(flaw.kind === "yaml" ? "patch-format/yaml" : "patch-format/shape", { flaw });
   }),
-  /**
-   * No patch gives a machine another role or another name. Source: talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go
-   * (the node is called by its host); machine.type of the configuration.
-   */
   "patch-identity": ofPatches(({ patch, machines }) => {
     const type = valueAt(patch.config, "machine", "type");
     const other = typeof type === "string" ? machines.find(({ spec }) => spec.role !== type) : undefined;
@@ -43,22 +26,10 @@ export const patchChecks: Checks = {
     const misnamed =
       named === undefined ? undefined : machines.find(({ name }) => shortName(name) !== shortName(named));
     return [
-      other !== undefined && {
-        problem: `sets machine.type to ${String(type)}, and ${other.name} is a ${other.spec.role}`,
-        why: "a machine that changes its role joins the cluster as something else, or not at all",
-        remedy: "leave it out, and write the machine's role",
-      },
-      misnamed !== undefined && {
-        problem: `names the host ${named}, and the stack calls the machine ${misnamed.name}`,
-        why: "the node is called by its host, so the update would wait for a node that never comes",
-        remedy: "call the machine by its host name, or leave it out",
-      },
+      other !== undefined && fault("patch-identity/role", { type, other }),
+      misnamed !== undefined && fault("patch-identity/host", { named, misnamed }),
     ];
   }),
-  /**
-   * A patch has the fields and values that its Talos release takes. Source: siderolabs/talos, pkg/machinery/config: the decoder's
-   * structures, schemas/config.schema.json and Validate.
-   */
   "patch-schema": (context) =>
     allPatches(context)
       .filter(({ patch }) => patch.flaw === undefined)
@@ -71,72 +42,38 @@ export const patchChecks: Checks = {
         const told = new Set<string>();
         return [...releases].flatMap(([release, machine]) => {
           const version = parseTalosVersion(release);
+          const talos = machine === undefined ? "Talos" : `Talos ${release} of ${machine}`;
           if (!version) return [];
           return patchFlaws(patch.documents, schemaMinor(version.minor))
-            .map(({ path, problem, remedy }) => ({
-              field: patch.field,
-              problem: path === "" ? problem : `${path} ${problem}`,
-              why:
-                machine === undefined
-                  ? "Talos refuses the whole configuration, or does not finish its boot"
-                  : `Talos ${release} of ${machine} refuses the whole configuration, or does not finish its boot`,
-              remedy,
-            }))
+            .map(({ path, problem, remedy }) =>
+              complaint(patch.field, "patch-schema", { what: `${path} ${problem}`.trimStart(), talos, remedy }),
+            )
             .filter(({ problem }) => !told.has(problem) && told.add(problem));
         });
       }),
-  /**
-   * What only control planes may have is in no worker's patch. Source: siderolabs/talos v1.13.0,
-   * pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go (Validate).
-   */
   "patch-role": ofPatches(({ patch, machines }) => {
     const worker = machines.find(({ spec }) => spec.role === "worker");
     if (worker === undefined || patch.flaw !== undefined) return [];
     const documents = patch.documents.map(valueOfDocument);
     return ofControlPlanes
       .filter(([, isThere]) => documents.some(isThere))
-      .map(([path]) => ({
-        problem: `sets ${path}, and ${worker.name} is a worker`,
-        why: "only control planes may have it: Talos refuses the worker's whole configuration",
-        remedy: "write it in a patch of the control planes (machines.<name>.patches)",
-      }));
+      .map(([path]) => fault("patch-role", { path, worker }));
   }),
-  /**
-   * Owned machines get no document that the Talos provider cannot merge. Source: pulumi-talos v0.8.1 merges with Talos' machinery
-   * v1.13.0, which does not know the documents of 1.14.
-   */
   "patch-document": ofPatches(({ patch, machines }, context) => {
     const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
     // On an older Talos the check of the schema says it.
     if (owned.length === 0 || (context.release?.version.minor ?? providerMinor + 1) <= providerMinor) return [];
     return patch.kinds
       .filter((kind) => (minorsOfKind(kind)?.[0] ?? 0) > providerMinor)
-      .map((kind) => ({
-        problem: `is a ${kind}, and ${owned.join(", ")} ${owned.length === 1 ? "is" : "are"} owned`,
-        why: "the Talos provider merges patches with the machinery of 1.13 and refuses it: not registered",
-        remedy: "write it under machine, e.g. machine.kernel.modules or machine.sysctls, which 1.14 still takes",
-      }));
+      .map((kind) => fault("patch-document", { kind, owned }));
   }),
-  /**
-   * No patch has a document beside the fields that Talos refuses with it. Source: talos v1.14.0-rc.1, pkg/machinery/config/types, every
-   * V1Alpha1ConflictValidate; types/cri/customization.go (the reserved name).
-   */
   "patch-conflict": (context) => [
     ...allPatches(context).flatMap(({ patch }) => reservedNames(patch)),
     ...context.machines.flatMap((machine) => conflicts(machine, [...context.clusterPatches, ...machine.patches])),
   ],
-  /**
-   * Nothing is deleted from somebody else's configuration. Source: siderolabs/docs, patching (`$patch: delete`); merging into an adopted
-   * configuration only adds, so that it can be taken back.
-   */
   "patch-delete": ofPatches(({ patch, machines }) => {
-    const adopted = machines.filter((machine) => machine.spec.configuration === "adopted");
-    if (adopted.length === 0 || !patch.documents.some(deletes)) return [];
-    return {
-      problem: `deletes ($patch), and ${adopted[0]?.name} is adopted`,
-      why: "this package only merges into a configuration of somebody else's: it could not bring back what a patch deleted",
-      remedy: "delete it where the configuration is made",
-    };
+    const adopted = machines.find((machine) => machine.spec.configuration === "adopted");
+    return adopted !== undefined && patch.documents.some(deletes) && fault("patch-delete", { adopted });
   }),
 };
 
@@ -168,12 +105,7 @@ const reserved = "customization";
 function reservedNames({ field, documents }: UserPatch): Found {
   return documents
     .filter((document) => document.get("kind") === "CRICustomizationConfig" && document.get("name") === reserved)
-    .map(() => ({
-      field,
-      problem: `has a CRICustomizationConfig of the name ${reserved}`,
-      why: "Talos keeps the name for the part that machine.files has, and refuses the configuration",
-      remedy: "give it another name, or say it under machines.<name>.containerd",
-    }));
+    .map(() => complaint(field, "patch-conflict/name", { reserved }));
 }
 
 const conflicting = new Map<string, string[]>(Object.entries(documentConflicts.fields));
@@ -188,12 +120,7 @@ function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
       const fields = conflicting.get(kind) ?? [];
       const beside = fields.filter((field) => isSet(valueAt(main, ...field.split("."))));
       if (beside.length === 0) return [];
-      return {
-        field: patch.field,
-        problem: `has a ${kind}, and ${beside.join(", ")} is set by a patch of ${machine.name} as well`,
-        why: "Talos takes one of the two, and refuses a configuration with both",
-        remedy: `say it in the ${kind} alone, or leave that out`,
-      };
+      return complaint(patch.field, "patch-conflict/both", { kind, beside, machine });
     }),
   );
 }

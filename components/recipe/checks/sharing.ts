@@ -17,38 +17,19 @@ import {
   ofGpuRequests,
 } from "./check";
 import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
+import { complaint } from "./says";
 
 /** How cards are shared, and whether all requests fit. */
 export const sharingChecks: Checks = {
-  /**
-   * Sharing has numbers that the device plugin takes, and is not by MPS: its control daemon is started with an environment of its pipe's
-   * folders alone, and so without PATH, and nvidia-cuda-mps-control then looks for its server in /bin and /usr/bin. Source:
-   * k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", cmd/mps-control-daemon/mps/daemon.go (Start);
-   * device plugin 0.18.2 and 0.19.3 on an H100.
-   */
   sharing: ({ spec }) => {
     const { timeSlicing, mps } = spec.sharing ?? {};
     return [
       timeSlicing !== undefined &&
-        timeSlicing.replicas < 2 && {
-          field: "sharing.timeSlicing.replicas",
-          problem: `is ${timeSlicing.replicas}`,
-          why: "the device plugin refuses its configuration, and the node offers no GPU",
-          remedy: "write 2 or more, or leave timeSlicing out",
-        },
-      mps !== undefined && {
-        field: "sharing.mps",
-        problem: "does not work on Talos with any release of the device plugin that we know",
-        why: "the plugin starts nvidia-cuda-mps-control without PATH: it does not find its server in /usr/local/bin, and every program ends with CUDA error 805",
-        remedy: "share by timeSlicing (docs/upstream/mps-server-path.md)",
-      },
+        timeSlicing.replicas < 2 &&
+        complaint("sharing.timeSlicing.replicas", "sharing/replicas", { timeSlicing }),
+      mps !== undefined && complaint("sharing.mps", "sharing/mps"),
     ];
   },
-  /**
-   * Sharing is said once: by the stack, or by the device plugin's own configuration. Source: k8s-device-plugin v0.17.4 to v0.19.3,
-   * deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name beside config.map); gpu-operator,
-   * templates/plugin_config.yaml.
-   */
   "sharing-config": ({ spec }) => {
     if (!spec.sharing?.timeSlicing) return [];
     return pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
@@ -60,18 +41,11 @@ export const sharingChecks: Checks = {
         ["default", valueAt(config, "default") === "default" ? undefined : valueAt(config, "default")],
         [`${texts}.default`, valueAt(config, texts, "default")],
       ] as const;
-      return rivals.filter(said).map(([key]) => ({
-        field: `${field}.values.${[...section, key].join(".")}`,
-        problem: "names a configuration of the device plugin beside sharing",
-        why: "the plugin uses one per node: the chart refuses two, or yours replaces the one that `sharing` makes",
-        remedy: "leave it out, or leave sharing out and say it all in your configuration",
-      }));
+      return rivals
+        .filter(said)
+        .map(([key]) => complaint(`${field}.values.${[...section, key].join(".")}`, "sharing-config"));
     });
   },
-  /**
-   * A card has the MIG profile, its driver can split it, and the operator's MIG manager does. Source: NVIDIA MIG user guide, supported
-   * profiles; NVIDIA/mig-parted, config-default.yaml.
-   */
   mig: ({ spec, gpuMachines }) => {
     const wanted = spec.sharing?.mig;
     if (!wanted) return [];
@@ -81,30 +55,14 @@ export const sharingChecks: Checks = {
     if (fault) return { field: "sharing.mig.profile", ...fault };
     const withMig = gpuMachines.filter(canSplit);
     return [
-      spec.devicePlugin &&
-        !spec.gpuOperator && {
-          field: "sharing.mig",
-          problem: "with the standalone plugin",
-          why: "nothing would partition the cards: the MIG manager belongs to the GPU Operator, and Talos has no shell in which you could do it by hand",
-          remedy: "take gpuOperator, or leave mig out",
-        },
-      profile === "balanced" &&
-        wanted.strategy === "single" && {
-          field: "sharing.mig.strategy",
-          problem: "single with all-balanced",
-          why: "all-balanced makes MIG devices of several sizes, and the strategy single offers them only if all have the same size",
-          remedy: "write mixed, or one profile for all",
-        },
+      spec.devicePlugin && !spec.gpuOperator && complaint("sharing.mig", "mig/plugin"),
+      profile === "balanced" && wanted.strategy === "single" && complaint("sharing.mig.strategy", "mig/strategy"),
       // Machines whose cards are all without MIG keep them whole, as long as there is one to split.
       (withMig.length > 0 ? withMig : gpuMachines).map((machine) =>
         machine.uses.map((use) => migOfCard(machine, use, spec, wanted.profile)),
       ),
     ];
   },
-  /**
-   * Each request fits onto one machine. Source: Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG
-   * strategy mixed.
-   */
   "gpu-requests": ofGpuRequests((request, context) => {
     const { spec, gpuMachines } = context;
     if (gpuMachines.length === 0) return [];
@@ -112,20 +70,11 @@ export const sharingChecks: Checks = {
     const { gpus, migProfile } = request;
     const resource = resourceOf(request, context);
     if (migProfile !== undefined && spec.sharing?.mig?.strategy !== "mixed")
-      return {
-        field: ".migProfile",
-        problem: `${migProfile}, but the cards are not partitioned with the strategy mixed`,
-        why: `only the strategy mixed gives MIG devices resource names of their own; the pod would request ${resource} instead`,
-        remedy: "leave it out, or set sharing.mig.strategy to mixed",
-      };
+      return complaint(".migProfile", "gpu-requests/strategy", { migProfile, resource });
     if (migProfile !== undefined && !offered.includes(resource)) {
       const profiles = offered.map((name) => name.replace(/^nvidia\.com\/mig-/, ""));
-      return {
-        field: ".migProfile",
-        problem: `no machine has MIG devices ${migProfile}`,
-        why: "the pod would stay Pending for ever",
-        remedy: `${didYouMean(migProfile, profiles)}one of ${profiles.join(", ")}, or another sharing.mig.profile`,
-      };
+      const meant = didYouMean(migProfile, profiles);
+      return complaint(".migProfile", "gpu-requests/profile", { migProfile, meant, profiles });
     }
     const fitting = gpuMachines.filter((machine) => mayMatch(machine, request.nodeSelector ?? {}));
     if (fitting.length === 0) return []; // pod-node-selector tells
@@ -135,17 +84,13 @@ export const sharingChecks: Checks = {
       fitting.length === gpuMachines.length
         ? "no machine has"
         : `${fitting.map(({ name }) => name).join(", ")}, where nodeSelector sends it, has no`;
-    return {
-      field: ".gpus",
-      problem: `${gpus} of ${resource}, but ${where} more than ${most}`,
-      why: "a pod gets its GPUs from one machine, so this one stays Pending for ever",
-      remedy: most === 0 ? "send it to another machine, or request another resource" : `request at most ${most}`,
-    };
+    return complaint(".gpus", most === 0 ? "gpu-requests/none" : "gpu-requests/too-many", {
+      gpus,
+      resource,
+      where,
+      most,
+    });
   }),
-  /**
-   * All that runs at the same time finds its GPUs. Source: Kubernetes: extended resources are not overcommitted, and a pod gets them from
-   * one node.
-   */
   "gpu-capacity": (context) => {
     if (context.gpuMachines.length === 0) return [];
     const active = gpuRequests(context.spec)
@@ -159,18 +104,11 @@ export const sharingChecks: Checks = {
       ),
     );
   },
-  /** A pod requests one slice of a shared card. Source: k8s-device-plugin, README, failRequestsGreaterThanOne. */
   "sharing-requests": ofGpuRequests(
     ({ gpus }, { spec }) =>
       gpus > 1 &&
-      sharingOf(spec)?.refusesSeveral === true && {
-        field: ".gpus",
-        problem: `${gpus} slices of shared cards`,
-        why: "two slices are no more of a card than one: the kubelet refuses the pod with UnexpectedAdmissionError",
-        remedy: spec.sharing?.timeSlicing
-          ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
-          : "request 1, or leave failRequestsGreaterThanOne out of your configuration",
-      },
+      sharingOf(spec)?.refusesSeveral === true &&
+      complaint(".gpus", spec.sharing?.timeSlicing ? "sharing-requests/sharing" : "sharing-requests/values", { gpus }),
   ),
 };
 
@@ -181,40 +119,24 @@ function migOfCard(machine: CheckedMachine, { card, field }: CardUse, spec: Clus
   const geometry = migOf(card);
   if (!geometry)
     // Where its profiles are not known here, a note says so.
-    return (
-      !mayHaveMig(card) && {
-        field: "sharing.mig",
-        problem: `the ${card.model} of ${machine.name} has no MIG`,
-        why: "the MIG manager would fail on it, and take its GPUs out of service while it tries",
-        remedy: `leave mig out, or ${field} out of the stack`,
-      }
-    );
+    return !mayHaveMig(card) && complaint("sharing.mig", "mig/none", { card, machine, field });
   // A configuration of the user's own names what it names.
   const isOwn = Boolean(valueAt(spec.gpuOperator?.values, "migManager", "config", "name"));
   const unlisted: readonly string[] = isOwn ? [] : (geometry.unlisted ?? []);
   const profiles = Object.keys(geometry.profiles);
   if (profile === "balanced" ? !geometry.balanced : unlisted.includes(profile))
-    return {
-      field: "sharing.mig.profile",
-      problem: `all-${profile} does nothing on the ${card.model} of ${machine.name}`,
-      why: "the MIG manager's configuration names other cards: it reports success and splits none of these",
-      remedy: `write one of ${profiles.filter((name) => !unlisted.includes(name)).join(", ")}`,
-    };
+    return complaint("sharing.mig.profile", "mig/unlisted", {
+      ...{ profile, card, machine, profiles: profiles.filter((name) => !unlisted.includes(name)) },
+    });
   if (Object.keys(instancesOf(geometry, wanted)).length === 0)
-    return {
-      field: "sharing.mig.profile",
-      problem: `the ${card.model} of ${machine.name} has no profile ${profile}`,
-      why: "the MIG manager would set nvidia.com/mig.config.state=failed, and the node would offer whole cards or none",
-      remedy: `${didYouMean(profile, profiles)}one of ${[...profiles, ...(geometry.balanced ? ["all-balanced"] : [])].join(", ")}`,
-    };
+    return complaint("sharing.mig.profile", "mig/profile", {
+      ...{ profile, card, machine, meant: didYouMean(profile, profiles) },
+      profiles: [...profiles, ...(geometry.balanced ? ["all-balanced"] : [])],
+    });
   return (
     machine.driverVersion !== undefined &&
-    compareDotted(machine.driverVersion, geometry.minDriver) < 0 && {
-      field: "sharing.mig",
-      problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
-      why: "the driver cannot partition the card",
-      remedy: "take another driver.branch or a newer Talos release",
-    }
+    compareDotted(machine.driverVersion, geometry.minDriver) < 0 &&
+    complaint("sharing.mig", "mig/driver", { card, geometry, machine })
   );
 }
 
@@ -250,10 +172,5 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
 function tooMany(resource: string, requests: GpuRequest[], total: number, but: string): Complaint {
   const names = [...new Set(requests.map((request) => request.field.replace(/^workloads\.(pods\.)?/, "")))];
   const listed = names.length > 8 ? `${names.slice(0, 8).join(", ")} and ${names.length - 8} more` : names.join(", ");
-  return {
-    field: "workloads",
-    problem: `${listed} request ${total} of ${resource} at the same time, and ${but}`,
-    why: "a pod stays Pending forever, and which one can change with every reboot",
-    remedy: "set `active: false` where they take turns, or share the cards (sharing.timeSlicing)",
-  };
+  return complaint("workloads", "gpu-capacity", { listed, total, resource, but });
 }

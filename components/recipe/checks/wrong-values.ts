@@ -9,6 +9,7 @@ import { strategiesIn } from "../kubernetes/plugin-release";
 import { isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
 import type { CheckContext, Found } from "./check";
+import { complaint } from "./says";
 
 /** A value of a chart with which something goes wrong: a row of facts/data/chart-values.json. */
 interface WrongValue {
@@ -102,30 +103,17 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
     unknown
   >;
   const byDefault = gpuMachines.every(({ spec: { containerd } }) => containerd?.nvidiaDefaultRuntime === true);
-  const remedy = "write that, or leave it out";
   return [
     plan.era === "nri" &&
-      Boolean(runtime) && {
-        field: "devicePlugin.values.runtimeClassName",
-        problem: `names a RuntimeClass on Talos ${spec.talosVersion}`,
-        why: "its containerd has no handler of NVIDIA's, so the plugin's pods would not start",
-        remedy: "leave it out",
-      },
+      Boolean(runtime) &&
+      complaint("devicePlugin.values.runtimeClassName", "chart-values/runtime-class", { spec }),
     plan.era !== "nri" &&
       runtime !== undefined &&
       runtime !== "nvidia" &&
-      !((runtime ?? "") === "" && byDefault) && {
-        field: "devicePlugin.values.runtimeClassName",
-        problem: "must be nvidia",
-        why: "with another runtime the plugin has no driver libraries and finds no card (not needed on machines with nvidiaDefaultRuntime)",
-        remedy,
-      },
+      !((runtime ?? "") === "" && byDefault) &&
+      complaint("devicePlugin.values.runtimeClassName", "chart-values/other-runtime"),
     Boolean(namespace) &&
-      namespace !== plan.kubernetes.release.namespace && {
-        field: "devicePlugin.values.namespaceOverride",
-        problem: `must be ${plan.kubernetes.release.namespace}`,
-        why: "the namespace of the release is the one that lets NVIDIA's pods in (Pod Security)",
-        remedy,
-      },
+      namespace !== plan.kubernetes.release.namespace &&
+      complaint("devicePlugin.values.namespaceOverride", "chart-values/namespace", { plan }),
   ];
 };

@@ -1,5 +1,3 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
 import {
   checks,
   findingsOf,
@@ -8,6 +6,7 @@ import {
   renderFinding,
   type Finding,
 } from "../../../components/recipe/index";
+import table from "../../../components/recipe/checks/checks.json";
 import { differences } from "../differences";
 import { acceptedStacks, invalidStacks, validStack, validStacks } from "../stacks";
 
@@ -69,14 +68,28 @@ test("a secret is never repeated", () => {
   expect(JSON.stringify(findingsOf(stack))).not.toContain("0123456789");
 });
 
-test("the checks are those of the files beside the list, each with its source", () => {
-  const folder = path.join(__dirname, "../../../components/recipe/checks");
-  const entry = /^ {2}\/\*\*((?:(?!\*\/)[^])*)\*\/\n {2}"?([\w-]+)"?: /gm;
-  const written = fs
-    .readdirSync(folder)
-    .flatMap((file) => [...fs.readFileSync(path.join(folder, file), "utf8").matchAll(entry)])
-    .filter(([, comment]) => /\bSource:\s/.test(comment!));
-  expect(Object.keys(checks).sort()).toEqual(written.map(([, , name]) => name).sort());
+describe("the table of what checks say", () => {
+  const said = invalid.flatMap(({ stack }) => findingsOf(stack));
+  const rows: Record<string, { rule: string; source: string; says?: string | Record<string, string> }> = table;
+  const texts = Object.entries(rows).flatMap(([check, { says = {} }]) =>
+    (typeof says === "string" ? [says] : Object.values(says)).map((text) => [check, text] as const),
+  );
+
+  test("has every check with its rule and its source", () => {
+    expect(Object.keys(table)).toEqual(Object.keys(checks));
+    for (const { rule, source } of Object.values(rows)) expect([rule, source].join(" ")).toMatch(/^\S.* \S+[^.]$/);
+  });
+
+  test.each(texts)("%s: %s", (check, text) => {
+    expect(text.split("; ")).toHaveLength(3);
+    const parts = text.split(/\{[\w.]+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    const whole = new RegExp(`^${parts.join("(?!undefined)[^]*")}$`);
+    // An outside release's findings name the file and the line, too.
+    const shown = said.map(
+      (one) => [one.check, one.problem.replace(/ \(\S+:\d+\)$/, ""), one.why, one.remedy] as const,
+    );
+    expect(shown.some(([by, ...words]) => by === check && whole.test(words.join("; ")))).toBe(true);
+  });
 });
 
 describe("a stack that is wrong", () => {
