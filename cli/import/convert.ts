@@ -11,6 +11,8 @@ import { imageOf, type ImageContent } from "./image";
 import type { Problem as Note } from "../../components/clients/failure";
 import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
+import { faultOf } from "../../components/recipe/rules/fault";
+import texts from "./texts.json";
 
 /** A stack made of a talconfig or of machine configurations, and what is left to its user. */
 export interface Imported {
@@ -205,31 +207,14 @@ export function exposure(talosVersion = "v1.12.0"): Pick<ClusterSpec, "devicePlu
 
 function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], noUki: boolean): Note[] {
   const field = `machines.${node.hostname}`;
-  const card: Note = {
-    field: `${field}.gpus`,
-    problem: "nothing says which card it has",
-    why: "kernel modules, driver and resources follow from the card",
-    remedy: `name it: --gpu '${node.hostname}=MODEL', or in the stack file in the place of ${unnamed}`,
-  };
-  const containerd: Note = {
-    field: `${field}.containerd`,
-    problem: "is NVIDIA's part of the file that another tool writes today",
-    why: "a machine takes one such file, and an update refuses to write a second one",
-    remedy: "take the file out of the other tool's patch before the update, or this field out of the stack",
-  };
+  const card: Note = { field: `${field}.gpus`, ...faultOf(texts.card, { node, unnamed }) };
+  const containerd: Note = { field: `${field}.containerd`, ...faultOf(texts.otherTool) };
   const ignored: Note = {
     field: `${field}.kernelArgs`,
-    problem: `are left out: ${image.kernelArgs.filter((arg) => moduleParameterIn(arg) === undefined).join(", ")}`,
-    why: "up to Talos 1.9, and without Secure Boot, a machine ignores the arguments of an installer's schematic",
-    remedy: "write those that matter under machine.install.extraKernelArgs, where the machine's configuration is kept",
+    ...faultOf(texts.kernelArgs, { args: image.kernelArgs.filter((arg) => moduleParameterIn(arg) === undefined) }),
   };
   const dead = image.kernelArgs.filter((arg) => moduleParameterIn(arg) !== undefined);
-  const revived: Note = {
-    field: `${field}.moduleParameters`,
-    problem: `has what has no effect as a kernel argument today: ${dead.join(", ")}`,
-    why: "Talos loads NVIDIA's modules with the parameters of the configuration alone, so with the stack it takes effect",
-    remedy: "leave out what you do not want",
-  };
+  const revived: Note = { field: `${field}.moduleParameters`, ...faultOf(texts.deadParameters, { dead }) };
   const all = [...parts, ...shared];
   return [
     ...(gpus === undefined ? [card] : []),
@@ -275,12 +260,7 @@ export function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pi
   return { factoryUrl: `${protocol}://${registryURL}` };
 }
 
-const ownTemplate: Note = {
-  field: "factoryUrl",
-  problem: "talconfig makes the installers' names by a template of its own (installerURLTmpl)",
-  why: "the stack makes them as the Image Factory has them, and the machines would pull from there",
-  remedy: "make sure that the Factory serves them under its own names",
-};
+const ownTemplate: Note = { field: "factoryUrl", ...faultOf(texts.installerNames) };
 
 /**
  * The stack file of an import.

@@ -18,6 +18,8 @@ import { defined } from "../../components/recipe/mapping";
 import type { Problem as Note } from "../../components/clients/failure";
 import type { RawSchematic, Schematics } from "./schematics";
 import type { TalconfigNode } from "./talconfig";
+import { faultOf } from "../../components/recipe/rules/fault";
+import texts from "./texts.json";
 
 /** What a node's image holds, as far as talconfig tells. */
 export interface ImageContent {
@@ -82,9 +84,11 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   if (driver !== undefined) return { ...byName, nvidia: true, ...driver };
   const unknown: Note = {
     field: `machines.${hostname}.extensions`,
-    problem: `what is in schematic ${id?.slice(0, 12)}… cannot be told from its name${schematic === undefined ? "" : ", and is not what `schematic` says beside it"}`,
-    why: "the machine gets an image of NVIDIA's extensions and of those that the stack names: others would be gone",
-    remedy: `give its file (--schematic FILE), ask the Image Factory (--factory), or look with \`talosctl -n ${node.ipAddress || hostname} get extensions\` and write those that are not NVIDIA's here`,
+    ...faultOf(texts.schematic, {
+      id: id?.slice(0, 12),
+      beside: schematic === undefined ? "" : ", and is not what `schematic` says beside it",
+      address: node.ipAddress || hostname,
+    }),
   };
   return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };
 }
@@ -121,12 +125,7 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   const { registry, platform, secure } =
     /^(?<registry>[^/]+)\/(?:(?<platform>[a-z-]+)-)?installer(?<secure>-secureboot)?(?:[/:@]|$)/.exec(talosImageURL)
       ?.groups ?? {};
-  const elsewhere: Note = {
-    field: `machines.${hostname}`,
-    problem: `its installer comes from ${registry}`,
-    why: "the stack takes installers from factory.talos.dev unless it names another Image Factory",
-    remedy: `write it as factoryUrl, if it is an Image Factory; else write the whole as machines.${hostname}.installerImage`,
-  };
+  const elsewhere: Note = { field: `machines.${hostname}`, ...faultOf(texts.registry, { registry, hostname }) };
   return {
     image: {
       ...defined({ platform: platform === "metal" ? undefined : platform, secureBoot: secure ? true : undefined }),
@@ -146,9 +145,10 @@ function beside(hostname: string, raw: RawSchematic, overlay: OverlaySpec | unde
   ];
   return parts.map((part) => ({
     field: `machines.${hostname}`,
-    problem: `its schematic has ${part}, which a stack cannot say`,
-    why: whyNot[part.replace("customization.", "")] ?? "the machine would get an image without it",
-    remedy: "make sure that the machine does without, or leave it out of the stack",
+    ...faultOf(texts.unsayable, {
+      part,
+      why: whyNot[part.replace("customization.", "")] ?? "the machine would get an image without it",
+    }),
   }));
 }
 

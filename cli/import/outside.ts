@@ -6,6 +6,8 @@ import { readOutside } from "../../components/recipe/outside/index";
 import type { ExternalSpec } from "../../components/recipe/index";
 import { yamlFiles } from "../yaml-files";
 import type { Problem as Note } from "../../components/clients/failure";
+import { faultOf } from "../../components/recipe/rules/fault";
+import notes from "./texts.json";
 
 /** Objects that say something of a release beside the one that installs it. */
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
@@ -29,9 +31,7 @@ export function outsideOf(file: string, folder: string): { external?: ExternalSp
   if (owners.length > 1) {
     const several: Note = {
       field: "external",
-      problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, and nobody can tell from here which of them the cluster has`,
-      why: "a release that the stack installs beside it would hand out the same cards",
-      remedy: "name the files of the cluster's under external.files, in the place of what the stack says of it",
+      ...faultOf(notes.owners, { owners: named(owners.map(({ name }) => name)) }),
     };
     const one = owners.every(({ chart }) => chart === owner.chart);
     const kind = wayOfChart(owner.chart).field;

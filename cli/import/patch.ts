@@ -6,6 +6,8 @@ import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/y
 import type { Problem as Note } from "../../components/clients/failure";
 import { partOfOperations } from "./operations";
 import { isEncrypted } from "./substitute";
+import { faultOf } from "../../components/recipe/rules/fault";
+import texts from "./texts.json";
 
 /** NVIDIA's part of a patch or of a machine's configuration. All else stays where it is. */
 export interface NvidiaPart {
@@ -51,12 +53,7 @@ export function nvidiaPart(text: string, field: string): NvidiaPart {
           why: "it speaks of NVIDIA, and nobody can tell what comes of it",
           remedy: "write what it says of NVIDIA into the stack",
         },
-      images.length > 0 && {
-        field,
-        problem: "has machine.install.extensions",
-        why: "the stack's image has none of them, and Talos ≥ 1.11 does not read them",
-        remedy: "write those that are official, and not NVIDIA's, under `extensions` of the machine",
-      },
+      images.length > 0 && { field, ...faultOf(texts.installExtensions) },
     ]),
   };
 }

@@ -9,6 +9,8 @@ import { environmentFiles, substitute, variablesOf } from "./substitute";
 import { learn, type Schematics, schematicsIn } from "./schematics";
 import { yamlFiles } from "../yaml-files";
 import { readTalconfig, type Settings, type Talconfig } from "./talconfig";
+import { faultOf } from "../../components/recipe/rules/fault";
+import texts from "./texts.json";
 
 /** What an import reads. */
 export interface Source {
@@ -99,24 +101,14 @@ function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patch
     throw new Error(`FILE: two machines are called ${twice}, so one of them would be lost; give each its own name`);
   const versions = new Set(machines.flatMap(({ talosVersion }) => talosVersion ?? []));
   const version = versions.size === 1 ? [...versions][0] : undefined;
-  const ofInstaller: Note = {
-    field: "talosVersion",
-    problem: `is ${version}, as in machine.install.image`,
-    why: "`talosctl upgrade` leaves that field as it was, so the machines may run a newer one",
-    remedy: "look with `talosctl version`, and name the one that they are to run (--talos)",
-  };
+  const ofInstaller: Note = { field: "talosVersion", ...faultOf(texts.installImage, { version }) };
   return {
     config: { ...(version === undefined ? {} : { talosVersion: version }), nodes: machines.map(({ node }) => node) },
     notes: [
       ...(version === undefined ? [] : [ofInstaller]),
       ...machines
         .filter(({ namedAfterFile }) => namedAfterFile)
-        .map(({ node }) => ({
-          field: `machines.${node.hostname}`,
-          problem: "has the name of its file, as its configuration names no host",
-          why: "the update looks for a node of that name",
-          remedy: "write the node's name, as `kubectl get nodes` has it",
-        })),
+        .map(({ node }) => ({ field: `machines.${node.hostname}`, ...faultOf(texts.noHost) })),
     ],
   };
 }

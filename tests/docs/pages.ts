@@ -6,11 +6,19 @@ import { repository } from "../../stacks/stack-file";
 /** Text of a file of the repository. */
 export const read = (file: string): string => fs.readFileSync(path.join(repository, file), "utf8");
 
+const listed = (...which: string[]): string[] =>
+  execFileSync("git", ["ls-files", ...which], { cwd: repository, encoding: "utf8" })
+    .split("\n")
+    .filter(Boolean);
+const deleted = new Set(listed("--deleted"));
+
+/** Every file of the repository, with those that are not committed yet. */
+export const files: readonly string[] = listed("--cached", "--others", "--exclude-standard").filter(
+  (file) => !deleted.has(file),
+);
+
 /** Every page that somebody reads; not those that tests compare with. */
-export const pages: readonly string[] = execFileSync("git", ["ls-files", "*.md"], { cwd: repository, encoding: "utf8" })
-  .trim()
-  .split("\n")
-  .filter((file) => !file.startsWith("tests/fixtures/"));
+export const pages = files.filter((file) => file.endsWith(".md") && !file.startsWith("tests/fixtures/"));
 
 /** Blocks of a language that a page shows. */
 export const blocksOf = (page: string, language: RegExp): string[] =>

@@ -1,19 +1,9 @@
-import { execFileSync } from "node:child_process";
 import * as path from "node:path";
 import * as ts from "typescript";
-import { repository } from "../../stacks/stack-file";
-import { read } from "./pages";
+import { files, read } from "./pages";
 
 // The layout that docs/architecture.md draws: which folder may use which, by the code's own imports.
 
-const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
-  cwd: repository,
-  encoding: "utf8",
-}).split("\n");
-const deleted = new Set(
-  execFileSync("git", ["ls-files", "--deleted"], { cwd: repository, encoding: "utf8" }).split("\n"),
-);
-const files = tracked.filter((file) => file !== "" && !deleted.has(file));
 const modules = new Set(files.filter((file) => /\.[jt]s$/.test(file)));
 
 /** The files of this repository that a file imports or requires, also for types alone. */

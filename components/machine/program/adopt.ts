@@ -8,6 +8,8 @@ import type { Configurations } from "../../clients/machine";
 import type { Report } from "./progress";
 import { askLast } from "./removal";
 import type { AdoptResult, AdoptTask } from "./task";
+import { faultOf } from "../../recipe/rules/fault";
+import texts from "./texts.json";
 
 /** How patches are merged into a configuration that somebody else made, and taken out again. */
 export interface Merger<Added = any> {
@@ -134,12 +136,7 @@ async function unlessChanged<T>({ machine }: AdoptTask, { report }: AdoptBench, 
       report(`merge: somebody changed the configuration of ${machine} meanwhile, so theirs is read again`);
     }
   }
-  throw new Failure({
-    field: `machines.${machine}`,
-    problem: `somebody changed its configuration ${MERGES} times while this update merged into it`,
-    why: "what the update stages would take their change away; nothing was staged",
-    remedy: "run again once the other change has come to its end",
-  });
+  throw new Failure({ field: `machines.${machine}`, ...faultOf(texts.merges, { times: MERGES }) });
 }
 
 /** Stages a configuration that was made of `live`. @throws Changed where the next boot would bring another one by now. */
@@ -170,12 +167,7 @@ async function read(task: AdoptTask, machine: Machine): Promise<{ live: string; 
   const configurations = await machine.configurations();
   const live = nextOf(configurations);
   if (live === undefined) {
-    throw new Failure({
-      field: `machines.${task.machine}.configuration`,
-      problem: `the machine at ${task.address} has no configuration`,
-      why: "there is nothing to adopt: it is in maintenance mode",
-      remedy: "give it a configuration first, or make it `configuration: owned`",
-    });
+    throw new Failure({ field: `machines.${task.machine}.configuration`, ...faultOf(texts.maintenance, { task }) });
   }
   return { live, active: configurations.active };
 }

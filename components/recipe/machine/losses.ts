@@ -6,6 +6,8 @@ import { flat, type Nested } from "../nested";
 import type { Finding } from "../types";
 import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
+import { faultOf } from "../rules/fault";
+import texts from "./texts.json";
 
 /** What a machine runs, as far as another image would take it away. What could not be seen is undefined, and not missed. */
 export interface RunningImage {
@@ -98,9 +100,12 @@ export function losses(
   return flat<Omit<Finding, "check">>([
     extensions.length > 0 && {
       field: `${field}.extensions`,
-      problem: `the machine runs ${extensions.map((name) => named(name, running.extensions)).join(", ")}, and its next image has ${extensions.length === 1 ? "it" : "them"} not`,
-      why: "what they bring (storage, network, microcode) would be gone after the reboot",
-      remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
+      ...faultOf(texts.extensions, {
+        runs: extensions.map((name) => named(name, running.extensions)),
+        them: extensions.length === 1 ? "it" : "them",
+        field,
+        extensions,
+      }),
     },
     next.installer !== undefined && lostBeside(field, running, next, next.installer, drop),
   ]);
@@ -122,41 +127,33 @@ function lostBeside(
   return [
     args.length > 0 && {
       field: `${field}.kernelArgs`,
-      problem: `the machine's kernel was started with ${args.join(" ")}, and its next image has ${args.length === 1 ? "that" : "those"} not`,
-      why: "the kernel would start without it, and what it sets (devices, consoles, memory) would be different",
-      remedy: `list them under ${field}.kernelArgs, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
+      ...faultOf(texts.kernelArgs, {
+        started: args.join(" "),
+        those: args.length === 1 ? "that" : "those",
+        field,
+        args: JSON.stringify(args),
+      }),
     },
     overlay !== undefined &&
       !drop.overlay &&
       !isDeepStrictEqual(overlay, next.overlay) && {
         field: `${field}.overlay`,
-        problem: `the machine's image has the overlay ${overlay.name} of ${overlay.image}, and its next image has ${next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`}`,
-        why: "the overlay brings what the board needs to boot",
-        remedy: `set ${field}.overlay to ${JSON.stringify(overlay)}, or ${field}.drop.overlay: true to lose it on purpose`,
+        ...faultOf(texts.overlay, {
+          overlay,
+          other:
+            next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`,
+          field,
+          said: JSON.stringify(overlay),
+        }),
       },
     embeddedMachineConfiguration === true &&
-      !drop.embeddedMachineConfiguration && {
-        field: `${field}.drop`,
-        problem: "a machine configuration is embedded in the machine's image, and its next image has none",
-        why: "what only the embedded one says would be gone after the reboot, and a stack cannot carry it on",
-        remedy: `put what it says into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
-      },
+      !drop.embeddedMachineConfiguration && { field: `${field}.drop`, ...faultOf(texts.embedded, { field }) },
     kind?.platform !== undefined &&
       platform !== undefined &&
       platform !== kind.platform &&
-      !drop.platform && {
-        field: `${field}.platform`,
-        problem: `the machine runs on platform ${platform}, and its next image is for ${kind.platform}`,
-        why: "it would look for its network and its metadata where they are not",
-        remedy: `set ${field}.platform: ${platform}, or ${field}.drop.platform: true to change it on purpose`,
-      },
+      !drop.platform && { field: `${field}.platform`, ...faultOf(texts.platform, { platform, kind, field }) },
     kind?.secureBoot === false &&
-      running.secureBoot === true && {
-        field: `${field}.secureBoot`,
-        problem: "the machine boots with Secure Boot, and its next image is not signed for it",
-        why: "the firmware would refuse to start it",
-        remedy: `set ${field}.secureBoot: true, or switch Secure Boot off in the machine's firmware first`,
-      },
+      running.secureBoot === true && { field: `${field}.secureBoot`, ...faultOf(texts.secureBoot, { field }) },
   ];
 }
 

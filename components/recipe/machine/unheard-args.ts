@@ -2,6 +2,8 @@ import { readSchematic } from "./schematic";
 import { splitKernelArgs } from "./kernel-args";
 import type { NextImage, RunningImage } from "./losses";
 import type { Finding } from "../types";
+import { faultOf } from "../rules/fault";
+import texts from "./texts.json";
 
 /**
  * Kernel arguments that the stack adds to a machine's image, and that its boot loader would not take from there. GRUB, by which
@@ -21,15 +23,5 @@ export function unheardArgs(
   const heard = new Set([commandLine, ...bootArgs, ...before].flatMap(splitKernelArgs));
   const args = next.kernelArgs.flatMap(splitKernelArgs).filter((arg) => !heard.has(arg));
   if (args.length === 0) return [];
-  return [
-    {
-      field: `machines.${machine}.kernelArgs`,
-      problem: `the machine boots by GRUB, which takes no arguments from the image, and the kernel would start without ${args.join(" ")}`,
-      why: "the reboot would not bring what they are for",
-      remedy:
-        "have GRUB take the image's, with Talos 1.12 or newer on the machine: " +
-        `\`talosctl patch machineconfig --patch '{"machine":{"install":{"grubUseUKICmdline":true}}}'\`; with an older one, put them ` +
-        "under machine.install.extraKernelArgs in the same way; neither reboots it; then run again",
-    },
-  ];
+  return [{ field: `machines.${machine}.kernelArgs`, ...faultOf(texts.grub, { args: args.join(" ") }) }];
 }

@@ -1,3 +1,4 @@
+import { valueAt } from "../mapping";
 import { secretIn } from "./secret-text";
 
 /** What is wrong with a text, in the three parts of a finding. */
@@ -5,6 +6,21 @@ export interface Fault {
   problem: string;
   why: string;
   remedy: string;
+}
+
+/**
+ * What is wrong, by a text of a table: `what is wrong; why it matters; what to do`.
+ *
+ * @param things that its places are filled from: `{machine.name}` is the name of what is given as `machine`. A list is told with commas.
+ */
+export function faultOf(text: string, things: Record<string, unknown> = {}): Fault {
+  const [problem, why, ...remedy] = text.split("; ").map((part) =>
+    part.replace(/\{([a-z][\w.]*)\}/gi, (_, place: string) => {
+      const thing = valueAt(things, ...place.split("."));
+      return Array.isArray(thing) ? thing.join(", ") : String(thing);
+    }),
+  );
+  return { problem: problem!, why: why!, remedy: remedy.join("; ") };
 }
 
 /** A rule about a text: what is wrong with it; undefined when nothing is. */

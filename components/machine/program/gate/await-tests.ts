@@ -8,6 +8,8 @@ import { isDeviceClass, type Way, ways } from "../../../recipe/facts/way";
 import type { Cluster } from "../kubernetes/cluster";
 import { isReady, podWords, schedulerWords, sightOf } from "./pod-words";
 import { allInUse, namesOf, unitsOf } from "./units";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 type Test = GateTask["tests"][number];
 
@@ -135,11 +137,16 @@ export async function awaitTests(
     ];
     return {
       field: `machines.${machine}`,
-      problem: `its smoke test (Job ${namespace}/${job}) ${outcome} (${facts.join(", ")})`,
-      why: task.mustPass
-        ? "it goes ahead (upgrade.first), so no other worker starts before its test has passed"
-        : "no workload may have a GPU before a test has computed on it",
-      remedy: `${task.mustPass && others.length > 0 ? "free a unit on it, or " : ""}fix what the message names, or run \`talos-gpu doctor\`; then run the update again`,
+      ...faultOf(texts.test, {
+        namespace,
+        job,
+        outcome,
+        facts,
+        why: task.mustPass
+          ? "it goes ahead (upgrade.first), so no other worker starts before its test has passed"
+          : "no workload may have a GPU before a test has computed on it",
+        free: task.mustPass && others.length > 0 ? "free a unit on it, or " : "",
+      }),
     };
   };
 

@@ -4,6 +4,8 @@ import { Failure } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { FreeResult, FreeTask } from "../task";
 import type { Cluster } from "./cluster";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 type RuntimeClasses = Pick<Cluster, "runtimeClass">;
 
@@ -43,9 +45,7 @@ export async function awaitFree(
   };
   return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) => ({
     field,
-    problem: `RuntimeClass ${runtimeClass} did not go ${within}`,
-    why: "that GPU Operator and what this stack installs would both offer the GPUs",
-    remedy: "uninstall the GPU Operator that is there, or let this stack bring it (gpuOperator), then run again",
+    ...faultOf(texts.classStays, { runtimeClass, within }),
   }));
 }
 
@@ -59,12 +59,7 @@ async function seenClass(field: string, name: string, classes: RuntimeClasses, r
 }
 
 const wrongHandler = (field: string, name: string, handler: string): Failure =>
-  new Failure({
-    field,
-    problem: `RuntimeClass ${name} has the handler ${handler}, and is not this stack's`,
-    why: "on Talos only the handler nvidia leads to NVIDIA's runtime: the smoke test and the workloads would not start, or see no card",
-    remedy: `its maker writes \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
-  });
+  new Failure({ field, ...faultOf(texts.classHandler, { name, handler }) });
 
 /** @param owner What its mark says; empty where it has none. */
 function foreign(field: string, runtimeClass: string, owner: string, handler: string): Failure {

@@ -6,6 +6,8 @@ import { askLast, type RemovedPart } from "../removal";
 import type { NodeTaintState, TaintResult, TaintTask } from "../task";
 import type { Cluster } from "./cluster";
 import { type NodeTaints, taintMark } from "./taint-mark";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** Nodes of a cluster, as far as their taints go. */
 export type TaintedNodes = Pick<Cluster, "taints" | "setTaints">;
@@ -171,9 +173,7 @@ async function change(
 const patiently = <T>(task: TaintTask, clock: Clock, ask: () => Promise<T>, why = MISSING): Promise<T> =>
   waitOrFail(clock, { limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) }, (within) => ({
     field: fieldOf(task),
-    problem: `Kubernetes did not answer ${within}`,
-    why,
-    remedy: `see that \`kubectl get node ${task.machine}\` answers, then run again`,
+    ...faultOf(texts.noAnswer, { within, why, task }),
   }));
 
 /** A taint takes the place of the one with its key and effect: Kubernetes allows one of each. */

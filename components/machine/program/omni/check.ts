@@ -12,6 +12,8 @@ import {
 import type { Problem } from "../../../clients/failure";
 import type { OmniTask } from "../task";
 import type { Omni, OmniCluster, OmniMachineState } from "../../../clients/omni/server";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** All that would keep `applyToOmni` from giving Omni a machine's part. Changes nothing. */
 export async function checkForOmni(task: OmniTask, omni: Omni): Promise<Problem[]> {
@@ -62,14 +64,7 @@ async function strangers(
  */
 function templated({ machine, cluster: name }: OmniTask, cluster: OmniCluster | undefined): Problem[] {
   if (cluster?.templated !== true) return [];
-  return [
-    {
-      field: `machines.${machine}.configuration`,
-      problem: `the cluster ${name} is kept as a template in Omni (it has the annotation ${templateAnnotation})`,
-      why: "each `omnictl cluster template sync` deletes the patches and extensions that the template lacks: it would take the driver from the machine and reboot it",
-      remedy: `delete the annotation (\`omnictl edit cluster ${name}\`), and never sync the template again; or write the machine's patches and extensions into the template yourself, and take the machine out of the stack`,
-    },
-  ];
+  return [{ field: `machines.${machine}.configuration`, ...faultOf(texts.template, { name, templateAnnotation }) }];
 }
 
 /** @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches count. */
@@ -82,9 +77,7 @@ async function rivals(task: OmniTask, omni: Omni, machineSet: string | undefined
     .filter(({ id }) => !isOurOmniId(id, task.uuid))
     .map(({ id, scope }) => ({
       field: `machines.${task.machine}.containerd`,
-      problem: `the patch ${id} in Omni, for ${scope}, writes ${customizationPath} as well`,
-      why: "Omni would merge both into one configuration: Talos then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes",
-      remedy: `say what it sets under machines.<name>.containerd of each machine, delete it first (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
+      ...faultOf(texts.rivalPatch, { id, scope, customizationPath, configPatchType }),
     }));
 }
 
@@ -104,9 +97,11 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<Problem[]> {
   );
   return lists.map(({ id, spec }) => ({
     field: `machines.${task.machine}.extensions`,
-    problem: `${id} in Omni lists extensions for this machine as well (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
-    why: "Omni uses only one list for a machine and would ignore the stack's, so the machine would get no driver",
-    remedy: `say those that it needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`; Omni may reboot the machine for it), and run again`,
+    ...faultOf(texts.rivalExtensions, {
+      id,
+      listed: ((spec["extensions"] as string[] | null) ?? []).join(", ") || "none",
+      extensionsType,
+    }),
   }));
 }
 

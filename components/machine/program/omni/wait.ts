@@ -10,6 +10,8 @@ import { Phases, type Report } from "../progress";
 import type { OmniWaitTask, UpgradeResult } from "../task";
 import { loadedDriver } from "../../../clients/talos/driver";
 import { driverProblems } from "../seen/driver";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** What the wait looks with. */
 export interface OmniBench {
@@ -73,9 +75,7 @@ export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise
     throw new Failure(
       ...lines.map((line) => ({
         field: `machines.${task.machine}`,
-        problem: `${line} (after ${formatDuration(limit)})`,
-        why: "Omni has not applied the wanted state to the machine, so its GPUs are not available",
-        remedy: `look at \`omnictl get clustermachinestatus ${task.uuid} -o yaml\`, at locks and at the machine's own log, then run again`,
+        ...faultOf(texts.omniWaits, { line, limit: formatDuration(limit), task }),
       })),
     );
   }

@@ -1,6 +1,8 @@
 import { handOverFault } from "../../../recipe/effect/faults";
 import type { Problem } from "../../../clients/failure";
 import type { PreflightTask, Remembered } from "./task";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /**
  * What an update would give a machine and then take away from it. Pulumi deletes last (pulumi, pkg/resource/deploy/step_generator.go:
@@ -38,8 +40,6 @@ export function takenAway(
 function renamed(machine: string, owner: string, at: string, leaves: string): Problem {
   return {
     field: `machines.${machine}.${owner === "omni" ? "uuid" : "address"}`,
-    problem: `${at} belongs to ${leaves}, which leaves the stack in the same update`,
-    why: `Pulumi removes ${leaves} last, and so would take out of the machine's configuration what ${machine} has just put into it`,
-    remedy: `keep the name ${leaves}, or remove ${leaves} in one update and add ${machine} in the next`,
+    ...faultOf(texts.handedOver, { at, leaves, machine }),
   };
 }

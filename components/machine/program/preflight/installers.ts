@@ -1,6 +1,8 @@
 import type { Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
 import { type Places, type Web, wordsOf } from "./web";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** Milliseconds for a Factory to make an image: the first who asks waits until it is built (image-factory, internal/frontend/http/registry.go). */
 const BUILT = 120_000;
@@ -34,9 +36,7 @@ export async function askForInstallers(
       return [
         {
           field: "talosVersion",
-          problem: `the Image Factory does not have ${image}: ${answer.body.trim().split("\n")[0] ?? ""} (${answer.status})`,
-          why: "the machines that are to run it would be left behind, after others were upgraded",
-          remedy: "choose a release and extensions that it has, or try again later if it should have them",
+          ...faultOf(texts.installer, { image, reason: answer.body.trim().split("\n")[0] ?? "", answer }),
         },
       ];
     }

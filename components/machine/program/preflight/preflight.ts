@@ -18,6 +18,8 @@ import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
 import type { Places, Web } from "./web";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** Machines that are asked of which cluster they are: one of them answers, as a rule. */
 const WITNESSES = 3;
@@ -148,15 +150,7 @@ function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within:
     report(`Kubernetes at ${server}: no answer within ${within}; no machine is to be drained, so the update goes on`);
     return [];
   }
-  return [
-    {
-      field: "kubeconfig",
-      problem: `the Kubernetes API at ${server} did not answer within ${within}`,
-      why: "machines could not be drained, nor anything installed after their reboot; nothing was changed",
-      remedy:
-        "see whether a control plane is up (`talosctl service kubelet`, `talosctl dmesg`) and whether the URL is right, then run again; to reboot machines without it, set upgrade.drain: false",
-    },
-  ];
+  return [{ field: "kubeconfig", ...faultOf(texts.apiDown, { server, within }) }];
 }
 
 /** Pods of others that name a RuntimeClass which no machine will know: they run on until their machine reboots. */
@@ -178,12 +172,7 @@ async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster): Pr
   for (const name of task.namespaces) {
     const owner = await cluster.annotationOf(name, task.mark.annotation).catch(() => undefined);
     if (owner === undefined || owner.startsWith(task.mark.ours)) continue;
-    found.push({
-      field: "kubeconfig",
-      problem: `Namespace ${name} was made by ${owner.split(" ")[0]}`,
-      why: "two stacks would change and delete the same objects, which the update would find out after the reboots",
-      remedy: "give one of the stacks another namespace, or take the other one down first",
-    });
+    found.push({ field: "kubeconfig", ...faultOf(texts.namespace, { name, owner: owner.split(" ")[0] }) });
   }
   return found;
 }
@@ -225,14 +214,11 @@ async function foreignKubeconfig(
   const findings = [
     {
       field: "kubeconfig",
-      problem: `it is of another cluster than the talosconfig: ${cluster!.server} has the nodes ${nodes
-        .map(({ name }) => name)
-        .slice(0, 5)
-        .join(
-          ", ",
-        )}, none of which is ${machines.map(({ machine, address }) => `${machine} (${address})`).join(", ")}, and another certificate authority`,
-      why: "machines would reboot without a drain, and what belongs on them would be installed in another cluster",
-      remedy: "fetch the machines' own (`talosctl kubeconfig`) and give it, or the talosconfig of the other cluster",
+      ...faultOf(texts.otherCluster, {
+        cluster,
+        nodes: nodes.map(({ name }) => name).slice(0, 5),
+        machines: machines.map(({ machine, address }) => `${machine} (${address})`),
+      }),
     },
   ];
   return { verdict, findings };

@@ -1,6 +1,8 @@
 import type { Problem } from "../../../clients/failure";
 import type { BoundClaim, Cluster } from "../kubernetes/cluster";
 import { ifDataMayGo, type PreflightTask } from "./task";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 type Volume = PreflightTask["volumes"][number];
 
@@ -36,10 +38,5 @@ function another({ field, name, namespace, storageClass }: Volume, { givenClass,
 }
 
 function moved({ field, namespace }: Volume, claim: BoundClaim) {
-  return {
-    field: `${field}.namespace`,
-    problem: `is ${namespace}, and the workload's volume is in ${claim.namespace}`,
-    why: `a volume does not move to another namespace, so claim ${claim.namespace}/${claim.name} would be deleted with its data`,
-    remedy: `write ${claim.namespace}; ${ifDataMayGo}`,
-  };
+  return { field: `${field}.namespace`, ...faultOf(texts.volumeNamespace, { namespace, claim, ifDataMayGo }) };
 }

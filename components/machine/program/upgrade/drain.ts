@@ -8,6 +8,8 @@ import { kubeletFails } from "../../../clients/talos/console";
 import { bringsOf, CORDONED_BY, uncordonCommand } from "../kubernetes/cordon-mark";
 import type { UpgradeTask } from "../task";
 import { type Run, upTo } from "./run";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** Milliseconds that volumes have to be detached once no pod is left: those of pods that stay, of a DaemonSet say, never are. */
 const DETACHING = 120_000;
@@ -162,9 +164,7 @@ export async function uncordon({ cluster, clock, task, limits, poll, report, pha
   const done = await phases.run("uncordon", `waiting ${upTo(limit)} for the node`, () =>
     waitOrFail(clock, { limit, poll, look }, (within) => ({
       field: `machines.${node}`,
-      problem: `its node was not ready after the reboot ${within}`,
-      why: "pods would not start there; it is left cordoned",
-      remedy: `look at \`kubectl describe node ${node}\`, then run again`,
+      ...faultOf(texts.notReady, { within, node }),
     })),
   );
   report(done);

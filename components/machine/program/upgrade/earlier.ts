@@ -3,6 +3,8 @@ import { isTransient } from "../../../clients/failure";
 import type { NodeState } from "../kubernetes/cluster";
 import { bringsOf, CORDONED_BY, isCordonedByUs } from "../kubernetes/cordon-mark";
 import { type NodeCluster, type Run, upTo } from "./run";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** What an earlier run that was cut off has left: its cordon, or a machine that is seen to be down. */
 export interface EarlierRun {
@@ -50,9 +52,7 @@ export async function isStillCordoned({ cluster, clock, task, limits, poll, phas
   return phases.run("compare", says, () =>
     waitOrFail(clock, { limit, poll, look }, (within) => ({
       field: `machines.${node}`,
-      problem: `whether an earlier run left its node cordoned is not known: Kubernetes did not answer ${within}`,
-      why: "the machine is as the stack says, but a node that stays cordoned takes no pods",
-      remedy: `see that \`kubectl get node ${node}\` answers, then run again`,
+      ...faultOf(texts.cordoned, { within, node }),
     })),
   );
 }

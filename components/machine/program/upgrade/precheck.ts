@@ -10,6 +10,8 @@ import { type Compared, runsImage } from "./compare";
 import { checkControlPlanes } from "./control-planes";
 import { patiently, type Run } from "./run";
 import { isSameImage } from "./waiting-image";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** Whether Talos supports going from one release to the other in one step. */
 function checkPath(machine: string, running: string, wanted: string): Problem[] {
@@ -20,14 +22,7 @@ function checkPath(machine: string, running: string, wanted: string): Problem[] 
 /** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
 function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting: string | undefined): Problem[] {
   if (waiting === undefined || isSameImage(waiting, installerImage)) return [];
-  return [
-    {
-      field: `machines.${machine}`,
-      problem: `another image than the wanted one is installed on it and waits for its boot: ${waiting}`,
-      why: "a reboot would bring that one, and another installation would remove the image that runs, the only one of which is known that it boots",
-      remedy: `\`talosctl -n ${address} rollback\` goes back to the image that runs, \`talosctl -n ${address} reboot\` on to the other one, either by a reboot without a drain; then run again`,
-    },
-  ];
+  return [{ field: `machines.${machine}`, ...faultOf(texts.otherImage, { waiting, address }) }];
 }
 
 /** Milliseconds for Kubernetes to list its nodes: where it does not, the drain tells. */
@@ -81,9 +76,4 @@ async function problemsOf(
   ];
 }
 
-const withoutCredentials: Problem = {
-  field: "talos-gpu:kubeconfig",
-  problem: "the machine must reboot, and there are no credentials to drain it with",
-  why: "its pods would be cut off",
-  remedy: "give the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",
-};
+const withoutCredentials: Problem = { field: "talos-gpu:kubeconfig", ...faultOf(texts.noDrain) };

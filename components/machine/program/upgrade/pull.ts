@@ -3,6 +3,8 @@ import { CallError, Failure, isTransient, lastLine } from "../../../clients/fail
 import type { Ending, InstallerPlace, UpgradeApi } from "../../../clients/machine";
 import { pullErrorOf } from "../../../clients/talos/console";
 import { patiently, type Run, upTo } from "./run";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** Calls that a pull has time for: one that hangs, on a connection that died in silence, must leave time for another. */
 const PULLS = 2;
@@ -80,12 +82,6 @@ async function pullInto(
       return;
     }
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    throw new Failure({
-      field: `machines.${task.machine}`,
-      problem: `it could not pull ${installerImage}: ${error.message}`,
-      why: "nothing was changed on it, and nothing drained",
-      remedy:
-        "check that the Image Factory has every extension for this release and that the machine reaches it, then run again",
-    });
+    throw new Failure({ field: `machines.${task.machine}`, ...faultOf(texts.pull, { installerImage, error }) });
   }
 }

@@ -2,6 +2,8 @@ import { waitOrFail } from "../../../clients/clock";
 import { CallError } from "../../../clients/failure";
 import type { MachineStatus } from "../../../clients/talos/talos-machine";
 import { patienceOf, type Run, upTo } from "./run";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /**
  * Waits until the machine answers and its stage is `running`. A machine that is in the middle of an upgrade or a boot, as
@@ -23,9 +25,7 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
   const { paused } = await run.phases.run("reach", `waiting ${upTo(limit)} for ${task.address} to answer`, () =>
     waitOrFail(clock, { limit, poll, look }, (within) => ({
       field: `machines.${task.machine}.address`,
-      problem: `the machine at ${task.address} was not up ${within}`,
-      why: "nothing was changed on it",
-      remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
+      ...faultOf(texts.down, { task, within }),
     })),
   );
   return paused;
@@ -49,11 +49,7 @@ export async function join({ cluster, clock, task, limits, poll, phases }: Run):
   await phases.run("join", `waiting ${upTo(limit)} for node ${task.machine}`, () =>
     waitOrFail(clock, { limit, poll, look }, (within) => ({
       field: `machines.${task.machine}`,
-      problem: `its node did not join the cluster ${within}`,
-      why: "the machine runs, but Kubernetes gives it no pods",
-      remedy:
-        "check that clusterEndpoint reaches a control plane, that the machine's host name is its name here, and " +
-        `\`talosctl -n ${task.address} logs kubelet\`, then run again`,
+      ...faultOf(texts.noNode, { within, task }),
     })),
   );
 }

@@ -9,6 +9,8 @@ import { drain, runsNothing } from "./drain";
 import { pull, pullInstaller } from "./pull";
 import { patiently, type Run, upTo } from "./run";
 import { apiOf, isSameImage, waitingImage } from "./waiting-image";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** Times that the reboot is asked for when the connection drops and the machine is seen to have gone on as before. */
 const STARTS = 3;
@@ -226,10 +228,5 @@ function imageFailure(task: UpgradeTask, before: Observed, after: Observed, api:
 
 /** The reboot came, and the configuration that it was for is not the active one. */
 function stillStaged(task: UpgradeTask): Failure {
-  return new Failure({
-    field: `machines.${task.machine}`,
-    problem: "after the reboot the staged configuration is not the active one",
-    why: "somebody else staged a configuration meanwhile, or Talos refused it at boot",
-    remedy: `compare the two that \`talosctl -n ${task.address} get machineconfig -o yaml\` shows, then run again`,
-  });
+  return new Failure({ field: `machines.${task.machine}`, ...faultOf(texts.configuration, { task }) });
 }

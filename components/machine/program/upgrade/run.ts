@@ -6,6 +6,8 @@ import type { Cluster } from "../kubernetes/cluster";
 import { Phases, type Report } from "../progress";
 import { BootGuard } from "../seen/boot-guard";
 import type { UpgradeTask } from "../task";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** The cluster, as far as an upgrade looks at it and drains. */
 export type NodeCluster = Pick<
@@ -77,9 +79,7 @@ export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
   const limit = patienceOf(run);
   return waitOrFail(clock, { limit, poll, look: async () => ({ done: await ask() }) }, (within) => ({
     field: `machines.${task.machine}`,
-    problem: `it stopped answering: no answer ${within}`,
-    why: "its state is not known; its node stays cordoned if it was drained",
-    remedy: `look at its console and \`talosctl -n ${task.address} dmesg\`, then run again: the program goes on from what it finds`,
+    ...faultOf(texts.silent, { within, task }),
   }));
 }
 

@@ -12,6 +12,8 @@ import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
 import { patiently, type Run, runOf, type Workbench } from "./run";
 import { driverIsRight, verify } from "./verify";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /**
  * Brings the machine to the wanted image and configuration, with one reboot or none; a boot that is paused is ended by another one. May be
@@ -38,12 +40,7 @@ export async function upgrade(
 /** A reboot that somebody asked for brings nothing new: what differs from the stack is an update's to bring. */
 function rebootAlone({ machine }: UpgradeTask, { way }: Compared): Way {
   if (way === "none") return "reboot";
-  throw new Failure({
-    field: `machines.${machine}`,
-    problem: "does not run what the stack says, or waits with another configuration for its next boot",
-    why: "a reboot alone would bring what nobody has previewed",
-    remedy: "run `pulumi up`, which reboots it",
-  });
+  throw new Failure({ field: `machines.${machine}`, ...faultOf(texts.unlike) });
 }
 
 async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> | undefined): Promise<UpgradeResult> {

@@ -6,6 +6,8 @@ import type { Machine } from "../../../clients/talos/talos-machine";
 import { driverProblems } from "../seen/driver";
 import type { UpgradeTask } from "../task";
 import { patiently, type Run, upTo } from "./run";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** Whether the driver is loaded as it shall be. */
 export async function driverIsRight(run: Run): Promise<boolean> {
@@ -45,9 +47,7 @@ async function awaitDriver({ machine, task, clock, guard, limits: { verify: limi
     throw new Failure(
       ...(problems.length > 0 ? problems : [error.missing]).map((problem) => ({
         field: `machines.${task.machine}`,
-        problem: `${problem} (after ${formatDuration(limit)})`,
-        why: "pods would get no GPU there",
-        remedy: `look at \`talosctl -n ${task.address} dmesg\` and \`services\`, check the card, the modules' flavour and branch, then run again`,
+        ...faultOf(texts.noGpu, { problem, limit: formatDuration(limit), task }),
       })),
     );
   }

@@ -4,6 +4,8 @@ import { closest } from "../../rules/suggest";
 import { isMapping, valueAt } from "../../mapping";
 import { flat } from "../../nested";
 import { remedyFor, shapeFlaws, type ShapeFlaw } from "../../shape";
+import { faultOf } from "../../rules/fault";
+import texts from "../texts.json";
 
 /** Something in a part of containerd's configuration that it refuses or ignores. */
 export interface ContainerdFlaw {
@@ -75,11 +77,8 @@ function meaningFlaws(table: TomlTable): ContainerdFlaw[] {
   const own = Object.entries(isMapping(runtimes) ? runtimes : {});
   const near = typeof name === "string" ? closest(name, ["nvidia", "runc"]) : undefined;
   return flat<ContainerdFlaw>([
-    (valueAt(registry, "mirrors") !== undefined || (folder !== undefined && folder !== hostsDir)) && {
-      problem: "sets registry mirrors or their folder",
-      why: "Talos sets config_path, beside which containerd refuses mirrors; another folder loses Talos' own",
-      remedy: "write machine.registries.mirrors in a patch",
-    },
+    (valueAt(registry, "mirrors") !== undefined || (folder !== undefined && folder !== hostsDir)) &&
+      faultOf(texts.mirrors),
     near !== undefined &&
       name !== near &&
       !own.some(([runtime]) => runtime === name) && {

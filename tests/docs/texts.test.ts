@@ -1,0 +1,37 @@
+import * as path from "node:path";
+import * as ts from "typescript";
+import { files, read } from "./pages";
+
+/** Each text of a `texts.json`, and what is handed to it where it is used. */
+const uses = new Map<string, { text: string; given: string[][] }>(
+  files
+    .filter((file) => /\/texts\.json$/.test(file))
+    .flatMap((file) =>
+      Object.entries(JSON.parse(read(file)) as Record<string, string>).map(([key, text]) => [
+        `${file} ${key}`,
+        { text, given: [] },
+      ]),
+    ),
+);
+
+for (const file of files.filter((one) => /^(?:components|cli)\/.*\.ts$/.test(one))) {
+  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
+  const table = /^import \w+ from "(.*\/texts\.json)";$/m.exec(source.text)?.[1];
+  const look = (node: ts.Node): void => {
+    node.forEachChild(look);
+    if (!ts.isCallExpression(node) || node.expression.getText() !== "faultOf") return;
+    const [text, things] = node.arguments;
+    if (table === undefined || text === undefined || !ts.isPropertyAccessExpression(text)) return;
+    const names = things && ts.isObjectLiteralExpression(things) ? things.properties : [];
+    const use = uses.get(`${path.posix.join(path.posix.dirname(file), table)} ${text.name.text}`);
+    use?.given.push(names.map((name) => name.name?.getText() ?? "..."));
+  };
+  look(source);
+}
+
+test.each([...uses])("%s: has three parts, and gets what it names", (_, { text, given }) => {
+  expect(text.split("; ").length).toBeGreaterThanOrEqual(3);
+  const places = [...text.matchAll(/\{([a-z]\w*)[\w.]*\}/gi)].map(([, name]) => name!);
+  expect(given.map((names) => [...names].sort())).not.toEqual([]);
+  for (const names of given) expect([...names].sort()).toEqual([...new Set(places)].sort());
+});
