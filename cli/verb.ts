@@ -13,9 +13,7 @@ export interface Option {
 export interface Given {
   /** Values of options with one, by name; of one that may be repeated, all of them. */
   values: Record<string, string[]>;
-  /** Switches that are on. */
   switches: ReadonlySet<string>;
-  /** Arguments. */
   positionals: string[];
   environment: NodeJS.ProcessEnv;
 }

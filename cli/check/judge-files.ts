@@ -10,7 +10,6 @@ export interface FileFinding {
   file: string;
   /** From 1. */
   line: number;
-  /** Name of the check. */
   check: string;
   problem: string;
   why: string;

@@ -69,7 +69,6 @@ export function ofMachines(machines: Machine[], version?: string, shared: Piece[
   };
 }
 
-/** Containerd's part in a text. */
 function containerdIn(text: string): string[] {
   return readPatch(text, "").files.flatMap(({ path, content }) => (path === customizationPath ? [content] : []));
 }

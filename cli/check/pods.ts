@@ -1,7 +1,6 @@
 import type { GpuPodSpec } from "../../components/recipe/index";
 import { asText, isMapping, mappingAt, valueAt } from "../../components/recipe/mapping";
 
-/** Kinds that have pods, and where. */
 const podsAt: Record<string, string[]> = {
   Pod: [],
   CronJob: ["spec", "jobTemplate", "spec", "template"],
@@ -10,7 +9,6 @@ const podsAt: Record<string, string[]> = {
   ),
 };
 
-/** Steps from an object to what is in it. */
 type Path = (string | number)[];
 
 /** Objects of a document: itself, or the items of a list, as `kubectl get -o yaml` prints one. */

@@ -217,7 +217,6 @@ function ofCharts(
     });
 }
 
-/** A container that asks for a GPU. */
 function ofPod(pod: GpuPodSpec, piece: Piece): Subject {
   return {
     spec: { machines: madeUp, ...exposure(undefined), workloads: { pods: { pod } } },

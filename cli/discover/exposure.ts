@@ -4,7 +4,6 @@ import { type WayField, wayFields, wayOfChart, wayOfField } from "../../componen
 import { MANAGER } from "../../components/clients/kubernetes/manager";
 import type { Seen, SeenRelease } from "./seen";
 
-/** Comments on a field of the stack. */
 type Note = (path: string, text: string) => void;
 
 /**

@@ -2,7 +2,6 @@ import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import type { MachineSpec } from "../../components/recipe/index";
 import type { SeenMachine } from "./seen";
 
-/** Tells of something that the stack does not say. */
 type Tell = (text: string) => void;
 
 /** Labels and taints of a machine that somebody set for a purpose of their own, as a stack says them. */

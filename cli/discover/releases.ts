@@ -19,7 +19,6 @@ const isArgos = (metadata: Workload["metadata"]): boolean =>
   metadata.labels["app.kubernetes.io/instance"] !== undefined &&
   metadata.annotations?.["meta.helm.sh/release-name"] === undefined;
 
-/** What is read of a Deployment or a DaemonSet. */
 type Workload = Pick<V1Deployment, "metadata" | "spec">;
 
 /**

@@ -4,7 +4,6 @@ import type { RunningImage } from "../../components/recipe/machine/losses";
 
 /** What was seen of a machine; what could not be looked at stays out. */
 export interface SeenMachine {
-  /** Name of its node. */
   name: string;
   address: string;
   controlPlane: boolean;
@@ -12,7 +11,6 @@ export interface SeenMachine {
   uuid?: string;
   talosVersion?: string;
   image?: RunningImage;
-  /** Installer image that its configuration names. */
   installer?: string;
   devices?: PciDevice[];
   labels: Record<string, string>;

@@ -25,11 +25,9 @@ import type { Seen, SeenMachine } from "./seen";
 /** A stack that says what was seen, and what is left to its reader. */
 export interface Discovered {
   spec: ClusterSpec;
-  /** Comments of the whole file. */
   notes: string[];
   /** Comments by path, e.g. `machines.gpu-1`. */
   comments: Record<string, string[]>;
-  /** What the checks say of it. */
   findings: Finding[];
 }
 

@@ -12,7 +12,6 @@ export interface DoctorReport {
   planned: boolean;
   /** What is unlike the plan; without a plan, unlike any cluster that offers GPUs. */
   differences: Difference[];
-  /** Known causes. */
   findings: Diagnosis[];
   /** What should have been looked at and could not be, with the reason, one sentence each. */
   unseen: string[];

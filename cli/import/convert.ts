@@ -25,7 +25,6 @@ export interface Imported {
 
 type Factory = NonNullable<Talconfig["imageFactory"]>;
 
-/** A node, taken apart. */
 interface ReadNode {
   node: TalconfigNode;
   image: ImageContent;

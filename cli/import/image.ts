@@ -61,7 +61,6 @@ const byNvidiaAlone = new Map<string, { branch: DriverBranch; flavour: ModuleFla
 /** Talos' own installer, with nothing added. */
 const official = /^ghcr\.io\/siderolabs\/installer(?:$|[:@])/;
 
-/** Schematic without anything. */
 const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
 
 /**

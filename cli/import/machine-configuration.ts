@@ -7,7 +7,6 @@ import type { TalconfigNode } from "./talconfig";
 /** A machine, as its configuration tells it. */
 export interface ReadMachine {
   node: TalconfigNode;
-  /** Release in the name of its installer. */
   talosVersion?: string;
   /** Whether the node's name is the file's, as the configuration names no host. */
   namedAfterFile: boolean;

@@ -35,7 +35,6 @@ const beside = {
 export interface Said {
   /** Files of variables. Default: those that talhelper reads. */
   environmentFiles: string[] | undefined;
-  /** Files of schematics. */
   schematicFiles: string[];
   environment: NodeJS.ProcessEnv;
 }

@@ -35,7 +35,6 @@ export function compare(stack: string, base: string | undefined, before: Side | 
   return {
     stack,
     ...defined({ base }),
-    /** Fields of the stack that are not as in the base. */
     stackChanges: before === undefined ? [] : fieldChanges(saidOf(before.plan.spec), saidOf(after.plan.spec)),
     machines: Object.entries(effects).map(([name, effect]) => {
       const [old, fresh] = [before?.plan, after.plan].map((plan) => plan?.machines.find((one) => one.name === name));
@@ -51,7 +50,6 @@ export function compare(stack: string, base: string | undefined, before: Side | 
     release: { ...defined({ before: before && releaseText(before.plan) }), after: releaseText(after.plan) },
     /** Images that machines pull besides those of the chart, for a mirror. */
     images: imagesOf(after.plan),
-    /** Values of the release that are not as before. */
     valueChanges: before === undefined ? [] : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
     /** What cannot be used meanwhile, and for how long. */
     away: awayOf(before?.plan, after.plan, effects),

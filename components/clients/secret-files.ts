@@ -15,7 +15,6 @@ export class SecretFiles {
     this.folder = fs.mkdtempSync(path.join(root, `${PREFIX}${process.pid}-${pidNamespace()}-`));
   }
 
-  /** Writes a file and returns its path. */
   write(name: string, content: string): string {
     const file = path.join(this.folder, name);
     fs.writeFileSync(file, content, { mode: 0o600 });

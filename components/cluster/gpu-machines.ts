@@ -21,7 +21,6 @@ export interface FleetInputs {
 
 /** The machines of a cluster, for what comes after them. */
 export interface Fleet {
-  /** The machines in stages. */
   stages: Stages;
   /** Kubeconfig of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. Secret. */
   kubeconfig: pulumi.Output<string>;

@@ -101,7 +101,6 @@ export type ObservedDaemonSet = Kept<typeof observedDaemonSet, "namespace" | "na
 export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) => ({
   ...named(metadata),
   labels: metadata?.labels ?? {},
-  /** Node selector of its pods. */
   nodeSelector: spec?.template.spec?.nodeSelector ?? {},
   /** Pods that it wants, and pods that are ready. */
   desired: status?.desiredNumberScheduled ?? 0,
@@ -169,7 +168,6 @@ export function observedJob({ metadata, spec, status }: k8s.V1Job) {
   const made = metadata?.creationTimestamp; // of a Job as it was listed, text
   return {
     ...named(metadata),
-    /** Pods that succeeded. */
     succeeded: status?.succeeded ?? 0,
     ...defined({
       /** When it was made, RFC 3339. */
@@ -217,7 +215,6 @@ export interface ObservedMachine {
   schematicId?: string;
   /** The same with its extensions sorted, as the plan has them (`imageId`); undefined where it is not known to differ. */
   imageId?: string;
-  /** Installer image that its configuration names. */
   installImage?: string;
   /** Loaded kernel modules; undefined when nobody looked. */
   modules?: string[];

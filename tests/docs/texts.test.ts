@@ -16,15 +16,18 @@ const uses = new Map<string, { text: string; given: string[][] }>(
 
 for (const file of files.filter((one) => /^(?:components|cli)\/.*\.ts$/.test(one))) {
   const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
-  const table = /^import \w+ from "(.*\/texts\.json)";$/m.exec(source.text)?.[1];
+  const [, name, table = ""] = /^import (\w+) from "(.*\/texts\.json)";$/m.exec(source.text) ?? [];
   const look = (node: ts.Node): void => {
     node.forEachChild(look);
-    if (!ts.isCallExpression(node) || node.expression.getText() !== "faultOf") return;
-    const [text, things] = node.arguments;
-    if (table === undefined || text === undefined || !ts.isPropertyAccessExpression(text)) return;
-    const names = things && ts.isObjectLiteralExpression(things) ? things.properties : [];
-    const use = uses.get(`${path.posix.join(path.posix.dirname(file), table)} ${text.name.text}`);
-    use?.given.push(names.map((name) => name.name?.getText() ?? "..."));
+    if (!ts.isPropertyAccessExpression(node) || node.expression.getText() !== name) return;
+    const { text = "", given } =
+      uses.get(`${path.posix.join(path.posix.dirname(file), table)} ${node.name.text}`) ?? {};
+    const call =
+      ts.isCallExpression(node.parent) && node.parent.expression.getText() === "faultOf" ? node.parent : undefined;
+    const things = call?.arguments[1];
+    const names = things && ts.isObjectLiteralExpression(things) ? [...things.properties] : [];
+    // A rule tells the flaw that it finds.
+    given?.push(call ? names.map((one) => one.name?.getText() ?? "...") : text.startsWith("{flaw}; ") ? ["flaw"] : []);
   };
   look(source);
 }

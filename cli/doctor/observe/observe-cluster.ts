@@ -24,7 +24,6 @@ export interface SeenCluster extends Seen {
   addresses: Record<string, string>;
 }
 
-/** Kinds that are listed. */
 interface Listed {
   pods: k8s.V1Pod;
   daemonSets: k8s.V1DaemonSet;
@@ -54,7 +53,6 @@ const paths: Record<Kind, string> = {
 
 const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-/** A kind that could not be listed. */
 interface Failed {
   kind: Kind;
   error: KubernetesError;

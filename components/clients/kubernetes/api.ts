@@ -181,7 +181,6 @@ export class KubernetesApi {
     });
   }
 
-  /** Certificates, headers and connections of a request. */
   private async options(what: string): Promise<https.RequestOptions> {
     const options: https.RequestOptions = {};
     try {

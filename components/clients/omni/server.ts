@@ -58,14 +58,12 @@ export class OmniServer {
     return found === undefined ? undefined : { spec: found.spec, labels: found.metadata.labels ?? {} };
   }
 
-  /** The cluster of this name; undefined when there is none. */
   async cluster(name: string) {
     const [found] = await this.get("Clusters.omni.sidero.dev", name);
     // Whether `omnictl cluster template sync` made it, which deletes what its template lacks.
     return found && { templated: templateAnnotation in (found.metadata.annotations ?? {}) };
   }
 
-  /** The resources of a type. */
   async list(type: string): Promise<(OmniContent & { id: string })[]> {
     const printed = await this.get(type);
     return printed.map(({ metadata: { id, labels = {} }, spec }) => ({ id, labels, spec }));

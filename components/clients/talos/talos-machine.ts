@@ -87,7 +87,6 @@ export class TalosMachine {
     return (await this.resources("extensions")).map(({ spec }) => spec?.metadata ?? {});
   }
 
-  /** Resources of a type, as Talos shows them. */
   async resources(type: string): Promise<Resource[]> {
     return parseResources(await this.ask("get", type, "-o", "json"));
   }
@@ -130,7 +129,6 @@ export class TalosMachine {
     return bootErrorsOf(await this.console());
   }
 
-  /** The last lines that a service wrote. */
   async lastWords(service: string): Promise<string[]> {
     return (await this.ask("logs", service, "--tail", "20")).split("\n").filter((line) => line.trim() !== "");
   }
@@ -214,12 +212,10 @@ export class TalosMachine {
     await this.call(limit, "upgrade", "--image", image, "--wait=false", ...flags, ...from);
   }
 
-  /** Starts a reboot. */
   async reboot(): Promise<void> {
     await this.call(HAND_OVER, "reboot", "--wait=false");
   }
 
-  /** Members of the machine's etcd cluster. */
   async etcdMembers() {
     return parseTable(await this.ask("etcd", "members")).map((row) => ({
       id: row["ID"] ?? "",

@@ -8,7 +8,6 @@ const QUOTED_LINES = 6;
 
 /** How talosctl is called. */
 export interface TalosctlOptions {
-  /** Program to run. */
   binary: string;
   /** What it is called in messages. Default `talosctl`; Omni's client `omnictl` is run likewise. */
   name?: string;
@@ -108,7 +107,6 @@ export class Talosctl {
     return this.release;
   }
 
-  /** Ends whatever runs. */
   stop(): void {
     for (const child of this.children) (this.options.processes ?? asChild).end(child);
   }

@@ -46,7 +46,6 @@ export interface ClusterObjects {
   records(namespace: string, release: string): Promise<ReleaseRecord[]>;
   /** Deletes exactly this object with what depends on it, and waits until it is gone. */
   remove(object: LiveObject): Promise<void>;
-  /** Deletes a record. */
   forget(namespace: string, record: ReleaseRecord): Promise<void>;
 }
 

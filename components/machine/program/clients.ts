@@ -60,7 +60,6 @@ export class Clients {
     return kubeconfig === undefined ? undefined : new KubernetesCluster(readKubeconfig(kubeconfig), secrets);
   }
 
-  /** A machine by its address, through talosctl. */
   machine(address: string): Machine {
     return new TalosMachine(this.talosctl, address, this.files);
   }

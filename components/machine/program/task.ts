@@ -46,7 +46,6 @@ const goal = {
   talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
   /** Hash of the configuration that shall be active. Only its change matters: it makes the program run again. */
   configurationHash: z.string(),
-  /** Kernel modules that must be loaded, by name. */
   modules: z.array(z.string()),
   /** NVIDIA driver that must be loaded, e.g. `570.211.01`, or only its branch, e.g. `570`. Absent on a machine without a GPU. */
   driverVersion: z.string().optional(),
@@ -63,7 +62,6 @@ export const upgradeTask = z.strictObject({
   /** Who holds its configuration: an owned one gives the node its name. Default adopted. */
   configuration: z.enum(["owned", "adopted"]).optional(),
   role: z.enum(["controlplane", "worker"]),
-  /** Schematic it shall run. */
   schematicId: z.string().regex(/^[0-9a-f]{64}$/),
   installerImage: z.string().min(1),
   /** That image is the user's own: no schematic tells whether a machine runs it. Default false. */
@@ -144,7 +142,6 @@ const omniResource = z.strictObject({
 
 /** Task of `omni-apply` and `omni-release`. */
 export const omniTask = z.strictObject({
-  /** Node name of the machine. */
   machine: z.string().min(1),
   /** Its ID in Omni. */
   uuid: z.string().min(1),
@@ -162,7 +159,6 @@ export type OmniTask = z.infer<typeof omniTask>;
 export const omniWaitTask = z.strictObject({
   ...goal,
   uuid: z.string().min(1),
-  /** Name of its cluster in Omni. */
   cluster: z.string().min(1),
   /** Extensions that its image must have. Omni makes the schematic, so its ID is not known before. */
   extensions: z.array(z.string()),
@@ -182,9 +178,7 @@ export const gateTask = z.strictObject({
   namespace: z.string().min(1),
   tests: z.array(
     z.strictObject({
-      /** Node name of the machine. */
       machine: z.string().min(1),
-      /** Name of its Job. */
       job: z.string().min(1),
       /** Identity of the Job. Only its change matters: a replaced Job makes the program run again. */
       uid: z.string().optional(),
@@ -222,7 +216,6 @@ export type NodeTaintState = z.infer<typeof nodeTaintState>;
 
 /** Task of `taint` and `untaint`. */
 export const taintTask = z.strictObject({
-  /** Node name of the machine. */
   machine: z.string().min(1),
   taints: z.array(nodeTaint.strict()),
 });

@@ -14,25 +14,19 @@ const structures: Record<string, Record<string, TypeText>> = objects.structures;
 /** Tag of an image, where it stands apart from its name. */
 const imageTag = ruleOf(
   (text) => imageReference(/^sha\d+:/.test(text) ? `a@${text}` : `a:${text}`) === undefined,
-  "is not an image tag",
-  "the kubelet pulls nothing",
-  "write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
+  "is not an image tag; the kubelet pulls nothing; write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
 );
 
 /** Name of an image without its registry, which stands beside it; some have their tag, too. */
 const imageName = ruleOf(
   (text) => imageReference(`a.io/${text}`) === undefined || imageReference(text) === undefined,
-  "is no name of an image",
-  "the kubelet pulls nothing",
-  "write e.g. `k8s-device-plugin`",
+  "is no name of an image; the kubelet pulls nothing; write e.g. `k8s-device-plugin`",
 );
 
 /** How often Prometheus asks. Source: prometheus-operator, pkg/apis/monitoring/v1, Duration. */
 const interval = ruleOf(
   (text) => /^(?:0|(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?)$/.test(text),
-  "is no duration of Prometheus'",
-  "Kubernetes refuses it",
-  "write e.g. `30s`",
+  "is no duration of Prometheus'; Kubernetes refuses it; write e.g. `30s`",
 );
 
 type Judge = (value: unknown) => Flaw[];

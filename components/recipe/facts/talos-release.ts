@@ -20,7 +20,6 @@ export interface Capabilities {
   toolkit: "extension" | "operator";
   /** Who makes the CDI specification of all cards: the extension's service ext-nvidia-cdi-gen, the operator's toolkit, or nobody, as no tool finds the driver's files. */
   cdi: "nobody" | "extension" | "operator";
-  /** Folder with the driver's libraries. */
   libraries: string;
   /** Whether kernel modules, sysctls and the kubelet have documents of their own in a machine's configuration. */
   documents: boolean;

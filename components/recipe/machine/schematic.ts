@@ -76,7 +76,6 @@ export const schematicOf = ({ extensions, kernelArgs, overlay, customization }: 
 
 /** What an installer image's name depends on. */
 export interface InstallerArgs {
-  /** URL of the Image Factory. */
   factoryUrl: string;
   schematicId: string;
   /** Talos release, e.g. `v1.12.6`. */

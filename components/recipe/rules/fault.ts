@@ -43,29 +43,23 @@ export function shown(text: string): string {
 /**
  * A rule from a function that says what is wrong, which follows the text itself in the message.
  *
+ * @param text of a table, in which it is called `flaw`.
  * @param pattern that editors get. Default: none.
  */
-export function flawRule(
-  flawOf: (text: string) => string | undefined,
-  why: string,
-  remedy: string,
-  pattern?: RegExp,
-): Rule {
-  const rule = (text: string): Fault | undefined => {
-    const flaw = flawOf(text);
-    return flaw === undefined ? undefined : { problem: `${shown(text)} ${flaw}`, why, remedy };
+export function flawRule(flawOf: (said: string) => string | undefined, text: string, pattern?: RegExp): Rule {
+  const rule = (said: string): Fault | undefined => {
+    const flaw = flawOf(said);
+    if (flaw === undefined) return undefined;
+    const { problem, ...rest } = faultOf(text, { flaw });
+    return { problem: `${shown(said)} ${problem}`, ...rest };
   };
   return Object.assign(rule, pattern && { pattern: pattern.source });
 }
 
 /** A rule that holds where a test does. */
-export function ruleOf(
-  test: RegExp | ((text: string) => boolean),
-  problem: string,
-  why: string,
-  remedy: string,
+export const ruleOf = (
+  test: RegExp | ((said: string) => boolean),
+  text: string,
   pattern = test instanceof RegExp ? test : undefined,
-): Rule {
-  const holds = (text: string): boolean => (test instanceof RegExp ? test.test(text) : test(text));
-  return flawRule((text) => (holds(text) ? undefined : problem), why, remedy, pattern);
-}
+): Rule =>
+  flawRule((said) => ((test instanceof RegExp ? test.test(said) : test(said)) ? undefined : ""), text, pattern);

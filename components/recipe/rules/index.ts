@@ -5,6 +5,7 @@ import { imageFlaw } from "./image-reference";
 import { ollamaModelFlaw, vllmModelFlaw } from "./model-name";
 import { isDataKey, isDns1123Label, isDns1123Subdomain, isEnvName, isLabelValue, isQualifiedName } from "./names";
 import { quantityValue } from "./quantity";
+import texts from "./texts.json";
 
 /**
  * Rules of notation that others made, Kubernetes' above all, each in one place: stack files and components used alone are
@@ -14,75 +15,32 @@ export { ruleOf, shown, type Fault, type Rule } from "./fault";
 export { addressRange, canonicalAddress } from "./address";
 export { namesSecret, secretIn } from "./secret-text";
 
-const handedOn = "Kubernetes refuses the object, after the machines were upgraded";
-
 /** Name of a namespace. */
-export const namespaceName = ruleOf(
-  isDns1123Label,
-  "is not a Kubernetes name",
-  handedOn,
-  "use lower-case letters, digits and `-`, at most 63 of them, e.g. `gpu-operator`",
-  /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/,
-);
+export const namespaceName = ruleOf(isDns1123Label, texts.namespaceName, /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/);
 
 /** Name of most other objects, e.g. of a Secret or a StorageClass. */
-export const objectName = ruleOf(
-  isDns1123Subdomain,
-  "is not a Kubernetes name",
-  handedOn,
-  "use lower-case letters, digits, `-` and `.`, at most 253 of them, e.g. `hugging-face`",
-  /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/,
-);
+export const objectName = ruleOf(isDns1123Subdomain, texts.objectName, /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/);
 
 /** A text that stands in comments, annotations and a process' environment. */
-export const oneLine = ruleOf(
-  /^[\x20-\x7e]{1,100}$/,
-  "is not a short line of text",
-  "it is noted on what was looked at",
-  "write up to 100 letters, digits and signs of ASCII, e.g. `2026-11-22`",
-);
+export const oneLine = ruleOf(/^[\x20-\x7e]{1,100}$/, texts.oneLine);
 
 /** Key of a label, a taint or a resource. */
-export const qualifiedName = ruleOf(
-  isQualifiedName,
-  "is not a label key",
-  handedOn,
-  "write `name` or `domain/name`: at most 63 letters, digits, `-`, `_` and `.`, e.g. `example.com/rack`",
-);
+export const qualifiedName = ruleOf(isQualifiedName, texts.qualifiedName);
 
 /** Value of a label. */
-export const labelValue = ruleOf(
-  isLabelValue,
-  "is not a label value",
-  handedOn,
-  "use at most 63 letters, digits, `-`, `_` and `.`, with a letter or a digit at both ends",
-);
+export const labelValue = ruleOf(isLabelValue, texts.labelValue);
 
 /** Key of a Secret's data. */
-export const dataKey = ruleOf(
-  isDataKey,
-  "is not a Secret key",
-  handedOn,
-  "use letters, digits, `-`, `_` and `.`, e.g. `token`",
-);
+export const dataKey = ruleOf(isDataKey, texts.dataKey);
 
 /** Name of an environment variable. */
-export const envName = ruleOf(
-  isEnvName,
-  "is not a name for an environment variable",
-  "Kubernetes before 1.32 refuses it, and no shell can read it",
-  "use letters, digits and `_`, with no digit first, e.g. `HF_HOME`",
-);
+export const envName = ruleOf(isEnvName, texts.envName);
 
 /** Image of a container. */
-export const imageReference = flawRule(
-  (text) => {
-    const flaw = imageFlaw(text);
-    return flaw === undefined ? undefined : `is not an image: ${flaw}`;
-  },
-  "the kubelet answers with InvalidImageName, and the pod never starts",
-  "write `registry/name:tag`, e.g. `nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04`",
-);
+export const imageReference = flawRule((text) => {
+  const flaw = imageFlaw(text);
+  return flaw === undefined ? undefined : `is not an image: ${flaw}`;
+}, texts.imageReference);
 
 /** Less than a mebibyte is an amount whose unit was forgotten: no file system has so little, and no program runs in it. */
 const leastBytes = 2 ** 20;
@@ -99,18 +57,12 @@ export const bytes = flawRule(
         ? "is less than one byte"
         : "is zero or less";
   },
-  "Kubernetes refuses it, or makes nothing that anything fits into",
-  "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
+  texts.bytes,
   /^\+?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+|[KMGTPE]i|[numkMGTPE]?)$/,
 );
 
 /** Share of many. */
-export const share = ruleOf(
-  /^(?:[1-9]\d?|100)%$/,
-  "is neither a number nor a share",
-  "it says how many machines may be away at a time",
-  "write a whole number from 1 on, or `1%` to `100%`",
-);
+export const share = ruleOf(/^(?:[1-9]\d?|100)%$/, texts.share);
 
 /** Limit of a wait. */
 export const wait = flawRule(
@@ -120,31 +72,24 @@ export const wait = flawRule(
     if (value < shortestWait) return "is not a time to wait";
     return value > longestWait ? "is longer than a week" : undefined;
   },
-  "the wait would end at once, or hold the stack's update for ever",
-  "write hours, minutes and seconds, e.g. `10m`, `90s` or `1h30m`, from `1s` to `168h`",
+  texts.wait,
   /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/,
 );
 
 /** Address of a machine. */
-export const machineAddress = flawRule(
-  addressFlaw,
-  "the program finds the machine's Talos API by it",
-  "write one IP or one host name that others reach it by, without scheme and port, brackets and prefix length",
-);
+export const machineAddress = flawRule(addressFlaw, texts.machineAddress);
 
 /** URL of the Kubernetes API. Source: talos v1.13.0, cmd/talosctl/cmd/mgmt/gen/config.go (validateClusterEndpoint). */
 export const clusterUrl = flawRule(
   (text) => urlFlaw(text, ["https"]) ?? endpointFlaw(text),
-  "machines and clients are given it as the address of the Kubernetes API",
-  "write it with its scheme, e.g. `https://10.0.10.10:6443`",
+  texts.clusterUrl,
   /^[hH][tT][tT][pP][sS]:\/\//,
 );
 
 /** URL of a server of ours to ask. */
 export const serverUrl = flawRule(
   (text) => urlFlaw(text, ["https", "http"]),
-  "it makes the schematics and serves the installer images",
-  "write it with its scheme, e.g. `https://factory.talos.dev`",
+  texts.serverUrl,
   /^[hH][tT][tT][pP][sS]?:\/\//,
 );
 
@@ -153,31 +98,18 @@ export const chartRepository = flawRule(
   // Helm knows it in small letters alone (helm, pkg/registry/util.go, IsOCI).
   (text) =>
     /^oci:/i.test(text) && !text.startsWith("oci:") ? "is not written oci://" : urlFlaw(text, ["https", "http", "oci"]),
-  "Helm looks there for the chart",
-  "write it with its scheme, e.g. `https://charts.example.org` or `oci://registry.example.org/charts`",
+  texts.chartRepository,
   /^(?:[hH][tT][tT][pP][sS]?|oci):\/\//,
 );
 
 /** URL of a server within the cluster. */
-export const otherServer = flawRule(
-  (text) => urlFlaw(text, ["http", "https"]),
-  "requests would go nowhere",
-  "write it with its scheme, e.g. `http://ollama.ollama.svc:11434`",
-);
+export const otherServer = flawRule((text) => urlFlaw(text, ["http", "https"]), texts.otherServer);
 
 /** Model of ollama's. */
-export const ollamaModel = flawRule(
-  ollamaModelFlaw,
-  "ollama refuses to pull it",
-  "write it as `ollama pull` takes it, e.g. `llama3.2:3b` or `hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M`",
-);
+export const ollamaModel = flawRule(ollamaModelFlaw, texts.ollamaModel);
 
 /** Model of vLLM's. */
-export const vllmModel = flawRule(
-  vllmModelFlaw,
-  "vLLM stops before it serves anything",
-  "write it by its name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`",
-);
+export const vllmModel = flawRule(vllmModelFlaw, texts.vllmModel);
 
 /** Form of a MIG profile: `<slices>g.<memory>gb`, with attributes. Sources: NVIDIA/go-nvlib, pkg/nvlib/device/mig_profile.go (parseMigProfile); mig-parted v0.15.0, config-default.yaml (`-me`, `+me.all`). */
 const migForm = /^[1-9]\d?g\.[1-9]\d{0,3}gb(?:[+-][a-z]+(?:\.[a-z]+)?)?$/;
@@ -185,17 +117,13 @@ const migForm = /^[1-9]\d?g\.[1-9]\d{0,3}gb(?:[+-][a-z]+(?:\.[a-z]+)?)?$/;
 /** MIG profile of one device. */
 export const migProfile = ruleOf(
   (text) => text.length <= 32 && migForm.test(text.replace(/^all-/, "").replace(/\.(me|me\.all|gfx)$/, "+$1")),
-  "is not a MIG profile",
-  "no device has that name, so the MIG manager fails and the pod stays Pending",
-  "write one like `1g.12gb` or `1g.12gb+me`, as `nvidia-smi mig -lgip` lists them",
+  texts.migProfile,
 );
 
 /** A folder of a machine. */
 export const absolutePath = ruleOf(
   (text) => /^\/[^\0\s]*$/.test(text) && !text.split("/").includes(".."),
-  "is not the path of a folder",
-  "containerd looks for it from its own working directory, where nothing is",
-  "write it from the root, e.g. `/run/cdi`",
+  texts.absolutePath,
   /^\//,
 );
 
@@ -214,18 +142,13 @@ export function resourceLimit(resource: string): Rule {
       if (resource !== "memory") return value < 1 ? "is less than one byte" : undefined;
       return value < leastBytes ? "is in bytes, and too few for any program" : undefined;
     },
-    handedOn,
-    resource === "cpu" ? "write processors, e.g. `2` or `500m`" : "write a Kubernetes quantity, e.g. `4Gi`",
+    resource === "cpu" ? texts.processors : texts.quantity,
   );
 }
 
 /** Name of a resource that a container may be limited in. */
-export const resourceName = flawRule(
-  (text) => {
-    if (!isQualifiedName(text)) return "is not a resource";
-    if (!text.includes("/") && !standard.test(text)) return "is not a Kubernetes resource";
-    return /^nvidia\.com\/(?:gpu|mig-)/.test(text) ? "is what gpus and migProfile request" : undefined;
-  },
-  handedOn,
-  "take cpu, memory, ephemeral-storage, or a `domain/name` of a device plugin; leave GPUs to gpus",
-);
+export const resourceName = flawRule((text) => {
+  if (!isQualifiedName(text)) return "is not a resource";
+  if (!text.includes("/") && !standard.test(text)) return "is not a Kubernetes resource";
+  return /^nvidia\.com\/(?:gpu|mig-)/.test(text) ? "is what gpus and migProfile request" : undefined;
+}, texts.resourceName);

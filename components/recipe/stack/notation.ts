@@ -43,12 +43,7 @@ function counted(most: number, why: string): z.ZodNumber {
 
 /** A name, a version or an argument: none is longer than a kernel's command line. */
 export const text = ruled(
-  rules.ruleOf(
-    (said) => said.length <= 4096,
-    "is longer than 4096 characters",
-    "nothing here is",
-    "write a shorter one",
-  ),
+  rules.ruleOf((said) => said.length <= 4096, "is longer than 4096 characters; nothing here is; write a shorter one"),
 );
 /** Limit of a wait. */
 export const duration = ruled(rules.wait);

@@ -157,9 +157,7 @@ const timeouts = z.strictObject({
 const releaseName = ruled(
   rules.ruleOf(
     (said) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(said),
-    "is not a release of Talos",
-    "it would be about no release, and have no effect",
-    "write one like `v1.13.10`",
+    "is not a release of Talos; it would be about no release, and have no effect; write one like `v1.13.10`",
   ),
 );
 

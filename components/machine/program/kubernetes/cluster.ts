@@ -199,7 +199,6 @@ export class KubernetesCluster {
     return this.api.list(`Jobs of ${namespace}`, `${jobsOf(namespace)}?${ours}`);
   }
 
-  /** Pods that a Job of this name made. */
   podsOfJob(namespace: string, job: string): Promise<V1Pod[]> {
     const ofJob = query({ labelSelector: `batch.kubernetes.io/job-name=${job}` });
     return this.api.list(`pods of Job ${namespace}/${job}`, `/api/v1/namespaces/${namespace}/pods?${ofJob}`);

@@ -37,13 +37,11 @@ export const preflightTask = z.strictObject({
   machines: z.array(askedMachine),
   /** Machines of Omni's, as `omni-apply` gets them. */
   omni: z.array(omniTask),
-  /** Installer images, each once. */
   installers: z.array(z.string()),
   /** The chart that exposes the GPUs; undefined where it is not this stack's to install. */
   chart: z.strictObject({ name: z.string(), version: z.string(), repository: z.string() }).optional(),
   /** Whether there is a cluster to be asked; none while the stack makes it. */
   kubernetes: z.boolean(),
-  /** Namespaces that the stack makes. */
   namespaces: z.array(z.string()),
   /** Volumes of its workloads, which no update may replace. */
   volumes: z.array(

@@ -120,8 +120,6 @@ export const serverAccess = { ...gpuAccess, serverName: objectName.optional() };
 export const cudaVersion = ruled(
   rules.ruleOf(
     (version) => /^\d{1,2}\.\d{1,2}$/.test(version),
-    "is not a CUDA release",
-    "the image is chosen by it",
-    "write what the head of `nvidia-smi` says, e.g. `12.8`",
+    "is not a CUDA release; the image is chosen by it; write what the head of `nvidia-smi` says, e.g. `12.8`",
   ),
 );

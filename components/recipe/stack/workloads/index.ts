@@ -26,9 +26,7 @@ const namedKinds = ["ollama", "comfyui", "vllm"] as const satisfies (keyof Named
 /** Kubernetes: a Service's name is an RFC 1035 label (pkg/apis/core/validation, ValidateServiceName); a volume's has some letters more. */
 const serverName = rules.ruleOf(
   (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
-  "is not a name for a further server",
-  "it names the Deployment and the Service; the names of the kinds are those of the servers beside `named`",
-  "begin with a letter, and go on with small letters, digits and `-`; e.g. `ollama-small`",
+  "is not a name for a further server; it names the Deployment and the Service, and the names of the kinds are those of the servers beside `named`; begin with a letter, and go on with small letters, digits and `-`, e.g. `ollama-small`",
 );
 
 const named = z
@@ -142,7 +140,6 @@ export interface PlannedServer {
   field: string;
   name: string;
   namespace: string;
-  /** Whether it runs. */
   active: boolean;
   /** With several machines, the LeaderWorkerSet that it is in the place of a Deployment, and its pods. */
   group?: { name: string; machines: number };

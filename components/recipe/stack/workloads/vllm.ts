@@ -6,9 +6,7 @@ import { cudaVersion, describeWorkload, serverAccess, gpuServer, underItsName } 
 /** A variable of NCCL or Gloo, which some of PyTorch's talk by instead. */
 const fabricSetting = rules.ruleOf(
   (name) => /^(NCCL|GLOO)_[A-Z0-9_]+$/.test(name),
-  "is no setting of NCCL or Gloo",
-  "nothing would read it, or something else",
-  "write e.g. `NCCL_SOCKET_IFNAME: eth0`",
+  "is no setting of NCCL or Gloo; nothing would read it, or something else; write e.g. `NCCL_SOCKET_IFNAME: eth0`",
 );
 
 const schema = z.strictObject({
