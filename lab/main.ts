@@ -1,5 +1,4 @@
 import * as fs from "node:fs";
-import { timelineMermaid } from "../cli/timeline";
 import { fixes } from "../components/diagnosis";
 import { checkCluster, type ClusterSpec, type Finding, InvalidStackError } from "../components/recipe";
 import { type Lab, bringUp } from "./cluster/bring-up";
@@ -8,7 +7,7 @@ import { renderCases } from "./node/gpu/table";
 import { type LabOptions, parseOptions, usage } from "./options";
 import { runPhases } from "./phases";
 import { refusalsOf } from "./run/diagnose-lab";
-import { emptyReport, type LabReport, renderReport } from "./run/report";
+import { emptyReport, renderReport } from "./run/report";
 import { runStack } from "./run/run-stack";
 import { Session } from "./session/session";
 import { stackConfiguration } from "./run/stack-configuration";
@@ -32,7 +31,6 @@ async function main(argv: readonly string[]): Promise<number> {
     await runPhases(bringUp, lab);
     const report = await runStack(lab, stacks.slice(1));
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`);
-    if (options.timeline !== undefined) fs.writeFileSync(options.timeline, drawn(report));
     if (options.keep) await keep(lab);
     return report.ok ? 0 : 1;
   });
@@ -74,14 +72,6 @@ async function tryCases(options: LabOptions): Promise<number> {
     if (options.table !== undefined) fs.writeFileSync(options.table, table);
     return report.ok ? 0 : 1;
   });
-}
-
-function drawn({ stack, updates }: LabReport): string {
-  return updates
-    .map(({ timeline }, index) =>
-      [`## ${stack}, update ${index + 1}`, "", "```mermaid", ...timelineMermaid(timeline), "```", ""].join("\n"),
-    )
-    .join("\n");
 }
 
 function shown({ show }: LabOptions): string {

@@ -38,10 +38,6 @@ const table = {
     "what machines run before the stack comes (YAML): extensions, kernelArgs, overlay, platform and\nsecureBoot by machine name (default: a plain image)",
   ),
   discover: flag("in the end, write a stack of the cluster as `talos-gpu discover` does, and compare its plan"),
-  timeline: one(
-    "FILE",
-    "draw who waited for whom, drained, rebooted, was verified and tested: Markdown, with a Mermaid gantt of\nevery update",
-  ),
   without: several(
     "FIX",
     "leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them",

@@ -1,5 +1,4 @@
 import Table from "cli-table3";
-import type { Timeline } from "../../cli/timeline";
 import type { Changes } from "../engine";
 import type { DiscoveredReport } from "./discovered";
 import type { Foretold } from "./foretold";
@@ -13,12 +12,10 @@ export interface UpdateReport {
   machineRequests: number;
   /** Reboots that came of it, by node name. */
   reboots: Record<string, number>;
-  /** Who waited for whom, drained, rebooted, was verified and tested, in seconds of this computer. */
-  timeline: Timeline;
 }
 
 /** What a preview says, and how many calls the machines' API received for it. */
-export interface PreviewReport extends Omit<UpdateReport, "seconds" | "reboots" | "timeline"> {
+export interface PreviewReport extends Omit<UpdateReport, "seconds" | "reboots"> {
   /** What it says of the machines that something changes for. */
   foretold: Foretold;
 }

@@ -20,7 +20,6 @@ import { CommandProvider } from "../providers/command";
 import { serveProvider } from "../providers/serve";
 import { TalosProvider } from "../providers/talos";
 import type { PreviewReport, UpdateReport } from "./report";
-import { type Told, timelineOf } from "./timeline";
 import { repository, stackNameOf, stacksDir } from "../../stacks/stack-file";
 import * as fs from "node:fs";
 
@@ -170,15 +169,9 @@ export async function update(
   say: Say,
 ): Promise<{ report: UpdateReport; diagnostics: string[] }> {
   const before = await countOf(lab.machines);
-  const told: Told[] = [];
-  const begin = performance.now();
-  const narrated = asOwner(lab.omni, say, narrate(say));
   const { result, changes, seconds, diagnostics } = await engine.up({
     signal: lab.session.signal,
-    onEvent: (progress) => {
-      told.push({ at: (performance.now() - begin) / 1000, progress });
-      narrated(progress);
-    },
+    onEvent: asOwner(lab.omni, say, narrate(say)),
   });
   const { requests, reboots } = await countSince(before, lab.machines);
   return {
@@ -188,7 +181,6 @@ export async function update(
       seconds: Math.round(seconds * 10) / 10,
       machineRequests: requests,
       reboots,
-      timeline: timelineOf(told, stackNameOf(lab.options.stack), Object.keys(lab.spec.machines)),
     },
     diagnostics: [...diagnostics],
   };
