@@ -4,6 +4,8 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"strings"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
@@ -45,6 +47,26 @@ const (
 	// EraCDI is Talos >= 1.13: libraries under /usr/local, CDI specification in /run/cdi/nvidia.yaml.
 	EraCDI Era = "cdi"
 )
+
+// Release reads minor and patch of a Talos 1.x release; zeros where it is none. A pre-release counts as its release.
+func Release(version string) (minor, patch int) {
+	_, _ = fmt.Sscanf(version, "v1.%d.%d", &minor, &patch)
+	return minor, patch
+}
+
+// Minor of a Talos 1.x release.
+func Minor(version string) int {
+	minor, _ := Release(version)
+	return minor
+}
+
+// EraOf a Talos release (siderolabs/extensions c5480f9, Talos 1.13).
+func EraOf(version string) Era {
+	if Minor(version) >= 13 {
+		return EraCDI
+	}
+	return EraLegacy
+}
 
 // Extension is a system extension of the running image.
 type Extension struct {
@@ -162,4 +184,10 @@ func EachBoot(ctx context.Context, machine Machine, start func(Snapshot) (change
 		}
 	}
 	return nil
+}
+
+// Identifier is a UUID for something of a machine, e.g. gpu-0. It stays the same from lab to lab.
+func Identifier(machine, what string) string {
+	sum := sha256.Sum256([]byte(machine + "/" + what))
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }

@@ -41,7 +41,7 @@ func start(ctx context.Context, config Config, machine host.Machine, snapshot ho
 	ended := make(chan struct{})
 	spec := specOf(config, machine, snapshot)
 	if stead := driver.InStead(spec); stead != "" {
-		machine.Event("the real node runs NVIDIA's container toolkit %s in the stead of its image's %s", stead, cmp.Or(spec.ToolkitRelease, "untold one"))
+		machine.Event("the real node runs NVIDIA's container toolkit %s in the stead of its image's %s", stead, cmp.Or(snapshot.Toolkit(), "untold one"))
 	}
 	go func() {
 		defer close(ended)
@@ -69,17 +69,16 @@ const (
 )
 
 func specOf(config Config, machine host.Machine, s host.Snapshot) *boot.Spec {
+	s.Config = nil
 	// With the stand-in of a driver they pass on the lab's clock; what is measured on a card is as on any machine.
 	real := machine.Clock().Real
 	if config.RealDriver {
 		real = func(wait time.Duration) time.Duration { return wait }
 	}
 	return &boot.Spec{
+		Snapshot: s, Kubernetes: config.Kubernetes, Node: config.Node,
 		Name: machine.Name(), Address: ipv4(machine.Address()), Folder: filepath.Join(filepath.Dir(machine.RootFS()), "node"),
-		Programs: config.Programs, Server: config.Server, CACert: config.CACert, CAKey: config.CAKey,
-		Parts: s.CRIParts, Talos: s.TalosVersion, BootID: s.BootID, Taints: s.RegisterWithTaints,
-		Toolkit: s.LibraryVersion != "", ToolkitRelease: s.Toolkit(), Libraries: s.LibraryVersion, Driver: s.DriverVersion, Proc: filepath.Join(machine.RootFS(), "proc/driver"), Specification: s.Era == host.EraCDI && s.DriverVersion != "",
-		Cards: gpu.Unsplit(machine.Key(), s), RealDriver: config.RealDriver,
+		Proc: filepath.Join(machine.RootFS(), "proc/driver"), Cards: gpu.Unsplit(machine.Key(), s),
 		StatusEvery: max(time.Second, real(statusEvery)), RestartAfter: real(restartAfter),
 	}
 }

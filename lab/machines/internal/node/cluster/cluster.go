@@ -59,9 +59,7 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 				ended <- kubelet.Run(ctx, shared, machine)
 				return
 			}
-			ended <- realnode.Follow(ctx, realnode.Config{
-				Authority: authority, Server: cfg.Server, CACert: cfg.CACert, CAKey: cfg.CAKey, Kubelets: kubelets, Programs: node.Programs, RealDriver: node.RealDriver,
-			}, machine)
+			ended <- realnode.Follow(ctx, realnode.Config{Authority: authority, Kubernetes: cfg, Node: node, Kubelets: kubelets}, machine)
 		}()
 	}
 	var failures error

@@ -76,7 +76,7 @@ func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int) {
 	if err != nil {
 		p.event(corev1.EventTypeWarning, "Failed", "Error: %v", err)
 		p.update(ctx, spec.Name, func(own *corev1.ContainerStatus) {
-			terminated := ended(startErrorCode, metav1.Unix(0, 0), own.ContainerID, err.Error())
+			terminated := ended(startErrorCode, metav1.Unix(0, 0), err.Error())
 			terminated.Reason = "StartError"
 			own.Ready, own.State = false, corev1.ContainerState{Terminated: terminated}
 		})
@@ -91,9 +91,9 @@ func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int) {
 		return func(own *corev1.ContainerStatus) { own.Ready, own.Started = is && own.State.Running != nil, &is }
 	}
 	container.Ready = func() { p.update(ctx, spec.Name, ready(true)) }
-	began, id := metav1.Now(), "containerd://"+strings.ReplaceAll(host.Identifier(string(p.UID)+spec.Name, metav1.Now().String()), "-", "")
+	began := metav1.Now()
 	p.update(ctx, spec.Name, func(own *corev1.ContainerStatus) {
-		own.ContainerID, own.ImageID, own.State = id, imageID(spec.Image), corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}
+		own.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}
 		ready(!probed)(own)
 	})
 	if err := p.postStart(spec); err != nil {
@@ -106,7 +106,7 @@ func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int) {
 		message = log.last(messageLines)
 	}
 	p.update(ctx, spec.Name, func(own *corev1.ContainerStatus) {
-		own.State = corev1.ContainerState{Terminated: ended(code, began, id, message)}
+		own.State = corev1.ContainerState{Terminated: ended(code, began, message)}
 		ready(false)(own)
 	})
 	return code
@@ -203,10 +203,10 @@ func (p *pod) postStart(spec *corev1.Container) error {
 }
 
 // ended describes how a container ended.
-func ended(code int, began metav1.Time, id, message string) *corev1.ContainerStateTerminated {
+func ended(code int, began metav1.Time, message string) *corev1.ContainerStateTerminated {
 	reason := "Completed"
 	if code != 0 {
 		reason = "Error"
 	}
-	return &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: reason, StartedAt: began, FinishedAt: metav1.Now(), ContainerID: id, Message: message}
+	return &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: reason, StartedAt: began, FinishedAt: metav1.Now(), Message: message}
 }

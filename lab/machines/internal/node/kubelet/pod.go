@@ -35,7 +35,6 @@ type pod struct {
 	finished          bool // no container will run any more
 
 	publishing sync.Mutex
-	published  *corev1.PodStatus
 }
 
 func newPod(s *session, object *corev1.Pod) *pod {
@@ -71,7 +70,7 @@ func begin(containers []corev1.Container, before []corev1.ContainerStatus, reaso
 				own.RestartCount++
 				own.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 					ExitCode: programs.ExitKilled, Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was deleted or the machine rebooted",
-					StartedAt: old.State.Running.StartedAt, FinishedAt: metav1.Now(), ContainerID: old.ContainerID,
+					StartedAt: old.State.Running.StartedAt, FinishedAt: metav1.Now(),
 				}}
 			}
 		}

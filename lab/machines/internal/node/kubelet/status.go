@@ -2,7 +2,6 @@ package kubelet
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -10,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"talos-gpu/lab/machines/internal/host"
 )
 
 // change changes what the kubelet says of the pod, and tells it.
@@ -37,12 +34,6 @@ func (p *pod) update(ctx context.Context, name string, change func(*corev1.Conta
 
 func waiting(reason, message string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
-}
-
-func imageID(image string) string {
-	name, _, _ := strings.Cut(image, "@")
-	digest := host.Identifier(image, "image") + host.Identifier(image, "digest")
-	return name + "@sha256:" + strings.ReplaceAll(digest, "-", "")
 }
 
 // told is the pod's status now, and the pod as the API server has it (kubernetes v1.36 pkg/kubelet/kubelet_pods.go, getPhase;
@@ -121,12 +112,12 @@ func is(holds bool) corev1.ConditionStatus {
 // resync is how soon the kubelet's status manager tries again (kubernetes pkg/kubelet/status/status_manager.go, syncPeriod).
 const resync = 10 * time.Second
 
-// publish writes the pod's status when it differs from what was written last. The UID keeps it off a successor of the same name.
+// publish writes the pod's status. The UID keeps it off a successor of the same name.
 func (p *pod) publish(ctx context.Context) {
 	p.publishing.Lock()
 	defer p.publishing.Unlock()
 	current, status := p.told()
-	if p.session.ctx.Err() != nil || p.published != nil && same(*p.published, status) {
+	if p.session.ctx.Err() != nil {
 		return
 	}
 	object := current.DeepCopy()
@@ -138,23 +129,8 @@ func (p *pod) publish(ctx context.Context) {
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	_, err := p.session.client.CoreV1().Pods(p.Namespace).UpdateStatus(writing, object, metav1.UpdateOptions{})
-	switch {
-	case err == nil:
-		p.published = &status
-	case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		p.session.logf("status of pod %s/%s: %v", p.Namespace, p.Name, err)
 		p.session.later(resync, func() { p.publish(ctx) })
 	}
-}
-
-// same leaves out the times at which conditions changed, which follow from the rest.
-func same(a, b corev1.PodStatus) bool {
-	strip := func(status corev1.PodStatus) corev1.PodStatus {
-		status = *status.DeepCopy()
-		for i := range status.Conditions {
-			status.Conditions[i].LastTransitionTime = metav1.Time{}
-		}
-		return status
-	}
-	return reflect.DeepEqual(strip(a), strip(b))
 }

@@ -11,48 +11,31 @@ import (
 	"path/filepath"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
+	"talos-gpu/lab/machines/internal/spec"
 )
 
-// Spec describes one boot of a node.
+// Spec describes one boot of a node: its machine as it says itself, without its configuration.
 type Spec struct {
-	Name string `json:"name"`
+	host.Snapshot
+	// Kubernetes is the cluster's API, as this computer reaches it, with the authority that signs the kubelet's certificate.
+	spec.Kubernetes
+	// Node has the folders with the programs, as they are built.
+	spec.Node
+	Name string
 	// Address of its machine; "": none that the node can have, which then has that of its cable alone.
-	Address string `json:"address"`
+	Address string
 	// Folder is the node's own. What is built into it stays from boot to boot.
-	Folder string `json:"folder"`
-	// Programs are folders with the programs, as they are built.
-	Programs []string `json:"programs"`
-	// Server of the cluster's API, as this computer reaches it, with the authority that signs the kubelet's certificate.
-	Server string `json:"server"`
-	CACert string `json:"caCert"`
-	CAKey  string `json:"caKey"`
-	// Parts of containerd's configuration by file name, as the machine has them.
-	Parts map[string]string `json:"parts"`
-	// Talos release, boot and taints as the machine says them.
-	Talos  string         `json:"talos"`
-	BootID string         `json:"bootId"`
-	Taints []corev1.Taint `json:"taints"`
-	// Toolkit says that NVIDIA's toolkit is in the machine's image, and ToolkitRelease which; its libraries are those of the driver Libraries.
-	Toolkit        bool   `json:"toolkit"`
-	ToolkitRelease string `json:"toolkitRelease"`
-	Libraries      string `json:"libraries"`
-	// Driver that is loaded and drives the cards; "" when none does.
-	Driver string `json:"driver"`
+	Folder string
 	// Proc is the folder that is /proc/driver while the stand-in of a driver is up: it follows what the machine has loaded.
-	Proc string `json:"proc"`
-	// Specification says that the image writes a CDI specification at boot.
-	Specification bool `json:"specification"`
+	Proc string
 	// Cards are those of the stand-in of the driver.
-	Cards []gpu.Card `json:"cards"`
-	// RealDriver takes the driver of this computer, with its cards, instead of the stand-in.
-	RealDriver bool `json:"realDriver"`
+	Cards []gpu.Card
 	// StatusEvery is how often the kubelet looks whether its node's status has changed.
-	StatusEvery time.Duration `json:"statusEvery"`
+	StatusEvery time.Duration
 	// RestartAfter is how long the machine waits before it starts a service again that has ended.
-	RestartAfter time.Duration `json:"restartAfter"`
+	RestartAfter time.Duration
 }
 
 // Load reads the description that a file holds.
@@ -61,18 +44,21 @@ func Load(path string) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := &Spec{}
-	if err := json.Unmarshal(text, spec); err != nil {
+	read := &Spec{}
+	if err := json.Unmarshal(text, read); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return spec, nil
+	return read, nil
 }
 
 // NodeIP is what the node says its address is, by the number of its network.
 func (s *Spec) NodeIP(network int) string { return cmp.Or(s.Address, Address(network)) }
 
+// HasToolkit says that NVIDIA's toolkit is in the machine's image, and with it the driver's libraries.
+func (s *Spec) HasToolkit() bool { return s.LibraryVersion != "" }
+
 // StandsIn says that the driver that is up is the stand-in.
-func (s *Spec) StandsIn() bool { return s.Toolkit && !s.RealDriver && len(s.Cards) > 0 }
+func (s *Spec) StandsIn() bool { return s.HasToolkit() && !s.RealDriver && len(s.Cards) > 0 }
 
 // Program finds a program in the folders of programs; one of several releases by FOLDER/NAME.
 func (s *Spec) Program(name string) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
@@ -17,10 +18,10 @@ import (
 // Install lays the driver and NVIDIA's toolkit out as Talos 1.13's extensions do: libraries in /usr/local/lib, programs in /usr/local/bin with links in
 // /usr/bin, the linker's cache, and a CDI specification made at boot (siderolabs/extensions c5480f9, nvidia-gpu).
 func Install(spec *boot.Spec) error {
-	if !spec.Toolkit {
+	if !spec.HasToolkit() {
 		return nil
 	}
-	toolkit := toolkitFor(spec.ToolkitRelease)
+	toolkit := toolkitFor(spec.Toolkit())
 	for _, name := range []string{"nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"} {
 		program, err := spec.Program(toolkit.folder + "/" + name)
 		if err != nil {
@@ -49,7 +50,7 @@ func Install(spec *boot.Spec) error {
 	if err := said("/sbin/ldconfig"); err != nil {
 		return err
 	}
-	if !spec.Specification {
+	if spec.Era != host.EraCDI || spec.DriverVersion == "" { // the image writes a CDI specification at boot
 		return nil
 	}
 	if err := os.MkdirAll("/run/cdi", 0o755); err != nil {
@@ -61,7 +62,7 @@ func Install(spec *boot.Spec) error {
 // standIn puts the stand-in's libraries and nvidia-smi where the driver's would be.
 func standIn(spec *boot.Spec) error {
 	for _, name := range standInLibraries {
-		file := name + "." + spec.Libraries
+		file := name + "." + spec.LibraryVersion
 		// A copy: as the driver's own, it can be taken away.
 		if err := files.Copy(spec.Built(file), "/usr/local/lib"); err != nil {
 			return err

@@ -36,10 +36,10 @@ func Prepare(spec *boot.Spec) error {
 	if !spec.StandsIn() {
 		return nil
 	}
-	if err := compile(folder, "nvml.c", "libnvidia-ml.so."+spec.Libraries, "-shared", "-fPIC", "-O1", `-DDRIVER_VERSION="`+spec.Libraries+`"`, "-DCARDS="+cardsInC(spec.Cards), "-DCUDA_VERSION="+cudaInC(spec.Libraries), "-Wl,-soname,libnvidia-ml.so.1"); err != nil {
+	if err := compile(folder, "nvml.c", "libnvidia-ml.so."+spec.LibraryVersion, "-shared", "-fPIC", "-O1", `-DDRIVER_VERSION="`+spec.LibraryVersion+`"`, "-DCARDS="+cardsInC(spec.Cards), "-DCUDA_VERSION="+cudaInC(spec.LibraryVersion), "-Wl,-soname,libnvidia-ml.so.1"); err != nil {
 		return err
 	}
-	return compile(folder, "cuda.c", "libcuda.so."+spec.Libraries, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1")
+	return compile(folder, "cuda.c", "libcuda.so."+spec.LibraryVersion, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1")
 }
 
 // brands of cards by their numbers in nvml.h.

@@ -38,7 +38,7 @@ func minorOf(release string) (minor int, told bool) {
 
 // InStead is the release that the node runs where its image has another toolkit, else "".
 func InStead(spec *boot.Spec) string {
-	if runs := toolkitFor(spec.ToolkitRelease).release; spec.Toolkit && runs != spec.ToolkitRelease {
+	if runs := toolkitFor(spec.Toolkit()).release; spec.HasToolkit() && runs != spec.Toolkit() {
 		return runs
 	}
 	return ""

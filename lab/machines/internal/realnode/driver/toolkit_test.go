@@ -5,6 +5,7 @@ package driver
 import (
 	"testing"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 )
 
@@ -21,7 +22,9 @@ func TestANodeRunsItsImagesToolkitOrTheNearest(t *testing.T) {
 		if folder := toolkitFor(release).folder; folder != want.folder {
 			t.Errorf("%q: %s, want %s", release, folder, want.folder)
 		}
-		if stead := InStead(&boot.Spec{Toolkit: true, ToolkitRelease: release}); stead != want.stead {
+		extension := host.Extension{Name: "nvidia-container-toolkit-production", Version: "570.211.01-v" + release}
+		spec := &boot.Spec{Snapshot: host.Snapshot{LibraryVersion: "570.211.01", Extensions: []host.Extension{extension}}}
+		if stead := InStead(spec); stead != want.stead {
 			t.Errorf("%q: in its stead %q, want %q", release, stead, want.stead)
 		}
 	}

@@ -3,9 +3,11 @@
 package inside
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,9 +22,12 @@ import (
 	"talos-gpu/lab/machines/internal/talos/containerd"
 )
 
+//go:embed kubelet.yaml
+var kubeletConfig string
+
 // configureContainerd merges the machine's parts as Talos does, with one of ours for where images come from and what this computer lacks.
 func configureContainerd(spec *boot.Spec, network int) error {
-	parts := maps.Clone(spec.Parts)
+	parts := maps.Clone(spec.CRIParts)
 	parts["99-lab.part"] = fmt.Sprintf("[plugins.\"io.containerd.cri.v1.images\".registry]\n  config_path = %q\n[plugins.\"io.containerd.cri.v1.runtime\"]\n  restrict_oom_score_adj = %v\n", images.RegistryConfig, !capabilities.MayLowerScores())
 	merged, err := containerd.Merge(parts)
 	if err != nil {
@@ -80,33 +85,10 @@ func configureKubelet(spec *boot.Spec) error {
 	if err := files.Write("/etc/resolv.conf", "nameserver 127.0.0.1\n"); err != nil {
 		return err
 	}
-	taints, err := json.Marshal(append([]corev1.Taint{}, spec.Taints...))
+	taints, err := json.Marshal(append([]corev1.Taint{}, spec.RegisterWithTaints...))
 	if err != nil {
 		return err
 	}
-	return files.Write("/etc/kubernetes/kubelet.yaml", fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
-kind: KubeletConfiguration
-address: 0.0.0.0
-authentication: { anonymous: { enabled: true }, webhook: { enabled: false } }
-authorization: { mode: AlwaysAllow }
-cgroupDriver: cgroupfs
-cgroupRoot: /
-clusterDomain: cluster.local
-clusterDNS: [10.96.0.10]
-containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
-oomScoreAdj: 0
-seccompDefault: true
-protectKernelDefaults: false
-failCgroupV1: false
-failSwapOn: false
-makeIPTablesUtilChains: false
-resolvConf: /etc/resolv.conf
-imageGCHighThresholdPercent: 100
-imageGCLowThresholdPercent: 99
-evictionHard: { memory.available: "1Mi", nodefs.available: "0%%", nodefs.inodesFree: "0%%", imagefs.available: "0%%", imagefs.inodesFree: "0%%" }
-shutdownGracePeriod: 0s
-nodeStatusUpdateFrequency: %s
-nodeStatusReportFrequency: 5m
-registerWithTaints: %s
-`, spec.StatusEvery, taints))
+	values := map[string]string{"statusEvery": spec.StatusEvery.String(), "taints": string(taints)}
+	return files.Write("/etc/kubernetes/kubelet.yaml", os.Expand(kubeletConfig, func(name string) string { return values[name] }))
 }

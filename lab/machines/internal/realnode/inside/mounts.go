@@ -86,7 +86,7 @@ func identify(spec *boot.Spec) error {
 		return fmt.Errorf("the boot's id: %w", err)
 	}
 	_ = os.Remove("/etc/os-release")
-	return files.Write("/etc/os-release", fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", spec.Talos, spec.Talos))
+	return files.Write("/etc/os-release", fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", spec.TalosVersion, spec.TalosVersion))
 }
 
 // cardsInSystem shows the stand-in's cards on the PCI bus, alone, where Node Feature Discovery looks (pkg/utils/pci.go).
@@ -152,7 +152,7 @@ func devices(spec *boot.Spec, work string) error {
 		}
 		_ = os.Chmod(target, 0o666)
 	}
-	if spec.StandsIn() && spec.Driver != "" {
+	if spec.StandsIn() && spec.DriverVersion != "" {
 		stand := []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"}
 		for i := range spec.Cards {
 			stand = append(stand, fmt.Sprintf("nvidia%d", i))

@@ -15,13 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/storage"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/cable"
 	"talos-gpu/lab/machines/internal/realnode/facts"
 	"talos-gpu/lab/machines/internal/realnode/proxy"
-	"talos-gpu/lab/machines/internal/talos/release"
 )
 
 // Command is what the program is called in its pod.
@@ -98,7 +98,7 @@ func ask(lab string) (found facts.Facts, err error) {
 	}
 	found.Virtual, found.Cards = true, gpu.Unsplit(found.Key, found.Snapshot)
 	s := &found.Snapshot
-	s.Era = release.Era(s.TalosVersion)
+	s.Era = host.EraOf(s.TalosVersion)
 	if text, err := os.ReadFile("/proc/driver/nvidia/version"); err == nil {
 		if version := driver.FindSubmatch(text); version != nil {
 			s.DriverVersion, s.LibraryVersion = string(version[1]), string(version[1])

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/talos/configuration"
-	"talos-gpu/lab/machines/internal/talos/release"
 )
 
 // busy is the answer while the machine installs or goes down.
@@ -36,7 +36,7 @@ func (m *Machine) Apply(request *machine.ApplyConfigurationRequest) (*machine.Ap
 	}
 	active := m.active()
 	reboot := configuration.NeedsReboot(active, wanted)
-	mode, details, err := resolveMode(request.GetMode(), reboot, release.Minor(m.running().Version) >= 14)
+	mode, details, err := resolveMode(request.GetMode(), reboot, host.Minor(m.running().Version) >= 14)
 	if err != nil {
 		return nil, err
 	}

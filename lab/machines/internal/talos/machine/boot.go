@@ -14,7 +14,6 @@ import (
 	"talos-gpu/lab/machines/internal/nvidia"
 	"talos-gpu/lab/machines/internal/talos/configuration"
 	"talos-gpu/lab/machines/internal/talos/containerd"
-	"talos-gpu/lab/machines/internal/talos/release"
 	"talos-gpu/lab/machines/internal/talos/userfiles"
 )
 
@@ -43,7 +42,7 @@ const bootTimeout = 70 * time.Minute
 // minutes (constants.FailurePauseTimeout); those before v1.12.9 and v1.13.0 to v1.13.4 wait 5 (talos
 // v1alpha1_sequencer_tasks.go, pauseOnFailure, at each tag; seen on Talos v1.13.0).
 func failurePause(version string) time.Duration {
-	minor, patch := release.Parse(version)
+	minor, patch := host.Release(version)
 	if minor < 12 || minor == 12 && patch < 9 || minor == 13 && patch < 5 {
 		return 5 * time.Minute
 	}
@@ -93,7 +92,7 @@ func (m *Machine) userSetup(ctx context.Context) error {
 // writeUserFiles begins with the parts that an image and its extensions bring.
 func (m *Machine) writeUserFiles(active config.Provider) error {
 	image := m.running()
-	parts := map[string]string{"00-base.part": containerd.BasePart(release.Era(image.Version) == host.EraCDI)}
+	parts := map[string]string{"00-base.part": containerd.BasePart(host.EraOf(image.Version) == host.EraCDI)}
 	for _, extension := range image.Extensions {
 		if strings.HasPrefix(extension.Name, "nvidia-container-toolkit-") {
 			parts["10-nvidia-container-runtime.part"] = containerd.NvidiaPart

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/talos/release"
 	"talos-gpu/lab/machines/internal/talos/resources"
 )
 
@@ -65,7 +64,7 @@ func extensionServices(s *state, extension host.Extension) []resources.Service {
 		list[0] = resources.Service{ID: "ext-nvidia-persistenced", State: "Waiting", Message: fmt.Sprintf("Waiting for file %q to exist", "/sys/bus/pci/drivers/nvidia")}
 		cdi.State, cdi.Message = "Waiting", "Waiting for service \"ext-nvidia-persistenced\" to be \"up\""
 	}
-	if release.Era(s.slots.Running().Version) == host.EraCDI {
+	if host.EraOf(s.slots.Running().Version) == host.EraCDI {
 		list = append(list, cdi)
 	}
 	return list

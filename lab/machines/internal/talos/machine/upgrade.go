@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/talos/factory"
-	"talos-gpu/lab/machines/internal/talos/release"
 )
 
 // goDown takes the machine down; the answer is an actor, whose events nobody here follows.
@@ -140,7 +140,7 @@ func (m *Machine) Install(ctx context.Context, reference string, progress func(s
 // consoleOf an installation is what the console has of its begin and its end (seen on Talos v1.13.0; talos v1.13.0 and v1.14.0
 // internal/app/lifecycle/lifecycle.go).
 func consoleOf(version, reference string) (begins, ends string) {
-	if release.Minor(version) >= 14 {
+	if host.Minor(version) >= 14 {
 		return fmt.Sprintf(`starting upgrade {"service": "lifecycle", "installer_image": %q, "disk": "/dev/sda"}`, reference), `upgrade completed {"service": "lifecycle", "exit_code": 0}`
 	}
 	return fmt.Sprintf("starting upgrade: installer_image=%s, disk=/dev/sda", reference), "upgrade completed successfully: exit_code=0"
@@ -152,7 +152,7 @@ func (m *Machine) install(ctx context.Context, image factory.Image) {
 		return // the lab ends
 	}
 	m.Event("installed Talos %s, schematic %s", image.Version, image.SchematicID)
-	m.update(func(s *state) { s.slots.Install(image, release.Minor(image.Version) >= 14); s.upgrades++ })
+	m.update(func(s *state) { s.slots.Install(image, host.Minor(image.Version) >= 14); s.upgrades++ })
 }
 
 // Faults that a machine can be given.

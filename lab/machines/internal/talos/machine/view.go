@@ -11,7 +11,6 @@ import (
 	"talos-gpu/lab/machines/internal/clock"
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/talos/configuration"
-	"talos-gpu/lab/machines/internal/talos/release"
 	"talos-gpu/lab/machines/internal/talos/resources"
 )
 
@@ -43,7 +42,7 @@ func (m *Machine) Platform() string { return m.running().Platform }
 
 // HasStreamingAPI says that the running release has ImageService and LifecycleService (talos v1.13.0
 // internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go, Register; absent at v1.12.11).
-func (m *Machine) HasStreamingAPI() bool { return release.Minor(m.running().Version) >= 13 }
+func (m *Machine) HasStreamingAPI() bool { return host.Minor(m.running().Version) >= 13 }
 
 // Watch signals changes; see host.Machine.
 func (m *Machine) Watch(ctx context.Context) <-chan struct{} {
@@ -81,7 +80,7 @@ func (m *Machine) snapshot() host.Snapshot {
 		BootID:             now.id,
 		TalosVersion:       image.Version,
 		KubernetesVersion:  configuration.KubernetesVersion(m.s.active),
-		Era:                release.Era(image.Version),
+		Era:                host.EraOf(image.Version),
 		Extensions:         slices.Clone(image.Extensions),
 		Modules:            slices.Clone(now.driver.Modules),
 		DriverVersion:      now.driver.Version,
@@ -101,7 +100,7 @@ func (m *Machine) snapshot() host.Snapshot {
 // OnDisk is the configuration that the next boot begins with, which nobody can read from Talos 1.11 on (seen on Talos v1.11.1 and v1.13.0: STATE
 // is mounted where no path leads).
 func (m *Machine) OnDisk() ([]byte, error) {
-	if release.Minor(m.running().Version) >= 11 {
+	if host.Minor(m.running().Version) >= 11 {
 		return nil, os.ErrNotExist
 	}
 	return look(m, func(s *state) config.Provider { return s.persistent }).Bytes()

@@ -22,7 +22,6 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/nvidia"
-	"talos-gpu/lab/machines/internal/talos/release"
 )
 
 // View is all that the resources are made of.
@@ -113,7 +112,7 @@ func (st *State) Show(ctx context.Context, view View) error {
 // talos v1.13.0 v1alpha1_runtime.go, SetPersistedConfig). Before Talos 1.10 that is a file alone (talos v1.9.6 resources/config).
 func configuration(view View) []resource.Resource {
 	found := []resource.Resource{config.NewMachineConfig(view.Config)}
-	if release.Minor(view.TalosVersion) >= 10 && view.Applied {
+	if host.Minor(view.TalosVersion) >= 10 && view.Applied {
 		found = append(found, config.NewMachineConfigWithID(view.Persistent, config.PersistentID))
 	}
 	return found
