@@ -19,8 +19,14 @@ func Bind(source, target string) error {
 	if err := os.WriteFile(target, nil, 0o755); err != nil {
 		return err
 	}
-	if err := syscall.Mount(source, target, "", syscall.MS_BIND, ""); err != nil {
-		return fmt.Errorf("showing %s as %s: %w", source, target, err)
+	return Mount(source, target, "", syscall.MS_BIND, "")
+}
+
+// Mount mounts something over a folder or file; a folder need not be there.
+func Mount(source, target, kind string, flags uintptr, options string) error {
+	_ = os.MkdirAll(target, 0o755)
+	if err := syscall.Mount(source, target, kind, flags, options); err != nil {
+		return fmt.Errorf("mounting %s at %s: %w", source, target, err)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -118,18 +117,14 @@ func inside(path, network string) error {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
-	kubelet := []string{"/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.yaml", "--kubeconfig=/etc/kubernetes/kubeconfig", "--hostname-override=" + spec.Name, "--node-ip=" + spec.NodeIP(number), "--v=2"}
 	failed := make(chan error, 3)
-	for _, each := range []service{
-		{"containerd", []string{"/usr/bin/containerd", "--config", "/etc/containerd/config.toml"}, func() error { return exec.Command("/usr/bin/ctr", "version").Run() }},
-		{"kubelet", kubelet, kubeletAnswers},
-	} {
-		running, err := each.start(spec)
-		if err != nil {
-			return err
-		}
-		go func() { failed <- each.keep(spec, running) }()
+	go func() { failed <- keep(spec, "/usr/bin/containerd", "--config", "/etc/containerd/config.toml") }()
+	if err := waitForContainerd(); err != nil {
+		return err
 	}
+	go func() {
+		failed <- keep(spec, "/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.yaml", "--kubeconfig=/etc/kubernetes/kubeconfig", "--hostname-override="+spec.Name, "--node-ip="+spec.NodeIP(number), "--v=2")
+	}()
 	client, err := facts.Client()
 	if err != nil {
 		return err

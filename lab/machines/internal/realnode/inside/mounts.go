@@ -4,6 +4,7 @@ package inside
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,65 +16,40 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/groups"
 )
 
+// step of what is done one after the other; none is done after one that fails.
+type step = func(*boot.Spec) error
+
+func mount(source, target, kind string, flags uintptr, options string) step {
+	return func(*boot.Spec) error { return files.Mount(source, target, kind, flags, options) }
+}
+
+func inOrder(spec *boot.Spec, steps ...step) error {
+	for _, step := range steps {
+		if err := step(spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // mountMachine gives the node a machine's file system over this computer's: what is written stays in memory, and goes with the node.
 func mountMachine(spec *boot.Spec) error {
-	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		return err
-	}
-	if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {
-		return err
-	}
 	work := filepath.Join(spec.Folder, "machine")
-	if err := os.MkdirAll(work, 0o700); err != nil {
-		return err
-	}
-	if err := syscall.Mount("tmpfs", work, "tmpfs", 0, "mode=755"); err != nil {
-		return err
-	}
+	steps := []step{mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""), mount("proc", "/proc", "proc", 0, ""), mount("tmpfs", work, "tmpfs", 0, "mode=755")}
 	for _, folder := range []string{"usr", "etc", "var"} {
 		upper, scratch := filepath.Join(work, folder), filepath.Join(work, folder+".work")
-		for _, each := range []string{upper, scratch} {
-			if err := os.Mkdir(each, 0o755); err != nil {
-				return err
-			}
-		}
-		if err := syscall.Mount("overlay", "/"+folder, "overlay", 0, fmt.Sprintf("lowerdir=/%s,upperdir=%s,workdir=%s", folder, upper, scratch)); err != nil {
-			return fmt.Errorf("an overlay over /%s: %w", folder, err)
-		}
+		layers := func(*boot.Spec) error { return errors.Join(os.Mkdir(upper, 0o755), os.Mkdir(scratch, 0o755)) }
+		steps = append(steps, layers, mount("overlay", "/"+folder, "overlay", 0, fmt.Sprintf("lowerdir=/%s,upperdir=%s,workdir=%s", folder, upper, scratch)))
 	}
 	for _, folder := range []string{"/var/lib/containerd", "/var/lib/kubelet", "/run", "/opt", "/var/log/pods"} {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return err
-		}
-		if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "mode=755"); err != nil {
-			return err
-		}
+		steps = append(steps, mount("tmpfs", folder, "tmpfs", 0, "mode=755"))
 	}
 	if info, err := os.Lstat("/var/run"); err == nil && info.Mode()&os.ModeSymlink == 0 {
-		if err := syscall.Mount("/run", "/var/run", "", syscall.MS_BIND, ""); err != nil {
-			return err
-		}
+		steps = append(steps, mount("/run", "/var/run", "", syscall.MS_BIND, ""))
 	}
-	if err := devices(spec, work); err != nil {
-		return err
-	}
-	if err := cardsInSystem(spec); err != nil {
-		return err
-	}
-	if err := driverInProc(spec); err != nil {
-		return err
-	}
-	// Mounts of pods reach the machine and others, as on Talos: of the driver's folder, of MPS' shared memory.
-	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_SHARED, ""); err != nil {
-		return err
-	}
-	if err := groups.Mount(); err != nil {
-		return err
-	}
-	if err := identify(spec); err != nil {
-		return err
-	}
-	return syscall.Sethostname([]byte(spec.Name))
+	return inOrder(spec, append(steps, devices, cardsInSystem, driverInProc,
+		// Mounts of pods reach the machine and others, as on Talos: of the driver's folder, of MPS' shared memory.
+		mount("", "/", "", syscall.MS_REC|syscall.MS_SHARED, ""), func(*boot.Spec) error { return groups.Mount() }, identify)...)
 }
 
 // identify says what the machine says of itself, where the kubelet's cAdvisor looks (google/cadvisor utils/sysinfo, machine/operatingsystem_unix.go).
@@ -82,10 +58,13 @@ func identify(spec *boot.Spec) error {
 	if err := os.WriteFile(boot, []byte(spec.BootID+"\n"), 0o644); err != nil {
 		return err
 	}
-	if err := syscall.Mount(boot, "/proc/sys/kernel/random/boot_id", "", syscall.MS_BIND, ""); err != nil {
-		return fmt.Errorf("the boot's id: %w", err)
+	if err := files.Mount(boot, "/proc/sys/kernel/random/boot_id", "", syscall.MS_BIND, ""); err != nil {
+		return err
 	}
 	_ = os.Remove("/etc/os-release")
+	if err := syscall.Sethostname([]byte(spec.Name)); err != nil {
+		return err
+	}
 	return files.Write("/etc/os-release", fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", spec.TalosVersion, spec.TalosVersion))
 }
 
@@ -95,8 +74,8 @@ func cardsInSystem(spec *boot.Spec) error {
 	if spec.RealDriver || len(spec.Cards) == 0 || !files.Exists(bus) {
 		return nil
 	}
-	if err := syscall.Mount("tmpfs", bus, "tmpfs", 0, "mode=755"); err != nil {
-		return fmt.Errorf("the cards on the PCI bus: %w", err)
+	if err := files.Mount("tmpfs", bus, "tmpfs", 0, "mode=755"); err != nil {
+		return err
 	}
 	for _, card := range spec.Cards {
 		class, vendor, _ := strings.Cut(card.PCIDevice, "_")
@@ -120,12 +99,12 @@ func driverInProc(spec *boot.Spec) error {
 	if err := os.MkdirAll(spec.Proc, 0o755); err != nil {
 		return err
 	}
-	return syscall.Mount(spec.Proc, procDriver, "", syscall.MS_BIND, "")
+	return files.Mount(spec.Proc, procDriver, "", syscall.MS_BIND, "")
 }
 
 // devices makes the node's /dev: the usual ones of this computer, and its cards' or their stand-ins.
-func devices(spec *boot.Spec, work string) error {
-	folder := filepath.Join(work, "dev")
+func devices(spec *boot.Spec) error {
+	folder := filepath.Join(spec.Folder, "machine/dev")
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err
 	}
@@ -138,46 +117,34 @@ func devices(spec *boot.Spec, work string) error {
 			}
 		}
 	}
+	numbers := map[string]int{}
 	for _, name := range names {
-		if _, err := os.Stat("/dev/" + name); err != nil {
-			continue
-		}
-		target := filepath.Join(folder, name)
 		info := syscall.Stat_t{}
-		if err := syscall.Stat("/dev/"+name, &info); err != nil {
-			return err
+		if syscall.Stat("/dev/"+name, &info) == nil {
+			numbers[name] = int(info.Rdev)
 		}
-		if err := syscall.Mknod(target, syscall.S_IFCHR|0o666, int(info.Rdev)); err != nil {
+	}
+	if spec.StandsIn() && spec.DriverVersion != "" {
+		const null = 1<<8 | 3
+		for _, name := range []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"} {
+			numbers[name] = null
+		}
+		for i := range spec.Cards {
+			numbers[fmt.Sprintf("nvidia%d", i)] = null
+		}
+	}
+	for name, number := range numbers {
+		target := filepath.Join(folder, name)
+		if err := syscall.Mknod(target, syscall.S_IFCHR|0o666, number); err != nil {
 			return fmt.Errorf("the device %s: %w", name, err)
 		}
 		_ = os.Chmod(target, 0o666)
-	}
-	if spec.StandsIn() && spec.DriverVersion != "" {
-		stand := []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"}
-		for i := range spec.Cards {
-			stand = append(stand, fmt.Sprintf("nvidia%d", i))
-		}
-		for _, name := range stand {
-			if err := syscall.Mknod(filepath.Join(folder, name), syscall.S_IFCHR|0o666, 1<<8|3); err != nil { // as /dev/null
-				return err
-			}
-		}
 	}
 	for link, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"} {
 		if err := os.Symlink(target, filepath.Join(folder, link)); err != nil {
 			return err
 		}
 	}
-	if err := syscall.Mount(folder, "/dev", "", syscall.MS_BIND, ""); err != nil {
-		return err
-	}
-	for _, mount := range []struct{ name, kind, options string }{{"pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"}, {"shm", "tmpfs", "mode=1777"}, {"mqueue", "mqueue", ""}} {
-		if err := os.Mkdir("/dev/"+mount.name, 0o755); err != nil {
-			return err
-		}
-		if err := syscall.Mount(mount.kind, "/dev/"+mount.name, mount.kind, 0, mount.options); err != nil {
-			return fmt.Errorf("mounting /dev/%s: %w", mount.name, err)
-		}
-	}
-	return nil
+	return inOrder(spec, mount(folder, "/dev", "", syscall.MS_BIND, ""), mount("devpts", "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666,mode=0620"),
+		mount("tmpfs", "/dev/shm", "tmpfs", 0, "mode=1777"), mount("mqueue", "/dev/mqueue", "mqueue", 0, ""))
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // realRunc is runc itself, beside this binary under its name.
@@ -48,33 +50,16 @@ func adapt(bundle string, standIn bool) error {
 	if err != nil {
 		return err
 	}
-	var config map[string]json.RawMessage
+	config := specs.Spec{}
 	if err := json.Unmarshal(text, &config); err != nil {
 		return err
 	}
-	linux := map[string]json.RawMessage{}
-	if err := json.Unmarshal(config["linux"], &linux); err != nil {
-		return err
-	}
-	delete(linux, "seccomp")
-	if config["linux"], err = json.Marshal(linux); err != nil {
-		return err
-	}
+	config.Linux.Seccomp = nil
 	if standIn {
-		hooks := map[string][]json.RawMessage{}
-		if config["hooks"] != nil {
-			if err := json.Unmarshal(config["hooks"], &hooks); err != nil {
-				return err
-			}
+		if config.Hooks == nil {
+			config.Hooks = &specs.Hooks{}
 		}
-		hook, err := json.Marshal(map[string]any{"path": "/usr/bin/runc", "args": []string{ProcCommand}})
-		if err != nil {
-			return err
-		}
-		hooks["createContainer"] = append(hooks["createContainer"], hook)
-		if config["hooks"], err = json.Marshal(hooks); err != nil {
-			return err
-		}
+		config.Hooks.CreateContainer = append(config.Hooks.CreateContainer, specs.Hook{Path: "/usr/bin/runc", Args: []string{ProcCommand}})
 	}
 	if text, err = json.Marshal(config); err != nil {
 		return err

@@ -13,7 +13,7 @@ func TestAdapt(t *testing.T) {
 	const given = `{"ociVersion":"1.2.0","hooks":{"createContainer":[{"path":"/first"}]},"linux":{"seccomp":{"defaultAction":"SCMP_ACT_ERRNO"},"namespaces":[{"type":"pid"}]}}`
 	for standIn, hooks := range map[bool]string{
 		false: `"createContainer":[{"path":"/first"}]`,
-		true:  `"createContainer":[{"path":"/first"},{"args":["real-node-proc"],"path":"/usr/bin/runc"}]`,
+		true:  `"createContainer":[{"path":"/first"},{"path":"/usr/bin/runc","args":["real-node-proc"]}]`,
 	} {
 		bundle := t.TempDir()
 		file := filepath.Join(bundle, "config.json")
