@@ -46,7 +46,7 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 	}
 	kubelets := &reach.Table{}
 	controller := sets.Controller{Binary: cfg.LeaderWorkerSet, Server: cfg.Server, CA: admin.CAData, Reach: kubelets}
-	shared := kubelet.Config{Authority: authority, Rules: append(append(gpuOperator.Rules(), controller.Rule()), programs.Table(gpuOperator.Discover)...)}
+	shared := kubelet.Config{Authority: authority, Rules: programs.Rules(gpuOperator.Programs(), controller.Programs())}
 	ended := make(chan error, 2*len(machines)+2)
 	go func() { ended <- storage.Provision(ctx, client) }()
 	go func() { ended <- kubelets.Serve(ctx, cfg.Nodes) }()

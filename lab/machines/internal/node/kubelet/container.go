@@ -68,7 +68,7 @@ func (p *pod) endedByReboot(ctx context.Context, name string) (ended bool) {
 
 // attempt pulls and starts a container and waits for its end.
 func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int) {
-	rule := programs.RuleOf(p.session.Rules, spec.Image)
+	rule, _ := programs.RuleOf(p.session.Rules, spec.Image)
 	if p.pull(ctx, spec.Image, rule) != nil {
 		return 0
 	}
@@ -124,7 +124,7 @@ func (p *pod) pull(ctx context.Context, image string, rule programs.Rule) error 
 	if there {
 		return nil
 	}
-	if err := k.machine.Clock().Sleep(ctx, rule.Pull); err != nil {
+	if err := k.machine.Clock().Sleep(ctx, rule.Pull.Duration); err != nil {
 		return err
 	}
 	k.mutex.Lock()

@@ -68,7 +68,8 @@ func TestOutcomes(t *testing.T) {
 		{name: "a server without its card", image: "vllm/vllm-openai:v0.11.0", bare: true, code: 1, said: "Failed to infer device type"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		rule, said := RuleOf(Table(nil), test.image), &bytes.Buffer{}
+		rule, _ := RuleOf(Rules(), test.image)
+		said := &bytes.Buffer{}
 		c := &Container{Pod: &corev1.Pod{}, Spec: &corev1.Container{Image: test.image, Command: test.argv}, Machine: machine{state: test.state}, Env: test.env, Output: said, Root: t.TempDir()}
 		if c.Argv = rule.CommandOf(c.Spec); !test.bare {
 			c.GPUs, c.Libraries = []gpu.Card{card}, true

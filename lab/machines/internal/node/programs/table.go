@@ -2,13 +2,18 @@ package programs
 
 import (
 	"context"
+	_ "embed"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // Program behaves as a program of an image does: it runs until it is done or ctx ends, and gives the exit code.
@@ -17,82 +22,51 @@ type Program func(ctx context.Context, c *Container) int
 // Programs of an image by name.
 type Programs = map[string]Program
 
-// Rule says what containers of an image come to.
+// Rule says what containers of an image come to (images.yaml).
 type Rule struct {
-	// Image is matched against the whole reference.
-	Image *regexp.Regexp
-	// About is what is emulated and after which source.
-	About string
-	// Env is baked into the image.
-	Env []corev1.EnvVar
-	// Pull is how long the image takes to pull and unpack, in lab time.
-	Pull time.Duration
-	// Entrypoint is the argv of a container that names no command.
+	Image      *regexp.Regexp
+	Env        []corev1.EnvVar
+	Pull       metav1.Duration
 	Entrypoint []string
-	Programs   Programs
+	Has        []string
+	Programs   Programs `json:"-"`
 }
 
-// BakedIn is what NVIDIA's CUDA images set: a pod on the nvidia runtime that requests nothing sees every card.
-var BakedIn = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"}, {Name: "NVIDIA_DRIVER_CAPABILITIES", Value: "compute,utility"}}
+//go:embed images.yaml
+var images []byte
 
-// Table of the images that need no more than their node. Those of the GPU Operator are in package operator, which also gives
-// gpu-feature-discovery, a program of the device plugin's image.
-func Table(discovery Program) []Rule {
-	return []Rule{
-		{
-			Image: regexp.MustCompile(`(^|/)(busybox|alpine|ubuntu|debian)(:|@|$)`), About: "a shell",
-			Pull: 2 * time.Second, Entrypoint: []string{"sh"},
-		},
-		{
-			Image: regexp.MustCompile(`(^|/)(curlimages/curl|curl/curl)(:|@|$)`), About: "curl, as far as the Jobs need it that pull models",
-			Pull: 2 * time.Second, Entrypoint: []string{"curl"}, Programs: Programs{"curl": curl},
-		},
-		{
-			Image: regexp.MustCompile(`(^|/)k8s-device-plugin(:|@|$)`), About: "k8s-device-plugin v0.17 to v0.20 cmd/nvidia-device-plugin, cmd/config-manager",
-			Env: BakedIn, Pull: 15 * time.Second, Entrypoint: []string{"nvidia-device-plugin"},
-			Programs: Programs{"nvidia-device-plugin": devicePlugin, "config-manager": configManager, "gpu-feature-discovery": discovery},
-		},
-		{
-			Image: regexp.MustCompile(`(^|/)dra-driver-nvidia-gpu(:|@|$)`), About: "dra-driver-nvidia-gpu v0.5.0 cmd/gpu-kubelet-plugin, hack/kubelet-plugin-prestart.sh",
-			Pull: 15 * time.Second, Programs: Programs{"kubelet-plugin-prestart.sh": draPrestart, "gpu-kubelet-plugin": draDriver},
-		},
-		{
-			Image: regexp.MustCompile(`cuda-sample:(vectoradd|nbody)`), About: "CUDA samples: docs.nvidia.com/deploy/cuda-compatibility decides whether they run",
-			Env: BakedIn, Pull: 12 * time.Second, Entrypoint: []string{"vectorAdd"}, Programs: Programs{"vectorAdd": vectorAdd},
-		},
-		{
-			Image: regexp.MustCompile(`(^|/)nvidia/cuda(:|@|$)|nvcr\.io/nvidia/cuda(:|@|$)`), About: "CUDA base images: a shell, and nvidia-smi where the runtime brings it",
-			Env: BakedIn, Pull: 20 * time.Second, Entrypoint: []string{"bash"},
-		},
-		{
-			Image: regexp.MustCompile(`(^|/)ollama/ollama(:|@|$)`), About: "ollama's HTTP API (github.com/ollama/ollama docs/api.md): tags, pull; no model runs",
-			Env: BakedIn, Pull: 40 * time.Second, Entrypoint: []string{"ollama", "serve"}, Programs: Programs{"ollama": ollama},
-		},
-		{
-			Image: regexp.MustCompile(`(?i)comfyui`), About: "ComfyUI's server: no graph runs. Without a card it does not start (comfy/model_management.py: torch's error)",
-			Env: BakedIn, Pull: 90 * time.Second, Entrypoint: []string{"comfyui"},
-			Programs: Programs{"comfyui": server(8188, 15*time.Second, "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver")},
-		},
-		{
-			Image: regexp.MustCompile(`(^|/)vllm/vllm-openai(:|@|$)`), About: "vLLM's OpenAI server, over several machines too: no model runs; and the stack's all-reduce before it",
-			Env: BakedIn, Pull: 120 * time.Second, Entrypoint: []string{"vllm", "serve"},
-			Programs: Programs{"vllm": vllm, "python3": fabric},
-		},
-		{
-			Image: regexp.MustCompile(`(^|/)berriai/litellm(:|@|$)`), About: "LiteLLM's proxy: no request is routed",
-			Pull: 30 * time.Second, Entrypoint: []string{"litellm"}, Programs: Programs{"litellm": server(4000, 10*time.Second, "")},
-		},
+// own are the programs that need no more than their node.
+var own = Programs{
+	"curl": curl, "nvidia-device-plugin": devicePlugin, "config-manager": configManager, "kubelet-plugin-prestart.sh": draPrestart, "gpu-kubelet-plugin": draDriver,
+	"vectorAdd": vectorAdd, "ollama": ollama, "vllm": vllm, "python3": fabric, "litellm": server(4000, 10*time.Second, ""),
+	"comfyui": server(8188, 15*time.Second, "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"),
+}
+
+// Rules of all images; others are the programs that need the cluster, too.
+func Rules(others ...Programs) (rules []Rule) {
+	if err := yaml.UnmarshalStrict(images, &rules); err != nil {
+		panic(err)
 	}
+	all := maps.Clone(own)
+	for _, more := range others {
+		maps.Copy(all, more)
+	}
+	for i, rule := range rules {
+		rules[i].Programs = Programs{}
+		for _, name := range rule.Has {
+			rules[i].Programs[name] = all[name]
+		}
+	}
+	return rules
 }
 
 // RuleOf an image; one by which everything just runs where there is none.
-func RuleOf(rules []Rule, image string) Rule {
-	for _, rule := range rules {
-		if rule.Image.MatchString(image) {
-			return rule
-		}
+func RuleOf(rules []Rule, image string) (rule Rule, known bool) {
+	at := slices.IndexFunc(rules, func(rule Rule) bool { return rule.Image.MatchString(image) })
+	if at < 0 {
+		return Rule{Pull: metav1.Duration{Duration: 8 * time.Second}}, false
 	}
-	return Rule{Pull: 8 * time.Second}
+	return rules[at], true
 }
 
 // CommandOf is what the container runs: command and args over the image's entrypoint (Kubernetes' rule: a command replaces

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -42,13 +41,8 @@ const (
 // look is how often the files of the Secret are compared, and the port is asked: the kubelet's own minute would have every start wait for it.
 const look = 200 * time.Millisecond
 
-// Rule of its image.
-func (c Controller) Rule() programs.Rule {
-	return programs.Rule{
-		Image: regexp.MustCompile(`(^|/)lws/lws(:|@|$)`), About: "LeaderWorkerSet's own program",
-		Pull: 5 * time.Second, Programs: programs.Programs{"manager": c.manage},
-	}
-}
+// Programs of its image.
+func (c Controller) Programs() programs.Programs { return programs.Programs{"manager": c.manage} }
 
 func (c Controller) manage(ctx context.Context, container *programs.Container) int {
 	if container.Client == nil {

@@ -172,9 +172,9 @@ func setLabels(ctx context.Context, client kubernetes.Interface, node *corev1.No
 	return err
 }
 
-// Discover is gpu-feature-discovery, of the device plugin's image: it needs NVML, and hands its labels to NFD. Of the many that the real one has
+// discover is gpu-feature-discovery, of the device plugin's image: it needs NVML, and hands its labels to NFD. Of the many that the real one has
 // (k8s-device-plugin docs/gpu-feature-discovery), those that somebody here reads; a card that is split is told of by its resources alone.
-func (o *Operator) Discover(ctx context.Context, c *programs.Container) int {
+func (o *Operator) discover(ctx context.Context, c *programs.Container) int {
 	cards := gpu.Cards(c.Machine)
 	offer, err := programs.OfferOf(c)
 	switch {

@@ -100,15 +100,15 @@ func (o *Operator) deploy(ctx context.Context, p policy) error {
 		current[set.Name] = set
 	}
 	for _, operand := range p.operands() {
-		now, found := current[operand.name]
+		now, found := current[operand.Name]
 		set := p.daemonSet(operand)
 		body, err := json.Marshal(set)
 		hash := fmt.Sprintf("%x", sha256.Sum256(body))[:16]
 		set.Annotations = map[string]string{appliedHash: hash}
 		switch {
-		case !operand.enabled() && found:
-			err = sets.Delete(ctx, operand.name, metav1.DeleteOptions{})
-		case !operand.enabled():
+		case !operand.component.enabled() && found:
+			err = sets.Delete(ctx, operand.Name, metav1.DeleteOptions{})
+		case !operand.component.enabled():
 		case !found:
 			if err = o.writeFiles(ctx, p, operand); err == nil {
 				_, err = sets.Create(ctx, set, metav1.CreateOptions{})
@@ -118,7 +118,7 @@ func (o *Operator) deploy(ctx context.Context, p policy) error {
 			_, err = sets.Update(ctx, set, metav1.UpdateOptions{})
 		}
 		if err != nil {
-			return fmt.Errorf("state %s: %w", operand.name, err)
+			return fmt.Errorf("state %s: %w", operand.Name, err)
 		}
 	}
 	return nil
@@ -126,12 +126,12 @@ func (o *Operator) deploy(ctx context.Context, p policy) error {
 
 // writeFiles makes an operand's ConfigMaps.
 func (o *Operator) writeFiles(ctx context.Context, p policy, operand operand) error {
-	for _, file := range operand.files {
-		if file.content == "" {
+	for _, file := range operand.Files {
+		if file.Content == "" {
 			continue
 		}
-		meta := metav1.ObjectMeta{Name: file.configMap, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
-		made := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{file.key: file.content}}
+		meta := metav1.ObjectMeta{Name: file.ConfigMap, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
+		made := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{file.Key: file.Content}}
 		if _, err := o.client.CoreV1().ConfigMaps(p.namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}

@@ -8,7 +8,6 @@ package operator
 
 import (
 	"context"
-	"regexp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,34 +51,12 @@ func (o *Operator) Pod(ctx context.Context, namespace, name string) (*corev1.Pod
 // look is how often the programs look whether there is something to do.
 const look = 20 * time.Second
 
-// void keeps the operator's own containers away from the cards, on whatever runtime (gpu-operator docker/Dockerfile).
-var void = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}}
-
-// Rules of the images.
-func (o *Operator) Rules() []programs.Rule {
-	return []programs.Rule{
-		{
-			Image: regexp.MustCompile(`(^|/)gpu-operator(-validator)?(:|@|$)`), About: "gpu-operator cmd/gpu-operator, cmd/nvidia-validator",
-			Env: void, Pull: 12 * time.Second, Entrypoint: []string{"gpu-operator"},
-			Programs: programs.Programs{
-				"gpu-operator": o.operate, "nvidia-validator": o.validate,
-				// The chart's hooks bring definitions up to date, which the release has just brought.
-				"manage-crds": done, "kubectl": done, "cleanup-gpuclusters": done,
-			},
-		},
-		{
-			Image: regexp.MustCompile(`(^|/)node-feature-discovery(:|@|$)`), About: "node-feature-discovery cmd/nfd-worker, cmd/nfd-master",
-			Pull: 6 * time.Second, Entrypoint: []string{"nfd-worker"},
-			Programs: programs.Programs{"nfd-worker": o.worker, "nfd-master": o.master, "nfd-gc": collector},
-		},
-		{
-			Image: regexp.MustCompile(`(^|/)dcgm-exporter(:|@|$)`), About: "dcgm-exporter: it serves, and has no metrics",
-			Env: programs.BakedIn, Pull: 20 * time.Second, Entrypoint: []string{"dcgm-exporter"}, Programs: programs.Programs{"dcgm-exporter": exporter},
-		},
-		{
-			Image: regexp.MustCompile(`k8s-mig-manager(:|@|$)`), About: "mig-parted cmd/nvidia-mig-manager v0.12 to v0.15; splits the machine's cards",
-			Env: programs.BakedIn, Pull: 12 * time.Second, Entrypoint: []string{"nvidia-mig-manager"}, Programs: programs.Programs{"nvidia-mig-manager": o.splitCards},
-		},
+// Programs of the images.
+func (o *Operator) Programs() programs.Programs {
+	return programs.Programs{
+		"gpu-operator": o.operate, "nvidia-validator": o.validate, "manage-crds": done, "kubectl": done, "cleanup-gpuclusters": done,
+		"nfd-worker": o.worker, "nfd-master": o.master, "nfd-gc": collector, "dcgm-exporter": exporter, "nvidia-mig-manager": o.splitCards,
+		"gpu-feature-discovery": o.discover,
 	}
 }
 

@@ -53,7 +53,7 @@ func TestVariablesOfOperands(t *testing.T) {
 		}
 		for _, o := range p.operands() {
 			for _, variable := range p.daemonSet(o).Spec.Template.Spec.Containers[0].Env {
-				if o.name == test.operand && variable.Name == test.variable {
+				if o.Name == test.operand && variable.Name == test.variable {
 					got = variable.Value
 				}
 			}

@@ -137,6 +137,3 @@ func environment(pairs ...string) (list []corev1.EnvVar) {
 	}
 	return list
 }
-
-// nodeName is a variable that says which node the pod is on.
-var nodeName = corev1.EnvVar{Name: "NODE_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}

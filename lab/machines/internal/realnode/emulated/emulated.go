@@ -7,12 +7,10 @@ package emulated
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -20,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"talos-gpu/lab/machines/internal/node/programs"
+	"talos-gpu/lab/machines/internal/node/sets"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 	"talos-gpu/lab/machines/internal/realnode/facts"
 )
@@ -27,34 +26,21 @@ import (
 // ImageVariable tells a container's program which image it is of.
 const ImageVariable = "TALOS_GPU_LAB_IMAGE"
 
-// emulation is the rules of the images with whose programs this binary stands in.
-func emulation(o *operator.Operator) []programs.Rule {
-	return append(o.Rules(), programs.Table(o.Discover)...)
-}
-
-// ruleOf finds the rule of an image; false where there is none.
-func ruleOf(all []programs.Rule, image string) (programs.Rule, bool) {
-	at := slices.IndexFunc(all, func(rule programs.Rule) bool { return rule.Image.MatchString(image) })
-	if at < 0 {
-		return programs.Rule{}, false
-	}
-	return all[at], true
+func rules(o *operator.Operator) []programs.Rule {
+	return programs.Rules(o.Programs(), sets.Controller{}.Programs())
 }
 
 // Of is the rule of an image with whose programs this binary stands in; false where it stands in for none.
 func Of(image string) (programs.Rule, bool) {
-	return ruleOf(emulation(&operator.Operator{}), image)
+	return programs.RuleOf(rules(&operator.Operator{}), image)
 }
 
 // Programs are those of all the images.
-func Programs() []string {
-	all := map[string]bool{}
-	for _, rule := range emulation(&operator.Operator{}) {
-		for name := range rule.Programs {
-			all[name] = true
-		}
+func Programs() (all []string) {
+	for _, rule := range rules(&operator.Operator{}) {
+		all = append(all, rule.Has...)
 	}
-	return slices.Sorted(maps.Keys(all))
+	return all
 }
 
 // Run runs a program of an image in its container.
@@ -72,7 +58,7 @@ func Run(image string, argv []string) int {
 	if err != nil {
 		return fails(name, err)
 	}
-	rule, _ := ruleOf(emulation(known), image)
+	rule, _ := programs.RuleOf(rules(known), image)
 	program := rule.Programs[name]
 	if program == nil {
 		return fails(name, fmt.Errorf("the image %s has no such program", image))
