@@ -6,7 +6,7 @@ import { Cluster } from "../kubernetes/cluster";
 import type { RealMachine } from "../talos";
 
 /** What Talos' control planes give a cluster so that workers join (talos v1.13.0, internal/app/machined/pkg/controllers/k8s, templates), and who may ask kubelets. */
-export async function letIn(kubeconfig: string, secretsFile: string, signal: AbortSignal): Promise<void> {
+export async function letIn(kubeconfig: string, secretsFile: string): Promise<void> {
   const { secrets } = parse(fs.readFileSync(secretsFile, "utf8")) as { secrets: { bootstraptoken: string } };
   const [id, secret] = secrets.bootstraptoken.split(".") as [string, string];
   const rbac = "rbac.authorization.k8s.io";
@@ -37,11 +37,7 @@ export async function letIn(kubeconfig: string, secretsFile: string, signal: Abo
     bind("kubelet-api", "system:kubelet-api-admin", "User", "kube-apiserver-kubelet-client"),
   ];
   const cluster = Cluster.of(kubeconfig);
-  try {
-    for (const object of objects) await cluster.apply(object, { fieldManager: "lab", force: true, signal });
-  } finally {
-    cluster.close();
-  }
+  for (const object of objects) await cluster.apply(object, { fieldManager: "lab", force: true });
 }
 
 /** Answers at the socket where the API server asks for a way to an address in the cluster's network: to a machine's kubelet. */

@@ -10,29 +10,21 @@ import { Cluster, type KubernetesObject } from "../kubernetes/cluster";
  * @returns the objects as `Kind name`
  * @throws Error naming the file, when it cannot be read, is no Kubernetes object, or is refused
  */
-export async function applyManifests(
-  kubeconfig: string,
-  files: readonly string[],
-  signal: AbortSignal,
-): Promise<string[]> {
+export async function applyManifests(kubeconfig: string, files: readonly string[]): Promise<string[]> {
   const cluster = Cluster.of(kubeconfig);
   const applied: string[] = [];
-  try {
-    for (const file of files) {
-      for (const object of objectsOf(file)) {
-        await cluster.apply(object, { fieldManager: "lab", force: false, signal }).catch((error: Error) => {
-          throw new Error(
-            `--manifest ${file}: ${object.kind} ${object.metadata?.name}: ${error.message}; the stack would find another cluster than the one meant; mend the file`,
-            { cause: error },
-          );
-        });
-        applied.push(`${object.kind} ${object.metadata?.name}`);
-      }
+  for (const file of files) {
+    for (const object of objectsOf(file)) {
+      await cluster.apply(object, { fieldManager: "lab", force: false }).catch((error: Error) => {
+        throw new Error(
+          `--manifest ${file}: ${error.message}; the stack would find another cluster than the one meant; mend the file`,
+          { cause: error },
+        );
+      });
+      applied.push(`${object.kind} ${object.metadata?.name}`);
     }
-    return applied;
-  } finally {
-    cluster.close();
   }
+  return applied;
 }
 
 function objectsOf(file: string): KubernetesObject[] {

@@ -32,8 +32,8 @@ export async function installOutside({ spec, controlPlane, charts, tools, sessio
   const repository = chartRepositories[chart];
   const args = [chart, "--repo", charts?.addressOf(repository) ?? repository, "--version", written(chart, release)];
   const cluster = Cluster.of(controlPlane.adminKubeconfig);
-  const apply = async (object: KubernetesObject): Promise<unknown> =>
-    cluster.apply(object, { fieldManager: by.toLowerCase(), force: true, signal: session.signal });
+  const apply = (object: KubernetesObject): Promise<void> =>
+    cluster.apply(object, { fieldManager: by.toLowerCase(), force: true });
   const helm = async (verb: string[], more: string[] = []): Promise<string> => {
     const file = session.dir("outside.json"); // JSON is YAML
     fs.writeFileSync(file, JSON.stringify(values), { mode: 0o600 });
@@ -42,31 +42,27 @@ export async function installOutside({ spec, controlPlane, charts, tools, sessio
     const options = { env, signal: session.signal, maxBuffer: 2 ** 26 };
     return (await promisify(execFile)(tools.helm, [...verb, name, ...args, ...access, ...more], options)).stdout;
   };
-  try {
-    const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
-    await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } });
-    if (kind === "devicePlugin" && runtimeClassName !== "")
-      await apply({
-        apiVersion: "node.k8s.io/v1",
-        kind: "RuntimeClass",
-        metadata: { name: runtimeClassName },
-        handler: "nvidia",
-      });
-    if (by === "Argo CD") {
-      for (const object of rendered(await helm(["template"], ["--include-crds"]), namespace)) {
-        const { metadata } = object;
-        const place = `${object.apiVersion.split("/").slice(0, -1).join("/")}/${object.kind}:${metadata.namespace}/${metadata.name}`;
-        const annotations = { ...metadata.annotations, "argocd.argoproj.io/tracking-id": `gpu:${place}` };
-        await apply({ ...object, metadata: { ...metadata, annotations } });
-      }
-    } else
-      await helm(
-        ["upgrade", "--install"],
-        by === "Flux" ? ["--post-renderer", postRenderer(session.dir(), name, namespace)] : [],
-      );
-  } finally {
-    cluster.close();
-  }
+  const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
+  await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } });
+  if (kind === "devicePlugin" && runtimeClassName !== "")
+    await apply({
+      apiVersion: "node.k8s.io/v1",
+      kind: "RuntimeClass",
+      metadata: { name: runtimeClassName },
+      handler: "nvidia",
+    });
+  if (by === "Argo CD") {
+    for (const object of rendered(await helm(["template"], ["--include-crds"]), namespace)) {
+      const { metadata } = object;
+      const place = `${object.apiVersion.split("/").slice(0, -1).join("/")}/${object.kind}:${metadata.namespace}/${metadata.name}`;
+      const annotations = { ...metadata.annotations, "argocd.argoproj.io/tracking-id": `gpu:${place}` };
+      await apply({ ...object, metadata: { ...metadata, annotations } });
+    }
+  } else
+    await helm(
+      ["upgrade", "--install"],
+      by === "Flux" ? ["--post-renderer", postRenderer(session.dir(), name, namespace)] : [],
+    );
   return `${chart} ${version} in ${namespace}, by ${by}`;
 }
 

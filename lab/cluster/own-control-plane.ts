@@ -66,10 +66,6 @@ export async function bootstrapOn(controlPlane: ControlPlane, { talosctl, addres
   const fetched = await untilSeen("its kubeconfig is there", patience, kubeconfig, well);
   keepKubeconfig(controlPlane, fetched as string);
   const cluster = Cluster.of(controlPlane.adminKubeconfig);
-  const ready = known(() => cluster.request({ path: "/api/v1/namespaces/kube-system", signal }));
-  try {
-    await untilSeen("its API server serves", patience, ready, well);
-  } finally {
-    cluster.close();
-  }
+  const ready = known(() => cluster.text("its namespaces", "/api/v1/namespaces/kube-system"));
+  await untilSeen("its API server serves", patience, ready, well);
 }

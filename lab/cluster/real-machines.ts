@@ -107,7 +107,7 @@ export async function startRealMachines(
   let authority: string | undefined;
   if (lab.controlPlane !== undefined) {
     leads[`${site.cluster}:${new URL(site.endpoint).port || 443}`] = Number(new URL(lab.controlPlane.server).port);
-    await letIn(lab.controlPlane.adminKubeconfig, existing!.secrets, signal);
+    await letIn(lab.controlPlane.adminKubeconfig, existing!.secrets);
     authority = session.dir("authority");
     fs.mkdirSync(authority, { mode: 0o700 });
     fs.copyFileSync(existing!.caCert, path.join(authority, "ca.crt"));

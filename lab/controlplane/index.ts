@@ -69,16 +69,15 @@ export async function startControlPlane({
   };
   const adminKubeconfig = file("super-admin.conf");
   let controllers: Component;
-  let cluster: Cluster | undefined;
   try {
     for (const [name, text] of configurations(layout)) fs.writeFileSync(file(name), text, { mode: 0o600 });
     const make = (...what: string[]): Promise<unknown> =>
       promisify(execFile)(binary, ["kubeadm", "init", "phase", ...what, "--config", file("kubeadm.yaml")]);
     await make("certs", "all");
     await make("kubeconfig", "all", "--kubeconfig-dir", folder);
-    const asked = (cluster = Cluster.of(adminKubeconfig));
+    const cluster = Cluster.of(adminKubeconfig);
     const serves = (path: string): Promise<boolean> =>
-      asked.request({ path }).then(
+      cluster.text(path, path).then(
         () => true,
         () => false,
       );
@@ -91,8 +90,6 @@ export async function startControlPlane({
   } catch (error) {
     await stop();
     throw error;
-  } finally {
-    cluster?.close();
   }
   return {
     ...{ server: `https://127.0.0.1:${server}`, adminKubeconfig, stop, nodes: file("nodes.sock") },

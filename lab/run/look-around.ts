@@ -1,11 +1,12 @@
 import * as fs from "node:fs";
 import { SecretFiles } from "../../components/clients/secret-files";
+import { KubernetesError } from "../../components/clients/kubernetes/error";
 import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
 import { configPatchType, extensionsType } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
 import { taintsOfNode } from "../cluster/node";
-import { ApiError, Cluster, isNotFound, type KubernetesObject } from "../kubernetes/cluster";
+import { Cluster, type KubernetesObject } from "../kubernetes/cluster";
 import { valuesOf, type Standing } from "./standing";
 import { until } from "../until";
 
@@ -47,8 +48,8 @@ async function objectsOf({ controlPlane, session }: Lab): Promise<string[]> {
   const cluster = Cluster.of(controlPlane.adminKubeconfig);
   const { signal } = session;
   const discover = async (path: string): Promise<{ path: string; kind: string }[]> => {
-    const object = await cluster.request({ path, signal, accept: aggregated });
-    return (object as unknown as Discovery).items.flatMap(({ metadata, versions: [preferred] = [] }) =>
+    const found = await cluster.ask<Discovery>(path, path, { accept: aggregated });
+    return found!.items.flatMap(({ metadata, versions: [preferred] = [] }) =>
       (preferred?.resources ?? [])
         .filter(({ verbs, responseKind }) => verbs.includes("list") && !passingKinds.has(responseKind.kind))
         .map(({ resource, responseKind: { kind } }) => ({
@@ -57,21 +58,17 @@ async function objectsOf({ controlPlane, session }: Lab): Promise<string[]> {
         })),
     );
   };
-  try {
-    const waiting = (await Promise.all(["/api", "/apis"].map(discover))).flat();
-    const found: string[] = [];
-    const one = async (): Promise<void> => {
-      for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
-        for (const { metadata } of await listed(cluster, next.path, signal)) {
-          const place = metadata?.namespace === undefined ? "" : `${metadata.namespace}/`;
-          found.push(`${next.kind} ${place}${metadata?.name}`);
-        }
-    };
-    await Promise.all(Array.from({ length: atATime }, one));
-    return found;
-  } finally {
-    cluster.close();
-  }
+  const waiting = (await Promise.all(["/api", "/apis"].map(discover))).flat();
+  const found: string[] = [];
+  const one = async (): Promise<void> => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
+      for (const { metadata } of await listed(cluster, next.path, signal)) {
+        const place = metadata?.namespace === undefined ? "" : `${metadata.namespace}/`;
+        found.push(`${next.kind} ${place}${metadata?.name}`);
+      }
+  };
+  await Promise.all(Array.from({ length: atATime }, one));
+  return found;
 }
 
 /** Seconds that the API server may take to serve a kind that has just been defined. */
@@ -82,18 +79,15 @@ const namesAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;
 
 /** Until then it answers 429, "storage is (re)initializing" (kubernetes, apiserver/pkg/storage/cacher). */
 async function listed(cluster: Cluster, path: string, signal: AbortSignal): Promise<KubernetesObject[]> {
-  const list = (): Promise<KubernetesObject[] | ApiError> =>
-    cluster.request({ path, signal, accept: namesAlone }).then(
-      (object) => (object["items"] ?? []) as KubernetesObject[],
-      (error: unknown) => {
-        if (isNotFound(error)) return []; // its definition went meanwhile
-        if (error instanceof ApiError && error.code === 429) return error;
-        throw error;
-      },
-    );
+  const asking = { accept: namesAlone, instead: { 404: { items: [] } } }; // its definition went meanwhile
+  const list = (): Promise<KubernetesObject[] | KubernetesError> =>
+    cluster.list<KubernetesObject>(path, path, asking).catch((error: unknown) => {
+      if (error instanceof KubernetesError && error.code === 429) return error;
+      throw error;
+    });
   const patience = { seconds: servedSeconds, every: 100, signal };
-  const { seen } = await until(patience, list, (listed) => !(listed instanceof ApiError));
-  if (seen instanceof ApiError) throw seen;
+  const { seen } = await until(patience, list, (listed) => !(listed instanceof KubernetesError));
+  if (seen instanceof KubernetesError) throw seen;
   return seen;
 }
 

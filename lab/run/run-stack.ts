@@ -43,8 +43,8 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
 
 const manifestsPhase: Phase<Running> = {
   title: "what the cluster has before the stack comes",
-  run: async ({ controlPlane, options, session }) => {
-    const applied = await applyManifests(controlPlane.adminKubeconfig, options.manifest, session.signal);
+  run: async ({ controlPlane, options }) => {
+    const applied = await applyManifests(controlPlane.adminKubeconfig, options.manifest);
     return applied.join(", ");
   },
 };

@@ -96,12 +96,11 @@ export class Pods {
     const claims = spec.claim === undefined ? [] : [claimOf(name, spec)];
     this.made.set(name, pod);
     this.claims.push(...claims);
-    for (const object of [...claims, pod])
-      await this.stand.cluster.apply(object, { fieldManager, force: true, signal: this.stand.signal });
+    for (const object of [...claims, pod]) await this.stand.cluster.apply(object, { fieldManager, force: true });
   }
 
   async look(name: string): Promise<Ended> {
-    const pod = await this.stand.cluster.get(this.made.get(name)!, this.stand.signal);
+    const pod = await this.stand.cluster.get(this.made.get(name)!);
     const { phase = "Unknown", reason, message, conditions = [], containerStatuses } = pod["status"] as Status;
     const stateOf = (container: string) => containerStatuses?.find((each) => each.name === container)?.state ?? {};
     const { terminated, waiting } = stateOf("main");
@@ -138,8 +137,8 @@ export class Pods {
 
   async remove(): Promise<void> {
     const made = [...this.made.values(), ...this.claims];
-    for (const pod of made) await this.stand.cluster.delete(pod, this.stand.signal);
-    const gone = (pod: KubernetesObject): Promise<boolean> => this.stand.cluster.isGone(pod, this.stand.signal);
+    for (const pod of made) await this.stand.cluster.delete(pod);
+    const gone = (pod: KubernetesObject): Promise<boolean> => this.stand.cluster.isGone(pod);
     await this.stand.until(60, async () => (await Promise.all(made.map(gone))).every(Boolean));
     this.made.clear();
     this.claims = [];

@@ -49,7 +49,6 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
   const engine = await openEngine(lab, path.join(__dirname, "program.ts"));
   const ran = running(lab, emptyReport(stackName, true), { engine, before: await lookAround(lab) });
   const stand = new Stand(ran, gpus, cards && readCards, options["may-change-the-card"]);
-  session.onClose(() => stand.cluster.close());
   await runPhases(
     chosen.map((one) => phaseOf(one, stand, report)),
     ran,

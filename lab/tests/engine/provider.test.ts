@@ -17,7 +17,6 @@ import { openTestLab, type TestLab } from "./lab";
 
 jest.setTimeout(300_000);
 
-const { signal } = new AbortController();
 let lab: TestLab;
 let cluster: Cluster;
 let kubeconfig: string;
@@ -29,7 +28,6 @@ beforeAll(async () => {
 }, 1_800_000);
 
 afterAll(async () => {
-  cluster?.close();
   await lab?.close();
 });
 
@@ -109,7 +107,7 @@ describe("creations of the Kubernetes provider since its release 4.29.0, which t
     };
     const seen = async (name: string) => {
       const key = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name } };
-      const { metadata, spec } = await cluster.get(key, signal);
+      const { metadata, spec } = await cluster.get(key);
       const fields = metadata!["managedFields"] as { manager: string; operation: string; fieldsV1: object }[];
       const ours = fields.filter(({ manager }) => /^(pulumi|talos-gpu)/.test(manager));
       const writers = ours.map(({ manager, operation }) => `${manager} ${operation}`);
@@ -143,7 +141,7 @@ test("a DaemonSet whose service account goes with time slicing does not go on as
   const engine = await lab.engine("sliced", program);
   const account = async (): Promise<string[]> => {
     const key = { apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name, namespace } };
-    const { spec } = (await cluster.get(key, signal)) as { spec?: any };
+    const { spec } = (await cluster.get(key)) as { spec?: any };
     const { serviceAccountName, serviceAccount } = spec.template.spec;
     return [serviceAccountName, serviceAccount].filter((one) => one !== undefined);
   };
@@ -170,7 +168,7 @@ describe("two stacks of one program that would make the same namespace: what a g
   }
 
   const there = async () =>
-    (await cluster.get({ apiVersion: "v1", kind: "Namespace", metadata: { name: "gpu-operator" } }, signal)).metadata!;
+    (await cluster.get({ apiVersion: "v1", kind: "Namespace", metadata: { name: "gpu-operator" } })).metadata!;
 
   const errors = ({ diagnostics }: { diagnostics: readonly string[] }): string[] =>
     diagnostics.filter((line) => line.startsWith("error"));

@@ -10,16 +10,6 @@ export type Make = (scene: Stand) => Promise<Undo>;
 
 const applied = { fieldManager: "talos-gpu-cases", force: true };
 
-/** Changes an object by a merge patch. */
-export const patch = ({ cluster, signal }: Stand, path: string, change: unknown): Promise<unknown> =>
-  cluster.request({
-    method: "PATCH",
-    path,
-    body: change,
-    contentType: "application/merge-patch+json",
-    signal,
-  });
-
 /** An object as it was made, without what the server adds. */
 function asMade(object: KubernetesObject): KubernetesObject {
   const { status: _s, metadata = {}, ...rest } = object;
@@ -30,11 +20,11 @@ function asMade(object: KubernetesObject): KubernetesObject {
 /** Deletes an object; undone, it is there again. */
 export async function taken(scene: Stand, object: KubernetesObject): Promise<Undo> {
   const { cluster, signal } = scene;
-  const saved = asMade(await cluster.get(object, signal));
-  await cluster.delete(object, signal);
+  const saved = asMade(await cluster.get(object));
+  await cluster.delete(object);
   return async () => {
-    await until({ seconds: 30, signal }, () => cluster.isGone(object, signal), Boolean);
-    await cluster.apply(saved, { ...applied, signal });
+    await until({ seconds: 30, signal }, () => cluster.isGone(object), Boolean);
+    await cluster.apply(saved, applied);
   };
 }
 
@@ -42,10 +32,10 @@ export async function taken(scene: Stand, object: KubernetesObject): Promise<Und
 export async function replaced(scene: Stand, object: KubernetesObject, other: KubernetesObject): Promise<Undo> {
   const { cluster, signal } = scene;
   const undo = await taken(scene, object);
-  await until({ seconds: 30, signal }, () => cluster.isGone(object, signal), Boolean);
-  await cluster.apply(other, { ...applied, signal });
+  await until({ seconds: 30, signal }, () => cluster.isGone(object), Boolean);
+  await cluster.apply(other, applied);
   return async () => {
-    await cluster.delete(object, signal);
+    await cluster.delete(object);
     await undo();
   };
 }
@@ -85,14 +75,14 @@ interface Container {
 /** Changes the plugin's containers, all of them: which is the plugin and which brings its configuration is the chart's. */
 export const containers = (change: (container: Container) => Container): Make =>
   withRestart(async (scene) => {
-    const { cluster, signal } = scene;
+    const { cluster } = scene;
     const path = await cluster.path(plugin(scene));
-    const { spec } = asMade(await cluster.get(plugin(scene), signal));
+    const { spec } = asMade(await cluster.get(plugin(scene)));
     const { containers: kept } = spec.template.spec as { containers: Container[] };
-    const set = (all: Container[]): Promise<unknown> =>
-      patch(scene, path, { spec: { template: { spec: { containers: all } } } });
+    const set = (all: Container[]): Promise<void> =>
+      cluster.patch(path, { spec: { template: { spec: { containers: all } } } });
     await set(kept.map(change));
-    return async () => void (await set(kept));
+    return () => set(kept);
   });
 
 /** A container's variables with one of them set. */
@@ -117,16 +107,15 @@ export const inNode =
 
 /** Takes a label off the node; undone, it is there again with the owner that it had. */
 export async function unlabelled(scene: Stand, label: string): Promise<Undo> {
-  const { cluster, signal, node } = scene;
+  const { cluster, node } = scene;
   const object = { apiVersion: "v1", kind: "Node", metadata: { name: node } };
-  const { metadata = {} } = await cluster.get(object, signal);
+  const { metadata = {} } = await cluster.get(object);
   const fields = (metadata.managedFields ?? []) as Managed[];
   const owner = fields.find(({ operation, fieldsV1 }) => operation === "Apply" && `f:${label}` in labelsOf(fieldsV1));
   const path = await cluster.path(object);
-  await patch(scene, path, { metadata: { labels: { [label]: null } } });
+  await cluster.patch(path, { metadata: { labels: { [label]: null } } });
   return async () => {
-    if (owner === undefined)
-      return void (await patch(scene, path, { metadata: { labels: { [label]: metadata.labels![label] } } }));
+    if (owner === undefined) return cluster.patch(path, { metadata: { labels: { [label]: metadata.labels![label] } } });
     const { "f:annotations": annotations = {} } = owner.fieldsV1["f:metadata"] ?? {};
     const of = (names: object, values: Record<string, string> = {}): Record<string, string> =>
       Object.fromEntries(Object.entries(values).filter(([name]) => `f:${name}` in names));
@@ -135,7 +124,7 @@ export async function unlabelled(scene: Stand, label: string): Promise<Undo> {
       annotations: of(annotations, metadata.annotations),
     };
     const again = { ...object, metadata: { ...object.metadata, ...own } };
-    await cluster.apply(again, { ...applied, fieldManager: owner.manager, signal });
+    await cluster.apply(again, { ...applied, fieldManager: owner.manager });
   };
 }
 

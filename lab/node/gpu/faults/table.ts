@@ -2,18 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { KubernetesObject } from "../../../kubernetes/cluster";
 import { until } from "../../../until";
-import {
-  containers,
-  inNode,
-  type Make,
-  patch,
-  plugin,
-  replaced,
-  taken,
-  unlabelled,
-  withRestart,
-  withVariable,
-} from "./break";
+import { containers, inNode, type Make, plugin, replaced, taken, unlabelled, withRestart, withVariable } from "./break";
 import type { Stand } from "../stand";
 
 /** What somebody does to a healthy cluster, or what breaks in it, and what the doctor must say of it. */
@@ -62,8 +51,8 @@ export const faults: readonly Fault[] = [
     title: "a taint that nobody tolerates",
     make: async (scene) => {
       const path = `/api/v1/nodes/${scene.node}`;
-      await patch(scene, path, { spec: { taints: [{ key: "away", effect: "NoSchedule" }] } });
-      return async () => void (await patch(scene, path, { spec: { taints: null } }));
+      await scene.cluster.patch(path, { spec: { taints: [{ key: "away", effect: "NoSchedule" }] } });
+      return () => scene.cluster.patch(path, { spec: { taints: null } });
     },
     unlike: [/^node \S+: has the taint away:NoSchedule, which GPU pods of the plan do not tolerate/],
   },
