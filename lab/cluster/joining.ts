@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as http from "node:http";
 import * as net from "node:net";
+import { pipeline } from "node:stream";
 import { parse } from "yaml";
 import { Cluster } from "../kubernetes/cluster";
 import type { RealMachine } from "../talos";
@@ -48,10 +49,8 @@ export async function leadToKubelets(socket: string, machines: readonly RealMach
     const [host, port] = machine.kubelet.split(":");
     const kubelet = net.connect(Number(port), host, () => {
       client.write("HTTP/1.1 200 OK\r\n\r\n");
-      client.pipe(kubelet).pipe(client);
     });
-    kubelet.on("error", () => client.destroy());
-    client.on("error", () => kubelet.destroy());
+    pipeline(client, kubelet, client, () => {});
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   return () => {

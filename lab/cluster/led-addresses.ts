@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import * as net from "node:net";
+import { pipeline } from "node:stream";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -48,15 +49,8 @@ export async function leadAddresses(
 export function forward(address: string, port: number, ways: readonly string[]): Promise<net.Server> {
   const server = net.createServer((client) => {
     void firstThatTakes(ways).then((machine) => {
-      if (machine === undefined) return void client.destroy();
-      for (const [from, to] of [
-        [client, machine],
-        [machine, client],
-      ] as const) {
-        from.pipe(to);
-        from.on("error", () => to.destroy());
-        from.on("close", () => to.destroy());
-      }
+      if (machine === undefined) client.destroy();
+      else pipeline(client, machine, client, () => {});
     });
   });
   return new Promise((resolve, reject) => {

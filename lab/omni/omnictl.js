@@ -4,6 +4,7 @@
 /* global console, URLSearchParams, Buffer */
 const fs = require("node:fs");
 const http = require("node:http");
+const { parseArgs } = require("node:util");
 
 /** Types that are known, in full; a short name is the first word in singular or plural (COSI, meta.ResourceDefinition). */
 const types = [
@@ -16,25 +17,17 @@ const types = [
 ].map((name) => `${name}.omni.sidero.dev`);
 
 async function main([verb, ...rest]) {
-  const { flags, words } = parse(rest);
+  const options = {
+    file: { type: "string", short: "f" },
+    output: { type: "string", short: "o", default: "table" },
+    selector: { type: "string", short: "l", default: "" },
+  };
+  const { values: flags, positionals: words } = parseArgs({ args: rest, options, allowPositionals: true });
   if (verb === "apply") return apply(flags.file);
   const type = resolve(words[0] ?? "");
   if (verb === "delete") return remove(type, words.slice(1));
   if (verb === "get") return get(type, words[1], flags);
   throw new Error(`unknown command ${JSON.stringify(verb)} for "omnictl"`);
-}
-
-function parse(argv) {
-  const names = { "-f": "file", "--file": "file", "-o": "output", "--output": "output", "-l": "selector", "--selector": "selector" }; // prettier-ignore
-  const flags = { output: "table" };
-  const words = [];
-  for (let index = 0; index < argv.length; index++) {
-    const name = names[argv[index]];
-    if (name !== undefined) flags[name] = argv[++index];
-    else if (argv[index].startsWith("-")) throw new Error(`unknown flag: ${argv[index]}`);
-    else words.push(argv[index]);
-  }
-  return { flags, words };
 }
 
 function resolve(word) {

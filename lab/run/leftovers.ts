@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
 import type { MachineRecipe, Plan } from "../../components/recipe";
 import type { MachineStanding, Standing } from "./standing";
 
@@ -12,59 +15,24 @@ export interface Leftovers {
 /** Lines of what has come or gone, and what is to be said of them: why they stay, `left`, or `passes` where nobody minds. */
 type Rule = [applies: (line: string) => boolean, verdict: { why: string } | "left" | "passes"];
 
-const like = (pattern: RegExp) => (line: string) => pattern.test(line);
+const like = (pattern: string) => (line: string) => new RegExp(pattern).test(line);
 
-const operatorLabels: Rule = [
-  like(/^node \S+: label nvidia\.com\/(gpu\.present|gpu\.deploy\.[a-z-]+|mig\.config\.state)=/),
-  { why: "the GPU Operator does not take its labels off nodes when it is uninstalled (gpu-operator#1391, #2571)" },
-];
-
-/** Of every stack. What a node is told of its image or its operator may also go with it. */
-const always: Rule[] = [
-  [like(/^Lease kube-node-lease\//), { why: "a kubelet's heartbeat, which it makes in its own time" }],
-  [
-    like(/^(StorageClass lab|Pod kube-system\/lab-network-.*)$/),
-    { why: "the lab's own, made once its machines are there" },
-  ],
-  [
-    like(/^CustomResourceDefinition .*\.(nvidia\.com|nfd\.k8s-sigs\.io|(leaderworker|disaggregated)set\.x-k8s\.io)$/),
-    // helm.sh/docs/chart_best_practices/custom_resource_definitions: a chart's crds folder is installed, never deleted;
-    // the GPU Operator's chart deletes them by a hook when operator.cleanupCRD is true, and with them every object of
-    // theirs, other people's too (gpu-operator, deployments/gpu-operator/templates/cleanup_crd.yaml).
-    { why: "Helm never deletes what a chart's crds folder brought; gpuOperator.values.operator.cleanupCRD does" },
-  ],
-  operatorLabels,
-  [
-    like(/^node \S+: (label|annotation) extensions\.talos\.dev\//),
-    { why: "Talos says so of the image, which stays: machines are not downgraded" },
-  ],
-  [
-    (line) => [operatorLabels[0], like(/: (label|annotation) extensions\.talos\.dev\//)].some((is) => is(was(line))),
-    "passes",
-  ],
-  // Kubernetes takes them off by itself. One that comes is left.
-  [like(/^gone, and not ours: node \S+: taint node\.kubernetes\.io\/(not-ready|unreachable)\b/), "passes"],
-  // Annotations by which controllers talk to themselves.
-  [
-    like(
-      /node \S+: annotation (node\.alpha\.kubernetes\.io|volumes\.kubernetes\.io|talos\.dev|networking\.talos\.dev|cluster\.talos\.dev)\//,
-    ),
-    "passes",
-  ],
-];
+/** Of every stack. */
+const always = (
+  parse(readFileSync(path.join(__dirname, "stays.yaml"), "utf8")) as { line: string; why?: string }[]
+).map(({ line, why }): Rule => [like(line), why === undefined ? "passes" : { why }]);
+const [operatorLabels] = always as [Rule, ...Rule[]];
 
 const gone = (line: string): string => `gone, and not ours: ${line}`;
-/** What has gone, by its line; "" for what has come. */
-const was = (line: string): string => (line.startsWith(gone("")) ? line.slice(gone("").length) : "");
 
 /** What somebody else's operator or plugin makes of itself, and renews while its machines are upgraded; it is still there. */
 function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule[] {
   if (!external) return [];
   const kind = release.namespace === "kube-system" ? "(Pod|ReplicaSet|ControllerRevision)" : "\\w+";
   const patterns = [
-    new RegExp(`^(gone, and not ours: )?${kind} ${release.namespace}/`),
-    new RegExp(`^RuntimeClass ${runtimeClass.name}$`),
-    /^node \S+: (label|annotation) (nvidia\.com|feature\.node\.kubernetes\.io|nfd\.node\.kubernetes\.io)\//,
+    `^(gone, and not ours: )?${kind} ${release.namespace}/`,
+    `^RuntimeClass ${runtimeClass.name}$`,
+    String.raw`^node \S+: (label|annotation) (nvidia\.com|feature\.node\.kubernetes\.io|nfd\.node\.kubernetes\.io)/`,
   ];
   return patterns.map((pattern) => [like(pattern), { why: "somebody else's, which is still there" }]);
 }
@@ -81,7 +49,7 @@ function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
     `(CertificateSigningRequest|FlowSchema|IPAddress|PriorityClass|PriorityLevelConfiguration|ServiceCIDR) `,
   ];
   const why = "a cluster that the stack bootstrapped stays, as its machines do";
-  return [[like(new RegExp(`^(${own.join("|")})`)), { why }]];
+  return [[like(`^(${own.join("|")})`), { why }]];
 }
 
 /** What of a machine's node is ours, whatever its name, unless an operator had set it before or writes its own in its place. */

@@ -145,19 +145,17 @@ const controllers = /\bcontrolplane child kube-controller-manager /;
 const led = /\/(connect|trustd) \d+\./;
 
 /** What runs with the lab's mark in its environment, which every process inherits (`workspace.ts`); only Linux tells. */
-function processesOf(dir: string): string[] {
-  if (!fs.existsSync("/proc/self/environ")) return [];
-  const read = (file: string): string => {
+export function processesOf(dir: string, proc = "/proc"): string[] {
+  const read = (pid: string, file: string): string[] => {
     try {
-      return fs.readFileSync(file, "utf8");
+      return fs.readFileSync(`${proc}/${pid}/${file}`, "utf8").split("\0");
     } catch {
-      return ""; // it ended meanwhile, or is somebody else's
+      return []; // it ended meanwhile, or is somebody else's
     }
   };
-  const ours = fs
-    .readdirSync("/proc")
-    .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).split("\0").includes(`TALOS_GPU_LAB=${dir}`));
-  const commands = ours.map((pid): [string, string] => [pid, read(`/proc/${pid}/cmdline`).replace(/\0/g, " ").trim()]);
+  const pids = fs.existsSync(proc) ? fs.readdirSync(proc).filter((name) => /^\d+$/.test(name)) : [];
+  const ours = pids.filter((pid) => read(pid, "environ").includes(`TALOS_GPU_LAB=${dir}`));
+  const commands = ours.map((pid): [string, string] => [pid, read(pid, "cmdline").join(" ").trim()]);
   const passing = [compiler, controllers, led];
   return (
     commands

@@ -9,6 +9,8 @@ import {
   type Program,
   type Progress,
   programFromFile,
+  type RunOptions,
+  type RunResult,
 } from "../engine";
 import { installLanguageHost } from "../language-host";
 import { makeCheckout } from "../language-host/checkout";
@@ -162,50 +164,35 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
   };
 }
 
+/** What an update or a preview gives: its report, and what the engine said. */
+interface Told<Report> {
+  report: Report;
+  diagnostics: string[];
+}
+
 /** Runs the stack's program once. */
-export async function update(
-  lab: Lab,
-  engine: LabEngine,
-  say: Say,
-): Promise<{ report: UpdateReport; diagnostics: string[] }> {
-  const before = await countOf(lab.machines);
-  const { result, changes, seconds, diagnostics } = await engine.up({
-    signal: lab.session.signal,
-    onEvent: asOwner(lab.omni, say, narrate(say)),
-  });
-  const { requests, reboots } = await countSince(before, lab.machines);
-  return {
-    report: {
-      result: result === "succeeded" ? "succeeded" : "failed",
-      changes,
-      seconds: Math.round(seconds * 10) / 10,
-      machineRequests: requests,
-      reboots,
-    },
-    diagnostics: [...diagnostics],
-  };
+export async function update(lab: Lab, engine: LabEngine, say: Say): Promise<Told<UpdateReport>> {
+  const { reboots, seconds, ...rest } = await counted(lab, (options) =>
+    engine.up({ ...options, onEvent: asOwner(lab.omni, say, narrate(say)) }),
+  );
+  const report = { ...rest.report, seconds: Math.round(seconds * 10) / 10, reboots };
+  return { report, diagnostics: rest.diagnostics };
 }
 
 /** Says what an update would do. */
-export async function preview(
-  lab: Lab,
-  engine: LabEngine,
-  say: Say,
-): Promise<{ report: PreviewReport; diagnostics: string[] }> {
-  const before = await countOf(lab.machines);
-  const { result, changes, diagnostics } = await engine.preview({
-    signal: lab.session.signal,
-    onEvent: narrate((line) => say(`preview: ${line}`)),
-  });
-  return {
-    report: {
-      result: result === "succeeded" ? "succeeded" : "failed",
-      changes,
-      machineRequests: (await countSince(before, lab.machines)).requests,
-      foretold: foretoldBy(diagnostics, stackNameOf(lab.options.stack)),
-    },
-    diagnostics: [...diagnostics],
-  };
+export async function preview(lab: Lab, engine: LabEngine, say: Say): Promise<Told<PreviewReport>> {
+  const onEvent = narrate((line) => say(`preview: ${line}`));
+  const { report, diagnostics } = await counted(lab, (options) => engine.preview({ ...options, onEvent }));
+  return { report: { ...report, foretold: foretoldBy(diagnostics, stackNameOf(lab.options.stack)) }, diagnostics };
+}
+
+/** Runs the engine, and counts the machines' calls and reboots meanwhile. */
+async function counted({ machines, session }: Lab, run: (options: RunOptions) => Promise<RunResult>) {
+  const before = await countOf(machines);
+  const { result, changes, seconds, diagnostics } = await run({ signal: session.signal });
+  const { requests: machineRequests, reboots } = await countSince(before, machines);
+  const succeeded = result === "succeeded" ? result : ("failed" as const);
+  return { report: { result: succeeded, changes, machineRequests }, reboots, seconds, diagnostics: [...diagnostics] };
 }
 
 /** `2 created, 1 updated, …`. */

@@ -1,4 +1,8 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
 import { leftovers } from "../run/leftovers";
+import { processesOf } from "../run/look-around";
 import { valuesOf, type MachineStanding, type Standing } from "../run/standing";
 import type { Plan } from "../../components/recipe";
 import { planOf } from "../../tests/support/plans";
@@ -166,4 +170,17 @@ describe("a label of the operator's that the stack sets as well", () => {
     const machines = { ...spec.machines, other: { ...card, address: "192.0.2.99" } };
     expect(found(planOf("modern", { machines, upgrade: { first } }), "other")).toHaveLength(count);
   });
+});
+
+test("a process that ended between two looks at it is none, nor is one of another lab", () => {
+  const proc = fs.mkdtempSync(path.join(os.tmpdir(), "proc-"));
+  const processes = { 1: ["machines", "serve", ""], 2: [""], 3: undefined, 4: ["esbuild", "--service=0"] };
+  for (const [pid, command] of Object.entries({ ...processes, 5: ["other", ""] })) {
+    fs.mkdirSync(path.join(proc, pid));
+    const environment = ["HOME=/", `TALOS_GPU_LAB=${pid === "5" ? "/other" : "/lab"}`, ""];
+    fs.writeFileSync(path.join(proc, pid, "environ"), environment.join("\0"));
+    if (command !== undefined) fs.writeFileSync(path.join(proc, pid, "cmdline"), command.join("\0"));
+  }
+  expect(processesOf("/lab", proc)).toEqual(["process 1 machines serve"]);
+  fs.rmSync(proc, { recursive: true });
 });
