@@ -1,6 +1,6 @@
-import { cardOf, migOf, powerRangeOf, type GpuSpec } from "../../components/recipe";
+import { type Card, cardOf, findCard, type GpuSpec, migOf, powerRangeOf } from "../../components/recipe";
+import { deviceOfName, listedChips } from "../../components/recipe/facts/pci-cards";
 import type { LabGpu } from "../machines";
-import { pciDeviceOf } from "./pci-device";
 
 /** What the emulation needs to know of a card; the facts are the recipe's. */
 export function labGpu(gpu: GpuSpec): LabGpu {
@@ -21,4 +21,11 @@ export function labGpu(gpu: GpuSpec): LabGpu {
     defaultPowerW: card.power?.default ?? 0,
     ...(mig ? { mig } : {}),
   };
+}
+
+/** Number and name that the list of PCI IDs has for a card, e.g. `2c05`, `GB203 [GeForce RTX 5070 Ti]`; empty where it has none. */
+function pciDeviceOf(card: Card): Pick<LabGpu, "pciId" | "pciName"> {
+  const name = listedChips.flatMap(([, names]) => names).find((each) => findCard(each)?.model === card.model);
+  const device = name === undefined ? undefined : deviceOfName(name);
+  return device === undefined ? {} : { pciId: device.id, pciName: `${device.chip} [${name}]` };
 }

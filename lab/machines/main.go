@@ -20,7 +20,6 @@ import (
 	"syscall"
 
 	"talos-gpu/lab/machines/internal/clock"
-	"talos-gpu/lab/machines/internal/control"
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/cluster"
 	"talos-gpu/lab/machines/internal/node/identity"
@@ -51,7 +50,7 @@ func main() {
 }
 
 func run(ctx context.Context, path string) error {
-	description, err := spec.Load(path)
+	description, err := spec.Load[spec.Spec](path)
 	if err != nil {
 		return err
 	}
@@ -90,7 +89,7 @@ func run(ctx context.Context, path string) error {
 	failed := make(chan error, 3)
 	work.Go(func() { failed <- front.Serve(apiListener) })
 	defer front.Stop()
-	server := &http.Server{Handler: control.Handler(machines)}
+	server := &http.Server{Handler: control(machines)}
 	work.Go(func() { failed <- server.Serve(controlListener) })
 	defer server.Close() //nolint:errcheck
 	work.Go(func() {
@@ -153,4 +152,32 @@ func kubelets(ctx context.Context, description *spec.Spec, machines []*machine.M
 		}
 	}
 	return cluster.Run(ctx, *description.Kubernetes, hosts, real)
+}
+
+// control is the lab's own view of the machines, on the loopback interface: GET /state and POST /machines/NAME/fault.
+func control(machines []*machine.Machine) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) {
+		reports := map[string]machine.Report{}
+		for _, m := range machines {
+			reports[m.Key()] = m.Report()
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"machines": reports}) //nolint:errcheck // the caller has gone
+	})
+	mux.HandleFunc("POST /machines/{name}/fault", func(w http.ResponseWriter, r *http.Request) {
+		fault := struct {
+			Kind  string `json:"kind"`
+			Times int    `json:"times"`
+		}{Times: 1}
+		err := json.NewDecoder(r.Body).Decode(&fault)
+		for _, m := range machines {
+			if err == nil && m.Key() == r.PathValue("name") {
+				err = m.Fault(fault.Kind, fault.Times)
+			}
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		}
+	})
+	return mux
 }

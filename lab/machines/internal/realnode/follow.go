@@ -5,7 +5,6 @@ package realnode
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -17,7 +16,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	nodeutil "k8s.io/component-helpers/node/util"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
@@ -94,24 +95,19 @@ func ipv4(address string) string {
 // leave says that the node is not ready, as Talos' kubelet does when its machine goes down: Talos stands in for systemd's logind, which a kubelet asks
 // (talos v1.13.0 internal/pkg/logind; kubernetes pkg/kubelet/nodeshutdown). Here the node is just ended, so somebody else must say it.
 func leave(config Config, machine host.Machine) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
 	identity, err := config.Authority.Node(machine.Name())
 	if err != nil {
 		return
 	}
+	identity.Timeout = 2 * time.Second
 	client, err := kubernetes.NewForConfig(identity)
 	if err != nil {
 		return
 	}
-	now := metav1.Now()
-	body, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: "node is shutting down", LastHeartbeatTime: now, LastTransitionTime: now,
-	}}}})
+	err = nodeutil.SetNodeCondition(client, types.NodeName(machine.Name()), corev1.NodeCondition{
+		Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: "node is shutting down", LastTransitionTime: metav1.Now(),
+	})
 	if err != nil {
-		return
-	}
-	if _, err := client.CoreV1().Nodes().PatchStatus(ctx, machine.Name(), body); err != nil && ctx.Err() == nil {
 		logf(machine, "saying that the node shuts down: %v", err)
 	}
 }

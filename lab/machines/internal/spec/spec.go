@@ -69,17 +69,15 @@ type Node struct {
 	RealDriver bool `json:"realDriver"`
 }
 
-// Load reads a file.
-func Load(path string) (*Spec, error) {
+// Load reads a file of JSON.
+func Load[T any](path string) (*T, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-
-	spec := &Spec{}
-	if err := json.Unmarshal(data, spec); err != nil {
+	read := new(T)
+	if err := json.Unmarshal(data, read); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-
-	return spec, nil
+	return read, nil
 }

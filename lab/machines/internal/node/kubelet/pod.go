@@ -137,15 +137,8 @@ func (p *pod) live(ctx context.Context) {
 		return
 	}
 	p.allocations = allocations
-	for wait := 2 * time.Second; ; wait = min(2*wait, time.Minute) {
-		err := p.prepareClaims(containers)
-		if err == nil {
-			break
-		}
-		p.event(corev1.EventTypeWarning, "FailedPrepareDynamicResources", "Failed to prepare dynamic resources: %v", err)
-		if p.session.machine.Clock().Sleep(containers, wait) != nil {
-			return
-		}
+	if !p.retry(containers, "FailedPrepareDynamicResources", "Failed to prepare dynamic resources", p.prepareClaims) {
+		return
 	}
 	p.change(ctx, func() {
 		if p.status.StartTime == nil {
@@ -153,17 +146,8 @@ func (p *pod) live(ctx context.Context) {
 			p.status.StartTime = &now
 		}
 	})
-	for wait := 2 * time.Second; ; wait = min(2*wait, time.Minute) {
-		err := p.makeSandbox(containers)
-		if err == nil {
-			break
-		}
-		if containers.Err() == nil {
-			p.event(corev1.EventTypeWarning, "FailedCreatePodSandBox", "Failed to create pod sandbox: %v", err)
-		}
-		if p.session.machine.Clock().Sleep(containers, wait) != nil {
-			return
-		}
+	if !p.retry(containers, "FailedCreatePodSandBox", "Failed to create pod sandbox", p.makeSandbox) {
+		return
 	}
 	if !p.initialize(containers) {
 		return
@@ -173,6 +157,22 @@ func (p *pod) live(ctx context.Context) {
 		all.Go(func() { p.keep(containers, &p.Spec.Containers[i], p.Spec.RestartPolicy) })
 	}
 	all.Wait()
+}
+
+// retry does something until it works, or ctx ends; an event tells of each failure.
+func (p *pod) retry(ctx context.Context, reason, failed string, do func(context.Context) error) bool {
+	for wait := 2 * time.Second; ; wait = min(2*wait, time.Minute) {
+		err := do(ctx)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() == nil {
+			p.event(corev1.EventTypeWarning, reason, "%s: %v", failed, err)
+		}
+		if p.session.machine.Clock().Sleep(ctx, wait) != nil {
+			return false
+		}
+	}
 }
 
 func (p *pod) isDeleted() bool {

@@ -5,7 +5,6 @@ package boot
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,19 +35,6 @@ type Spec struct {
 	StatusEvery time.Duration
 	// RestartAfter is how long the machine waits before it starts a service again that has ended.
 	RestartAfter time.Duration
-}
-
-// Load reads the description that a file holds.
-func Load(path string) (*Spec, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	read := &Spec{}
-	if err := json.Unmarshal(text, read); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return read, nil
 }
 
 // NodeIP is what the node says its address is, by the number of its network.

@@ -90,30 +90,37 @@ var (
 	libraries   = []string{"libnvidia-*.so.*", "libcuda.so.*", "libcudadebugger.so.*", "libnvcuvid.so.*", "libnvoptix.so.*"}
 )
 
-// collectDriver copies this computer's driver, outside: it may lie on a mount of its own, which an overlay does not show.
-func collectDriver(spec *boot.Spec) error {
-	found := 0
+// driverLibraries of this computer.
+func driverLibraries() (found []string) {
 	for _, folder := range librariesAt {
 		for _, pattern := range libraries {
 			paths, _ := filepath.Glob(filepath.Join(folder, pattern))
-			for _, path := range paths {
-				if err := files.Copy(path, filepath.Join(spec.Folder, "driver/lib")); err != nil {
-					return err
-				}
-				found++
-			}
+			found = append(found, paths...)
 		}
 	}
-	if found == 0 {
+	return found
+}
+
+// collectDriver copies this computer's driver, outside: it may lie on a mount of its own, which an overlay does not show.
+func collectDriver(spec *boot.Spec) error {
+	found := driverLibraries()
+	if len(found) == 0 {
 		return fmt.Errorf("this computer has no libraries of NVIDIA's driver in %s; leave --gpu out, or install the driver", strings.Join(librariesAt, ", "))
+	}
+	into := map[string]string{}
+	for _, path := range found {
+		into[path] = "driver/lib"
 	}
 	for _, folder := range programsAt {
 		for _, name := range programsOfDriver {
 			if path := filepath.Join(folder, name); files.Exists(path) {
-				if err := files.Copy(path, filepath.Join(spec.Folder, "driver/bin")); err != nil {
-					return err
-				}
+				into[path] = "driver/bin"
 			}
+		}
+	}
+	for path, folder := range into {
+		if err := files.Copy(path, filepath.Join(spec.Folder, folder)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -121,13 +128,8 @@ func collectDriver(spec *boot.Spec) error {
 
 // realDriver puts the driver where Talos has it, and takes it away where this computer has it: in the node's overlay alone.
 func realDriver(spec *boot.Spec) error {
-	for _, folder := range librariesAt {
-		for _, pattern := range libraries {
-			paths, _ := filepath.Glob(filepath.Join(folder, pattern))
-			for _, path := range paths {
-				_ = os.Remove(path) // one that is a mount of its own stays
-			}
-		}
+	for _, path := range driverLibraries() {
+		_ = os.Remove(path) // one that is a mount of its own stays
 	}
 	for _, name := range programsOfDriver {
 		_ = os.Remove("/usr/bin/" + name)

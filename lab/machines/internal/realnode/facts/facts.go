@@ -72,13 +72,18 @@ func Serve(spec *boot.Spec, authority *identity.Authority, machine host.Machine)
 }
 
 // Ask asks for them, on the node or in one of its containers.
-func Ask() (Facts, error) {
-	found := Facts{}
-	answer, err := (&http.Client{Timeout: 10 * time.Second}).Get("http://" + boot.FactsAddress)
+func Ask() (Facts, error) { return From("http://" + boot.FactsAddress) }
+
+// From asks somebody else who tells them.
+func From(url string) (found Facts, err error) {
+	answer, err := (&http.Client{Timeout: 10 * time.Second}).Get(url)
 	if err != nil {
 		return found, err
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return found, fmt.Errorf("%s: %s", url, answer.Status)
+	}
 	return found, json.NewDecoder(answer.Body).Decode(&found)
 }
 

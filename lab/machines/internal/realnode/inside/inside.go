@@ -21,6 +21,7 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/groups"
 	"talos-gpu/lab/machines/internal/realnode/images"
 	"talos-gpu/lab/machines/internal/realnode/proxy"
+	"talos-gpu/lab/machines/internal/spec"
 )
 
 // Commands of this binary that are processes of a real node; see Main.
@@ -98,7 +99,7 @@ func reap(until int) int {
 
 // inside does the node's work: it lays out the machine, starts containerd and the kubelet, and ends when one of them cannot be started.
 func inside(path, network string) error {
-	spec, err := boot.Load(path)
+	spec, err := spec.Load[boot.Spec](path)
 	if err != nil {
 		return err
 	}

@@ -85,15 +85,8 @@ func ask(lab string) (found facts.Facts, err error) {
 	if err != nil {
 		return found, err
 	}
-	answer, err := (&http.Client{Timeout: 10 * time.Second}).Get("http://" + lab + "/facts/" + name)
+	found, err = facts.From("http://" + lab + "/facts/" + name)
 	if err != nil {
-		return found, err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return found, fmt.Errorf("%s: %s", name, answer.Status)
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&found); err != nil {
 		return found, err
 	}
 	found.Virtual, found.Cards = true, gpu.Unsplit(found.Key, found.Snapshot)

@@ -88,9 +88,9 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 func (m *Machine) brokenSlot(ctx context.Context) {
 	broken := look(m, func(s *state) string {
 		switch {
-		case !s.slots.CanRevert():
+		case s.slots.Previous == nil:
 			return ""
-		case m.spec.SecureBoot && !s.slots.Next().SecureBoot:
+		case m.spec.SecureBoot && !s.slots.Next.SecureBoot:
 			// An UKI without a signature that the firmware trusts is not started (UEFI specification, Secure Boot).
 			return "the firmware refuses the new image, which is not signed for Secure Boot"
 		case s.take("rollback"):

@@ -163,7 +163,7 @@ func (m *Machine) active() config.Provider {
 
 // running is the image that was booted last.
 func (m *Machine) running() factory.Image {
-	return look(m, func(s *state) factory.Image { return s.slots.Running() })
+	return look(m, func(s *state) factory.Image { return s.slots.Running })
 }
 
 // await waits until a condition holds.

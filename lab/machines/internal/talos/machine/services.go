@@ -46,7 +46,7 @@ func (m *Machine) services(s *state, pods bool) []resources.Service {
 		}
 		list = append(list, running(id)...)
 	}
-	for _, extension := range s.slots.Running().Extensions {
+	for _, extension := range s.slots.Running.Extensions {
 		list = append(list, extensionServices(s, extension)...)
 	}
 	return list
@@ -64,7 +64,7 @@ func extensionServices(s *state, extension host.Extension) []resources.Service {
 		list[0] = resources.Service{ID: "ext-nvidia-persistenced", State: "Waiting", Message: fmt.Sprintf("Waiting for file %q to exist", "/sys/bus/pci/drivers/nvidia")}
 		cdi.State, cdi.Message = "Waiting", "Waiting for service \"ext-nvidia-persistenced\" to be \"up\""
 	}
-	if host.EraOf(s.slots.Running().Version) == host.EraCDI {
+	if host.EraOf(s.slots.Running.Version) == host.EraCDI {
 		list = append(list, cdi)
 	}
 	return list

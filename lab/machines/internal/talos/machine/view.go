@@ -16,22 +16,12 @@ import (
 
 var _ host.Machine = (*Machine)(nil)
 
-// Key is what the lab calls the machine.
-func (m *Machine) Key() string { return m.spec.Name }
-
-// Name is the machine's host name since its last boot, and the name of its node.
-func (m *Machine) Name() string { return look(m, func(s *state) string { return s.boot.host }) }
-
-// Address of the machine's API.
-func (m *Machine) Address() string { return m.spec.Address }
-
-// Role is controlplane or worker.
-func (m *Machine) Role() string { return m.spec.Role }
-
-// RootFS is the machine's file system.
-func (m *Machine) RootFS() string { return m.root }
-
-// Clock is the lab's.
+// Key, Name, Address, Role, RootFS, Clock, Watch and Snapshot are those of host.Machine.
+func (m *Machine) Key() string         { return m.spec.Name }
+func (m *Machine) Name() string        { return look(m, func(s *state) string { return s.boot.host }) }
+func (m *Machine) Address() string     { return m.spec.Address }
+func (m *Machine) Role() string        { return m.spec.Role }
+func (m *Machine) RootFS() string      { return m.root }
 func (m *Machine) Clock() *clock.Clock { return m.env.Clock }
 
 // Environment that the machine shares with the others.
@@ -44,7 +34,6 @@ func (m *Machine) Platform() string { return m.running().Platform }
 // internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go, Register; absent at v1.12.11).
 func (m *Machine) HasStreamingAPI() bool { return host.Minor(m.running().Version) >= 13 }
 
-// Watch signals changes; see host.Machine.
 func (m *Machine) Watch(ctx context.Context) <-chan struct{} {
 	out := make(chan struct{}, 1)
 	go func() {
@@ -66,7 +55,6 @@ func (m *Machine) Watch(ctx context.Context) <-chan struct{} {
 	return out
 }
 
-// Snapshot is a consistent copy for the kubelet emulation.
 func (m *Machine) Snapshot() host.Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,7 +63,7 @@ func (m *Machine) Snapshot() host.Snapshot {
 
 // snapshot needs the lock.
 func (m *Machine) snapshot() host.Snapshot {
-	image, now := m.s.slots.Running(), m.s.boot
+	image, now := m.s.slots.Running, m.s.boot
 	return host.Snapshot{
 		BootID:             now.id,
 		TalosVersion:       image.Version,
@@ -108,10 +96,10 @@ func (m *Machine) OnDisk() ([]byte, error) {
 
 // view is what the resources show. It needs the lock.
 func (m *Machine) view() resources.View {
-	image, now := m.s.slots.Running(), m.s.boot
+	image, now := m.s.slots.Running, m.s.boot
 	return resources.View{
 		Snapshot: m.snapshot(), Name: now.host, Platform: image.Platform, SecureBoot: m.spec.SecureBoot, SchematicID: image.SchematicID, Schematic: image.Schematic,
-		Persistent: m.s.persistent, Applied: now.applied, Unconfirmed: m.s.slots.Unconfirmed(), Stage: now.stage, Ready: now.ready, Unmet: now.unmet,
+		Persistent: m.s.persistent, Applied: now.applied, Unconfirmed: m.s.slots.Unconfirmed, Stage: now.stage, Ready: now.ready, Unmet: now.unmet,
 	}
 }
 
@@ -135,7 +123,7 @@ type Report struct {
 func (m *Machine) Report() Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	image, now := m.s.slots.Running(), m.s.boot
+	image, now := m.s.slots.Running, m.s.boot
 	report := Report{
 		Address: m.spec.Address, TalosVersion: image.Version, SchematicID: image.SchematicID,
 		Reboots: m.s.reboots, Upgrades: m.s.upgrades, Requests: m.s.requests,

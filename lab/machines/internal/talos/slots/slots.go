@@ -4,19 +4,17 @@ package slots
 
 // Pair is the images on a machine's disk. T is an image.
 type Pair[T any] struct {
-	running  T
-	next     T
-	previous *T // what a boot that fails goes back to (META tag 6)
-	// unconfirmed: previous was there when the machine booted. META is read at boot alone (talos v1.13.0 internal/app/lifecycle/lifecycle.go
-	// installs and does not read it again).
-	unconfirmed bool
+	// Running was booted last, Next is of the next boot.
+	Running, Next T
+	// Previous is what a boot that fails goes back to (META tag 6).
+	Previous *T
+	// Unconfirmed says that Talos shows META tag 6: Previous was there when the machine booted. META is read at boot alone (talos v1.13.0
+	// internal/app/lifecycle/lifecycle.go installs and does not read it again).
+	Unconfirmed bool
 }
 
 // New is a machine that runs an image.
-func New[T any](running T) *Pair[T] { return &Pair[T]{running: running, next: running} }
-
-// Running is the image that was booted last.
-func (p *Pair[T]) Running() T { return p.running }
+func New[T any](running T) *Pair[T] { return &Pair[T]{Running: running, Next: running} }
 
 // Install writes an image to the disk and makes it the default of the next boot. What was the default before is kept, and nothing else: after
 // a second installation the image that runs is gone (seen on Talos v1.13.0; talos v1.13.0 bootloader/sdboot/sdboot.go, Upgrade, and
@@ -24,37 +22,28 @@ func (p *Pair[T]) Running() T { return p.running }
 //
 // keepsRunning: the installer keeps the image that runs instead (talos v1.14.0 bootloader/sdboot/sdboot.go, Upgrade).
 func (p *Pair[T]) Install(image T, keepsRunning bool) {
-	previous := p.next
+	previous := p.Next
 	if keepsRunning {
-		previous = p.running
+		previous = p.Running
 	}
-	p.previous, p.next = &previous, image
+	p.Previous, p.Next = &previous, image
 }
 
 // Boot starts the default image.
 func (p *Pair[T]) Boot() T {
-	p.running, p.unconfirmed = p.next, p.previous != nil
-	return p.running
+	p.Running, p.Unconfirmed = p.Next, p.Previous != nil
+	return p.Running
 }
 
-// Next is the image of the next boot.
-func (p *Pair[T]) Next() T { return p.next }
-
-// CanRevert says that there is an image to go back to.
-func (p *Pair[T]) CanRevert() bool { return p.previous != nil }
-
-// Unconfirmed says that Talos shows META tag 6: it booted an upgrade that can still be taken back.
-func (p *Pair[T]) Unconfirmed() bool { return p.unconfirmed }
-
 // Confirm drops the fallback, once the machine runs and is ready (seen on Talos v1.13.0; talos v1.13.0 DropUpgradeFallbackController).
-func (p *Pair[T]) Confirm() { p.previous, p.unconfirmed = nil, false }
+func (p *Pair[T]) Confirm() { p.Previous, p.Unconfirmed = nil, false }
 
 // Revert makes the image from before the upgrade the default again, after a boot that failed
 // (seen on Talos v1.13.0; talos v1.13.0 internal/app/machined/revert.go). False: there is nothing to go back to.
 func (p *Pair[T]) Revert() bool {
-	if p.previous == nil {
+	if p.Previous == nil {
 		return false
 	}
-	p.next, p.previous = *p.previous, nil
+	p.Next, p.Previous = *p.Previous, nil
 	return true
 }

@@ -8,10 +8,10 @@ import (
 
 func TestAnUpgradeCountsAfterItsBoot(t *testing.T) {
 	pair := slots.New("old")
-	if pair.Install("new", false); pair.Running() != "old" || pair.Unconfirmed() {
-		t.Fatalf("runs %s before the reboot", pair.Running())
+	if pair.Install("new", false); pair.Running != "old" || pair.Unconfirmed {
+		t.Fatalf("runs %s before the reboot", pair.Running)
 	}
-	if got := pair.Boot(); got != "new" || !pair.Unconfirmed() {
+	if got := pair.Boot(); got != "new" || !pair.Unconfirmed {
 		t.Fatalf("booted %s", got)
 	}
 	if pair.Confirm(); pair.Revert() || pair.Boot() != "new" {
@@ -26,7 +26,7 @@ func TestAFailedBootGoesBack(t *testing.T) {
 		pair.Install("b", keepsRunning)
 		pair.Install("c", keepsRunning)
 		if pair.Boot() != "c" || !pair.Revert() || pair.Boot() != want || pair.Revert() {
-			t.Fatalf("keeps the running one: %v: runs %s", keepsRunning, pair.Running())
+			t.Fatalf("keeps the running one: %v: runs %s", keepsRunning, pair.Running)
 		}
 	}
 }
