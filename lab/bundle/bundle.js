@@ -2,8 +2,9 @@
 // load hundreds of files in every process. Plain JavaScript, since it runs before anything is there that reads TypeScript.
 const { createHash, randomUUID } = require("node:crypto");
 const fs = require("node:fs");
-const { SourceMap } = require("node:module");
+const { createRequire, SourceMap, wrap } = require("node:module");
 const path = require("node:path");
+const { constants, Script } = require("node:vm");
 
 const repository = path.resolve(__dirname, "../..");
 /** Beside the packages, so that the bundle finds those that stay outside of it. */
@@ -145,4 +146,23 @@ function mapOf(file) {
   }
 }
 
-module.exports = { bundle, inSources };
+/**
+ * The code of a bundle. Evaluated, it gives its exports; each time as if no module of it had been there before.
+ *
+ * @param file a CommonJS file, absolute
+ * @returns evaluates it
+ */
+function compile(file) {
+  const script = new Script(wrap(fs.readFileSync(file, "utf8")), {
+    filename: file,
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  const evaluate = script.runInThisContext();
+  return () => {
+    const module = { exports: {} };
+    evaluate.call(module.exports, module.exports, createRequire(file), module, file, path.dirname(file));
+    return module.exports;
+  };
+}
+
+module.exports = { bundle, compile, inSources };

@@ -1,8 +1,7 @@
 // node lab/bundle/run.js FILE.ts ARGUMENTS: runs a program of this repository from its bundle, see bundle.js.
 /* global console */
 const fs = require("node:fs");
-const { bundle, inSources } = require("./bundle");
-const { compile } = require("./compile");
+const { bundle, compile, inSources } = require("./bundle");
 
 process.argv.splice(1, 1); // the program sees its own file and arguments
 // Where the repository is linked into another folder, its sources and the bundle of them stay the same.

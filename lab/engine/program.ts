@@ -1,4 +1,4 @@
-import { compile } from "../bundle/compile";
+import { compile } from "../bundle/bundle";
 
 /** What a stack's program is to the engine: registers resources, returns the stack's outputs. */
 export type Program = () => Promise<Record<string, unknown> | undefined>;

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -51,10 +52,6 @@ func start(t *testing.T, client kubernetes.Interface) {
 	})
 }
 
-func clientOf() *fake.Clientset {
-	return fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gpu-1"}})
-}
-
 // untilLabelled watches the node until it has the label.
 func untilLabelled(t *testing.T, nodes watch.Interface) {
 	t.Helper()
@@ -71,8 +68,8 @@ func untilLabelled(t *testing.T, nodes watch.Interface) {
 	}
 }
 
-func TestControllerComesBackAfterAnError(t *testing.T) {
-	client := clientOf()
+func TestControllerComesBackAfterAnErrorAndTakesALabelBack(t *testing.T) {
+	client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gpu-1"}})
 	fails := 3
 	client.PrependReactor("update", "nodes", func(clienttesting.Action) (bool, apiruntime.Object, error) {
 		fails--
@@ -84,22 +81,7 @@ func TestControllerComesBackAfterAnError(t *testing.T) {
 	}
 	start(t, client)
 	untilLabelled(t, nodes)
-}
-
-func TestControllerTakesALabelBack(t *testing.T) {
-	client := clientOf()
-	nodes, err := client.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	start(t, client)
-	untilLabelled(t, nodes)
-	node, err := client.CoreV1().Nodes().Get(t.Context(), "gpu-1", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	delete(node.Labels, "mine")
-	if _, err := client.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+	if _, err := client.CoreV1().Nodes().Patch(t.Context(), "gpu-1", types.MergePatchType, []byte(`{"metadata":{"labels":{"mine":null}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	untilLabelled(t, nodes)

@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
+	"talos-gpu/lab/machines/internal/node/reach"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
@@ -94,4 +96,28 @@ func ServeAPI(spec *boot.Spec) (func(), error) {
 	}
 	go Forward(listener, DialTo("tcp", server.Host))
 	return func() { listener.Close() }, nil
+}
+
+// DialTo connects to an address.
+func DialTo(network, address string) func() (net.Conn, error) {
+	return func() (net.Conn, error) { return net.DialTimeout(network, address, 10*time.Second) }
+}
+
+// Forward connects whoever comes to whom dial reaches then.
+func Forward(listener net.Listener, dial func() (net.Conn, error)) {
+	for {
+		client, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer client.Close()
+			server, err := dial()
+			if err != nil {
+				return
+			}
+			defer server.Close()
+			reach.Join(client, server)
+		}()
+	}
 }

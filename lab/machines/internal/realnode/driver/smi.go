@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
-	"talos-gpu/lab/machines/internal/realnode/capabilities"
 	"talos-gpu/lab/machines/internal/realnode/facts"
+	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
 // SMI is nvidia-smi of the stand-in, on the node and in its containers, whose cards are those whose devices they have.
@@ -22,7 +22,7 @@ func SMI(arguments []string) int {
 		fmt.Fprintf(os.Stderr, "nvidia-smi of the stand-in: %v\n", err)
 		return 1
 	}
-	return smi(os.Stdout, arguments, found.Snapshot.DriverVersion, found.Snapshot.LibraryVersion, found.Visible(), capabilities.MayAdminister())
+	return smi(os.Stdout, arguments, found.Snapshot.DriverVersion, found.Snapshot.LibraryVersion, found.Visible(), files.MayAdminister())
 }
 
 // smi answers as nvidia-smi does, for the forms that pods of a stack use: nothing, -L, --query-gpu without header and units, -pl, -pm and -i. Texts, number

@@ -16,7 +16,6 @@ import (
 
 	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/realnode/boot"
-	"talos-gpu/lab/machines/internal/realnode/capabilities"
 	"talos-gpu/lab/machines/internal/realnode/files"
 	"talos-gpu/lab/machines/internal/realnode/images"
 	"talos-gpu/lab/machines/internal/talos/containerd"
@@ -28,7 +27,7 @@ var kubeletConfig string
 // configureContainerd merges the machine's parts as Talos does, with one of ours for where images come from and what this computer lacks.
 func configureContainerd(spec *boot.Spec, network int) error {
 	parts := maps.Clone(spec.CRIParts)
-	parts["99-lab.part"] = fmt.Sprintf("[plugins.\"io.containerd.cri.v1.images\".registry]\n  config_path = %q\n[plugins.\"io.containerd.cri.v1.runtime\"]\n  restrict_oom_score_adj = %v\n", images.RegistryConfig, !capabilities.MayLowerScores())
+	parts["99-lab.part"] = fmt.Sprintf("[plugins.\"io.containerd.cri.v1.images\".registry]\n  config_path = %q\n[plugins.\"io.containerd.cri.v1.runtime\"]\n  restrict_oom_score_adj = %v\n", images.RegistryConfig, !files.MayLowerScores())
 	merged, err := containerd.Merge(parts)
 	if err != nil {
 		return err
