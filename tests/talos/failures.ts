@@ -11,8 +11,10 @@ export interface Row {
   from: "adopted" | "installed" | "upgraded";
   /** What comes before the run. */
   given?(stand: Stand): Promise<unknown>;
-  run(stand: Stand): Promise<Ended>;
-  code: 0 | 1;
+  /** Default: an upgrade to NVIDIA's image. */
+  run?(stand: Stand): Promise<Ended>;
+  /** Default 1. */
+  code?: 0 | 1;
   /** What the program says. */
   says: RegExp[];
   /** Seconds within which it ends, on a computer whose cores are busy. */
@@ -80,7 +82,6 @@ const all: readonly Row[] = [
     from: "adopted",
     run: (stand) =>
       upgrade(stand, { installerImage: `factory.talos.dev/metal-installer/${"0".repeat(64)}:${RELEASE}` }),
-    code: 1,
     says: [/it could not pull \S+: .*code = NotFound/, /nothing was changed on it/],
     within: 60,
     untouched: true,
@@ -91,7 +92,6 @@ const all: readonly Row[] = [
     given: (stand) => stand.apply({ machine: { files: [unpacked] } }),
     run: (stand) =>
       stand.start("adopt", stand.adoption(JSON.stringify({ machine: { files: [nvidiaByDefault] } }))).ended,
-    code: 1,
     says: [/20-customization\.part/],
     within: 30,
     untouched: true,
@@ -117,7 +117,6 @@ const all: readonly Row[] = [
     name: "another image than the wanted one is installed and waits for its boot",
     from: "installed",
     run: (stand) => stand.start("upgrade", stand.upgradeTo(stand.schematics.modules)).ended,
-    code: 1,
     says: [/another image than the wanted one is installed on it and waits for its boot: \S+/, /rollback/],
     within: 60,
     untouched: true,
@@ -130,8 +129,6 @@ const all: readonly Row[] = [
     name: "two items for one containerd part, in the first boot of an upgrade",
     from: "adopted",
     given: (stand) => stand.apply(twoItems),
-    run: (stand) => upgrade(stand),
-    code: 1,
     says: [paused, /edit machineconfig/, /goes back to the image of before/],
     within: 700,
     then: async (stand, before) => {
@@ -144,8 +141,6 @@ const all: readonly Row[] = [
     name: "two items for one containerd part, on an image that is confirmed",
     from: "upgraded",
     given: (stand) => stand.apply(twoItems),
-    run: (stand) => upgrade(stand),
-    code: 1,
     says: [paused, /edit machineconfig/, /then run again(?!, which)/],
     within: 300,
     then: async (stand, before) => {
@@ -157,8 +152,6 @@ const all: readonly Row[] = [
     name: "a file outside /var",
     from: "upgraded",
     given: (stand) => stand.apply({ machine: { files: [file("/etc/lab.conf", "a line\n")] } }),
-    run: (stand) => upgrade(stand),
-    code: 1,
     says: [/its boot does not go on: .*create operation not allowed outside of \/var: "\/etc\/lab\.conf"/],
     within: 300,
     then: async (stand, before) => {
@@ -171,7 +164,6 @@ const all: readonly Row[] = [
     from: "upgraded",
     given: (stand) => stand.apply({ machine: { kernel: { modules: [{ name: "nvidia_peermem" }] } } }),
     run: (stand) => upgrade(stand, { modules: [...stand.gpuTask().modules, "nvidia_peermem"], timeouts: short }),
-    code: 1,
     says: [/kernel modules not loaded: nvidia_peermem/],
     within: 400,
     then: async (stand, before) => {
@@ -183,7 +175,6 @@ const all: readonly Row[] = [
     name: "somebody else staged a sysctl",
     from: "upgraded",
     given: (stand) => stand.apply({ machine: { sysctls: { "vm.swappiness": "7" } } }),
-    run: (stand) => upgrade(stand),
     code: 0,
     says: [/rebooting once, to activate the staged configuration/],
     within: 300,
@@ -196,7 +187,6 @@ const all: readonly Row[] = [
     given: (stand) => stand.apply({ machine: { files: [nvidiaByDefault] } }),
     run: (stand) =>
       stand.start("upgrade", stand.upgradeTo(stand.schematics.modules, { modules: ["nvidia"], timeouts: short })).ended,
-    code: 1,
     says: [
       /its boot does not go on: the kubelet fails at every start.*unknown service runtime\.v1\.RuntimeService.*edit machineconfig/,
       /then run again(?!, which)/,
@@ -211,7 +201,6 @@ const all: readonly Row[] = [
     name: "an image whose kernel does not come up",
     from: "adopted",
     run: (stand) => stand.start("upgrade", stand.upgradeTo(stand.schematics.broken, { timeouts: short })).ended,
-    code: 1,
     says: [/did not run within 4m/],
     within: 700,
   },
@@ -219,7 +208,6 @@ const all: readonly Row[] = [
     name: "an installer that fails",
     from: "adopted",
     run: (stand) => stand.start("upgrade", stand.upgradeTo(stand.schematics.empty)).ended,
-    code: 1,
     says: [API === "legacy" ? notInstalled : /it was not rebooted/],
     within: 700,
     then: (stand) => endsWell(stand, true),
@@ -260,32 +248,25 @@ const all: readonly Row[] = [
     within: 700,
     then: (stand) => endsWell(stand, false),
   },
-  {
-    name: "the machine does not answer",
+  ...(
+    [
+      ["the machine does not answer", "standStill", "goOn", 120],
+      ["the machine is off", "cutPower", "powerOn", 90],
+    ] as const
+  ).map(([name, goes, comes, within]): Row => ({
+    name,
     from: "upgraded",
-    given: (stand) => stand.machine.standStill(),
+    given: (stand) => stand.machine[goes](),
     run: (stand) => upgrade(stand, { timeouts: { ...short, reboot: "1m" } }),
-    code: 1,
     says: [/was not up within 1m/, /nothing was changed on it/],
-    within: 120,
+    within,
     then: async (stand) => {
-      await stand.machine.goOn();
+      await stand.machine[comes]();
       await endsWell(stand, false);
     },
-  },
-  {
-    name: "the machine is off",
-    from: "upgraded",
-    given: (stand) => stand.machine.cutPower(),
-    run: (stand) => upgrade(stand, { timeouts: { ...short, reboot: "1m" } }),
-    code: 1,
-    says: [/was not up within 1m/, /nothing was changed on it/],
-    within: 90,
-    then: async (stand) => {
-      await stand.machine.powerOn();
-      await endsWell(stand, false);
-    },
-  },
+  })),
 ];
 // Nothing waits for a boot where Talos reboots as soon as it has installed.
-export const rows = all.filter(({ from }) => API === "lifecycle" || from !== "installed");
+export const rows = all
+  .filter(({ from }) => API === "lifecycle" || from !== "installed")
+  .map((row) => ({ run: (stand: Stand) => upgrade(stand), code: 1, ...row }));
