@@ -9,7 +9,6 @@ import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/y
 import { exposure, factoryOf } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
-import { schematicsIn } from "../import/schematics";
 import { isTalconfig, readSource } from "../import/source";
 import { type Talconfig, withRole } from "../import/talconfig";
 import { lineOfText, type Piece, pieceAt } from "./lines";
@@ -95,6 +94,9 @@ function isPatch(value: Record<string, unknown>): boolean {
 const withoutSops = (text: string): string =>
   text.replace(/^sops:\n(?:[ \t].*\n?|\n)*/gm, (part) => part.replace(/.+/g, ""));
 
+const isSchematic = (value: unknown): boolean =>
+  isMapping(value) && isMapping(value["customization"]) && value["kind"] === undefined;
+
 function ofFile({ name, text }: ReadFile): Subject[] {
   // talhelper makes one dollar of two (`$$patch: delete`).
   const whole: Piece = pieceOf(name, 1, withoutSops(text.replaceAll("$$", "$")));
@@ -111,10 +113,11 @@ function ofFile({ name, text }: ReadFile): Subject[] {
   if (whole.part !== undefined || (values.length > 0 && values.every(isPatch))) return [ofPatch(whole)];
   const ofOmnis = ofOmni(values, whole);
   if (ofOmnis.length > 0) return ofOmnis;
-  if (values.some((value) => isMapping(value["customization"]) && value["kind"] === undefined))
-    return schematicsIn(text)
-      .slice(0, 1)
-      .map((raw) => ofSchematic(raw, whole));
+  const schematics = documents.filter((document) => isSchematic(valueOfDocument(document)));
+  if (schematics.length > 0)
+    return schematics.map((document) =>
+      ofSchematic(valueOfDocument(document) as Record<string, unknown>, pieceAt(whole, document, [])),
+    );
   return documents.flatMap((document) =>
     objectsIn(valueOfDocument(document)).flatMap(({ path: at, object }) =>
       containersOf(object).map(({ path: inner, pod }) => ofPod(pod, pieceAt(whole, document, [...at, ...inner]))),

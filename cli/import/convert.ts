@@ -126,10 +126,11 @@ function machineOf(
   const said = filled(Object.assign({}, node.nodeTaints, ...all.map((part) => part.taints)));
   const taints = Object.fromEntries(Object.entries(said).map(([key, text]) => [key, taintText(text)]));
   const { ours, others } = parametersOf(all, image);
-  const kernelArgs = image.kernelArgs.filter((arg) => moduleParameterIn(arg) === undefined);
+  const kernelArgs = image.kernelArgs.filter(isOfImage);
   const extra = all.flatMap(({ containerd }) => containerd ?? []).at(-1);
   const { mode } = node.machineSpec ?? {};
-  const platform = mode === undefined || mode === "metal" ? image.platform : mode;
+  const [, named] = image.kernelArgs.flatMap((arg) => /^talos\.platform=(.+)$/.exec(arg) ?? []);
+  const platform = mode === undefined || mode === "metal" ? (image.platform ?? named) : mode;
   const secure = isSecure(node, image);
   const address = node.ipAddress.split(",")[0]!.trim();
   const filledOnly = <T extends object>(value: T): T | undefined => (Object.keys(value).length > 0 ? value : undefined);
@@ -204,13 +205,17 @@ export function exposure(talosVersion = "v1.12.0"): Pick<ClusterSpec, "devicePlu
   return newestExposure({ talosVersion, machines: { node } }, kinds);
 }
 
+/** Whether an argument stays one in a stack: parameters of modules and the platform have fields of their own. */
+const isOfImage = (arg: string): boolean => moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
+
 function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], noUki: boolean): Note[] {
+  const others = image.kernelArgs.filter(isOfImage);
   const field = `machines.${node.hostname}`;
   const card: Note = { field: `${field}.gpus`, ...faultOf(texts.card, { node, unnamed }) };
   const containerd: Note = { field: `${field}.containerd`, ...faultOf(texts.otherTool) };
   const ignored: Note = {
     field: `${field}.kernelArgs`,
-    ...faultOf(texts.kernelArgs, { args: image.kernelArgs.filter((arg) => moduleParameterIn(arg) === undefined) }),
+    ...faultOf(texts.kernelArgs, { args: others }),
   };
   const dead = image.kernelArgs.filter((arg) => moduleParameterIn(arg) !== undefined);
   const revived: Note = { field: `${field}.moduleParameters`, ...faultOf(texts.deadParameters, { dead }) };
@@ -219,7 +224,7 @@ function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], n
     ...(gpus === undefined ? [card] : []),
     ...image.notes,
     ...(dead.length > 0 ? [revived] : []),
-    ...(image.kernelArgs.length > dead.length && noUki && !isSecure(node, image) ? [ignored] : []),
+    ...(others.length > 0 && noUki && !isSecure(node, image) ? [ignored] : []),
     ...(all.some((part) => part.containerd !== undefined) ? [containerd] : []),
     ...unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
     ...unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),

@@ -1,7 +1,7 @@
-import { parse } from "yaml";
 import { factoryAt, defaultFactoryUrl } from "../../components/recipe/facts/factory";
 import { canonicalSchematic } from "../../components/recipe/machine/schematic";
 import { isMapping } from "../../components/recipe/mapping";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 
 /** A schematic as somebody wrote it. */
 export type RawSchematic = Record<string, unknown>;
@@ -44,13 +44,8 @@ function blocksOf(text: string): RawSchematic[] {
   });
 }
 
-function read(text: string): unknown {
-  try {
-    return parse(text, { merge: true, logLevel: "silent" });
-  } catch {
-    return undefined;
-  }
-}
+/** The values of a text's documents; none of one that is no YAML. */
+const read = (text: string): unknown[] => talosDocuments(text).map(valueOfDocument);
 
 /** Mappings with a customization, at any depth. */
 function collect(value: unknown): RawSchematic[] {

@@ -81,7 +81,8 @@ export function runningKernelArgs({ schematic, commandLine, configuredArgs, plat
   return [...new Set(args)].filter((arg) => hasEffect(arg) && !configured.has(arg));
 }
 
-const hasEffect = (arg: string): boolean => moduleParameterIn(arg) === undefined;
+/** The platform is the image's own: the Factory says it once more, and it is compared for itself. */
+const hasEffect = (arg: string): boolean => moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
 
 /**
  * What a machine would lose with its next image: it was there before this stack came, and the stack neither lists nor
