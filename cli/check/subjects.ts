@@ -177,8 +177,13 @@ function ofCharts(
   const inFolder = new Set(files.map(({ name }) => name));
   const { releases: alone } = readOutside(files);
   const wanted = alone.flatMap(({ missing }) => missing.map(({ name }) => path.basename(name)));
+  // A patch of kustomize's stands in the folder of an overlay.
+  const patched = alone.flatMap(({ by, name }) => (by === "Flux" && name !== undefined ? [name] : []));
   const elsewhere = others.filter(
-    ({ name, text }) => !inFolder.has(name) && wanted.some((word) => name.endsWith(`/${word}`) || text.includes(word)),
+    ({ name, text }) =>
+      !inFolder.has(name) &&
+      (wanted.some((word) => name.endsWith(`/${word}`) || text.includes(word)) ||
+        (/^kind: HelmRelease\b/m.test(text) && patched.some((word) => text.includes(word)))),
   );
   const { releases } = elsewhere.length === 0 ? { releases: alone } : readOutside([...files, ...elsewhere]);
   // Keys such as `image` and `resources` are in the values of any chart: a file of values is named after its own.

@@ -22,7 +22,10 @@ const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)
 export function outsideOf(file: string, folder: string): { external?: ExternalSpec; notes: Note[] } {
   const texts = textsOf(rootOf(path.resolve(path.dirname(file))));
   const owners = [...texts].flatMap(([name, text]) => {
-    const release = readOutside([{ name, text }]).releases.find(({ by }) => by !== "values");
+    // A patch of kustomize's alone installs nothing.
+    const release = readOutside([{ name, text }]).releases.find(
+      ({ by, missing }) => by !== "values" && missing.every(({ kind }) => kind !== "HelmRelease"),
+    );
     return release === undefined ? [] : [{ name, text, chart: release.chart }];
   });
   const [owner] = owners;

@@ -62,7 +62,7 @@ export function readOutside(files: readonly OutsideFile[], hint?: ChartName): Re
   const docs = files.flatMap((file) => documentsOf(file, flaws));
   const releases = docs.flatMap((doc): OutsideRelease[] => {
     const { kind } = doc.root;
-    if (kind === "HelmRelease") return ofFlux(doc, docs);
+    if (kind === "HelmRelease") return ofHelmRelease(doc, docs);
     if (kind === "Application") return ofArgo(doc, ["spec"], docs);
     if (kind === "ApplicationSet") return ofArgo(doc, ["spec", "template", "spec"], docs);
     if (kind === "Kustomization" || /(?:^|\/)kustomization\.ya?ml$/i.test(doc.place.file))
@@ -76,6 +76,31 @@ export function readOutside(files: readonly OutsideFile[], hint?: ChartName): Re
 
 const isOfValues = (root: Record<string, unknown>): boolean =>
   root["apiVersion"] === undefined && root["kind"] === undefined;
+
+/** A HelmRelease; one that names no chart is kustomize's patch of one that does, and stands for both. */
+function ofHelmRelease(doc: Doc, docs: Doc[]): OutsideRelease[] {
+  const name = textAt(doc.root, "metadata", "name");
+  const namesakes = docs.filter(
+    ({ root }) => root["kind"] === "HelmRelease" && textAt(root, "metadata", "name") === name,
+  );
+  const [base] = namesakes.filter((one) => !isPatch(one));
+  const own = ofFlux(doc, docs);
+  if (!isPatch(doc)) return namesakes.some(isPatch) ? [] : own;
+  const under = base && ofFlux(base, docs)[0];
+  return own.map((over) =>
+    under === undefined
+      ? { ...over, missing: [...over.missing, { kind: "HelmRelease", name: name ?? "" }] }
+      : {
+          ...{ ...under, ...over, missing: [...under.missing, ...over.missing] },
+          values: mergeAsHelm(under.values, over.values),
+          places: { ...under.places, ...over.places },
+        },
+  );
+}
+
+const isPatch = ({ root }: Doc): boolean =>
+  textAt(root, "spec", "chartRef", "name") === undefined &&
+  textAt(root, "spec", "chart", "spec", "chart") === undefined;
 
 function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const { root, place } = doc;

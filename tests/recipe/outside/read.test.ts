@@ -122,6 +122,25 @@ test.each([
     { name: "a", missing: [], place: { file: "0.yaml", line: 3 }, places: { driver: { file: "0.yaml", line: 8 } } },
   ],
   [
+    "a HelmRelease with a patch of kustomize's",
+    [
+      flux,
+      oci,
+      configMap,
+      "kind: HelmRelease\nmetadata: { name: nvidia-device-plugin }\nspec:\n  values:\n    runtimeClassName: mine\n",
+    ],
+    {
+      ...{ version: "0.18.2", missing: [], place: { file: "3.yaml", line: 1 } },
+      values: { gfd: { enabled: true }, runtimeClassName: "mine" },
+      places: { runtimeClassName: { file: "3.yaml", line: 5 }, "gfd.enabled": { file: "2.yaml", line: 8 } },
+    },
+  ],
+  [
+    "a patch of kustomize's alone",
+    ["kind: HelmRelease\nmetadata: { name: nvidia-device-plugin }\nspec: { chart: { spec: { version: 0.18.2 } } }\n"],
+    { version: "0.18.2", missing: [{ kind: "HelmRelease", name: "nvidia-device-plugin" }] },
+  ],
+  [
     "an Application with a file of values",
     [argo, "driver:\n  enabled: false\n"],
     {
