@@ -45,6 +45,25 @@ describe("order", () => {
       if (program !== exposure && program !== asked) expectWait(run, program, exposure);
   });
 
+  test("a group of pods waits for LeaderWorkerSet, which has a namespace of its own and waits for no test", async () => {
+    const run = await build(arguments_("large"));
+    const [release, group] = [find(run, types.release, "-lws-release"), find(run, types.group)];
+    expect(release.inputs).toMatchObject({ name: "lws", namespace: "lws-system", version: "0.9.0" });
+    expectWait(run, release, find(run, types.namespace, "lab-lws-system"));
+    expectWait(run, group, release);
+    expectWait(run, group, find(run, types.program, "lab-gate"));
+    expect(waitsFor(run, release)).not.toContain(find(run, types.program, "lab-gate").urn);
+    expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces).toContain("lws-system");
+  });
+
+  test("of somebody else's LeaderWorkerSet the definition is read, under a name that says who needs it", async () => {
+    const run = await build(arguments_("large", { leaderWorkerSet: undefined }));
+    expect(run.reads).toMatchObject([
+      { name: "lab-machines-of-a-model-need-leaderWorkerSet", id: "leaderworkersets.leaderworkerset.x-k8s.io" },
+    ]);
+    expect(findAll(run, types.release).map(({ name }) => name)).toEqual(["lab-release"]);
+  });
+
   test("every namespace that the stack makes is asked for before the first machine is touched, whatever makes it", async () => {
     const model = { model: "Qwen/Qwen3-0.6B", gpus: 1 };
     const run = await build(

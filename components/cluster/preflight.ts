@@ -54,6 +54,7 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
   const machines = plannedMachines(plan);
   const driven = machines.filter(isDriven);
   const ofWorkloads = namespacesMade(spec).map((made) => made.namespace);
+  if (kubernetes.leaderWorkerSet) ofWorkloads.push(kubernetes.leaderWorkerSet.namespace);
   const made = kubernetes.namespaceLabels === undefined ? ofWorkloads : [namespace, ...ofWorkloads];
   return {
     machines: spec.bootstrap ? [] : driven.map(askedOf),

@@ -16,6 +16,7 @@ export const types = {
   release: "kubernetes:helm.sh/v3:Release",
   job: "kubernetes:batch/v1:Job",
   deployment: "kubernetes:apps/v1:Deployment",
+  group: "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet",
   pod: "kubernetes:core/v1:Pod",
 };
 

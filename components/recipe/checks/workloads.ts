@@ -66,7 +66,7 @@ export const workloadChecks: Checks = {
     return wrong && complaint(`.nodeSelector.${wrong[0]}`, "pod-node-selector", { label: wrong.join("=") });
   }),
   "workload-namespaces": ({ spec, plan }) => {
-    const { external, mode, namespace: own, namespaceLabels, release } = plan.kubernetes;
+    const { external, leaderWorkerSet, mode, namespace: own, namespaceLabels, release } = plan.kubernetes;
     const chart = wayOf(mode).words;
     const taken = new Map<string, string>([
       [own, external ? "is made for the stack's own pods as well" : `is made by the ${chart}'s release as well`],
@@ -78,6 +78,7 @@ export const workloadChecks: Checks = {
             ] as const,
           ]
         : []),
+      ...(leaderWorkerSet ? [[leaderWorkerSet.namespace, "is made for LeaderWorkerSet as well"] as const] : []),
       ...given.map((name) => [name, "is there in every cluster"] as const),
     ]);
     return namespacesMade(spec).flatMap(({ workload, namespace }) => {

@@ -7,7 +7,15 @@ import { assertOk, runLab, told } from "../support/labs";
 
 const own = (name: string): string => path.join(__dirname, `../stacks/Pulumi.${name}.yaml`);
 /** The plainest first: what a fix does not need to fail takes time. */
-const stacks = [own("plain-operator"), own("plain-plugin"), "rtx5070ti", "velaryon", "frank", own("mig-single")];
+const stacks = [
+  own("plain-operator"),
+  own("plain-plugin"),
+  "rtx5070ti",
+  "velaryon",
+  "frank",
+  own("mig-single"),
+  "large",
+];
 const specs = stacks.map((stack): [string, ClusterSpec] => [stack, clusterOf(readStackFile(stack))]);
 /** Every fix, each with the first stack that uses it. */
 const cases = fixes.flatMap((fix): [string, string, string][] => {
