@@ -1,6 +1,6 @@
 import { asRelease } from "./outside/external";
 import { chartNotes, externalNote, externalNotes, withoutRuntimeClass } from "./chart-notes";
-import { mayHaveMig, migOf, powerRangeOf } from "./facts/card";
+import { findCard, mayHaveMig, migOf, powerRangeOf } from "./facts/card";
 import { isForwardCompatible, newerCuda } from "./facts/cuda";
 import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
@@ -34,6 +34,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
       ownImage(machine),
       describedCards(machine),
       unlikeCards(machine),
+      passedOn(machine),
       switches(machine),
       spark(machine),
       power(machine),
@@ -93,6 +94,18 @@ const spark = ({ name, cards, flavour }: MachineFacts): Nested<string> =>
 const unlikeCards = ({ name, cards }: MachineFacts): Nested<string> =>
   cards.length > 1 &&
   `machines.${name}.gpus: a pod that requests a GPU there gets any of its cards (${cards.map(({ model }) => model).join(", ")}): Kubernetes does not tell them apart`;
+
+/** vfio-pci takes every card of the IDs that it is given (linux v6.18, drivers/vfio/pci/vfio_pci.c); others by its address alone. */
+const passedOn = ({ name, uses, spec: { kernelArgs = [], patches = [] } }: MachineFacts): Nested<string> => {
+  const text = [...kernelArgs, ...patches].filter((each) => /vfio[-_]pci|pci[-_]stub/.test(each)).join("\n");
+  const taken = [...text.matchAll(/\b10de:[0-9a-f]{4}\b/gi)].map(([id]) => findCard(id)?.model);
+  return uses.map(
+    ({ field, card }) =>
+      card !== undefined &&
+      taken.includes(card.model) &&
+      `${field}: virtual machines get every ${card.model} of ${name}, by the ID that vfio-pci is given: the update would wait for a card that NVIDIA's driver never sees; leave it out of gpus, or bind one of two alike by its address (PCIDriverRebindConfig)`,
+  );
+};
 
 /** A fabric manager beside fewer cards than a board with NVSwitches has: they may be some of such a board's, handed to this machine. */
 const switches = ({ name, uses, gpuCount, extensions }: MachineFacts): Nested<string> =>

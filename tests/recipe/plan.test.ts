@@ -130,3 +130,17 @@ test("a chart comes from where the stack says, and pods may have several slices"
   expect(other.kubernetes.release.repository).toBe("https://charts.example.org/nvidia");
   expect(other.notes.filter((note) => /any of its cards|own Node Feature Discovery/.test(note))).toHaveLength(2);
 });
+
+test.each([
+  { kernelArgs: ["vfio-pci.ids=10de:1aef,10DE:2204"] },
+  { patches: ["machine: { kernel: { modules: [{ name: vfio_pci, parameters: ['ids=10de:2204,10de:1aef'] }] } }"] },
+])("a card that virtual machines get as well is noted: %j", (given) => {
+  const spec = validStack("three-generations");
+  const plan = (model: string): string[] => {
+    const blackwell = { ...spec.machines.blackwell!, gpus: [{ model }], ...given };
+    const { notes } = planCluster({ ...spec, machines: { ...spec.machines, blackwell } });
+    return notes.filter((note) => note.includes("PCIDriverRebindConfig"));
+  };
+  expect(plan("RTX 3090")).toEqual([expect.stringMatching(/gpus.*: virtual machines get every RTX 3090 of blackwell/)]);
+  expect(plan("RTX 4090")).toEqual([]);
+});

@@ -1,9 +1,7 @@
-import { findCard, flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
+import { flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
 import type { Card } from "../facts/data/cards";
-import type { UserPatch } from "../machine/user-patches";
-import { asText, valueAt } from "../mapping";
 import { closestOnes } from "../rules/suggest";
-import { type CheckedMachine, type Checks, type Complaint, type Found, ofGpuMachines, ofMachines } from "./check";
+import { type Checks, type Complaint, type Found, ofGpuMachines, ofMachines } from "./check";
 import { complaint, fault } from "./says";
 
 /** Cards of machines, and their power. */
@@ -28,16 +26,6 @@ export const cardChecks: Checks = {
     );
     return pair && complaint(".gpus", "mixed-cards", pair);
   }),
-  "card-passed-on": ofGpuMachines((machine, { clusterPatches }) =>
-    passedOnBy(machine, clusterPatches).flatMap(({ field, text }) => {
-      const ids = (passedOn.exec(text)?.[1] ?? "").split(/[",]/).filter((id) => /^10de:/i.test(id));
-      return ids.flatMap((id) => {
-        const model = findCard(id.split(":", 2).join(":"))?.model;
-        const use = machine.uses.find(({ card }) => card !== undefined && card.model === model);
-        return use ? complaint(field, "card-passed-on", { ...use, id, machine }) : [];
-      });
-    }),
-  ),
   "power-limit": ofMachines((machine) => {
     const watts = machine.spec.powerLimit;
     if (watts === undefined) return [];
@@ -46,19 +34,6 @@ export const cardChecks: Checks = {
     return machine.cards.flatMap((card) => complaintOf(watts, card, field)).slice(0, 1);
   }),
 };
-
-/** A parameter of the driver that virtual machines get devices by: IDs of all that it is to take. */
-const passedOn = /^"?(?:vfio[-_]pci|pci[-_]stub)\.ids=(.*)$/;
-
-/** Texts that say which cards virtual machines get, with where they stand. */
-function passedOnBy({ spec, patches }: CheckedMachine, clusterPatches: UserPatch[]): { field: string; text: string }[] {
-  const ofPatches = [...clusterPatches, ...patches].flatMap(({ field, config, modules }) => {
-    const args = valueAt(config, "machine", "install", "extraKernelArgs");
-    const said = modules.flatMap(({ name, parameters }) => parameters.map((one) => `${name}.${one}`));
-    return [...said, ...(Array.isArray(args) ? args.map(asText) : [])].map((text) => ({ field, text }));
-  });
-  return [...(spec.kernelArgs ?? []).map((text, index) => ({ field: `.kernelArgs[${index}]`, text })), ...ofPatches];
-}
 
 /** What is no card of this package's, whatever a stack says of it: by its name. */
 function unlike(model: string): Omit<Complaint, "field"> | undefined {
