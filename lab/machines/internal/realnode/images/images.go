@@ -112,7 +112,7 @@ func standsFor(reference string) (image, bool) {
 	}
 	self, err := os.Executable()
 	made := image{key: "emulated", shell: true, more: map[string]string{emulatedProgram: self}, links: within("/usr/bin/", emulated.Programs()), env: env}
-	if made.command = rule.Entrypoint; len(rule.Programs) > 0 { // else it is the shell's, which has none
+	if made.command = rule.Entrypoint; len(rule.Programs) > 0 && len(rule.Entrypoint) > 0 { // else it is the shell's, which has none
 		made.entrypoint, made.command = rule.Entrypoint[:1], rule.Entrypoint[1:]
 	}
 	return made, err == nil
