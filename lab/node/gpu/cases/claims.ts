@@ -5,7 +5,7 @@ import { healthy, told } from "../faults/judge";
 import { withPods } from "../pods";
 import { nodeName } from "../shape";
 import type { Stand } from "../stand";
-import { computed, computing, inOneLine, look } from "./plain";
+import { computing, inOneLine, look, passed } from "./plain";
 
 const { deviceClass } = ways.dra;
 const resource = "nvidia.com/gpu";
@@ -50,8 +50,7 @@ const byExpression: Case = {
       const fits = await pods.run("fits", { image, claim: [atLeast(memory), named], script: computing(5) });
       const waits = await pods.run("too-large", { image, claim: [atLeast("1Ti")], script: computing() }, 10);
       const said = `${memory} and ${productName}: ${fits.phase}, ${inOneLine(fits.said)}; 1Ti: ${waits.phase}, ${inOneLine(waits.said)}`;
-      if (fits.phase !== "Succeeded" || waits.phase !== "Pending") return wrong(said);
-      return computed(fits.said) || stand.cards === undefined ? held(said) : wrong(said);
+      return passed(stand, fits) && waits.phase === "Pending" ? held(said) : wrong(said);
     }),
 };
 
@@ -78,10 +77,8 @@ const plainRequest: Case = {
     withPods(stand, async (pods) => {
       await stand.become({ claims: true }, say);
       const { smokeTestImage: image } = stand.plan.kubernetes;
-      const { phase, said } = await pods.run("request", { image, limits: { [resource]: "1" }, script: computing() });
-      const seen = `${phase}, ${inOneLine(said)}`;
-      if (phase !== "Succeeded") return wrong(seen);
-      return computed(said) || stand.cards === undefined ? held(seen) : wrong(seen);
+      const pod = await pods.run("request", { image, limits: { [resource]: "1" }, script: computing() });
+      return (passed(stand, pod) ? held : wrong)(`${pod.phase}, ${inOneLine(pod.said)}`);
     }),
 };
 

@@ -1,6 +1,6 @@
 import { held, untried, wrong } from "../../outcome";
 import type { Case } from "../case";
-import { withPods } from "../pods";
+import { type Ended, withPods } from "../pods";
 import type { Stand } from "../stand";
 
 /** Seconds in which the kubelet tells what the device plugin registered. */
@@ -12,6 +12,10 @@ export const computing = (seconds = 0): string =>
 
 /** Whether a smoke test computed on a card: on a stand-in it says that it did not. */
 export const computed = (said: string): boolean => /Test PASSED/.test(said) && !/stand-in/.test(said);
+
+/** Whether a pod's program ended well, and computed where there is a card. */
+export const passed = (stand: Stand, { phase, said }: Pick<Ended, "phase" | "said">): boolean =>
+  phase === "Succeeded" && (stand.cards === undefined || computed(said));
 
 /** The lines of a program's output as one, without the empty ones. */
 export const inOneLine = (said: string): string => said.split("\n").filter(Boolean).join("; ");

@@ -1,7 +1,7 @@
 import { held, wrong } from "../../outcome";
 import type { Case } from "../case";
 import { withPods } from "../pods";
-import { computed, computing, inOneLine, oneUnit } from "./plain";
+import { computing, inOneLine, oneUnit, passed } from "./plain";
 
 const envvar: Case = {
   id: "envvar",
@@ -11,9 +11,9 @@ const envvar: Case = {
       const { seconds } = await stand.become({ envvar: true }, say);
       const { smokeTestImage: image, runtimeClass } = stand.plan.kubernetes;
       const test = { image, runtimeClass: runtimeClass.name, limits: oneUnit(stand), script: computing() };
-      const { phase, said } = await pods.run("envvar", test);
-      const well = phase === "Succeeded" && (stand.cards === undefined || computed(said));
-      return (well ? held : wrong)(`update ${seconds.toFixed(1)} s; ${phase}: ${inOneLine(said)}`);
+      const pod = await pods.run("envvar", test);
+      const said = `update ${seconds.toFixed(1)} s; ${pod.phase}: ${inOneLine(pod.said)}`;
+      return (passed(stand, pod) ? held : wrong)(said);
     }),
 };
 

@@ -21,6 +21,7 @@ func TestImagesOfAVirtualMachine(t *testing.T) {
 		{reference: "nvcr.io/nvidia/gpu-operator:v26.3.3", runs: "gpu-operator"},
 		{reference: "registry.k8s.io/nfd/node-feature-discovery:v0.18.3", runs: "nfd-worker", user: "65534:65534"},
 		{reference: "nvcr.io/nvidia/k8s-device-plugin:v0.19.3", runs: "nvidia-device-plugin", file: plugin, is: "/lab/service"},
+		{reference: "registry.k8s.io/lws/lws:v0.9.0"}, // its chart says the command
 		{reference: "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04", runs: "bash"},
 	} {
 		made, known := images.standsFor(test.reference)
