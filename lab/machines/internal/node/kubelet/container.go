@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -160,8 +161,23 @@ func (p *pod) create(ctx context.Context, spec *corev1.Container, rule programs.
 	}
 	return &programs.Container{
 		Pod: p.Pod, Spec: spec, Machine: machine, Argv: rule.CommandOf(spec), Env: env, GPUs: injected.GPUs, Libraries: injected.Libraries,
-		Root: machine.RootFS(), Devices: p.session.devices, Client: p.session.client, Read: func(path string) ([]byte, error) { return p.read(ctx, spec, path) },
+		SharedMemory: sharedMemory(&p.Pod.Spec, spec), Root: machine.RootFS(), Devices: p.session.devices, Client: p.session.client, Read: func(path string) ([]byte, error) { return p.read(ctx, spec, path) },
 	}, nil
+}
+
+// sharedMemory is the size of a container's /dev/shm: that of the volume there, or the 64 MiB that containerd gives.
+func sharedMemory(pod *corev1.PodSpec, container *corev1.Container) int64 {
+	for _, mount := range container.VolumeMounts {
+		for _, volume := range pod.Volumes {
+			if mount.MountPath == "/dev/shm" && volume.Name == mount.Name && volume.EmptyDir != nil {
+				if volume.EmptyDir.SizeLimit == nil {
+					return math.MaxInt64
+				}
+				return volume.EmptyDir.SizeLimit.Value()
+			}
+		}
+	}
+	return 64 << 20
 }
 
 // read is a file that a container has of a ConfigMap, or may have got from an init container that has it, with the kubelet's own

@@ -38,7 +38,9 @@ type Container struct {
 	// GPUs in the container; Libraries says that NVIDIA's libraries and nvidia-smi are there too.
 	GPUs      []gpu.Card
 	Libraries bool
-	Output    io.Writer
+	// SharedMemory is the size of the container's /dev/shm, in bytes.
+	SharedMemory int64
+	Output       io.Writer
 	// Message is what the program writes to /dev/termination-log.
 	Message string
 	// Root is the folder below which the machine's /run/nvidia is.

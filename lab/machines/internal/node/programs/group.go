@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // gatherings are what pods of a group wait for each other at, as PyTorch's processes do at the port of their leader. All emulated nodes share them.
@@ -83,24 +81,8 @@ func vllm(ctx context.Context, c *Container) int {
 // notJoined is NCCL's word for processes that share too little memory: more cards than one need more than the 64 MiB that a container has of itself
 // (containerd pkg/oci/mounts.go; docs.nvidia.com/deeplearning/nccl, troubleshooting). "" where it joins them.
 func (c *Container) notJoined() string {
-	if len(c.GPUs) < 2 || c.sharedMemory() > 64<<20 {
+	if len(c.GPUs) < 2 || c.SharedMemory > 64<<20 {
 		return ""
 	}
 	return "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\nLast error:\nError: failed to extend /dev/shm/nccl-03v824 to 4194660 bytes"
-}
-
-// sharedMemory is the size of the container's /dev/shm.
-func (c *Container) sharedMemory() int64 {
-	for _, mount := range c.Spec.VolumeMounts {
-		for _, volume := range c.Pod.Spec.Volumes {
-			if mount.MountPath == "/dev/shm" && volume.Name == mount.Name && volume.EmptyDir != nil {
-				limit := volume.EmptyDir.SizeLimit
-				if limit == nil {
-					limit = resource.NewQuantity(1<<40, resource.BinarySI)
-				}
-				return limit.Value()
-			}
-		}
-	}
-	return 64 << 20
 }

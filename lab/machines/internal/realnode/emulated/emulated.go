@@ -93,5 +93,9 @@ func containerOf(found facts.Facts, image string, argv []string) *programs.Conta
 	}
 	libraries, _ := filepath.Glob("/usr/local/lib/libnvidia-ml.so*")
 	c.GPUs, c.Libraries = found.Visible(), len(libraries) > 0 || found.Virtual && found.Snapshot.DriverVersion != ""
+	var shm syscall.Statfs_t
+	if syscall.Statfs("/dev/shm", &shm) == nil {
+		c.SharedMemory = int64(shm.Blocks) * shm.Bsize
+	}
 	return c
 }
