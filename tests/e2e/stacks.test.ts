@@ -8,10 +8,10 @@ const kind = machinesHere();
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(Object.entries(expected))(
   `%s comes up as previewed, machines ${kind} where they can be: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the doctor finds nothing; the destroy leaves nothing`,
-  async (stack, { machines, workloads, of = "nvidia.com/gpu", then, unseen = [], byHost, says = [] }) => {
+  async (stack, { machines, workloads, of = "nvidia.com/gpu", then, unseen = [], byHost, emulated, says = [] }) => {
     const edit = then === undefined ? [] : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
     const { status, report, lines, folder } = await runLab([
-      ...["--machines", kind, "--stack", stack, "--preview", "--updates", "2", "--discover"],
+      ...["--machines", emulated ? "emulated" : kind, "--stack", stack, "--preview", "--updates", "2", "--discover"],
       ...(byHost === undefined ? [] : ["--pulumi", "host"]),
       ...edit,
     ]);
