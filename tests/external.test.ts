@@ -94,30 +94,6 @@ describe("files", () => {
   });
 });
 
-test("a plugin that is taken over without NVIDIA's runtime is told of", () => {
-  const taken = (values: object) =>
-    judge({
-      ...stackSpec("rtx5070ti"),
-      gpuOperator: undefined,
-      devicePlugin: { version: "0.18.2", takeOver: "a", values },
-    });
-  const said = /^devicePlugin\.values\.runtimeClassName is not said/;
-  expect(taken({}).plan?.notes).toContainEqual(expect.stringMatching(said));
-  expect(taken({ runtimeClassName: "nvidia" }).plan?.notes).not.toContainEqual(expect.stringMatching(said));
-});
-
-test("what fits Talos 1.12 alone is told before the upgrade to 1.13, and from then on refused", () => {
-  const values = { driver: { enabled: false }, toolkit: { enabled: false }, cdi: { enabled: false } };
-  const external = { kind: "gpuOperator", version: "v25.10.1", values };
-  const stack = { ...stackSpec("rtx5070ti"), gpuOperator: undefined, external };
-  const { findings, plan } = judge(stack);
-  expect(findings).toEqual([]);
-  const told = /^right before an upgrade to Talos 1\.13: external\.version: v25\.10\.1 is older than v26\.3\.1/;
-  expect(plan!.notes).toContainEqual(expect.stringMatching(told));
-  const later = judge({ ...stack, talosVersion: "v1.13.0" }).findings.filter(({ field }) => /^external/.test(field));
-  expect(later).toMatchObject([{ field: "external.version" }]);
-});
-
 describe("a RuntimeClass that is there", () => {
   const found = (metadata: object, handler = "nvidia", owner?: string) => ({
     ...{ apiVersion: "", kind: "RuntimeClass", name: "nvidia", uid: "1", holds: [], owner },

@@ -1,6 +1,8 @@
+import { planCluster } from "../../../components/recipe";
 import { describeEffect, effectOf } from "../../../components/recipe/effect/effect";
 import { machineStates } from "../../../components/recipe/effect/effects";
 import { planOf } from "../../support/plans";
+import { oneMachine } from "../stacks";
 
 describe("a machine that the stack gives up", () => {
   const state = machineStates(planOf("velaryon"))["velaryon"]!;
@@ -58,4 +60,13 @@ test.each<[string, string | undefined, string, string | undefined, string]>([
   expect(describeEffect(effect)).toContain(
     drained === "no" ? "; it is not drained" : `; it is then drained ${drained}`,
   );
+});
+
+test("another installer image of one's own reboots the machine", () => {
+  const state = (installerImage: string) =>
+    machineStates(planCluster(oneMachine("v1.13.6", { installerImage, gpus: [{ model: "RTX 3090" }] })))["gpu"]!;
+  const [was, is] = ["a", "b"].map((tag) => `registry.example.com/talos/installer:${tag}`);
+  expect(effectOf(state(was!), state(is!))).toMatchObject({
+    ...{ reboots: "yes", because: expect.stringMatching(/installerImage: .*:a → .*:b/) },
+  });
 });

@@ -1,4 +1,4 @@
-import { findingsOf, planCluster, type ClusterSpec, type ReleaseRecipe } from "../../../components/recipe/index";
+import { planCluster, type ClusterSpec, type ReleaseRecipe } from "../../../components/recipe/index";
 import { judgesOf, judgeValues, valueComplaints, type ChartName } from "../../../components/recipe/facts/chart";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { oneMachine, validStack, validStacks } from "../stacks";
@@ -27,26 +27,6 @@ test.each([
   expect(judgesOf(name, version).map((chart) => chart.version)).toEqual(by),
 );
 
-test("a release that is not in the tables is taken, and a note says what judges it", () => {
-  const spec = (version: string): ClusterSpec => ({ ...validStack("aarhus-h100"), devicePlugin: { version } });
-  const told = (version: string): string[] => planCluster(spec(version)).notes.filter((note) => note.includes(version));
-  expect(told("0.18.2")).toEqual([]);
-  expect(told("0.18.0")).toEqual([expect.stringMatching(/judged by those of 0\.17\.4 and 0\.18\.2$/)]);
-  expect(told("0.19.2")).toEqual([expect.stringContaining("not in the tables"), expect.stringContaining("InfiniBand")]);
-  expect(findingsOf(spec("0.19.2"))).toEqual([]);
-  const newValue = { version: "0.18.0", values: { gdrcopyEnabled: true } };
-  expect(findingsOf({ ...spec("0.18.0"), devicePlugin: newValue })).toEqual([]);
-});
-
-test.each([
-  ["v1.12.6", "/var/nvidia-driver", 1],
-  ["v1.12.6", "/usr/local", 0],
-])("on Talos %s, driverInstallDir %s has %i notes", (talosVersion, driverInstallDir, count) => {
-  const gpuOperator = { version: "v25.10.1", values: { hostPaths: { driverInstallDir } } };
-  const { notes } = planCluster(oneMachine(talosVersion, gpu, { gpuOperator }));
-  expect(notes.filter((note) => note.includes("driverInstallDir"))).toHaveLength(count);
-});
-
 describe("a release older or newer than all of the tables", () => {
   const judged = (name: ChartName, version: string, values: Record<string, unknown>) => {
     const { complaints: wrong, open } = judgeValues(name, version, values);
@@ -54,14 +34,6 @@ describe("a release older or newer than all of the tables", () => {
   };
 
   test("may have values that the nearest has not", () => {
-    const gpuOperator = { version: "v99.9.0", values: { cardDoctor: { enabled: false } } };
-    const spec = oneMachine("v1.13.9", gpu, { gpuOperator });
-    expect(findingsOf(spec)).toEqual([]);
-    expect(planCluster(spec).notes.filter((note) => note.startsWith("gpuOperator.values"))).toEqual([
-      expect.stringMatching(
-        /^gpuOperator\.values\.cardDoctor: whether gpu-operator v99\.9\.0 has this value is not known/,
-      ),
-    ]);
     expect(judged("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } })).toEqual({
       ...{ wrong: [], open: ["operator.defaultRuntime"] },
     });
@@ -92,17 +64,6 @@ describe("a release older or newer than all of the tables", () => {
       }
     }
   });
-});
-
-test("a Node Feature Discovery of the user's is noted, unless the machines have its label", () => {
-  const stack = validStack("rtx5070ti");
-  const machine = stack.machines["k8s-worker4"]!;
-  const labels = { "feature.node.kubernetes.io/pci-10de.present": "true" };
-  const gpuOperator = { ...stack.gpuOperator!, values: { nfd: { enabled: false } } };
-  const saysSo = (spec: ClusterSpec) => planCluster(spec).notes.filter((note) => note.includes("own Node Feature"));
-  expect(findingsOf({ ...stack, gpuOperator })).toEqual([]);
-  expect(saysSo({ ...stack, gpuOperator })).toHaveLength(1);
-  expect(saysSo({ ...stack, gpuOperator, machines: { "k8s-worker4": { ...machine, labels } } })).toEqual([]);
 });
 
 describe("values that have no effect", () => {

@@ -1,4 +1,3 @@
-import { judge, findingsOf } from "../../../components/recipe";
 import { cudaFloor, cudaOfDriver, cudaOfImage, vllmImage } from "../../../components/recipe/facts/cuda";
 
 test.each([
@@ -34,64 +33,6 @@ test.each([
   ["13.1", "580.65.06"],
   ["10.2", undefined],
 ])("CUDA %s needs driver %s", (cuda, driver) => expect(cudaFloor(cuda)).toBe(driver));
-
-/** A server of vLLM on one RTX 5070 Ti, whose driver follows from release and branch. */
-const serving = (talosVersion: string, branch: string, tag: string): unknown => ({
-  talosVersion,
-  machines: { g: { address: "10.1.0.5", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 5070 Ti" }] } },
-  driver: { branch },
-  gpuOperator: { version: talosVersion.startsWith("v1.12") ? "v25.10.1" : "v26.3.3" },
-  workloads: { vllm: { model: "a/b", image: `vllm/vllm-openai:${tag}` } },
-});
-
-// vLLM's images are of CUDA 13 from 0.20.0 on (vllm#42738), and CUDA 13 needs driver 580 (cudaFloors).
-test.each([
-  ["v1.12.6", "production", "570.211.01", "v0.20.0", true],
-  ["v1.12.6", "production", "570.211.01", "v0.29.0", true],
-  ["v1.12.6", "production", "570.211.01", "v0.19.1", false],
-  ["v1.12.6", "production", "570.211.01", "v0.28.0-cu129", false],
-  ["v1.12.6", "lts", "580.126.20", "v0.20.0", false],
-  ["v1.13.9", "production", "595.91.07", "v0.29.0", false],
-])("Talos %s, %s, driver %s: vLLM's %s is refused: %s", (talosVersion, branch, driver, tag, refused) => {
-  const findings = findingsOf(serving(talosVersion, branch, tag));
-  expect(findings.map(({ check, field }) => `${check} ${field}`)).toEqual(
-    refused ? ["cuda-image workloads.vllm.image"] : [],
-  );
-  if (refused) expect(findings[0]?.problem).toContain(`needs driver 580.65.06, but g runs ${driver}`);
-});
-
-// docs.nvidia.com/deploy/cuda-compatibility, forward compatibility: data-center cards alone; a GeForce gets error 804.
-test.each<[cards: Record<string, string[]>, wrong: string[], noted: string]>([
-  [{ a: ["L40S"], b: ["V100-PCIE-16GB"] }, ["no longer knows the V100-PCIE-16GB (Volta) of b"], "a, b"],
-  [{ a: ["L40S"], b: ["A100-SXM4-80GB"] }, [], "a, b"],
-  [{ a: ["L40S", "RTX 4090"] }, ["needs driver 580.65.06, but a runs 570.211.01"], ""],
-  [{ a: ["L40S"], b: ["RTX 4090"] }, ["needs driver 580.65.06, but b runs 570.211.01"], "a"],
-])("CUDA 13 with driver 570 on %j", (cards, says, noted) => {
-  const machine = { role: "worker", configuration: "adopted" };
-  const machines = Object.entries(cards).map(([name, models], index) => [
-    name,
-    { ...machine, address: `10.1.0.${index + 5}`, gpus: models.map((model) => ({ model })) },
-  ]);
-  const { findings, plan } = judge({
-    talosVersion: "v1.12.6",
-    machines: Object.fromEntries(machines),
-    gpuOperator: { version: "v25.10.1" },
-    workloads: { pods: { train: { image: "nvidia/cuda:13.0.1-base-ubuntu24.04" } } },
-  });
-  const wrong = findings.filter(({ check }) => check === "cuda-image").map(({ problem }) => problem);
-  expect(wrong).toEqual(says.map((words) => expect.stringContaining(words)));
-  const notes = plan!.notes.filter((note) => note.includes("cuda-compat"));
-  const older = noted.replaceAll(/\w+/g, "$& (570.211.01)");
-  const note = `workloads.pods.train.image: its CUDA 13.0 is newer than the driver of ${older};`;
-  expect(notes).toEqual(noted === "" ? [] : [expect.stringContaining(note)]);
-});
-
-test.each([
-  ["whose CUDA the driver runs", "v0.20.0"],
-  ["that tells none", "latest"],
-])("an image %s gets no note", (_, tag) => {
-  expect(judge(serving("v1.12.6", "lts", tag)).plan!.notes.join()).not.toContain("cuda-compat");
-});
 
 test.each([
   ["12.2", "v0.8.5"],

@@ -1,90 +1,7 @@
-import { parse } from "yaml";
-import { findingsOf, planCluster, type ClusterSpec } from "../../../components/recipe/index";
+import { findingsOf, planCluster } from "../../../components/recipe/index";
 import { oneMachine } from "../stacks";
 
-const gpu = { gpus: [{ model: "H100 NVL", count: 2 }] };
-const shared = (sharing: ClusterSpec["sharing"], version = "v1.12.6") =>
-  planCluster(oneMachine(version, gpu, { gpuOperator: { version: "v26.3.3" }, ...(sharing ? { sharing } : {}) }));
-
-test("none", () => {
-  const plan = shared(undefined);
-  expect(plan.kubernetes.sharingConfig).toBeUndefined();
-  expect(plan.machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": 2 });
-});
-
-test("time slicing", () => {
-  const plan = shared({ timeSlicing: { replicas: 4 } });
-  expect(parse(plan.kubernetes.sharingConfig ?? "")).toEqual({
-    version: "v1",
-    sharing: {
-      timeSlicing: {
-        renameByDefault: false,
-        failRequestsGreaterThanOne: true,
-        resources: [{ name: "nvidia.com/gpu", replicas: 4 }],
-      },
-    },
-  });
-  expect(plan.machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": 8 });
-  expect(plan.kubernetes.release.values).toMatchObject({
-    devicePlugin: { config: { create: true, default: "default", data: { default: plan.kubernetes.sharingConfig } } },
-  });
-});
-
-test("time slicing under another name", () => {
-  const plan = shared({ timeSlicing: { replicas: 3, renameByDefault: true } });
-  expect(plan.kubernetes.resourceName).toBe("nvidia.com/gpu.shared");
-  expect(plan.machines[0]?.allocatable).toEqual({ "nvidia.com/gpu.shared": 6 });
-});
-
-test("with mixed MIG, workloads get the smallest devices by memory, not by the alphabet", () => {
-  const spec = oneMachine(
-    "v1.12.6",
-    { gpus: [{ model: "A100-SXM4-40GB" }] },
-    { gpuOperator: { version: "v26.3.3" }, sharing: { mig: { strategy: "mixed", profile: "all-balanced" } } },
-  );
-  const [first] = Object.values(spec.machines);
-  const larger = { ...first!, address: "10.0.0.99", gpus: [{ model: "A100-SXM4-80GB" }] };
-  const both = planCluster({ ...spec, machines: { ...spec.machines, larger } });
-  expect(both.kubernetes.resourceName).toBe("nvidia.com/mig-1g.5gb");
-});
-
-test("time slicing of MIG devices", () => {
-  const mig = { strategy: "single", profile: "1g.12gb" } as const;
-  expect(shared({ mig, timeSlicing: { replicas: 2 } }).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": 28 });
-});
-
-test.each([
-  [{ strategy: "single", profile: "1g.12gb" }, { "nvidia.com/gpu": 14 }, "nvidia.com/gpu", "all-1g.12gb"],
-  [
-    { strategy: "mixed", profile: "all-3g.47gb" },
-    { "nvidia.com/mig-3g.47gb": 4 },
-    "nvidia.com/mig-3g.47gb",
-    "all-3g.47gb",
-  ],
-  [
-    { strategy: "mixed", profile: "all-balanced" },
-    { "nvidia.com/mig-1g.12gb": 4, "nvidia.com/mig-2g.24gb": 2, "nvidia.com/mig-3g.47gb": 2 },
-    "nvidia.com/mig-1g.12gb",
-    "all-balanced",
-  ],
-  [
-    { strategy: "mixed", profile: "1g.12gb+me" },
-    { "nvidia.com/mig-1g.12gb.me": 2 },
-    "nvidia.com/mig-1g.12gb.me",
-    "all-1g.12gb.me",
-  ],
-  [{ strategy: "single", profile: "all-disabled" }, { "nvidia.com/gpu": 2 }, "nvidia.com/gpu", "all-disabled"],
-] as const)("MIG %j", (mig, allocatable, resource, config) => {
-  const plan = shared({ mig });
-  expect(plan.machines[0]?.allocatable).toEqual(allocatable);
-  expect(plan.kubernetes.resourceName).toBe(resource);
-  expect(plan.machines[0]?.nodeLabels["nvidia.com/mig.config"]).toBe(config);
-  expect(plan.kubernetes.release.values).toMatchObject({
-    mig: { strategy: mig.strategy },
-    migManager: { enabled: true },
-  });
-  expect(plan.notes.join()).toContain("MIG");
-});
+// How stacks share their cards is in tests/fixtures/planned.yaml.
 
 test.each([
   ["H20", "1g.12gb", 7],
@@ -107,29 +24,6 @@ test.each([
   expect(planCluster(spec).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": devices });
   expect(planCluster(spec).notes.filter((note) => /profiles/.test(note))).toEqual([]);
 });
-
-// Cards that no table has a geometry of: one is described, the other stands in the list of PCI IDs alone.
-test.each([
-  ["single", "nvidia.com/gpu"],
-  ["mixed", "nvidia.com/mig-1g.10gb"],
-] as const)(
-  "a card of unknown MIG geometry, strategy %s: one instance at least, and no request is too much",
-  (strategy, resource) => {
-    const unknown = { gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper" as const, memory: "80Gi" }] };
-    const sharing = { mig: { strategy, profile: "all-1g.10gb" } };
-    const pod = { image: "a:1", gpus: 1, ...(strategy === "mixed" ? { migProfile: "1g.10gb" } : {}) };
-    const stack = (machine: object, pods: object): ClusterSpec =>
-      oneMachine("v1.13.9", machine, { gpuOperator: { version: "v26.3.3" }, sharing, workloads: { pods } } as object);
-    const two = { one: pod, another: pod, large: { ...pod, gpus: 3 } };
-    const [machine] = planCluster(stack(unknown, two)).machines;
-    expect(machine).toMatchObject({ allocatable: { [resource]: 1 }, atLeast: [resource] });
-    expect(findingsOf(stack(unknown, two))).toEqual([]);
-    // Where the geometry is known, so is the count.
-    const known = stack({ gpus: [{ model: "H100 PCIe" }] }, { one: { ...pod, gpus: 8 } });
-    expect(planCluster(known).machines[0]?.atLeast).toBeUndefined();
-    expect(findingsOf(known).map(({ check }) => check)).toEqual(["gpu-requests"]);
-  },
-);
 
 // Devices that the MIG manager's configuration names, by their PCI IDs (gpu-operator v26.3.3, assets/state-mig-manager/0400_configmap.yaml).
 test.each([
