@@ -1,9 +1,11 @@
 import { judge } from "../../components/recipe/index";
-import { newestRelease } from "../../components/recipe/facts/talos-release";
+import { fault } from "../../components/recipe/checks/says";
+import { capabilitiesOf, newestRelease } from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
 import { unnamed } from "../stack-text";
 import { lineIn, type Piece } from "./lines";
 import type { Subject } from "./machines";
+import type { ReadFile } from "./subjects";
 
 /** Something that has no effect or will fail, and where it stands. */
 export interface FileFinding {
@@ -60,7 +62,11 @@ const toFile = (said: string): string =>
  * What is wrong with subjects, on each of the releases; each thing once. A file that names no release is judged for the one that all others
  * name, if it is one.
  */
-export function judgeSubjects(subjects: readonly Subject[], releases: readonly string[]): FileFinding[] {
+export function judgeSubjects(
+  subjects: readonly Subject[],
+  releases: readonly string[],
+  files: readonly ReadFile[],
+): FileFinding[] {
   const found = new Map<string, FileFinding>();
   const named = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
   const usual = named.size === 1 ? [...named][0]! : newestRelease();
@@ -87,7 +93,25 @@ export function judgeSubjects(subjects: readonly Subject[], releases: readonly s
       }
     }
   }
-  return [...found.values()].sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
+  const all = releases.length > 0 ? releases : [...named];
+  const told = [...found.values()];
+  return [...told, ...classesOf(files, all, told)].sort(
+    (one, other) => one.file.localeCompare(other.file) || one.line - other.line,
+  );
+}
+
+/** A RuntimeClass that no machine of a release has a handler for, in whatever file names it, unless that is told of the line already. */
+function classesOf(files: readonly ReadFile[], releases: readonly string[], told: FileFinding[]): FileFinding[] {
+  const talos = releases.filter((release) => capabilitiesOf(release).toolkit === "operator");
+  if (talos.length === 0) return [];
+  const said = fault("external/runtime-class", { spec: { talosVersion: talos[0] } });
+  return files.flatMap(({ name: file, text }) =>
+    text
+      .split("\n")
+      .flatMap((words, index) => (/^[\s-]*runtimeClassName: *["']?nvidia\b/.test(words) ? [index + 1] : []))
+      .filter((line) => !told.some((one) => one.file === file && one.line === line))
+      .map((line) => ({ file, line, check: "external", talos, ...said, problem: `runtimeClassName: ${said.problem}` })),
+  );
 }
 
 /** What a tool fills in before Talos sees it, so that nobody can tell from here what is there. */

@@ -78,7 +78,7 @@ of these; or a folder of them. Other files are passed over.
       });
       return false;
     });
-    const findings = judgeSubjects(ofKnownReleases, releases);
+    const findings = judgeSubjects(ofKnownReleases, releases, sound);
     if (given.switches.has("json"))
       output.result(`${JSON.stringify({ files: files.length, judged: subjects.length, findings, unread })}\n`);
     else output.result(formats[format]!(findings));

@@ -16,7 +16,7 @@ export interface Diagnosis {
 }
 
 /** Fixes without which a machine has no driver or no runtime: whatever its pods then say follows from that. */
-const underneath: FixId[] = ["perMachinePatch", "schematic", "kernelModules", "driverBranches"];
+const underneath: FixId[] = ["perMachinePatch", "schematic", "kernelModules", "driverBranches", "operatorToolkit"];
 
 /**
  * Names what is wrong with a system: the causes, not what follows from them. Pure; empty when nothing known explains it.

@@ -40,6 +40,13 @@ test.each([
       "taintThroughApi",
     ],
   ],
+  [
+    "next",
+    [
+      ...["privilegedNamespace", "kernelModules"],
+      ...["operatorToolkit", "toolkitFolder", "noRuntimeClass", "managementCards"],
+    ] as FixId[],
+  ],
   ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],
 ])("%s needs %j", (name, ids) => expect(used(name).sort()).toEqual([...ids, ...everywhere].sort()));
 
@@ -69,10 +76,14 @@ const touched: Record<FixId, RegExp> = {
   taintThroughApi: /^machines\.\d+\.(nodeTaints|patches)\b/,
   perMachinePatch: /^machines\.\d+\.patches\b/,
   sharedMemory: /^spec\.workloads\.vllm\.sharedMemory$/,
+  operatorToolkit: /^kubernetes\.release\.values\.(toolkit|cdi)\b/,
+  toolkitFolder: /^kubernetes\.release\.values\.toolkit\.installDir$/,
+  noRuntimeClass: /^kubernetes\.runtimeClass\.name$/,
+  managementCards: /^kubernetes\.runtimeClass\.handler$/,
   migManager: /^kubernetes\.(markers\.\d+\.content|release\.values\.migManager\.)/,
 };
 
-const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni", "mig", "large"].flatMap((name) =>
+const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni", "mig", "large", "next"].flatMap((name) =>
   used(name).map((fix) => [name, fix] as const),
 );
 

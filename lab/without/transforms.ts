@@ -58,6 +58,27 @@ export const transforms: Record<FixId, Transform> = {
     if (machine.driverVersion !== undefined && driver !== undefined) machine.driverVersion = driver;
   }),
 
+  /** The pods that look at all cards are as on Talos ≤ 1.14, but for their RuntimeClass. */
+  managementCards: ({ kubernetes }) => {
+    kubernetes.runtimeClass.handler = "nvidia";
+  },
+
+  /** Pods name the RuntimeClass of Talos ≤ 1.14. */
+  noRuntimeClass: ({ kubernetes }) => {
+    kubernetes.runtimeClass.name = "nvidia";
+  },
+
+  /** The operator has the values of Talos 1.14. */
+  operatorToolkit: ({ kubernetes: { release } }) => {
+    release.values["toolkit"] = { enabled: false };
+    delete release.values["cdi"];
+  },
+
+  /** The operator's toolkit goes where the chart has it. */
+  toolkitFolder: ({ kubernetes: { release } }) => {
+    release.values["toolkit"] = { enabled: true };
+  },
+
   /** Nobody sets the label that the device plugin's chart asks for. */
   gpuPresentLabel: withoutLabel("nvidia.com/gpu.present"),
 

@@ -11,7 +11,11 @@ interface Migration {
   /** What must go before it is upgraded, by the ends of their names. */
   goes: string[];
   workloads: string[];
+  /** What the machine comes to. */
+  to: { talosVersion: string; driverVersion: string; gpus: string };
 }
+
+const of113 = { talosVersion: "v1.13.0", driverVersion: "595.58.03", gpus: "1" };
 
 const migrations: [string, Migration][] = [
   [
@@ -22,6 +26,7 @@ const migrations: [string, Migration][] = [
       machine: "k8s-worker4",
       goes: ["release", "markers"],
       workloads: ["comfyui/comfyui", "ollama/ollama"],
+      to: of113,
     },
   ],
   [
@@ -32,24 +37,35 @@ const migrations: [string, Migration][] = [
       machine: "gpu-2",
       goes: ["release", "runtime-class"],
       workloads: ["ollama/ollama"],
+      to: of113,
+    },
+  ],
+  [
+    "operator without a toolkit, of Talos 1.14,",
+    {
+      before: file("next-1.14"),
+      after: "next",
+      machine: "gpu",
+      goes: ["release"],
+      workloads: ["gpu-pods/nvidia-test", "ollama/ollama"],
+      to: { talosVersion: "v1.15.0-beta.0", driverVersion: "595.112.07", gpus: "2" },
     },
   ],
 ];
 
 test.concurrent.each(migrations)(
-  "Talos 1.12 to 1.13 by editing the stack, in one previewed update: %s go, machines are upgraded, the operator comes",
-  async (_, { before, after, machine, goes, workloads }) => {
+  "into another era by editing the stack, in one previewed update: %s go, machines are upgraded, the operator comes",
+  async (_, { before, after, machine, goes, workloads, to: { gpus, ...release } }) => {
     const { status, report, lines } = await runLab(["--stack", before, "--then", after, "--updates", "2"]);
     assertOk({ status, report, lines });
     // One reboot of the first update, one of the migration.
     expect(report.machines[machine]).toMatchObject({
-      talosVersion: "v1.13.0",
-      driverVersion: "595.58.03",
+      ...release,
       reboots: 2,
-      allocatable: { "nvidia.com/gpu": "1" },
+      allocatable: { "nvidia.com/gpu": gpus },
     });
     // A machine without a GPU: the first part of its configuration takes effect live.
-    if (machine !== "k8s-worker4")
+    if (report.machines["control"])
       expect(report.machines["control"]).toMatchObject({ talosVersion: "v1.13.0", reboots: 1 });
     expectReady(report, workloads);
     expect(report.updates.map(({ result }) => result)).toEqual(Array(4).fill("succeeded"));

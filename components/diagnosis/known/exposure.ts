@@ -1,3 +1,4 @@
+import type { Plan } from "../../recipe/types";
 import { needsMarkers } from "../../recipe/kubernetes/markers";
 import { type Evidence, matching } from "../evidence";
 import type { Observations, ObservedNode, ObservedPod } from "../observations";
@@ -39,7 +40,34 @@ export const exposureFixes = {
     // failed). Silence counts only from a manager that runs: before, something else keeps it.
     sign: notSplit,
   },
+  operatorToolkit: {
+    usedBy: byNri,
+    // The operator's pods name a runtime that no machine has.
+    sign: (seen, system) => ofNri(seen, system, /no runtime for "nvidia" is configured/),
+    causes: ["managementCards"],
+  },
+  toolkitFolder: {
+    usedBy: byNri,
+    sign: (seen, system) => ofNri(seen, system, /mkdir \/usr\/local\/nvidia: read-only file system/),
+    causes: ["managementCards"],
+  },
+  noRuntimeClass: {
+    usedBy: byNri,
+    sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i),
+  },
+  managementCards: {
+    usedBy: (plan) => byNri(plan) && plan.machines.some(({ powerLimit }) => powerLimit !== undefined),
+    sign: (seen, system) => ofNri(seen, system, /power limit: nvidia-smi cannot switch persistence mode on/),
+  },
 } satisfies Signs;
+
+/** Whether the operator brings the toolkit, and gives all cards by its NRI plugin. */
+function byNri(plan: Plan): boolean {
+  return hasGpu(plan) && plan.era === "nri" && plan.kubernetes.mode === "operator";
+}
+
+const ofNri = (seen: Observations, { era }: System, words: RegExp): Evidence[] =>
+  era === "nri" ? matching(seen, words) : [];
 
 function runtimeClassMissing(seen: Observations, system: System): Evidence[] {
   const { name, owner } = system.runtimeClass;

@@ -72,7 +72,10 @@ export const containerdChecks: Checks = {
         plan.era === "nri" &&
         handlerLeftovers(recipe.containerdPart ?? "").map((fault) => ({ field: ".containerd", ...fault })),
     ),
-    ofPatches(({ patch }, { plan }) => plan.era === "nri" && handlerLeftovers(patch.text)),
+    ofPatches(
+      ({ patch }, { plan }) =>
+        plan.era === "nri" && patch.kinds.includes("CRICustomizationConfig") && handlerLeftovers(patch.text),
+    ),
   ),
 };
 

@@ -15,6 +15,7 @@ const stacks = [
   "frank",
   own("mig-single"),
   "large",
+  "next",
 ];
 const specs = stacks.map((stack): [string, ClusterSpec] => [stack, clusterOf(readStackFile(stack))]);
 /** Every fix, each with the first stack that uses it. */

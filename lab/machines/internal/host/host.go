@@ -46,6 +46,8 @@ const (
 	EraLegacy Era = "legacy"
 	// EraCDI is Talos >= 1.13: libraries under /usr/local, CDI specification in /run/cdi/nvidia.yaml.
 	EraCDI Era = "cdi"
+	// EraNRI is Talos >= 1.15: libraries under /usr/local, and nothing of the container toolkit.
+	EraNRI Era = "nri"
 )
 
 // Release reads minor and patch of a Talos 1.x release; zeros where it is none. A pre-release counts as its release.
@@ -60,9 +62,12 @@ func Minor(version string) int {
 	return minor
 }
 
-// EraOf a Talos release (siderolabs/extensions c5480f9, Talos 1.13).
+// EraOf a Talos release (siderolabs/extensions c5480f9, Talos 1.13; #1222, Talos 1.15).
 func EraOf(version string) Era {
-	if Minor(version) >= 13 {
+	switch minor := Minor(version); {
+	case minor >= 15:
+		return EraNRI
+	case minor >= 13:
 		return EraCDI
 	}
 	return EraLegacy
@@ -131,6 +136,8 @@ type Snapshot struct {
 	CRIParts map[string]string
 	// Runtimes are containerd's runtime handlers, e.g. runc, nvidia.
 	Runtimes []string
+	// NRI says that containerd takes plugins.
+	NRI bool
 	// DefaultRuntime is the handler of pods without a RuntimeClass.
 	DefaultRuntime string
 	// KubeletRunning says that the kubelet's service is up.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -155,9 +156,15 @@ func (p *pod) create(ctx context.Context, spec *corev1.Container, rule programs.
 			env[variable.Name] = variable.Value
 		}
 	}
+	if err := p.readOnly(spec); err != nil {
+		return nil, err
+	}
 	injected, err := toolkit.Inject(gpu.Cards(machine), machine.Snapshot(), toolkit.Request{Handler: p.handler, Visible: env["NVIDIA_VISIBLE_DEVICES"], Allocation: allocation})
 	if err != nil {
 		return nil, err
+	}
+	if toolkit.Manages(machine.RootFS(), p.Pod, spec.Name) {
+		injected = toolkit.Injection{GPUs: gpu.Cards(machine), Libraries: true}
 	}
 	return &programs.Container{
 		Pod: p.Pod, Spec: spec, Machine: machine, Argv: rule.CommandOf(spec), Env: env, GPUs: injected.GPUs, Libraries: injected.Libraries,
@@ -178,6 +185,20 @@ func sharedMemory(pod *corev1.PodSpec, container *corev1.Container) int64 {
 		}
 	}
 	return 64 << 20
+}
+
+// unmade are folders that Talos neither has nor lets containerd make for a pod that mounts them: its root is read-only.
+var unmade = regexp.MustCompile(`^/(usr/local/nvidia|etc/containerd)(/|$)`)
+
+// readOnly is what containerd says of them (gpu-operator#2382).
+func (p *pod) readOnly(container *corev1.Container) error {
+	for _, volume := range p.Spec.Volumes {
+		mounted := slices.ContainsFunc(container.VolumeMounts, func(mount corev1.VolumeMount) bool { return mount.Name == volume.Name })
+		if path := volume.HostPath; mounted && path != nil && unmade.MatchString(path.Path) {
+			return fmt.Errorf("failed to generate container %q spec: failed to apply OCI options: failed to mkdir %q: mkdir %s: read-only file system", host.Identifier(string(p.UID), container.Name), path.Path, path.Path)
+		}
+	}
+	return nil
 }
 
 // read is a file that a container has of a ConfigMap, or may have got from an init container that has it, with the kubelet's own

@@ -129,7 +129,7 @@ func (c *Container) SeesNVML() bool {
 // mountsDriver says whether one of these folders of the machine is at a path, and the driver in it.
 func (c *Container) mountsDriver(at string, folders ...string) bool {
 	s := c.Machine.Snapshot()
-	fits := s.Era == host.EraCDI && s.DriverVersion != "" && s.LibraryVersion == s.DriverVersion
+	fits := s.Era != host.EraLegacy && s.DriverVersion != "" && s.LibraryVersion == s.DriverVersion
 	return fits && slices.Contains(folders, c.MountsHost(at))
 }
 

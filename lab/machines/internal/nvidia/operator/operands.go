@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -15,16 +16,30 @@ import (
 
 // operand is a DaemonSet of the operator, as far as it differs from the others (operands.yaml).
 type operand struct {
-	Name, Deploy string
-	Init         []corev1.Container
-	Main         corev1.Container
-	Files        []file
+	Name, Deploy, Looks, Starts string
+	Init                        []corev1.Container
+	Main                        corev1.Container
+	files                       []file
+	// folders of the host that the others do not have, at the same place.
+	folders []string
 	// component is what the policy says of it.
 	component component
 }
 
-// file of a ConfigMap at a path of its containers. Content makes the ConfigMap; "": somebody else has made it.
-type file struct{ ConfigMap, Key, At, Content string }
+// file of a ConfigMap at a path of its containers. content makes the ConfigMap; "": somebody else has made it.
+type file struct{ configMap, key, at, content string }
+
+// entrypoint waits for driver-ready, and takes its content into the environment (assets/state-device-plugin/0400_configmap.yaml).
+const entrypoint = `#!/bin/sh
+ready=/run/nvidia/validations/driver-ready
+until [ -f "$ready" ]; do
+  echo "waiting for the driver to be validated"
+  sleep 5
+done
+set -a
+. "$ready"
+set +a
+`
 
 //go:embed operands.yaml
 var assets []byte
@@ -34,8 +49,8 @@ func (p policy) operands() (all []operand) {
 	if err := yaml.UnmarshalStrict(assets, &all); err != nil {
 		panic(err)
 	}
-	components := map[string]component{"operator-validator": p.Validator.component, "device-plugin": p.DevicePlugin.component, "gpu-feature-discovery": p.GFD,
-		"mig-manager": p.MIGManager, "dcgm-exporter": p.DCGMExporter}
+	components := map[string]component{"operator-validator": p.Validator.component, "container-toolkit": p.Toolkit.component, "device-plugin": p.DevicePlugin.component,
+		"gpu-feature-discovery": p.GFD, "mig-manager": p.MIGManager, "dcgm-exporter": p.DCGMExporter}
 	validations := map[string]component{"driver": p.Validator.Driver, "toolkit": p.Validator.Toolkit, "cuda": p.Validator.CUDA, "plugin": p.Validator.Plugin}
 	for i := range all {
 		o := &all[i]
@@ -43,15 +58,31 @@ func (p policy) operands() (all []operand) {
 		o.Main.Image, o.Main.Args = o.component.reference(p.operatorImage), o.component.Args
 		for i := range o.Init {
 			o.Init[i].Image = p.Validator.reference(p.operatorImage)
+			if o.Init[i].Name == "driver-validation" {
+				o.Init[i].Env = append(o.Init[i].Env, environment("DRIVER_INSTALL_DIR", p.HostPaths.DriverInstallDir)...)
+			}
+		}
+		if o.Starts != "" {
+			o.Main.Command = []string{"/bin/sh", "-c", "/bin/entrypoint.sh"}
+			o.files = append(o.files, file{o.Main.Name + "-entrypoint", "entrypoint.sh", "/bin/entrypoint.sh", entrypoint + o.Starts + "\n"})
 		}
 		switch o.Deploy {
 		case "operator-validator":
-			o.Init[0].Env = append(o.Init[0].Env, environment("DRIVER_INSTALL_DIR", p.HostPaths.DriverInstallDir)...)
 			for i, validation := range o.Init {
 				name, _, _ := strings.Cut(validation.Name, "-")
 				o.Init[i].Env = withOverrides(validation.Env, p.Validator.Env, validations[name].Env)
 			}
+		case "container-toolkit": // TransformToolkit, transformForRuntime: without NRI it wants to change containerd's configuration
+			o.Main.Env = append(o.Main.Env, environment("ROOT", p.Toolkit.InstallDir)...)
+			o.folders = []string{p.Toolkit.InstallDir, "/run/nvidia/toolkit", "/etc/containerd/conf.d"}
+			if p.CDI.NRI {
+				o.folders[2] = "/var/run/nri"
+				o.Main.Env = append(o.Main.Env, environment("ENABLE_NRI_PLUGIN", "true", "NRI_SOCKET", "/var/run/nri/nri.sock")...)
+			}
 		case "device-plugin":
+			if p.cdi() && p.Toolkit.enabled() {
+				o.Main.Env = append(o.Main.Env, environment("NVIDIA_CDI_HOOK_PATH", p.Toolkit.InstallDir+"/toolkit/nvidia-cdi-hook")...)
+			}
 			if p.cdi() { // TransformDevicePlugin
 				o.Main.Env = withOverrides(o.Main.Env, environment("CDI_ENABLED", "true", "DEVICE_LIST_STRATEGY", "cdi-annotations,cdi-cri", "CDI_ANNOTATION_PREFIX", "cdi.k8s.io/"))
 			}
@@ -83,7 +114,7 @@ func (p policy) ofCards(o *operand) {
 	}
 	if config := p.DevicePlugin.Config; config.Name != "" {
 		o.Main.Env = append(o.Main.Env, environment("CONFIG_FILE", "/config/config.yaml")...)
-		o.Files = append(o.Files, file{config.Name, config.Default, "/config/config.yaml", ""})
+		o.files = append(o.files, file{config.Name, config.Default, "/config/config.yaml", ""})
 	}
 }
 
@@ -104,8 +135,16 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 	maps.Copy(labels, p.Daemonsets.Labels)
 	maps.Copy(labels, app)
 	pod := corev1.PodSpec{
-		NodeSelector: map[string]string{deployPrefix + o.Deploy: "true"}, RuntimeClassName: &p.Operator.RuntimeClass, PriorityClassName: "system-node-critical",
+		NodeSelector: map[string]string{deployPrefix + o.Deploy: "true"}, PriorityClassName: "system-node-critical",
 		Tolerations: p.Daemonsets.Tolerations, InitContainers: o.Init, Containers: []corev1.Container{o.Main},
+	}
+	annotations := map[string]string{}
+	switch {
+	case o.Deploy == "container-toolkit":
+	case p.CDI.NRI:
+		annotations["nvidia.cdi.k8s.io/container."+cmp.Or(o.Looks, o.Main.Name)] = "management.nvidia.com/gpu=all"
+	default:
+		pod.RuntimeClassName = &p.Operator.RuntimeClass
 	}
 	if len(pod.Tolerations) == 0 {
 		pod.Tolerations = []corev1.Toleration{{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
@@ -116,12 +155,15 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 		mounts, pod.Volumes = append(mounts, mount), append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: source})
 	}
 	folders, kind, mode := p.folders(), corev1.HostPathDirectoryOrCreate, int32(0o700)
+	for _, folder := range o.folders {
+		folders[folder] = folder
+	}
 	for i, folder := range slices.Sorted(maps.Keys(folders)) {
 		volume(fmt.Sprintf("host-%d", i), corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder, Type: &kind}}, corev1.VolumeMount{MountPath: folders[folder]})
 	}
-	for _, file := range o.Files {
-		source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: file.ConfigMap}, DefaultMode: &mode}
-		volume(file.ConfigMap, corev1.VolumeSource{ConfigMap: source}, corev1.VolumeMount{MountPath: file.At, SubPath: file.Key})
+	for _, file := range o.files {
+		source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: file.configMap}, DefaultMode: &mode}
+		volume(file.configMap, corev1.VolumeSource{ConfigMap: source}, corev1.VolumeMount{MountPath: file.at, SubPath: file.key})
 	}
 	privileged := true
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
@@ -133,6 +175,6 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: p.namespace, Labels: labels, OwnerReferences: []metav1.OwnerReference{p.owner}},
 		Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: app},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: annotations}, Spec: pod}},
 	}
 }

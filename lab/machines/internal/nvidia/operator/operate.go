@@ -52,11 +52,14 @@ func (o *Operator) reconcile(ctx context.Context, c *programs.Container) error {
 	}
 	p := policy{policySpec: spec, namespace: c.Pod.Namespace, operatorImage: c.Spec.Image,
 		owner: metav1.OwnerReference{APIVersion: "nvidia.com/v1", Kind: "ClusterPolicy", Name: object.GetName(), UID: object.GetUID(), Controller: &yes, BlockOwnerDeletion: &yes}}
+	if err := p.refused(); err != nil {
+		return err
+	}
 	return errors.Join(o.runtimeClass(ctx, p), o.deploy(ctx, p))
 }
 
 // labelled are the operands for which a node gets a label (state_manager.go, gpuStateLabels), as far as they are here.
-var labelled = []string{"mig-manager", "gpu-feature-discovery", "device-plugin", "dcgm-exporter", "operator-validator"}
+var labelled = []string{"container-toolkit", "mig-manager", "gpu-feature-discovery", "device-plugin", "dcgm-exporter", "operator-validator"}
 
 // wantedLabels are the changes that the operator makes to a node's labels; nil removes one (state_manager.go: labelGPUNodes, addGPUStateLabels,
 // removeAllGPUStateLabels). A label is only set when absent or empty, so a user's "false" stays. gpu.present without a feature label of NVIDIA's vendor
@@ -126,12 +129,12 @@ func (o *Operator) deploy(ctx context.Context, p policy) error {
 
 // writeFiles makes an operand's ConfigMaps.
 func (o *Operator) writeFiles(ctx context.Context, p policy, operand operand) error {
-	for _, file := range operand.Files {
-		if file.Content == "" {
+	for _, file := range operand.files {
+		if file.content == "" {
 			continue
 		}
-		meta := metav1.ObjectMeta{Name: file.ConfigMap, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
-		made := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{file.Key: file.Content}}
+		meta := metav1.ObjectMeta{Name: file.configMap, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
+		made := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{file.key: file.content}}
 		if _, err := o.client.CoreV1().ConfigMaps(p.namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
@@ -139,10 +142,17 @@ func (o *Operator) writeFiles(ctx context.Context, p policy, operand operand) er
 	return nil
 }
 
-// runtimeClass creates the operator's RuntimeClass, or takes over one of the same name (object_controls.go, RuntimeClass).
+// runtimeClass creates the operator's RuntimeClass, or takes over one of the same name (object_controls.go, RuntimeClass). With NRI it deletes it, whoever
+// made it (state_manager.go: the state pre-requisites is off then).
 func (o *Operator) runtimeClass(ctx context.Context, p policy) error {
 	classes, name := o.client.NodeV1().RuntimeClasses(), p.Operator.RuntimeClass
 	mark := map[string]string{"app.kubernetes.io/component": "gpu-operator"}
+	if p.CDI.NRI {
+		if err := classes.Delete(ctx, name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			return err
+		}
+		return nil
+	}
 	current, err := classes.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		meta := metav1.ObjectMeta{Name: name, Labels: mark, OwnerReferences: []metav1.OwnerReference{p.owner}}

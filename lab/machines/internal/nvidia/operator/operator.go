@@ -3,11 +3,14 @@
 // with its own.
 //
 // Facts are those of github.com/NVIDIA/gpu-operator v25.3.4 to v26.7.0 (controllers/state_manager.go, object_controls.go, assets/,
-// cmd/nvidia-validator). Its own driver and toolkit, which the checks refuse on Talos, are not here, nor is what no stack has.
+// cmd/nvidia-validator). Its own driver, which the checks refuse on Talos, is not here, nor is what no stack has.
 package operator
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +19,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"talos-gpu/lab/machines/internal/node/kubelet/toolkit"
 	"talos-gpu/lab/machines/internal/node/programs"
+	"talos-gpu/lab/machines/internal/nvidia"
 )
 
 // Operator holds what the programs share.
@@ -56,8 +61,25 @@ func (o *Operator) Programs() programs.Programs {
 	return programs.Programs{
 		"gpu-operator": o.operate, "nvidia-validator": o.validate, "manage-crds": done, "kubectl": done, "cleanup-gpuclusters": done,
 		"nfd-worker": o.worker, "nfd-master": o.master, "nfd-gc": collector, "dcgm-exporter": exporter, "nvidia-mig-manager": o.splitCards,
-		"gpu-feature-discovery": o.discover,
+		"gpu-feature-discovery": o.discover, "nvidia-toolkit": plugIn,
 	}
+}
+
+// plugIn is the toolkit once it is installed: it gives all cards to who may have them, until it ends.
+func plugIn(ctx context.Context, c *programs.Container) int {
+	if c.Env["ENABLE_NRI_PLUGIN"] != "true" {
+		return c.Rests(ctx)
+	}
+	if socket := c.Env["NRI_SOCKET"]; !c.Machine.Snapshot().NRI {
+		return c.Fails("unable to start NRI plugin server: failed to find valid nri socket at %s: stat %s: no such file or directory", socket, socket)
+	}
+	namespaces := append(strings.Split(c.Env["NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES"], ","), c.Pod.Namespace)
+	if err := nvidia.WriteFile(c.Root, toolkit.Plugins, strings.Join(namespaces, "\n")); err != nil {
+		return c.Fails("%v", err)
+	}
+	defer os.Remove(filepath.Join(c.Root, toolkit.Plugins))
+	c.Logf("Starting the NRI Plugin server....")
+	return c.Rests(ctx)
 }
 
 func done(context.Context, *programs.Container) int { return 0 }

@@ -46,6 +46,8 @@ func TestVariablesOfOperands(t *testing.T) {
 		{"v25.10.1", `{"mig":{"strategy":"single"}}`, "gpu-feature-discovery", "MIG_STRATEGY", "single"},
 		{"v25.10.1", `{}`, "nvidia-mig-manager", "CONFIG_FILE", "/mig-parted-config/config.yaml"},
 		{"v26.3.3", `{}`, "nvidia-mig-manager", "CONFIG_FILE", ""},
+		{"v26.3.3", `{"toolkit":{"enabled":false}}`, "nvidia-device-plugin-daemonset", "NVIDIA_CDI_HOOK_PATH", ""},
+		{"v26.7.0", `{"toolkit":{"installDir":"/var/lib/nvidia"}}`, "nvidia-device-plugin-daemonset", "NVIDIA_CDI_HOOK_PATH", "/var/lib/nvidia/toolkit/nvidia-cdi-hook"},
 	} {
 		p, got := policy{operatorImage: "nvcr.io/nvidia/gpu-operator:" + test.release}, ""
 		if err := json.Unmarshal([]byte(test.spec), &p.policySpec); err != nil {
@@ -61,6 +63,29 @@ func TestVariablesOfOperands(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s %s: %s=%s, want %s", test.release, test.spec, test.variable, got, test.want)
 		}
+	}
+}
+
+func TestNRI(t *testing.T) {
+	p := policy{operatorImage: "nvcr.io/nvidia/gpu-operator:v26.7.0"}
+	p.CDI.NRI = true
+	all := map[string]string{}
+	for _, o := range p.operands() {
+		template := p.daemonSet(o).Spec.Template
+		if template.Spec.RuntimeClassName != nil {
+			t.Errorf("%s names a RuntimeClass", o.Name)
+		}
+		maps.Copy(all, template.Annotations)
+	}
+	for _, container := range []string{"toolkit-validation", "nvidia-device-plugin", "gpu-feature-discovery"} {
+		if all["nvidia.cdi.k8s.io/container."+container] != "management.nvidia.com/gpu=all" {
+			t.Errorf("%s gets no cards: %v", container, all)
+		}
+	}
+	if off := false; p.refused() != nil {
+		t.Error(p.refused())
+	} else if p.Toolkit.Enabled = &off; p.refused() == nil {
+		t.Error("a plugin without the toolkit that holds it")
 	}
 }
 

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,10 @@ type policySpec struct {
 			Default string `json:"default"`
 		} `json:"config"`
 	} `json:"devicePlugin"`
+	Toolkit struct {
+		component
+		InstallDir string `json:"installDir"`
+	} `json:"toolkit"`
 	GFD          component `json:"gfd"`
 	DCGMExporter component `json:"dcgmExporter"`
 	MIG          struct {
@@ -49,6 +54,7 @@ type policySpec struct {
 	} `json:"validator"`
 	CDI struct {
 		Enabled *bool `json:"enabled"`
+		NRI     bool  `json:"nriPluginEnabled"`
 	} `json:"cdi"`
 	HostPaths struct {
 		DriverInstallDir string `json:"driverInstallDir"`
@@ -94,7 +100,7 @@ type policy struct {
 
 func parsePolicy(object *unstructured.Unstructured) (policySpec, error) {
 	spec := policySpec{}
-	spec.HostPaths.DriverInstallDir, spec.Operator.RuntimeClass = defaultInstallDir, "nvidia"
+	spec.HostPaths.DriverInstallDir, spec.Operator.RuntimeClass, spec.Toolkit.InstallDir = defaultInstallDir, "nvidia", "/usr/local/nvidia"
 	encoded, err := json.Marshal(object.Object["spec"])
 	if err != nil {
 		return spec, err
@@ -115,6 +121,17 @@ func (p policy) cdi() bool {
 		return *p.CDI.Enabled
 	}
 	return p.atLeast(25, 10)
+}
+
+// refused is why the operator reconciles nothing (state_manager.go, validateClusterPolicySpec).
+func (p policy) refused() error {
+	switch {
+	case p.CDI.NRI && !p.cdi():
+		return errors.New("the NRI Plugin cannot be enabled when CDI is disabled")
+	case p.CDI.NRI && !p.Toolkit.enabled():
+		return errors.New("the NRI Plugin cannot be enabled when the Container Toolkit is disabled")
+	}
+	return nil
 }
 
 // withOverrides puts variables over others of the same name.

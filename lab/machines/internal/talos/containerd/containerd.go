@@ -24,23 +24,27 @@ const (
 
 // BasePart is Talos' own part (talos hack/cri-plugin.part at v1.9.6, v1.11.5, v1.12.6, v1.13.0). Images and NRI settings
 // that no GPU depends on are the same in all of them, and left out before 1.10 for `use_local_image_pull`.
-func BasePart(cdi bool) string {
+func BasePart(minor int) string {
 	base := `version = 3
 
 [plugins."io.containerd.cri.v1.images"]
   discard_unpacked_layers = true
 `
-	if cdi {
+	if minor >= 13 {
 		base += `
 [plugins."io.containerd.cri.v1.runtime"]
   enable_cdi = true
   cdi_spec_dirs = ["/run/cdi"]
 `
 	}
-	return base + `
+	base += `
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
   base_runtime_spec = "/etc/cri/conf.d/base-spec.json"
-
+`
+	if minor >= 14 { // talos 9ae260b
+		return base
+	}
+	return base + `
 [plugins."io.containerd.nri.v1.nri"]
   disable = true
 `
@@ -83,6 +87,8 @@ type Effective struct {
 	Runtimes []string
 	// Default is the handler of pods without a RuntimeClass.
 	Default string
+	// NRI says that plugins may connect.
+	NRI bool
 }
 
 // Read starts containerd on a configuration. With `version` other than 3 containerd 2 reads the plugins under other
@@ -95,17 +101,19 @@ func Read(config string) (Effective, error) {
 				DefaultRuntimeName string         `toml:"default_runtime_name"`
 				Runtimes           map[string]any `toml:"runtimes"`
 			} `toml:"containerd"`
+			Disable bool `toml:"disable"`
 		} `toml:"plugins"`
 	}
 	if err := toml.Unmarshal([]byte(config), &document); err != nil {
 		return Effective{}, err
 	}
-	effective := Effective{Runtimes: []string{"runc"}, Default: "runc"}
+	effective := Effective{Runtimes: []string{"runc"}, Default: "runc", NRI: true}
 	if document.Version != 3 {
 		return effective, nil
 	}
 	plugin := document.Plugins["io.containerd.cri.v1.runtime"].Containerd
 	effective.Runtimes = append(effective.Runtimes, slices.Collect(maps.Keys(plugin.Runtimes))...)
+	effective.NRI = !document.Plugins["io.containerd.nri.v1.nri"].Disable
 	slices.Sort(effective.Runtimes)
 	effective.Runtimes = slices.Compact(effective.Runtimes)
 	if plugin.DefaultRuntimeName != "" {

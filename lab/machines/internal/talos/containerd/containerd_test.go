@@ -23,7 +23,7 @@ func TestParts(t *testing.T) {
 		{"another type", "[plugins]\n'io.containerd.cri.v1.runtime' = 'x'\n", true, "20-customization.part", "", ""},
 		{"a default runtime that is not there", runtime + ".containerd]\ndefault_runtime_name = 'nvidia'\n", false, "no corresponding runtime configured", "", ""},
 	} {
-		parts := map[string]string{"00-base.part": containerd.BasePart(true), "20-customization.part": test.customization}
+		parts := map[string]string{"00-base.part": containerd.BasePart(13), "20-customization.part": test.customization}
 		if test.nvidia {
 			parts["10-nvidia-container-runtime.part"] = containerd.NvidiaPart
 		}

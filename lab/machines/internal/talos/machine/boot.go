@@ -92,9 +92,9 @@ func (m *Machine) userSetup(ctx context.Context) error {
 // writeUserFiles begins with the parts that an image and its extensions bring.
 func (m *Machine) writeUserFiles(active config.Provider) error {
 	image := m.running()
-	parts := map[string]string{"00-base.part": containerd.BasePart(host.EraOf(image.Version) == host.EraCDI)}
+	parts := map[string]string{"00-base.part": containerd.BasePart(host.Minor(image.Version))}
 	for _, extension := range image.Extensions {
-		if strings.HasPrefix(extension.Name, "nvidia-container-toolkit-") {
+		if strings.HasPrefix(extension.Name, "nvidia-container-toolkit-") && host.EraOf(image.Version) != host.EraNRI {
 			parts["10-nvidia-container-runtime.part"] = containerd.NvidiaPart
 		}
 	}

@@ -77,6 +77,7 @@ func (m *Machine) snapshot() host.Snapshot {
 		Sysctls:            maps.Clone(now.sysctls),
 		CRIParts:           maps.Clone(now.cri.parts),
 		Runtimes:           slices.Clone(now.cri.effective.Runtimes),
+		NRI:                now.cri.effective.NRI,
 		DefaultRuntime:     now.cri.effective.Default,
 		KubeletRunning:     now.kubelet && m.env.Etcd.Stands(), // before, there is no Kubernetes API to join
 		NodeWants:          configuration.NodeWants(m.s.active, m.spec.Role, image.SchematicID, image.Extensions),

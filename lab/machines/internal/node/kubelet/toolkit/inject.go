@@ -4,8 +4,12 @@ package toolkit
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/devices"
@@ -68,11 +72,24 @@ func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 	return Injection{GPUs: cards, Libraries: true}, nil
 }
 
+// Plugins is where the operator's toolkit of a machine says for which namespaces its NRI plugin gives all cards, one a line, as long as it runs.
+const Plugins = "run/nvidia/toolkit/nri"
+
+// Manages says whether a container gets all cards by that plugin: any other namespace it passes over in silence (nvidia-container-toolkit v1.20.1
+// cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go).
+func Manages(root string, pod *corev1.Pod, container string) bool {
+	if pod.Annotations["nvidia.cdi.k8s.io/container."+container] != "management.nvidia.com/gpu=all" {
+		return false
+	}
+	namespaces, err := os.ReadFile(filepath.Join(root, Plugins))
+	return err == nil && slices.Contains(strings.Fields(string(namespaces)), pod.Namespace)
+}
+
 // atLeast compares the minor of the machine's toolkit, all of which are 1; an image that does not tell has its era's.
 func atLeast(s host.Snapshot, wanted int) bool {
 	var minor int
 	if _, err := fmt.Sscanf(s.Toolkit(), "1.%d", &minor); err != nil {
-		return s.Era == host.EraCDI
+		return s.Era != host.EraLegacy
 	}
 	return minor >= wanted
 }
@@ -122,7 +139,7 @@ func HandlerOf(s host.Snapshot, class string) (string, error) {
 	if slices.Contains(s.Runtimes, handler) || len(s.Runtimes) == 0 && handler == "runc" {
 		return handler, nil
 	}
-	if s.Era == host.EraCDI { // containerd 2.2
+	if s.Era != host.EraLegacy { // containerd 2.2
 		return "", fmt.Errorf("rpc error: code = Unknown desc = unable to get OCI runtime for sandbox %q: no runtime for %q is configured", host.Identifier(s.BootID, handler), handler)
 	}
 	return "", fmt.Errorf("rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for %q is configured", handler)
