@@ -1,6 +1,6 @@
 import { asRelease } from "./outside/external";
 import { chartNotes, externalNote, externalNotes, withoutRuntimeClass } from "./chart-notes";
-import { findCard, mayHaveMig, migOf, powerRangeOf } from "./facts/card";
+import { findCard, kernelArgsFor, mayHaveMig, migOf, powerRangeOf } from "./facts/card";
 import { isForwardCompatible, newerCuda } from "./facts/cuda";
 import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
@@ -72,7 +72,7 @@ function bootNote({ bootstrap, machines, talosVersion }: ClusterSpec): Nested<st
 /** An image that somebody else made: what must be in it, and cannot be seen from here. */
 const ownImage = ({ name, spec, gpuCount, branch, flavour, extensions, cards }: MachineFacts): Nested<string> => {
   if (spec.installerImage === undefined) return [];
-  const args = [...new Set(cards.flatMap(({ kernelArgs = [] }) => kernelArgs))];
+  const args = kernelArgsFor(cards);
   const needs = `${extensions.join(", ")} (or your builds of them: ${flavour} modules, branch ${branch})${args.length > 0 ? `, and the kernel arguments ${args.join(" ")}` : ""}`;
   return `machines.${name}.installerImage: ${gpuCount > 0 ? `the image must have ${needs}; what else is` : "what is"} in it is not known here, nor what the machine would lose with it`;
 };

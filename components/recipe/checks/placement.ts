@@ -1,5 +1,6 @@
 import type { CheckContext, CheckedMachine } from "./check";
 import type { GpuRequest } from "../stack/workloads";
+import { isOfArm64 } from "../facts/card";
 import type { CardUse } from "../facts/machine-facts";
 import { workloadResource } from "../facts/sharing";
 import { quantityValue } from "../rules/quantity";
@@ -21,9 +22,10 @@ export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
 const gpuPresent = "nvidia.com/gpu.present";
 
 /** Whether a machine's node may have all labels of a selector. Of labels that others set, who knows. */
-export function mayMatch({ name, recipe, spec }: CheckedMachine, selector: Record<string, string>): boolean {
+export function mayMatch({ name, recipe, spec, cards }: CheckedMachine, selector: Record<string, string>): boolean {
   return Object.entries(selector).every(([key, value]) => {
     if (key === "kubernetes.io/hostname") return name === value;
+    if (key.endsWith("kubernetes.io/arch") && cards.some(isOfArm64)) return value === "arm64";
     const possible = Object.hasOwn(ofKubelet, key) ? ofKubelet[key] : undefined;
     if (possible !== undefined) return possible.includes(value);
     if (key === gpuPresent) return value === "true";

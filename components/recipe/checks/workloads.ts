@@ -1,5 +1,6 @@
-import { architectureOf, lastCudaOf } from "../facts/card";
-import { cudaFloor, cudaOfImage, isForwardCompatible, newerCuda } from "../facts/cuda";
+import { architectureOf, isOfArm64, lastCudaOf } from "../facts/card";
+import { amd64 } from "../facts/data/images.json";
+import { comfyUiImage, cudaFloor, cudaOfImage, isForwardCompatible, newerCuda } from "../facts/cuda";
 import { wayOf } from "../facts/way";
 import { compareDotted, majorOf } from "../facts/version";
 import { namesSecret, secretIn } from "../rules";
@@ -35,6 +36,17 @@ export const workloadChecks: Checks = {
       return dropped && complaint(field, "cuda-image/dropped", { cuda, ...dropped, last: lastCudaOf(dropped.card) });
     });
   },
+  "image-architecture": ofGpuRequests((request, context) => {
+    const ours = request.field.startsWith("workloads.comfyui") ? comfyUiImage(context.plan.kubernetes.cudaVersion) : "";
+    const image = request.image ?? ours;
+    const machines = machinesFor(request, context);
+    return (
+      amd64.some((name) => image.replace(/^docker\.io\//, "").startsWith(`${name}:`)) &&
+      machines.length > 0 &&
+      machines.every(({ cards }) => cards.some(isOfArm64)) &&
+      complaint(".image", "image-architecture", { image, machines: machines.map(({ name }) => name) })
+    );
+  }),
   "cuda-architecture": ofGpuRequests((request, context) => {
     const cuda = request.image && frameworks.test(request.image) ? cudaOfImage(request.image) : undefined;
     if (!cuda) return [];

@@ -70,6 +70,16 @@ export function openModulesRefuse(card: Card, driver: string): boolean {
   return card.family !== "datacenter" && compareDotted(driver, openModulesOnAllCards) < 0;
 }
 
+/** Whether a card comes with an arm64 processor: the superchips, of which NVIDIA's name is for both. */
+export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean => /^(GB10|GB[23]00|GH200)\b/.test(model);
+
+/**
+ * What the kernel of a machine with these cards is told: from Talos 1.13 on it has branch target identification on arm64, with which NVIDIA's
+ * modules crash. Source: talos#13019 (GB10); siderolabs/docs v1.14, nvidia-gpu-proprietary (Grace Blackwell). Grace Hopper has the same
+ * processor as that; nobody has told of one.
+ */
+export const kernelArgsFor = (cards: readonly Card[]): string[] => (cards.some(isOfArm64) ? ["arm64.nobti"] : []);
+
 /** Oldest driver that knows a card. */
 export function minDriverOf(card: Card): string {
   return card.minDriver ?? architectureOf(card).minDriver;

@@ -4,6 +4,7 @@ import { nvidiaExtension } from "../facts/extension";
 import { contractOf, hostnamePatch } from "./hostname";
 import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
+import { kernelArgsFor } from "../facts/card";
 import { capabilitiesOf, eraOf, usesContainerCli, type Release } from "../facts/talos-release";
 import { installerImage, ownSchematic, schematicOf } from "./schematic";
 import { wayOf } from "../facts/way";
@@ -111,10 +112,10 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   };
 }
 
-/** The user's arguments, then those that a card needs. */
-function kernelArgsOf(facts: MachineFacts): string[] {
-  return [...new Set([...(facts.spec.kernelArgs ?? []), ...facts.cards.flatMap((card) => card.kernelArgs ?? [])])];
-}
+/** The user's arguments, then those that the cards need. */
+const kernelArgsOf = ({ spec, cards }: MachineFacts): string[] => [
+  ...new Set([...(spec.kernelArgs ?? []), ...kernelArgsFor(cards)]),
+];
 
 /** NVIDIA's modules, in the order in which they need each other. */
 function kernelModulesOf(facts: MachineFacts): KernelModule[] {

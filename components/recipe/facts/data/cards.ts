@@ -37,8 +37,6 @@ export interface Card {
   flavours?: ModuleFlavour[];
   /** Driver where this card needs a newer one than its architecture. */
   minDriver?: string;
-  /** Kernel arguments that it needs. */
-  kernelArgs?: string[];
 }
 
 type Line = Pick<Card, "architecture" | "computeCapability" | "family" | "pciDevice">;
