@@ -116,7 +116,8 @@ export function gpuStack(
   });
   // Its pods are ready on machines with a driver only.
   const everywhere = rest ? pulumi.mergeOptions(released, { dependsOn: [...others.values()].flat() }) : released;
-  const limited = powerLimits(name, recipe, gpuMachines, late.with(everywhere));
+  const within = { customTimeouts: { create: `${limits.gate}s`, update: `${limits.gate}s` } };
+  const limited = powerLimits(name, recipe, gpuMachines, late.with(pulumi.mergeOptions(everywhere, within)));
   return { powerLimits: limited, smokeTests, tests: gateOf(gpuMachines, smokeTests, false) };
 }
 

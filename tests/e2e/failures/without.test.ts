@@ -15,6 +15,7 @@ const stacks = [
   "frank",
   own("mig-single"),
   "large",
+  own("plain-next"),
   "next",
 ];
 const specs = stacks.map((stack): [string, ClusterSpec] => [stack, clusterOf(readStackFile(stack))]);
