@@ -1,6 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import gpuDashboard from "../recipe/kubernetes/dashboard.json";
+import { dashboardFor, exporterRelease } from "../recipe/kubernetes/exporter";
 import type { MonitoringSpec } from "../recipe/spec/index";
 import { isDeviceClass, wayOf } from "../recipe/facts/way";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
@@ -28,7 +28,7 @@ export function gpuMonitoring(
     if (definition !== undefined)
       serviceMonitor(name, spec, recipe, pulumi.mergeOptions(opts, { dependsOn: [definition] }));
   }
-  if (spec.dashboard ?? true) dashboard(name, spec.namespace ?? recipe.namespace, opts);
+  if (spec.dashboard ?? true) dashboard(name, recipe, spec.namespace ?? recipe.namespace, opts);
 }
 
 /**
@@ -132,13 +132,18 @@ function serviceMonitor(
  * A Grafana dashboard of the cards, as its JSON model (grafana.com/docs, dashboard JSON model). It asks for the data source and the node by
  * variables, so that it fits any Prometheus that scrapes the exporter. Metrics are per card, also where cards are shared (dcgm-exporter#587).
  */
-function dashboard(name: string, namespace: string, opts: pulumi.CustomResourceOptions): void {
+function dashboard(
+  name: string,
+  recipe: KubernetesRecipe,
+  namespace: string,
+  opts: pulumi.CustomResourceOptions,
+): void {
   new k8s.core.v1.ConfigMap(
     `${name}-dashboard`,
     {
       // The label that the sidecar of Grafana's chart looks for, unless it was told another.
       metadata: { name: "nvidia-gpu-dashboard", namespace, labels: { ...labels("dashboard"), grafana_dashboard: "1" } },
-      data: { "nvidia-gpu.json": JSON.stringify(gpuDashboard, undefined, 2) },
+      data: { "nvidia-gpu.json": dashboardFor(exporterRelease(recipe)) },
     },
     opts,
   );

@@ -34,6 +34,9 @@ function ofChart(
       (path) =>
         `${field}.values.${path}: whether ${name} ${version} has this value is not known here; Helm ignores one that a chart does not have (\`helm show values\` lists those that it has)`,
     ),
+    name === "gpu-operator" &&
+      semver.lt(semver.coerce(version) ?? "99.0.0", "26.3.0") &&
+      `${name} ${version}: NVIDIA no longer supports it; of the releases since, 26.3 is deprecated and 26.7 supported (platform support, 2026-11)`,
     asksForInfiniband(name, version) &&
       `${name} ${version}: every GPU container gets the machine's InfiniBand, GPUDirect Storage and GDRCopy devices too, which other device plugins may hand out (k8s-device-plugin#1692); 0.19.3, in the operator v26.3.3, does not do so`,
   ];
@@ -75,10 +78,15 @@ const driverFolder = ({ gpuOperator, talosVersion }: ClusterSpec): Nested<string
  * Without CDI the operator's device plugin names the cards in an environment variable, which NVIDIA's runtime alone reads
  * (gpu-operator v26.3.3, assets/state-device-plugin/0500_daemonset.yaml). On Talos ≤ 1.12 it is always so.
  */
-const withoutCdi = ({ gpuOperator, talosVersion }: ClusterSpec): Nested<string> =>
+const withoutCdi = ({ gpuOperator, talosVersion }: ClusterSpec): Nested<string> => [
   eraOf(talosVersion) === "cdi" && // before it is always so, and after it refused
-  valueAt(gpuOperator?.values, "cdi", "enabled") === false &&
-  "gpuOperator.values.cdi.enabled is false: a pod gets its GPU from NVIDIA's runtime alone, so a pod of your own needs `runtimeClassName: nvidia` (those of this stack have it)";
+    valueAt(gpuOperator?.values, "cdi", "enabled") === false &&
+    "gpuOperator.values.cdi.enabled is false: a pod gets its GPU from NVIDIA's runtime alone, so a pod of your own needs `runtimeClassName: nvidia` (those of this stack have it)",
+  // cloud-native-docs, pull request 534, upgrade page: it looks for `cdi-` in the override.
+  valueAt(gpuOperator?.values, "cdi", "enabled") !== false &&
+    !(envOf(valueAt(gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY") ?? "cdi-").includes("cdi-") &&
+    "gpuOperator.values.devicePlugin.env: DEVICE_LIST_STRATEGY without CDI, beside CDI that is on, is an error to the next operator; what keeps CDI away for good is `cdi: { enabled: false }`",
+];
 
 /** What of claims is not known from the stack, or does not come by them. */
 const claimNotes = ({ dra, kubernetesVersion, monitoring }: ClusterSpec): Nested<string> => [

@@ -1,4 +1,5 @@
 import { asRelease, ownValuesOf } from "./outside/external";
+import { metricsNote } from "./kubernetes/exporter";
 import { kubernetesRecipe } from "./kubernetes/kubernetes-recipe";
 import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
@@ -77,13 +78,15 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     const isCounted = whole === undefined || recipe.gpuCount === 0;
     return isCounted ? recipe : { ...recipe, ...offered(recipe, whole, others !== undefined) };
   });
+  const kubernetes = kubernetesRecipe(spec, facts, era, mode);
+  const metrics = spec.monitoring?.dashboard !== false && spec.monitoring && metricsNote(kubernetes);
   const plan: Plan = {
     spec,
     era,
     machines,
-    kubernetes: kubernetesRecipe(spec, facts, era, mode),
+    kubernetes,
     after: upgradeWindows(machines, spec.upgrade),
-    notes: notesOf(spec, [...releases.values()], facts),
+    notes: [...notesOf(spec, [...releases.values()], facts), ...(metrics ? [metrics] : [])],
   };
   return { plan, ...(release ? { release } : {}), facts, clusterPatches, machinePatches };
 }

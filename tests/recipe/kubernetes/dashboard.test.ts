@@ -1,4 +1,7 @@
+import { planCluster } from "../../../components/recipe";
 import dashboard from "../../../components/recipe/kubernetes/dashboard.json";
+import { dashboardFor, exporterRelease, metricsNote } from "../../../components/recipe/kubernetes/exporter";
+import { validStack } from "../stacks";
 
 /** Exported by default: NVIDIA/dcgm-exporter, etc/default-counters.csv, the lines without a comment sign. */
 const exported = [
@@ -18,6 +21,25 @@ test("variables that the panels refer to are there", () => {
   const names = dashboard.templating.list.map(({ name }) => name);
   const referred = [...JSON.stringify(dashboard.panels).matchAll(/\$\{?(\w+)/g)].map(([, name]) => name);
   expect([...new Set(referred)].sort()).toEqual([...names].sort());
+});
+
+const base = planCluster(validStack("next")).kubernetes;
+const operatorOf = (version: string, values = {}) => ({ ...base, release: { ...base.release, version, values } });
+const pluginOf = (dcgmExporter: string) => ({
+  ...base,
+  mode: "devicePlugin" as const,
+  images: { ...base.images, dcgmExporter },
+});
+test.each([
+  ["4.8.2", operatorOf("v26.3.3"), "Hostname"],
+  ["4.8.3", operatorOf("v26.7.0"), "hostname"],
+  ["4.8.1", operatorOf("v26.7.0", { dcgmExporter: { version: "4.5.2-4.8.1-distroless" } }), "Hostname"],
+  ["4.9.0", pluginOf("nvcr.io/nvidia/k8s/dcgm-exporter:4.7.0-4.9.0-distroless"), "hostname"],
+  ["4.8.2", pluginOf("registry.example.org/exporter:mine"), "Hostname"],
+])("the dashboard asks exporter %s for the node by its label", (release, recipe, label) => {
+  expect(exporterRelease(recipe)).toBe(release);
+  expect(new Set(dashboardFor(release).match(/hostname/gi))).toEqual(new Set([label]));
+  expect(metricsNote(recipe)).toEqual(release === "4.9.0" && expect.stringContaining("4.9.0 has other names"));
 });
 
 test("panels have ids of their own and do not lie on each other", () => {

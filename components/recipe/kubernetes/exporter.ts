@@ -1,0 +1,26 @@
+import * as semver from "semver";
+import type { KubernetesRecipe } from "../types";
+import { valueAt } from "../mapping";
+import gpuDashboard from "./dashboard.json";
+
+/**
+ * Release of the DCGM exporter whose metrics a cluster has. The operator brings that of its values.yaml (v26.3.3: 4.8.2, v26.7.0: 4.8.3) unless it
+ * is told another; the tag of an image is `<DCGM>-<exporter>`. One that does not tell counts as the stack's own.
+ */
+export function exporterRelease({ mode, release, images }: KubernetesRecipe): string {
+  const said = valueAt(release.values, "dcgmExporter", "version");
+  const tag = mode === "operator" ? (typeof said === "string" ? said : "") : images.dcgmExporter;
+  const byOperator = semver.gte(semver.coerce(release.version) ?? "0.0.0", "26.7.0") ? "4.8.3" : "4.8.2";
+  return /\d+\.\d+\.\d+-(\d+\.\d+\.\d+)/.exec(tag)?.[1] ?? (mode === "operator" ? byOperator : "4.8.2");
+}
+
+/** The dashboard for an exporter, as text. 4.8.3 renamed the label of the node (dcgm-exporter#655). */
+export function dashboardFor(exporter: string): string {
+  const text = JSON.stringify(gpuDashboard, undefined, 2);
+  return semver.gte(exporter, "4.8.3") ? text.replaceAll("Hostname", "hostname") : text;
+}
+
+/** What of metrics is not known: 4.9.0 renamed those that the dashboard asks for, and their units (its release notes; no source of it was to be had). */
+export const metricsNote = (recipe: KubernetesRecipe): string | false =>
+  semver.gte(exporterRelease(recipe), "4.9.0") &&
+  `monitoring: the DCGM exporter ${exporterRelease(recipe)} has other names and units of its metrics than the dashboard asks for, which came with 4.9.0; take a 4.8 release, or \`dashboard: false\``;
