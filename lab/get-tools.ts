@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { whyNoRealNode } from "./real-node/able";
 import { provideTalos, whyNoMachine } from "./talos";
-import { provideLanguages, provideNodePrograms, provideTools } from "./tools";
+import { provideLanguages, provideNodePrograms, providePromtool, provideTools } from "./tools";
 import { narrateTools } from "./tools/events";
 
 // `npm run tools`: provides every tool and prints the paths as one JSON object, progress on standard error. With `--node`, the
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
     print(await provideNodePrograms(options));
   } else {
     const tools = await provideTools(options);
-    print({ ...tools, languages: await provideLanguages(options) });
+    print({ ...tools, languages: await provideLanguages(options), promtool: await providePromtool(options) });
   }
 }
 

@@ -77,7 +77,7 @@ export function gpuStack(
     : pulumi.mergeOptions({ ...opts, dependsOn: namespace ?? ahead }, after);
   const late = reconcile.step("released");
   const early = rest ? reconcile.step("first") : late;
-  gpuMonitoring(name, plan.spec.monitoring, recipe, early.with(released));
+  gpuMonitoring(name, plan, early.with(released));
   if (gpuMachines.length === 0) {
     late.putBack(released);
     return { powerLimits: [], smokeTests: [], tests: undefined };

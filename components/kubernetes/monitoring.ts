@@ -1,10 +1,12 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { alertRules } from "../diagnosis/alerts";
+import { exporterCounters } from "../recipe/kubernetes/counters";
 import { dashboardFor, exporterRelease } from "../recipe/kubernetes/exporter";
 import type { MonitoringSpec } from "../recipe/spec/index";
 import { isDeviceClass, wayOf } from "../recipe/facts/way";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
-import type { KubernetesRecipe } from "../recipe/types";
+import type { KubernetesRecipe, Plan } from "../recipe/types";
 import { classOf, daemonSet, labels } from "./pods";
 
 const component = "nvidia-dcgm-exporter";
@@ -14,16 +16,14 @@ const port = 9400;
  * Metrics of the cards. The GPU Operator brings exporter and ServiceMonitor itself, by chart values; beside the standalone
  * device plugin and the DRA driver, whose charts have neither, both are made here. The dashboard is ours either way.
  */
-export function gpuMonitoring(
-  name: string,
-  spec: MonitoringSpec | undefined,
-  recipe: KubernetesRecipe,
-  opts: pulumi.CustomResourceOptions,
-): void {
+export function gpuMonitoring(name: string, plan: Plan, opts: pulumi.CustomResourceOptions): void {
+  const recipe = plan.kubernetes;
+  const spec = plan.spec.monitoring;
   if (spec === undefined) return;
-  const definition = spec.serviceMonitor ? prometheusOperator(name, opts) : undefined;
+  const definition = spec.serviceMonitor ? prometheusOperator(name, "servicemonitor", opts) : undefined;
+  if (spec.alerts) alerts(name, plan, spec, opts);
   if (!wayOf(recipe.mode).findsNodes) {
-    exporter(name, recipe, opts);
+    exporter(name, recipe, spec, opts);
     exporterService(name, recipe, opts);
     if (definition !== undefined)
       serviceMonitor(name, spec, recipe, pulumi.mergeOptions(opts, { dependsOn: [definition] }));
@@ -32,23 +32,51 @@ export function gpuMonitoring(
 }
 
 /**
- * The definition of ServiceMonitors, read and not made: without it a preview ends here, under this name, before any machine
- * is touched. The update would fail at its end instead, and the GPU Operator would leave the ServiceMonitor out in silence
+ * A definition of the Prometheus Operator's, read and not made: without it a preview ends here, under this name, before any machine
+ * is touched. The update would fail at its end instead, and the GPU Operator would leave its ServiceMonitor out in silence
  * (gpu-operator, controllers/object_controls.go).
  */
 function prometheusOperator(
   name: string,
+  kind: "servicemonitor" | "prometheusrule",
   { dependsOn: _after, ...opts }: pulumi.CustomResourceOptions,
 ): k8s.apiextensions.v1.CustomResourceDefinition {
   const { CustomResourceDefinition } = k8s.apiextensions.v1;
   return CustomResourceDefinition.get(
-    `${name}-servicemonitor-needs-prometheus-operator`,
-    "servicemonitors.monitoring.coreos.com",
+    `${name}-${kind}-needs-prometheus-operator`,
+    `${kind}s.monitoring.coreos.com`,
     opts,
   );
 }
 
-function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomResourceOptions): void {
+/** Alerts of the cards, and what the exporter must say for them. */
+function alerts(name: string, plan: Plan, spec: MonitoringSpec, opts: pulumi.CustomResourceOptions): void {
+  const { namespace } = plan.kubernetes;
+  const { configMap, file, csv } = exporterCounters;
+  new k8s.core.v1.ConfigMap(
+    `${name}-dcgm-exporter-counters`,
+    { metadata: { name: configMap, namespace, labels: labels(component) }, data: { [file]: csv } },
+    opts,
+  );
+  new k8s.apiextensions.CustomResource(
+    `${name}-alerts`,
+    {
+      apiVersion: "monitoring.coreos.com/v1",
+      kind: "PrometheusRule",
+      metadata: { name: "nvidia-gpu", namespace, labels: { ...labels("alerts"), ...spec.labels } },
+      spec: { groups: [{ name: "nvidia-gpu", rules: alertRules(plan) }] },
+    },
+    pulumi.mergeOptions(opts, { dependsOn: [prometheusOperator(name, "prometheusrule", opts)] }),
+  );
+}
+
+function exporter(
+  name: string,
+  recipe: KubernetesRecipe,
+  spec: MonitoringSpec,
+  opts: pulumi.CustomResourceOptions,
+): void {
+  const folder = "/etc/talos-gpu";
   const pod: k8s.types.input.core.v1.PodSpec = {
     ...classOf(recipe),
     nodeSelector: { ...recipe.nodeSelector, [daemonLabel.dcgmExporter]: "true" },
@@ -62,6 +90,7 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
           // Names the pod that holds a card, which the kubelet's socket tells.
           { name: "DCGM_EXPORTER_KUBERNETES", value: "true" },
           ...resourceNames(recipe),
+          ...(spec.alerts ? [{ name: "DCGM_EXPORTER_COLLECTORS", value: `${folder}/${exporterCounters.file}` }] : []),
           { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
           // All cards, without requesting one: the pod looks at the cards, it does not compute on them.
           { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
@@ -71,10 +100,16 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
         resources: { requests: { cpu: "50m", memory: "256Mi" }, limits: { memory: "1Gi" } },
         readinessProbe: { httpGet: { path: "/health", port: "metrics" }, periodSeconds: 10 },
         livenessProbe: { httpGet: { path: "/health", port: "metrics" }, initialDelaySeconds: 45, periodSeconds: 10 },
-        volumeMounts: [{ name: "pod-resources", mountPath: "/var/lib/kubelet/pod-resources", readOnly: true }],
+        volumeMounts: [
+          { name: "pod-resources", mountPath: "/var/lib/kubelet/pod-resources", readOnly: true },
+          ...(spec.alerts ? [{ name: "counters", mountPath: folder, readOnly: true }] : []),
+        ],
       },
     ],
-    volumes: [{ name: "pod-resources", hostPath: { path: "/var/lib/kubelet/pod-resources" } }],
+    volumes: [
+      { name: "pod-resources", hostPath: { path: "/var/lib/kubelet/pod-resources" } },
+      ...(spec.alerts ? [{ name: "counters", configMap: { name: exporterCounters.configMap } }] : []),
+    ],
   };
   daemonSet(`${name}-dcgm-exporter`, component, recipe, pod, opts);
 }

@@ -7,7 +7,7 @@ const lab = path.resolve(__dirname, "..");
 
 /** The tools as catalogue.yaml has them, their folders below that of the lab. */
 const said = parse(readFileSync(path.join(__dirname, "catalogue.yaml"), "utf8"), { merge: true }) as Record<
-  "lab" | "languages" | "node" | "talos",
+  "lab" | "languages" | "prometheus" | "node" | "talos",
   ToolDefinition[]
 > & { talosModules: Record<string, Modules>; sums: string[] };
 
@@ -19,6 +19,9 @@ export const catalogue: readonly ToolDefinition[] = said.lab.map(within);
 
 /** Pulumi's YAML host and its generators of SDKs. */
 export const languageTool: ToolDefinition = within(said.languages[0]!);
+
+/** What tries Prometheus' rules. */
+export const promtool: ToolDefinition = said.prometheus[0]!;
 
 /** The programs of a real node (`--machines node`). */
 export const nodeCatalogue: readonly ToolDefinition[] = said.node;

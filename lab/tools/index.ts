@@ -1,4 +1,4 @@
-import { catalogue, languageTool, nodeCatalogue, talosCatalogue } from "./catalogue";
+import { catalogue, languageTool, nodeCatalogue, promtool, talosCatalogue } from "./catalogue";
 import { provide, type ProvideOptions } from "./provide";
 
 export type { ToolEvent } from "./events";
@@ -42,4 +42,9 @@ export async function provideTalosPrograms(release: string, options: Options = {
 /** Provides Pulumi's YAML host (`pulumi-language-yaml`) and the generators of SDKs (`generate-sdk`); gives their folder. */
 export async function provideLanguages(options: Options = {}): Promise<string> {
   return (await provide([languageTool], options))["languages"]!;
+}
+
+/** Provides what tries Prometheus' rules; it takes the files of `promtool test rules`. */
+export async function providePromtool(options: Options = {}): Promise<string> {
+  return (await provide([promtool], options))["promtool"]!;
 }

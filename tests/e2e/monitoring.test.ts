@@ -4,11 +4,11 @@ import { nothingLeft, runLab, startLab } from "./support/labs";
 
 const stack = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
 const manifest = (name: string): string[] => ["--manifest", path.join(__dirname, `manifests/${name}.yaml`)];
-const definition = [...manifest("servicemonitor-crd"), ...manifest("runtime-class")];
+const definition = [...manifest("prometheus-operator-crds"), ...manifest("runtime-class")];
 const namespace = "nvidia-device-plugin";
 
 test.concurrent(
-  "with somebody else's RuntimeClass, and the Prometheus Operator's definition: a ServiceMonitor that selects the exporter's Service, and the dashboard",
+  "with somebody else's RuntimeClass, and the Prometheus Operator's definitions: a ServiceMonitor that selects the exporter's Service, alerts, and the dashboard",
   async () => {
     const lab = startLab([...stack, ...definition, "--keep"]);
     const folder = await lab.folder();
@@ -34,6 +34,9 @@ test.concurrent(
     expect(slice.ports).toContainEqual(expect.objectContaining({ name: spec.endpoints[0].port, port: 9400 }));
     expect(slice.endpoints).toEqual([expect.objectContaining({ nodeName: "gpu-1" })]);
     expect(slice.endpoints[0].conditions.ready).toBe(true);
+
+    const rules = (await get(`/apis/monitoring.coreos.com/v1/namespaces/${namespace}/prometheusrules`)).items;
+    expect(rules.map(({ spec: { groups } }: any) => groups[0].rules.at(-1).labels.node)).toEqual(["gpu-1"]);
 
     const dashboards = await get(`/api/v1/configmaps?labelSelector=grafana_dashboard`);
     expect(JSON.parse(dashboards.items[0].data["nvidia-gpu.json"]).panels.length).toBeGreaterThan(0);

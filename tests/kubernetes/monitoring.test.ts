@@ -1,3 +1,4 @@
+import { alertRules } from "../../components/diagnosis/alerts";
 import { gpuStack } from "../../components/kubernetes";
 import { planCluster, type MonitoringSpec } from "../../components/recipe";
 import { find, findAll, waitsFor } from "../support/graph";
@@ -44,6 +45,23 @@ test.each([
   const { env } = find(ran, daemonSet).inputs.spec.template.spec.containers[0];
   const told = (env as { name: string; value?: string }[]).filter(({ name }) => name === "NVIDIA_RESOURCE_NAMES");
   expect(told.map(({ value }) => value)).toEqual(names);
+});
+
+test.each(["aarhus-h100", "rtx5070ti"])("%s: alerts, and an exporter that says what they are of", async (stack) => {
+  const ran = await run(stack, { alerts: true, dashboard: false, labels: { release: "prometheus" } });
+  const [rule] = findAll(ran, "kubernetes:monitoring.coreos.com/v1:PrometheusRule");
+  expect(rule!.inputs.metadata.labels.release).toBe("prometheus");
+  expect(rule!.inputs.spec.groups[0].rules).toEqual(alertRules(planOf(stack)));
+  expect(ran.reads.map(({ id }) => id)).toEqual(["prometheusrules.monitoring.coreos.com"]);
+  const { metadata, data } = find(ran, configMap, "lab-dcgm-exporter-counters").inputs;
+  const { values } = find(ran, "kubernetes:helm.sh/v3:Release").inputs;
+  const pod = findAll(ran, daemonSet).find(({ name }) => name === "lab-dcgm-exporter")?.inputs.spec.template.spec;
+  expect(Object.keys(data)).toEqual(["dcgm-metrics.csv"]); // as the operator mounts it
+  expect([values.dcgmExporter?.config?.name, pod?.volumes[1].configMap.name]).toContain(metadata.name);
+  if (pod === undefined) return;
+  const { env, volumeMounts } = pod.containers[0];
+  const { value } = env.find((one: { name: string }) => one.name === "DCGM_EXPORTER_COLLECTORS");
+  expect(value).toBe(`${volumeMounts[1].mountPath}/dcgm-metrics.csv`);
 });
 
 test.each(["aarhus-h100", "rtx5070ti"])(

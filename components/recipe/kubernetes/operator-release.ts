@@ -5,6 +5,7 @@ import { everyMachineIsTainted } from "../machine/patch-taints";
 import { withControlPlane } from "../machine/taints";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
 import { ways } from "../facts/way";
+import { exporterCounters } from "./counters";
 import { discoveryTolerations } from "./discovery";
 import { mergeValues, repositoryOf, type ChartInput } from "./values";
 
@@ -51,6 +52,7 @@ function commonValues(spec: ClusterSpec, tolerations: PodToleration[], config: s
         enabled: spec.monitoring?.serviceMonitor ?? false,
         ...(spec.monitoring?.labels ? { additionalLabels: spec.monitoring.labels } : {}),
       },
+      ...(spec.monitoring?.alerts ? { config: { name: exporterCounters.configMap } } : {}),
     },
     ...(spec.sharing?.mig ? { mig: { strategy: spec.sharing.mig.strategy } } : {}),
     ...(config === undefined

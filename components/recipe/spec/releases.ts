@@ -138,6 +138,13 @@ export interface MonitoringSpec {
    */
   serviceMonitor?: boolean;
   /**
+   * Make a PrometheusRule: alerts of cards that fail, each with what to do. The exporter then says what they need besides what it says
+   * by itself. The Prometheus Operator must be there, as with `serviceMonitor`.
+   * @default `false`
+   * @example `true`
+   */
+  alerts?: boolean;
+  /**
    * Make a ConfigMap with a Grafana dashboard, which the sidecar of Grafana's chart loads by its label.
    * @default `true`
    * @example `false`
@@ -150,7 +157,7 @@ export interface MonitoringSpec {
    */
   namespace?: string;
   /**
-   * Further labels of the ServiceMonitor, by which Prometheus selects it.
+   * Further labels of the ServiceMonitor and of the PrometheusRule, by which Prometheus selects them.
    * @default none
    * @example `{ release: kube-prometheus-stack }`
    */

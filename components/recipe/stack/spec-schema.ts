@@ -195,6 +195,7 @@ export const specSchema = z.strictObject({
   monitoring: z
     .strictObject({
       serviceMonitor: z.boolean().optional(),
+      alerts: z.boolean().optional(),
       dashboard: z.boolean().optional(),
       namespace: namespace.optional(),
       labels: labels.optional(),

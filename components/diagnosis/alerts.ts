@@ -1,0 +1,72 @@
+import type { Plan } from "../recipe/types";
+import said from "./alerts.json";
+import { xids } from "./known/cards";
+import { type CauseId, words } from "./known/known";
+
+/** A rule of Prometheus (prometheus.io/docs, alerting rules). */
+interface AlertRule {
+  alert: string;
+  expr: string;
+  for?: string;
+  labels: Record<string, string>;
+  annotations: { summary: string; description: string };
+}
+
+/** A rule by what it is of, its words without the card. */
+type Watched = { of: string; for?: string; severity: string; summary: string; description: string };
+
+/** Alerts of the driver's error reports, each of what the doctor names by the same codes. */
+const alerts: Record<keyof Omit<typeof xids, "application">, [alert: string, cause: CauseId]> = {
+  reset: ["NvidiaXidReset", "cardReset"],
+  reboot: ["NvidiaXidGone", "cardGone"],
+  power: ["NvidiaXidPower", "cardPower"],
+  nvlink: ["NvidiaXidNvlink", "nvlink"],
+};
+
+/**
+ * The last report only, and it stays until the exporter starts again, as at a reboot (dcgm-exporter#500). A program's report may
+ * come after that of a card, so each counts for a quarter of an hour.
+ */
+const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, Watched] => {
+  const of = `max_over_time({__name__=~"DCGM_FI_DEV_XID_ERRORS?",err_code=~"${xids[which as keyof typeof alerts].join("|")}"}[15m])`;
+  const { symptom, cause: why, remedy } = words.causes[cause];
+  return [alert, { of, severity: "critical", summary: symptom, description: `${why}. What to do: ${remedy}` }];
+});
+
+/**
+ * What Prometheus watches of the cards: their Xids, memory and clocks, and whether each machine shows as many as the plan has. One that
+ * may be away (`mayBeAway`) is missed only while it shows some. The exporter's label of the node is `Hostname`, from 4.8.3 on
+ * `hostname` (dcgm-exporter#655); each rule takes either.
+ */
+export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">): AlertRule[] {
+  const ofCards = [...xidRules, ...Object.entries<Watched>(said.rules)].map(([alert, rule]): AlertRule => ({
+    alert,
+    expr: `max by (Hostname, hostname, gpu, UUID, modelName) (${rule.of}) > 0`,
+    ...(rule.for === undefined ? {} : { for: rule.for }),
+    labels: { severity: rule.severity },
+    annotations: {
+      summary: `GPU {{ $labels.gpu }} ({{ $labels.modelName }}) of {{ $labels.Hostname }}{{ $labels.hostname }}: ${rule.summary}`,
+      description: rule.description,
+    },
+  }));
+  const missing = machines
+    .filter(({ gpuCount }) => gpuCount > 0)
+    .map(({ name, gpuCount }): AlertRule => {
+      const [before, since] = ["Hostname", "hostname"].map(
+        (label) => `{__name__=~"DCGM_FI_DEV_GPU_TEMP(_CELSIUS)?",${label}="${name}"}`,
+      );
+      const seen = `count(count by (UUID) (${before} or ${since}))`;
+      return {
+        alert: "NvidiaCardMissing",
+        expr: `${spec.machines[name]?.mayBeAway ? seen : `(${seen} or vector(0))`} < ${gpuCount}`,
+        for: "15m",
+        labels: { severity: "critical", node: name },
+        annotations: {
+          summary: `${name} shows {{ $value }} of its ${gpuCount} GPUs`,
+          description:
+            "`talos-gpu doctor` says whether the machine, its driver or the exporter is away, or a card does not answer on the bus",
+        },
+      };
+    });
+  return [...ofCards, ...missing];
+}
