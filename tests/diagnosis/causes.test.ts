@@ -1,4 +1,6 @@
-import { causeIds, diagnose, fixes, fixIds } from "../../components/diagnosis";
+import { remarks } from "../../cli/doctor/remarks";
+import { consoleLines, driverComplaints } from "../../components/clients/talos/console";
+import { type CauseId, causeIds, diagnose, fixes, fixIds } from "../../components/diagnosis";
 import { systemOf } from "../../components/diagnosis/system";
 import { migManagerRelease } from "../../components/recipe/kubernetes/mig-manager";
 import { only } from "../support/table";
@@ -20,9 +22,31 @@ test.each(texts.flatMap(([cause, said]) => said.map((text) => [cause, text])))("
   expect(diagnose({ events }).map(({ fix }) => fix)).toEqual([cause]);
 });
 
+/** A row of cards.yaml, which says what each part of it is. */
+interface CardRow {
+  kernel?: string;
+  service?: string;
+  told: CauseId | null;
+  do: string;
+}
+const cards = table<CardRow[]>("cards");
+
+test.each(cards.map((row) => [row.kernel ?? row.service!, row] as const))("%s", (_, { kernel, service, ...named }) => {
+  const log = `192.0.2.1: kern: warning: [2026-04-22T21:30:51.870495804Z]: ${kernel}\n`;
+  const errors = kernel === undefined ? [service!] : driverComplaints(consoleLines(log));
+  const seen = { machines: [{ name: "gpu-1", errors }] };
+  const said = diagnose(seen).map(({ fix, remedy }) => [fix, remedy]);
+  const remark = remarks(seen, undefined);
+  expect(said.length + remark.length).toBe(1);
+  expect([named.told, ...remark].concat(...said)).toContainEqual(expect.stringContaining(named.do));
+  expect(said[0]?.[0] ?? null).toBe(named.told);
+});
+
 test("every known cause has a text, and each fix a row of what is seen without it", () => {
   const named = rows.flatMap(({ told }) => told.flatMap((one) => (typeof one === "string" ? one : Object.keys(one))));
-  expect(causeIds.filter((id) => !texts.some(([cause]) => cause === id))).toEqual([]);
+  expect(
+    causeIds.filter((id) => ![...texts.map(([cause]) => cause), ...cards.map(({ told }) => told)].includes(id)),
+  ).toEqual([]);
   expect(fixIds.filter((id) => !named.includes(id))).toEqual([]);
 });
 

@@ -36,5 +36,5 @@ export const cardTexts = {
   driverTooNew: /NVRM: .*supported through the NVIDIA \S+ Legacy drivers/,
   nvlink: xid("nvlink"),
   fabricManagerLibrary: /nv-fabricmanager.*libz\.so\.1|libz\.so\.1: cannot open shared object file/,
-  fabricNotReady: /empty device edits|NV_WARN_NOTHING_TO_DO/,
+  fabricNotReady: /empty device edits|NV_WARN_NOTHING_TO_DO|CUDA\b.*: system not yet initialized/,
 } satisfies Partial<Record<CauseId, RegExp>>;
