@@ -50,16 +50,9 @@ export async function makeExistingCluster(
   const file = (name: string): string => path.join(dir, name);
   const clusterName = spec.clusterName ?? "lab";
   const secrets = file("secrets.yaml");
-  const pki = site?.pki === undefined ? [] : ["--from-kubernetes-pki", site.pki];
-  await run(talosctl, [
-    "gen",
-    "secrets",
-    "--output-file",
-    secrets,
-    "--talos-version",
-    minor(spec.talosVersion),
-    ...pki,
-  ]);
+  const release = `--talos-version=${minor(spec.talosVersion)}`;
+  const pki = site?.pki === undefined ? [] : [`--from-kubernetes-pki=${site.pki}`];
+  await run(talosctl, ["gen", "secrets", `--output-file=${secrets}`, release, ...pki]);
   const bundle = await fs.readFile(secrets, "utf8");
   const os = (parse(bundle) as { certs: { os: { crt: string; key: string } } }).certs.os;
   await fs.writeFile(file("talos-ca.crt"), Buffer.from(os.crt, "base64"), { mode: 0o600 });
@@ -67,19 +60,15 @@ export async function makeExistingCluster(
 
   const generate = async (type: string, output: string, extra: string[] = []): Promise<void> => {
     const endpoint = site?.endpoint ?? spec.clusterEndpoint ?? "https://192.0.2.1:6443";
-    const common = [
-      "--with-secrets",
-      secrets,
-      "--talos-version",
-      minor(spec.talosVersion),
+    const content = [`--with-secrets=${secrets}`, release, `--kubernetes-version=${kubernetesOf(spec)}`];
+    const form = [
       "--with-docs=false",
       "--with-examples=false",
+      `--output-types=${type}`,
+      `--output=${output}`,
+      "--force",
     ];
-    const version = ["--kubernetes-version", kubernetesOf(spec)];
-    await run(talosctl, [
-      "gen", "config", clusterName, endpoint, ...common, ...version,
-      "--output-types", type, "--output", output, "--force", ...extra,
-    ]); // prettier-ignore
+    await run(talosctl, ["gen", "config", clusterName, endpoint, ...content, ...form, ...extra]);
   };
   const configurations: Record<string, string> = {};
   const unpatched: Record<string, string> = {};

@@ -37,7 +37,7 @@ export function siteOf({ machines, clusterEndpoint }: Pick<ClusterSpec, "machine
     );
   const beside = numberOf(addresses[0]!) - (numberOf(addresses[0]!) % 256);
   const free = Array.from({ length: 254 }, (_, index) => addressOf(beside + 254 - index));
-  const [host, dns, registry, cluster] = free.filter((address) => !taken.includes(address)) as [string, string, string, string]; // prettier-ignore
+  const [host = "", dns = "", registry = "", cluster = ""] = free.filter((address) => !taken.includes(address));
   const all = [host, ...taken].map(numberOf);
   let bits = 24;
   while (bits > 0 && new Set(all.map((number) => Math.floor(number / 2 ** (32 - bits)))).size > 1) bits--;
