@@ -10,8 +10,8 @@ import { driversOf, knownVersions, startFactory, type Factory } from "../factory
 import { leadAddresses } from "./led-addresses";
 import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
 import { labGpu } from "./lab-gpu";
-import { KubernetesView } from "./kubernetes-view";
-import { isReady } from "./node";
+import { isReady } from "../kubernetes/node";
+import { Cluster } from "../kubernetes/cluster";
 import { startMachines, type LabMachine, type Machines } from "../machines";
 import { slowControlPlane } from "./own-control-plane";
 import { inStead, plainInstaller, provideReal, startRealMachines } from "./real-machines";
@@ -46,7 +46,7 @@ export interface Lab {
   /** Folders with the programs of a real node; undefined where every node is emulated. */
   nodePrograms?: readonly string[];
   controlPlane: ControlPlane;
-  kubernetes: KubernetesView;
+  kubernetes: Cluster;
   factory: Factory;
   /** The lab's chart repositories; undefined where charts come from their own. */
   charts?: ChartRepository;
@@ -102,7 +102,7 @@ async function bringControlPlane(lab: Lab): Promise<string> {
       signal,
     });
     session.onClose(() => lab.controlPlane.stop());
-    lab.kubernetes = KubernetesView.fromFile(lab.controlPlane.adminKubeconfig);
+    lab.kubernetes = Cluster.of(lab.controlPlane.adminKubeconfig);
   };
   const machines = async (): Promise<void> => {
     fs.mkdirSync(session.dir("talos"), { recursive: true, mode: 0o700 }); // credentials pass through here
@@ -182,10 +182,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     say(`waits for ${members.length === 1 ? "the node" : `${members.length} nodes`} to be ready`);
     try {
       const roles = Object.fromEntries(members.map((name) => [name, spec.machines[name]!.role]));
-      await lab.kubernetes.nodesReady(roles, {
-        signal: session.signal,
-        limitSeconds: lab.talos === undefined ? 60 : 900,
-      });
+      await lab.kubernetes.nodesReady(roles, lab.talos === undefined ? 60 : 900, session.signal);
     } catch (error) {
       const said = Object.values(await lab.machines.state()).flatMap(({ events }) => events.map(({ what }) => what));
       throw new Error(`${(error as Error).message}; the machines' last events: ${said.slice(-5).join("; ")}`, {

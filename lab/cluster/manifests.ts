@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { parseAllDocuments } from "yaml";
-import { Cluster, type KubernetesObject } from "../kubernetes/cluster";
+import type { Cluster, KubernetesObject } from "../kubernetes/cluster";
 
 /**
  * Applies what a cluster has before a stack comes, file by file and in each file's order: definitions of kinds, a secret that
@@ -10,8 +10,7 @@ import { Cluster, type KubernetesObject } from "../kubernetes/cluster";
  * @returns the objects as `Kind name`
  * @throws Error naming the file, when it cannot be read, is no Kubernetes object, or is refused
  */
-export async function applyManifests(kubeconfig: string, files: readonly string[]): Promise<string[]> {
-  const cluster = Cluster.of(kubeconfig);
+export async function applyManifests(cluster: Cluster, files: readonly string[]): Promise<string[]> {
   const applied: string[] = [];
   for (const file of files) {
     for (const object of objectsOf(file)) {

@@ -7,7 +7,7 @@ import { planCluster } from "../../components/recipe";
 import { externalOf } from "../../components/recipe/outside/external";
 import { isLabChart } from "../charts";
 import { chartRepositories, written } from "../charts/releases";
-import { Cluster, type KubernetesObject } from "../kubernetes/cluster";
+import type { KubernetesObject } from "../kubernetes/cluster";
 import type { Lab } from "./bring-up";
 
 /**
@@ -18,7 +18,8 @@ import type { Lab } from "./bring-up";
  *
  * @returns what was installed, in words; undefined where the stack says nothing of the kind.
  */
-export async function installOutside({ spec, controlPlane, charts, tools, session }: Lab): Promise<string | undefined> {
+export async function installOutside(lab: Lab): Promise<string | undefined> {
+  const { spec, controlPlane, kubernetes, charts, tools, session } = lab;
   const outside = externalOf(spec);
   if (outside === undefined) return undefined;
   const { by = "Helm", kind, runtimeClassName } = outside;
@@ -31,9 +32,8 @@ export async function installOutside({ spec, controlPlane, charts, tools, sessio
   charts?.offer(chart, version);
   const repository = chartRepositories[chart];
   const args = [chart, "--repo", charts?.addressOf(repository) ?? repository, "--version", written(chart, release)];
-  const cluster = Cluster.of(controlPlane.adminKubeconfig);
   const apply = (object: KubernetesObject): Promise<void> =>
-    cluster.apply(object, { fieldManager: by.toLowerCase(), force: true });
+    kubernetes.apply(object, { fieldManager: by.toLowerCase(), force: true });
   const helm = async (verb: string[], more: string[] = []): Promise<string> => {
     const file = session.dir("outside.json"); // JSON is YAML
     fs.writeFileSync(file, JSON.stringify(values), { mode: 0o600 });

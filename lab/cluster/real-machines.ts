@@ -35,7 +35,7 @@ import { talosconfigVia, type ExistingCluster } from "./existing-cluster";
 import { plainSchematic } from "./initial-image";
 import { labGpu } from "./lab-gpu";
 import { forward } from "./led-addresses";
-import { KubernetesView } from "./kubernetes-view";
+import { Cluster } from "../kubernetes/cluster";
 import { leadToKubelets, letIn } from "./joining";
 import { bootstrapOn, keepKubeconfig, onMachine } from "./own-control-plane";
 
@@ -49,7 +49,7 @@ interface Around {
   controlPlane: ControlPlane | undefined;
   factory: Factory;
   /** Undefined until it is known how to reach it. */
-  kubernetes: KubernetesView;
+  kubernetes: Cluster;
   /** Undefined where the stack makes its own cluster. */
   existing: ExistingCluster | undefined;
 }
@@ -158,7 +158,7 @@ export async function startRealMachines(
     controlPlane = onMachine(session.dir("own-control-plane"), first.kubernetes);
     if (existing !== undefined) {
       await bootstrapOn(controlPlane, { talosctl: talosctl()!, address: first.address, signal });
-      lab.kubernetes = KubernetesView.fromFile(controlPlane.adminKubeconfig);
+      lab.kubernetes = Cluster.of(controlPlane.adminKubeconfig);
       say(`${control}: its control plane serves`);
     }
   }
@@ -188,7 +188,7 @@ export async function startRealMachines(
     maintenance: Object.fromEntries(waiting.map(([, { address, endpoint }]) => [address, endpoint])),
     kubeconfig: (text) => {
       const kept = keepKubeconfig(controlPlane!, text);
-      lab.kubernetes = KubernetesView.fromFile(controlPlane!.adminKubeconfig);
+      lab.kubernetes = Cluster.of(controlPlane!.adminKubeconfig);
       return kept;
     },
     state: async () =>

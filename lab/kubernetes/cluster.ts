@@ -1,6 +1,11 @@
 import * as https from "node:https";
-import { KubernetesApi, type ObjectKey, titleOf } from "../../components/clients/kubernetes/api";
+import type { KubeConfig, V1Node, V1ResourceSlice } from "@kubernetes/client-node";
+import { KubernetesApi, type Kubeconfig, type ObjectKey, titleOf } from "../../components/clients/kubernetes/api";
 import { KubernetesError } from "../../components/clients/kubernetes/error";
+import type { MachineRole } from "../../components/recipe";
+import { controlPlaneRole } from "../../components/recipe/machine/taints";
+import { isReady } from "./node";
+import { until } from "../until";
 import { readKubeconfig } from "./kubeconfig";
 
 /** Any object of the Kubernetes API. */
@@ -33,16 +38,65 @@ const keyOf = ({ apiVersion = "", kind = "", metadata = {} }: KubernetesObject):
 
 /** The API server of a lab, and its objects: the product's own client, with what only somebody with kubectl does. */
 export class Cluster extends KubernetesApi {
+  /** @param kubeconfig what leads there, for who has a client of their own: they read no more of it. */
+  private constructor(readonly kubeconfig: KubeConfig) {
+    super(kubeconfig);
+  }
+
   /** Opens the cluster of a lab's kubeconfig (contents or path). */
   static of(kubeconfig: string): Cluster {
     const { server, ...access } = readKubeconfig(kubeconfig);
     const agent = new https.Agent(access);
-    return new Cluster({
+    const config: Kubeconfig = {
       getCurrentCluster: () => ({ name: "lab", server, skipTLSVerify: false }),
       getCurrentContext: () => "lab",
       getCurrentUser: () => ({ name: "lab" }),
       applyToHTTPSOptions: (options) => Promise.resolve(void Object.assign(options, access, { agent })),
-    });
+    };
+    return new Cluster(config as KubeConfig);
+  }
+
+  /** What is at a path: an object, or a list. */
+  async at<Found = any>(path: string): Promise<Found> {
+    return (await this.ask<Found>(path, path))!;
+  }
+
+  /** The objects of a list. */
+  all<Found>(path: string): Promise<Found[]> {
+    return this.list<Found>(path, path);
+  }
+
+  async nodes(): Promise<Record<string, V1Node>> {
+    const nodes = await this.all<V1Node>("/api/v1/nodes");
+    return Object.fromEntries(nodes.map((node) => [node.metadata?.name ?? "", node]));
+  }
+
+  /** Devices that drivers publish for claims. */
+  slices(): Promise<V1ResourceSlice[]> {
+    return this.all("/apis/resource.k8s.io/v1/resourceslices");
+  }
+
+  /**
+   * Waits until every node is ready, and a control plane bears Talos' label of its role, which comes a moment after its kubelet: what
+   * the lab then notes of the cluster is all of what was there before the stack.
+   *
+   * @param roles of the nodes to wait for, by name.
+   * @throws Error naming the nodes that are not, when the limit is over.
+   */
+  async nodesReady(roles: Readonly<Record<string, MachineRole>>, seconds: number, signal: AbortSignal): Promise<void> {
+    const waiting = async (): Promise<string[]> => {
+      const nodes = await this.nodes().catch((): Record<string, V1Node> => ({}));
+      const stands = (name: string): boolean => {
+        const { [name]: node } = nodes;
+        const marked = roles[name] !== "controlplane" || controlPlaneRole in (node?.metadata?.labels ?? {});
+        return node !== undefined && isReady(node) && marked;
+      };
+      return Object.keys(roles).filter((name) => !stands(name));
+    };
+    const { seen, holds } = await until({ seconds, every: 200, signal }, waiting, (names) => names.length === 0);
+    if (holds) return;
+    const why = `${seen.join(", ")} not ready within ${seconds} s, so nothing can run there`;
+    throw new Error(`nodes: ${why}; see machines.log in the lab's folder (--keep keeps it)`);
   }
 
   /** Path of an object. Error: 404 where the API server does not have its kind. */
@@ -67,9 +121,20 @@ export class Cluster extends KubernetesApi {
     await this.ask(titleOf(keyOf(object)), path, asking);
   }
 
+  /** Makes an object in the list at a path. */
+  async create(path: string, object: object): Promise<void> {
+    await this.ask(path, path, { method: "POST", body: object });
+  }
+
   /** Changes what is at a path by a merge patch. */
   async patch(path: string, change: object): Promise<void> {
     await this.ask(path, path, { method: "PATCH", type: "application/merge-patch+json", body: change });
+  }
+
+  /** Deletes the object at a path, or every one of a list, and leaves their dependents to the garbage collector. */
+  async remove(path: string): Promise<void> {
+    const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background" };
+    await this.ask(path, path, { method: "DELETE", body });
   }
 
   /** Deletes an object, where it is there, dependents first. */

@@ -37,7 +37,7 @@ export async function diagnoseLab(
   const addresses = Object.entries(lab.spec.machines).map(([name, { address }]) => [name, address]);
   const { observations, unseen } = await observe(
     {
-      kubeconfig: lab.kubernetes.config,
+      kubeconfig: lab.kubernetes.kubeconfig,
       machines: {
         talosctl: lab.tools.talosctl,
         talosconfig: lab.session.dir("talosconfig"),

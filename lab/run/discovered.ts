@@ -16,7 +16,7 @@ export interface DiscoveredReport {
 /** Looks at the lab's cluster as somebody would who has no stack of it, and compares the plan of what comes of it. */
 export async function discoverLab({ kubernetes, tools, session, spec }: Lab): Promise<DiscoveredReport> {
   const access = {
-    kubeconfig: kubernetes.config,
+    kubeconfig: kubernetes.kubeconfig,
     machines: { talosctl: tools.talosctl, talosconfig: session.dir("talosconfig"), secrets: [] },
   };
   const seen = await look(access, 60_000, () => {});

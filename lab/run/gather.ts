@@ -1,15 +1,12 @@
-import type { V1PodStatus } from "@kubernetes/client-node";
+import type { V1Deployment, V1Pod, V1PodStatus } from "@kubernetes/client-node";
 import { leaderWorkerSet } from "../../components/recipe/facts/leader-worker-set";
-import type { KubernetesView } from "../cluster/kubernetes-view";
-import { gpusOf, taintsOfNode } from "../cluster/node";
+import type { Cluster } from "../kubernetes/cluster";
+import { gpusOf, taintsOfNode } from "../kubernetes/node";
 import type { Machines } from "../machines";
 import type { MachineReport, WorkloadReport } from "./report";
 
 /** Machines as they are now: what runs on each, and what its node offers. */
-export async function gatherMachines(
-  machines: Machines,
-  kubernetes: KubernetesView,
-): Promise<Record<string, MachineReport>> {
+export async function gatherMachines(machines: Machines, kubernetes: Cluster): Promise<Record<string, MachineReport>> {
   const [states, nodes, slices] = await Promise.all([machines.state(), kubernetes.nodes(), kubernetes.slices()]);
   const reports = Object.entries(states).map(([name, state]): [string, MachineReport] => [
     name,
@@ -48,23 +45,23 @@ export async function countSince(before: Count, machines: Machines): Promise<Cou
 }
 
 /** Everything of ours that has this label is a workload when it is a Deployment, a pod without an owner, or a group of pods. */
-const labelSelector = "app.kubernetes.io/managed-by=talos-gpu";
+const ours = "labelSelector=app.kubernetes.io/managed-by%3Dtalos-gpu";
 
 /** The stack's workloads as they are now. */
-export async function gatherWorkloads(kubernetes: KubernetesView): Promise<WorkloadReport[]> {
+export async function gatherWorkloads(kubernetes: Cluster): Promise<WorkloadReport[]> {
   const [deployments, pods] = await Promise.all([
-    kubernetes.apps.listDeploymentForAllNamespaces({ labelSelector }),
-    kubernetes.core.listPodForAllNamespaces({ labelSelector }),
+    kubernetes.all<V1Deployment>(`/apis/apps/v1/deployments?${ours}`),
+    kubernetes.all<V1Pod>(`/api/v1/pods?${ours}`),
   ]);
   return [
-    ...deployments.items.map(({ metadata, spec, status }) => ({
+    ...deployments.map(({ metadata, spec, status }) => ({
       namespace: metadata?.namespace ?? "",
       name: metadata?.name ?? "",
       kind: "Deployment",
       ready:
         (status?.readyReplicas ?? 0) === (spec?.replicas ?? 1) && status?.observedGeneration === metadata?.generation,
     })),
-    ...pods.items
+    ...pods
       .filter(({ metadata }) => (metadata?.ownerReferences ?? []).length === 0)
       .map(({ metadata, status }) => ({
         namespace: metadata?.namespace ?? "",
@@ -72,11 +69,11 @@ export async function gatherWorkloads(kubernetes: KubernetesView): Promise<Workl
         kind: "Pod",
         ready: status?.phase === "Succeeded" || isReady(status),
       })),
-    ...pods.items
+    ...pods
       .filter(({ metadata }) => metadata?.labels?.[leaderWorkerSet.index] === "0")
       .map(({ metadata }) => {
         const { [leaderWorkerSet.set]: name = "" } = metadata?.labels ?? {};
-        const group = pods.items.filter((pod) => pod.metadata?.labels?.[leaderWorkerSet.set] === name);
+        const group = pods.filter((pod) => pod.metadata?.labels?.[leaderWorkerSet.set] === name);
         const size = Number(metadata?.annotations?.["leaderworkerset.sigs.k8s.io/size"]);
         const ready = group.length === size && group.every(({ status }) => isReady(status));
         return { namespace: metadata?.namespace ?? "", name, kind: "LeaderWorkerSet", ready };

@@ -5,8 +5,8 @@ import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
 import { configPatchType, extensionsType } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
-import { taintsOfNode } from "../cluster/node";
-import { Cluster, type KubernetesObject } from "../kubernetes/cluster";
+import { taintsOfNode } from "../kubernetes/node";
+import type { Cluster, KubernetesObject } from "../kubernetes/cluster";
 import { valuesOf, type Standing } from "./standing";
 import { until } from "../until";
 
@@ -44,8 +44,7 @@ const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 const atATime = 4;
 
 /** Every listable object of every kind that the API server has, definitions of charts included. */
-async function objectsOf({ controlPlane, session }: Lab): Promise<string[]> {
-  const cluster = Cluster.of(controlPlane.adminKubeconfig);
+async function objectsOf({ kubernetes: cluster, session }: Lab): Promise<string[]> {
   const { signal } = session;
   const discover = async (path: string): Promise<{ path: string; kind: string }[]> => {
     const found = await cluster.ask<Discovery>(path, path, { accept: aggregated });

@@ -43,8 +43,8 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
 
 const manifestsPhase: Phase<Running> = {
   title: "what the cluster has before the stack comes",
-  run: async ({ controlPlane, options }) => {
-    const applied = await applyManifests(controlPlane.adminKubeconfig, options.manifest);
+  run: async ({ kubernetes, options }) => {
+    const applied = await applyManifests(kubernetes, options.manifest);
     return applied.join(", ");
   },
 };

@@ -4,7 +4,7 @@ import type { FixId } from "../../components/diagnosis";
 import { provideTools } from "../../lab/tools";
 import { untilSeen } from "../../lab/until";
 import { ask } from "./support/doctor";
-import { type Kubernetes, kubernetesOf } from "./support/kubernetes";
+import { Cluster } from "../../lab/kubernetes/cluster";
 import { nothingLeft, startLab } from "./support/labs";
 
 /** A lab that somebody keeps running, and how to reach it. */
@@ -12,7 +12,7 @@ interface Kept {
   access: string[];
   talosctl: string;
   talosconfig: string;
-  kubernetes: Kubernetes;
+  kubernetes: Cluster;
 }
 
 /** Does something on a lab that is kept running until then. */
@@ -25,7 +25,7 @@ async function onLab(lab: string[], act: (kept: Kept) => Promise<void>): Promise
     (name) => new RegExp(`${name}=(.*)`).exec(run.lines.join("\n"))![1]!,
   ) as [string, string];
   const access = ["--kubeconfig", kubeconfig, "--talosconfig", talosconfig];
-  await act({ access, talosctl, talosconfig, kubernetes: kubernetesOf(kubeconfig) });
+  await act({ access, talosctl, talosconfig, kubernetes: Cluster.of(kubeconfig) });
   run.child.kill("SIGINT");
   await run.ended;
   await nothingLeft(folder);

@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { kubernetesOf } from "./support/kubernetes";
+import { Cluster } from "../../lab/kubernetes/cluster";
 import { nothingLeft, runLab, startLab } from "./support/labs";
 
 const stack = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
@@ -15,7 +15,8 @@ test.concurrent(
     await lab.line(/The cluster runs until Ctrl-C/);
     expect(lab.lines.join("\n")).toMatch(/RuntimeClass nvidia, .* is somebody else's, and stays as it/);
     const kubeconfig = /KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!;
-    const { read: get } = kubernetesOf(kubeconfig);
+    const cluster = Cluster.of(kubeconfig);
+    const get = (path: string): Promise<any> => cluster.at(path);
 
     const { items } = await get(`/apis/monitoring.coreos.com/v1/namespaces/${namespace}/servicemonitors`);
     expect(items).toHaveLength(1);

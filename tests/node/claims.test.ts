@@ -1,6 +1,5 @@
-import type { Found } from "../e2e/support/kubernetes";
 import { describeReal } from "../e2e/support/real-node";
-import { emulated, machine, openStand, type Stand, until } from "./stand";
+import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
 // NVIDIA's DRA driver on a real node, and an emulated one beside it, under one stack, whose smoke tests claim a card on each.
 
@@ -11,7 +10,7 @@ describeReal("a real node whose cards are claimed", () => {
   }, 40 * 60_000);
 
   test("the emulated driver publishes of a card what the real one does", async () => {
-    const { items } = await stand.kubernetes.read("/apis/resource.k8s.io/v1/resourceslices");
+    const { items } = await stand.kubernetes.at("/apis/resource.k8s.io/v1/resourceslices");
     const [real, other] = [machine, emulated].map((node) => {
       const [slice, ...more] = (items as Found[]).filter(({ spec }) => spec.nodeName === node);
       expect(more).toEqual([]);
@@ -34,7 +33,7 @@ describeReal("a real node whose cards are claimed", () => {
       const nodeSelector = { "kubernetes.io/hostname": node };
       const spec = { nodeSelector, restartPolicy: "Never", containers };
       await stand.kubernetes.create(pods, { metadata: { name: `plain-${node}` }, spec });
-      const read = (): Promise<Found> => stand.kubernetes.read(`${pods}/plain-${node}`);
+      const read = (): Promise<Found> => stand.kubernetes.at(`${pods}/plain-${node}`);
       await until("the pod's end", read, ({ status }) => status.phase === "Succeeded");
     },
     120_000,

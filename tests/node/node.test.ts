@@ -1,8 +1,7 @@
 import { provideTools } from "../../lab/tools";
 import { ask } from "../e2e/support/doctor";
-import type { Found } from "../e2e/support/kubernetes";
 import { describeReal } from "../e2e/support/real-node";
-import { emulated, machine, openStand, type Stand, until } from "./stand";
+import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
 // A real kubelet, containerd and device plugin on this computer, and an emulated node beside them, under one stack.
 
@@ -22,9 +21,7 @@ describeReal("a real node", () => {
 
   test("what emulated GPU feature discovery says of its node, the real one says of its own, by whichever master of Node Feature Discovery", async () => {
     const labelsOf = async (): Promise<Record<string, string>[]> => {
-      const nodes = await Promise.all(
-        [machine, emulated].map((name) => stand.kubernetes.read(`/api/v1/nodes/${name}`)),
-      );
+      const nodes = await Promise.all([machine, emulated].map((name) => stand.kubernetes.at(`/api/v1/nodes/${name}`)));
       return nodes.map(({ metadata }) => metadata.labels as Record<string, string>);
     };
     const onBus = "feature.node.kubernetes.io/pci-10de.present";
@@ -47,7 +44,7 @@ describeReal("a real node", () => {
     await stand.kubernetes.create(pods, { metadata: { name: pod }, spec: { ...onto, runtimeClassName, containers } });
     const selector = encodeURIComponent(`involvedObject.name=${pod},reason=${reason}`);
     const events = (): Promise<Found> =>
-      stand.kubernetes.read(`/api/v1/namespaces/default/events?fieldSelector=${selector}`);
+      stand.kubernetes.at(`/api/v1/namespaces/default/events?fieldSelector=${selector}`);
     const { items } = await until(`${pod}: ${reason}`, events, (found) => found.items.length > 0);
     await stand.kubernetes.remove(`${pods}/${pod}`);
     return items[0].message.replace(/"[0-9a-f-]{32,}"/, '"…"') as string;

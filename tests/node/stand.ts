@@ -1,9 +1,12 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { onNode } from "../../lab/node/on-node";
-import { type Kubernetes, kubernetesOf } from "../e2e/support/kubernetes";
 import { nothingLeft, startLab } from "../e2e/support/labs";
+import { Cluster } from "../../lab/kubernetes/cluster";
 import { untilSeen } from "../../lab/until";
+
+/** An object of the Kubernetes API, as it comes. */
+export type Found = any;
 
 /** Name of the machine whose node is real (stacks/Pulumi.node.yaml). */
 export const machine = "gpu-1";
@@ -13,7 +16,7 @@ export const emulated = "gpu-2";
 
 /** A lab with a real node, up and kept. */
 export interface Stand {
-  kubernetes: Kubernetes;
+  kubernetes: Cluster;
   /** Runs a shell's command on the node as its root. */
   onNode(command: string): Promise<string>;
   /** Arguments by which a command of ours finds the cluster and the stack. */
@@ -30,7 +33,7 @@ export async function openStand(name = "node"): Promise<Stand> {
   await lab.line(/export TALOSCONFIG=/);
   const kubeconfig = kubeconfigIn(folder);
   return {
-    kubernetes: kubernetesOf(kubeconfig),
+    kubernetes: Cluster.of(kubeconfig),
     onNode: (command) => onNode(folder, command),
     access: ["--kubeconfig", kubeconfig, "--talosconfig", path.join(folder, "talosconfig"), "--stack", stack],
     close: async () => {

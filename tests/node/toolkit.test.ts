@@ -1,7 +1,6 @@
 import { findRelease, usesContainerCli } from "../../components/recipe/facts/talos-release";
-import type { Found } from "../e2e/support/kubernetes";
 import { describeReal } from "../e2e/support/real-node";
-import { emulated, machine, openStand, type Stand, until } from "./stand";
+import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
 // The toolkit of Talos 1.12, for real: which mode its runtime takes is what the recipe, the texts and the emulation go by.
 
@@ -24,7 +23,7 @@ describeReal(`a real node of Talos ${release}`, () => {
       metadata: { name },
       spec: { ...onto(node), runtimeClassName: "nvidia", restartPolicy: "Never", containers: [container] },
     });
-    const read = (): Promise<Found> => stand.kubernetes.read(`${pods}/${name}`);
+    const read = (): Promise<Found> => stand.kubernetes.at(`${pods}/${name}`);
     const has = ({ status }: Found): boolean => holds(status?.containerStatuses?.[0]?.state ?? {});
     return until(`${name}'s container`, read, has);
   };

@@ -111,7 +111,7 @@ function settings(before: readonly Card[], after: readonly Card[]): Outcome {
 
 /** What the node's programs say of themselves, and what this computer is. */
 async function versionsOf(stand: Stand): Promise<Record<string, string>> {
-  const { status } = (await stand.kubernetes.nodes())[nodeName] ?? {};
+  const { status } = (await stand.cluster.nodes())[nodeName] ?? {};
   const { kubeletVersion = "?", containerRuntimeVersion = "?" } = status?.nodeInfo ?? {};
   const said = async (program: string): Promise<string> => numberIn(await stand.onNode(`${program} --version`));
   const saidOutside = async (name: string): Promise<string> => {

@@ -4,8 +4,7 @@ import { offeredBy } from "../../../components/clients/kubernetes/devices";
 import { planCluster, type GpuSpec, type Plan } from "../../../components/recipe";
 import { clusterOf } from "../../../stacks/stack-file";
 import { type LabLimits, labTimeouts } from "../../clock";
-import type { KubernetesView } from "../../cluster/kubernetes-view";
-import { Cluster } from "../../kubernetes/cluster";
+import type { Cluster } from "../../kubernetes/cluster";
 import type { Say } from "../../phases";
 import type { Running } from "../../run/running";
 import type { StackConfiguration } from "../../run/stack-configuration";
@@ -27,7 +26,6 @@ export function configurationOf(gpus: readonly GpuSpec[], shape: Shape, limits: 
 /** A lab with a real node, and what cases do with it. */
 export class Stand {
   readonly node = nodeName;
-  readonly cluster: Cluster;
   private shape: Shape | undefined;
 
   constructor(
@@ -36,9 +34,7 @@ export class Stand {
     /** The cards of this computer as they are; undefined with the stand-in of the driver. */
     readonly cards: (() => Card[]) | undefined,
     readonly mayChangeTheCard: boolean,
-  ) {
-    this.cluster = Cluster.of(lab.controlPlane.adminKubeconfig);
-  }
+  ) {}
 
   get signal(): AbortSignal {
     return this.lab.session.signal;
@@ -48,7 +44,7 @@ export class Stand {
     return planCluster(this.lab.spec);
   }
 
-  get kubernetes(): KubernetesView {
+  get cluster(): Cluster {
     return this.lab.kubernetes;
   }
 
@@ -60,7 +56,7 @@ export class Stand {
   /** What `talos-gpu doctor --stack` says of the cluster. The machines cost most of a look: a process for each of their answers. */
   doctor({ ofMachines }: { ofMachines: boolean }): Promise<DoctorReport> {
     const machines = ofMachines ? { machines: { ...this.talos, secrets: [], patience: oneLook } } : {};
-    return examine({ kubeconfig: this.kubernetes.config, ...machines, leftOut: [] }, this.plan, oneLook);
+    return examine({ kubeconfig: this.cluster.kubeconfig, ...machines, leftOut: [] }, this.plan, oneLook);
   }
 
   onNode(command: string): Promise<string> {
@@ -100,7 +96,7 @@ export class Stand {
   }
 
   async units(resource = this.plan.kubernetes.resourceName): Promise<number> {
-    const [nodes, slices] = await Promise.all([this.kubernetes.nodes(), this.kubernetes.slices()]);
+    const [nodes, slices] = await Promise.all([this.cluster.nodes(), this.cluster.slices()]);
     const node = nodes[nodeName];
     return Number((node && offeredBy(node, slices)[resource]) ?? 0);
   }

@@ -1,3 +1,4 @@
+import type { V1Deployment, V1Job, V1Secret } from "@kubernetes/client-node";
 import type { LabEngine, Progress } from "../../../lab/engine";
 import type { Running } from "../../../lab/run/running";
 import { lookAround } from "../../../lab/run/look-around";
@@ -37,9 +38,13 @@ const line =
 const helm =
   (status: string) =>
   async ({ kubernetes }: Running): Promise<boolean> => {
-    const labelSelector = `owner=helm,name=gpu-operator,status=${status}`;
-    return (await kubernetes.core.listNamespacedSecret({ namespace, labelSelector })).items.length > 0;
+    const labels = encodeURIComponent(`owner=helm,name=gpu-operator,status=${status}`);
+    const path = `/api/v1/namespaces/${namespace}/secrets?labelSelector=${labels}`;
+    return (await kubernetes.all<V1Secret>(path)).length > 0;
   };
+
+const jobsIn = ({ kubernetes }: Running, where: string): Promise<V1Job[]> =>
+  kubernetes.all(`/apis/batch/v1/namespaces/${where}/jobs`);
 
 /** In the order of an update: each goes on where the one before was stopped, so that one update more tells of all of them. */
 const moments: [string, Moment][] = [
@@ -49,8 +54,7 @@ const moments: [string, Moment][] = [
   [
     "smoke test",
     {
-      seen: async ({ kubernetes }) =>
-        (await kubernetes.batch.listNamespacedJob({ namespace })).items.some(({ status }) => (status?.active ?? 0) > 0),
+      seen: async (lab) => (await jobsIn(lab, namespace)).some(({ status }) => (status?.active ?? 0) > 0),
     },
   ],
   [
@@ -65,17 +69,14 @@ const moments: [string, Moment][] = [
 ];
 
 const pulling: Moment = {
-  seen: async ({ kubernetes }) =>
-    (await kubernetes.batch.listNamespacedJob({ namespace: "ollama" })).items.some(
-      ({ status }) => status?.active === 1,
-    ),
+  seen: async (lab) => (await jobsIn(lab, "ollama")).some(({ status }) => status?.active === 1),
 };
 
 /** UID of the workload's Deployment when the update was killed. */
 let deployment: string | undefined;
 
 const deploymentOf = async ({ kubernetes }: Running): Promise<string | undefined> =>
-  (await kubernetes.apps.listNamespacedDeployment({ namespace: "ollama" })).items[0]?.metadata?.uid;
+  (await kubernetes.all<V1Deployment>("/apis/apps/v1/namespaces/ollama/deployments"))[0]?.metadata?.uid;
 
 const madeAnew: Moment = {
   seen: async (lab) => ![undefined, deployment].includes(await deploymentOf(lab)),

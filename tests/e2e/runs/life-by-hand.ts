@@ -1,5 +1,5 @@
-import { PatchStrategy, setHeaderOptions } from "@kubernetes/client-node";
 import type { LabEngine } from "../../../lab/engine";
+import type { KubernetesObject } from "../../../lab/kubernetes/cluster";
 import type { Running } from "../../../lab/run/running";
 
 /** What of a stack somebody deletes: one of each. */
@@ -11,37 +11,25 @@ type Kind = "RuntimeClass" | "Job" | "DaemonSet" | "label";
  * @returns what is not back, when it is asked.
  */
 export async function deletedByHand({ kubernetes, spec }: Running, kinds: Kind[]): Promise<() => Promise<string[]>> {
-  const { core, apps, batch, nodeApi } = kubernetes;
   const namespace = spec.devicePlugin!.namespace!;
-  const node = Object.keys(spec.machines)[0]!;
-  const label = async (): Promise<unknown> => (await core.readNode({ name: node })).metadata?.labels?.["slot"];
-  const named = async (kind: Kind): Promise<string | undefined> => {
-    const { items } = await (kind === "Job"
-      ? batch.listNamespacedJob({ namespace })
-      : apps.listNamespacedDaemonSet({ namespace }));
-    return items[0]?.metadata?.name;
-  };
+  const node = `/api/v1/nodes/${Object.keys(spec.machines)[0]!}`;
+  /** What is first in a list. */
+  const first = (list: string) => ({
+    there: async () => (await kubernetes.all<KubernetesObject>(list))[0]?.metadata?.name,
+    remove: async () => {
+      const [one] = await kubernetes.all<KubernetesObject>(list);
+      await kubernetes.remove(`${list}/${one!.metadata!.name}`);
+    },
+  });
+  const runtimeClass = "/apis/node.k8s.io/v1/runtimeclasses/nvidia";
   const actions: Record<Kind, { remove: () => Promise<unknown>; there: () => Promise<unknown> }> = {
-    RuntimeClass: {
-      remove: () => nodeApi.deleteRuntimeClass({ name: "nvidia" }),
-      there: () => nodeApi.readRuntimeClass({ name: "nvidia" }),
-    },
-    Job: {
-      remove: async () =>
-        batch.deleteNamespacedJob({ namespace, name: (await named("Job"))!, propagationPolicy: "Background" }),
-      there: () => named("Job"),
-    },
-    DaemonSet: {
-      remove: async () => apps.deleteNamespacedDaemonSet({ namespace, name: (await named("DaemonSet"))! }),
-      there: () => named("DaemonSet"),
-    },
+    RuntimeClass: { remove: () => kubernetes.remove(runtimeClass), there: () => kubernetes.at(runtimeClass) },
+    Job: first(`/apis/batch/v1/namespaces/${namespace}/jobs`),
+    DaemonSet: first(`/apis/apps/v1/namespaces/${namespace}/daemonsets`),
     label: {
       // As kubectl does: a patch, which no other writer of the node comes between.
-      remove: () => {
-        const options = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
-        return core.patchNode({ name: node, body: { metadata: { labels: { slot: null } } } }, options);
-      },
-      there: label,
+      remove: () => kubernetes.patch(node, { metadata: { labels: { slot: null } } }),
+      there: async () => (await kubernetes.at<KubernetesObject>(node)).metadata?.labels?.["slot"],
     },
   };
   for (const kind of kinds) {

@@ -3,6 +3,7 @@ import { labTimeouts } from "../../../lab/clock";
 import { installOutside } from "../../../lab/cluster/outside";
 import { parseOptions } from "../../../lab/options";
 import { lookAround } from "../../../lab/run/look-around";
+import type { KubernetesObject } from "../../../lab/kubernetes/cluster";
 import type { Running } from "../../../lab/run/running";
 import { engineConfig, openEngine, update } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
@@ -80,14 +81,15 @@ async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
 }
 
 /** The release's pods, its namespace and the RuntimeClass, by their UIDs. */
-async function standing({ kubernetes: { core, nodeApi } }: Running, namespace: string) {
-  const { items } = await core.listNamespacedPod({ namespace });
+async function standing({ kubernetes }: Running, namespace: string) {
+  const space = `/api/v1/namespaces/${namespace}`;
+  const items = await kubernetes.all<KubernetesObject>(`${space}/pods`);
   const theirs = items.filter(({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] !== "talos-gpu");
-  const runtimeClass = await nodeApi.readRuntimeClass({ name: "nvidia" }).catch(() => undefined);
+  const classes = await kubernetes.all<KubernetesObject>("/apis/node.k8s.io/v1/runtimeclasses");
   return {
     pods: Object.fromEntries(theirs.map(({ metadata }) => [metadata!.name!, metadata!.uid!])),
-    space: (await core.readNamespace({ name: namespace })).metadata?.uid,
-    runtimeClass: runtimeClass?.metadata?.uid,
+    space: (await kubernetes.at<KubernetesObject>(space)).metadata?.uid,
+    runtimeClass: classes.find(({ metadata }) => metadata?.name === "nvidia")?.metadata?.uid,
   };
 }
 

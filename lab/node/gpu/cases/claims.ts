@@ -14,8 +14,8 @@ const resource = "nvidia.com/gpu";
 const wiped = 60;
 
 /** The first device that the driver publishes of the node: what its attributes and its memory are. */
-async function device({ kubernetes }: Stand): Promise<Record<string, string>> {
-  const slice = (await kubernetes.slices()).find(({ spec }) => spec?.nodeName === nodeName);
+async function device({ cluster }: Stand): Promise<Record<string, string>> {
+  const slice = (await cluster.slices()).find(({ spec }) => spec?.nodeName === nodeName);
   const { attributes = {}, capacity = {} } = slice?.spec?.devices?.[0] ?? {};
   const said = Object.entries(attributes).map(([name, { string, version, _int }]) => [name, string ?? version ?? _int]);
   return Object.fromEntries([...said, ["memory", capacity["memory"]?.value]]) as Record<string, string>;

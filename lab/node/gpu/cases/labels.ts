@@ -29,7 +29,7 @@ const labels: Case = {
     await stand.become({}, say);
     let now: Record<string, string> = {};
     const there = await stand.until(labelled, async () => {
-      now = (await stand.kubernetes.nodes())[nodeName]?.metadata?.labels ?? {};
+      now = (await stand.cluster.nodes())[nodeName]?.metadata?.labels ?? {};
       return now[`${prefix}gpu.product`] !== undefined && Object.keys(now).some((name) => onBus.test(name));
     });
     const said = [

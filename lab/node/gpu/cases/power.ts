@@ -1,3 +1,4 @@
+import type { V1Pod } from "@kubernetes/client-node";
 import { powerRangeOf, cardOf } from "../../../../components/recipe/facts/card";
 import { held, untried, wrong } from "../../outcome";
 import type { Case } from "../case";
@@ -14,14 +15,13 @@ function limits(stand: Stand): number[] {
 }
 
 async function lastLine(stand: Stand): Promise<string> {
-  const { core } = stand.lab.kubernetes;
-  const { namespace } = stand.plan.kubernetes.release;
-  const { items } = await core.listNamespacedPod({ namespace });
-  const pod = items.find(
+  const { cluster, plan } = stand;
+  const pods = `/api/v1/namespaces/${plan.kubernetes.release.namespace}/pods`;
+  const pod = (await cluster.all<V1Pod>(pods)).find(
     ({ metadata }) => metadata?.name?.startsWith("nvidia-power-limit") && !metadata.deletionTimestamp,
   );
   if (pod === undefined) return "no pod sets it";
-  const log = await core.readNamespacedPodLog({ name: pod.metadata!.name!, namespace });
+  const log = await cluster.text("its log", `${pods}/${pod.metadata!.name}/log`);
   return log.trim().split("\n").at(-1) ?? "";
 }
 

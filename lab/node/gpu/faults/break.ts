@@ -48,11 +48,10 @@ export const plugin = ({ plan }: Stand): KubernetesObject => ({
 });
 
 /** Kubernetes starts the pods of the device plugin again. */
-async function restarted({ plan, kubernetes }: Stand): Promise<void> {
-  await kubernetes.core.deleteCollectionNamespacedPod({
-    namespace: plan.kubernetes.release.namespace,
-    labelSelector: "app.kubernetes.io/name=nvidia-device-plugin",
-  });
+function restarted({ plan, cluster }: Stand): Promise<void> {
+  const { namespace } = plan.kubernetes.release;
+  const selector = "labelSelector=app.kubernetes.io/name%3Dnvidia-device-plugin";
+  return cluster.remove(`/api/v1/namespaces/${namespace}/pods?${selector}`);
 }
 
 /** What is made, after which the plugin's pods start again, also when it is taken back. */

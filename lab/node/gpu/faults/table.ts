@@ -170,9 +170,9 @@ async function patchMachine({ talos, plan, node }: Stand, mode: string, value: u
   await promisify(execFile)(talos.talosctl, [...where, "patch", "machineconfig", "--mode", mode, "--patch", change]);
 }
 
-async function hasRuntime({ kubernetes, node, signal }: Stand, wanted: boolean): Promise<void> {
+async function hasRuntime({ cluster, node, signal }: Stand, wanted: boolean): Promise<void> {
   const asked = async (): Promise<boolean> => {
-    const handlers = (await kubernetes.nodes())[node]?.status?.runtimeHandlers ?? [];
+    const handlers = (await cluster.nodes())[node]?.status?.runtimeHandlers ?? [];
     return handlers.some(({ name }) => name === "nvidia") === wanted;
   };
   if (!(await until({ seconds: 60, signal }, asked, Boolean)).holds)
