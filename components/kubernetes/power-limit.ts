@@ -89,7 +89,7 @@ function powerLimit(
         ],
         securityContext: administrator,
         resources: { requests: { cpu: "5m", memory: "32Mi" }, limits: { cpu: "200m", memory: "128Mi" } },
-        readinessProbe: { exec: { command: ["test", "-f", "/tmp/limited"] }, periodSeconds: 5 },
+        readinessProbe: { exec: { command: ["test", "-f", "/tmp/limited"] }, periodSeconds: 5, timeoutSeconds: 5 },
         volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
       },
     ],

@@ -76,8 +76,9 @@ function markerPod(recipe: KubernetesRecipe, configMap: string): k8s.types.input
         env: [{ name: "MARKERS", value: recipe.markers.map((marker) => marker.file).join(" ") }],
         // Root, because the host's /run/nvidia is root's; but nothing of what makes a container privileged.
         securityContext: { ...unprivileged, runAsUser: 0, readOnlyRootFilesystem: true },
-        resources: { requests: { cpu: "5m", memory: "8Mi" }, limits: { cpu: "50m", memory: "32Mi" } },
-        readinessProbe: { exec: { command: ["/bin/sh", "-c", ready] }, periodSeconds: 5 },
+        resources: { requests: { cpu: "5m", memory: "8Mi" }, limits: { cpu: "200m", memory: "32Mi" } },
+        // A busy node starts the shell late: within the default second the probe failed on Talos v1.12.6 in QEMU, and the marks were there.
+        readinessProbe: { exec: { command: ["/bin/sh", "-c", ready] }, periodSeconds: 5, timeoutSeconds: 5 },
         volumeMounts: [
           { name: "markers", mountPath: "/markers", readOnly: true },
           { name: "run-nvidia", mountPath: "/run/nvidia" },
