@@ -32,9 +32,9 @@ export const API = apiOf(RELEASE);
 /** Name of the machine's node. */
 export const NODE = "talos-lab";
 
-/** Why no test has real Talos here: it is not asked for, or cannot be. Empty: they have. */
-export const whyNotReal = (): string[] =>
-  /^(1|v1\..*)$/.test(asked) ? whyNoMachine() : ["it is not asked for: TALOS_GPU_REAL_TALOS=1 does"];
+/** Why tests have no real Talos here: none of what asks for them is said, or it cannot be. Empty: they have. */
+export const whyNotReal = (by: readonly string[]): string[] =>
+  by.includes(asked) ? whyNoMachine() : [`it is not asked for: TALOS_GPU_REAL_TALOS=${by.join(" or ")} does`];
 
 /** How a run of the machine program ended. */
 export interface Ended {
