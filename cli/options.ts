@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { Given, Option, Verb } from "./verb";
 
 /** Options that every verb has. */
-export const everywhere: Record<string, Option> = {
+const everywhere: Record<string, Option> = {
   json: { help: "one JSON object on standard output" },
   "no-color": { help: "no colours (as with NO_COLOR, or where the output is no terminal)" },
   help: { help: "shows this help" },
@@ -38,7 +38,7 @@ export function parseOptions(name: string, verb: Verb, argv: readonly string[], 
   const switches = new Set(entries.filter(([, value]) => value === true).map(([option]) => option));
   const { positionals } = parsed;
   const wrong = verb.argument?.several ? positionals.length === 0 : positionals.length !== 1;
-  if (!switches.has("help") && verb.argument?.required && wrong)
+  if (!switches.has("help") && verb.argument && wrong)
     throw new UsageError(
       `${verb.argument.several ? "at least one" : "one"} ${verb.argument.name} is needed, ${positionals.length} are there; see \`talos-gpu ${name} --help\``,
     );
@@ -49,10 +49,7 @@ export function parseOptions(name: string, verb: Verb, argv: readonly string[], 
 export function helpOf(name: string, verb: Verb): string {
   const argument = verb.argument === undefined ? "" : ` ${verb.argument.name}${verb.argument.several ? "…" : ""}`;
   const options = Object.entries({ ...verb.options, ...everywhere }).map(
-    ([option, { value, help }]): [string, string] => [
-      `--${option}${value === undefined ? "" : ` ${value.name}`}`,
-      help,
-    ],
+    ([option, { value, help }]): [string, string] => [`--${option}${value === undefined ? "" : ` ${value}`}`, help],
   );
   return `talos-gpu ${name}${argument} [options]     ${verb.summary}
 

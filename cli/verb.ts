@@ -1,10 +1,7 @@
-/** What a shell offers where a value is to be typed. */
-export type Completes = "file" | "nothing";
-
 /** One option of a verb. */
 export interface Option {
-  /** Without it the option is a switch. */
-  value?: { name: string; completes: Completes };
+  /** What help calls its value. Without it the option is a switch. */
+  value?: string;
   /** What it does, in one line of `--help`. */
   help: string;
 }
@@ -32,8 +29,8 @@ export interface Output {
 export interface Verb {
   /** In one line. */
   summary: string;
-  /** The argument that it takes; none without. `several`: it may be repeated. */
-  argument?: { name: string; completes: Completes; required: boolean; several?: true };
+  /** The argument that it needs; none without. `several`: it may be repeated. */
+  argument?: { name: string; several?: true };
   options: Record<string, Option>;
   /** What else its `--help` says. */
   more?: string;

@@ -1,5 +1,4 @@
 import { check } from "./check/verb";
-import { completion } from "./completion";
 import { discover } from "./discover/verb";
 import { doctor } from "./doctor/verb";
 import { importFiles } from "./import/verb";
@@ -17,5 +16,4 @@ export const verbs: Record<string, Verb> = {
   import: importFiles,
   // The name that users of talhelper know.
   "import-talhelper": { ...importFiles, summary: "the same of a talconfig.yaml" },
-  completion: completion(() => verbs),
 };

@@ -15,18 +15,18 @@ const largest = 1 << 20;
 /** `talos-gpu check`: what of somebody's files has no effect or will fail. */
 export const check: Verb = {
   summary: "says what of your files has no effect on Talos, or fails: no stack, no cluster, no network",
-  argument: { name: "FILE", completes: "file", required: true, several: true },
+  argument: { name: "FILE", several: true },
   options: {
     talos: {
-      value: { name: "VERSION", completes: "nothing" },
+      value: "VERSION",
       help: "release to judge for, e.g. v1.14.6; may be repeated; default: what a file says, else the newest that is known",
     },
     gpu: {
-      value: { name: "MODEL", completes: "nothing" },
+      value: "MODEL",
       help: "card of the machines whose files do not tell it, e.g. 'GTX 1080' or 10de:1b06; default: none, and so nothing that hangs on it",
     },
     format: {
-      value: { name: "FORMAT", completes: "nothing" },
+      value: "FORMAT",
       help: `${Object.keys(formats).join(", ")} (github: annotations of a pull request); default: text`,
     },
   },

@@ -13,15 +13,15 @@ export const discover: Verb = {
   options: {
     ...reachOptions("cards and images stay out"),
     name: {
-      value: { name: "NAME", completes: "nothing" },
+      value: "NAME",
       help: "name of the stack (default: the cluster's name)",
     },
     machine: {
-      value: { name: "NODE", completes: "nothing" },
+      value: "NODE",
       help: "a machine that the stack is to have; may be repeated (default: all of them)",
     },
     out: {
-      value: { name: "FILE", completes: "file" },
+      value: "FILE",
       help: "write the stack there; - writes to standard output (default: Pulumi.NAME.yaml in stacks/, or here)",
     },
     force: { help: "overwrite the file if it is there" },

@@ -10,7 +10,7 @@ export const doctor: Verb = {
   options: {
     ...reachOptions("machines stay out"),
     stack: {
-      value: { name: "NAME", completes: "file" },
+      value: "NAME",
       help: "compare the cluster with the plan of this stack, by its name or its file (default: judge by what is seen)",
     },
   },

@@ -13,24 +13,24 @@ import { readSource } from "./source";
 
 const options: Verb["options"] = {
   gpu: {
-    value: { name: "NODE=MODEL", completes: "nothing" },
+    value: "NODE=MODEL",
     help: "card of a node, e.g. 'velaryon=RTX 2070 SUPER', 'gpu-1=2 x RTX 3090'; may be repeated",
   },
   talos: {
-    value: { name: "VERSION", completes: "nothing" },
+    value: "VERSION",
     help: "release that the machines are to run, e.g. v1.13.6; default: what the file says",
   },
   schematic: {
-    value: { name: "FILE", completes: "file" },
+    value: "FILE",
     help: "what is in a schematic that the file names by its ID; may be repeated (files beside it are read anyway)",
   },
   factory: { help: "ask the Image Factory what is in the schematics that no file tells (default: no network)" },
   "env-file": {
-    value: { name: "FILE", completes: "file" },
+    value: "FILE",
     help: "variables of a talconfig.yaml; default: talenv.yaml beside it, as talhelper has it",
   },
   out: {
-    value: { name: "FILE", completes: "file" },
+    value: "FILE",
     help: "write the stack there, e.g. stacks/Pulumi.velaryon.yaml; default: standard output",
   },
 };
@@ -38,7 +38,7 @@ const options: Verb["options"] = {
 /** `talos-gpu import`: writes the stack file of what another tool configures. */
 export const importFiles: Verb = {
   summary: "writes a stack file of a talconfig.yaml, or of configurations of machines",
-  argument: { name: "FILE", completes: "file", required: true, several: true },
+  argument: { name: "FILE", several: true },
   options,
   more: `FILE is talhelper's talconfig.yaml, or a machine's configuration, as \`talosctl get machineconfig -o yaml\` prints it or as
 talm and topf render it; of machines it may be several. Only NVIDIA's part goes over: the rest stays where it is.

@@ -12,9 +12,9 @@ import { pageOf, refusalOf } from "./page";
 export const plan: Verb = {
   summary: "says offline what an update of a stack does: what reboots and why, what changes, in which order",
   options: {
-    stack: { value: { name: "NAME", completes: "file" }, help: "the stack, by its name or its file" },
+    stack: { value: "NAME", help: "the stack, by its name or its file" },
     base: {
-      value: { name: "REF", completes: "nothing" },
+      value: "REF",
       help: "compare with the stack file of this commit, branch or tag (default: with nothing)",
     },
   },

@@ -12,15 +12,15 @@ const WITHIN = 55;
  */
 export const reachOptions = (withoutTalosconfig: string): Record<string, Option> => ({
   kubeconfig: {
-    value: { name: "FILE", completes: "file" },
+    value: "FILE",
     help: "how to reach Kubernetes (default: KUBECONFIG, or ~/.kube/config)",
   },
   talosconfig: {
-    value: { name: "FILE", completes: "file" },
+    value: "FILE",
     help: `how to reach the machines, through talosctl (default: TALOSCONFIG; without either, ${withoutTalosconfig})`,
   },
   within: {
-    value: { name: "SECONDS", completes: "nothing" },
+    value: "SECONDS",
     help: `time limit for the whole look; whatever has not answered by then is named and left out (default: ${WITHIN})`,
   },
 });

@@ -6,16 +6,14 @@ import { plannedMachines } from "../../components/recipe/machine/planned-machine
 import { planOfStack } from "../stack";
 import { type Verb, valueOf } from "../verb";
 
-const file = { name: "FILE", completes: "file" } as const;
-
 /** `talos-gpu reboot`: what an update does around a reboot, for a card that only a reboot brings back. */
 export const reboot: Verb = {
   summary: "reboots a machine of a stack as an update does: drained, one control plane at a time, its driver verified",
-  argument: { name: "MACHINE", completes: "nothing", required: true },
+  argument: { name: "MACHINE" },
   options: {
-    stack: { value: { name: "NAME", completes: "file" }, help: "stack of the machine, by its name or its file" },
-    kubeconfig: { value: file, help: "of the machine's cluster, whose pods are evicted (default: KUBECONFIG)" },
-    talosconfig: { value: file, help: "how to reach the machine, through talosctl (default: TALOSCONFIG)" },
+    stack: { value: "NAME", help: "stack of the machine, by its name or its file" },
+    kubeconfig: { value: "FILE", help: "of the machine's cluster, whose pods are evicted (default: KUBECONFIG)" },
+    talosconfig: { value: "FILE", help: "how to reach the machine, through talosctl (default: TALOSCONFIG)" },
   },
   more: `A machine that does not run what the stack says is left alone: \`pulumi up\` brings it there. Killed, it may be run again.
 talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
