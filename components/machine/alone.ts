@@ -7,57 +7,18 @@ import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-
 import { wayFields } from "../recipe/facts/way";
 import { isMapping } from "../recipe/mapping";
 import type { Rule } from "../recipe/rules";
-import type {
-  ClusterSpec,
-  DevicePluginSpec,
-  DraSpec,
-  DriverSpec,
-  ExternalSpec,
-  GpuOperatorSpec,
-  MachineSpec,
-  ReleaseFactsSpec,
-  SharingSpec,
-  TimeoutsSpec,
-  UpgradeSpec,
-} from "../recipe/spec/index";
+import type { AroundMachinesSpec, ClusterSpec, MachineSpec } from "../recipe/spec/index";
 import { text } from "../recipe/stack/notation";
 import { readAs } from "../recipe/stack/parse";
+import { fieldsAroundMachines } from "../recipe/stack/spec-schema";
 import type { Finding } from "../recipe/types";
 
-/** Arguments of a GPU machine: what it shall be, and the credentials to make it so. */
-export interface GpuMachineArgs extends MachineSpec, Credentials {
+/** Arguments of a GPU machine: what it shall be, and the credentials to make it so. What offers the GPUs may be left out: only labels of the node depend on it. */
+export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credentials {
   /** Name of the machine's node in Kubernetes. Default: the name of the component. */
   nodeName?: string;
   /** Talos release that it shall run, e.g. `v1.12.6`. */
   talosVersion: string;
-  /** What a release brings that is newer than the tables. Default: what the tables say, else an assumption. */
-  releaseFacts?: ReleaseFactsSpec;
-  /** Kubernetes release, e.g. `v1.35.0`. Required with an owned configuration. */
-  kubernetesVersion?: string;
-  /** Name of the Talos cluster. Required with an owned configuration, and with Omni's: its name there. */
-  clusterName?: string;
-  /** URL of the Kubernetes API. Required with an owned configuration. */
-  clusterEndpoint?: string;
-  /** NVIDIA driver. Default: see its fields. */
-  driver?: DriverSpec;
-  /** GPU Operator of the cluster, if it has one: the node's labels depend on it. */
-  gpuOperator?: GpuOperatorSpec;
-  /** Standalone device plugin of the cluster, if it has one: the node's labels depend on it. */
-  devicePlugin?: DevicePluginSpec;
-  /** NVIDIA's driver for dynamic resource allocation, if the cluster has it: the node's labels depend on it. */
-  dra?: DraSpec;
-  /** What something else offers the GPUs with, if it does: the node's labels depend on its kind. */
-  external?: ExternalSpec;
-  /** Sharing or partitioning of the cards: the node's labels depend on it. */
-  sharing?: SharingSpec;
-  /** How it is brought to the wanted image. */
-  upgrade?: UpgradeSpec;
-  /** Limits of the waits. */
-  timeouts?: TimeoutsSpec;
-  /** Another text than before, or none any more, makes the next update look at the machine again. Default none. */
-  reconcileToken?: string;
-  /** Image Factory. Default `https://factory.talos.dev`. */
-  factoryUrl?: string;
 }
 
 /**
@@ -105,30 +66,10 @@ function asArgument(finding: Finding, node: string): Finding {
 /** Arguments that no stack says. */
 const ofTheResource = ["nodeName", ...credentialNames] as const;
 
-/** Arguments that a stack says of the cluster; the others it says of the machine. One that has no place does not compile. */
-const ofTheCluster = Object.keys({
-  talosVersion: true,
-  releaseFacts: true,
-  kubernetesVersion: true,
-  clusterName: true,
-  clusterEndpoint: true,
-  driver: true,
-  gpuOperator: true,
-  devicePlugin: true,
-  dra: true,
-  external: true,
-  sharing: true,
-  upgrade: true,
-  timeouts: true,
-  reconcileToken: true,
-  factoryUrl: true,
-} satisfies Record<Exclude<keyof GpuMachineArgs, keyof MachineSpec | (typeof ofTheResource)[number]>, true> &
-  Partial<Record<keyof ClusterSpec, true>>);
-
 /** The arguments as a cluster. */
 function clusterOfOne(node: string, args: object): ClusterSpec {
   const [, said] = split(args, ofTheResource);
-  const [cluster, machine] = split(said, ofTheCluster);
+  const [cluster, machine] = split(said, fieldsAroundMachines);
   return { ...cluster, machines: { [node]: machine } } as unknown as ClusterSpec;
 }
 

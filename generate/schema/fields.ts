@@ -45,13 +45,18 @@ export function fieldsOfStack(): Field[] {
   return fieldsOf(declaration, checker, []);
 }
 
-function fieldsOf(declaration: ts.InterfaceDeclaration, checker: ts.TypeChecker, above: string[]): Field[] {
-  // Those of the interfaces that it extends come first, unless it says them itself.
+/** Those of the interfaces that it extends come first, unless it says them itself. */
+function membersOf(declaration: ts.InterfaceDeclaration, checker: ts.TypeChecker): ts.TypeElement[] {
   const inherited = (declaration.heritageClauses ?? [])
     .flatMap(({ types }) => types)
-    .flatMap(({ expression }) => declarationOf(expression, checker)?.members ?? []);
+    .flatMap(({ expression }) => declarationOf(expression, checker) ?? [])
+    .flatMap((above) => membersOf(above, checker));
   const own = new Set(declaration.members.map((member) => member.name?.getText()));
-  const members = [...inherited.filter((member) => !own.has(member.name?.getText())), ...declaration.members];
+  return [...inherited.filter((member) => !own.has(member.name?.getText())), ...declaration.members];
+}
+
+function fieldsOf(declaration: ts.InterfaceDeclaration, checker: ts.TypeChecker, above: string[]): Field[] {
+  const members = membersOf(declaration, checker);
   return members.filter(ts.isPropertySignature).flatMap((member) => {
     const at = [...above, member.name.getText()];
     const { type, below } = innermost(member.type);

@@ -7,8 +7,8 @@ import type { SharingSpec } from "./sharing";
 import type { TimeoutsSpec, UpgradeSpec } from "./update";
 import type { WorkloadsSpec } from "./workloads/workloads";
 
-/** What a stack says of its cluster, besides its machines. */
-export interface ClusterOptionsSpec {
+/** What a stack says of its cluster, and a machine that stands alone of the cluster that it is in. */
+export interface AroundMachinesSpec {
   /**
    * Talos release that the machines shall run, of the minors 1.8 to 1.15.
    * @example `v1.12.6`
@@ -30,12 +30,6 @@ export interface ClusterOptionsSpec {
    */
   releaseFacts?: ReleaseFactsSpec;
   /**
-   * The same as `releaseFacts`, for other Talos releases that machines or pools have (`talosVersion`).
-   * @default what the tables or the Image Factory say
-   * @example `[{ talosVersion: v1.13.11, production: 595.99.10 }]`
-   */
-  otherReleaseFacts?: ReleaseFactsSpec[];
-  /**
    * Name of the Talos cluster. Required with an owned machine. Also required with a machine of Omni's, and is then the cluster's name in Omni.
    * @default none
    * @example `home`
@@ -49,22 +43,6 @@ export interface ClusterOptionsSpec {
    * @causes another configuration of owned machines, which a GPU machine takes with one reboot
    */
   clusterEndpoint?: string;
-  /**
-   * Make the cluster. Its machines wait in maintenance mode. The first update makes the secrets, installs Talos with the wanted
-   * image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Leave it `true` afterwards: the stack
-   * holds the secrets and the way to the cluster. Every machine must be owned, and at least one must be a control plane. The
-   * machines must have started from a boot medium of Talos 1.13 or newer, whatever release the stack installs.
-   * @default `false`: the cluster is there
-   * @example `true`
-   */
-  bootstrap?: boolean;
-  /**
-   * Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here.
-   * @default none
-   * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
-   * @causes another configuration, which a GPU machine takes with one reboot
-   */
-  patches?: string[];
   /**
    * NVIDIA driver of the machines.
    * @default see its fields
@@ -104,24 +82,6 @@ export interface ClusterOptionsSpec {
    */
   sharing?: SharingSpec;
   /**
-   * Metrics of the cards.
-   * @default none but what the GPU Operator exports by itself
-   * @example `{ serviceMonitor: true }`
-   */
-  monitoring?: MonitoringSpec;
-  /**
-   * Install LeaderWorkerSet, which a workload over several machines needs (`workloads.vllm.machines`).
-   * @default none: where a workload needs it, somebody else has installed it
-   * @example `{ version: 0.9.0 }`
-   */
-  leaderWorkerSet?: LeaderWorkerSetSpec;
-  /**
-   * What runs on the GPUs.
-   * @default nothing
-   * @example `{ ollama: { models: [llama3.2:3b] } }`
-   */
-  workloads?: WorkloadsSpec;
-  /**
    * How machines are brought to the wanted image.
    * @default see its fields
    * @example `{ maxParallel: 4 }`
@@ -143,18 +103,62 @@ export interface ClusterOptionsSpec {
    */
   reconcileToken?: string;
   /**
-   * Machines that are away (`mayBeAway`): an update leaves them as the last one left them.
-   * @default those that the program of the stacks finds so
-   * @example `[gpu-3]`
-   */
-  away?: string[];
-  /**
    * Image Factory, asked for schematics; the installer images come from it too.
    * @default `https://factory.talos.dev`
    * @example `https://factory.example.org`
    * @causes no reboot by itself: the next upgrade takes its installer
    */
   factoryUrl?: string;
+}
+
+/** What a stack says of its cluster, besides its machines. */
+export interface ClusterOptionsSpec extends AroundMachinesSpec {
+  /**
+   * The same as `releaseFacts`, for other Talos releases that machines or pools have (`talosVersion`).
+   * @default what the tables or the Image Factory say
+   * @example `[{ talosVersion: v1.13.11, production: 595.99.10 }]`
+   */
+  otherReleaseFacts?: ReleaseFactsSpec[];
+  /**
+   * Make the cluster. Its machines wait in maintenance mode. The first update makes the secrets, installs Talos with the wanted
+   * image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Leave it `true` afterwards: the stack
+   * holds the secrets and the way to the cluster. Every machine must be owned, and at least one must be a control plane. The
+   * machines must have started from a boot medium of Talos 1.13 or newer, whatever release the stack installs.
+   * @default `false`: the cluster is there
+   * @example `true`
+   */
+  bootstrap?: boolean;
+  /**
+   * Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here.
+   * @default none
+   * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
+  patches?: string[];
+  /**
+   * Metrics of the cards.
+   * @default none but what the GPU Operator exports by itself
+   * @example `{ serviceMonitor: true }`
+   */
+  monitoring?: MonitoringSpec;
+  /**
+   * Install LeaderWorkerSet, which a workload over several machines needs (`workloads.vllm.machines`).
+   * @default none: where a workload needs it, somebody else has installed it
+   * @example `{ version: 0.9.0 }`
+   */
+  leaderWorkerSet?: LeaderWorkerSetSpec;
+  /**
+   * What runs on the GPUs.
+   * @default nothing
+   * @example `{ ollama: { models: [llama3.2:3b] } }`
+   */
+  workloads?: WorkloadsSpec;
+  /**
+   * Machines that are away (`mayBeAway`): an update leaves them as the last one left them.
+   * @default those that the program of the stacks finds so
+   * @example `[gpu-3]`
+   */
+  away?: string[];
   /**
    * Image of the smoke test, which also needs `sh`: a second container looks whether it sees cards without asking. With MIG's strategy
    * `single` it needs `grep`, too, which looks for the slice before the test. The default is not verified on Blackwell: the sample of CUDA 12.5 holds no code for it, so the driver has to

@@ -15,6 +15,7 @@ import {
   values,
 } from "./notation";
 import {
+  type AroundMachinesSpec,
   ConfigurationOwner,
   DriverBranch,
   ExternalKind,
@@ -172,26 +173,45 @@ const releaseFacts = z.strictObject({
   silent: text.optional(),
 });
 
-/** Shape of a stack. What a value means is for the checks; this is about names, types and notations only. */
-export const specSchema = z.strictObject({
+/** What is said around machines, of a stack and of a machine that stands alone. */
+const aroundMachines = {
   talosVersion: text,
   kubernetesVersion: text.optional(),
   releaseFacts: releaseFacts.optional(),
-  otherReleaseFacts: z.array(releaseFacts).optional(),
   clusterName: text.optional(),
   clusterEndpoint: ruled(rules.clusterUrl).optional(),
-  bootstrap: z.boolean().optional(),
-  machines: z.record(z.string(), machine).optional(),
-  machineDefaults: machineDefaults.optional(),
-  pools: z.record(z.string(), pool).optional(),
-  patches: z.array(z.string()).optional(),
   driver: driverSpec.optional(),
   gpuOperator: release.optional(),
   devicePlugin: z.strictObject({ ...release.shape, makeRuntimeClass: z.boolean().optional() }).optional(),
   dra: release.optional(),
   external: external.optional(),
-  leaderWorkerSet: release.pick({ version: true, repository: true, values: true }).optional(),
   sharing: sharing.optional(),
+  upgrade: z
+    .strictObject({
+      first: z.array(text).optional(),
+      maxParallel: countOrShare.optional(),
+      drain: z.boolean().optional(),
+    })
+    .optional(),
+  timeouts: timeouts.optional(),
+  reconcileToken: ruled(rules.oneLine).optional(),
+  factoryUrl: ruled(rules.serverUrl).optional(),
+} satisfies Record<keyof AroundMachinesSpec, z.ZodType>;
+/** Names of these fields. */
+export const fieldsAroundMachines = Object.keys(aroundMachines);
+const { talosVersion, ...others } = aroundMachines;
+
+/** Shape of a stack. What a value means is for the checks; this is about names, types and notations only. */
+export const specSchema = z.strictObject({
+  talosVersion, // what is wrong is told in this order
+  machines: z.record(z.string(), machine).optional(),
+  machineDefaults: machineDefaults.optional(),
+  pools: z.record(z.string(), pool).optional(),
+  ...others,
+  otherReleaseFacts: z.array(releaseFacts).optional(),
+  bootstrap: z.boolean().optional(),
+  patches: z.array(z.string()).optional(),
+  leaderWorkerSet: release.pick({ version: true, repository: true, values: true }).optional(),
   monitoring: z
     .strictObject({
       serviceMonitor: z.boolean().optional(),
@@ -202,17 +222,7 @@ export const specSchema = z.strictObject({
     })
     .optional(),
   workloads: workloadsSchema.optional(),
-  upgrade: z
-    .strictObject({
-      first: z.array(text).optional(),
-      maxParallel: countOrShare.optional(),
-      drain: z.boolean().optional(),
-    })
-    .optional(),
-  timeouts: timeouts.optional(),
-  reconcileToken: ruled(rules.oneLine).optional(),
   away: z.array(text).optional(),
-  factoryUrl: ruled(rules.serverUrl).optional(),
   smokeTestImage: image.optional(),
   images: z
     .strictObject({
