@@ -1,7 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { parse } from "yaml";
 import { valueAt } from "../recipe/mapping";
+import { faultOf } from "../recipe/rules/fault";
 import type { Finding } from "../recipe/types";
+import texts from "./texts.json";
 
 /**
  * Whether a client certificate is in force, in words for the user; undefined when it is, or cannot be read.
@@ -39,27 +41,14 @@ export function certificateFindings(
   const contextOfTalos = valueAt(talos, "context");
   const context = valueAt(kube, "current-context");
   const user = valueAt(named(kube, "contexts", context), "context", "user");
-  const why = "nothing was changed: the connection would be refused in the middle of an update";
-  const finding = (field: string, who: string, crt: unknown, remedy: string): Omit<Finding, "check">[] => {
+  const finding = (field: "talosconfig" | "kubeconfig", crt: unknown): Omit<Finding, "check">[] => {
     const problem =
       typeof crt === "string" ? certificateProblem(Buffer.from(crt, "base64").toString(), now) : undefined;
-    return problem === undefined
-      ? []
-      : [{ field, problem: `the client certificate of ${who} ${problem}`, why, remedy }];
+    return problem ? [{ field, ...faultOf(texts.certificate[field], { problem, contextOfTalos, user, context }) }] : [];
   };
   return [
-    ...finding(
-      "talosconfig",
-      `context ${String(contextOfTalos)}`,
-      valueAt(talos, "contexts", String(contextOfTalos), "crt"),
-      "make another (`talosctl config new`, or from the cluster's secrets) and give it",
-    ),
-    ...finding(
-      "kubeconfig",
-      `user ${String(user)} (context ${String(context)})`,
-      valueAt(named(kube, "users", user), "user", "client-certificate-data"),
-      "fetch another (`talosctl kubeconfig`) and give it",
-    ),
+    ...finding("talosconfig", valueAt(talos, "contexts", String(contextOfTalos), "crt")),
+    ...finding("kubeconfig", valueAt(named(kube, "users", user), "user", "client-certificate-data")),
   ];
 }
 
@@ -75,25 +64,18 @@ const named = (kubeconfig: unknown, list: string, name: unknown): unknown =>
  * @param talosconfig content; undefined where it is not known.
  */
 export function foreignCredentials(message: string, talosconfig?: string): Omit<Finding, "check"> | undefined {
-  const why = "nothing was changed: what follows would be refused, or happen to somebody else's cluster";
   if (message.startsWith("Kubernetes: ")) {
     const problem = /Unauthorized|does not know the credentials/i.test(message)
       ? "the Kubernetes API does not know its user, or knows it no longer"
       : /certificate|self.signed|x509/i.test(message)
         ? "it is of another cluster: the API server shows a certificate that its authority did not sign"
         : undefined;
-    const remedy = "fetch the cluster's own (`talosctl kubeconfig`) and give it";
-    return problem && { field: "kubeconfig", problem: `${problem} (${message})`, why, remedy };
+    return problem && { field: "kubeconfig", ...faultOf(texts.foreign.kubeconfig, { problem, message }) };
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message)) return undefined;
   const said = valueAt(read(talosconfig), "context");
   const context = typeof said === "string" ? `its context ${said}` : "it";
-  return {
-    field: "talosconfig",
-    problem: `${context} is of another cluster, or its rights do not reach: ${message}`,
-    why,
-    remedy: "compare the machine's address, and give the talosconfig of its own cluster (an administrator's)",
-  };
+  return { field: "talosconfig", ...faultOf(texts.foreign.talosconfig, { context, message }) };
 }
 
 /** Undefined of a text that is no YAML: its reader will say so. */

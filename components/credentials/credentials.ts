@@ -1,9 +1,11 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { type Rule, serverUrl } from "../recipe/rules";
+import { faultOf } from "../recipe/rules/fault";
 import type { ClusterSpec } from "../recipe/spec/index";
 import type { Finding } from "../recipe/types";
 import { credentialTexts } from "./texts";
+import texts from "./says.json";
 
 /** What gives access to the machines and the cluster. Everything here is treated as secret. */
 export interface Credentials {
@@ -127,13 +129,10 @@ export function credentialFindings(
       // A stack that bootstraps its cluster makes the others with it.
       return !(spec?.bootstrap && !isOmnis(name)) && !(variableWillDo(owners) && environment[variable]);
     })
-    .map((name) => ({
-      check: "credentials",
-      field: name,
-      problem: "is not set",
-      why: credentials[name].why,
-      remedy: `in a stack, set the secret talos-gpu:${name} or the variable ${credentials[name].variable}${isOmnis(name) ? "" : " to its file"}; in a program, pass its content`,
-    }));
+    .map((name) => {
+      const { why, variable } = credentials[name];
+      return finding(name, texts.missing, { why, name, variable, file: isOmnis(name) ? "" : " to its file" });
+    });
   return [...(spec?.bootstrap ? beforeTheirCluster(given) : []), ...missing, ...textFindings(given, owners)];
 }
 
@@ -142,31 +141,16 @@ export function credentialFindings(
  * are reached by. Secrets may come from elsewhere (a cluster that is made again from its backup), with the client that they signed.
  */
 function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credentials): Finding[] {
-  const check = "credentials";
   const [given, missing] =
     machineSecrets === undefined ? ["talosconfig", "machineSecrets"] : ["machineSecrets", "talosconfig"];
+  const isHalf = (talosconfig === undefined) !== (machineSecrets === undefined);
   return [
-    ...(kubeconfig === undefined
-      ? []
-      : [
-          {
-            check,
-            field: "kubeconfig",
-            problem: "is set, in a stack that bootstraps its cluster",
-            why: "it is of a cluster that is there already, and what belongs to the new one would be made in it",
-            remedy: "take it away: the stack fetches the new cluster's; or leave bootstrap out",
-          },
-        ]),
-    ...((talosconfig === undefined) === (machineSecrets === undefined)
-      ? []
-      : [
-          {
-            check,
-            field: missing,
-            problem: `is not set, and ${given} is`,
-            why: "a client of the machines is signed by the cluster's secrets, so the two come together",
-            remedy: "give both, or neither: the stack then makes them",
-          },
-        ]),
+    ...(kubeconfig === undefined ? [] : [finding("kubeconfig", texts.otherCluster)]),
+    ...(isHalf ? [finding(missing, texts.half, { given })] : []),
   ];
 }
+
+const finding = (field: string, text: string, things?: Record<string, unknown>): Finding => ({
+  ...{ check: "credentials", field },
+  ...faultOf(text, things),
+});

@@ -1,8 +1,9 @@
 import { parse, stringify } from "yaml";
 import * as z from "zod";
 import { isMapping } from "../recipe/mapping";
-import type { Fault, Rule } from "../recipe/rules";
+import { type Fault, faultOf, type Rule } from "../recipe/rules/fault";
 import { renderFinding } from "../recipe/stack/findings";
+import says from "./says.json";
 
 // Credentials as files hold them, in the shape that the Talos provider takes. Pure; every result is as secret as its source.
 
@@ -105,11 +106,7 @@ export function talosClientOf(text: string): TalosClient {
 
 function currentOf<T>({ context, contexts }: { context: string; contexts: Record<string, T> }): T {
   if (Object.hasOwn(contexts, context)) return contexts[context]!;
-  throw new UselessCredential("talosconfig", {
-    problem: `its current context ${JSON.stringify(context)} is not among its contexts`,
-    why: "no credentials follow",
-    remedy: "set it with `talosctl config context`",
-  });
+  throw new UselessCredential("talosconfig", faultOf(says.noContext, { context: JSON.stringify(context) }));
 }
 
 /** A talosconfig with one context, from a client as the provider gives it. */
@@ -134,12 +131,8 @@ class UselessCredential extends Error {
 }
 
 function useless(field: string, problem: string, source: string): UselessCredential {
-  const why = field === "kubeconfig" ? "it is needed to reach the cluster" : "it is needed to reach the machines";
-  return new UselessCredential(field, {
-    problem,
-    why,
-    remedy: `give the content of the file that ${source} writes, not its path`,
-  });
+  const what = field === "kubeconfig" ? "the cluster" : "the machines";
+  return new UselessCredential(field, faultOf(says.useless, { problem, what, source }));
 }
 
 function read<T extends z.ZodType>(type: T, text: string, field: string, source: string): z.infer<T> {

@@ -1,5 +1,7 @@
 import { waitOrFail, type Clock } from "../../clients/clock";
 import type { Problem } from "../../clients/failure";
+import { faultOf } from "../../recipe/rules/fault";
+import texts from "./texts.json";
 
 /** Milliseconds that a removal waits for an answer: less than the five minutes that the resource has. */
 const LIMIT = 240_000;
@@ -41,13 +43,7 @@ export function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> 
   const { clock, machine, who, part = configurationPart } = asked;
   const failed = (problem: string): Problem => ({
     field: `machines.${machine}`,
-    problem: `${who} ${problem}`,
-    why: part.why,
-    remedy:
-      `if ${who} is still in use, make sure that it is on and that the update has credentials for it, then run again; ` +
-      "if it is gone for good (broken, wiped, or in another cluster), " +
-      `look up the URN of the machine's resource that ends with \`${part.ending}\` by \`pulumi stack --show-urns\`, ` +
-      "run `pulumi state delete 'URN'`, and run again",
+    ...faultOf(texts.removal, { who, problem, part }),
   });
   return waitOrFail(
     clock,

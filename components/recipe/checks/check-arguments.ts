@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import { knownMinors } from "../facts/talos-release";
-import type { Rule } from "../rules";
+import { type Fault, faultOf, type Rule } from "../rules/fault";
 import { readAs } from "../stack/parse";
+import texts from "../stack/texts.json";
 import { type WorkloadKind, workloadDescriptors } from "../stack/workloads";
 import type { Finding } from "../types";
 import { checkCluster } from "./check-cluster";
@@ -27,15 +28,7 @@ function tolerationFindings(tolerations: unknown): Finding[] {
   const list = (tolerations ?? []) as { operator: string; value?: string }[];
   return list.flatMap(({ operator, value }, index) =>
     operator === "Exists" && value !== undefined && value !== ""
-      ? [
-          {
-            check: "shape",
-            field: `tolerations[${index}].value`,
-            problem: "is set, with the operator Exists",
-            why: "Kubernetes refuses the pod: Exists is about the key alone",
-            remedy: "leave it out, or write `operator: Equal`",
-          },
-        ]
+      ? [{ check: "shape", field: `tolerations[${index}].value`, ...faultOf(texts.exists) }]
       : [],
   );
 }
@@ -50,24 +43,13 @@ export function isToCome(value: unknown): boolean {
 /** What is wrong with a text that may be yet to come. Of what comes later, nothing is known. */
 export function inputFindings(field: string, value: unknown, rule: Rule, required: boolean): Finding[] {
   if (isToCome(value)) return [];
-  const finding = (problem: string, why: string, remedy: string): Finding[] => [
-    { check: "shape", field, problem, why, remedy },
-  ];
-  if (value === undefined || value === null)
-    return required
-      ? finding(
-          "is missing",
-          "nothing can be made without it",
-          "pass it, usually an output of the resource that it comes from",
-        )
-      : [];
-  if (typeof value !== "string")
-    return finding(
-      `is ${Array.isArray(value) ? "a list" : typeof value} but must be text`,
-      "it is handed on as text",
-      "pass text, or an Output of it",
-    );
-  const fault = value.trim() === "" ? undefined : rule(value);
-  if (value.trim() === "" && required) return finding("is empty", "nothing can be made without it", "pass a value");
-  return fault ? finding(fault.problem, fault.why, fault.remedy) : [];
+  const fault = inputFault(value, rule, required);
+  return fault === undefined ? [] : [{ check: "shape", field, ...fault }];
+}
+
+function inputFault(value: unknown, rule: Rule, required: boolean): Fault | undefined {
+  if (value === undefined || value === null) return required ? faultOf(texts.noInput) : undefined;
+  if (typeof value !== "string") return faultOf(texts.noText, { kind: Array.isArray(value) ? "a list" : typeof value });
+  if (value.trim() !== "") return rule(value);
+  return required ? faultOf(texts.emptyInput) : undefined;
 }

@@ -6,6 +6,8 @@ import { isReplaced, isReplacedItem, isWhole, keyOfList } from "./keyed-lists";
 import { describePath, isNothing, nodeAt, put, sameValue, valueOf } from "./tree";
 import type { Wanted } from "./wanted";
 import { isMapping } from "../mapping";
+import { faultOf } from "../rules/fault";
+import texts from "../machine/texts.json";
 
 /** Brings what is wanted into a configuration, and notes what it brought. */
 export class Applier {
@@ -128,14 +130,8 @@ export class Applier {
   }
 
   private conflict(path: Step[], problem: string): void {
-    this.conflicts.push({
-      check: "adopted-conflict",
-      field: describePath(path),
-      problem: `in the machine's own configuration it ${problem}`,
-      why: "Talos takes one item per file path and one shape per field; a second one keeps the machine from booting, and overwriting it would lose somebody's work",
-      remedy:
-        "take it out of the machine's configuration, or out of the stack (for containerd settings: say them in `containerd.extra`)",
-    });
+    const fault = faultOf(texts.conflict, { problem });
+    this.conflicts.push({ check: "adopted-conflict", field: describePath(path), ...fault });
   }
 }
 

@@ -3,6 +3,8 @@
  * changes nothing and taking it back takes away just what was added. Works on the text: documents that nothing is added to
  * keep every byte, comments stay everywhere.
  */
+import { faultOf } from "../rules/fault";
+import texts from "../machine/texts.json";
 import type { Finding } from "../types";
 import { identityOf, isOfModules, type Added } from "./added";
 import { Applier, hasDocument } from "./apply";
@@ -81,11 +83,5 @@ export function unmergeConfiguration(live: string, added: Added, modules = true)
 }
 
 function unreadable(error: string): Finding {
-  return {
-    check: "adopted-conflict",
-    field: "configuration",
-    problem: `the machine's own configuration cannot be read: ${error}`,
-    why: "so nothing can be merged into it",
-    remedy: "look at it with `talosctl get machineconfig`, and apply one that Talos can read",
-  };
+  return { check: "adopted-conflict", field: "configuration", ...faultOf(texts.unreadable, { error }) };
 }

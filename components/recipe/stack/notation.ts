@@ -1,22 +1,19 @@
 import * as z from "zod";
 import * as rules from "../rules";
-import type { Fault, Rule } from "../rules";
+import type { Rule } from "../rules";
+import { faultOf } from "../rules/fault";
+import messages from "./texts.json";
 
 /** A text by a rule, whose words go on with the issue, and whose pattern with the JSON schema. */
 export function ruled(rule: Rule): z.ZodString {
   return z
     .string()
     .superRefine((text, context) => {
-      const fault = text.trim() === "" ? empty : rule(text);
+      const fault = text.trim() === "" ? faultOf(messages.empty) : rule(text);
       if (fault) context.addIssue({ code: "custom", params: { ...fault } });
     })
     .meta({ pattern: rule.pattern ?? "\\S" });
 }
-const empty: Fault = {
-  problem: "is empty",
-  why: "nothing can be planned without it",
-  remedy: "write a value or leave the field out",
-};
 
 /** A mapping of texts by rules for its keys and, by key, its values. */
 export function ruledMapping(keyRule: Rule, valueRule: (key: string) => Rule): z.ZodRecord<z.ZodString, z.ZodString> {
@@ -36,8 +33,7 @@ function counted(most: number, why: string): z.ZodNumber {
     .min(1)
     .superRefine((count, context) => {
       if (count <= most) return;
-      const params: Fault = { problem: `is ${count}`, why, remedy: `write 1 to ${most}` };
-      context.addIssue({ code: "custom", params: { ...params } });
+      context.addIssue({ code: "custom", params: { ...faultOf(messages.count, { count, why, most }) } });
     });
 }
 

@@ -1,5 +1,6 @@
-import { shown } from "../rules";
+import { type Fault, faultOf, shown } from "../rules/fault";
 import type { Finding } from "../types";
+import texts from "./texts.json";
 
 /** What was read of a value that anybody may have given. */
 export interface PlainData {
@@ -27,16 +28,16 @@ export function readPlain(raw: unknown): PlainData {
   const above = new Set<object>();
   let count = 0;
 
-  const leaveOut = (path: PropertyKey[], [problem, why, remedy]: Reason): undefined => {
+  const leaveOut = (path: PropertyKey[], fault: Fault): undefined => {
     // One of many alike says it all.
-    if (findings.length < 100) findings.push({ check: "shape", field: fieldOf(path), problem, why, remedy });
+    if (findings.length < 100) findings.push({ check: "shape", field: fieldOf(path), ...fault });
     left.push(path);
     return undefined;
   };
   const read = (value: unknown, path: PropertyKey[]): unknown => {
-    if (++count > most) return count === most + 1 ? leaveOut(path, tooMuch) : undefined;
-    const reason = unreadable(value, path, above);
-    if (reason) return leaveOut(path, reason);
+    if (++count > most) return count === most + 1 ? leaveOut(path, faultOf(texts.tooMuch)) : undefined;
+    const fault = unreadable(value, path, above);
+    if (fault) return leaveOut(path, fault);
     if (typeof value !== "object" || value === null) return value;
     above.add(value);
     const copy = Array.isArray(value)
@@ -51,8 +52,13 @@ export function readPlain(raw: unknown): PlainData {
     const copy: Record<string, unknown> = {};
     for (const key of Object.keys(value).sort()) {
       const here = [...path, key];
-      const reason = key === "__proto__" ? noKey : key.length > longestKey ? longKey : undefined;
-      const child = reason ? leaveOut(here, reason) : read(value[key], here);
+      const fault =
+        key === "__proto__"
+          ? faultOf(texts.noKey)
+          : key.length > longestKey
+            ? faultOf(texts.longKey, { longestKey })
+            : undefined;
+      const child = fault ? leaveOut(here, fault) : read(value[key], here);
       if (child !== undefined) copy[key] = child;
     }
     return copy;
@@ -60,65 +66,31 @@ export function readPlain(raw: unknown): PlainData {
   return { value: read(raw, []), findings, left };
 }
 
-/** Problem, why it matters, and the remedy. */
-type Reason = [string, string, string];
-
-const tooMuch: Reason = ["is larger than what can be read", "no stack is that large", "leave out what is repeated"];
-const longKey: Reason = [`is longer than ${longestKey} characters`, "no name is that long", "write a shorter one"];
-const noKey: Reason = ["cannot be a key", "JavaScript takes it for something else", "write another one"];
-
-function unreadable(value: unknown, path: PropertyKey[], above: Set<object>): Reason | undefined {
+function unreadable(value: unknown, path: PropertyKey[], above: Set<object>): Fault | undefined {
   if (typeof value === "string") return unreadableText(value);
-  if (typeof value === "number" && !Number.isFinite(value))
-    return [
-      `is ${String(value)}`,
-      "it is not a number that can be handed on",
-      "write a number, or leave the field out",
-    ];
+  if (typeof value === "number" && !Number.isFinite(value)) return faultOf(texts.number, { value });
   if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function")
-    return [
-      `is a ${typeof value}`,
-      "a stack is plain data, which is compared and kept",
-      "write text, a number, a list or a mapping",
-    ];
+    return faultOf(texts.kind, { kind: typeof value });
   if (typeof value !== "object" || value === null) return undefined;
   const { then, __pulumiOutput, __pulumiResource } = value as Record<string, unknown>;
-  if (__pulumiOutput === true || __pulumiResource === true || typeof then === "function")
-    return [
-      `is ${__pulumiOutput === true ? "an Output" : __pulumiResource === true ? "a resource" : "a Promise"}, not plain data`,
-      "the checks must see it before anything is made, and at preview its value may not be known",
-      "pass plain data, e.g. from the stack's configuration; only what is said to be an input takes an Output",
-    ];
-  if (above.has(value)) return ["contains itself", "it has no end", "leave the reference out"];
-  if (path.length > deepest) return [`is nested deeper than ${deepest}`, "no field is that deep", "leave it out"];
+  if (__pulumiOutput === true || __pulumiResource === true || typeof then === "function") {
+    const what = __pulumiOutput === true ? "an Output" : __pulumiResource === true ? "a resource" : "a Promise";
+    return faultOf(texts.toCome, { what });
+  }
+  if (above.has(value)) return faultOf(texts.endless);
+  if (path.length > deepest) return faultOf(texts.deep, { deepest });
   const kind = Object.prototype.toString.call(value).slice(8, -1);
-  return kind === "Object" || kind === "Array"
-    ? undefined
-    : [
-        `is a ${kind}`,
-        "a stack is plain data, which is compared and kept",
-        "write text, a number, a list or a mapping",
-      ];
+  return kind === "Object" || kind === "Array" ? undefined : faultOf(texts.kind, { kind });
 }
 
 // eslint-disable-next-line no-control-regex -- that is what is looked for; all but tab and line ends
 const controls = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
-function unreadableText(text: string): Reason | undefined {
-  if (text.length > longestText)
-    return [
-      `is longer than ${longestText} characters`,
-      "Talos and Kubernetes take no text that long",
-      "write a shorter one",
-    ];
+function unreadableText(text: string): Fault | undefined {
+  if (text.length > longestText) return faultOf(texts.longText, { longestText });
   const odd = controls.exec(text)?.[0] ?? (/\p{Surrogate}/u.test(text) ? "half a character" : undefined);
-  return odd === undefined
-    ? undefined
-    : [
-        `${shown(text)} has ${odd.length > 1 ? odd : "a control character"} in it`,
-        "neither YAML nor Kubernetes takes it",
-        "leave it out",
-      ];
+  const what = (odd?.length ?? 0) > 1 ? odd : "a control character";
+  return odd === undefined ? undefined : faultOf(texts.odd, { text: shown(text), what });
 }
 
 /** Longest part of a path that a message repeats. */

@@ -1,6 +1,8 @@
-import { addressRange, shown } from "../rules";
+import { addressRange, type Fault, shown } from "../rules";
+import { faultOf } from "../rules/fault";
 import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
+import texts from "./texts.json";
 
 /** A stack with every machine of its pools, and what could not be made of them. */
 export interface Expanded {
@@ -23,8 +25,7 @@ export function expandStack({ machines = {}, machineDefaults = {}, pools = {}, .
   const findings: Finding[] = [];
   const filled: string[] = [];
   const poolOf = new Map<string, string>();
-  const finding = (field: string, problem: string, why: string, remedy: string): void =>
-    void findings.push({ check: "pools", field, problem, why, remedy });
+  const tell: Tell = (field, fault) => void findings.push({ check: "pools", field, ...fault });
   const made: [string, MachineSpec][] = Object.entries(machines).map(([name, { address, uuid, ...own }]) => {
     const said = merge(machineDefaults, own);
     const missing = tellMissing(`machines.${name}`, said, findings);
@@ -36,28 +37,16 @@ export function expandStack({ machines = {}, machineDefaults = {}, pools = {}, .
     const field = `pools.${pool}`;
     const said = merge(machineDefaults, own);
     const missing = tellMissing(field, said, findings);
-    const all = addresses.flatMap((text, index) => addressesOf(text, `${field}.addresses[${index}]`, finding));
-    if (all.length === 0 && addresses.length === 0)
-      finding(`${field}.addresses`, "is empty", "the pool has no machine", "name addresses, or leave the pool out");
+    const all = addresses.flatMap((text, index) => addressesOf(text, `${field}.addresses[${index}]`, tell));
+    if (all.length === 0 && addresses.length === 0) tell(`${field}.addresses`, faultOf(texts.noAddress));
     if (!namesAreMany(names) && all.length > 1) {
-      finding(
-        `${field}.names`,
-        `${shown(names)} has no run of \`#\`, or several`,
-        "each machine of the pool needs a name of its own, and its number takes the place of the `#`",
-        "write one like `gpu-###`",
-      );
+      tell(`${field}.names`, faultOf(texts.oneName, { names: shown(names) }));
       continue;
     }
     for (const [index, address] of all.slice(0, most).entries()) {
       const name = nameOf(names, first + index);
       const other = taken.get(name);
-      if (other !== undefined)
-        finding(
-          `${field}.names`,
-          `its machine ${name} has the name of ${other}`,
-          "Kubernetes knows a node by its name, so two machines cannot share one",
-          "take another pattern, or another `first`",
-        );
+      if (other !== undefined) tell(`${field}.names`, faultOf(texts.nameTaken, { name, other }));
       else {
         taken.set(name, `${field} (${name})`);
         poolOf.set(name, pool);
@@ -79,9 +68,7 @@ function tellMissing(field: string, said: MachineDefaultsSpec, findings: Finding
     findings.push({
       check: "shape",
       field: `${field}.${key}`,
-      problem: "is missing",
-      why: "nothing can be planned without it",
-      remedy: `add it, here or in machineDefaults: ${key === "role" ? "controlplane or worker" : "owned, adopted or omni"}`,
+      ...faultOf(texts.missing, { words: key === "role" ? "controlplane or worker" : "owned, adopted or omni" }),
     });
   return missing;
 }
@@ -104,19 +91,14 @@ function merge(further: MachineDefaultsSpec, nearer: MachineDefaultsSpec): Machi
   return { ...further, ...nearer, ...Object.fromEntries(together) };
 }
 
-type Tell = (field: string, problem: string, why: string, remedy: string) => void;
+type Tell = (field: string, fault: Fault) => void;
 
 /** The addresses that an entry stands for; none where it is a range that is none. */
 function addressesOf(text: string, field: string, tell: Tell): string[] {
   const range = addressRange(text, most);
   if (range === undefined) return [text];
   if (Array.isArray(range)) return range;
-  tell(
-    field,
-    `${shown(text)} ${range.flaw}`,
-    range.why,
-    "write the first and the last address, e.g. `10.1.0.1-10.1.0.200`",
-  );
+  tell(field, faultOf(texts.range, { text: shown(text), range }));
   return [];
 }
 

@@ -1,11 +1,9 @@
 import * as z from "zod";
-import { shown, type Fault } from "../rules";
+import { type Fault, faultOf, shown } from "../rules/fault";
 import type { Finding } from "../types";
 import { childAt, fieldOf } from "./plain-data";
 import { didYouMean } from "../rules/suggest";
-
-const nothing = "nothing can be planned without it";
-const misread = "YAML reads it as something other than what is meant";
+import texts from "./texts.json";
 
 /** What to say of an issue. `schema` is what `raw` was read by. */
 export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.ZodType): Finding[] {
@@ -14,54 +12,47 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
     return issue.keys.map((key) => ({
       check: "shape",
       field: fieldOf([...issue.path, key]),
-      problem: "there is no such field",
-      why: "it would be ignored, and so would what it was meant to say",
-      remedy: didYouMean(key, known).trim() || `known here: ${known.join(", ")}`,
+      ...faultOf(texts.unknown, { meant: didYouMean(key, known).trim() || `known here: ${known.join(", ")}` }),
     }));
   }
   const value = issue.path.reduce<any>(childAt, raw);
-  const [problem, why, remedy] = wordsOf(issue, value);
-  return [{ check: "shape", field: fieldOf(issue.path), problem, why, remedy }];
+  return [{ check: "shape", field: fieldOf(issue.path), ...faultIn(issue, value) }];
 }
 
-function wordsOf(issue: z.core.$ZodIssue, value: any): [problem: string, why: string, remedy: string] {
+function faultIn(issue: z.core.$ZodIssue, value: any): Fault {
   switch (issue.code) {
     case "invalid_type": {
       const wanted = described(issue.expected);
-      if (value === undefined) return ["is missing", nothing, `add it (${wanted})`];
+      if (value === undefined) return faultOf(texts.absent, { wanted });
       const isUnquoted = issue.expected === "string" && typeof value !== "object";
       const remedy = isUnquoted ? `quote it: ${shown(String(value))}` : `write ${wanted}`;
-      return [`is ${described(kindOf(value))} but must be ${wanted}`, misread, remedy];
+      return faultOf(texts.type, { is: described(kindOf(value)), wanted, remedy });
     }
     case "invalid_union": {
       const kinds = issue.errors.flat().flatMap((inner) => ("expected" in inner ? [inner.expected] : []));
-      const must = [...new Set(kinds)].map(described).join(" or ");
-      return [`is ${described(kindOf(value))} but must be ${must}`, misread, `write ${must}`];
+      const wanted = [...new Set(kinds)].map(described).join(" or ");
+      return faultOf(texts.type, { is: described(kindOf(value)), wanted, remedy: `write ${wanted}` });
     }
     case "invalid_value": {
       const words = issue.values.map(String);
-      if (value === undefined) return ["is missing", nothing, `add it: one of ${words.join(", ")}`];
-      return [
-        `${shown(String(value))} is not one of ${words.join(", ")}`,
-        "no other value has a meaning",
-        `${didYouMean(String(value), words)}write one of them`,
-      ];
+      if (value === undefined) return faultOf(texts.noWord, { words });
+      const said = String(value);
+      return faultOf(texts.word, { said: shown(said), words, meant: didYouMean(said, words) });
     }
     case "too_small": {
-      if (typeof value === "string") return ["is empty", nothing, "write a value or leave the field out"];
-      const least = String(issue.minimum);
-      const remedy = `write ${least} or more, or leave the field out`;
-      return [`is ${String(value)} but must be at least ${least}`, "less has no meaning", remedy];
+      if (typeof value === "string") return faultOf(texts.empty);
+      return faultOf(texts.tooSmall, { value, least: issue.minimum });
     }
-    case "too_big": {
-      const most = String(issue.maximum);
-      const problem = `is ${String(value)} but must be at most ${most}`;
-      return [problem, "a larger number cannot be handed on", `write ${most} or less`];
-    }
+    case "too_big":
+      return faultOf(texts.tooBig, { value, most: issue.maximum });
     default: {
       // A rule's own words come with the issue (notation.ts).
       const { problem, why, remedy } = (issue as { params?: Partial<Fault> }).params ?? {};
-      return [problem ?? issue.message, why ?? "the value could not be read", remedy ?? "correct it"];
+      return {
+        problem: problem ?? issue.message,
+        why: why ?? "the value could not be read",
+        remedy: remedy ?? "correct it",
+      };
     }
   }
 }

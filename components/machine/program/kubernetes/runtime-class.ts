@@ -63,14 +63,8 @@ const wrongHandler = (field: string, name: string, handler: string): Failure =>
 
 /** @param owner What its mark says; empty where it has none. */
 function foreign(field: string, runtimeClass: string, owner: string, handler: string): Failure {
-  if (owner === "" && handler !== "nvidia") return wrongHandler(field, runtimeClass, handler);
-  return new Failure({
-    field,
-    problem: `RuntimeClass ${runtimeClass} is in the cluster already, ${owner === "" ? "and is not this stack's" : `made by ${owner.split(" ")[0]}`}`,
-    why: "the stack makes one of this name once the machines are upgraded, and Kubernetes would refuse it then",
-    remedy:
-      owner === ""
-        ? `kubectl delete runtimeclass ${runtimeClass}, then run again; running pods stay, and new pods of that class start once the stack has made its own`
-        : "let one stack have all GPU machines of the cluster",
-  });
+  if (owner !== "")
+    return new Failure({ field, ...faultOf(texts.classOfStack, { runtimeClass, owner: owner.split(" ")[0] }) });
+  if (handler !== "nvidia") return wrongHandler(field, runtimeClass, handler);
+  return new Failure({ field, ...faultOf(texts.classThere, { runtimeClass }) });
 }

@@ -40,20 +40,12 @@ async function strangers(
   state: OmniMachineState | undefined,
   cluster: OmniCluster | undefined,
 ): Promise<Problem[]> {
-  const why = "a patch labelled so would reach no machine, and Omni would not say so";
   const field = `machines.${task.machine}.uuid`;
   if (state?.cluster === task.cluster) return [];
-  if (state !== undefined) {
-    const problem = `machine ${task.uuid} is of the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`;
-    return [{ field, problem, why, remedy: "compare `omnictl get clustermachines` with the stack" }];
-  }
-  if ((await omni.image(task.uuid)) === undefined) {
-    const remedy = "compare `omnictl get machines` with the stack; boot the machine from a medium of Omni's first";
-    return [{ field, problem: `Omni knows no machine ${task.uuid}`, why, remedy }];
-  }
-  if (cluster !== undefined) return [];
-  const remedy = "compare `omnictl get clusters` with the stack; make the cluster on Omni's page first";
-  return [{ field: "clusterName", problem: `Omni has no cluster ${task.cluster}`, why, remedy }];
+  if (state !== undefined)
+    return [{ field, ...faultOf(texts.otherOmniCluster, { task, has: state.cluster ?? "(none)" }) }];
+  if ((await omni.image(task.uuid)) === undefined) return [{ field, ...faultOf(texts.notInOmni, { task }) }];
+  return cluster === undefined ? [{ field: "clusterName", ...faultOf(texts.noOmniCluster, { task }) }] : [];
 }
 
 /**

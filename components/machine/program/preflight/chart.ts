@@ -6,6 +6,8 @@ import type { Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
 import { type Places, silence, type Web, wordsOf } from "./web";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /** What is wrong with the chart's repository, as far as it can be told from here. */
 export async function askForChart(
@@ -22,18 +24,14 @@ export async function askForChart(
     report(`chart ${name} ${version}: not asked for`);
     return [];
   }
-  const why = "machines would reboot first, and what offers their GPUs could not be installed then";
-  const finding = (problem: string, remedy: string): Problem[] => [{ field, problem, why, remedy }];
-  const elsewhere =
-    "where charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which asks no server";
+  const finding = (problem: string, remedy: string): Problem[] => [
+    { field, ...faultOf(texts.chart, { problem, remedy }) },
+  ];
 
   const index = await web.get(`${base}/index.yaml`);
   const silent = silence(index);
   if (silent !== undefined)
-    return finding(
-      `the chart repository ${repository} cannot be reached: ${silent}`,
-      `run again when it can; ${elsewhere}`,
-    );
+    return finding(`the chart repository ${repository} cannot be reached: ${silent}`, "run again when it can");
   if (!("status" in index) || index.status !== 200) {
     report(`chart ${name} ${version}: not known whether it is there (${wordsOf(index)})`);
     return [];
@@ -48,7 +46,7 @@ export async function askForChart(
     const newest = releases.slice(0, 3).map((one) => one.version);
     return finding(
       `${repository} has no chart ${name} ${version}${newest.length === 0 ? "" : `; it has ${newest.join(", ")} and others`}`,
-      `set ${field}.version to a release that it has; ${elsewhere}`,
+      `set ${field}.version to a release that it has`,
     );
   }
   const archive = release.urls?.[0];
@@ -57,7 +55,7 @@ export async function askForChart(
   if ("status" in there && (there.status === 404 || there.status === 410))
     return finding(
       `${repository} names chart ${name} ${version}, and does not have its archive (${there.status})`,
-      `run again when it is back; ${elsewhere}`,
+      "run again when it is back",
     );
   report(`chart ${name} ${version}: there`);
   return [];

@@ -26,14 +26,15 @@ export async function lostVolumes(
   });
 }
 
-function another({ field, name, namespace, storageClass }: Volume, { givenClass, storageClass: has }: BoundClaim) {
+function another(volume: Volume, { givenClass, storageClass }: BoundClaim) {
+  const [is, was] = [
+    volume.storageClass ?? "left to the cluster",
+    givenClass ?? `that of the cluster, ${storageClass}`,
+  ];
+  const remedy = givenClass === undefined ? "leave storageClass out" : `write ${givenClass}`;
   return {
-    field: `${field}.storageClass`,
-    problem: `is ${storageClass ?? "left to the cluster"}, and claim ${namespace}/${name} was made with ${
-      givenClass ?? `that of the cluster, ${has}`
-    }`,
-    why: "Kubernetes does not change the class of a claim, so the claim would be deleted with its data, and another one made",
-    remedy: `${givenClass === undefined ? "leave storageClass out" : `write ${givenClass}`}; ${ifDataMayGo}`,
+    field: `${volume.field}.storageClass`,
+    ...faultOf(texts.volumeClass, { volume, is, was, remedy, ifDataMayGo }),
   };
 }
 

@@ -3,11 +3,8 @@ import { isTransient, lastLine, type Problem } from "../../../clients/failure";
 import type { EtcdMember, Machine } from "../../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
-
-const LOSES = "an upgrade may lose the quorum";
-const TWO_DOWN = "two control planes down at a time may lose etcd's quorum";
-const BRING_UP = "bring it up and run again";
-const REPAIR = "repair etcd (`talosctl etcd status`) and run again";
+import { faultOf } from "../../../recipe/rules/fault";
+import texts from "../texts.json";
 
 /**
  * Whether a control plane may go: every etcd member votes and is healthy, there are not exactly two, and every other
@@ -29,25 +26,11 @@ async function checkMembers(run: Run): Promise<Problem[]> {
   const { task, machine } = run;
   const finding = findingOf(task);
   const members = await machine.etcdMembers();
-  const two = finding(
-    "etcd has two members",
-    "while one reboots the other has no quorum, and the Kubernetes API stops",
-    "add a third control plane, or remove one member with `talosctl etcd leave`",
-  );
-  const learners = members
-    .filter(({ learner }) => learner)
-    .map(({ hostname }) =>
-      finding(
-        `etcd member ${hostname} is a learner`,
-        "it does not vote yet, so the quorum is smaller than it looks",
-        "wait until it has caught up and run again",
-      ),
-    );
   const problems = await machine.etcdProblems();
   const findings = [
-    ...(members.length === 2 ? [two] : []),
-    ...learners,
-    ...problems.map((problem) => finding(`its etcd member complains: ${problem}`, LOSES, REPAIR)),
+    ...(members.length === 2 ? [finding(texts.twoMembers)] : []),
+    ...members.filter(({ learner }) => learner).map((member) => finding(texts.learner, { member })),
+    ...problems.map((problem) => finding(texts.etcd, { who: "its etcd member", problem })),
   ];
   for (const member of await strangersAmong(members, run)) findings.push(...(await checkStranger(member, run)));
   return findings;
@@ -60,9 +43,7 @@ async function checkOthers({ task, others }: Run): Promise<Problem[]> {
     try {
       findings.push(...(await healthOf(address, other, task)));
     } catch (error) {
-      findings.push(
-        findingOf(task)(`control plane ${address} does not answer (${lastLine(error)})`, TWO_DOWN, BRING_UP),
-      );
+      findings.push(findingOf(task)(texts.noControlPlane, { address, error: lastLine(error), gone: "" }));
     }
   }
   return findings;
@@ -77,10 +58,8 @@ async function healthOf(address: string, other: Machine, task: UpgradeTask): Pro
     return [lastLine(error)]; // it is there, and has no etcd: one that was made a worker, say
   });
   return [
-    ...(stage === "running"
-      ? []
-      : [finding(`control plane ${address} is in stage ${stage}`, TWO_DOWN, "wait until it runs and run again")]),
-    ...problems.map((problem) => finding(`the etcd member at ${address} complains: ${problem}`, LOSES, REPAIR)),
+    ...(stage === "running" ? [] : [finding(texts.stage, { address, stage })]),
+    ...problems.map((problem) => finding(texts.etcd, { who: `the etcd member at ${address}`, problem })),
   ];
 }
 
@@ -120,9 +99,9 @@ async function checkStranger(member: EtcdMember, { task, machine, report }: Run)
   }
   const telling = errors.find((error) => !isTransient(error));
   if (telling === undefined) {
-    const problem = `control plane ${addresses.join(", ")} (${who}) does not answer (${lastLine(errors[0])})`;
-    const gone = "where it is gone for good, take it out with `talosctl etcd remove-member`";
-    return [findingOf(task)(problem, TWO_DOWN, `${BRING_UP}; ${gone}`)];
+    const gone = "; where it is gone for good, take it out with `talosctl etcd remove-member`";
+    const address = `${addresses.join(", ")} (${who})`;
+    return [findingOf(task)(texts.noControlPlane, { address, error: lastLine(errors[0]), gone })];
   }
   report(`precheck: ${who}: its health is not known, it cannot be asked (${lastLine(telling)})`);
   return [];
@@ -130,11 +109,9 @@ async function checkStranger(member: EtcdMember, { task, machine, report }: Run)
 
 const findingOf =
   ({ machine }: UpgradeTask) =>
-  (problem: string, why: string, remedy: string): Problem => ({
+  (text: string, things?: Record<string, unknown>): Problem => ({
     field: `machines.${machine}`,
-    problem,
-    why,
-    remedy,
+    ...faultOf(text, things),
   });
 
 /** Where a member is, by its URLs, each address once. */

@@ -2,7 +2,9 @@ import * as z from "zod";
 import { defined } from "../../mapping";
 import * as rules from "../../rules";
 import { groupName, servedNames } from "../../facts/vllm";
+import { faultOf } from "../../rules/fault";
 import type { ClusterSpec, NamedServerSpec, WorkloadsSpec } from "../../spec/index";
+import texts from "../texts.json";
 import { comfyui } from "./comfyui";
 import { type KindOfWorkload, type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
 import { litellm } from "./litellm";
@@ -41,12 +43,9 @@ const named = z
       .superRefine((server, context) => {
         const said = namedKinds.filter((kind) => server[kind] !== undefined);
         if (said.length === 1) return;
-        const params = {
-          problem: said.length === 0 ? "says no server" : `says ${said.join(" and ")}`,
-          why: "each name is one server",
-          remedy: `write one of ${namedKinds.join(", ")}`,
-        };
-        context.addIssue({ code: "custom", params });
+        const what = said.length === 0 ? "says no server" : `says ${said.join(" and ")}`;
+        const fault = faultOf(texts.servers, { said: what, kinds: namedKinds });
+        context.addIssue({ code: "custom", params: { ...fault } });
       }),
   )
   .superRefine((servers, context) => {
