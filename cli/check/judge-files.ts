@@ -70,10 +70,11 @@ export function judgeSubjects(
   const found = new Map<string, FileFinding>();
   const named = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
   const usual = named.size === 1 ? [...named][0]! : newestRelease();
-  for (const { spec, pieces, about } of subjects) {
+  for (const { spec, pieces, about, faults } of subjects) {
     const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
     for (const talosVersion of asked) {
-      for (const { field, check, problem, why, remedy } of judge({ ...spec, talosVersion }).findings) {
+      const { findings } = judge({ ...spec, talosVersion });
+      for (const { field, check, problem, why, remedy } of [...findings, ...(faults?.(talosVersion) ?? [])]) {
         // What only this package would do is nothing to a file of somebody's.
         if (
           !about.test(field) ||

@@ -16,7 +16,11 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
   if (!isNode(node) || !node.range) return whole;
   const [from, to] = node.range;
   const before = whole.text.slice(0, from).split("\n");
-  return { ...whole, line: whole.line + before.length - 1, text: before.at(-1)! + whole.text.slice(from, to) };
+  return {
+    ...whole,
+    line: whole.line + before.length - 1,
+    text: " ".repeat(before.at(-1)!.length) + whole.text.slice(from, to),
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ClusterSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
+import type { ClusterSpec, Finding, GpuSpec, MachineSpec } from "../../components/recipe/index";
 import { customizationPath, readSchematic } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
 import { readPatch } from "../../components/recipe/machine/user-patches";
@@ -16,6 +16,8 @@ export interface Subject {
   pieces: Map<string, Piece>;
   /** Only findings of these fields are about the files; the rest of the stack was made up. */
   about: RegExp;
+  /** What is wrong on a release that no check of stacks says. */
+  faults?: (talosVersion: string) => Finding[];
 }
 
 /** A card that nobody names. */

@@ -1,42 +1,77 @@
-import type { GpuPodSpec } from "../../components/recipe/index";
-import { asText, isMapping, mappingAt, valueAt } from "../../components/recipe/mapping";
-
-const podsAt: Record<string, string[]> = {
-  Pod: [],
-  CronJob: ["spec", "jobTemplate", "spec", "template"],
-  ...Object.fromEntries(
-    ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"].map((kind) => [kind, ["spec", "template"]]),
-  ),
-};
+import { capabilitiesOf } from "../../components/recipe/facts/talos-release";
+import type { Finding, GpuPodSpec } from "../../components/recipe/index";
+import { asText, isMapping, listOf, mappingAt, valueAt } from "../../components/recipe/mapping";
 
 type Path = (string | number)[];
 
-/** Objects of a document: itself, or the items of a list, as `kubectl get -o yaml` prints one. */
-export function objectsIn(value: unknown): { path: Path; object: Record<string, unknown> }[] {
-  if (!isMapping(value)) return [];
-  const { kind, items } = value;
-  if (!/List$/.test(String(kind)) || !Array.isArray(items)) return [{ path: [], object: value }];
-  return itemsAt(value, ["items"]).map(({ path, item }) => ({ path, object: item }));
+/** Something of a Kubernetes object that has to do with GPUs. */
+export interface GpuPart {
+  path: Path;
+  /** A container that asks for a GPU, as a stack says its pod. */
+  pod?: GpuPodSpec;
+  /** What is wrong with it that a stack cannot say. */
+  faults: (talosVersion: string) => Omit<Finding, "field">[];
 }
 
-/** The containers of an object that ask for a GPU: of a pod, of what makes pods, and of a chart with bjw-s' common library. */
-export function containersOf(object: Record<string, unknown>): { path: Path; pod: GpuPodSpec }[] {
-  const at = podsAt[String(object["kind"])];
-  const pods = at === undefined ? controllersOf(object) : [[...at, "spec"]];
-  const lists = pods.flatMap((pod) => ["initContainers", "containers"].map((list) => [...pod, list]));
-  return lists
-    .flatMap((list) => itemsAt(object, list))
-    .flatMap(({ path, item }) => {
-      const asked = Object.keys(mappingAt(item, "resources", "limits"));
-      if (!asked.some((key) => key.startsWith("nvidia.com/"))) return [];
-      return [{ path, pod: { image: imageOf(item["image"]) || "busybox", gpus: 1, env: envOf(item["env"]) } }];
-    });
+/** What of a document has to do with GPUs: containers that ask for some, wherever they stand in it, and RuntimeClasses of NVIDIA's. */
+export function gpuPartsOf(value: unknown, at: Path = []): GpuPart[] {
+  const { kind, items } = mappingAt(value);
+  if (/List$/.test(asText(kind)))
+    return listOf(items).flatMap((item, index) => gpuPartsOf(item, [...at, "items", index]));
+  return [...(kind === "RuntimeClass" ? ofClass(mappingAt(value), at) : []), ...containersIn(value, at)];
 }
 
-/** `controllers.<name>` of a HelmRelease's values (bjw-s-labs/helm-charts, charts/library/common/values.yaml). */
-function controllersOf(object: Record<string, unknown>): string[][] {
-  const at = ["spec", "values", "controllers"];
-  return object["kind"] === "HelmRelease" ? Object.keys(mappingAt(object, ...at)).map((name) => [...at, name]) : [];
+/** Containers in a value: lists, or mappings by name, as bjw-s' common library has them (charts/library/common/values.yaml). */
+function containersIn(value: unknown, at: Path): GpuPart[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => containersIn(item, [...at, index]));
+  return Object.entries(mappingAt(value)).flatMap(([key, member]) =>
+    /^(?:initC|c)ontainers$/.test(key) && typeof member === "object" && member !== null
+      ? Object.entries(member).flatMap(([name, item]) =>
+          ofContainer(item, [...at, key, Array.isArray(member) ? Number(name) : name]),
+        )
+      : containersIn(member, [...at, key]),
+  );
+}
+
+function ofContainer(container: unknown, path: Path): GpuPart[] {
+  const [limits, requests] = ["limits", "requests"].map((key) => mappingAt(container, "resources", key));
+  const asked = Object.keys({ ...limits, ...requests }).filter((key) => key.startsWith("nvidia.com/"));
+  if (asked.length === 0) return [];
+  const unlike = asked.filter((key) => key in requests! && unlikeTexts(requests![key], limits![key]));
+  const image = imageOf(valueAt(container, "image")) || "busybox";
+  const pod = { image, gpus: 1, env: envOf(valueAt(container, "env")) };
+  return [{ path, pod, faults: () => unlike.map(unlikeLimit) }];
+}
+
+/** Whether two numbers are not the same; of what is to be filled in, nobody can tell. */
+const unlikeTexts = (request: unknown, limit: unknown): boolean =>
+  limit === undefined ||
+  ([request, limit].every((one) => /^\d+$/.test(asText(one))) && Number(request) !== Number(limit));
+
+/** Source: Kubernetes, pkg/apis/core/validation/validation.go, validateResourceRequirements. */
+const unlikeLimit = (resource: string): Omit<Finding, "field"> => ({
+  check: "gpu-limit",
+  problem: `resources.requests has another number of ${resource} than limits`,
+  why: "of a card no more can be used than was asked for: Kubernetes refuses the pod",
+  remedy: "write the number under limits alone, and Kubernetes asks for as many",
+});
+
+/** A RuntimeClass of NVIDIA's by its name or handler: containerd has one handler of NVIDIA's, or none where no extension brings the toolkit. */
+function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): GpuPart[] {
+  if (!/nvidia/.test(`${asText(valueAt(metadata, "name"))} ${asText(handler)}`)) return [];
+  const faults: GpuPart["faults"] = (talosVersion) => {
+    const there = capabilitiesOf(talosVersion).toolkit === "extension";
+    if (there && handler === "nvidia") return [];
+    return [
+      {
+        check: "runtime-class",
+        problem: `handler is ${asText(handler) || "not said"}, and containerd on Talos has ${there ? "nvidia" : "none of NVIDIA's"}`,
+        why: "pods of this RuntimeClass do not start, or see no card",
+        remedy: there ? "write `handler: nvidia`" : "leave the RuntimeClass out, and runtimeClassName in the pods",
+      },
+    ];
+  };
+  return [{ path, faults }];
 }
 
 /** A text, or a repository with its tag. */
@@ -54,11 +89,4 @@ function envOf(said: unknown): Record<string, string> {
         isMapping(value) ? value["value"] : value,
       ]);
   return Object.fromEntries(pairs.map(([name, value]) => [name, asText(value)]));
-}
-
-/** Mappings of a list, or under the keys of a mapping. */
-function itemsAt(value: unknown, at: string[]): { path: Path; item: Record<string, unknown> }[] {
-  const there = valueAt(value, ...at);
-  const keyed = Array.isArray(there) ? [...there.entries()] : Object.entries(mappingAt(there));
-  return keyed.flatMap(([key, item]) => (isMapping(item) ? [{ path: [...at, key], item }] : []));
 }

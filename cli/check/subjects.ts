@@ -1,6 +1,6 @@
 import * as path from "node:path";
 import { wayOfChart } from "../../components/recipe/facts/way";
-import type { ClusterSpec, ExternalSpec, GpuPodSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
+import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
 import { defined, isMapping } from "../../components/recipe/mapping";
 import { isChartSource } from "../../components/recipe/outside/external";
 import { readOutside } from "../../components/recipe/outside/index";
@@ -14,7 +14,7 @@ import { type Talconfig, withRole } from "../import/talconfig";
 import { lineOfText, type Piece, pieceAt } from "./lines";
 import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
 import { ofOmni } from "./omni";
-import { containersOf, objectsIn } from "./pods";
+import { type GpuPart, gpuPartsOf } from "./pods";
 
 /** A file that was read. */
 export interface ReadFile {
@@ -45,7 +45,7 @@ export function subjectsOf(
   // A patch that a talconfig names was judged with it, on that cluster's release.
   const judged = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))));
   const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !isTalconfig(text));
-  const charts = byFolder(others).flatMap((folder) => ofCharts(folder, others, flawed));
+  const charts = ofCharts(others, flawed);
   const external = charts.length === 1 ? charts[0]!.spec.external! : unknownRelease;
   const machines = [...subjects, ...others.flatMap(ofFile)].map((subject) => ({
     ...subject,
@@ -69,16 +69,6 @@ function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpe
     { ...machine, ...(machine.gpus?.length ? { gpus: [card] } : {}) },
   ]);
   return { ...spec, machines: Object.fromEntries(machines) };
-}
-
-/** Files of one folder belong together: a HelmRelease and its repository, say. */
-function byFolder(files: readonly ReadFile[]): ReadFile[][] {
-  const folders = new Map<string, ReadFile[]>();
-  for (const file of files) {
-    const folder = path.dirname(file.name);
-    folders.set(folder, [...(folders.get(folder) ?? []), file]);
-  }
-  return [...folders.values()];
 }
 
 /** Fields of a machine's configuration, beside which nothing else stands (talos, pkg/machinery/config/types/v1alpha1, Config). */
@@ -119,9 +109,7 @@ function ofFile({ name, text }: ReadFile): Subject[] {
       ofSchematic(valueOfDocument(document) as Record<string, unknown>, pieceAt(whole, document, [])),
     );
   return documents.flatMap((document) =>
-    objectsIn(valueOfDocument(document)).flatMap(({ path: at, object }) =>
-      containersOf(object).map(({ path: inner, pod }) => ofPod(pod, pieceAt(whole, document, [...at, ...inner]))),
-    ),
+    gpuPartsOf(valueOfDocument(document)).map((part) => ofPart(part, pieceAt(whole, document, part.path))),
   );
 }
 
@@ -163,34 +151,11 @@ function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageO
   };
 }
 
-/**
- * Releases of NVIDIA's charts, which something else than a stack installs.
- *
- * @param files of a folder.
- * @param others all files, for what those of the folder name in another one.
- */
-function ofCharts(
-  files: readonly ReadFile[],
-  others: readonly ReadFile[],
-  flawed: (file: string, problem: string) => void,
-): Subject[] {
-  const inFolder = new Set(files.map(({ name }) => name));
-  const { releases: alone } = readOutside(files);
-  const wanted = alone.flatMap(({ missing }) => missing.map(({ name }) => path.basename(name)));
-  // A patch of kustomize's stands in the folder of an overlay.
-  const patched = alone.flatMap(({ by, name }) => (by === "Flux" && name !== undefined ? [name] : []));
-  const elsewhere = others.filter(
-    ({ name, text }) =>
-      !inFolder.has(name) &&
-      (wanted.some((word) => name.endsWith(`/${word}`) || text.includes(word)) ||
-        (/^kind: HelmRelease\b/m.test(text) && patched.some((word) => text.includes(word)))),
-  );
-  const { releases } = elsewhere.length === 0 ? { releases: alone } : readOutside([...files, ...elsewhere]);
+/** Releases of NVIDIA's charts, which something else than a stack installs. */
+function ofCharts(files: readonly ReadFile[], flawed: (file: string, problem: string) => void): Subject[] {
   // Keys such as `image` and `resources` are in the values of any chart: a file of values is named after its own.
-  const isNvidias = ({ by, place }: { by: string; place: { file: string } }): boolean =>
-    by !== "values" || /nvidia|gpu-operator/i.test(place.file);
-  return releases
-    .filter((one) => inFolder.has(one.place.file) && isNvidias(one))
+  return readOutside(files)
+    .releases.filter(({ by, place }) => by !== "values" || /nvidia|gpu-operator/i.test(place.file))
     .map((release): Subject => {
       const { chart, version, versionPlace, namespace, values, place, places, missing } = release;
       // Of a Secret nobody can have the text; and a chart's repository says no values: a pull request may have the release alone.
@@ -201,7 +166,7 @@ function ofCharts(
         );
       const pieceOf = (file: string): Piece => ({
         ...{ file, line: 1 },
-        text: [...files, ...elsewhere].find(({ name }) => name === file)?.text ?? "",
+        text: files.find(({ name }) => name === file)?.text ?? "",
       });
       const holders = [...new Set(Object.values(places).map(({ file }) => file))];
       return {
@@ -225,11 +190,12 @@ function ofCharts(
     });
 }
 
-function ofPod(pod: GpuPodSpec, piece: Piece): Subject {
+function ofPart({ pod, faults }: GpuPart, piece: Piece): Subject {
   return {
-    spec: { machines: madeUp, ...exposure(undefined), workloads: { pods: { pod } } },
+    spec: { machines: madeUp, ...exposure(undefined), ...(pod ? { workloads: { pods: { pod } } } : {}) },
     pieces: new Map([["workloads", piece]]),
     about: /^workloads\./,
+    faults: (talosVersion) => faults(talosVersion).map((fault) => ({ field: "workloads.pods.pod", ...fault })),
   };
 }
 

@@ -31,9 +31,9 @@ export const check: Verb = {
     },
   },
   more: `FILE is a talconfig.yaml, a machine's configuration or a patch of one (merged, or operations of RFC 6902), a schematic, a Flux
-HelmRelease (with its repository), an Argo CD Application, a kustomization, a chart that depends on NVIDIA's or a values file of these,
-a cluster template, patch or list of extensions of Omni's, a pod or what makes pods, also a HelmRelease of bjw-s' app-template; a list
-of these; or a folder of them. Other files are passed over.
+HelmRelease (with its repository), an Argo CD Application, a kustomization, a helmfile.yaml, a chart that depends on NVIDIA's or a values
+file of these, a cluster template, patch or list of extensions of Omni's, a RuntimeClass, a pod or what makes pods, also a HelmRelease of
+bjw-s' app-template; a list of these; or a folder of them. Other files are passed over.
 `,
   run: async (given, output) => {
     const format = valueOf(given, "format") ?? "text";
@@ -108,5 +108,5 @@ function isSound({ name, text }: ReadFile, unread: { file: string; problem: stri
 /** A file, or the YAML files below a folder. */
 function filesOf(given: string): string[] {
   if (!fs.existsSync(given) || !fs.statSync(given).isDirectory()) return [given];
-  return yamlFiles(given, { passedOver: /^(?:node_modules|\.git)$/, most: 20_000 });
+  return yamlFiles(given, { passedOver: /^(?:node_modules|\.git)$/, names: /\.ya?ml(?:\.gotmpl)?$/, most: 20_000 });
 }

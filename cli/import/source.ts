@@ -127,6 +127,7 @@ export function contentOf(file: string, field: string): string {
 
 /** Whether a text is a talconfig.yaml of talhelper's: others have lists of nodes, too. */
 export function isTalconfig(text: string): boolean {
+  if (!text.includes("ipAddress")) return false; // so that not every file of a repository is read as YAML for it
   const nodes = mappingsIn(text).flatMap((value) => listAt(value, "nodes"));
   return nodes.some((node) => "hostname" in node && "ipAddress" in node);
 }

@@ -17,10 +17,12 @@ export function mappingAt(from: unknown, ...path: string[]): Record<string, unkn
   return isMapping(found) ? found : {};
 }
 
+/** The items of a list; none of what is no list. */
+export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
+
 /** The mappings of a list at a path of keys; none where there is no list. */
 export function listAt(from: unknown, ...path: string[]): Record<string, unknown>[] {
-  const found = valueAt(from, ...path);
-  return Array.isArray(found) ? found.filter(isMapping) : [];
+  return listOf(valueAt(from, ...path)).filter(isMapping);
 }
 
 /** A single value as text; nothing of anything else. */

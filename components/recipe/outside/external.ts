@@ -105,7 +105,7 @@ export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind)
   const names = files.map(({ name }) => name).join(", ");
   const [release, another] = releases.filter(({ chart }) => wanted === undefined || chart === wanted);
   if (release === undefined) {
-    const nothing = `nothing in ${names} is read here as the release of one of NVIDIA's charts (a HelmRelease, an Application, a kustomization, a Chart.yaml or a file of values is)`;
+    const nothing = `nothing in ${names} is read here as the release of one of NVIDIA's charts (a HelmRelease, an Application, a kustomization, a helmfile.yaml, a Chart.yaml or a file of values is)`;
     return { unread: unread.length > 0 ? unread : [nothing] };
   }
   const both =

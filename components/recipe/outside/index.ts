@@ -1,3 +1,4 @@
 /** What installs NVIDIA's charts beside a stack: Flux, Argo CD, or a person with a file of values. Pure. */
-export { readOutside, type OutsideRelease, type ReadOutside } from "./read";
+export { readOutside, type ReadOutside } from "./read";
+export type { OutsideRelease } from "./release";
 export type { Flaw, OutsideFile, Place } from "./document";

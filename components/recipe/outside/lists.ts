@@ -1,0 +1,74 @@
+import type { ExternalMissingSpec } from "../spec/index";
+import { chartNamed, releaseIn } from "./chart";
+import { none, placeOf, textAt, valuesAt, type Doc, type Values } from "./document";
+import { asText, isMapping, listAt, listOf } from "../mapping";
+import { parameterOf, release, valuesOf, type OutsideRelease, type Said } from "./release";
+
+/** What an item of a list says of a release. */
+type Item = Pick<Said, "name" | "namespace"> & { parts: Values[] };
+
+/** The lists in which a file has releases, with who reads it, the field of an item that names the chart, and what the item says. */
+const lists: Record<
+  string,
+  { by: OutsideRelease["by"]; chart: string; read: (one: Record<string, unknown>, at: string[], from: From) => Item }
+> = {
+  // Its values go over those of the files, unless `valuesMerge` says otherwise, which nobody was seen to do.
+  helmCharts: {
+    ...{ by: "kustomize", chart: "name" },
+    read: (one, at, { doc, file }) => ({
+      name: textAt(one, "releaseName") ?? textAt(one, "name"),
+      namespace: textAt(one, "namespace") ?? textAt(doc.root, "namespace"),
+      parts: [
+        ...[one["valuesFile"], ...listOf(one["additionalValuesFiles"])].flatMap((each) =>
+          each === undefined ? [] : [file(each)],
+        ),
+        valuesAt(doc, [...at, "valuesInline"]) ?? none,
+      ],
+    }),
+  },
+  // The values of the chart that has the dependency hold its own under its name or alias.
+  dependencies: {
+    ...{ by: "a chart", chart: "name" },
+    read: (one, _, { file }) => ({ parts: [file("values.yaml", [textAt(one, "alias") ?? textAt(one, "name") ?? ""])] }),
+  },
+  releases: {
+    ...{ by: "helmfile", chart: "chart" },
+    read: (one, at, { doc, file, missing }) => {
+      missing.push(...listOf(one["secrets"]).map((name) => ({ kind: "Secret", name: asText(name) })));
+      return {
+        ...{ name: textAt(one, "name"), namespace: textAt(one, "namespace") },
+        parts: [
+          ...listOf(one["values"]).map((each, index) =>
+            isMapping(each) ? (valuesAt(doc, [...at, "values", String(index)]) ?? none) : file(each),
+          ),
+          ...listAt(one, "set").map((each, index) => parameterOf(each, placeOf(doc, [...at, "set", String(index)]))),
+        ],
+      };
+    },
+  },
+};
+
+/** Where an item is read from: its document, files that it names, and what is noted of those that are not there. */
+interface From {
+  doc: Doc;
+  file: (name: unknown, path?: string[]) => Values;
+  missing: ExternalMissingSpec[];
+}
+
+/** The releases in a document's lists: of kustomize's, of helmfile's, and of a person's own chart. */
+export function ofLists(doc: Doc, docs: Doc[]): OutsideRelease[] {
+  const isChart = /(?:^|\/)Chart\.yaml$/.test(doc.place.file);
+  return Object.entries(lists).flatMap(([list, { by, chart: key, read }]) =>
+    listAt(doc.root, list).flatMap((one, index) => {
+      const chart = chartNamed(textAt(one, key));
+      if (chart === undefined || isChart !== (by === "a chart") || one["installed"] === false) return [];
+      const at = [list, String(index)];
+      const missing: ExternalMissingSpec[] = [];
+      const file = (name: unknown, path?: string[]): Values => valuesOf(asText(name), doc, docs, missing, path);
+      const { parts, ...said } = read(one, at, { doc, file, missing });
+      const version = releaseIn(textAt(one, "version"), chart);
+      const place = placeOf(doc, at);
+      return release({ ...said, chart, by, version, place, missing }, parts, placeOf(doc, [...at, "version"]));
+    }),
+  );
+}

@@ -1,0 +1,89 @@
+import { posix } from "node:path";
+import type { ExternalMissingSpec } from "../spec/index";
+import type { ChartName } from "../facts/chart";
+import { none, textAt, valuesAt, type Doc, type Place, type Values } from "./document";
+import { mergeAsHelm } from "./merge";
+import { asText, defined } from "../mapping";
+
+/** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
+export interface OutsideRelease {
+  chart: ChartName;
+  /** Who reads the file: besides the tools, a chart that depends on NVIDIA's, or anything that takes a file of values. */
+  by: "Flux" | "Argo CD" | "kustomize" | "helmfile" | "a chart" | "values";
+  /** Name of the release; undefined where the files do not tell it. */
+  name?: string;
+  /** One release of the chart, e.g. `v26.3.3`; undefined where the files name none. */
+  version?: string;
+  /** Undefined where the files leave it to something else, such as a kustomization. */
+  namespace?: string;
+  /** What Helm is given, without the chart's own values. */
+  values: Record<string, unknown>;
+  /** Where the object begins. */
+  place: Place;
+  /** Where its version stands. */
+  versionPlace?: Place;
+  /** Where each value stands, by its path, e.g. `driver.enabled`. */
+  places: Record<string, Place>;
+  /** What it takes from elsewhere, and the files do not have: its values may hang on it. */
+  missing: ExternalMissingSpec[];
+}
+
+/** Folder of the file in which a document stands. */
+export const folderOf = ({ place }: Doc): string => posix.dirname(place.file);
+
+/** What a document names, of all that it may mean: that of its folder, else the only one. Undefined where nobody can tell. */
+export const namedBy = (doc: Doc, candidates: Doc[]): Doc | undefined =>
+  candidates.find((one) => folderOf(one) === folderOf(doc)) ?? (candidates.length === 1 ? candidates[0] : undefined);
+
+/** Values at a path of a file that a document names; of one that was not given it is told. */
+export function valuesOf(
+  file: string,
+  by: Doc,
+  docs: Doc[],
+  missing: ExternalMissingSpec[],
+  path: string[] = [],
+): Values {
+  const found =
+    docs.find(({ place }) => place.file === posix.join(folderOf(by), file)) ??
+    namedBy(
+      by,
+      docs.filter(({ place }) => file.startsWith("$") && isFileOf(place.file, file)),
+    );
+  if (found === undefined) missing.push({ kind: "values file", name: file });
+  return found === undefined ? none : (valuesAt(found, path) ?? none);
+}
+
+/** Whether a file is `$values/gpu/values.yaml` of an Application, which begins at the root of a repository. */
+function isFileOf(given: string, named: string): boolean {
+  const tail = named.replace(/^\$[^/]+\//, "");
+  return given === tail || given.endsWith(`/${tail}`) || tail.endsWith(`/${given.replace(/^\.\//, "")}`);
+}
+
+/** A value in Helm's `--set` notation; a dot after a backslash is part of a key. */
+export function parameterOf(one: Record<string, unknown>, place: Place): Values {
+  const keys = (textAt(one, "name") ?? "").split(/(?<!\\)\./).map((key) => key.replace(/\\\./g, "."));
+  const text = asText(one["value"]);
+  const value: unknown =
+    one["forceString"] === true
+      ? text
+      : (({ true: true, false: false, null: null } as Record<string, unknown>)[text] ?? text);
+  const [values] = [keys.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value)];
+  return { values: values as Record<string, unknown>, places: { [keys.join(".")]: place } };
+}
+
+/** What is known of a release before its values are merged. */
+export type Said = { [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undefined } & Pick<
+  OutsideRelease,
+  "chart" | "by" | "place" | "missing"
+>;
+
+/** A release with the values of its parts, of which each goes over those before it. */
+export function release(said: Said, parts: Values[], versionPlace?: Place): OutsideRelease {
+  const known = defined(said) as unknown as OutsideRelease;
+  return {
+    ...known,
+    ...(versionPlace && known.version !== undefined ? { versionPlace } : {}),
+    values: parts.reduce<Record<string, unknown>>((all, { values }) => mergeAsHelm(all, values), {}),
+    places: Object.assign({}, ...parts.map(({ places }) => places)) as Record<string, Place>,
+  };
+}
