@@ -20,6 +20,12 @@ export interface FileFinding {
   talos: string[];
 }
 
+/** Something of a file that one should know. */
+export interface FileNote {
+  file: string;
+  problem: string;
+}
+
 /**
  * Rules of stacks alone: the same thing is right in a file of somebody's, as no stack stands beside it (who writes containerd's part,
  * labels, modules and image), or it was made up here.
@@ -45,10 +51,7 @@ const inFiles: [ofStack: RegExp, ofFile: string][] = [
     "take the proprietary modules, or those of branch $1",
   ],
   [/take driver\.branch (\w+)/, "take the extensions of branch $1"],
-  [
-    /leave the card out of machines\.\S+\.gpus, or its ID out here/,
-    "take its ID out here, or NVIDIA's modules out of the machine",
-  ],
+  [/leave it out of gpus, or/, "take the ID out, or"],
   [/, or name the machine's cards under gpus/, ""],
   [/ \((?:factoryUrl|installerImage)\)/g, ""],
   [/machines\.<name>\.labels/, "machine.nodeLabels"],
@@ -66,14 +69,17 @@ export function judgeSubjects(
   subjects: readonly Subject[],
   releases: readonly string[],
   files: readonly ReadFile[],
-): FileFinding[] {
+): { findings: FileFinding[]; notes: FileNote[] } {
+  const notes = new Map<string, FileNote>();
   const found = new Map<string, FileFinding>();
   const named = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
   const usual = named.size === 1 ? [...named][0]! : newestRelease();
   for (const { spec, pieces, about, faults } of subjects) {
     const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
     for (const talosVersion of asked) {
-      const { findings } = judge({ ...spec, talosVersion });
+      const { findings, plan } = judge({ ...spec, talosVersion });
+      for (const note of (plan?.notes ?? []).flatMap((one) => noteOf(one, pieces)))
+        notes.set(JSON.stringify(note), note);
       for (const { field, check, problem, why, remedy } of [...findings, ...(faults?.(talosVersion) ?? [])]) {
         // What only this package would do is nothing to a file of somebody's.
         if (
@@ -95,10 +101,10 @@ export function judgeSubjects(
     }
   }
   const all = releases.length > 0 ? releases : [...named];
-  const told = [...found.values()];
-  return [...told, ...classesOf(files, all, told)].sort(
-    (one, other) => one.file.localeCompare(other.file) || one.line - other.line,
-  );
+  const findings = [...found.values()];
+  findings.push(...classesOf(files, all, findings));
+  findings.sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
+  return { findings, notes: [...notes.values()] };
 }
 
 /** A RuntimeClass that no machine of a release has a handler for, in whatever file names it, unless that is told of the line already. */
@@ -113,6 +119,17 @@ function classesOf(files: readonly ReadFile[], releases: readonly string[], told
       .filter((line) => !told.some((one) => one.file === file && one.line === line))
       .map((line) => ({ file, line, check: "external", talos, ...said, problem: `runtimeClassName: ${said.problem}` })),
   );
+}
+
+/** A plan's note of a machine, as one of the file that tells of it most; notes of what was made up are none. */
+function noteOf(note: string, pieces: Map<string, Piece>): FileNote[] {
+  const [, machine, problem = ""] = /^(machines\.[^.:]+)\S*: (.*)$/s.exec(note) ?? [];
+  const own = [...pieces].flatMap(([field, piece]) =>
+    machine !== undefined && isWithin(field, machine) ? [piece] : [],
+  );
+  const names = problem.split(/[\s,]+/).filter((word) => /\d/.test(word));
+  const piece = own.find(({ text }) => names.some((name) => text.includes(name))) ?? own[0];
+  return piece === undefined ? [] : [{ file: piece.file, problem: toFile(problem) }];
 }
 
 /** What a tool fills in before Talos sees it, so that nobody can tell from here what is there. */

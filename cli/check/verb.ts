@@ -6,7 +6,7 @@ import { talosDocuments } from "../../components/recipe/rules/yaml";
 import { type Verb, valueOf } from "../verb";
 import { yamlFiles } from "../yaml-files";
 import { formats } from "./formats";
-import { judgeSubjects } from "./judge-files";
+import { type FileNote, judgeSubjects } from "./judge-files";
 import { type ReadFile, shortName, subjectsOf } from "./subjects";
 
 /** The longest text that is read. The longest that Kubernetes takes of an object is shorter (etcd, --max-request-bytes). */
@@ -50,7 +50,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     const model = valueOf(given, "gpu");
     if (model !== undefined && findCard(model) === undefined)
       throw new Error(`--gpu: ${model} is no card that is known here; write it as nvidia-smi or lspci -nn prints it`);
-    const unread: { file: string; problem: string }[] = [];
+    const unread: FileNote[] = [];
     const files = given.positionals.flatMap(filesOf).flatMap((file): ReadFile[] => {
       try {
         const text = textOfFile(file);
@@ -78,11 +78,11 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       });
       return false;
     });
-    const findings = judgeSubjects(ofKnownReleases, releases, sound);
+    const { findings, notes } = judgeSubjects(ofKnownReleases, releases, sound);
     if (given.switches.has("json"))
-      output.result(`${JSON.stringify({ files: files.length, judged: subjects.length, findings, unread })}\n`);
+      output.result(`${JSON.stringify({ files: files.length, judged: subjects.length, findings, notes, unread })}\n`);
     else output.result(formats[format]!(findings));
-    for (const { file, problem } of unread) output.remark(`${file}: ${problem}`);
+    for (const { file, problem } of [...unread, ...notes]) output.remark(`${file}: ${problem}`);
     if (subjects.length === 0 && unread.length === 0)
       output.remark(`None of ${files.length} files says anything of Talos' machines or of NVIDIA's charts.`);
     else if (findings.length === 0 && unread.length === 0) {
@@ -94,7 +94,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
 };
 
 /** Whether a file is YAML. Of one that is not, and that speaks of NVIDIA, it is told. */
-function isSound({ name, text }: ReadFile, unread: { file: string; problem: string }[]): boolean {
+function isSound({ name, text }: ReadFile, unread: FileNote[]): boolean {
   const [error] = talosDocuments(text).flatMap(({ errors }) => errors);
   if (error === undefined) return true;
   if (/nvidia/i.test(text))

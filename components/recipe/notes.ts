@@ -98,12 +98,12 @@ const unlikeCards = ({ name, cards }: MachineFacts): Nested<string> =>
 /** vfio-pci takes every card of the IDs that it is given (linux v6.18, drivers/vfio/pci/vfio_pci.c); others by its address alone. */
 const passedOn = ({ name, uses, spec: { kernelArgs = [], patches = [] } }: MachineFacts): Nested<string> => {
   const text = [...kernelArgs, ...patches].filter((each) => /vfio[-_]pci|pci[-_]stub/.test(each)).join("\n");
-  const taken = [...text.matchAll(/\b10de:[0-9a-f]{4}\b/gi)].map(([id]) => findCard(id)?.model);
+  const taken = new Map([...text.matchAll(/\b10de:[0-9a-f]{4}\b/gi)].map(([id]) => [findCard(id)?.model, id]));
   return uses.map(
     ({ field, card }) =>
       card !== undefined &&
-      taken.includes(card.model) &&
-      `${field}: virtual machines get every ${card.model} of ${name}, by the ID that vfio-pci is given: the update would wait for a card that NVIDIA's driver never sees; leave it out of gpus, or bind one of two alike by its address (PCIDriverRebindConfig)`,
+      taken.has(card.model) &&
+      `${field}: virtual machines get every ${card.model} of ${name}, by the ID ${taken.get(card.model)} that vfio-pci is given: NVIDIA's driver never sees it, and what waits for the card waits in vain; leave it out of gpus, or bind one of two alike by its address (PCIDriverRebindConfig)`,
   );
 };
 

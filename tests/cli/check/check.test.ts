@@ -96,6 +96,16 @@ test("what hangs on the card is told where the card is", async () => {
   await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is no card");
 });
 
+test("what a plan notes of a machine is said of its file, and is no finding", async () => {
+  const text =
+    "machine:\n  type: worker\n  kernel: { modules: [{ name: nvidia }, { name: vfio_pci, parameters: ['ids=10de:2204'] }] }\n";
+  const folder = written({ "gpu.yaml": text });
+  const { status, result, remark } = await run(folder, "--gpu=RTX 3090", "--talos=v1.13.6");
+  expect([status, result]).toEqual([0, ""]);
+  expect(remark).toMatch(/gpu\.yaml: virtual machines get every RTX 3090 .*10de:2204.*; take the ID out, or bind/);
+  expect((await run(folder, "--gpu=RTX 4090")).remark).not.toMatch(/virtual machines/);
+});
+
 test("findings as a pull request shows them", async () => {
   const file = path.join(written({ "a,b.yaml": "machine:\n  sysctl: {}\n" }), "a,b.yaml");
   expect((await run(file, "--format=github")).result).toMatch(
