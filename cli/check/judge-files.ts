@@ -159,7 +159,7 @@ function placeOf(
 /** What of a field the file has, too, e.g. `driver.enabled` of `external.values.driver.enabled`. */
 function nameOf(field: string): string {
   const name = /^external\.values\.(.*)$/.exec(field)?.[1] ?? /^workloads\.pods\.pod\.(.*)$/.exec(field)?.[1];
-  const other = /^(?:external\.(\w+)|machines\.\S*?\.(extensions|kernelArgs|taints|containerd)\b.*)$/.exec(field);
+  const other = /^(?:external\.(\w+)|machines\.\S*?\.(extensions|kernelArgs|taints)\b.*)$/.exec(field);
   const word = name ?? other?.[1] ?? other?.[2];
   return word === undefined ? "" : `${word}: `;
 }

@@ -37,24 +37,43 @@ function ofContainer(container: unknown, path: Path): GpuPart[] {
   const [limits, requests] = ["limits", "requests"].map((key) => mappingAt(container, "resources", key));
   const asked = Object.keys({ ...limits, ...requests }).filter((key) => key.startsWith("nvidia.com/"));
   if (asked.length === 0) return [];
-  const unlike = asked.filter((key) => key in requests! && unlikeTexts(requests![key], limits![key]));
+  const faults = asked.flatMap((key) => faultsOf(key, requests![key], limits![key]));
   const image = imageOf(valueAt(container, "image")) || "busybox";
   const pod = { image, gpus: 1, env: envOf(valueAt(container, "env")) };
-  return [{ path, pod, faults: () => unlike.map(unlikeLimit) }];
+  return [{ path, pod, faults: () => faults }];
 }
 
-/** Whether two numbers are not the same; of what is to be filled in, nobody can tell. */
-const unlikeTexts = (request: unknown, limit: unknown): boolean =>
-  limit === undefined ||
-  ([request, limit].every((one) => /^\d+$/.test(asText(one))) && Number(request) !== Number(limit));
+/** What Kubernetes refuses of a request for cards (pkg/apis/core/validation/validation.go, validateResourceRequirements). */
+function faultsOf(resource: string, request: unknown, limit: unknown): Omit<Finding, "field">[] {
+  const [asked, most] = [asText(request), asText(limit)];
+  const part = [asked, most].find((text) => /^\d*\.\d*[1-9]$/.test(text));
+  const unlike =
+    request !== undefined && (limit === undefined || (isNumber(asked) && isNumber(most) && asked !== most));
+  return [
+    ...(part === undefined
+      ? []
+      : [
+          {
+            check: "gpu-limit",
+            problem: `resources has ${part} of ${resource}`,
+            why: "a card is handed out whole: Kubernetes refuses the pod",
+            remedy: "write a whole number; time slicing or MIG makes several units of a card",
+          },
+        ]),
+    ...(unlike
+      ? [
+          {
+            check: "gpu-limit",
+            problem: `resources.requests has another number of ${resource} than limits`,
+            why: "of a card no more can be used than was asked for: Kubernetes refuses the pod",
+            remedy: "write the number under limits alone, and Kubernetes asks for as many",
+          },
+        ]
+      : []),
+  ];
+}
 
-/** Source: Kubernetes, pkg/apis/core/validation/validation.go, validateResourceRequirements. */
-const unlikeLimit = (resource: string): Omit<Finding, "field"> => ({
-  check: "gpu-limit",
-  problem: `resources.requests has another number of ${resource} than limits`,
-  why: "of a card no more can be used than was asked for: Kubernetes refuses the pod",
-  remedy: "write the number under limits alone, and Kubernetes asks for as many",
-});
+const isNumber = (text: string): boolean => /^\d+$/.test(text);
 
 /** A RuntimeClass of NVIDIA's by its name or handler: containerd has one handler of NVIDIA's, or none where no extension brings the toolkit. */
 function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): GpuPart[] {

@@ -6,7 +6,7 @@ import { isChartSource } from "../../components/recipe/outside/external";
 import { readOutside } from "../../components/recipe/outside/index";
 import { taintText } from "../../components/recipe/machine/taints";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
-import { exposure, factoryOf } from "../import/convert";
+import { exposure, factoryOf, modulePatch } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
 import { isTalconfig, readSource } from "../import/source";
@@ -128,7 +128,8 @@ function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv): Subject {
     const full = withRole(config, node);
     const image = imageOf(full, schematics);
     const own = ownOf(full, image);
-    return { name: node.hostname, own, pieces: (full.patches ?? []).map(patchPiece), image: whole };
+    const pieces = [...modulePatch(full), ...(full.patches ?? [])].map(patchPiece);
+    return { name: node.hostname, own, pieces, image: whole };
   });
   const version = /\$\{|ENC\[/.test(config.talosVersion ?? "") ? undefined : config.talosVersion;
   const subject = ofMachines(machines, version, (config.patches ?? []).map(patchPiece));

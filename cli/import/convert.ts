@@ -99,10 +99,12 @@ export function unknownSchematics(config: Talconfig, schematics: Schematics): st
   return [...new Set(config.nodes.flatMap((own) => imageOf(withRole(config, own), schematics).unknown ?? []))];
 }
 
+/** The modules that talhelper loads on a node, as the patch that says the same. */
+export const modulePatch = ({ kernelModules: modules }: TalconfigNode): string[] =>
+  modules === undefined ? [] : [stringify({ machine: { kernel: { modules } } })];
+
 function readNode(node: TalconfigNode, gpus: GpuSpec[] | undefined, schematics: Schematics): ReadNode {
-  const patches = [...(node.patches ?? [])];
-  if (node.kernelModules !== undefined)
-    patches.unshift(stringify({ machine: { kernel: { modules: node.kernelModules } } }));
+  const patches = [...modulePatch(node), ...(node.patches ?? [])];
   const parts = patches.map((text) => nvidiaPart(text, `machines.${node.hostname}`));
   return { node, image: imageOf(node, schematics), parts, gpus };
 }

@@ -30,7 +30,7 @@ export interface NvidiaPart {
  */
 export function nvidiaPart(text: string, field: string): NvidiaPart {
   const operations = partOfOperations(text);
-  const { flaw, config, modules, nodeLabels, nodeTaints, files } = readPatch(operations?.text ?? text, field);
+  const { flaw, config, modules, nodeLabels, nodeTaints, taints, files } = readPatch(operations?.text ?? text, field);
   const own = modules
     .map(({ name, parameters }) => ({ name: name.replaceAll("-", "_"), parameters }))
     .filter(({ name }) => /^nvidia(_|$)/.test(name));
@@ -43,7 +43,11 @@ export function nvidiaPart(text: string, field: string): NvidiaPart {
     speaksOfNvidia: own.length > 0 || images.some((image) => image.includes("nvidia")),
     modules: own.filter(({ parameters }) => parameters.length > 0),
     labels: Object.fromEntries(nodeLabels),
-    taints: Object.fromEntries(nodeTaints),
+    // Those that the kubelet registers with are set once; a text that is to be filled in is in the other list alone.
+    taints: Object.fromEntries([
+      ...taints.map(({ key, value = "", effect }) => [key, `${value}:${effect}`]),
+      ...nodeTaints,
+    ]) as Record<string, string>,
     ...defined({ containerd: containerd.at(-1)?.content }),
     notes: flat<Note>([
       (operations?.rest || (flaw !== undefined && flaw.kind !== "shape")) &&

@@ -1,4 +1,4 @@
-import { parse } from "yaml";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import * as z from "zod";
 
 /**
@@ -84,26 +84,25 @@ export function readTalconfig(text: string): Talconfig {
   }
   throw new Error(
     read.error.issues
-      .map(({ path, message }) => `${path.join(".") || "FILE"}: ${message.replace("Invalid input: ", "")}; ${whyNot}`)
-      .join("\n"),
+      .map(({ path, message }) => `${path.join(".") || "FILE"}: ${message.replace("Invalid input: ", "")}`)
+      .join(", ") + `; ${whyNot}`,
   );
 }
 
-const whyNot = "it is not a talconfig.yaml of talhelper's, so its nodes cannot be told; name that file, or mend it";
+const whyNot =
+  "it is neither a talconfig.yaml of talhelper's nor a machine's configuration, so no machine can be told; name one: `talosctl get machineconfig -o yaml` prints it";
 
+/** talhelper reads the first document. */
 function yamlOf(text: string): unknown {
-  try {
-    return withoutNulls(parse(text, { merge: true }));
-  } catch (error) {
-    if (/^\s*(?:\{%|#%)/m.test(text))
-      throw new Error(
-        "FILE: is a template, which a tool makes the talconfig.yaml of; its nodes cannot be told; name what it makes",
-        { cause: error },
-      );
-    throw new Error(`FILE: is not YAML (${(error as Error).message.split("\n")[0]!.replace(/:$/, "")}); ${whyNot}`, {
-      cause: error,
-    });
-  }
+  const [document] = talosDocuments(text);
+  const [error] = document?.errors ?? [];
+  if (error === undefined) return withoutNulls(document && valueOfDocument(document));
+  throw new Error(
+    /^\s*(?:\{%|#%)/m.test(text)
+      ? "FILE: is a template, which a tool makes the talconfig.yaml of; its nodes cannot be told; name what it makes"
+      : `FILE: is not YAML (${error.message.split("\n")[0]!.replace(/:$/, "")}); ${whyNot}`,
+    { cause: error },
+  );
 }
 
 /** Fields whose members are texts, in which null stands for an empty one. */
