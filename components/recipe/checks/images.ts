@@ -119,22 +119,25 @@ const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 /** What a machine's image brings and what it shall lose, as lists of names. */
 const lists = ["extensions", "kernelArgs"] as const;
 
-/** What is wrong with an argument that is meant for one of NVIDIA's modules. */
-function ofModule(arg: string, machine: string): Fault | undefined {
+/** What is wrong with an argument that is meant for one of NVIDIA's modules, or bars one that the machine loads. */
+function ofModule(arg: string, where: string, machine?: CheckedMachine): Fault | undefined {
+  const barred = /^module_blacklist=(.*)$/.exec(arg)?.[1]?.split(",") ?? [];
+  const lost = machine?.recipe.kernelModules.find(({ name }) => barred.includes(name));
+  if (lost) return fault("kernel-args/barred", { lost });
   const found = moduleParameterIn(arg);
   const key = arg.replaceAll('"', "").split("=")[0];
-  return found && fault("kernel-args/module", { key, machine, found });
+  return found && fault("kernel-args/module", { key, machine: where, found });
 }
 
 function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Nested<Fault> {
   const said = valueAt(patch.config, "machine", "install", "extraKernelArgs");
   const where = machine && others.length === 0 ? machine.field : "machineDefaults";
-  return Array.isArray(said) ? said.map((arg) => ofModule(asText(arg), where)) : [];
+  return Array.isArray(said) ? said.map((arg) => ofModule(asText(arg), where, machine)) : [];
 }
 
 /** What is wrong with an argument of an image, whatever the release. */
-function argFault(arg: string, machine: string): Fault | undefined {
-  const withoutEffect = ofModule(arg, machine);
+function argFault(arg: string, machine: CheckedMachine): Fault | undefined {
+  const withoutEffect = ofModule(arg, machine.field, machine);
   if (withoutEffect) return withoutEffect;
   if (/\s|^['"#&*!|>%@`=]|: |:$/.test(arg)) return fault("kernel-args/broken", { arg });
   return arg.startsWith("talos.platform=") ? fault("kernel-args/platform") : undefined;
@@ -143,7 +146,7 @@ function argFault(arg: string, machine: string): Fault | undefined {
 function machineArgs(machine: CheckedMachine, { spec, release }: CheckContext): Found {
   const args = machine.spec.kernelArgs ?? [];
   const faults = args.flatMap((arg, index) => {
-    const found = argFault(arg, machine.field);
+    const found = argFault(arg, machine);
     return found === undefined ? [] : [{ field: `.kernelArgs[${index}]`, ...found }];
   });
   if (faults.length > 0 || args.length === 0 || !release || release.version.minor >= 10 || machine.spec.secureBoot)

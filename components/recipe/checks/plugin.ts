@@ -22,11 +22,13 @@ export const pluginChecks: Checks = {
       const sharing = spec.sharing?.timeSlicing;
       const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
       return [
-        Object.entries(all).map(([name, text]) =>
-          flawsOf(text).map(([problem, remedy]) =>
-            complaint(`${path}.${texts}.${name}`, "plugin-config/flaw", { problem, remedy }),
-          ),
-        ),
+        Object.entries(all)
+          .filter(([, text]) => text !== null) // to Helm, null takes one away
+          .map(([name, text]) => {
+            const at = `${path}.${texts}.${name}`;
+            if (typeof text !== "string") return complaint(at, "plugin-config/no-text");
+            return flawsOf(text).map(([problem, remedy]) => complaint(at, "plugin-config/flaw", { problem, remedy }));
+          }),
         misread(path, config),
         chosen !== "" &&
           !names.includes(chosen) &&
@@ -85,8 +87,7 @@ function isText(characters: string): boolean {
 }
 
 /** What the plugin does not take of a configuration. */
-function flawsOf(text: unknown): [problem: string, remedy: string][] {
-  if (typeof text !== "string") return []; // the chart's own shape is for its values' check
+function flawsOf(text: string): [problem: string, remedy: string][] {
   try {
     const config: unknown = parse(text);
     return objectFlaws(config, "@PluginConfiguration").map(([path, problem, remedy]) => [
