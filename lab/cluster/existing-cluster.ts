@@ -4,6 +4,7 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import * as semver from "semver";
 import { parse, stringify } from "yaml";
+import { talosClientOf, talosconfigOf } from "../../components/credentials/texts";
 import { findRelease } from "../../components/recipe";
 import type { ClusterSpec, MachineSpec } from "../../components/recipe/spec/index";
 import { foreignPatch } from "./foreign";
@@ -87,7 +88,7 @@ export async function makeExistingCluster(
     generate("talosconfig", file("talosconfig.base")),
     ...Object.entries(spec.machines).map(generateOf),
   ]);
-  const base = parse(await fs.readFile(file("talosconfig.base"), "utf8")) as TalosConfig;
+  const base = await fs.readFile(file("talosconfig.base"), "utf8");
   return {
     clusterName,
     secrets,
@@ -95,27 +96,13 @@ export async function makeExistingCluster(
     caKey: file("talos-ca.key"),
     configurations,
     unpatched,
-    talosconfig: (endpoint) => stringify(withEndpoint(base, endpoint)),
+    talosconfig: (endpoint) => talosconfigVia(base, endpoint),
   };
 }
 
-interface TalosConfig {
-  context: string;
-  contexts: Record<string, { endpoints: string[]; nodes?: string[] }>;
-}
-
 /** A talosconfig that reaches its machines through another endpoint. */
-export function talosconfigVia(text: string, endpoint: string): string {
-  return stringify(withEndpoint(parse(text) as TalosConfig, endpoint));
-}
-
-function withEndpoint(config: TalosConfig, endpoint: string): TalosConfig {
-  const contexts = Object.entries(config.contexts).map(([name, context]) => [
-    name,
-    { ...context, endpoints: [endpoint] },
-  ]);
-  return { ...config, contexts: Object.fromEntries(contexts) as TalosConfig["contexts"] };
-}
+export const talosconfigVia = (text: string, endpoint: string): string =>
+  talosconfigOf("lab", talosClientOf(text).configuration, [endpoint]);
 
 /** The machines had their names before the stack came; Talos calls a node by what its machine's configuration says. */
 export function hostnamed(name: string, talosVersion: string): string {

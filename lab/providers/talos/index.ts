@@ -2,7 +2,6 @@ import { tmpdir } from "node:os";
 import { failuresOf } from "../check";
 import type { CheckFailure, DiffResult, LabProvider, Properties, ResourceCall } from "../provider";
 import { conceal, differences, type Path, UNKNOWN } from "../values";
-import { secretValues } from "./bundle";
 import type { Tools } from "./machine";
 import { getConfiguration, type Resource, resources } from "./resources";
 import { refusePartialTimeouts, schemaOf, withSecrets } from "./schema";
@@ -17,13 +16,20 @@ const publicFactory = "https://factory.talos.dev";
 
 const configurationFunction = "talos:machine/getConfiguration:getConfiguration";
 
+/** Secrets of a cluster: all but certificates and the cluster's ID. */
+const machineSecrets = [
+  ...["cluster.secret", "trustdinfo.token"],
+  ...["bootstrapToken", "secretboxEncryptionSecret", "aescbcEncryptionSecret"].map((name) => `secrets.${name}`),
+  ...["etcd", "k8s", "k8sAggregator", "k8sServiceaccount", "os"].map((name) => `certs.${name}.key`),
+];
+
 /** Secret by the schema, also when the program forgot to say so. */
 const secretOutputs: Path[] = [
   ["clientConfiguration", "clientKey"],
   ["kubernetesClientConfiguration", "clientKey"],
   ["kubeconfigRaw"],
   ["machineConfiguration"],
-  ...secretValues.map((path) => ["machineSecrets", ...path]),
+  ...machineSecrets.map((path) => ["machineSecrets", ...path.split(".")]),
 ];
 
 const hidden = (outputs: Properties): Properties => {

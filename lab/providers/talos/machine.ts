@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
-import { stringify } from "yaml";
+import { type TalosClient, talosconfigOf } from "../../../components/credentials/texts";
 import { parseDuration } from "../../../components/recipe/rules/duration";
 import { until } from "../../until";
 import type { Properties, ResourceCall } from "../provider";
@@ -92,7 +92,7 @@ export function onMachine(tools: Tools, { inputs, signal }: ResourceCall, comman
   const node = String(inputs["node"]);
   const endpoint = tools.machineApi ?? (inputs["endpoint"] as string | undefined) ?? node;
   return runTalosctl(tools, {
-    ...{ contents: [talosconfigOf(inputs), ...contents], signal, ...limits },
+    ...{ contents: [clientOf(inputs), ...contents], signal, ...limits },
     args: ([config = "", ...files]) => {
       const [verb = "", ...rest] = args(files);
       return [verb, "--talosconfig", config, "--endpoints", endpoint, "--nodes", node, ...rest];
@@ -100,19 +100,11 @@ export function onMachine(tools: Tools, { inputs, signal }: ResourceCall, comman
   });
 }
 
-/** A client certificate of the machine API, each part base64 of its PEM. */
-export interface ClientConfiguration {
-  caCertificate: string;
-  clientCertificate: string;
-  clientKey: string;
-}
-
-/** A talosconfig with the certificate that a resource is to use. Source: siderolabs/talos, pkg/machinery/client/config. */
-function talosconfigOf(inputs: Properties): string {
-  const client = inputs["clientConfiguration"] as ClientConfiguration | undefined;
+/** A talosconfig with the certificate that a resource is to use. */
+function clientOf(inputs: Properties): string {
+  const client = inputs["clientConfiguration"] as TalosClient["configuration"] | undefined;
   if (!client) throw new Error("clientConfiguration: missing; it is the client certificate of the machine API");
-  const { caCertificate: ca, clientCertificate: crt, clientKey: key } = client;
-  return stringify({ context: "dynamic", contexts: { dynamic: { endpoints: [], ca, crt, key } } });
+  return talosconfigOf("dynamic", client, []);
 }
 
 /** Milliseconds that the last try has at least, to say why it fails. */

@@ -1,11 +1,17 @@
 import { createHash } from "node:crypto";
 import * as semver from "semver";
 import { parse } from "yaml";
+import {
+  bundleOf,
+  type MachineSecrets,
+  machineSecretsOf,
+  type TalosClient,
+  talosClientOf,
+} from "../../../components/credentials/texts";
 import { limit } from "../../session/limit";
 import type { Properties, ResourceCall } from "../provider";
 import { containsUnknown, UNKNOWN } from "../values";
-import { readBundle, writeBundle } from "./bundle";
-import { type ClientConfiguration, maintenanceOf, onMachine, runTalosctl, type Tools, untilDone } from "./machine";
+import { maintenanceOf, onMachine, runTalosctl, type Tools, untilDone } from "./machine";
 
 // Sources: terraform-provider-talos v0.11.0, pkg/talos. Nothing is read back from a machine, and a deletion leaves it as it is.
 
@@ -41,7 +47,7 @@ const secrets: Resource = {
       if (preview) return { machineSecrets: UNKNOWN, clientConfiguration: UNKNOWN };
       const args = (): string[] => ["gen", "secrets", "--talos-version", String(talosVersion), "--output-file", "-"];
       const { stdout: bundle } = await runTalosctl(tools, { args, signal });
-      return { machineSecrets: readBundle(bundle), clientConfiguration: await clientOf(tools, bundle, signal) };
+      return { machineSecrets: machineSecretsOf(bundle), clientConfiguration: await clientOf(tools, bundle, signal) };
     }
   },
 };
@@ -53,20 +59,9 @@ export function contractOf(version: unknown): semver.SemVer | undefined {
 }
 
 /** A client certificate from a bundle's authority; the name and the address of the cluster do not matter to it. */
-async function clientOf(tools: Tools, bundle: string, signal: AbortSignal): Promise<ClientConfiguration> {
-  const talosconfig = await generated(
-    tools,
-    bundle,
-    [],
-    "cluster",
-    "https://127.0.0.1:6443",
-    "talosconfig",
-    [],
-    signal,
-  );
-  const { context, contexts } = parse(talosconfig) as { context: string; contexts: Record<string, Properties> };
-  const { ca, crt, key } = contexts[context] as { ca: string; crt: string; key: string };
-  return { caCertificate: ca, clientCertificate: crt, clientKey: key };
+async function clientOf(tools: Tools, bundle: string, signal: AbortSignal): Promise<TalosClient["configuration"]> {
+  const any = ["cluster", "https://127.0.0.1:6443"] as const;
+  return talosClientOf(await generated(tools, bundle, [], ...any, "talosconfig", [], signal)).configuration;
 }
 
 /** What `talosctl gen config` makes of a bundle and patches. */
@@ -103,7 +98,7 @@ export async function getConfiguration(tools: Tools, args: Properties, signal: A
   const { clusterName, clusterEndpoint, machineSecrets, talosVersion = defaultTalosVersion } = args;
   const kubernetesVersion = args["kubernetesVersion"] as string | undefined;
   const patches = (args["configPatches"] as string[] | undefined) ?? [];
-  const bundle = writeBundle(machineSecrets as Properties);
+  const bundle = bundleOf(machineSecrets as MachineSecrets);
   const more = [
     ...["--talos-version", String(talosVersion)],
     ...(kubernetesVersion ? ["--kubernetes-version", kubernetesVersion.replace(/^v/, "")] : []),
@@ -112,7 +107,7 @@ export async function getConfiguration(tools: Tools, args: Properties, signal: A
   ];
   const names = [String(clusterName), String(clusterEndpoint)] as const;
   const machineConfiguration = printed(await generated(tools, bundle, patches, ...names, type, more, signal));
-  return { ...args, id: clusterName, talosVersion, machineSecrets: readBundle(bundle), machineConfiguration };
+  return { ...args, id: clusterName, talosVersion, machineSecrets, machineConfiguration };
 }
 
 /** talosctl prints what it made, and one line end more. */
