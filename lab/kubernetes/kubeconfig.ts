@@ -10,21 +10,22 @@ export interface Access {
   readonly key: string;
 }
 
-type Named = Record<string, Record<string, string>> & { name: string };
+type Entry = Record<string, string>;
+type Named = Record<string, Entry> & { name: string };
 
-/**
- * Reads a lab's own kubeconfig: contents (YAML or JSON) or the path of a file, with the certificates in it.
- *
- * Read by hand rather than by `@kubernetes/client-node`, which is an ES module and does not load everywhere this does.
- */
+/** Cluster, by its name, and user of a kubeconfig's current context; certificates are base64 of their PEM. */
+export function currentOf(text: string): { name: string; cluster: Entry; user: Entry } {
+  const config = parse(text) as Record<string, Named[]>;
+  const named = (list: string, name: unknown, part: string): Entry =>
+    config[list]!.find((each) => each.name === name)![part]!;
+  const { cluster, user } = named("contexts", config["current-context"], "context");
+  return { name: cluster!, cluster: named("clusters", cluster, "cluster"), user: named("users", user, "user") };
+}
+
+/** Reads a lab's own kubeconfig: contents (YAML or JSON) or the path of a file, with the certificates in it. */
 export function readKubeconfig(contentsOrPath: string): Access {
   const isText = contentsOrPath.includes("\n") || contentsOrPath.startsWith("{");
-  const config = parse(isText ? contentsOrPath : readFileSync(contentsOrPath, "utf8")) as Record<string, Named[]>;
-  const named = (list: string, name: unknown, part: string): Record<string, string> =>
-    config[list]!.find((each) => each.name === name)![part]!;
-  const context = named("contexts", config["current-context"], "context");
-  const cluster = named("clusters", context["cluster"], "cluster");
-  const user = named("users", context["user"], "user");
+  const { cluster, user } = currentOf(isText ? contentsOrPath : readFileSync(contentsOrPath, "utf8"));
   const pem = (data: string | undefined): string => Buffer.from(data!, "base64").toString("utf8");
   return {
     server: cluster["server"]!,

@@ -1,4 +1,5 @@
 import * as fs from "node:fs";
+import { someAtATime } from "../../components/clients/clock";
 import { SecretFiles } from "../../components/clients/secret-files";
 import { KubernetesError } from "../../components/clients/kubernetes/error";
 import { TalosMachine } from "../../components/clients/talos/talos-machine";
@@ -40,9 +41,6 @@ interface Discovery {
 
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/** Lists at a time: the API server answers each within milliseconds. */
-const atATime = 4;
-
 /** Every listable object of every kind that the API server has, definitions of charts included. */
 async function objectsOf({ kubernetes: cluster, session }: Lab): Promise<string[]> {
   const { signal } = session;
@@ -57,16 +55,14 @@ async function objectsOf({ kubernetes: cluster, session }: Lab): Promise<string[
         })),
     );
   };
-  const waiting = (await Promise.all(["/api", "/apis"].map(discover))).flat();
+  const kinds = (await Promise.all(["/api", "/apis"].map(discover))).flat();
   const found: string[] = [];
-  const one = async (): Promise<void> => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
-      for (const { metadata } of await listed(cluster, next.path, signal)) {
-        const place = metadata?.namespace === undefined ? "" : `${metadata.namespace}/`;
-        found.push(`${next.kind} ${place}${metadata?.name}`);
-      }
-  };
-  await Promise.all(Array.from({ length: atATime }, one));
+  await someAtATime(kinds, async ({ path, kind }) => {
+    for (const { metadata } of await listed(cluster, path, signal)) {
+      const place = metadata?.namespace === undefined ? "" : `${metadata.namespace}/`;
+      found.push(`${kind} ${place}${metadata?.name}`);
+    }
+  });
   return found;
 }
 

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import * as semver from "semver";
-import { parse } from "yaml";
 import {
   bundleOf,
   type MachineSecrets,
@@ -8,6 +7,7 @@ import {
   type TalosClient,
   talosClientOf,
 } from "../../../components/credentials/texts";
+import { currentOf } from "../../kubernetes/kubeconfig";
 import { limit } from "../../session/limit";
 import type { Properties, ResourceCall } from "../provider";
 import { containsUnknown, UNKNOWN } from "../values";
@@ -214,14 +214,9 @@ const withEndpoint = (inputs: Properties): Properties => ({
 
 /** A kubeconfig's current context, taken apart into the resource's outputs; `id` is its cluster's name. */
 function kubeconfigOutputs(kubeconfigRaw: string): Properties & { id: string } {
-  const config = parse(kubeconfigRaw) as Record<string, any>;
-  const entry = (list: string, name: string): Record<string, any> =>
-    (config[list] as Record<string, any>[]).find((each) => each["name"] === name)!;
-  const { cluster: id, user } = entry("contexts", config["current-context"])["context"] as Record<string, string>;
-  const cluster = entry("clusters", id!)["cluster"];
-  const client = entry("users", user!)["user"];
+  const { name: id, cluster, user: client } = currentOf(kubeconfigRaw);
   return {
-    id: id!,
+    id,
     kubeconfigRaw,
     kubernetesClientConfiguration: {
       host: cluster["server"],
