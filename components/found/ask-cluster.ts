@@ -1,4 +1,5 @@
 import * as fs from "node:fs";
+import { inTime } from "../clients/clock";
 import type { ClusterObjects } from "../kubernetes/guard/live";
 import { openCluster } from "../kubernetes/guard/open";
 
@@ -19,14 +20,10 @@ export async function askCluster<T>(
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<T | undefined> {
   const file = environment["KUBECONFIG"] ?? "";
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), PATIENCE)));
   try {
     const text = typeof kubeconfig === "string" ? kubeconfig : file === "" ? "" : fs.readFileSync(file, "utf8");
-    return text === "" ? undefined : await Promise.race([question(open(text)), late]);
+    return text === "" ? undefined : await inTime(question(open(text)), PATIENCE, () => new Error("no answer in time"));
   } catch {
     return undefined;
-  } finally {
-    clearTimeout(timer);
   }
 }

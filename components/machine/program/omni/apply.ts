@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { configPatchType, extensionsType, isOurOmniId } from "../../../recipe/machine/omni";
 import type { Clock } from "../../../clients/clock";
@@ -11,8 +10,6 @@ import type { OmniTask } from "../task";
 
 /** What `omni-apply` answers. */
 export interface OmniResult {
-  /** Hash of what Omni holds for the machine now. */
-  hash: string;
   /** IDs that were written. */
   written: string[];
   /** IDs of ours that were there and are not wanted any more. */
@@ -52,7 +49,6 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): P
     report("equal: Omni has all of it already");
   }
   return {
-    hash: createHash("sha256").update(JSON.stringify(task.resources)).digest("hex"),
     written: different.map(({ metadata }) => metadata.id),
     removed: stale.map(({ id }) => id),
   };
