@@ -1,3 +1,4 @@
+import { bugReport } from "./bug-report/verb";
 import { check } from "./check/verb";
 import { discover } from "./discover/verb";
 import { doctor } from "./doctor/verb";
@@ -13,6 +14,7 @@ export const verbs: Record<string, Verb> = {
   plan,
   doctor,
   reboot,
+  "bug-report": bugReport,
   import: importFiles,
   // The name that users of talhelper know.
   "import-talhelper": { ...importFiles, summary: "the same of a talconfig.yaml" },

@@ -106,7 +106,8 @@ function blindSpots(failed: Failed[]): Pick<Seen, "unseen" | "leftOut"> {
   return { unseen: failed.filter((one) => !may.includes(one)).map(say), leftOut: may.map(say) };
 }
 
-function addressesOf(nodes: k8s.V1Node[]): Record<string, string> {
+/** Internal addresses of the nodes that run Talos, by name. */
+export function addressesOf(nodes: k8s.V1Node[]): Record<string, string> {
   const found = nodes
     .filter(({ status }) => talosVersionOf({ osImage: status?.nodeInfo?.osImage ?? "" }) !== undefined)
     .flatMap((node): [string, string][] => {

@@ -24,7 +24,7 @@ const DRAINING_CLIENT = "1.13.0-beta.0";
 const onDisk = "/system/state/config.yaml";
 
 /** One Talos machine, as the phases see it. In tests: a machine in memory. */
-export type Machine = Omit<TalosMachine, "cards" | "extensions" | "lastWords" | "resources">;
+export type Machine = Omit<TalosMachine, "cards" | "extensions" | "lastWords" | "log" | "resources">;
 
 /** How far a machine is, in the words of Talos. */
 export type MachineStatus = Awaited<ReturnType<TalosMachine["status"]>>;
@@ -121,7 +121,7 @@ export class TalosMachine {
 
   /** Lines of the console of this boot, as far as the kernel still has them. */
   async console(): Promise<string[]> {
-    return consoleLines(await this.ask("dmesg")); // where Talos writes as well, and which is of this boot alone
+    return consoleLines(await this.log()); // where Talos writes as well, and which is of this boot alone
   }
 
   /** Why its boot does not go on, in Talos' own lines; empty when it does. */
@@ -129,8 +129,13 @@ export class TalosMachine {
     return bootErrorsOf(await this.console());
   }
 
+  /** A log as it is, of a service or of the kernel. */
+  log(service?: string, lines = -1): Promise<string> {
+    return service === undefined ? this.ask("dmesg") : this.ask("logs", service, "--tail", String(lines));
+  }
+
   async lastWords(service: string): Promise<string[]> {
-    return (await this.ask("logs", service, "--tail", "20")).split("\n").filter((line) => line.trim() !== "");
+    return (await this.log(service, 20)).split("\n").filter((line) => line.trim() !== "");
   }
 
   /** Whether it runs an upgrade that Talos has not confirmed yet: a boot that fails then goes back to the image of before. */

@@ -1,0 +1,170 @@
+import type * as k8s from "@kubernetes/client-node";
+import { KubeConfig } from "@kubernetes/client-node";
+import { someAtATime } from "../../components/clients/clock";
+import { redact } from "../../components/clients/failure";
+import { KubernetesApi } from "../../components/clients/kubernetes/api";
+import { slicesPath } from "../../components/clients/kubernetes/devices";
+import type { TalosMachine } from "../../components/clients/talos/talos-machine";
+import type { Plan } from "../../components/recipe/index";
+import { namesSecret } from "../../components/recipe/rules";
+import { examine } from "../doctor/examine";
+import { addressesOf } from "../doctor/observe/observe-cluster";
+import { type DoctorReport, renderReport } from "../doctor/report";
+import { redacted } from "../plan/differences";
+import type { Looking } from "../reach/access";
+import { askMachines, lookAtEach } from "../reach/machines";
+
+/** What was collected, free of secrets. */
+export interface Collected {
+  /** Texts by the names of their files. */
+  files: Map<string, string>;
+  /** What could not be had, with the reason, one sentence each. */
+  missing: string[];
+}
+
+/** Files of a machine that NVIDIA's nvidia-bug-report.sh reads, as far as Talos lets one read them. */
+const machineFiles = [
+  ...["cmdline", "cpuinfo", "interrupts", "iomem", "meminfo", "modules", "version"].map((name) => `/proc/${name}`),
+  ...["version", "params", "registry"].map((name) => `/proc/driver/nvidia/${name}`),
+];
+
+/** Resources of Talos and services besides NVIDIA's that `talosctl support` has, and that tell of a card (talos v1.13.0, pkg/cluster/support). */
+const machineResources = ["extensions", "pcidevices", "machinestatus", "loadedkernelmodules", "kernelmodulespecs"];
+const otherServices = /^(cri|containerd|kubelet|machined)$/;
+
+/** Objects of the cluster that the GPU Operator's must-gather.sh has, and what stands for them where claims offer the cards. */
+const objects: Record<string, string> = {
+  nodes: "/api/v1/nodes",
+  runtimeclasses: "/apis/node.k8s.io/v1/runtimeclasses",
+  clusterpolicies: "/apis/nvidia.com/v1/clusterpolicies",
+  nvidiadrivers: "/apis/nvidia.com/v1alpha1/nvidiadrivers",
+  deviceclasses: "/apis/resource.k8s.io/v1/deviceclasses",
+  resourceslices: slicesPath,
+};
+const namespaced: Record<string, string> = {
+  pods: "/api/v1/pods",
+  events: "/api/v1/events",
+  daemonsets: "/apis/apps/v1/daemonsets",
+  deployments: "/apis/apps/v1/deployments",
+};
+
+/** Lines of each log that are taken. */
+const LINES = 5_000;
+
+/** What is known by its name to be NVIDIA's, Node Feature Discovery's or the stack's; a pod of somebody's work is not looked at. */
+const ours =
+  /^(nvidia-|gpu-operator|gpu-feature-discovery|gpu-smoke-test|dcgm)|node-feature-discovery|dra-driver-nvidia/;
+
+/** Pods that see the cards of their machine, and NVIDIA's programs beside them. */
+const sees = /nvidia-device-plugin|dcgm-exporter|dra-driver.*kubelet-plugin/;
+
+/**
+ * Collects what NVIDIA and Sidero ask for: kernel log, services and resources of the GPU machines through the Talos API, the objects and logs of
+ * what offers the cards, the plan, and what the doctor says. It starts nothing, and enters no pod.
+ *
+ * @param within milliseconds for all of it.
+ */
+export async function collect(looking: Looking, plan: Plan | undefined, within: number): Promise<Collected> {
+  const found: Collected = { files: new Map(), missing: [...looking.leftOut] };
+  const kubeconfig = Object.assign(new KubeConfig(), looking.kubeconfig, {
+    users: looking.kubeconfig.users.map((user) => ({ ...user })), // a client takes its credential plugin out
+  });
+  const end = performance.now() + 0.9 * within;
+  const report = await examine(looking, plan, 0.4 * within);
+  found.files.set("doctor.txt", `${renderReport(report, false)}\n`);
+  found.files.set("doctor.json", asText(report));
+  if (plan) found.files.set("plan.json", asText(plan));
+  const left = (): number => end - performance.now();
+  const api = new KubernetesApi(kubeconfig, [], 0.2 * within);
+  const nodes = await ofCluster(api, report, left, found);
+  if (looking.machines === undefined) return found;
+  const known = plan?.machines.map(({ name, address }): [string, string] => [name, address]);
+  const addresses = known ?? Object.entries(addressesOf(nodes));
+  const withCards = addresses.filter(([name]) => report.system.gpuMachines.includes(name));
+  const machines = withCards.length > 0 ? withCards : addresses; // one whose card is gone may look like one without
+  const access = { ...looking.machines, limit: Math.max(left(), 0) };
+  const ask = (name: string, talos: TalosMachine): Promise<void> => ofMachine(name, talos, access.secrets, found);
+  found.missing.push(...(await askMachines(machines, access, ask)));
+  return found;
+}
+
+async function ofMachine(
+  name: string,
+  machine: TalosMachine,
+  secrets: readonly string[],
+  { files, missing }: Collected,
+): Promise<void> {
+  const put = (file: string, text: string): unknown => files.set(`machines/${name}/${file}`, redact(text, secrets));
+  const facts: Record<string, () => Promise<unknown>> = {
+    dmesg: async () => put("dmesg.log", await machine.log()),
+  };
+  for (const path of machineFiles)
+    facts[path] = async () => {
+      const text = await machine.read(path);
+      if (text === undefined) throw new Error("is not there");
+      put(path.slice(1).replaceAll("/", "-"), text);
+    };
+  for (const type of machineResources)
+    facts[type] = async () => files.set(`machines/${name}/${type}.json`, asText(await machine.resources(type)));
+  const services = await machine.services().catch((): Record<string, string> => ({}));
+  files.set(`machines/${name}/services.json`, asText(services));
+  for (const service of Object.keys(services).filter((one) => /^ext-/.test(one) || otherServices.test(one)))
+    facts[`log of ${service}`] = async () => put(`${service}.log`, await machine.log(service, LINES));
+  const failed = await lookAtEach(facts);
+  missing.push(...failed.map(({ what, error }) => `machine ${name}: ${what}: ${error.message}`));
+}
+
+/** Gives the nodes. */
+async function ofCluster(
+  api: KubernetesApi,
+  { system: { namespace } }: DoctorReport,
+  left: () => number,
+  { files, missing }: Collected,
+): Promise<k8s.V1Node[]> {
+  const isOurs = ({ metadata, involvedObject }: k8s.CoreV1Event): boolean =>
+    (metadata.namespace === namespace && namespace !== "kube-system") ||
+    ours.test(involvedObject?.name ?? metadata.name ?? "");
+  const listed = new Map<string, object[]>();
+  const list = async ([kind, path]: [string, string]): Promise<void> => {
+    const all = await api.list<object>(kind, path, { instead: { 404: undefined } });
+    const some = kind in namespaced ? all.filter((one) => isOurs(one as k8s.CoreV1Event)) : all;
+    listed.set(kind, some);
+    if (some.length > 0) files.set(`cluster/${kind}.json`, asText(some));
+  };
+  const had = async (what: string, act: Promise<void>): Promise<void> =>
+    act.catch((error: Error) => void missing.push(`${what}: ${error.message}`));
+  await someAtATime(Object.entries({ ...objects, ...namespaced }), (one) => had(one[0], list(one)));
+  const pods = (listed.get("pods") ?? []) as k8s.V1Pod[];
+  const enter = pods
+    .filter(({ metadata, status }) => sees.test(metadata?.name ?? "") && status?.phase === "Running")
+    .map(({ metadata }) => `kubectl exec -n ${metadata!.namespace} ${metadata!.name} -- nvidia-smi -q\n`);
+  files.set("nvidia-smi.txt", `No pod was entered. These run beside the cards:\n${enter.join("")}`);
+  const runs = pods.flatMap(({ metadata, status }) =>
+    [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap(({ name, restartCount }) =>
+      [false, ...(restartCount > 0 ? [true] : [])].map((previous) => ({ metadata, name, previous })),
+    ),
+  );
+  await someAtATime(runs, async ({ metadata, name, previous }) => {
+    const { namespace: where, name: pod } = metadata!;
+    const what = `log of Pod ${where}/${pod} ${name}${previous ? " before its last start" : ""}`;
+    if (left() < 0) return void missing.push(`${what}: the time was over`);
+    const query = new URLSearchParams({ container: name, previous: String(previous), tailLines: String(LINES) });
+    const path = `/api/v1/namespaces/${where}/pods/${pod}/log?${query.toString()}`;
+    const file = `cluster/${where}/${pod}/${name}${previous ? ".previous" : ""}.log`;
+    await had(
+      what,
+      api.text(what, path).then((text) => void files.set(file, redact(text))),
+    );
+  });
+  return listed.get("nodes") ?? [];
+}
+
+/** Data as text, without secrets: of a variable that is named for one, too, and without what tools note of whole objects. */
+function asText(data: unknown): string {
+  const clean = JSON.stringify(redacted(data), (key, value: unknown) => {
+    if (key === "managedFields" || key === "kubectl.kubernetes.io/last-applied-configuration") return undefined;
+    const { name, value: said } = (value ?? {}) as { name?: unknown; value?: unknown };
+    return typeof said === "string" && namesSecret(String(name)) ? { name, value: "(hidden)" } : value;
+  });
+  return `${JSON.stringify(JSON.parse(clean), undefined, 2)}\n`;
+}

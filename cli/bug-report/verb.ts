@@ -1,0 +1,46 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { lookAtCluster, reachOptions } from "../reach/options";
+import { planOfStack } from "../stack";
+import { type Verb, valueOf } from "../verb";
+import { collect } from "./collect";
+
+/** `talos-gpu bug-report`: what NVIDIA and Sidero ask for, in one folder. */
+export const bugReport: Verb = {
+  summary: "collects what NVIDIA and Sidero ask for of a failure, free of secrets; changes nothing",
+  options: {
+    ...reachOptions("machines stay out"),
+    stack: {
+      value: "NAME",
+      help: "take the plan of this stack in, by its name or its file, and hold the cluster against it",
+    },
+    out: {
+      value: "FOLDER",
+      help: "folder to write, which must not be there (default: gpu-report-TIME)",
+    },
+  },
+  more: `Of the GPU machines: kernel log, services and their logs, PCI devices, modules, extensions. Of the cluster: nodes, events, and objects and logs of what offers
+the cards. No pod is entered: nvidia-smi.txt has the commands for it. talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
+`,
+  run: async (given, output) => {
+    const stack = valueOf(given, "stack");
+    const plan = stack === undefined ? undefined : planOfStack(stack);
+    const time = new Date().toISOString().slice(0, 19).replaceAll(":", "-");
+    const folder = valueOf(given, "out") ?? `gpu-report-${time}`;
+    if (fs.existsSync(folder))
+      throw new Error(`--out: ${folder} is there, and what is in it would be taken for this report; name another`);
+    const { files, missing } = await lookAtCluster(given, (access, within) => collect(access, plan, within));
+    files.set("missing.txt", missing.map((line) => `${line}\n`).join(""));
+    for (const [file, text] of files) {
+      fs.mkdirSync(path.join(folder, path.dirname(file)), { recursive: true, mode: 0o700 });
+      fs.writeFileSync(path.join(folder, file), text, { mode: 0o600 });
+    }
+    for (const line of missing) output.remark(`could not be had: ${line}`);
+    output.result(
+      given.switches.has("json")
+        ? `${JSON.stringify({ folder, files: [...files.keys()], missing })}\n`
+        : `${folder} is written, ${files.size} files: look through it, and send it by \`tar czf ${folder}.tar.gz ${folder}\`\n`,
+    );
+    return missing.length > 0 ? 2 : 0;
+  },
+};

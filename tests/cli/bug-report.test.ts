@@ -1,0 +1,89 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { apiServer, cliStand, kubeconfig, offering, runCommand } from "./stand";
+
+const { folder, cli, at } = cliStand();
+
+const secret = "nvapi-0123456789abcdefghij";
+const pod = (namespace: string, name: string) => ({
+  metadata: { namespace, name, managedFields: [{ manager: "helm" }] },
+  spec: {
+    nodeName: "gpu-1",
+    tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" }],
+    containers: [
+      {
+        name: "ctr",
+        env: [
+          { name: "NGC_API_KEY", value: "hunter2hunter2" },
+          { name: "A", value: secret },
+        ],
+      },
+    ],
+  },
+  status: { phase: "Running", containerStatuses: [{ name: "ctr", restartCount: 1, state: { running: {} } }] },
+});
+const cluster = {
+  ...offering,
+  "/api/v1/pods": [pod("nvidia", "nvidia-device-plugin-x"), pod("default", "my-gpu-job")],
+};
+
+/** A talosctl whose machine has a driver, one of NVIDIA's services, and a log in which a key stands; it knows nothing else. */
+const talosctl = (key: string): string => `#!/bin/sh
+case "$1 $2" in
+"version --client") echo v1.13.0 ;;
+"version --json") echo '{"version":{"tag":"v1.12.6"}}' ;;
+"dmesg --nodes") echo "127.0.0.1: kern: warning: [2026-04-22T21:30:51Z]: NVRM: Xid (PCI:0000:05:00): 79, GPU has fallen off the bus." ;;
+"read /proc/driver/nvidia/version") echo "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20" ;;
+"get pcidevices") echo '{"metadata":{"id":"0000:05:00.0"},"spec":{"vendor":"NVIDIA Corporation"}}' ;;
+"services --nodes") printf 'NODE        SERVICE                   STATE     HEALTH\\n127.0.0.1   ext-nvidia-persistenced   Running   ?\\n127.0.0.1   etcd                      Running   OK\\n' ;;
+"logs ext-nvidia-persistenced") echo "started with ${key}" ;;
+*) echo "rpc error: code = NotFound desc = no such file or directory" >&2; exit 1 ;;
+esac
+`;
+
+test("a report has what offers the cards, nothing of other people's work and no secret, and says what could not be had", async () => {
+  const file = kubeconfig(folder, await at(apiServer(cluster)));
+  const talosconfig = path.join(folder, "talosconfig");
+  const key = "bXkta2V5LW9mLXRhbG9z";
+  fs.writeFileSync(talosconfig, JSON.stringify({ context: "home", contexts: { home: { key } } }));
+  const program = path.join(folder, "talosctl");
+  fs.writeFileSync(program, talosctl(key), { mode: 0o755 });
+  const out = path.join(folder, "report");
+  const access = ["--kubeconfig", file, "--talosconfig", talosconfig, "--within", "20"];
+  const report = ["bug-report", ...access, "--out", out, "--json"];
+  const { status, stdout } = await runCommand(cli, report, { TALOS_GPU_TALOSCTL: program });
+  const { files, missing } = JSON.parse(stdout) as { files: string[]; missing: string[] };
+  expect(files.filter((name) => name.startsWith("cluster/")).sort()).toEqual([
+    "cluster/daemonsets.json",
+    "cluster/nodes.json",
+    "cluster/nvidia/nvidia-device-plugin-x/ctr.log",
+    "cluster/nvidia/nvidia-device-plugin-x/ctr.previous.log",
+    "cluster/pods.json",
+  ]);
+  const read = (name: string): string => fs.readFileSync(path.join(out, name), "utf8");
+  expect(read("nvidia-smi.txt")).toContain("kubectl exec -n nvidia nvidia-device-plugin-x -- nvidia-smi -q\n");
+  expect(JSON.parse(read("cluster/pods.json"))).toMatchObject([
+    {
+      metadata: { name: "nvidia-device-plugin-x" },
+      spec: {
+        tolerations: [{ key: "nvidia.com/gpu" }],
+        containers: [{ env: [{ name: "NGC_API_KEY", value: "(hidden)" }, { name: "A" }] }],
+      },
+    },
+  ]);
+  const of = (name: string): string => read(`machines/gpu-1/${name}`);
+  expect(of("dmesg.log")).toContain("[2026-04-22T21:30:51Z]: NVRM: Xid (PCI:0000:05:00): 79");
+  expect(of("proc-driver-nvidia-version")).toContain("580.126.20");
+  expect(JSON.parse(of("pcidevices.json"))).toHaveLength(1);
+  expect(JSON.parse(of("services.json"))).toEqual({ "ext-nvidia-persistenced": "Running", etcd: "Running" });
+  expect(of("ext-nvidia-persistenced.log")).toBe("started with [redacted]\n");
+  expect(read("doctor.txt")).toContain("a card is not there any more");
+  const all = files.map(read).join("");
+  for (const hidden of ["hunter2", secret, key, "managedFields", "my-gpu-job"]) expect(all).not.toContain(hidden);
+  expect(status).toBe(2);
+  for (const lacking of ["/proc/driver/nvidia/params: is not there", "extensions: talosctl get failed"])
+    expect(missing).toContainEqual(expect.stringContaining(`machine gpu-1: ${lacking}`));
+  expect(read("missing.txt")).toBe(missing.map((line) => `${line}\n`).join(""));
+  expect(fs.statSync(path.join(out, "doctor.txt")).mode & 0o77).toBe(0);
+  expect((await runCommand(cli, report)).stderr).toMatch(/--out: .* is there/);
+});
