@@ -31,17 +31,16 @@ export function judge(raw: unknown): Judged {
   return { findings, plan: { ...plan, notes: [...plan.notes, ...beforeNextEra(spec, ofMeaning)] } };
 }
 
-/** What the values of somebody else's release say that Talos of the next era will not take, of a stack that does not have it yet. */
+/** What to change in somebody else's release before Talos of the next era, of a stack that does not have it yet: one line. */
 function beforeNextEra(spec: ClusterSpec, now: Finding[]): string[] {
   const next = nextEraAfter(spec.talosVersion);
   if (spec.external === undefined || next === undefined) return [];
   const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
-  return checkCluster({ ...rest, talosVersion: `v1.${next}.0` })
-    .filter(
-      ({ field, problem }) =>
-        /^external\b/.test(field) && !now.some((one) => one.field === field && one.problem === problem),
-    )
-    .map(({ field, problem, remedy }) => `right before an upgrade to Talos 1.${next}: ${field}: ${problem}; ${remedy}`);
+  const then = checkCluster({ ...rest, talosVersion: `v1.${next}.0` })
+    .filter(({ field }) => /^external\b/.test(field))
+    .filter(({ field, problem }) => !now.some((one) => one.field === field && one.problem === problem))
+    .map(({ field, remedy }) => `${field}: ${remedy}`);
+  return then.length === 0 ? [] : [`right before an upgrade to Talos 1.${next}: ${then.join("; ")}`];
 }
 
 /** Everything that is wrong with a stack. */
