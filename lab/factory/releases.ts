@@ -46,15 +46,12 @@ export const laterReleases: DriverRow[] = [
 ];
 const allRows: DriverRow[] = [...driverRows, ...laterReleases];
 
-/** Releases before a minor's first that somebody may want. */
-const prereleases: Record<number, string[]> = { 14: ["v1.14.0-rc.1"], 15: ["v1.15.0-beta.0"] };
-
 /** Talos releases whose drivers are known, oldest first, each with its `v`. */
 export function knownVersions(): string[] {
   return [...allRows]
     .sort((a, b) => a.minor - b.minor || a.from - b.from)
     .flatMap((row) => [
-      ...(row.from === 0 ? (prereleases[row.minor] ?? []) : []),
+      ...(row.from === 0 ? [`v1.${row.minor}.0-beta.0`] : []),
       ...Array.from({ length: row.to - row.from + 1 }, (_, index) => `v1.${row.minor}.${row.from + index}`),
     ]);
 }

@@ -2,9 +2,35 @@ package host
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"os"
 	"slices"
 	"testing"
 )
+
+// The recipe's table says who makes CDI specifications, which the emulated machines go by as well.
+func TestErasAreThoseOfTheTable(t *testing.T) {
+	text, err := os.ReadFile("../../../../components/recipe/facts/data/talos-releases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table struct {
+		Minors []struct {
+			Minor int
+			CDI   string
+		}
+	}
+	if err := json.Unmarshal(text, &table); err != nil || len(table.Minors) == 0 {
+		t.Fatal(err)
+	}
+	for _, row := range table.Minors {
+		want := map[string]Era{"nobody": EraLegacy, "extension": EraCDI, "operator": EraNRI}[row.CDI]
+		if got := EraOf(fmt.Sprintf("v1.%d.0", row.Minor)); got != want {
+			t.Errorf("Talos 1.%d: %s, the table says %q", row.Minor, got, row.CDI)
+		}
+	}
+}
 
 // scripted is a machine of which one snapshot after the other is seen.
 type scripted struct {
