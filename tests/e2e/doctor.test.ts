@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
 import { promisify } from "node:util";
 import type { FixId } from "../../components/diagnosis";
 import { provideTools } from "../../lab/tools";
@@ -102,6 +104,41 @@ async function reboot({ access, talosctl }: Kept, ...args: string[]): Promise<st
   return (await promisify(execFile)(process.execPath, program, { env })).stdout;
 }
 
+/** What `talos-gpu bug-report` writes of a lab, and what it could not have. */
+async function bugReport({ access, talosctl, talosconfig }: Kept): Promise<void> {
+  const out = path.join(path.dirname(talosconfig), "report");
+  const program = [
+    "lab/bundle/run.js",
+    "cli/main.ts",
+    "bug-report",
+    "--json",
+    "--stack",
+    "rtx3090",
+    "--out",
+    out,
+    ...access,
+  ];
+  const options = { env: { ...process.env, TALOS_GPU_TALOSCTL: talosctl } };
+  const said = await new Promise<string>((resolve) => {
+    execFile(process.execPath, program, options, (_error, stdout) => resolve(stdout));
+  });
+  const { files, missing } = JSON.parse(said) as { files: string[]; missing: string[] };
+  const read = (file: string): string => fs.readFileSync(path.join(out, file), "utf8");
+  const of = (file: string): string => read(`machines/rtx3090/${file}`);
+  expect(of("dmesg.log")).toMatch(/ (user|kern): /);
+  expect(of("proc-driver-nvidia-version")).toContain("NVRM version");
+  expect(of("extensions.json")).toContain("nvidia-container-toolkit-production");
+  expect(JSON.parse(of("services.json"))).toMatchObject({ "ext-nvidia-persistenced": "Running" });
+  expect(files).toEqual(expect.arrayContaining(["doctor.txt", "plan.json", "cluster/nodes.json", "cluster/pods.json"]));
+  expect(files.filter((file) => file.startsWith(`cluster/${within}/nvidia-device-plugin-`))).not.toEqual([]);
+  // The emulated machine has neither all of /proc nor every resource; each is named.
+  for (const line of missing) expect(line).toMatch(/^(machine rtx3090: |log of Pod )/);
+  const all = files.map(read).join("");
+  const secrets = /(?:key|crt|ca|token|client-key-data): (\S{20,})/g;
+  for (const file of [access[1]!, talosconfig])
+    for (const [, secret] of fs.readFileSync(file, "utf8").matchAll(secrets)) expect(all).not.toContain(secret);
+}
+
 test(
   "the doctor finds nothing on a healthy cluster, nor after a reboot, and names each thing that is then taken away by hand",
   () =>
@@ -113,6 +150,7 @@ test(
         expect(report.system).toMatchObject({ era: "legacy", mode: "devicePlugin", namespace: within });
         expect(status).toBe(0);
       }
+      await bugReport(kept);
       expect(await reboot(kept, "rtx3090", "--stack", "rtx3090")).toMatch(
         /^rtx3090 has rebooted, and its driver is up/,
       );
