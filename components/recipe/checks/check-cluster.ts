@@ -43,8 +43,9 @@ function asExternal(finding: Finding, { kind, places }: External): Finding {
   const renamed = (text: string): string => text.replaceAll(new RegExp(`\\b${kind}(?=\\.)`, "g"), "external");
   const field = finding.field === kind ? "external" : renamed(finding.field);
   const path = /^external\.values\.(.*)$/.exec(field)?.[1]?.split(".") ?? [];
-  const above = path.map((_, index) => places[path.slice(0, path.length - index).join(".")]);
-  const place = above.find((one) => one !== undefined);
+  const above = path.map((_, index) => path.slice(0, path.length - index).join("."));
+  const at = above.find((one) => Object.hasOwn(places, one));
+  const place = at && places[at];
   return {
     ...finding,
     field,

@@ -87,7 +87,7 @@ export function valueComplaints(chart: ChartValues, values: Record<string, unkno
   const prefixes = prefixesOf(chart);
   const complaints: ValueComplaint[] = [];
   const visit = (value: unknown, path: string): void => {
-    const type = chart.paths[path];
+    const type = Object.hasOwn(chart.paths, path) ? chart.paths[path] : undefined; // `constructor` is no value
     if (value === null) {
       // Helm takes null as "remove the default"; it only needs the path to be there.
       if (type === undefined && !prefixes.has(path)) complaints.push({ path, kind: "unknown" });

@@ -39,7 +39,7 @@ const lists: Record<
         ...{ name: textAt(one, "name"), namespace: textAt(one, "namespace") },
         parts: [
           ...listOf(one["values"]).map((each, index) =>
-            isMapping(each) ? (valuesAt(doc, [...at, "values", String(index)]) ?? none) : file(each),
+            isMapping(each) ? (valuesAt(doc, [...at, "values", String(index)]) ?? none) : each ? file(each) : none,
           ),
           ...listAt(one, "set").map((each, index) => parameterOf(each, placeOf(doc, [...at, "set", String(index)]))),
         ],
