@@ -12,6 +12,7 @@ import { verdictOnMove, verdictOnObject, verdictOnRelease } from "../../componen
 import * as pulumi from "@pulumi/pulumi";
 import * as k8s from "@pulumi/kubernetes";
 import { record } from "../support/recorder";
+import { fixture, table } from "../support/table";
 
 const ours = ownerText("shop/prod", "gpu-namespace", "6f1c");
 const live = (changes: Partial<LiveObject> = {}): LiveObject => ({
@@ -24,63 +25,21 @@ const live = (changes: Partial<LiveObject> = {}): LiveObject => ({
   ...changes,
 });
 
-describe("an object that Pulumi is about to create", () => {
-  type Case = [string, LiveObject | undefined, string | undefined, boolean, "create" | "take away" | RegExp];
-  test.each<Case>([
-    ["is not there", undefined, ours, false, "create"],
-    ["was lost by a killed update", live({ owner: ours }), ours, false, "take away"],
-    ["was lost, at preview", live({ owner: ours }), ours, true, "create"],
-    ["was lost, and holds something", live({ owner: ours, holds: ["Pod x"] }), ours, false, /holds Pod x/],
-    ["holds something, at preview", live({ owner: ours, holds: ["Pod x"] }), ours, true, /--replace.*holds Pod x/],
-    [
-      "is a claim with a volume, at preview",
-      live({ kind: "PersistentVolumeClaim", owner: ours, holds: ["volume v"] }),
-      ours,
-      true,
-      /to be replaced \(another storageClass, or --replace\).*holds volume v.*put the storageClass back/,
-    ],
-    // Pulumi would delete the new one by its name, and a pod may have bound it by then.
-    ...[false, true].map((preview): Case => [
-      `is a claim that never got a volume${preview ? ", at preview" : ""}`,
-      live({ kind: "PersistentVolumeClaim", owner: ours }),
-      ours,
-      preview,
-      /to be replaced \(another storageClass, or --replace\).*; it has no volume yet, so nothing is lost: take the workload out .* for one update, then add it again with this class; after a kill/,
-    ]),
-    ["is what keeps no data, at preview", live({ kind: "ConfigMap", owner: ours, holds: ["x"] }), ours, true, "create"],
-    ["is another stack's", live({ owner: ownerText("shop/test", "gpu-namespace", "77") }), ours, false, /shop\/test/],
-    ["is another stack's, at preview", live({ owner: ownerText("shop/test", "ns", "77") }), undefined, true, /made by/],
-    [
-      "is of another stack of this project, whose name this one may have had",
-      live({ owner: ownerText("shop/test", "gpu-namespace", "6f1c") }),
-      ours,
-      true,
-      /made by shop\/test\/gpu-namespace; .*; if this stack was called test until now, call it so again: pulumi stack rename test$/,
-    ],
-    [
-      "is another project's",
-      live({ owner: ownerText("home/test", "gpu-namespace", "77") }),
-      ours,
-      true,
-      /an alias if it was renamed$/,
-    ],
-    [
-      "is of a stack of this name with another state",
-      live({ owner: ours.replace("6f1c", "0") }),
-      ours,
-      false,
-      /made by/,
-    ],
-    ["is another resource's of this stack", live({ owner: ownerText("shop/prod", "x", "6f1c") }), ours, false, /alias/],
-    ["is nobody's namespace, at preview", live(), ours, true, /not this stack's/],
-    // The operator's own RuntimeClass goes by the very update that brings ours.
-    ["may go by this update", live({ kind: "RuntimeClass", name: "nvidia" }), ours, true, "create"],
-    ["is nobody's, and still there", live({ kind: "RuntimeClass", name: "nvidia" }), ours, false, /not this stack's/],
-  ])("%s", (_, there, owner, preview, wanted) => {
-    const verdict = verdictOnObject(there, owner, preview);
-    if (wanted instanceof RegExp) expect(verdict).toEqual({ refuse: expect.stringMatching(wanted) });
-    else expect(verdict).toMatchObject({ take: wanted === "take away" ? [there] : [] });
-  });
+/** A row of tests/fixtures/guard.yaml, which says what each part is. */
+interface Guarded {
+  name: string;
+  there?: Partial<Omit<LiveObject, "owner">> & { owner?: Parameters<typeof ownerText> };
+  ours?: false;
+  preview?: true;
+  is: string;
+}
+const parts = ["name", "there", "ours", "preview", "is"] as const;
+test.each(table<Guarded>(fixture("guard.yaml"), parts))("an object that Pulumi is about to create %s", (_, row) => {
+  const there = row.there && live({ ...row.there, owner: row.there.owner && ownerText(...row.there.owner) });
+  const verdict = verdictOnObject(there, row.ours === false ? undefined : ours, row.preview ?? false);
+  if (row.is === "create") expect(verdict).toMatchObject({ take: [] });
+  else if (row.is === "take away") expect(verdict).toMatchObject({ take: [there] });
+  else expect(verdict).toEqual({ refuse: expect.stringMatching(new RegExp(row.is)) });
 });
 
 describe("what the same resource has elsewhere", () => {
