@@ -22,7 +22,7 @@ import { programOnPath } from "../on-path";
 import type { Phase, Say } from "../phases";
 import type { Session } from "../session/session";
 import { whyNoRealNode } from "../real-node/able";
-import type { TalosImages } from "../talos";
+import type { ImageFactory, TalosImages } from "../talos";
 import { ownPatch, siteOf } from "../talos/site";
 import { provideNodePrograms, provideTools, type Tools } from "../tools";
 import { narrateTools, type OnToolEvent } from "../tools/events";
@@ -47,7 +47,11 @@ export interface Lab {
   nodePrograms?: readonly string[];
   controlPlane: ControlPlane;
   kubernetes: Cluster;
+  /** The Image Factory: emulated machines have an emulated one, real machines the real one. */
   factory: Factory;
+  imageFactory?: ImageFactory;
+  /** Where the stack finds it. */
+  factoryUrl: string;
   /** The lab's chart repositories; undefined where charts come from their own. */
   charts?: ChartRepository;
   /** The Talos cluster as it was before; undefined where the stack makes its own from machines in maintenance mode. */
@@ -121,17 +125,25 @@ async function bringControlPlane(lab: Lab): Promise<string> {
   return isMachine ? "a machine of the stack" : lab.controlPlane.server;
 }
 
-/** The Factory makes the releases that the stack has, too, and says of which it made up the drivers. */
+/** The Factory makes the releases that the stack has, too, and says of which it made up the drivers; a real one that of its machines. */
 async function bringFactory(lab: Lab): Promise<string> {
-  lab.factory = await startFactory({ versions: [...new Set([...knownVersions(), ...lab.talosReleases])] });
-  lab.session.onClose(() => lab.factory.close());
+  const { session, talos } = lab;
+  if (talos === undefined) {
+    const factory = await startFactory({ versions: [...new Set([...knownVersions(), ...lab.talosReleases])] });
+    session.onClose(() => factory.close());
+    Object.assign(lab, { factory, factoryUrl: factory.url });
+  } else {
+    const imageFactory = await talos.factory(session.dir("factory"), session.signal);
+    session.onClose(() => imageFactory.stop());
+    Object.assign(lab, { imageFactory, factoryUrl: imageFactory.url });
+  }
   // The stack's program asks the Factory of a release that the tables do not have; a test may lead it elsewhere.
   if (process.env.TALOS_GPU_FACTORY === undefined) {
-    process.env.TALOS_GPU_FACTORY = lab.factory.url;
-    lab.session.onClose(() => void delete process.env.TALOS_GPU_FACTORY);
+    process.env.TALOS_GPU_FACTORY = lab.factoryUrl;
+    session.onClose(() => void delete process.env.TALOS_GPU_FACTORY);
   }
   const assumed = lab.talosReleases.filter((release) => releaseInTables(release) === "newer");
-  return [lab.factory.url, ...assumed.map(assumedDrivers), ...(lab.assumed ?? [])].join("; ");
+  return [lab.factoryUrl, ...assumed.map(assumedDrivers), ...(lab.assumed ?? [])].join("; ");
 }
 
 /** A release that the tables do not have for certain: what the lab's Factory puts into its image. */
@@ -154,30 +166,17 @@ async function bringCharts(lab: Lab): Promise<string> {
 async function bringMachines(lab: Lab, say: Say): Promise<string> {
   const { spec, session, existing } = lab;
   const images = readInitialImages(lab.options.image, spec.machines);
-  const realOne = Object.entries(spec.machines).find(([, { gpus = [] }]) => gpus.length > 0)?.[0];
-  const { nodePrograms: programs } = lab;
-  const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
-    name,
-    ...(programs === undefined || name !== realOne ? {} : { node: { programs, realDriver: lab.options.gpu } }),
-    address: machine.address,
-    role: machine.role,
-    talosVersion: spec.talosVersion,
-    schematicId: initialSchematic(images[name] ?? {}, machine, lab.factory),
-    platform: images[name]?.platform ?? machine.platform ?? "metal",
-    secureBoot: images[name]?.secureBoot ?? machine.secureBoot ?? false,
-    config: joins(lab, machine) ? "" : (existing?.configurations[name] ?? ""),
-    gpus: (machine.gpus ?? []).map(labGpu),
-  }));
-  if (lab.talos === undefined) lab.machines = await startEmulated(lab, machines);
+  if (lab.talos === undefined) lab.machines = await startEmulated(lab, images);
   else Object.assign(lab, await startRealMachines(lab, lab.talos, say));
   session.onClose(() => lab.machines.stop());
   if (lab.options.pulumi === "installed") session.onClose(await leadAddresses(ownAddresses(lab)));
-  const names = machines.map(({ name }) => name).join(", ");
-  if (existing === undefined) return `${names} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
+  const names = Object.keys(spec.machines);
+  if (existing === undefined)
+    return `${names.join(", ")} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
   fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
   await bringOmni(lab, existing, images);
-  const members = machines.filter(({ config }) => config !== "").map(({ name }) => name);
-  const waiting = machines.filter(({ config }) => config === "").map(({ name }) => name);
+  const waiting = names.filter((name) => joins(lab, spec.machines[name]!));
+  const members = names.filter((name) => !waiting.includes(name));
   if (members.length > 0) {
     say(`waits for ${members.length === 1 ? "the node" : `${members.length} nodes`} to be ready`);
     try {
@@ -200,8 +199,21 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   ].join("; ");
 }
 
-async function startEmulated(lab: Lab, machines: LabMachine[]): Promise<Machines> {
-  const { spec, session, existing } = lab;
+async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Promise<Machines> {
+  const { spec, session, existing, nodePrograms: programs } = lab;
+  const realOne = Object.entries(spec.machines).find(([, { gpus = [] }]) => gpus.length > 0)?.[0];
+  const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
+    name,
+    ...(programs === undefined || name !== realOne ? {} : { node: { programs, realDriver: lab.options.gpu } }),
+    address: machine.address,
+    role: machine.role,
+    talosVersion: spec.talosVersion,
+    schematicId: initialSchematic(images[name] ?? {}, machine, lab.factory),
+    platform: images[name]?.platform ?? machine.platform ?? "metal",
+    secureBoot: images[name]?.secureBoot ?? machine.secureBoot ?? false,
+    config: joins(lab, machine) ? "" : (existing?.configurations[name] ?? ""),
+    gpus: (machine.gpus ?? []).map(labGpu),
+  }));
   const { server, caCert, caKey, nodes } = lab.controlPlane;
   const log = fs.createWriteStream(session.dir("machines.log"));
   session.onClose(() => void log.end());

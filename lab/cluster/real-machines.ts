@@ -9,7 +9,6 @@ import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
 import type { ClusterSpec } from "../../components/recipe";
 import type { ControlPlane } from "../controlplane";
-import type { Factory } from "../factory";
 import type { Machines, MachineState } from "../machines";
 import {
   bootsOf,
@@ -18,6 +17,7 @@ import {
   served,
   startMachine,
   whyNoMachine,
+  type ImageFactory,
   type Ports,
   type RealMachine,
   type TalosImages,
@@ -47,7 +47,7 @@ interface Around {
   tools: Pick<Tools, "talosctl" | "controlplane" | "machines">;
   /** Undefined where one of the machines is it. */
   controlPlane: ControlPlane | undefined;
-  factory: Factory;
+  imageFactory?: ImageFactory;
   /** Undefined until it is known how to reach it. */
   kubernetes: Cluster;
   /** Undefined where the stack makes its own cluster. */
@@ -201,18 +201,15 @@ export async function startRealMachines(
 
 /** Starts what the machines' images come from, and what tells their pods of them. */
 async function startBeside(lab: Around, images: TalosImages, kubeconfig: () => string): Promise<Front> {
-  const { session, spec, tools, factory } = lab;
+  const { session, spec, tools, imageFactory } = lab;
   const { signal } = session;
-  const registry = await images.registry(session.dir("blobs"), signal);
-  session.onClose(() => registry.stop());
   const folder = session.dir("pods");
   fs.mkdirSync(folder);
   const args = ["virtual-images", folder, path.join(images.programs, "service"), tools.controlplane];
   const pods = await spawnGuarded<{ port: number }>(tools.machines, args, { name: "images of pods", signal });
   session.onClose(() => pods.stop());
-  const front = await startFront(images, registry, {
+  const front = await startFront(images.release, imageFactory!, {
     pods: pods.ready.port,
-    schematicOf: (id) => factory.schematics().get(id)?.text,
     factsOf: (name) => {
       const { address, role, gpus = [] } = spec.machines[name]!;
       return {

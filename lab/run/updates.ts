@@ -91,7 +91,7 @@ async function environmentOf(lab: Lab): Promise<Record<string, string>> {
 }
 
 /** Configuration by full key, as the engine knows it. The lab's chart repositories offer the release that it asks for. */
-export function engineConfig({ config, spec, without, options, factory, charts }: Lab): Record<string, unknown> {
+export function engineConfig({ config, spec, without, options, factoryUrl, charts }: Lab): Record<string, unknown> {
   const { chart, version, repository } = planCluster(spec).kubernetes.release;
   charts?.offer(chart, version, repository);
   const own = Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]);
@@ -99,7 +99,7 @@ export function engineConfig({ config, spec, without, options, factory, charts }
     ...Object.fromEntries(own),
     ...(without.length > 0 ? { "lab:without": without } : {}),
     // Of the installed Talos provider; where the stack names a Factory, its program leads there (TALOS_GPU_FACTORY).
-    ...(options.pulumi === "installed" ? { "talos:imageFactoryUrl": factory.url } : {}),
+    ...(options.pulumi === "installed" ? { "talos:imageFactoryUrl": factoryUrl } : {}),
   };
 }
 
@@ -114,7 +114,7 @@ export async function servePlugins(lab: Lab, directory = programFolder(lab)): Pr
     command: new CommandProvider({ directory, environment: commandEnvironment(lab) }),
     talos: new TalosProvider({
       talosctl: tools.talosctl,
-      factory: lab.factory.url,
+      factory: lab.factoryUrl,
       machineApi: lab.machines.api,
       maintenance: lab.machines.maintenance,
       tempDir: session.dir("talos"),

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
+import { spawnGuarded, type Guarded, type GuardOptions } from "../session/process";
 import { withLock } from "../tools/lock";
 
 /** A folder with Debian's programs, and how to run one in it. */
@@ -14,7 +15,9 @@ export interface Debian {
    * @returns its standard output.
    * @throws with the end of its standard error.
    */
-  inside(work: string, argv: readonly string[], input?: string): Promise<string>;
+  inside(work: string, argv: readonly string[]): Promise<string>;
+  /** Starts a program that serves, until it is stopped or we end. @param env beside that of `inside`. */
+  start(work: string, argv: readonly string[], options: Omit<GuardOptions, "name">): Promise<Guarded<unknown>>;
 }
 
 /**
@@ -44,7 +47,18 @@ export async function provideDebian(cache: string, signal?: AbortSignal): Promis
     .slice(0, 16);
   const root = path.join(cache, `debian-${suite}-${name}`);
   await withLock(`${root}.lock`, () => unpack(root, signal), signal === undefined ? {} : { signal });
-  return { root, inside: (work, argv, input) => inside(root, work, argv, input) };
+  return {
+    root,
+    inside: (work, argv) => inside(root, work, argv),
+    start: (work, argv, { env, ...options }) => {
+      // Nobody else would tell it that we have ended: its input, which it does not read, is the sign.
+      const guarded = 'exec 3<&0; { cat <&3; kill $$; } >/dev/null 2>&1 & echo {}; exec "$@"';
+      const [program, args] = unshared(root, work, ["sh", "-c", guarded, "sh", ...argv]);
+      const { TALOS_GPU_LAB } = process.env;
+      const mark = TALOS_GPU_LAB === undefined ? {} : { TALOS_GPU_LAB };
+      return spawnGuarded(program, args, { name: argv[0]!, ...options, env: { ...environment, ...mark, ...env } });
+    },
+  };
 }
 
 async function unpack(root: string, signal: AbortSignal | undefined): Promise<void> {
@@ -101,20 +115,27 @@ async function mirror(): Promise<string> {
   return own ?? "http://deb.debian.org/debian";
 }
 
-/** Runs in a mount namespace of its own, without root in a user namespace, too: what it mounts goes with it. */
-async function inside(root: string, work: string, argv: readonly string[], input = ""): Promise<string> {
+const environment = {
+  PATH: "/work/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+  HOME: "/",
+  LC_ALL: "C",
+};
+
+/** What runs a program in a mount namespace of its own, without root in a user namespace, too: what it mounts goes with it. */
+function unshared(root: string, work: string, argv: readonly string[]): [string, string[]] {
   const mounts =
     'mount --rbind /dev "$0/dev" && mount --rbind /proc "$0/proc" && mount --bind "$1" "$0/work" && cd / && root=$0 && shift && exec chroot "$root" "$@"';
   const user = process.getuid?.() === 0 ? [] : ["--map-root-user"];
-  const child = spawn("unshare", ["--mount", ...user, "sh", "-c", mounts, root, work, ...argv], {
-    env: { PATH: "/work/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/", LC_ALL: "C" },
-  });
+  return ["unshare", ["--mount", ...user, "sh", "-c", mounts, root, work, ...argv]];
+}
+
+async function inside(root: string, work: string, argv: readonly string[]): Promise<string> {
+  const [program, args] = unshared(root, work, argv);
+  const child = spawn(program, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
   const out: Buffer[] = [];
   const said: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
-  child.stdin.on("error", () => undefined);
-  child.stdin.end(input);
   const code = await new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve));
   if (code !== 0) {
     const end = Buffer.concat([...said, ...out])

@@ -2,7 +2,7 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { nvidiaExtension } from "../../components/recipe/facts/extension";
 import { eraOf } from "../../components/recipe/facts/talos-release";
-import { officialExtensions } from "../factory";
+import type { Extension } from "../factory";
 import type { Parts } from "./root";
 
 // Stand-ins for NVIDIA's extensions: names, versions, manifests, services and containerd parts are theirs (siderolabs/extensions,
@@ -81,31 +81,30 @@ const runtime = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvi
     BinaryName = "/usr/local/bin/nvidia-container-runtime"
 `;
 
-/**
- * Makes the images' files of a schematic's extensions, `work/extensions/<name>.tar`.
- *
- * @throws where one is not NVIDIA's: nothing stands in for the others.
- */
-export async function makeExtension(parts: Parts, release: string, name: string): Promise<string> {
+/** Lays out what an extension's image holds; gives the folder's name below `work`. Undefined where nothing stands in for that extension. */
+export async function makeExtension(
+  { work, ...parts }: Parts,
+  release: string,
+  { name, ref, author, description }: Extension,
+): Promise<string | undefined> {
   const known = nvidiaExtension(name);
-  const official = officialExtensions(release).find((each) => each.name === name);
-  if (official === undefined || (known?.kind !== "modules" && known?.kind !== "toolkit"))
-    throw new Error(`${name}: nothing stands in for this extension on real Talos; take it out of the stack`);
-  const version = official.ref.split(":").at(-1)!;
-  const folder = path.join(parts.work, "extensions", path.basename(name));
-  const root = path.join(folder, "rootfs");
-  await fs.rm(folder, { recursive: true, force: true });
+  if (known?.kind !== "modules" && known?.kind !== "toolkit") return undefined;
+  const version = ref.split(":").at(-1)!;
+  const folder = path.basename(name);
+  const root = path.join(work, folder, "rootfs");
   await fs.mkdir(root, { recursive: true });
-  if (known.kind === "modules") await modulesOf(parts, root, version.split("-")[0]!, known.flavour === "open");
-  else await toolkitOf(parts, root, release, version.split("-")[0]!);
-  return pack(parts, folder, path.basename(name), version, `>= ${release}`);
-}
-
-/** What the Image Factory adds to every image: the schematic's ID as an extension's version. */
-export async function makeSchematic(parts: Parts, id: string, text: string): Promise<string> {
-  const folder = path.join(parts.work, "extensions", id);
-  await fs.mkdir(path.join(folder, "rootfs"), { recursive: true });
-  return pack(parts, folder, "schematic", id, ">= 1.0.0", text);
+  const [driver] = version.split("-") as [string];
+  if (known.kind === "modules") await modulesOf({ work, ...parts }, root, driver, known.flavour === "open");
+  else await toolkitOf(parts.tools, root, release, driver);
+  const metadata = {
+    name: folder,
+    version,
+    author,
+    description,
+    compatibility: { talos: { version: `>= ${release}` } },
+  };
+  await fs.writeFile(path.join(work, folder, "manifest.yaml"), JSON.stringify({ version: "v1alpha1", metadata }));
+  return folder;
 }
 
 async function modulesOf({ debian, kernel, work }: Parts, root: string, driver: string, open: boolean): Promise<void> {
@@ -125,7 +124,7 @@ async function modulesOf({ debian, kernel, work }: Parts, root: string, driver: 
   await fs.rm(folder, { recursive: true });
 }
 
-async function toolkitOf({ tools }: Parts, root: string, release: string, driver: string): Promise<void> {
+async function toolkitOf(tools: Parts["tools"], root: string, release: string, driver: string): Promise<void> {
   const hasCdi = eraOf(release) === "cdi";
   const file = async (name: string, text: string): Promise<void> => {
     await fs.mkdir(path.dirname(path.join(root, name)), { recursive: true });
@@ -144,29 +143,4 @@ async function toolkitOf({ tools }: Parts, root: string, release: string, driver
     await file(`usr/local/etc/containers/${name}.yaml`, JSON.stringify(service));
     await fs.mkdir(path.join(root, "usr/local/lib/containers", name), { recursive: true });
   }
-}
-
-async function pack(
-  { debian, work }: Parts,
-  folder: string,
-  name: string,
-  version: string,
-  talos: string,
-  extraInfo?: string,
-): Promise<string> {
-  const metadata = {
-    name,
-    version,
-    author: "the lab",
-    description: name,
-    compatibility: { talos: { version: talos } },
-  };
-  const manifest = {
-    version: "v1alpha1",
-    metadata: { ...metadata, ...(extraInfo === undefined ? {} : { extraInfo }) },
-  };
-  await fs.writeFile(path.join(folder, "manifest.yaml"), JSON.stringify(manifest));
-  const inner = `/work/extensions/${path.basename(folder)}`;
-  await debian.inside(work, ["tar", "-C", inner, "--owner=0", "--group=0", "-cf", `${inner}.tar`, "."]);
-  return `${inner}.tar`;
 }

@@ -2,28 +2,39 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { spawnGuarded } from "../session/process";
 
-/** An image that a registry gets: a tarball as Docker saves it, else its layers' tar files. */
-export type Image = { ref: string } & ({ tarball: string } | { layers: string[]; entrypoint: string[] });
+/** An image that a registry gets, of its layers' tar files. */
+export interface Image {
+  ref: string;
+  layers: string[];
+  entrypoint: string[];
+}
+
+/** What it says of one. */
+interface Answer {
+  digest?: string;
+  error?: string;
+}
 
 /** An OCI registry on loopback. */
 export interface Registry {
   /** Its port on 127.0.0.1; machines see it at 10.0.2.2. Names under `silent/` are never answered. */
   port: number;
-  push(image: Image): Promise<void>;
+  /** Gives the image's digest. */
+  push(image: Image): Promise<string>;
   /** Requests so far, e.g. `GET /v2/`. */
   requests: readonly string[];
   stop(): Promise<void>;
 }
 
-/** Starts a registry. @param blobs folder that it keeps its blobs in. */
-export async function startRegistry(programs: string, blobs: string, signal?: AbortSignal): Promise<Registry> {
-  fs.mkdirSync(blobs, { recursive: true });
+/** Starts a registry. @param folder that it keeps what it has in. */
+export async function startRegistry(programs: string, folder: string, signal?: AbortSignal): Promise<Registry> {
+  fs.mkdirSync(folder, { recursive: true });
   const requests: string[] = [];
-  const waiting: ((answer: { error?: string }) => void)[] = [];
-  const child = await spawnGuarded<{ port: number }>(path.join(programs, "registry"), [blobs], {
+  const waiting: ((answer: Answer) => void)[] = [];
+  const child = await spawnGuarded<{ port: number }>(path.join(programs, "registry"), [folder], {
     name: "registry",
     onLog: (line) => requests.push(line),
-    onLine: (line) => waiting.shift()?.(JSON.parse(line) as { error?: string }),
+    onLine: (line) => waiting.shift()?.(JSON.parse(line) as Answer),
     ...(signal === undefined ? {} : { signal }),
   });
   return {
@@ -31,12 +42,13 @@ export async function startRegistry(programs: string, blobs: string, signal?: Ab
     requests,
     stop: () => child.stop(),
     push: async (image) => {
-      const answer = await new Promise<{ error?: string }>((resolve) => {
+      const answer = await new Promise<Answer>((resolve) => {
         waiting.push(resolve);
         void child.ended.then(() => resolve({ error: "it has ended" }));
         child.write(`${JSON.stringify(image)}\n`);
       });
-      if (answer.error !== undefined) throw new Error(`registry: ${image.ref} was not taken: ${answer.error}`);
+      if (answer.digest === undefined) throw new Error(`registry: ${image.ref} was not taken: ${answer.error}`);
+      return answer.digest;
     },
   };
 }

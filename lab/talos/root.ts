@@ -1,5 +1,6 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
+import { findRelease } from "../../components/recipe/facts/talos-release";
 import type { TalosPrograms } from "../tools";
 import type { Debian } from "./debian";
 
@@ -213,6 +214,10 @@ async function initramfs({ debian, tools, kernel, work }: Parts): Promise<void> 
   await debian.inside(work, ["bash", "-o", "pipefail", "-c", pack]);
   await put(path.join(debian.root, `usr/lib/modules/${kernel}/vmlinuz`), path.join(work, "vmlinuz"), 0o644);
 }
+
+/** The kubelet's image in a lab's registry, by the newest release that Talos takes: it looks at the tag, and the kubelet in it is v1.36.3. */
+export const kubeletImage = (release: string): string =>
+  `siderolabs/kubelet:v1.${findRelease(release)!.minor.kubernetes.to}.0`;
 
 /** Lays out what the kubelet's image holds in `work/kubelet`: it, and what it calls. */
 export async function layOutKubelet({ debian, tools, work }: Parts): Promise<void> {

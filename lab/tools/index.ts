@@ -32,7 +32,10 @@ export async function provideNodePrograms(options: Options = {}): Promise<string
 }
 
 /** Folders of the programs of a machine that runs real Talos. */
-export type TalosPrograms = Record<"talos" | "talos-programs" | "containerd" | "cni" | "kubelet", string>;
+export type TalosPrograms = Record<
+  "talos" | "talos-programs" | "image-factory" | "containerd" | "cni" | "kubelet",
+  string
+>;
 
 /** Provides the programs of a machine that runs real Talos of a release. */
 export async function provideTalosPrograms(release: string, options: Options = {}): Promise<TalosPrograms> {

@@ -216,9 +216,9 @@ const all: readonly Row[] = [
     name: "power cut in the pull",
     from: "adopted",
     run: (stand) => {
-      const before = stand.registry.requests.length;
+      const before = stand.imageFactory.registry.requests.length;
       return cutWhen(stand, "a layer is pulled", () =>
-        stand.registry.requests.slice(before).some((line) => /GET .*\/blobs\//.test(line)),
+        stand.imageFactory.registry.requests.slice(before).some((line) => /GET .*\/blobs\//.test(line)),
       );
     },
     code: 0,

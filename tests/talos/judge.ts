@@ -101,10 +101,6 @@ export function unlike(real: readonly string[], emulated: readonly string[]): st
 
 /** What is known to differ, and why. */
 export const differences: readonly [RegExp, string][] = [
-  [
-    /^adopted: emulated: extension 0: schematic /,
-    "the disk that the lab's imager makes begins without the Factory's extension",
-  ],
   [/: extension modules\.dep: modules\.dep /, "its version is the kernel's, which is Debian's in the lab"],
   [/: real: metakeys 9$/, "the state of the disk's encryption (META 0x09), which nobody reads"],
 ];

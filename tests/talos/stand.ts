@@ -12,11 +12,12 @@ import {
   startMachine,
   trustdAddress,
   whyNoMachine,
+  type ImageFactory,
   type RealMachine,
-  type Registry,
 } from "../../lab/talos";
 import { parseResources } from "../../components/clients/talos/talosctl-output";
 import { apiOf } from "../../components/machine/program/upgrade/waiting-image";
+import { startFront } from "../../lab/talos/front";
 import { hostnamed } from "../../lab/cluster/existing-cluster";
 import { openWorkspace } from "../../lab/session/workspace";
 import { provideTools } from "../../lab/tools";
@@ -49,7 +50,7 @@ export interface Ended {
 /** One worker without a cluster, with installers in reach and the product's machine program at hand. */
 export interface Stand {
   machine: RealMachine;
-  registry: Registry;
+  imageFactory: ImageFactory;
   /** The schematic without extensions, the one with NVIDIA's, the one without the toolkit, one whose kernel does not come up, and one whose installer has no image. */
   schematics: Record<"plain" | "gpu" | "modules" | "broken" | "empty", string>;
   /** Folder of the lab. */
@@ -121,25 +122,33 @@ export async function openStand(): Promise<Stand> {
   const dir = (...names: string[]): string => path.join(workspace.dir, ...names);
   const images = await provideTalos(RELEASE);
   const { talosctl: program } = await provideTools({ only: ["talosctl"] });
-  const registry = await images.registry(dir("blobs"));
+  const imageFactory = await images.factory(dir("factory"));
+  const front = await startFront(RELEASE, imageFactory);
+  /** Registers a schematic, and has its installer made: a machine need not wait for it. */
+  const made = async (schematic: string): Promise<string> => {
+    const id = await imageFactory.register(schematic);
+    const answer = await fetch(`${imageFactory.url}/v2/metal-installer/${id}/manifests/${RELEASE}`);
+    if (!answer.ok) throw new Error(`no installer of ${schematic}: ${imageFactory.errors.join("\n")}`);
+    return id;
+  };
   const schematics = {
-    plain: await images.installer(registry, plain),
-    gpu: await images.installer(registry, gpuSchematic),
-    modules: await images.installer(registry, schematicOf("open-gpu-kernel-modules-lts")),
-    broken: await images.installer(registry, stringify({ customization: { extraKernelArgs: [...noInit] } })),
+    plain: await made(plain),
+    gpu: await made(gpuSchematic),
+    modules: await made(schematicOf("open-gpu-kernel-modules-lts")),
+    broken: await made(stringify({ customization: { extraKernelArgs: [...noInit] } })),
     empty: "e".repeat(64),
   };
-  const base = [path.join(path.dirname(images.disk), "installer.tar")];
-  const ref = `metal-installer/${schematics.empty}:${RELEASE}`;
-  await registry.push({ ref, layers: base, entrypoint: ["/bin/installer"] });
   await run(program, ["gen", "secrets", "-o", dir("secrets.yaml"), "--talos-version", RELEASE]);
   const { certs } = parse(fs.readFileSync(dir("secrets.yaml"), "utf8")) as { certs: { os: Record<string, string> } };
   fs.mkdirSync(dir("authority"));
   for (const kind of ["crt", "key"])
     fs.writeFileSync(dir(`authority/ca.${kind}`), Buffer.from(certs.os[kind]!, "base64"), { mode: 0o600 });
   const machine = await startMachine(images, dir("machine"), { authority: dir("authority") });
-  const installerOf = (id: string): string => `factory.talos.dev/metal-installer/${id}:${RELEASE}`;
-  const own = [ownPatch(registry.port, installerOf(schematics.plain)), parse(hostnamed(NODE, RELEASE)) as object];
+  const installerOf = (id: string): string =>
+    id === schematics.empty
+      ? `ghcr.io/siderolabs/installer-base:${RELEASE}`
+      : `factory.talos.dev/metal-installer/${id}:${RELEASE}`;
+  const own = [ownPatch(front.port, installerOf(schematics.plain)), parse(hostnamed(NODE, RELEASE)) as object];
   fs.writeFileSync(dir("patch.yaml"), own.map((document) => JSON.stringify(document)).join("\n---\n"));
   const generate = `gen config lab https://${trustdAddress}:6443 --additional-sans 127.0.0.1 --kubernetes-version ${kubeletImage(RELEASE).split(":")[1]} --talos-version ${RELEASE}`;
   const from = ["--with-secrets", dir("secrets.yaml"), "--config-patch", `@${dir("patch.yaml")}`];
@@ -206,7 +215,7 @@ export async function openStand(): Promise<Stand> {
 
   return {
     ...{ dir: workspace.dir, texts: [plain, gpuSchematic], talosctlOf },
-    ...{ machine, registry, schematics, talosctl, until, upgradeTo, console, configuration, active },
+    ...{ machine, imageFactory, schematics, talosctl, until, upgradeTo, console, configuration, active },
     apply: async (change, mode = "staged") => {
       const file = dir("owners.yaml");
       fs.writeFileSync(file, typeof change === "string" ? change : await configuration());
@@ -237,7 +246,8 @@ export async function openStand(): Promise<Stand> {
     start: (verb, task, env = {}) => start(dir("program/program.js"), verb, task, env),
     close: async () => {
       await machine.cutPower();
-      await registry.stop();
+      await front.close();
+      await imageFactory.stop();
       await workspace.remove();
     },
   };
