@@ -26,7 +26,7 @@ export interface Factory {
 
 interface Answer {
   readonly status: number;
-  readonly type: string;
+  readonly type?: string;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -44,7 +44,7 @@ class Refusal extends Error {
 /**
  * Emulates the Image Factory's HTTP interface: schematics, releases, official extensions, and the check of an installer
  * image's extensions when its manifest is asked for. It makes no images. Rules: siderolabs/image-factory,
- * internal/frontend/http and internal/profile/profile.go.
+ * internal/frontend/http and internal/profile/profile.go; what judges it is tests/talos/factory.test.ts.
  *
  * @param versions Talos releases, each with its `v`. Default: every release whose drivers are known.
  * @param schematics (YAML) that somebody registered before, e.g. those that adopted machines run.
@@ -68,16 +68,17 @@ export async function startFactory({
   const routes: Readonly<Record<string, (parts: string[], body: string, query: URLSearchParams) => Answer>> = {
     "POST /schematics": (_, body) => {
       const { id, text } = registered(body);
-      return json({ id, schematic: text }, 201);
+      return { status: 201, type: "application/json", body: `${json({ id, schematic: text })}\n` }; // the text as of v1.3
     },
     "GET /schematics/:schematic": ([id = ""]) => {
       const schematic = schematics.get(id);
       if (!schematic) throw new Refusal(404, "schematic not found");
       return { status: 200, type: "application/yaml", body: schematic.text };
     },
-    "GET /versions": (_, _body, query) => json(query.get("broken") === "true" ? [] : versions),
-    "GET /version/:version/extensions/official": ([version = ""]) => json(officialExtensions(available(version))),
-    "GET /v2": () => json(""),
+    "GET /versions": (_, _body, query) => plain(200, json(query.get("broken") === "true" ? [] : versions)),
+    "GET /version/:version/extensions/official": ([version = ""]) =>
+      plain(200, json(officialExtensions(available(version)))),
+    "GET /v2": () => ({ status: 200, body: "" }),
     "GET /v2/:image/:schematic/manifests/:tag": ([image = "", id = "", tag = ""]) => manifest(image, id, tag),
   };
 
@@ -89,11 +90,12 @@ export async function startFactory({
     const schematic = schematics.get(id);
     if (!schematic) throw new Refusal(404, `schematic ID "${id}" not found`);
     if (!/^(installer|.+-installer)(-secureboot)?$/.test(image)) throw new Refusal(400, `invalid image: ${image}`);
-    const official = officialExtensions(available(tag));
+    const enhancing = "error enhancing profile from schematic:";
+    const official = officialExtensions(available(tag, `${enhancing} failed to get base installer: `));
     const extensions = schematic.extensions.map((name) => {
       const found = findExtension(official, name);
       if (found === undefined)
-        throw new Refusal(400, `official extension "${name}" is not available for Talos version ${tag}`);
+        throw new Refusal(400, `${enhancing} official extension "${name}" is not available for Talos version ${tag}`);
       const [, own = "", version = ""] = /([^/]+):([^:]+)$/.exec(found.ref)!;
       return { name: own, version, reference: found.ref };
     });
@@ -106,33 +108,33 @@ export async function startFactory({
   }
 
   /** The release with its `v`, if the Factory has it. What is no version at all is an internal error. */
-  function available(version: string): string {
+  function available(version: string, within = ""): string {
     const parsed = semver.parse(version.replace(/^v/, ""));
     if (!parsed) throw new Error("error parsing version");
     if (versions.includes(`v${parsed.version}`)) return `v${parsed.version}`;
-    throw new Refusal(404, `version ${parsed.version} is not available`);
+    throw new Refusal(404, `${within}version ${parsed.version} is not available`);
   }
 
   /** Answers a request; `route` is the name under which it is counted. How errors turn into answers: http.go, MatchError. */
   function answer(method: string, url: URL, body: string): { route: string; reply: Answer } {
-    const wanted = method === "HEAD" ? "GET" : method;
+    const wanted = method === "HEAD" && url.pathname.startsWith("/v2") ? "GET" : method;
     for (const [route, handle] of Object.entries(routes)) {
       const [verb = "", path = ""] = route.split(" ");
       const match = new RegExp(`^${path.replace(/:\w+/g, "([^/]+)")}$`).exec(url.pathname.replace(/^\/v2\/$/, "/v2"));
       if (match === null) continue;
       const counted = `${method}${route.slice(verb.length)}`;
-      if (verb !== wanted) return { route: counted, reply: text(405, "Method Not Allowed") };
+      if (verb !== wanted) return { route: counted, reply: plain(405, "Method Not Allowed") };
       const parts = match.slice(1).map(decodeURIComponent);
       try {
         if ((failures[counted] ?? 0) > 0) throw new Error(`made to fail (${failures[counted]!--})`);
         return { route: counted, reply: handle(parts, body, url.searchParams) };
       } catch (error) {
-        if (error instanceof Refusal) return { route: counted, reply: text(error.status, error.message) };
-        if (error instanceof InvalidSchematic) return { route: counted, reply: text(400, error.message) };
-        return { route: counted, reply: text(500, "internal server error") }; // without details
+        if (error instanceof Refusal) return { route: counted, reply: plain(error.status, error.message) };
+        if (error instanceof InvalidSchematic) return { route: counted, reply: plain(400, error.message) };
+        return { route: counted, reply: plain(500, "internal server error") }; // without details
       }
     }
-    return { route: `${method} other`, reply: text(404, "404 page not found") };
+    return { route: `${method} other`, reply: plain(404, "404 page not found") };
   }
 
   const server = http.createServer((request, response) => {
@@ -140,7 +142,7 @@ export async function startFactory({
       const { method = "GET", url = "/" } = request;
       const { route, reply } = answer(method, new URL(url, "http://factory"), body);
       counts[route] = (counts[route] ?? 0) + 1;
-      response.writeHead(reply.status, { "Content-Type": reply.type, ...reply.headers });
+      response.writeHead(reply.status, { ...(reply.type && { "Content-Type": reply.type }), ...reply.headers });
       response.end(method === "HEAD" ? undefined : reply.body);
     });
   });
@@ -155,15 +157,11 @@ export async function startFactory({
   };
 }
 
-const json = (value: unknown, status = 200): Answer => ({
-  status,
-  type: "application/json",
-  body: value === "" ? "" : `${JSON.stringify(value)}\n`,
-});
+const json = (value: unknown): string => JSON.stringify(value);
 
-/** Go's http.Error: plain text with a line end. */
-const text = (status: number, message: string): Answer => ({
+/** Plain text with a line end: Go's http.Error, and what it takes a body for of which nobody says what it is. */
+const plain = (status: number, text: string): Answer => ({
   status,
   type: "text/plain; charset=utf-8",
-  body: `${message}\n`,
+  body: `${text}\n`,
 });

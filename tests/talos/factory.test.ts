@@ -1,0 +1,40 @@
+import { officialExtensions } from "../../lab/factory";
+import { openWorkspace, type Workspace } from "../../lab/session/workspace";
+import { provideTalos, releases, type ImageFactory } from "../../lab/talos";
+import { asked } from "../../lab/tests/factory/asked";
+import { RELEASE, whyNotReal } from "./stand";
+
+const reasons = whyNotReal(["1", ...releases]).join("; ");
+if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
+
+/** The real one: what is recorded of it (lab/tests/factory/answers.yaml) the emulated one answers, too. */
+(reasons === "" ? describe : describe.skip)("the Image Factory", () => {
+  let workspace: Workspace;
+  let factory: ImageFactory;
+  beforeAll(async () => {
+    workspace = openWorkspace();
+    factory = await (await provideTalos(RELEASE)).factory(`${workspace.dir}/factory`);
+  }, 30 * 60_000);
+  afterAll(async () => {
+    await factory?.stop();
+    await workspace.remove();
+  });
+
+  test("answers as is recorded, and makes an installer", async () => {
+    const { came, real } = await asked(factory.url, RELEASE);
+    expect(came).toEqual(real);
+    expect(factory.errors.filter((error) => /generating|pushing|signing/.test(error))).toEqual([]);
+  }, 300_000);
+
+  test.each([RELEASE, RELEASE.slice(1)])(
+    "lists extensions of %s in the form of the emulated one's",
+    async (version) => {
+      const answer = await fetch(`${factory.url}/version/${version}/extensions/official`);
+      const listed = (await answer.json()) as { name: string; digest: string }[];
+      const emulated = officialExtensions(RELEASE).filter(({ name }) => listed.some((each) => each.name === name));
+      const withoutDigest = ({ digest, ...rest }: { digest: string }): object => [/^sha256:\w{64}$/.test(digest), rest];
+      expect(listed.length).toBeGreaterThan(3);
+      expect(listed.map(withoutDigest)).toEqual(emulated.map(withoutDigest));
+    },
+  );
+});
