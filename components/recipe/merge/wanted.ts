@@ -4,7 +4,7 @@ import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
 import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
-import { isMapping } from "../mapping";
+import { isMapping, valueAt } from "../mapping";
 import { remembering } from "../memory";
 
 /** What the patches want, by document name. */
@@ -39,6 +39,28 @@ export function intoOwnDocuments(wanted: Wanted, has: (document: string) => bool
     wanted.set(mainDocument, without(main, ["machine", ...field]));
     const moving = to.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
     wanted.set(document, mergeMaps(document, wanted.get(document) ?? {}, moving as Record<string, unknown>, []));
+  }
+  modulesIntoDocuments(wanted, has);
+}
+
+/**
+ * What is wanted of a kernel module that has a document: beside it the item in the list would count for nothing, in silence (siderolabs/docs
+ * v1.14, upgrading Talos).
+ */
+function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean): void {
+  const main = wanted.get(mainDocument) ?? {};
+  const modules: unknown = valueAt(main, "machine", "kernel", "modules");
+  const documentOf = (module: unknown): string => `KernelModuleConfig/${String(valueAt(module, "name"))}`;
+  const own = Array.isArray(modules) ? modules.filter((module) => has(documentOf(module))) : [];
+  if (own.length === 0) return;
+  const rest = (modules as unknown[]).filter((module) => !own.includes(module));
+  const others = without(main, ["machine", "kernel", "modules"]);
+  const list = rest.length > 0 ? { machine: { kernel: { modules: rest } } } : {};
+  wanted.set(mainDocument, mergeMaps(mainDocument, others, list, []));
+  for (const module of own as Record<string, unknown>[]) {
+    const document = documentOf(module);
+    const { name: _name, ...said } = module;
+    wanted.set(document, mergeMaps(document, wanted.get(document) ?? {}, said, []));
   }
 }
 
