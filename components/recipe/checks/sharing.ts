@@ -21,13 +21,19 @@ import { complaint } from "./says";
 
 /** How cards are shared, and whether all requests fit. */
 export const sharingChecks: Checks = {
-  sharing: ({ spec }) => {
+  sharing: ({ spec, gpuMachines }) => {
     const { timeSlicing, mps } = spec.sharing ?? {};
+    // Another image may have it mended.
+    const own = pluginConfigPlaces.filter(
+      ({ field, image }) => spec[field] !== undefined && valueAt(spec[field]?.values, ...image) === undefined,
+    );
+    const byMps = gpuMachines.some((machine) => sharingOf({ ...spec, sharing: {} }, machine.spec)?.mps !== undefined);
     return [
       timeSlicing !== undefined &&
         timeSlicing.replicas < 2 &&
         complaint("sharing.timeSlicing.replicas", "sharing/replicas", { timeSlicing }),
       mps !== undefined && complaint("sharing.mps", "sharing/mps"),
+      byMps && own.map(({ field, section }) => complaint(`${field}.values.${section.join(".")}`, "sharing/mps")),
     ];
   },
   "sharing-config": ({ spec }) => {

@@ -5,10 +5,10 @@ import type { Sharing } from "../facts/sharing";
 import { remembering } from "../memory";
 import type { ClusterSpec, MachineSpec } from "../spec/index";
 
-/** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there. */
+/** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there; and the plugin's image. */
 export const pluginConfigPlaces = [
-  { field: "gpuOperator", section: ["devicePlugin", "config"], texts: "data" },
-  { field: "devicePlugin", section: ["config"], texts: "map" },
+  { field: "gpuOperator", section: ["devicePlugin", "config"], texts: "data", image: ["devicePlugin", "repository"] },
+  { field: "devicePlugin", section: ["config"], texts: "map", image: ["image", "repository"] },
 ] as const;
 
 /** Label by which a node picks one of several configurations (k8s-device-plugin v0.19.3, cmd/config-manager/main.go). */
@@ -61,10 +61,11 @@ const read = remembering((text: string): Sharing => {
     const replicas = Number(one?.["replicas"]);
     // Names of its own, some of the cards, or MIG devices: what a node then offers is not counted here.
     const plain = one?.["name"] === "nvidia.com/gpu" && (one["devices"] ?? "all") === "all" && !one["rename"];
-    if (!plain || more.length > 0 || !(replicas >= 2)) return { unread: true };
+    const ofMps = way === "mps" ? { mps: { replicas } } : {};
+    if (!plain || more.length > 0 || !(replicas >= 2)) return { ...ofMps, unread: true };
     const refusesSeveral = way === "mps" || valueAt(section, "failRequestsGreaterThanOne") === true;
     const renameByDefault = valueAt(section, "renameByDefault") === true;
-    return { refusesSeveral, timeSlicing: { replicas, ...(renameByDefault ? { renameByDefault } : {}) } };
+    return { ...ofMps, refusesSeveral, timeSlicing: { replicas, ...(renameByDefault ? { renameByDefault } : {}) } };
   }
   return {};
 });
