@@ -12,12 +12,14 @@ import {
   type Plan,
   refusalOf,
 } from "../../../components/recipe";
+import type { MachineEffect } from "../../../components/recipe/effect/effect";
 import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
 import { schematics } from "../../machine/program/fakes";
 import { setup } from "../../machine/program/setup";
 import { edited, edits, type Said } from "../../support/edits";
 import { planOf } from "../../support/plans";
 import { stackSpec } from "../../support/stacks";
+import { fixture, table } from "../../support/table";
 
 function planned(said: Said): Plan {
   expect(findingsOf(said)).toEqual([]);
@@ -71,39 +73,6 @@ describe.each(edits)("$name of $stack", ({ stack, change, reboots }) => {
     });
 });
 
-// The patch of Talos' own documentation declares the modules, and ours then declares none.
-test.each(["rtx5070ti", "velaryon"])(
-  "of %s, a parameter of a module that its own patch declares needs a boot",
-  (stack) => {
-    const said = (parameter: string): Plan => {
-      const { talosVersion, machines, ...rest } = structuredClone(stackSpec(stack)) as Said;
-      const [name] = Object.keys(machines) as [string];
-      const modules = ["nvidia_uvm", "nvidia_drm", "nvidia_modeset"].map((module) => `{name: ${module}}`).join(", ");
-      const patch = `machine: {kernel: {modules: [{name: nvidia, parameters: [${parameter}]}, ${modules}]}}\n`;
-      machines[name].patches = [...(machines[name].patches ?? []), patch];
-      return planned({ ...rest, talosVersion, machines });
-    };
-    const [effect] = Object.values(
-      effectsOf(said("NVreg_OpenRmEnableUnsupportedGpus=0"), said("NVreg_OpenRmEnableUnsupportedGpus=1")),
-    );
-    expect(effect).toMatchObject({ reboots: "yes", because: "machine.kernel.modules changed" });
-  },
-);
-
-test.each(["frank", "modern"])("of %s, a parameter of a module is taken live, and waits for a boot", (stack) => {
-  const said = (parameter: string): Plan => {
-    const { patches = [], ...rest } = structuredClone(stackSpec(stack)) as Said;
-    const modules = ["nvidia_uvm", "nvidia_drm", "nvidia_modeset"].map((module) => `{name: ${module}}`).join(", ");
-    const patch = `machine: {kernel: {modules: [{name: nvidia, parameters: [${parameter}]}, ${modules}]}}\n`;
-    return planned({ ...rest, patches: [...patches, patch] });
-  };
-  const effects = effectsOf(said("NVreg_A=0"), said("NVreg_A=1"));
-  for (const { reboots, because } of Object.values(effects)) {
-    expect(reboots).toBe("no");
-    expect(because).toMatch(/^none is needed for machine\.kernel\.modules changed; .*at the machine's next boot$/);
-  }
-});
-
 /** What stands for the part of an owned configuration that Talos generates: it changes with these. */
 function generated({ spec }: Plan): string {
   if (!Object.values(spec.machines).some(({ configuration }) => configuration === "owned")) return "";
@@ -111,65 +80,21 @@ function generated({ spec }: Plan): string {
   return JSON.stringify({ kind: "Generated", clusterName, clusterEndpoint, kubernetesVersion });
 }
 
-describe("an update without a stack before it", () => {
-  test("reboots only a machine that is not like that yet", () => {
-    expect(effectsOf(undefined, planOf("velaryon"))["velaryon"]).toMatchObject({
-      reboots: "only if",
-      because: expect.stringMatching(
-        /^it does not run Talos v1\.11\.1 with schematic [0-9a-f]{12} and this configuration/,
-      ),
-      drained: "for at most 5m",
-      awayForAtMost: "45m",
-    });
-  });
+interface Updates extends Partial<MachineEffect> {
+  name: string;
+  stack: string;
+  was?: object | null;
+  is?: object;
+  reboots: MachineEffect["reboots"];
+  because: string;
+}
+const columns = ["name", "stack", "was", "is", "reboots", "because", "drained", "awayForAtMost"] as const;
+const updates = table<Updates>(fixture("effects.yaml"), columns).map(([, row]) => row);
 
-  test("installs what waits in maintenance mode", () => {
-    const { control, gpu } = effectsOf(undefined, planOf("modern"));
-    expect([control!.reboots, gpu!.reboots]).toEqual(["yes", "yes"]);
-  });
-
-  test("knows what the stack says of the running release", () => {
-    const said = stackSpec("velaryon") as Said;
-    said["machines"].velaryon.runningVersion = "v1.10.9";
-    const { velaryon } = effectsOf(undefined, planned(said));
-    expect(velaryon).toMatchObject({ reboots: "yes", because: "it goes from Talos v1.10.9 to v1.11.1" });
-  });
-});
-
-test("of an owned machine a release that it no longer runs may change what Talos generates", () => {
-  const said = (runningVersion?: string): Said => {
-    const stack = structuredClone(stackSpec("rtx5070ti")) as Said;
-    stack["talosVersion"] = "v1.13.0";
-    stack["gpuOperator"].version = "v26.3.3";
-    if (runningVersion !== undefined) stack["machines"]["k8s-worker4"].runningVersion = runningVersion;
-    return stack;
-  };
-  const { "k8s-worker4": effect } = effectsOf(planned(said("v1.12.6")), planned(said()));
-  expect(effect).toMatchObject({ reboots: "only if", because: expect.stringContaining("contract: v1.12 → v1.13") });
-});
-
-describe("reconcileToken", () => {
-  const said = (stack: string, reconcileToken?: string): Plan =>
-    planned({ ...(stackSpec(stack) as Said), ...(reconcileToken === undefined ? {} : { reconcileToken }) });
-
-  test.each(["rtx5070ti", "velaryon", "frank"])("%s reboots only if it is not as it was left", (stack) => {
-    for (const [before, after] of [
-      [undefined, "one"],
-      ["one", "two"],
-      ["two", undefined],
-    ] as const) {
-      const [effect] = Object.values(effectsOf(said(stack, before), said(stack, after)));
-      expect(effect).toMatchObject({
-        reboots: "only if",
-        because: `it is not as the last update has left it: reconcileToken: ${before ?? "(none)"} → ${after ?? "(none)"}`,
-      });
-    }
-  });
-
-  test("with a change that reboots anyway the word is yes", () => {
-    const stack = { ...(stackSpec("rtx5070ti") as Said), reconcileToken: "one", talosVersion: "v1.12.7" };
-    expect(effectsOf(said("rtx5070ti"), planned(stack))["k8s-worker4"]!.reboots).toBe("yes");
-  });
+test.each(updates)("of $stack, $name", ({ stack, was = {}, is = {}, name: _, ...said }) => {
+  const before = was === null ? undefined : planned(edited({ stack, change: was }));
+  for (const effect of Object.values(effectsOf(before, planned(edited({ stack, change: is })))))
+    expect(effect).toMatchObject({ ...said, because: expect.stringMatching(said.because) });
 });
 
 const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machineState> => {
