@@ -136,7 +136,11 @@ function summary(machines: MachineComparison[]): string {
 
 function step(before: Runs | undefined, after: Runs | undefined, field: keyof Runs): string {
   const valueOf = (runs: Runs | undefined): string =>
-    runs === undefined ? "(none)" : runs[field] === "" ? "none" : `\`${runs[field].slice(0, 12)}\``;
+    runs === undefined
+      ? "(none)"
+      : runs[field] === ""
+        ? "none"
+        : `\`${runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1")}\``;
   return before === undefined || valueOf(before) === valueOf(after)
     ? valueOf(after)
     : `${valueOf(before)} → ${valueOf(after)}`;
