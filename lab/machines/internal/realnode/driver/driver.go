@@ -21,8 +21,12 @@ func Install(spec *boot.Spec) error {
 	if !spec.HasToolkit() {
 		return nil
 	}
-	toolkit := toolkitFor(spec.Toolkit())
-	for _, name := range []string{"nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"} {
+	toolkit, linked := toolkitFor(spec.Toolkit()), []string{"nvidia-smi", "nvidia-ctk", "nvidia-cdi-hook"}
+	programs := append(linked[1:], "nvidia-container-runtime", "nvidia-container-runtime-hook")
+	if spec.Era == host.EraNRI { // siderolabs/extensions#1222
+		programs, linked = nil, linked[:1]
+	}
+	for _, name := range programs {
 		program, err := spec.Program(toolkit.folder + "/" + name)
 		if err != nil {
 			return err
@@ -40,7 +44,7 @@ func Install(spec *boot.Spec) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"nvidia-smi", "nvidia-ctk", "nvidia-cdi-hook"} {
+	for _, name := range linked {
 		link := "/usr/bin/" + name
 		_ = os.Remove(link)
 		if err := os.Symlink("/usr/local/bin/"+name, link); err != nil {

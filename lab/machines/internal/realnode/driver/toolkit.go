@@ -5,6 +5,7 @@ package driver
 import (
 	"fmt"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 )
 
@@ -38,7 +39,7 @@ func minorOf(release string) (minor int, told bool) {
 
 // InStead is the release that the node runs where its image has another toolkit, else "".
 func InStead(spec *boot.Spec) string {
-	if runs := toolkitFor(spec.Toolkit()).release; spec.HasToolkit() && runs != spec.Toolkit() {
+	if runs := toolkitFor(spec.Toolkit()).release; spec.HasToolkit() && spec.Era != host.EraNRI && runs != spec.Toolkit() {
 		return runs
 	}
 	return ""

@@ -81,6 +81,25 @@ func discovery(minor string) image {
 		programs: []string{folder + "nfd-worker", folder + "nfd-master", folder + "nfd-gc"}, command: []string{"/usr/bin/nfd-worker"}, user: "65534:65534"}
 }
 
+// containerToolkit is the GPU Operator's: the installer that is the NRI plugin, and what it installs, by where the real image has it. Nobody builds
+// libnvidia-container, without which it does not begin, and which CDI does not use. The stand-in of a driver has no device numbers to make nodes by.
+func containerToolkit(spec *boot.Spec) image {
+	const folder, artifacts = "nvidia-toolkit-v1.20/", "/artifacts/deb/usr/"
+	made := image{names: regexp.MustCompile(`(^|/)container-toolkit:`), key: "container-toolkit", shell: true, more: map[string]string{}, command: []string{"/usr/bin/nvidia-toolkit"},
+		env: []string{"CREATE_DEVICE_NODES=none"}}
+	for to, from := range map[string]string{
+		"/usr/bin/nvidia-toolkit": "nvidia-ctk-installer", artifacts + "bin/nvidia-ctk": "nvidia-ctk", artifacts + "bin/nvidia-cdi-hook": "nvidia-cdi-hook",
+		artifacts + "bin/nvidia-container-runtime": "nvidia-container-runtime", artifacts + "bin/nvidia-container-runtime.cdi": "nvidia-container-runtime",
+		artifacts + "bin/nvidia-container-runtime.legacy": "nvidia-container-runtime", artifacts + "bin/nvidia-container-runtime-hook": "nvidia-container-runtime-hook",
+	} {
+		made.more[to], _ = spec.Program(folder + from)
+	}
+	for _, missing := range []string{"bin/nvidia-container-cli", "lib/x86_64-linux-gnu/libnvidia-container.so.1", "lib/x86_64-linux-gnu/libnvidia-container-go.so.1"} {
+		made.more[artifacts+missing] = spec.Built("pause")
+	}
+	return made
+}
+
 // imagesOf a node: what stands for what. The first that fits counts; what none fits is not there, as the node says then.
 func imagesOf(spec *boot.Spec) []image {
 	// The operator starts the plugin by `sh -c`: bash becomes what it starts, Debian's dash stays process 1 and hears no SIGTERM, so that each
@@ -94,7 +113,7 @@ func imagesOf(spec *boot.Spec) []image {
 		// As its image: a shell with what its scripts need, which there are busybox' (dra-driver-nvidia-gpu v0.5.0 deployments/container/Dockerfile).
 		{names: regexp.MustCompile(`(^|/)dra-driver-nvidia-gpu:`), key: "dra-driver", shell: true, programs: []string{"gpu-kubelet-plugin", "kubelet-plugin-prestart.sh", "nvidia-dra-driver/nvidia-cdi-hook"},
 			env: []string{"NVIDIA_DISABLE_REQUIRE=true", "NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=utility"}},
-		discovery("v0.17"), discovery("v0.18"),
+		discovery("v0.17"), discovery("v0.18"), containerToolkit(spec),
 		{names: regexp.MustCompile(`(^|/)cuda(-sample)?:`), key: "compute", shell: true, more: map[string]string{"/usr/bin/compute": spec.Built("compute")}, command: []string{"/usr/bin/compute"}, env: bakedIn},
 		{names: regexp.MustCompile(`(^|/)(busybox|alpine|ubuntu|debian):`), key: "shell", shell: true, command: []string{"sh"}},
 	}
