@@ -160,6 +160,13 @@ function withoutDeleted(value: unknown, path: Path, told: PatchFlaw[], isItem = 
   if (Array.isArray(value)) return value.map((item, index) => withoutDeleted(item, [...path, index], told, true));
   if (!isMapping(value)) return value;
   const entries = Object.entries(value);
+  const doubled = `$${patchKey}`;
+  if (Object.hasOwn(value, doubled)) {
+    told.push(
+      flaw(written([...path, doubled]), "is what talhelper makes `$patch` of", "write `$patch` with one dollar"),
+    );
+    return undefined;
+  }
   if (Object.hasOwn(value, patchKey)) {
     const word = asText(value[patchKey]);
     if (word !== "delete")
