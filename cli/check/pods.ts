@@ -1,6 +1,7 @@
 import { capabilitiesOf } from "../../components/recipe/facts/talos-release";
 import type { Finding, GpuPodSpec } from "../../components/recipe/index";
 import { asText, isMapping, listOf, mappingAt, valueAt } from "../../components/recipe/mapping";
+import { flat } from "../../components/recipe/nested";
 
 type Path = (string | number)[];
 
@@ -49,28 +50,20 @@ function faultsOf(resource: string, request: unknown, limit: unknown): Omit<Find
   const part = [asked, most].find((text) => /^\d*\.\d*[1-9]$/.test(text));
   const unlike =
     request !== undefined && (limit === undefined || (isNumber(asked) && isNumber(most) && asked !== most));
-  return [
-    ...(part === undefined
-      ? []
-      : [
-          {
-            check: "gpu-limit",
-            problem: `resources has ${part} of ${resource}`,
-            why: "a card is handed out whole: Kubernetes refuses the pod",
-            remedy: "write a whole number; time slicing or MIG makes several units of a card",
-          },
-        ]),
-    ...(unlike
-      ? [
-          {
-            check: "gpu-limit",
-            problem: `resources.requests has another number of ${resource} than limits`,
-            why: "of a card no more can be used than was asked for: Kubernetes refuses the pod",
-            remedy: "write the number under limits alone, and Kubernetes asks for as many",
-          },
-        ]
-      : []),
-  ];
+  return flat([
+    part !== undefined && {
+      check: "gpu-limit",
+      problem: `resources has ${part} of ${resource}`,
+      why: "a card is handed out whole: Kubernetes refuses the pod",
+      remedy: "write a whole number; time slicing or MIG makes several units of a card",
+    },
+    unlike && {
+      check: "gpu-limit",
+      problem: `resources.requests has another number of ${resource} than limits`,
+      why: "of a card no more can be used than was asked for: Kubernetes refuses the pod",
+      remedy: "write the number under limits alone, and Kubernetes asks for as many",
+    },
+  ]);
 }
 
 const isNumber = (text: string): boolean => /^\d+$/.test(text);
