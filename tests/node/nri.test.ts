@@ -1,3 +1,5 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
 import { describeReal } from "../e2e/support/real-node";
 import { type Found, openStand, type Stand, until } from "./stand";
 
@@ -67,4 +69,21 @@ describeReal("a real node of Talos 1.15", () => {
       "pod default/all-elsewhere is requesting one or more management CDI devices, but it is not in one of the allowed namespaces",
     );
   }, 120_000);
+});
+
+describeReal("a real node of Talos 1.15 with the device plugin alone", () => {
+  let stand: Stand;
+  beforeAll(async () => {
+    stand = await openStand("node-1.15-plugin");
+  }, 40 * 60_000);
+  afterAll(() => stand?.close(), 120_000);
+
+  test("a pod with a card starts once the hook is there that the plugin's CDI specification calls, and only then", async () => {
+    const hook = "/var/lib/nvidia/nvidia-cdi-hook";
+    expect(await seen(stand, "unhooked", one)).toContain(`${hook}: no such file or directory`);
+    const { machines } = JSON.parse(fs.readFileSync(path.join(stand.folder, "machines/spec.json"), "utf8"));
+    const toolkit = (machines[0].node.programs as string[]).find((folder) => folder.endsWith("nvidia-toolkit-v1.20"));
+    await stand.onNode(`mkdir -p /var/lib/nvidia; cp ${toolkit}/nvidia-cdi-hook ${hook}`);
+    expect(await seen(stand, "hooked", one)).toEqual(cards(1));
+  }, 240_000);
 });

@@ -68,10 +68,13 @@ const firstByCdi = "0.17.4";
  * Without a driver root mounted, a CDI strategy ends at /driver-root (cmd/nvidia-device-plugin/plugin-manager.go). Talos ≥ 1.13
  * has the driver's libraries and programs where the host's root leads to them, and its device nodes there alone. Who names
  * another root keeps the strategy that reads none. Without a runtime of NVIDIA's, from Talos 1.15 on, the plugin itself finds NVML below
- * the driver root alone, and only in folders such as lib64 (cmd/nvidia-device-plugin/root.go).
+ * the driver root alone, and only in folders such as lib64 (cmd/nvidia-device-plugin/root.go), and NVML the cards' devices in a pod that
+ * has all of the host's (tests/node/nri.test.ts: else "Driver Not Loaded").
  */
 function devices({ version, values }: DevicePluginSpec, era: Era): ChartInput {
-  if (era === "nri") return { deviceListStrategy: "cdi-cri", nvidiaDriverRoot: "/usr/local", nvidiaDevRoot: "/" };
+  const securityContext = { privileged: true };
+  if (era === "nri")
+    return { deviceListStrategy: "cdi-cri", nvidiaDriverRoot: "/usr/local", nvidiaDevRoot: "/", securityContext };
   const root = values?.["nvidiaDriverRoot"] ?? "/";
   const byCdi = era === "cdi" && root === "/" && semver.gte(semver.coerce(version) ?? "0.0.0", firstByCdi);
   const strategy = byCdi ? "cdi-cri" : "envvar";
