@@ -2,17 +2,25 @@ import * as path from "node:path";
 import * as ts from "typescript";
 import { files, read } from "./pages";
 
+type Texts = { [key: string]: string | Texts };
+const flat = (texts: Texts, before = ""): [string, string][] =>
+  Object.entries(texts).flatMap(([key, text]) =>
+    typeof text === "string" ? [[before + key, text]] : flat(text, `${before}${key}.`),
+  );
+
 /** Each text of a `texts.json`, and what is handed to it where it is used. */
 const uses = new Map<string, { text: string; given: string[][] }>(
   files
     .filter((file) => /\/texts\.json$/.test(file))
     .flatMap((file) =>
-      Object.entries(JSON.parse(read(file)) as Record<string, string>).map(([key, text]) => [
-        `${file} ${key}`,
-        { text, given: [] },
-      ]),
+      flat(JSON.parse(read(file)) as Texts).map(([key, text]) => [`${file} ${key}`, { text, given: [] }]),
     ),
 );
+
+const naming =
+  (one: string) =>
+  (text: string): boolean =>
+    new RegExp(`\\{${one}\\b`).test(text);
 
 for (const file of files.filter((one) => /^(?:components|cli)\/.*\.ts$/.test(one))) {
   const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
@@ -20,14 +28,26 @@ for (const file of files.filter((one) => /^(?:components|cli)\/.*\.ts$/.test(one
   const look = (node: ts.Node): void => {
     node.forEachChild(look);
     if (!ts.isPropertyAccessExpression(node) || node.expression.getText() !== name) return;
-    const { text = "", given } =
-      uses.get(`${path.posix.join(path.posix.dirname(file), table)} ${node.name.text}`) ?? {};
+    // One text, one of a group (`texts.group.one`), or whichever of a group (`texts.group[one]`).
+    const used =
+      ts.isPropertyAccessExpression(node.parent) || ts.isElementAccessExpression(node.parent) ? node.parent : node;
+    const key = `${path.posix.join(path.posix.dirname(file), table)} ${node.name.text}`;
+    const any = ts.isElementAccessExpression(used);
+    const wanted = any ? `${key}.` : used === node ? key : `${key}.${used.name.text}`;
+    const meant = [...uses].filter(([one]) => (any ? one.startsWith(wanted) : one === wanted));
     const call =
-      ts.isCallExpression(node.parent) && node.parent.expression.getText() === "faultOf" ? node.parent : undefined;
+      ts.isCallExpression(used.parent) && /^(faultOf|finding|findingOf\(.*\))$/.test(used.parent.expression.getText())
+        ? used.parent
+        : undefined;
     const things = call?.arguments[1];
-    const names = things && ts.isObjectLiteralExpression(things) ? [...things.properties] : [];
-    // A rule tells the flaw that it finds.
-    given?.push(call ? names.map((one) => one.name?.getText() ?? "...") : text.startsWith("{flaw}; ") ? ["flaw"] : []);
+    const parts = things && ts.isObjectLiteralExpression(things) ? [...things.properties] : [];
+    const handed = parts.map((one) => one.name?.getText() ?? "...");
+    for (const [, { text, given }] of meant) {
+      // What another of the group names is handed to this one for nothing.
+      const own = handed.filter((one) => naming(one)(text) || !meant.some(([, { text }]) => naming(one)(text)));
+      // A rule tells the flaw that it finds.
+      given.push(call ? own : text.startsWith("{flaw}; ") ? ["flaw"] : []);
+    }
   };
   look(source);
 }
