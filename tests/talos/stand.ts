@@ -25,7 +25,7 @@ import { provideTools } from "../../lab/tools";
 const asked = process.env.TALOS_GPU_REAL_TALOS ?? "";
 
 /** The Talos release that is run: `TALOS_GPU_REAL_TALOS=v1.12.6` asks for one. */
-export const RELEASE = asked.startsWith("v") ? asked : "v1.13.0";
+export const RELEASE = /^v\d/.test(asked) ? asked : "v1.13.0";
 
 /** By what it is upgraded: the new API installs, and its client asks for the reboot; the old one does both. */
 export const API = apiOf(RELEASE);
