@@ -14,7 +14,7 @@ interface Expected {
   unseen?: string[];
   /** Patterns of what the preview by Pulumi's own host foretells of a machine: its program runs in a checkout and a process of its own. Default: in the lab's process. */
   byHost?: Record<string, string>;
-  /** All its machines are emulated, also where a real node can be: pods of a group find each other among emulated nodes alone. Default false. */
+  /** All its machines are emulated, also where a real node can be. Default false. */
   emulated?: boolean;
   /** Patterns of what the lab says, in this order, beside all else. */
   says?: string[];

@@ -64,10 +64,6 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 		s.slots.Boot()
 		s.next = nil
 		s.active = s.persistent // what was staged takes effect
-		s.boot = boot{id: id, host: configuration.HostnameOf(s.active, m.spec.Name), began: began, end: end, stage: runtime.MachineStageBooting, api: api, services: earlyServices()}
-		if !first {
-			s.reboots++
-		}
 	})
 	image := m.running()
 	for path, content := range map[string]string{
@@ -77,6 +73,12 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 			m.Event("%v", err)
 		}
 	}
+	m.update(func(s *state) { // from here on the API answers: the kernel's files are there before it
+		s.boot = boot{id: id, host: configuration.HostnameOf(s.active, m.spec.Name), began: began, end: end, stage: runtime.MachineStageBooting, api: api, services: earlyServices()}
+		if !first {
+			s.reboots++
+		}
+	})
 	if !first {
 		m.Event("booted Talos %s, schematic %s, boot id %s", image.Version, image.SchematicID, id)
 		m.sleep(ctx, earlyTime)
