@@ -29,7 +29,10 @@ test.each(stackNames().filter((name) => name !== elsewhere))(
     const { result, diagnostics, creates, policyPacks } = await stand.stack(name);
     const { machines, notes } = planCluster(clusterOf(readStackFile(name)));
     const noted = notes.map((note) => `warning ${name} (talos-gpu:index:GpuCluster): ${note}`);
-    expect([result, ...told(diagnostics)]).toEqual(["succeeded", ...noted]);
+    // Of a release by inference a preview asks the Image Factory, and says its drivers; a plan assumes them.
+    const alike = (lines: string[]): string[] =>
+      lines.map((line) => line.replace(/(in the tables by inference): .*/, "$1"));
+    expect([result, ...alike(told(diagnostics))]).toEqual(["succeeded", ...alike(noted)]);
     expect(policyPacks).toEqual(["talos-gpu"]);
     for (const machine of machines) expect(creates).toContain(`talos-gpu:index:GpuMachine ${name}-${machine.name}`);
     expect(creates).toContainEqual(expect.stringMatching(/^kubernetes:helm.sh\/v3:Release /));
