@@ -42,6 +42,8 @@ export interface Project {
 export interface PreviewStand {
   /** Folder of the checkout. */
   readonly checkout: string;
+  /** Address of the Image Factory that a preview asks. */
+  readonly factory: string;
   /** A stack of this repository, as its file is. */
   stack(nameOrFile: string): Promise<Previewed>;
   project(project: Project): Promise<Previewed>;
@@ -125,6 +127,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
 
   return {
     checkout,
+    factory: factory.url,
     project,
     pulumi: async (...args) => {
       // Pulumi's own host begins with `npm install`, which has no business in a checkout whose packages are a link to ours.
