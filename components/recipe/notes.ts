@@ -8,13 +8,20 @@ import { nvidiaExtension } from "./facts/extension";
 import { hasNoSwitch, hasSwitches, type MachineFacts } from "./facts/machine-facts";
 import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
+import { metricsNote } from "./kubernetes/exporter";
 import { migManagerRelease } from "./kubernetes/mig-manager";
 import { flat, type Nested } from "./nested";
 import type { ClusterSpec } from "./spec/index";
+import type { KubernetesRecipe } from "./types";
 import { gpuRequests, namespacesMade, plannedVolumes } from "./stack/workloads";
 
 /** What was assumed, or should be known before going on: one sentence each. The first release is the stack's. */
-export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], facts: MachineFacts[]): string[] {
+export function notesOf(
+  spec: ClusterSpec,
+  releases: (Release | undefined)[],
+  facts: MachineFacts[],
+  kubernetes: KubernetesRecipe,
+): string[] {
   const first = firstMinorOf(eraOf(spec.talosVersion));
   const crossing = Object.entries(spec.machines).flatMap(([name, { runningVersion = "" }]) =>
     (parseTalosVersion(runningVersion)?.minor ?? first) < first ? [name] : [],
@@ -46,6 +53,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     migNotes(spec, facts),
     sharingNote(spec),
     namespaceNotes(spec),
+    spec.monitoring && spec.monitoring.dashboard !== false && metricsNote(kubernetes),
   ]);
 }
 

@@ -1,5 +1,4 @@
 import { asRelease, ownValuesOf } from "./outside/external";
-import { metricsNote } from "./kubernetes/exporter";
 import { kubernetesRecipe } from "./kubernetes/kubernetes-recipe";
 import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
@@ -79,14 +78,13 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     return isCounted ? recipe : { ...recipe, ...offered(recipe, whole, others !== undefined) };
   });
   const kubernetes = kubernetesRecipe(spec, facts, era, mode);
-  const metrics = spec.monitoring?.dashboard !== false && spec.monitoring && metricsNote(kubernetes);
   const plan: Plan = {
     spec,
     era,
     machines,
     kubernetes,
     after: upgradeWindows(machines, spec.upgrade),
-    notes: [...notesOf(spec, [...releases.values()], facts), ...(metrics ? [metrics] : [])],
+    notes: notesOf(spec, [...releases.values()], facts, kubernetes),
   };
   return { plan, ...(release ? { release } : {}), facts, clusterPatches, machinePatches };
 }

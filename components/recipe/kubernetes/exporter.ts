@@ -10,8 +10,8 @@ import gpuDashboard from "./dashboard.json";
 export function exporterRelease({ mode, release, images }: KubernetesRecipe): string {
   const said = valueAt(release.values, "dcgmExporter", "version");
   const tag = mode === "operator" ? (typeof said === "string" ? said : "") : images.dcgmExporter;
-  const byOperator = semver.gte(semver.coerce(release.version) ?? "0.0.0", "26.7.0") ? "4.8.3" : "4.8.2";
-  return /\d+\.\d+\.\d+-(\d+\.\d+\.\d+)/.exec(tag)?.[1] ?? (mode === "operator" ? byOperator : "4.8.2");
+  const isNew = mode === "operator" && semver.gte(semver.coerce(release.version) ?? "0.0.0", "26.7.0");
+  return /\d+\.\d+\.\d+-(\d+\.\d+\.\d+)/.exec(tag)?.[1] ?? (isNew ? "4.8.3" : "4.8.2");
 }
 
 /** The dashboard for an exporter, as text. 4.8.3 renamed the label of the node (dcgm-exporter#655). */
