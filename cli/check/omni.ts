@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { asText, isMapping, valueAt } from "../../components/recipe/mapping";
+import { asText, isMapping, listOf, valueAt } from "../../components/recipe/mapping";
 import { lineOfText, type Piece } from "./lines";
 import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
 
@@ -28,18 +28,16 @@ const isOfTemplate = (value: Record<string, unknown>): boolean =>
 
 /** The machines of a cluster template: each document's that is about some, with the cluster's own patches and extensions. */
 function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject {
-  const listOf = (value: Record<string, unknown>, key: string): unknown[] =>
-    Array.isArray(value[key]) ? value[key] : [];
-  const extensionsOf = (value: Record<string, unknown>): string[] => listOf(value, "systemExtensions").map(String);
+  const extensionsOf = (value: Record<string, unknown>): string[] => listOf(value["systemExtensions"]).map(String);
   const piecesOf = (value: Record<string, unknown>): Piece[] =>
-    listOf(value, "patches").flatMap((patch) => {
+    listOf(value["patches"]).flatMap((patch) => {
       const inline = valueAt(patch, "inline");
       const text = isMapping(inline) ? stringify(inline) : asText(inline);
       // One in a file beside it is judged as any patch.
       return text === "" ? [] : [pieceOf(whole.file, lineOfText(whole.text, text), text)];
     });
   const [cluster = {}] = documents.filter(({ kind }) => kind === "Cluster");
-  const first = documents.filter(({ kind }) => kind === "ControlPlane").flatMap((value) => listOf(value, "machines"));
+  const first = documents.filter(({ kind }) => kind === "ControlPlane").flatMap((value) => listOf(value["machines"]));
   const machines = documents.flatMap((value, index): Machine[] => {
     if (value["kind"] === "Cluster") return [];
     const pieces = piecesOf(value);
@@ -50,7 +48,7 @@ function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject
       role,
       gpus: hasGpu ? [gpu] : [],
       extensions,
-      kernelArgs: listOf(value, "kernelArgs").map(String),
+      kernelArgs: listOf(value["kernelArgs"]).map(String),
     } as const;
     return [{ name: `machine-${index}`, own, pieces, image: whole }];
   });

@@ -1,6 +1,6 @@
 import * as path from "node:path";
 import { stringify } from "yaml";
-import { asText, defined, isMapping, listAt, valueAt } from "../../components/recipe/mapping";
+import { asText, defined, isMapping, listAt, listOf, valueAt } from "../../components/recipe/mapping";
 import { mappingsIn } from "./patch";
 import type { TalconfigNode } from "./talconfig";
 
@@ -67,7 +67,7 @@ export const installerIn = (reference: string): { image?: string; release?: stri
 /** First static address of a machine: of its interfaces, or of its LinkConfig documents. */
 function ownAddress(machine: Record<string, unknown>, values: Record<string, unknown>[]): string {
   const links = [...listAt(machine, "network", "interfaces"), ...values];
-  const addresses = links.flatMap((link): unknown[] => (Array.isArray(link["addresses"]) ? link["addresses"] : []));
+  const addresses = links.flatMap((link) => listOf(link["addresses"]));
   const texts = addresses.map((one) => (isMapping(one) ? one["address"] : one));
   return texts.filter((one) => typeof one === "string")[0]?.split("/")[0] ?? "";
 }

@@ -1,5 +1,5 @@
 import { releaseInTables } from "../recipe/facts/talos-release";
-import { isMapping } from "../recipe/mapping";
+import { isMapping, listOf } from "../recipe/mapping";
 import { defaultFactoryUrl, factoryAt } from "../recipe/facts/factory";
 import { readExtensions } from "../recipe/facts/factory-answer";
 import type { ReleaseFactsSpec } from "../recipe/spec/index";
@@ -68,7 +68,6 @@ function releasesOf({ talosVersion, machines, machineDefaults, pools }: AskedSta
 }
 
 const releaseOf = (value: unknown): unknown => (isMapping(value) ? value["talosVersion"] : undefined);
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 async function factsOf(
   talosVersion: string,

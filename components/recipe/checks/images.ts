@@ -2,7 +2,7 @@ import { soundsLikeNvidia, unsuffixedNames } from "../facts/extension";
 import { extensionsOf, minorsWith } from "../facts/talos-release";
 import { moduleParameterIn } from "../machine/kernel-args";
 import { officialName } from "../machine/losses";
-import { asText, valueAt } from "../mapping";
+import { asText, listOf, valueAt } from "../mapping";
 import type { Nested } from "../nested";
 import { type Fault, shown } from "../rules";
 import { closest, didYouMean } from "../rules/suggest";
@@ -132,7 +132,7 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Fault |
 function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Nested<Fault> {
   const said = valueAt(patch.config, "machine", "install", "extraKernelArgs");
   const where = machine && others.length === 0 ? machine.field : "machineDefaults";
-  return Array.isArray(said) ? said.map((arg) => ofModule(asText(arg), where, machine)) : [];
+  return listOf(said).map((arg) => ofModule(asText(arg), where, machine));
 }
 
 /** What is wrong with an argument of an image, whatever the release. */

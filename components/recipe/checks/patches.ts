@@ -3,7 +3,7 @@ import { minorsOfKind, schemaMinor } from "../facts/talos-schema";
 import { parseTalosVersion } from "../facts/version";
 import { patchFlaws, patchKey } from "../machine/patch-flaws";
 import type { UserPatch } from "../machine/user-patches";
-import { isMapping, valueAt } from "../mapping";
+import { isMapping, listAt, valueAt } from "../mapping";
 import { mainDocument } from "../merge/documents";
 import { intoOwnDocuments, wantedOf } from "../merge/wanted";
 import { valueOfDocument } from "../rules/yaml";
@@ -92,8 +92,7 @@ const ofControlPlanes: [path: string, isThere: (document: unknown) => boolean][]
 
 /** Interfaces and their VLANs. */
 function devicesOf(document: unknown): Record<string, unknown>[] {
-  const list = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isMapping) : []);
-  return list(valueAt(document, "machine", "network", "interfaces")).flatMap((one) => [one, ...list(one["vlans"])]);
+  return listAt(document, "machine", "network", "interfaces").flatMap((one) => [one, ...listAt(one, "vlans")]);
 }
 
 /** Minor of the machinery in the Talos provider that owned machines' patches are merged with. */

@@ -4,7 +4,7 @@ import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
 import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
-import { isMapping, valueAt } from "../mapping";
+import { isMapping, listOf, valueAt } from "../mapping";
 import { remembering } from "../memory";
 
 /** What the patches want, by document name. */
@@ -49,11 +49,11 @@ export function intoOwnDocuments(wanted: Wanted, has: (document: string) => bool
  */
 function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean): void {
   const main = wanted.get(mainDocument) ?? {};
-  const modules: unknown = valueAt(main, "machine", "kernel", "modules");
+  const modules = listOf(valueAt(main, "machine", "kernel", "modules"));
   const documentOf = (module: unknown): string => `KernelModuleConfig/${String(valueAt(module, "name"))}`;
-  const own = Array.isArray(modules) ? modules.filter((module) => has(documentOf(module))) : [];
+  const own = modules.filter((module) => has(documentOf(module)));
   if (own.length === 0) return;
-  const rest = (modules as unknown[]).filter((module) => !own.includes(module));
+  const rest = modules.filter((module) => !own.includes(module));
   const others = without(main, ["machine", "kernel", "modules"]);
   const list = rest.length > 0 ? { machine: { kernel: { modules: rest } } } : {};
   wanted.set(mainDocument, mergeMaps(mainDocument, others, list, []));
