@@ -47,8 +47,8 @@ export interface Lab {
   nodePrograms?: readonly string[];
   controlPlane: ControlPlane;
   kubernetes: Cluster;
-  /** The Image Factory: emulated machines have an emulated one, real machines the real one. */
-  factory: Factory;
+  /** The Image Factory of emulated machines, which is emulated, and that of real machines. A lab has one of them. */
+  factory?: Factory;
   imageFactory?: ImageFactory;
   /** Where the stack finds it. */
   factoryUrl: string;
@@ -208,7 +208,7 @@ async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Pr
     address: machine.address,
     role: machine.role,
     talosVersion: spec.talosVersion,
-    schematicId: initialSchematic(images[name] ?? {}, machine, lab.factory),
+    schematicId: initialSchematic(images[name] ?? {}, machine, lab.factory!),
     platform: images[name]?.platform ?? machine.platform ?? "metal",
     secureBoot: images[name]?.secureBoot ?? machine.secureBoot ?? false,
     config: joins(lab, machine) ? "" : (existing?.configurations[name] ?? ""),
@@ -222,7 +222,7 @@ async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Pr
     {
       dir: session.dir("machines"),
       timeScale: lab.options.timeScale,
-      factory: lab.factory.url,
+      factory: lab.factoryUrl,
       kubernetes: { server, caCert, caKey, nodes, leaderWorkerSet: lab.tools.lws },
       talos: existing === undefined ? null : { caCert: existing.caCert, caKey: existing.caKey },
       clusterName: spec.clusterName ?? "lab",
@@ -276,7 +276,7 @@ async function bringOmni(lab: Lab, existing: ExistingCluster, images: Record<str
     return node !== undefined && isReady(node);
   };
   const dir = session.dir("omni");
-  const parts = { dir, talosctl: tools.talosctl, talosconfig, factory, machines, nodeReady, signal };
+  const parts = { dir, talosctl: tools.talosctl, talosconfig, factory: factory!, machines, nodeReady, signal };
   const omni = await startOmni(parts, managed);
   session.onClose(() => omni.close());
   for (const { uuid } of managed) for (const resource of foreignResources(cluster, uuid)) omni.resources.put(resource);

@@ -108,7 +108,7 @@ function taskOf(recipe: MachineRecipe, timeouts: Lab["spec"]["timeouts"]): Omit<
 
 async function registerSchematics(lab: Lab, recipes: MachineRecipe[]): Promise<void> {
   for (const body of new Set(recipes.map(({ schematic }) => schematic))) {
-    const response = await fetch(`${lab.factory.url}/schematics`, { method: "POST", body });
+    const response = await fetch(`${lab.factoryUrl}/schematics`, { method: "POST", body });
     if (!response.ok) throw new Error(`the Factory refuses a schematic: ${await response.text()}`);
   }
 }
