@@ -2,7 +2,6 @@ import { effectsOf, partsOf, cudaOfDriver, type Finding, type MachineEffect, typ
 import type { MachineRecipe } from "../../components/recipe";
 import { defined } from "../../components/recipe/mapping";
 import { externalOf } from "../../components/recipe/outside/external";
-import { upgradeTimeouts } from "../../components/recipe/machine/planned-machine";
 import { imagesOf } from "./images";
 import { upgradeStages } from "../../components/recipe/machine/order";
 import { gpuRequests } from "../../components/recipe/stack/workloads";
@@ -53,8 +52,6 @@ export function compare(stack: string, base: string | undefined, before: Side | 
     valueChanges: before === undefined ? [] : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
     /** What cannot be used meanwhile, and for how long. */
     away: awayOf(before?.plan, after.plan, effects),
-    /** What each step may take at the longest, e.g. `5m`; `0s` where nothing is tested. */
-    limits: limitsOf(after.plan),
     /** Machines by wave: those of a wave go once those before it are done. */
     waves: wavesOf(after.plan),
     /** Number of waves after which what offers the GPUs comes; the others wait for the smoke tests of the machines until there. */
@@ -141,11 +138,6 @@ function saidOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted
   if (external?.read === undefined) return redacted({ ...spec, ...(external && { external }) });
   const { places: _, ...read } = external.read;
   return redacted({ ...spec, external: { ...external, read } });
-}
-
-function limitsOf({ spec: { timeouts } }: Plan) {
-  const { drain, reboot, verify } = upgradeTimeouts(timeouts);
-  return { drain, reboot, verify, release: timeouts?.release ?? "10m", gate: timeouts?.gate ?? "10m" };
 }
 
 /** A machine's wave is after those of all that it waits for. */

@@ -1,8 +1,6 @@
 import type { Finding } from "../../components/recipe/index";
-import { timelineMermaid } from "../timeline";
 import type { Comparison, MachineComparison, Runs } from "./comparison";
 import type { FieldChange } from "./differences";
-import { foreseen } from "./foreseen";
 
 /** Machines that go at the same time. */
 interface Wave {
@@ -46,7 +44,6 @@ const joined = (paragraphs: string[]): string => `${paragraphs.join("\n\n")}\n`;
 
 function details(comparison: Comparison): string[] {
   const { base, machines, valueChanges, images, away } = comparison;
-  const timeline = foreseen(comparison);
   return [
     "### Machines",
     table(
@@ -81,7 +78,6 @@ function details(comparison: Comparison): string[] {
     ...list("What is unavailable meanwhile", away),
     "### Order",
     mermaid(graph(stepsOf(comparison))),
-    ...(timeline === undefined ? [] : ["### Timeline", mermaid(timelineMermaid(timeline))]),
   ];
 }
 
@@ -93,7 +89,7 @@ function releaseOf({ base, release: { before, after }, valueChanges }: Compariso
 }
 
 /** The order of an update: machines in waves, what offers the GPUs after all or after those that go ahead, and the tests. */
-function stepsOf({ waves, wavesAhead, machines, release, limits }: Comparison): Step[] {
+function stepsOf({ waves, wavesAhead, machines, release }: Comparison): Step[] {
   const all = waves.map((names): Wave => ({
     machines: names.map((name) => ({
       name,
@@ -106,7 +102,7 @@ function stepsOf({ waves, wavesAhead, machines, release, limits }: Comparison): 
     ...(wavesAhead < all.length
       ? [{ once: "smoke test on those that go ahead", gate: true }, ...all.slice(wavesAhead)]
       : []),
-    ...(limits.gate === "0s" ? [] : [{ once: "smoke test on every GPU machine", gate: true }]),
+    { once: "smoke test on every GPU machine", gate: true },
     { once: "workloads" },
   ];
 }

@@ -1,8 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { stringify } from "yaml";
-import { compare, type Comparison, type MachineComparison } from "../../../cli/plan/comparison";
-import { foreseen } from "../../../cli/plan/foreseen";
+import { compare, type Comparison } from "../../../cli/plan/comparison";
 import {
   configurationDifference,
   fieldChanges,
@@ -13,7 +12,6 @@ import {
 import { pageOf } from "../../../cli/plan/page";
 import { plan as verb, tooLong } from "../../../cli/plan/verb";
 import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
-import { formatDuration } from "../../../components/recipe/rules/duration";
 import { configurationOf } from "../../../stacks/stack-file";
 import { edited, edits, type Said } from "../../support/edits";
 import { gitIn } from "../../support/git";
@@ -65,17 +63,6 @@ describe.each(edits)("$name of $stack", ({ name, stack, change, reboots }) => {
     // From operator to plugin is one choice, and two fields.
     expect(comparison.stackChanges).toHaveLength(/-to-(plugin|operator|claims)$/.test(name) ? 2 : 1);
     expect(Object.fromEntries(comparison.machines.map((machine) => [machine.name, machine.reboots]))).toEqual(reboots);
-  });
-
-  test("the timeline has each machine away for as long as the table says", () => {
-    const bars = foreseen(comparison)?.bars ?? [];
-    const ofEach = (away: (machine: MachineComparison) => unknown): Record<string, unknown> =>
-      Object.fromEntries(comparison.machines.map((machine) => [machine.name, away(machine)]));
-    const drawn = ofEach((machine) => {
-      const own = bars.filter(({ section, part }) => section === machine.name && part !== "waits");
-      return formatDuration(own.reduce((sum, { from, to }) => sum + to - from, 0) * 1000);
-    });
-    expect(drawn).toEqual(ofEach((machine) => (machine.reboots === "no" ? "0s" : machine.awayForAtMost)));
   });
 });
 
