@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { parse, stringify } from "yaml";
+import { Document, isScalar, parse, parseDocument, Scalar, visit } from "yaml";
 import * as z from "zod";
 import { isMapping } from "../mapping";
 import { remembering } from "../memory";
@@ -57,9 +57,27 @@ const isEmpty = (key: string, value: unknown): boolean =>
  */
 export const canonicalSchematic = remembering((schematic: Record<string, unknown>): Schematic => {
   const { customization = {}, ...before } = ordered(schematic, "") as Record<string, unknown>;
-  const yaml = stringify({ ...before, customization }, { indent: 4, lineWidth: 0, singleQuote: true });
+  const yaml = written({ ...before, customization });
   return { yaml, id: sha256(yaml) };
 });
+
+/** What Go's YAML library writes: quotes only where needed, double ones where the text without them would be something else than a text. */
+function written(value: unknown): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(key, node) {
+      if (key === "key" || typeof node.value !== "string") return;
+      if (node.value.includes("\n")) node.type = Scalar.BLOCK_LITERAL;
+      else if (!isText(node.value)) node.type = Scalar.QUOTE_DOUBLE;
+    },
+  });
+  return document.toString({ indent: 4, lineWidth: 0, singleQuote: true });
+}
+
+function isText(plain: string): boolean {
+  const { contents } = parseDocument(plain, { version: "1.1", strict: false });
+  return isScalar(contents) ? typeof contents.value === "string" : plain !== "";
+}
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
