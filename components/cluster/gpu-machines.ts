@@ -51,7 +51,7 @@ export function makeFleet(
   const made = new Map<string, MadeMachine>();
   // That machines are done. Not the components themselves, which would stand for every one of their resources: the last ones of
   // each are enough, and keep the dependencies of a large cluster few.
-  const lastOf = (names: readonly string[]): pulumi.Resource[] => names.flatMap((one) => made.get(one)!.last);
+  const lastOf = (names: readonly string[]): pulumi.Resource[] => names.map((one) => made.get(one)!.last);
   const create = (
     machine: PlannedMachine,
     {

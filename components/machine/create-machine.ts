@@ -4,7 +4,7 @@ import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { bootstrapCluster, onceJoined, ownProvider } from "./bootstrap";
 import { configureMachine } from "./configuration";
 import { foretell, type Foretelling } from "./foretell";
-import { patchNode } from "./node";
+import { labelNode } from "./node";
 import { waitForOmni } from "./omni";
 import { registerSchematic } from "./schematic";
 import { type Upgraded, upgradeMachine } from "./upgrade";
@@ -17,7 +17,6 @@ export const resourceNames = (name: string) => ({
   configuration: `${name}-configuration`,
   upgrade: `${name}-upgrade`,
   node: `${name}-node`,
-  taints: `${name}-node-taints`,
 });
 
 /** What a machine is made with. */
@@ -36,8 +35,8 @@ export interface MadeMachine {
   /** Kubeconfig of the cluster: fetched where it is bootstrapped here, once the machine is a node of it; else as given, else empty. */
   kubeconfig: pulumi.Output<string>;
   upgraded: Upgraded;
-  /** Resources that are made last: once they are there, the machine is done. */
-  last: pulumi.Resource[];
+  /** The resource that is made last: once it is there, the machine is done. */
+  last: pulumi.Resource;
   /** Outputs of its component. */
   outputs: Record<string, pulumi.Output<string>>;
 }
@@ -99,19 +98,21 @@ export function machineResources(
         );
   const joined = fetched && onceJoined(fetched, upgraded.by);
   const provider = joined && ownProvider(name, joined, child);
-  const patched = patchNode(names, upgraded.by, machine, secrets, child, provider);
+  const last = labelNode(names.node, upgraded.by, machine, child, provider);
+  // Unlike an output of the resource it is known at preview, so a reader of the preview sees what will be done with it.
+  const ready = last.urn.apply(() => machine.name);
   const kubeconfig = pulumi.secret(joined ?? secrets.kubeconfig ?? "");
   const { driverVersion, talosVersion, schematicId: runs } = upgraded.seen;
   return {
-    ready: patched.ready,
+    ready,
     kubeconfig,
     upgraded,
-    last: patched.by.length > 0 ? patched.by : [upgraded.by],
+    last,
     outputs: {
       driverVersion,
       talosVersion,
       schematicId: runs,
-      ready: patched.ready,
+      ready,
       // Of a cluster that is there the state need not have it again for each machine.
       ...(fetched === undefined ? {} : { kubeconfig }),
     },

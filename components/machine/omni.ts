@@ -7,7 +7,7 @@ import { type Configured, omniIdentity } from "./configuration";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
 import { runProgram } from "./program-resource";
 import type { OmniWaitTask } from "./program/task";
-import { upgradedBy, type Upgraded } from "./upgrade";
+import { untainted, upgradedBy, type Upgraded } from "./upgrade";
 import { goalOf } from "./upgrade-task";
 
 /**
@@ -37,6 +37,7 @@ export function waitForOmni(
     name,
     {
       verb: "omni-wait",
+      ...untainted(machine),
       task,
       needs: ["talosconfig", "kubeconfig", "omniEndpoint", "omniServiceAccountKey"],
       secrets,

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { readSchematic } from "../recipe/machine/schematic";
 import { defined } from "../recipe/mapping";
-import type { TaintTask, upgradeTask, UpgradeTask } from "./program/task";
+import type { upgradeTask, UpgradeTask } from "./program/task";
 
 /** What the machine program is told of a machine that it brings to an image and a configuration. */
 export const upgradeTaskOf = (
@@ -34,12 +34,10 @@ export const goalOf = (machine: PlannedMachine, configurationHash: string) => ({
   modules: machine.kernelModules.map(({ name }) => name),
   ...defined({ driverVersion: machine.driverVersion && (machine.driverBranch ?? machine.driverVersion) }),
   extensionServices: machine.extensionServices.map(({ name, state }) => ({ name, state })),
-  ...(machine.nodeTaints.length === 0 ? {} : { taints: taintsOf(machine) }),
+  ...(machine.nodeTaints.length === 0
+    ? {}
+    : { taints: machine.nodeTaints.map(({ key, value, effect }) => ({ key, ...defined({ value }), effect })) }),
 });
-
-/** Taints of a machine's node, as the tasks have them. */
-export const taintsOf = ({ nodeTaints }: Pick<PlannedMachine, "nodeTaints">): TaintTask["taints"] =>
-  nodeTaints.map(({ key, value, effect }) => ({ key, ...defined({ value }), effect }));
 
 /** What the machine's image has, as its schematic says. */
 export function imageOf({ schematic }: Pick<PlannedMachine, "schematic">): UpgradeTask["image"] {

@@ -5,7 +5,7 @@ import { longestRun } from "../recipe/effect";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import type { Configured } from "./configuration";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
-import { answerOf, runProgram } from "./program-resource";
+import { answerOf, type ProgramUse, runProgram } from "./program-resource";
 import { upgradeResult, type UpgradeTask } from "./program/task";
 import { upgradeTaskOf } from "./upgrade-task";
 
@@ -55,6 +55,7 @@ export function upgradeMachine(
     name,
     {
       verb: "upgrade",
+      ...untainted(machine),
       task,
       needs: ["talosconfig", "kubeconfig"],
       secrets,
@@ -65,6 +66,10 @@ export function upgradeMachine(
   );
   return upgradedBy(program);
 }
+
+/** How the program ends a machine whose node has taints: they are taken off. */
+export const untainted = ({ nodeTaints }: PlannedMachine): Pick<ProgramUse, "deleteVerb"> =>
+  nodeTaints.length > 0 ? { deleteVerb: "untaint" } : {};
 
 /** What a program that brought a machine there has seen on it. */
 export function upgradedBy(program: Command): Upgraded {

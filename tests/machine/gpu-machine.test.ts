@@ -3,7 +3,7 @@ import { GpuMachine } from "../../components/machine/gpu-machine";
 import { createMachine } from "../../components/machine/create-machine";
 import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
 import { pauseBeforeRetry } from "../../components/machine/schematic";
-import { taintTask, upgradeTask } from "../../components/machine/program/task";
+import { untaintTask, upgradeTask } from "../../components/machine/program/task";
 import { isSecret } from "../support/graph";
 import { record, type RunOptions } from "../support/recorder";
 import { machineSecrets as bundle } from "../support/talos";
@@ -80,7 +80,6 @@ describe("the upgrade", () => {
     });
     expect(inputs["logging"]).toBe("stderr");
     expect(inputs["addPreviousOutputInEnv"]).toBeUndefined(); // it must know what the last run did
-    expect(inputs["delete"]).toBeUndefined();
   });
 
   test.each([
@@ -125,18 +124,21 @@ describe("the node", () => {
   });
 
   test("gets taints by the program, which leaves those of others there", async () => {
-    const { inputs } = byName(await run({ name: "node-a" }), "gpu-1-node-taints");
+    const { inputs } = byName(await run({ name: "node-a" }), "gpu-1-upgrade");
     expect([inputs["create"], inputs["delete"]]).toEqual([
-      expect.stringMatching(/ -- taint$/),
+      expect.stringMatching(/ -- upgrade$/),
       expect.stringMatching(/ -- untaint$/),
     ]);
     const taskOf = JSON.parse(String(inputs["stdin"])) as unknown;
-    expect(taintTask.parse(taskOf)).toEqual({ machine: "node-a", taints: planned.nodeTaints });
+    expect(upgradeTask.parse(taskOf).taints).toEqual(planned.nodeTaints);
+    expect(untaintTask.parse(taskOf)).toEqual({ machine: "node-a" });
   });
 
   test("is not patched when there is nothing to say", async () => {
     const { resources } = await run({ nodeLabels: {}, nodeTaints: [] });
-    expect(resources.some(({ type, name }) => type.includes("NodePatch") || name.includes("taints"))).toBe(false);
+    expect(
+      resources.some(({ type, inputs }) => type.includes("NodePatch") || inputs["delete"]?.includes("untaint")),
+    ).toBe(false);
   });
 });
 

@@ -101,7 +101,7 @@ export const upgradeResult = z.object({
   bootId: z.string(),
   /** Whether this run rebooted it. */
   rebooted: z.boolean(),
-  /** Taints that the stack then wanted, without those that the node had from somebody else. */
+  /** Taints of its node that are the stack's own, and so what `untaint` takes away. */
   taints: z.array(nodeTaint).optional(),
   phases: z.array(z.object({ name: z.string(), seconds: z.number() })),
 });
@@ -214,22 +214,8 @@ export const nodeTaintState = nodeTaint.loose();
 /** A taint as the tasks hand it on. */
 export type NodeTaintState = z.infer<typeof nodeTaintState>;
 
-/** Task of `taint` and `untaint`. */
-export const taintTask = z.strictObject({
-  machine: z.string().min(1),
-  taints: z.array(nodeTaint.strict()),
-});
-/** The task of `taint` and `untaint` as the program reads it. */
-export type TaintTask = z.infer<typeof taintTask>;
-
-/** Answer of `taint`: kept by Pulumi and handed back to the next `taint` and to `untaint`. */
-export const taintResult = z.object({
-  /** Taints that were not there before, and so what `untaint` takes away. */
-  added: z.array(nodeTaint),
-  changed: z.boolean(),
-});
-/** The answer of `taint` as the program reads it back. */
-export type TaintResult = z.infer<typeof taintResult>;
+/** Task of `untaint`: what it needs of the task with which its machine was brought to its image. */
+export const untaintTask = z.object({ machine: z.string().min(1) });
 
 /** Task of `await-free`. */
 export const freeTask = z.strictObject({

@@ -9,7 +9,7 @@ import { awaitTests } from "./gate/await-tests";
 import type { KubernetesCluster } from "./kubernetes/cluster";
 import { putBack } from "./kubernetes/put-back";
 import { awaitFree } from "./kubernetes/runtime-class";
-import { dropTaints, ownTaints, taint, untaint } from "./kubernetes/taint";
+import { taint, type TaintTask, untaint } from "./kubernetes/taint";
 import type { Clients } from "./clients";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { waitForOmni } from "./omni/wait";
@@ -24,8 +24,7 @@ import {
   omniTask,
   omniWaitTask,
   putBackTask,
-  taintResult,
-  taintTask,
+  untaintTask,
   upgradeResult,
   upgradeTask,
 } from "./task";
@@ -66,22 +65,13 @@ const configurationBy =
     return act(task, previousAnswer(adoptResult), bench);
   };
 
-const taintsBy =
-  (act: typeof taint | typeof untaint): Run<typeof taintTask> =>
-  async (task, clients) => {
-    const why = "a worker may not change its own taints, so they go through the Kubernetes API";
-    const cluster = clusterFor(clients, `machines.${task.machine}.taints`, "there is no kubeconfig", why);
-    return act(task, previousAnswer(taintResult), cluster, clock, clients.reportOf(task.machine));
-  };
-
 /** The verbs, by name. */
 export const verbs: ReadonlyMap<string, Verb> = new Map([
   ["preflight", verb(preflightTask, [], runPreflight, true)],
   ["upgrade", verb(upgradeTask, ["talosconfig", "kubeconfig"], runUpgrade, true)],
   ["adopt", verb(adoptTask, ["talosconfig"], configurationBy(adopt))],
   ["release", verb(adoptTask, ["talosconfig"], configurationBy(release))],
-  ["taint", verb(taintTask, ["kubeconfig"], taintsBy(taint))],
-  ["untaint", verb(taintTask, ["kubeconfig"], taintsBy(untaint))],
+  ["untaint", verb(untaintTask, ["kubeconfig"], runUntaint)],
   ["await-free", verb(freeTask, ["kubeconfig"], runAwaitFree, true)],
   ["put-back", verb(putBackTask, [], runPutBack)],
   ["gate", verb(gateTask, [], runGate, true)],
@@ -125,36 +115,55 @@ async function runPreflight(task: z.infer<typeof preflightTask>, clients: Client
 }
 
 async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
+  const cluster = clusterOf(task, clients);
   const bench = {
     machine: clients.machine(task.address),
     others: new Map(task.otherControlPlanes.map((address) => [address, clients.machine(address)])),
-    cluster: clients.cluster(),
+    cluster,
     clientVersion: await clients.clientVersion(),
     clock,
     report: clients.reportOf(task.machine),
     touches: clients.touches,
   };
-  const previous = previousAnswer(upgradeResult);
-  return withoutOldTaints(await upgrade(task, bench, previous), task, previous?.taints, bench.cluster, clients);
+  return withTaints(await upgrade(task, bench, previousAnswer(upgradeResult)), task, cluster, clients);
 }
 
 async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
+  const cluster = clusterOf(task, clients);
   await clients.clientVersion(); // without talosctl nothing could end the wait for the machine
   const [machine, report] = [clients.machine(task.address), clients.reportOf(task.machine)];
   const answer = await waitForOmni(task, { omni: clients.omni, machine, clock, report });
-  return withoutOldTaints(answer, task, previousAnswer(upgradeResult)?.taints, clients.cluster(), clients);
+  return withTaints(answer, task, cluster, clients);
 }
 
-/** The answer of a machine that is done, once its node is rid of the taints that the stack no longer wants. */
-async function withoutOldTaints(
+/** The cluster of a machine that is brought to its image: it cannot do without where its node gets taints. */
+const clusterOf = (task: TaintTask, clients: Clients): KubernetesCluster | undefined =>
+  task.taints === undefined ? clients.cluster() : taintedCluster(task.machine, clients);
+
+function taintedCluster(machine: string, clients: Clients): KubernetesCluster {
+  const why = "a worker may not change its own taints, so they go through the Kubernetes API";
+  return clusterFor(clients, `machines.${machine}.taints`, "there is no kubeconfig", why);
+}
+
+/**
+ * The answer of a machine that is done, once its node has the stack's taints and no other of the stack's. Those that it no longer wants
+ * go here, before anything is without its toleration: the smoke test comes next.
+ */
+async function withTaints(
   answer: object,
-  task: Parameters<typeof dropTaints>[0],
-  before: Parameters<typeof dropTaints>[1],
+  task: TaintTask,
   cluster: KubernetesCluster | undefined,
   clients: Clients,
 ): Promise<object> {
-  await dropTaints(task, before, cluster, clock, clients.reportOf(task.machine));
-  return { ...answer, taints: task.taints && (await ownTaints(task, before, cluster, clock)) };
+  if (cluster === undefined) return answer;
+  const before = previousAnswer(upgradeResult)?.taints;
+  return { ...answer, taints: await taint(task, before, cluster, clock, clients.reportOf(task.machine)) };
+}
+
+async function runUntaint({ machine }: z.infer<typeof untaintTask>, clients: Clients): Promise<unknown> {
+  const before = previousAnswer(upgradeResult)?.taints;
+  await untaint(machine, before, taintedCluster(machine, clients), clock, clients.reportOf(machine));
+  return {};
 }
 
 async function runAwaitFree(task: z.infer<typeof freeTask>, clients: Clients): Promise<unknown> {

@@ -1,13 +1,8 @@
 import { parse } from "yaml";
 import { CallError } from "../../../../components/clients/failure";
-import {
-  dropTaints,
-  ownTaints,
-  taint,
-  untaint,
-  type TaintedNodes,
-} from "../../../../components/machine/program/kubernetes/taint";
+import { taint, untaint, type TaintedNodes } from "../../../../components/machine/program/kubernetes/taint";
 import { markedTaints, type NodeTaints, taintMark } from "../../../../components/machine/program/kubernetes/taint-mark";
+import type { Report } from "../../../../components/machine/program/progress";
 import type { NodeTaintState } from "../../../../components/machine/program/task";
 import { FakeClock } from "../fakes";
 import { fixture, only } from "../../../support/table";
@@ -66,38 +61,37 @@ const { taints, rows } = parse(fixture("taints.yaml")) as {
   rows: { name: string; has?: string[]; races?: number; steps: Step[] }[];
 };
 const parts = [
-  ...["of", "unset", "own", "drop", "set", "lost", "lostAfterWrite", "theirs", "refuses", "before", "throws"],
-  ...["throwsNot", "gives", "killed", "now", "keys", "mark", "writes", "minutes"],
+  ...["of", "unset", "set", "lost", "lostAfterWrite", "theirs", "refuses", "before", "throws"],
+  ...["throwsNot", "gives", "says", "killed", "now", "keys", "mark", "writes", "minutes"],
 ];
 /** The same with taints in the place of their names. */
-const named = (value: any): any =>
-  Array.isArray(value)
-    ? value.map((name: string) => taints[name])
-    : value && "added" in value
-      ? { ...value, added: named(value.added) }
-      : value;
+const named = (names: string[] | undefined): NodeTaintState[] | undefined => names?.map((name) => taints[name]!);
 
 /** Does one step, and gives its answer. */
-function act(node: FakeNode, { of: machine = "velaryon", ...step }: Step, before: any): Promise<any> {
-  if (step["unset"]) return untaint({ machine, taints: [gpu] }, before, node, clock, quiet);
-  if (step["own"]) return ownTaints({ machine, taints: named(step["own"]) }, before, node, clock);
-  if (step["drop"]) return dropTaints({ machine, taints: named(step["drop"]) }, before, node, clock, quiet);
-  return taint({ machine, taints: named(step["set"]) }, before, node, clock, quiet);
+function act(
+  node: FakeNode,
+  { of: machine = "velaryon", ...step }: Step,
+  before: any,
+  report: Report,
+): Promise<unknown> {
+  if (step["unset"]) return untaint(machine, before, node, clock, report);
+  return taint({ machine, taints: named(step["set"]) }, before, node, clock, report);
 }
 const clock = new FakeClock();
-const quiet = (): void => {};
 
 test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, { has = [], races, steps }) => {
-  const node = new FakeNode(named(has), races);
+  const node = new FakeNode(named(has)!, races);
   let known: unknown;
   for (const step of steps) {
     only(step, parts);
     const begin = clock.now();
     node.lost = step["lost"] ?? 0;
     node.afterWrite = () => (node.lost = step["lostAfterWrite"] ?? node.lost);
-    if (step["theirs"]) node.now = named(step["theirs"]);
+    if (step["theirs"]) node.now = named(step["theirs"])!;
     if (step["refuses"]) node.taints = () => Promise.reject(new CallError("refused", step["refuses"]));
-    const asked = act(node, step, "before" in step ? named(step["before"]) : known);
+    const said: string[] = [];
+    const before = "before" in step ? named(step["before"]) : known;
+    const asked = act(node, step, before, (line) => said.push(line));
     if (step["throws"]) {
       const message = await failure(asked);
       for (const part of step["throws"]) expect(message).toContain(part);
@@ -105,8 +99,9 @@ test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, { has = [
     } else {
       const answer: unknown = await asked;
       if ("gives" in step) expect(answer).toEqual(named(step["gives"]));
-      known = step["killed"] || step["own"] ? undefined : answer;
+      known = step["killed"] ? undefined : answer;
     }
+    if (step["says"]) expect(said).toEqual(step["says"]);
     if (step["now"]) expect(node.now).toEqual(named(step["now"]));
     if (step["keys"]) expect(node.now.map(({ key }) => key)).toEqual(step["keys"]);
     if ("mark" in step) expect(node.mark).toBe(step["mark"]);
