@@ -21,6 +21,5 @@ export type {
   GpuArchitecture,
   MachineRole,
   MigStrategy,
-  ModelPull,
   ModuleFlavour,
 } from "./recipe/spec/index";

@@ -7,8 +7,8 @@ import { type WorkloadKind, workloadsOf } from "../../components/recipe/stack/wo
 
 /** Images of each kind of workload, by the newest CUDA that the drivers run. A kind that is missing here does not compile. */
 const ofWorkload: { [W in WorkloadKind]: (said: NonNullable<WorkloadsSpec[W]>, cuda: string) => string[] } = {
-  ollama: ({ image = workloadImages.ollama, models, pullBy, pullImage = workloadImages.modelPull }) =>
-    models?.length && pullBy !== "postStart" ? [image, pullImage] : [image],
+  ollama: ({ image = workloadImages.ollama, models, pullImage = workloadImages.modelPull }) =>
+    models?.length ? [image, pullImage] : [image],
   comfyui: ({ image }, cuda) => [image ?? comfyUiImage(cuda)],
   litellm: ({ image = workloadImages.litellm }) => [image],
   vllm: ({ image }, cuda) => [image ?? vllmImage(cuda)],

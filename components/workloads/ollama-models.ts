@@ -36,11 +36,11 @@ export function fullName(model: string): string {
 }
 
 /**
- * A Job per model, asking the running server to pull it. A pull in the container's postStart hook instead keeps the
- * container from being Ready, and its failure kills it (ollama-helm#68, #100).
+ * A Job per model, asking the running server to pull it. A pull in the container's postStart hook would keep
+ * the container from being Ready, and its failure kill it (ollama-helm#68, #100).
  *
  * @param endpoint URL of the server.
- * @returns No Job while the server is inactive, or where the hook pulls.
+ * @returns No Job while the server is inactive.
  */
 export function ollamaModels(
   name: string,
@@ -49,7 +49,7 @@ export function ollamaModels(
   endpoint: pulumi.Input<string>,
   opts: pulumi.CustomResourceOptions,
 ): k8s.batch.v1.Job[] {
-  if (spec.active === false || spec.pullBy === "postStart") return [];
+  if (spec.active === false) return [];
   const limit = spec.readyWithin ?? 1200;
   return [...new Set((spec.models ?? []).map(fullName))].sort().map((model) => {
     return new k8s.batch.v1.Job(
@@ -103,15 +103,4 @@ function pullPod(
       },
     ],
   };
-}
-
-/** The postStart hook that pulls the models instead, bounded like the Jobs; a model that is neither there nor can be pulled fails it. Nothing with `pullBy: job`. */
-export function pullHook(
-  spec: OllamaSpec & { readyWithin?: number },
-): Pick<k8s.types.input.core.v1.Container, "lifecycle"> {
-  if (spec.pullBy !== "postStart" || (spec.models ?? []).length === 0) return {};
-  const script =
-    'timeout "$0" sh -c \'until ollama ps >/dev/null 2>&1; do sleep 1; done; for m; do ollama show "$m" >/dev/null 2>&1 || ollama pull "$m" || exit 1; done\' sh "$@"';
-  const command = ["/bin/sh", "-c", script, String(spec.readyWithin ?? 1200), ...(spec.models ?? []).map(fullName)];
-  return { lifecycle: { postStart: { exec: { command } } } };
 }

@@ -5,7 +5,7 @@ import { workloads as images } from "../recipe/facts/data/images.json";
 import { type OllamaSpec } from "../recipe/spec/index";
 import { ollama as kind } from "../recipe/stack/workloads/ollama";
 import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
-import { ollamaModels, pullHook } from "./ollama-models";
+import { ollamaModels } from "./ollama-models";
 import { type Storing, storingServer } from "./storing-server";
 
 const { port } = kind.server;
@@ -44,7 +44,6 @@ export class Ollama extends pulumi.ComponentResource {
         startupProbe: { ...alive, periodSeconds: 5, failureThreshold: Math.ceil(readyWithin / 5) },
         readinessProbe: { ...alive, periodSeconds: 5 },
         livenessProbe: { ...alive, periodSeconds: 10, failureThreshold: 6 },
-        ...pullHook(args),
       }),
       pod: {
         terminationGracePeriodSeconds: 60,

@@ -65,7 +65,7 @@ const touched: Record<FixId, RegExp> = {
   driverBranches: /^machines\.\d+\.(extensions|schematic|schematicId|installerImage|driverVersion|patches)\b/,
   schematic: /^machines\.\d+\.(schematic|schematicId|installerImage)$/,
   cudaImage: /^kubernetes\.smokeTestImage$/,
-  modelsPull: /^spec\.workloads\.ollama\.pullBy$/,
+  modelsPull: /^spec\.workloads\.ollama\.models\b/,
   privilegedNamespace: /^kubernetes\.namespaceLabels\./,
   kernelModules: /^machines\.\d+\.(kernelModules|patches)\b/,
   runtimeClass: /^kubernetes\.runtimeClass\.owner$/,

@@ -1,6 +1,6 @@
 import { type Document, isMap, parse, parseDocument } from "yaml";
 import type { FixId } from "../../components/diagnosis";
-import { findRelease, ModelPull, type Plan, schematicOf } from "../../components/recipe";
+import { findRelease, type Plan, schematicOf } from "../../components/recipe";
 import { modulesExtension, nvidiaExtension, toolkitExtension } from "../../components/recipe/facts/extension";
 import { daemonLabel } from "../../components/recipe/machine/daemon-labels";
 import { ownPatch } from "../../components/recipe/machine/patches";
@@ -95,7 +95,7 @@ export const transforms: Record<FixId, Transform> = {
 
   /** A postStart hook pulls the models, as in many charts. */
   modelsPull: ({ spec }) => {
-    for (const { said } of workloadsOfKind(spec, "ollama")) said.pullBy = ModelPull.postStart;
+    for (const { said } of workloadsOfKind(spec, "ollama")) said.models = []; // the hook is program.ts' business
   },
 
   /** What exposes the GPUs selects nodes by a role that somebody once gave the nodes by hand, and that no node has any more. */

@@ -1,11 +1,8 @@
-import { spawn, spawnSync } from "node:child_process";
-import * as fs from "node:fs";
+import { spawn } from "node:child_process";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
-import * as os from "node:os";
-import * as path from "node:path";
 import { Ollama } from "talos-gpu";
-import { fullName, pullHook } from "../../components/workloads/ollama-models";
+import { fullName } from "../../components/workloads/ollama-models";
 import { find, findAll } from "../support/graph";
 import { record } from "../support/recorder";
 
@@ -95,30 +92,4 @@ test("two spellings of a model are one Job, which finds the model under the name
   const run = await record(() => void new Ollama("chat", { ...access, models }));
   expect(findAll(run, "kubernetes:batch/v1:Job")).toHaveLength(1);
   expect(await pull(serve(["llama3.2:3b"], true), models[0])).toBe(0);
-});
-
-test.each([
-  ["all are pulled", "", 0, ["a:1", "b:1"]],
-  ["the first cannot be pulled", "a:1", 1, ["a:1"]],
-  ["the last cannot be pulled", "b:1", 1, ["a:1", "b:1"]],
-])("the postStart hook: %s", (_what, broken, status, pulls) => {
-  const { lifecycle } = pullHook({ pullBy: "postStart", models: ["a:1", "there:1", "b:1"] });
-  const { command } = (lifecycle as { postStart: { exec: { command: [string, ...string[]] } } }).postStart.exec;
-  const bin = fs.mkdtempSync(path.join(os.tmpdir(), "ollama-"));
-  try {
-    const client = `#!/bin/sh
-case $1 in
-ps) exit ;;
-show) [ "$2" = there:1 ]; exit ;;
-esac
-echo "$2"
-[ "$2" != "${broken}" ]
-`;
-    fs.writeFileSync(path.join(bin, "ollama"), client, { mode: 0o755 });
-    const [program, ...args] = command;
-    const ran = spawnSync(program, args, { env: { PATH: `${bin}:/usr/bin:/bin` }, encoding: "utf8" });
-    expect([ran.status, ran.stdout.trim().split("\n")]).toEqual([status, pulls]);
-  } finally {
-    fs.rmSync(bin, { recursive: true });
-  }
 });

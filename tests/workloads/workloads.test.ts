@@ -62,13 +62,6 @@ describe("Ollama", () => {
     expect(podOf(await ollama({ models: ["mistral"] }))).not.toHaveProperty("tolerations");
   });
 
-  test("pullBy postStart: the hook pulls, no Job does", async () => {
-    const run = await ollama({ pullBy: "postStart", models: ["llama3.2:3b"] });
-    expect(findAll(run, job)).toEqual([]);
-    expect(container(run).lifecycle.postStart.exec.command.slice(-2)).toEqual(["1200", "llama3.2:3b"]);
-    expect(container(await ollama({ models: ["llama3.2:3b"] })).lifecycle).toBeUndefined();
-  });
-
   test("the endpoint resolves after the models are pulled", async () => {
     const { core } = await import("@pulumi/kubernetes");
     const run = await record(() => {

@@ -5,7 +5,7 @@ import { wayOf } from "../facts/way";
 import { compareDotted, majorOf } from "../facts/version";
 import { namesSecret, secretIn } from "../rules";
 import { fieldOf } from "../stack/plain-data";
-import { gpuRequests, languageServers, namespacesMade, workloadsOfKind } from "../stack/workloads";
+import { gpuRequests, languageServers, namespacesMade } from "../stack/workloads";
 import { type CheckedMachine, type Checks, type Found, ofGpuRequests } from "./check";
 import { machinesFor, mayMatch } from "./placement";
 import { complaint } from "./says";
@@ -59,12 +59,6 @@ export const workloadChecks: Checks = {
     Object.entries(spec.workloads?.pods ?? {})
       .filter(([, pod]) => pod.env?.["NVIDIA_VISIBLE_DEVICES"] !== undefined)
       .map(([name]) => complaint(`workloads.pods.${name}.env.NVIDIA_VISIBLE_DEVICES`, "visible-devices")),
-  "ollama-pull": ({ spec, plan }) =>
-    workloadsOfKind(spec, "ollama")
-      .filter(
-        ({ said: { pullBy, models = [] } }) => pullBy === "postStart" && plan.era === "legacy" && models.length > 0,
-      )
-      .map(({ field }) => complaint(`${field}.pullBy`, "ollama-pull")),
   litellm: ({ spec }) => {
     const { litellm } = spec.workloads ?? {};
     if (litellm === undefined || litellm.active === false) return [];

@@ -1,10 +1,5 @@
 import type { GpuRequestSpec, GpuServerSpec } from "./gpu-server";
 
-/** How ollama's models are pulled: `job` (after the server runs) or `postStart` (refused on Talos ≤ 1.12). */
-export const ModelPull = { job: "job", postStart: "postStart" } as const;
-/** A way, as text. */
-export type ModelPull = (typeof ModelPull)[keyof typeof ModelPull];
-
 /** Ollama: a server of language models. */
 export interface OllamaSpec extends GpuRequestSpec, GpuServerSpec {
   /**
@@ -13,12 +8,6 @@ export interface OllamaSpec extends GpuRequestSpec, GpuServerSpec {
    * @example `[llama3.2:3b]`
    */
   models?: string[];
-  /**
-   * How models are pulled: by a Job once the server runs, or by its `postStart` hook (refused on Talos ≤ 1.12).
-   * @default `job`
-   * @example `postStart`
-   */
-  pullBy?: ModelPull;
   /**
    * Container image. Nobody has verified that the registry has the default tag.
    * @default `ollama/ollama` of a release pinned by this package

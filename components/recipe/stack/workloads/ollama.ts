@@ -1,13 +1,11 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { image, ruled } from "../notation";
-import { ModelPull } from "../../spec/index";
 import { describeWorkload, serverAccess, gpuServer, underItsName } from "./descriptor";
 
 const schema = z.strictObject({
   ...gpuServer,
   models: z.array(ruled(rules.ollamaModel)).optional(),
-  pullBy: z.enum(ModelPull).optional(),
   pullImage: image.optional(),
 });
 
