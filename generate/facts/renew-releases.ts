@@ -1,7 +1,7 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { readExtensions } from "../../components/recipe/facts/factory-answer";
-import { capabilitiesOf, driverRows } from "../../components/recipe/facts/talos-release";
+import { capabilitiesOf, driverRows, extensionsOf } from "../../components/recipe/facts/talos-release";
 import { defined } from "../../components/recipe/mapping";
 import { parseTalosVersion } from "../../components/recipe/facts/version";
 
@@ -12,7 +12,7 @@ const rowsOfFile = /("drivers": \[\n)[^\]]*(\n {2}\])/;
 
 /**
  * Writes the drivers of releases that the tables do not have, as the Image Factory lists them; gives a line for each, and for
- * each new minor: the Factory does not tell its containerd, its Kubernetes and its extensions.
+ * each new minor: the Factory does not tell its containerd and its Kubernetes. It also names extensions that the tables do not have.
  *
  * @param factory URL of it.
  */
@@ -37,7 +37,11 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
       continue;
     }
     if (patch <= newest.to && !newest.inferred) continue;
-    const { newFeature, ...told } = readExtensions(await read(`${factory}/version/${text}/extensions/official`));
+    const {
+      newFeature,
+      extensions = [],
+      ...told
+    } = readExtensions(await read(`${factory}/version/${text}/extensions/official`));
     const { lts, production, toolkit } = told;
     const hasToolkit = toolkit !== undefined || capabilitiesOf(text).toolkit === "operator";
     if (lts === undefined || production === undefined || !hasToolkit) {
@@ -51,6 +55,8 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
     else rows.splice(last + 1, 0, { minor, from: isSame ? patch : newest.to + 1, to: patch, ...brought });
     const words = toolkit === undefined ? "" : `, toolkit ${toolkit}`;
     report.push(`${text}: ${lts} (lts), ${production} (production)${words}`);
+    const others = extensions.filter((name) => !extensionsOf(minor).has(name));
+    if (others.length > 0) report.push(`${text}: has extensions that since.json does not: ${others.join(", ")}`);
   }
   const before = await fs.readFile(file, "utf8");
   if (!rowsOfFile.test(before)) throw new Error(`${file}: has no table of drivers to renew`);

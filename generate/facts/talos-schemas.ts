@@ -170,6 +170,12 @@ function rangedRecord(of: { minor: number; record: Record<string, string> }[]): 
 
 async function main(more: string[]): Promise<void> {
   const sources = [...releases, ...more];
+  const minors = sources.map((source) => Number(source.split(".")[1])).sort((left, right) => left - right);
+  const missing = minors.findIndex((minor, index) => index > 0 && minor !== minors[index - 1]! + 1);
+  if (missing > 0)
+    throw new Error(
+      `talos-schemas: no release of Talos 1.${minors[missing]! - 1} is named; its documents would be judged by those around it; add one to the list, or name its folder, e.g. 1.${minors[missing]! - 1}.0=DIR`,
+    );
   const all = refined(sources.map(structuresOf).sort((left, right) => left.minor - right.minor));
   const names = [...new Set(all.flatMap(({ defs }) => Object.keys(defs)))].sort();
   const records = (name: string): { minor: number; record: Record<string, string> }[] =>

@@ -14,6 +14,7 @@ import { containerdOf } from "../../../components/recipe/facts/containerd-schema
 import { releases as containerdReleases } from "../../../components/recipe/facts/data/containerd-schema.json";
 import { ofBranch } from "../../../components/recipe/facts/data/cuda.json";
 import since from "../../../components/recipe/facts/data/since.json";
+import { releases as schemaReleases } from "../../../components/recipe/facts/data/talos-schema.json";
 import { schemaMinor } from "../../../components/recipe/facts/talos-schema";
 import { compareDotted, leastDotted, majorOf, parseTalosVersion } from "../../../components/recipe/facts/version";
 
@@ -127,13 +128,17 @@ test("rows of a minor follow each other without a gap", () => {
   expect(knownMinors().slice(0, 3)).toEqual(["1.8", "1.9", "1.10"]);
 });
 
-test.each([...new Set(driverRows.flatMap(({ lts, production }) => [lts, production].map(majorOf)))])(
-  "CUDA of driver %d is known",
-  (branch) => expect(Object.keys(ofBranch)).toContain(String(branch)),
+/** Driver branches of every release that was read; what is inferred may be a guess. */
+const branches = driverRows
+  .filter(({ inferred }) => !inferred)
+  .flatMap((row) => [row.lts, row.production, row["new-feature"] ?? row.production].map(majorOf));
+test.each([...new Set(branches)])("CUDA of driver %d is known", (branch) =>
+  expect(Object.keys(ofBranch)).toContain(String(branch)),
 );
 
 test.each(minorRows)("Talos 1.$minor: the schemas of its configuration and of its containerd are there", (row) => {
   expect(schemaMinor(row.minor)).toEqual({ minor: row.minor, isKnown: true });
+  expect(schemaReleases.map((release) => Number(release.split(".")[1]))).toContain(row.minor);
   const known = containerdReleases.map((release) => Number(release.split(".")[1]));
   for (const { from, to, version } of row.containerd) {
     const minor = Number(version.split(".")[1]);
