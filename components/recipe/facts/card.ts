@@ -70,8 +70,11 @@ export function openModulesRefuse(card: Card, driver: string): boolean {
   return card.family !== "datacenter" && compareDotted(driver, openModulesOnAllCards) < 0;
 }
 
-/** Whether a card comes with an arm64 processor: the superchips, of which NVIDIA's name is for both. */
-export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean => /^(GB10|GB[23]00|GH200)\b/.test(model);
+/**
+ * Whether a card comes with an arm64 processor: the superchips, whose name is for both. It begins with the processor's letter, G of Grace, and
+ * the card's, e.g. GH200, GB300, GB10.
+ */
+export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean => /^(NVIDIA )?G[HB]\d/.test(model);
 
 /**
  * What the kernel of a machine with these cards is told: from Talos 1.13 on it has branch target identification on arm64, with which NVIDIA's

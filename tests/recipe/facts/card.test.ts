@@ -5,6 +5,7 @@ import {
   drives,
   findCard,
   flavoursOf,
+  isOfArm64,
   knownModels,
   lastCudaOf,
   migGeometries,
@@ -16,7 +17,7 @@ import { architectures } from "../../../components/recipe/facts/data/architectur
 import { cardAliases, cards, type Card } from "../../../components/recipe/facts/data/cards";
 import chips from "../../../components/recipe/facts/data/chips.json";
 import mig from "../../../components/recipe/facts/data/mig.json";
-import { ModuleFlavour } from "../../../components/recipe/spec/index";
+import { GpuArchitecture, ModuleFlavour } from "../../../components/recipe/spec/index";
 import { architectureOfChip, listedChips } from "../../../components/recipe/facts/pci-cards";
 import { defined } from "../../../components/recipe/mapping";
 import { fixture } from "../../support/table";
@@ -81,6 +82,9 @@ test("the table is whole", () => {
   }
   const split = [...cards.flatMap((row) => row.mig ?? []), ...Object.values(mig.ofListedCards)];
   expect(split.filter((name) => !Object.hasOwn(migGeometries, name))).toEqual([]);
+  const named = Object.values(GpuArchitecture);
+  for (const rows of [architectures.map(({ name }) => name), Object.values(chips.architectures)])
+    expect(rows).toEqual(named);
   for (const { flavours } of architectures)
     expect(Object.values(ModuleFlavour)).toEqual(expect.arrayContaining(flavours));
   for (const [alias, model] of Object.entries(cardAliases)) expect(findCard(alias)?.model).toBe(model);
@@ -132,6 +136,15 @@ test("power limits: known where they were seen, a guess where boards differ", ()
   expect(powerRangeOf(card("A10G"))).toBeUndefined();
   expect(powerRangeOf(card("GB10"))).toBeUndefined();
 });
+
+test.each([
+  ["GB10", true],
+  ["GH200 480GB", true],
+  ["GB300", true],
+  ["H200", false],
+  ["B200", false],
+  ["GTX 1080", false],
+])("%s comes with an arm64 processor: %j", (model, is) => expect(isOfArm64(card(model))).toBe(is));
 
 test("MIG: what nvidia-smi of an H200 lists", () => {
   expect(migOf(card("H200"))?.profiles).toEqual({
