@@ -1,5 +1,5 @@
 import { judge } from "../../components/recipe/index";
-import { fault } from "../../components/recipe/checks/says";
+import { fault, isOfFiles } from "../../components/recipe/checks/says";
 import { capabilitiesOf, newestRelease } from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
 import { unnamed } from "../stack-text";
@@ -25,18 +25,6 @@ export interface FileNote {
   file: string;
   problem: string;
 }
-
-/**
- * Rules of stacks alone: the same thing is right in a file of somebody's, as no stack stands beside it (who writes containerd's part,
- * labels, modules and image), or it was made up here.
- */
-export const ofStacks = new Set([
-  ...["containerd-part", "patch-node-labels", "patch-node-taints", "patch-identity", "patch-secret", "patch-conflict"],
-  ...["install-image", "kernel-modules-once", "gpu-model", "machine-address", "machine-name", "upgrade-step"],
-  ...["gpu-machine", "extension-without-gpu", "patch-role", "patch-delete", "gpu-requests"],
-  // Its own Node Feature Discovery may label the machines.
-  "values-without-gpus",
-]);
 
 /** What is said to a stack, and what to somebody who has none: a file has other fields, and nothing is made for it. */
 const inFiles: [ofStack: RegExp, ofFile: string][] = [
@@ -82,12 +70,7 @@ export function judgeSubjects(
         notes.set(JSON.stringify(note), note);
       for (const { field, check, problem, why, remedy } of [...findings, ...(faults?.(talosVersion) ?? [])]) {
         // What only this package would do is nothing to a file of somebody's.
-        if (
-          !about.test(field) ||
-          ofStacks.has(check) ||
-          problem.includes(`"${unnamed}"`) ||
-          /\bthis package\b/.test(why)
-        )
+        if (!about.test(field) || !isOfFiles(check) || problem.includes(`"${unnamed}"`) || /\bthis package\b/.test(why))
           continue;
         // A list of operations is right for a configuration of one document.
         if (check === "patch-format" && problem.includes("JSON patch")) continue;

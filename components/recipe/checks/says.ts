@@ -4,8 +4,16 @@ import { faultOf } from "../rules/fault";
 import type { Complaint } from "./check";
 import data from "./checks.json";
 
-/** Each check's rule, where the rule stands, and what it says. */
+/**
+ * Each check's rule, where the rule stands, and what it says. `ofFiles`: it may judge a file of somebody's, too, beside which no stack stands
+ * (`talos-gpu check`). A rule of stacks alone judges what is right in such a file, as the stack's part of it is somebody else's there (who writes
+ * containerd's part, labels, modules and image), or what `check` made up for it.
+ */
 type Data = typeof data;
+
+/** Whether a check may judge a file beside which no stack stands; what is no check of the table may. */
+export const isOfFiles = (check: string): boolean =>
+  (data as Partial<Record<string, { ofFiles: boolean }>>)[check]?.ofFiles ?? true;
 
 /** A check, or one of the things that it says, e.g. `power-limit/outside`. */
 type Saying = {

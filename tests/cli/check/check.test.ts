@@ -2,8 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { check } from "../../../cli/check/verb";
-import { type FileFinding, ofStacks } from "../../../cli/check/judge-files";
-import { checks } from "../../../components/recipe/index";
+import { type FileFinding } from "../../../cli/check/judge-files";
 import { fixture, table } from "../../support/table";
 import { runVerb } from "../stand";
 
@@ -165,8 +164,4 @@ test("values that files name elsewhere are read there, or told to be missing, an
     "kind: OCIRepository\nmetadata: { name: gpu }\nspec: { url: oci://a/gpu-operator, ref: { tag: v26.3.3 } }\n";
   const { status, result } = await run(app, written({ "repository.yaml": repository }));
   expect([status, result]).toEqual([1, expect.stringMatching(/^\S+release\.yaml:8: bogus: [^\n]+v26\.3\.3[^\n]+\n$/)]);
-});
-
-test("rules of stacks alone are checks that there are", () => {
-  expect([...ofStacks].filter((id) => !Object.hasOwn(checks, id))).toEqual([]);
 });
