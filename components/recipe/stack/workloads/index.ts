@@ -22,8 +22,24 @@ export type WorkloadKind = keyof typeof workloadDescriptors;
 
 const kinds = Object.keys(workloadDescriptors) as WorkloadKind[];
 
-/** Kinds of which a stack may have several, by name. */
-const namedKinds = ["ollama", "comfyui", "vllm"] as const satisfies (keyof NamedServerSpec)[];
+/** A kind of server with GPUs, of which a stack may have several, by name. */
+type NamedKind = keyof NamedServerSpec;
+
+/** Their shapes. One of NamedServerSpec that is missing here does not compile. */
+const namedSchemas = {
+  ollama: ollama.schema.optional(),
+  comfyui: comfyui.schema.optional(),
+  vllm: vllm.schema.optional(),
+} satisfies { [W in NamedKind]-?: z.ZodType<unknown> };
+
+const namedKinds = Object.keys(namedSchemas) as NamedKind[];
+
+/** Language models that a server serves, to which LiteLLM can route requests; undefined where it serves none. */
+const modelsOf = {
+  ollama: ({ models = [] }) => models,
+  comfyui: undefined,
+  vllm: servedNames,
+} satisfies { [W in NamedKind]-?: ((said: NonNullable<NamedServerSpec[W]>) => string[]) | undefined };
 
 /** Kubernetes: a Service's name is an RFC 1035 label (pkg/apis/core/validation, ValidateServiceName); a volume's has some letters more. */
 const serverName = rules.ruleOf(
@@ -34,19 +50,13 @@ const serverName = rules.ruleOf(
 const named = z
   .record(
     z.string(),
-    z
-      .strictObject({
-        ollama: ollama.schema.optional(),
-        comfyui: comfyui.schema.optional(),
-        vllm: vllm.schema.optional(),
-      })
-      .superRefine((server, context) => {
-        const said = namedKinds.filter((kind) => server[kind] !== undefined);
-        if (said.length === 1) return;
-        const what = said.length === 0 ? "says no server" : `says ${said.join(" and ")}`;
-        const fault = faultOf(texts.servers, { said: what, kinds: namedKinds });
-        context.addIssue({ code: "custom", params: { ...fault } });
-      }),
+    z.strictObject(namedSchemas).superRefine((server, context) => {
+      const said = namedKinds.filter((kind) => server[kind] !== undefined);
+      if (said.length === 1) return;
+      const what = said.length === 0 ? "says no server" : `says ${said.join(" and ")}`;
+      const fault = faultOf(texts.servers, { said: what, kinds: namedKinds });
+      context.addIssue({ code: "custom", params: { ...fault } });
+    }),
   )
   .superRefine((servers, context) => {
     for (const name of Object.keys(servers)) {
@@ -98,16 +108,21 @@ export function workloadsOfKind<W extends WorkloadKind>(spec: Pick<ClusterSpec, 
 }
 
 /** A server of language models that runs, and its models. */
-export interface LanguageServer extends Pick<Workload<"ollama" | "vllm">, "kind" | "field" | "key"> {
+export interface LanguageServer extends Pick<Workload<LanguageServerKind>, "kind" | "field" | "key"> {
   models: string[];
 }
 
-/** Servers of language models, of which a proxy can be put in front: those of ollama first. */
+type LanguageServerKind = { [W in NamedKind]: (typeof modelsOf)[W] extends undefined ? never : W }[NamedKind];
+
+/** Servers of language models, which a proxy can stand in front of, by their kind. */
 export function languageServers(spec: Pick<ClusterSpec, "workloads">): LanguageServer[] {
-  return [
-    ...workloadsOfKind(spec, "ollama").map((server) => ({ ...server, models: server.said.models ?? [] })),
-    ...workloadsOfKind(spec, "vllm").map((server) => ({ ...server, models: servedNames(server.said) })),
-  ].filter(({ said }) => said.active !== false);
+  return namedKinds.flatMap((kind) =>
+    workloadsOfKind(spec, kind).flatMap((server) => {
+      const models = modelsOf[kind] as ((said: unknown) => string[]) | undefined;
+      if (models === undefined || server.said.active === false) return [];
+      return { ...(server as Workload<LanguageServerKind>), models: models(server.said) };
+    }),
+  );
 }
 
 /** A workload that requests GPUs, whatever its kind. */
