@@ -15,9 +15,6 @@ export interface Diagnosis {
   evidence: string[];
 }
 
-/** Fixes without which a machine has no driver or no runtime: whatever its pods then say follows from that. */
-const underneath: FixId[] = ["perMachinePatch", "schematic", "kernelModules", "driverBranches", "operatorToolkit"];
-
 /**
  * Names what is wrong with a system: the causes, not what follows from them. Pure; empty when nothing known explains it.
  *
@@ -30,7 +27,7 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
     .filter(({ evidence }) => evidence.length > 0);
   const evidenceOf = (which: (fix: Fix) => boolean): Evidence[] =>
     lacks.filter(({ fix }) => which(fix)).flatMap(({ evidence }) => evidence);
-  const below = evidenceOf(({ id }) => underneath.includes(id));
+  const below = evidenceOf(({ isUnderneath }) => isUnderneath === true);
   const others = causeIds.map((fix): Diagnosis => {
     const { symptom, cause, remedy, texts, signs } = causes[fix];
     const evidence = notFrom(below, [...(signs?.(seen) ?? []), ...matching(seen, texts)]);

@@ -45,6 +45,7 @@ export const exposureFixes = {
     // The operator's pods name a runtime that no machine has.
     sign: (seen, system) => ofNri(seen, system, /no runtime for "nvidia" is configured/),
     causes: ["managementCards"],
+    isUnderneath: true,
   },
   toolkitFolder: {
     usedBy: byNri,

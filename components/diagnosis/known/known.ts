@@ -45,6 +45,8 @@ export interface FixSigns {
   sign: (seen: Observations, system: System) => Evidence[];
   /** Fixes whose signs are seen too when this one lacks, and which are then not told, of the same machine. Default none. */
   causes?: readonly FixId[];
+  /** Without it a machine has no driver or no runtime: whatever its pods then say follows from that. */
+  isUnderneath?: true;
 }
 
 /** A fix by its name. */

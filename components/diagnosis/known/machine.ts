@@ -16,6 +16,7 @@ export const machineFixes = {
     // A machine that does not boot to its end is a node without anything: whatever else is seen only follows from that.
     sign: partTwice,
     causes: fixIds.filter((fix) => fix !== "perMachinePatch"),
+    isUnderneath: true,
   },
   schematic: {
     // Omni compares and upgrades its machines itself.
@@ -23,6 +24,7 @@ export const machineFixes = {
     // Without the extensions of its image a machine has neither driver nor runtime; all that follows from that.
     sign: runsOldSchematic,
     causes: ["kernelModules", "validationMarkers", "operatorValidatorLabel", "bpfJitHarden", "gpuPresentLabel"],
+    isUnderneath: true,
   },
   kernelModules: {
     usedBy: hasGpu,
@@ -32,12 +34,14 @@ export const machineFixes = {
       ...(["validationMarkers", "operatorValidatorLabel", "bpfJitHarden", "gpuPresentLabel"] as const),
       ...(["tolerations", "taintThroughApi", "driverBranches", "cudaImage"] as const),
     ],
+    isUnderneath: true,
   },
   driverBranches: {
     usedBy: hasGpu,
     // No container of the nvidia runtime starts.
     sign: librariesOfAnotherDriver,
     causes: ["validationMarkers", "operatorValidatorLabel", "bpfJitHarden", "cudaImage", "modelsPull"],
+    isUnderneath: true,
   },
   bpfJitHarden: {
     usedBy: (plan) =>
