@@ -14,20 +14,22 @@ interface PhaseOfUpgrade {
   changes?: true;
   /** No pod can run on the machine meanwhile. */
   away?: true;
+  /** A machine whose boot is paused goes through it once more, before all else. */
+  leavesPause?: true;
 }
 
 /** Milliseconds for questions that a machine answers at once, and is asked again where it does not (`patiently`). */
 const QUESTIONS = 300_000;
 
 const phases = {
-  reach: { most: ({ reboot }) => reboot },
+  reach: { most: ({ reboot }) => reboot, leavesPause: true },
   join: { most: ({ reboot }) => reboot },
-  compare: { most: ({ verify }) => QUESTIONS + verify },
-  precheck: { most: () => QUESTIONS },
+  compare: { most: ({ verify }) => QUESTIONS + verify, leavesPause: true },
+  precheck: { most: () => QUESTIONS, leavesPause: true },
   apply: { most: () => QUESTIONS, changes: true },
   pull: { most: ({ pull }) => pull },
-  drain: { most: ({ drain }) => drain, changes: true, away: true },
-  reboot: { most: ({ reboot }) => reboot, changes: true, away: true },
+  drain: { most: ({ drain }) => drain, changes: true, away: true, leavesPause: true },
+  reboot: { most: ({ reboot }) => reboot, changes: true, away: true, leavesPause: true },
   verify: { most: ({ verify }) => verify, changes: true, away: true },
   uncordon: { most: ({ verify }) => verify, changes: true, away: true },
 } as const satisfies Record<string, PhaseOfUpgrade>;
@@ -38,10 +40,10 @@ export type UpgradePhase = keyof typeof phases;
 /** Phases of an upgrade, in order, by the word that begins their line of progress. Each is one at which it may be killed. */
 export const upgradePhases = Object.keys(phases) as UpgradePhase[];
 
-/** What a machine whose boot is paused goes through before all else. */
-const outOfPause: UpgradePhase[] = ["reach", "precheck", "drain", "reboot", "compare"];
-
 const phase = (name: UpgradePhase): PhaseOfUpgrade => phases[name];
+
+/** Phases by which a paused boot is ended. */
+export const pausePhases = upgradePhases.filter((name) => phase(name).leavesPause);
 
 /** Whether something is changed in the phase. */
 export const changesSomething = (name: UpgradePhase): boolean => phase(name).changes === true;
@@ -50,7 +52,7 @@ const sum = (names: UpgradePhase[], limits: UpgradeLimits): number =>
   names.reduce((total, name) => total + phase(name).most(limits), 0);
 
 /** Milliseconds that a run takes at most. */
-export const longestRun = (limits: UpgradeLimits): number => sum([...upgradePhases, ...outOfPause], limits);
+export const longestRun = (limits: UpgradeLimits): number => sum([...upgradePhases, ...pausePhases], limits);
 
 /** Milliseconds for which no pod can run on a machine that is up when the run begins. */
 export const longestAway = (limits: UpgradeLimits, drains: boolean): number =>
