@@ -3,7 +3,7 @@ import { asText, isMapping, listOf, valueAt } from "../../components/recipe/mapp
 import { lineOfText, type Piece } from "./lines";
 import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
 
-/** What Omni has of machines: documents of a cluster template, or resources as `omnictl get -o yaml` prints them. */
+/** What Omni's files say of machines: documents of a cluster template, or resources as `omnictl get -o yaml` prints them. */
 export function ofOmni(values: Record<string, unknown>[], whole: Piece): Subject[] {
   const documents = values.filter(isOfTemplate);
   const resources = values.filter(isResource).map((value) => ofResource(value, whole));
@@ -26,14 +26,14 @@ const isOfTemplate = (value: Record<string, unknown>): boolean =>
   value["apiVersion"] === undefined &&
   ["Cluster", "ControlPlane", "Workers", "Machine"].includes(String(value["kind"]));
 
-/** The machines of a cluster template: each document's that is about some, with the cluster's own patches and extensions. */
+/** The machines of a cluster template: one for each document but the cluster's, whose patches and extensions each of them has, too. */
 function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject {
   const extensionsOf = (value: Record<string, unknown>): string[] => listOf(value["systemExtensions"]).map(String);
   const piecesOf = (value: Record<string, unknown>): Piece[] =>
     listOf(value["patches"]).flatMap((patch) => {
       const inline = valueAt(patch, "inline");
       const text = isMapping(inline) ? stringify(inline) : asText(inline);
-      // One in a file beside it is judged as any patch.
+      // A patch in a file of its own is judged as any other file.
       return text === "" ? [] : [pieceOf(whole.file, lineOfText(whole.text, text), text)];
     });
   const [cluster = {}] = documents.filter(({ kind }) => kind === "Cluster");

@@ -10,11 +10,11 @@ function keeperOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
   const { labels = {}, annotations = {} } = metadata ?? {};
   if ("helm.toolkit.fluxcd.io/name" in labels) return { by: "Flux" };
   const keys = [...Object.keys(annotations), ...Object.keys(labels)];
-  return keys.some((key) => key.startsWith("argocd.argoproj.io/")) || isArgos(metadata) ? { by: "Argo CD" } : {};
+  return keys.some((key) => key.startsWith("argocd.argoproj.io/")) || hasArgosLabel(metadata) ? { by: "Argo CD" } : {};
 }
 
-/** Its label of old: the chart's own one has the name of a Helm release, which an annotation of Helm's has as well. */
-const isArgos = (metadata: Workload["metadata"]): boolean =>
+/** Argo CD before 3.0 has a label alone, which charts set, too. But Helm also annotates what it installs, and Argo CD does not. */
+const hasArgosLabel = (metadata: Workload["metadata"]): boolean =>
   metadata?.labels?.["app.kubernetes.io/managed-by"] === "Helm" &&
   metadata.labels["app.kubernetes.io/instance"] !== undefined &&
   metadata.annotations?.["meta.helm.sh/release-name"] === undefined;
@@ -41,12 +41,12 @@ const ofChart = new RegExp(`^(${charts.join("|")})-(v?\\d.*)$`);
 function byLabels({ metadata }: Workload): SeenRelease | undefined {
   const { labels = {}, namespace = "" } = metadata ?? {};
   const [, chart, version] = ofChart.exec(labels["helm.sh/chart"] ?? "") ?? [];
-  const bare = charts.find((one) => one === labels["app.kubernetes.io/name"]);
-  const which = (chart ?? bare) as SeenRelease["chart"] | undefined;
-  if (which === undefined) return undefined;
+  const named = charts.find((name) => name === labels["app.kubernetes.io/name"]);
+  const found = (chart ?? named) as SeenRelease["chart"] | undefined;
+  if (found === undefined) return undefined;
   const name = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;
   return {
-    chart: which,
+    chart: found,
     namespace,
     ...(version ? { version } : {}),
     ...(name ? { name } : {}),
@@ -57,7 +57,7 @@ function byLabels({ metadata }: Workload): SeenRelease | undefined {
 function byImage({ metadata, spec }: Workload): SeenRelease | undefined {
   if ((metadata?.ownerReferences ?? []).length > 0) return undefined;
   const images = (spec?.template.spec?.containers ?? []).flatMap(({ image }) => image ?? []);
-  const image = images.find((one) => /\/k8s-device-plugin[:@]/.test(one));
+  const image = images.find((each) => /\/k8s-device-plugin[:@]/.test(each));
   if (image === undefined) return undefined;
   // The chart's versions are the image's, without the `v`.
   const version = /:v?(\d+\.\d+\.\d+)/.exec(image)?.[1];

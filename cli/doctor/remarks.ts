@@ -18,7 +18,7 @@ export function foreignCluster({ machines }: Plan, { nodes }: Observations): str
 /** Images that set NVIDIA_VISIBLE_DEVICES=all themselves: NVIDIA's CUDA images, and what is built on them. */
 const cudaImages = /(^|\/)(nvidia|nvcr\.io)\/|cuda|pytorch|tensorflow|(^|\/)(vllm|ollama)/i;
 
-/** What is no failure, and good to know. */
+/** What is worth knowing, and no failure. */
 export function remarks(seen: Observations, plan: Plan | undefined): string[] {
   const { namespace } = systemOf(seen, plan);
   const uninvited = (seen.pods ?? []).filter(
@@ -47,7 +47,7 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
       .filter((line) => programError.test(line))
       .map(
         (line) =>
-          `machine ${name}: ${line}; the program did it, and the card goes on. Where a program that is known to be good shows it, too, test the card`,
+          `machine ${name}: ${line}; a program caused it, and the card still works. If a program that is known to be good causes it, too, test the card`,
       ),
   );
   return [...sees, ...untested, ...ofPrograms];

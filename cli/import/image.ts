@@ -21,9 +21,9 @@ import type { TalconfigNode } from "./talconfig";
 import { faultOf } from "../../components/recipe/rules/fault";
 import texts from "./texts.json";
 
-/** What a node's image holds, as far as talconfig tells. */
+/** What a node's image holds, as far as talhelper's file tells. */
 export interface ImageContent {
-  /** Whether NVIDIA's extensions are in it; undefined: nobody can tell from here. */
+  /** Whether NVIDIA's extensions are in it; undefined: it cannot be told from the file. */
   nvidia?: boolean;
   branch?: DriverBranch;
   flavour?: ModuleFlavour;
@@ -44,8 +44,8 @@ export interface ImageContent {
   notes: Note[];
 }
 
-/** Schematics that hold NVIDIA's extensions alone, by ID: an ID is a hash, so only what is tried can be told. */
-const byNvidiaAlone = new Map<string, { branch: DriverBranch; flavour: ModuleFlavour }>(
+/** Schematics of NVIDIA's extensions alone, by their ID. An ID is a hash, so its content is known only if it was hashed here. */
+const nvidiaAloneById = new Map<string, { branch: DriverBranch; flavour: ModuleFlavour }>(
   Object.values(DriverBranch).flatMap((branch) =>
     Object.values(ModuleFlavour).flatMap((flavour) => {
       const pair = [modulesExtension(flavour, branch), toolkitExtension(branch)];
@@ -71,15 +71,15 @@ const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
 export function imageOf(node: TalconfigNode, schematics: Schematics): ImageContent {
   const { schematic, talosImageURL, hostname } = node;
   const installer = installerOf(node);
-  const byName = { ...nothing, ...installer.image, notes: installer.notes };
+  const byName = { ...emptyImage, ...installer.image, notes: installer.notes };
   // talhelper takes the schematic only where there is no URL (talhelper, pkg/talos/nodeconfig.go, installerURL).
   if (!talosImageURL && schematic === undefined) return { ...byName, nvidia: false };
   const id = /\/([0-9a-f]{64})(?=$|[:@])/.exec(talosImageURL ?? "")?.[1];
   if (id === plain || official.test(talosImageURL ?? "")) return { ...byName, nvidia: false };
-  if (talosImageURL && id === undefined) return { ...nothing, installer: talosImageURL, notes: [] };
+  if (talosImageURL && id === undefined) return { ...emptyImage, installer: talosImageURL, notes: [] };
   const raw = talosImageURL ? schematics.get(id ?? "") : schematic;
   if (raw !== undefined) return contentOf(hostname, raw, installer);
-  const driver = byNvidiaAlone.get(id ?? "");
+  const driver = nvidiaAloneById.get(id ?? "");
   if (driver !== undefined) return { ...byName, nvidia: true, ...driver };
   const unknown: Note = {
     field: `machines.${hostname}.extensions`,
@@ -92,7 +92,7 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };
 }
 
-const nothing = { extensions: [], kernelArgs: [], notes: [] };
+const emptyImage = { extensions: [], kernelArgs: [], notes: [] };
 
 function contentOf(hostname: string, raw: RawSchematic, installer: ReturnType<typeof installerOf>): ImageContent {
   const content = readSchematic(stringify(raw));
@@ -103,16 +103,16 @@ function contentOf(hostname: string, raw: RawSchematic, installer: ReturnType<ty
   return {
     nvidia: extensions.some(soundsLikeNvidia),
     ...defined({ branch, flavour, overlay: content?.overlay, customization: content?.customization }),
-    extensions: extensions.filter((name) => !follows(name)),
+    extensions: extensions.filter((name) => !followsFromCard(name)),
     listed: extensions,
     kernelArgs: content?.kernelArgs ?? [],
     ...installer.image,
-    notes: [...installer.notes, ...beside(hostname, raw, content?.overlay)],
+    notes: [...installer.notes, ...unsupportedParts(hostname, raw, content?.overlay)],
   };
 }
 
 /** Whether an extension follows from the card: modules and toolkit. The fabric manager's and GDRCopy's do not. */
-function follows(name: string): boolean {
+function followsFromCard(name: string): boolean {
   return ["modules", "toolkit"].includes(nvidiaExtension(name)?.kind ?? "");
 }
 
@@ -133,8 +133,8 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   };
 }
 
-/** Parts of a schematic that a stack has no word for. META values are for disk images alone, so no installer carries them. */
-function beside(hostname: string, raw: RawSchematic, overlay: OverlaySpec | undefined): Note[] {
+/** Notes of the parts of a schematic that a stack has no field for. */
+function unsupportedParts(hostname: string, raw: RawSchematic, overlay: OverlaySpec | undefined): Note[] {
   const customization = (raw["customization"] ?? {}) as Record<string, unknown>;
   const parts = [
     ...(raw["overlay"] === undefined || overlay !== undefined ? [] : ["overlay"]),
@@ -146,13 +146,13 @@ function beside(hostname: string, raw: RawSchematic, overlay: OverlaySpec | unde
     field: `machines.${hostname}`,
     ...faultOf(texts.unsayable, {
       part,
-      why: whyNot[part.replace("customization.", "")] ?? "the machine would get an image without it",
+      why: effectOfLack[part.replace("customization.", "")] ?? "the machine would get an image without it",
     }),
   }));
 }
 
 /** What the lack of a part does. Source: siderolabs/talos, pkg/imager/profile; image-factory, pkg/schematic/schematic.go. */
-const whyNot: Record<string, string> = {
+const effectOfLack: Record<string, string> = {
   overlay: "the machine would get an image without it, and a board that needs an overlay does not boot then",
   meta: "it is for disk images alone: the machine has it since it was installed",
 };

@@ -21,12 +21,12 @@ export function endAll(): void {
   for (const pid of running) kill(pid);
 }
 
-/** A group is there as long as one of its processes is, also after its leader has ended. */
+/** Kills a group. It lasts as long as any of its processes, also when its leader has ended. */
 function kill(pid: number): void {
   running.delete(pid);
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nobody of the group is there any more.
+    // All processes of the group have ended.
   }
 }

@@ -6,9 +6,9 @@ import { STAYS_CORDONED } from "../machine/program/task";
 import { describeProgress, UpdateProgress } from "../recipe/effect/progress";
 
 /**
- * Says, when something of an update fails, what became of each machine. A program learns nothing of the end of a failed
- * update, since the engine ends it first, so this is told by Pulumi's hooks, which the engine waits for: before the failure
- * counts (`onError`), and again once the last machine that was under way is through. An update that ends well says nothing.
+ * When an update fails, tells what became of each machine. The program itself cannot: the engine ends it before it learns of the failure. So
+ * Pulumi's hooks tell it, which the engine waits for: once before the failure counts (`onError`), and again when the last machine in progress
+ * is done. An update that succeeds tells nothing.
  */
 export class UpdateSummary {
   private readonly progress: UpdateProgress;
@@ -16,7 +16,7 @@ export class UpdateSummary {
   private readonly machineOf = new Map<string, string>();
   private readonly upgrades: Set<string>;
   private readonly hooks: pulumi.ResourceHookBinding | undefined;
-  // Of several inline programs in one process each has a store of its own, which the engine's call back would be without.
+  // Each inline program of a process has an asynchronous store of its own; the engine calls back outside of it.
   private readonly tell = AsyncResource.bind((): void => {
     void pulumi.log.warn(describeProgress(this.progress.standings()));
   });
@@ -33,7 +33,7 @@ export class UpdateSummary {
     this.hooks = hooksAreThere("registerErrorHook") && !pulumi.runtime.isDryRun() ? this.hooksOf(name) : undefined;
   }
 
-  /** Options with which a component's descendants are looked at. */
+  /** Adds these hooks to the machines' resources and the gates, wherever below the component they are. */
   watching(opts: pulumi.ComponentResourceOptions = {}): pulumi.ComponentResourceOptions {
     const { hooks } = this;
     if (hooks === undefined) return opts;
@@ -42,7 +42,7 @@ export class UpdateSummary {
     return { ...opts, transformations: [...(opts.transformations ?? []), watch] };
   }
 
-  /** To be told that a machine is done, or nothing had to be; undefined where nobody asks, as in a preview. */
+  /** Takes note that a machine is done, or had nothing to do; undefined without hooks, as in a preview. */
   get settled(): ((machine: string) => void) | undefined {
     return this.hooks && ((machine) => this.progress.settles(machine));
   }
@@ -61,7 +61,7 @@ export class UpdateSummary {
       const cordoned = errors.some((text) => text.includes(STAYS_CORDONED));
       this.progress.fails(this.machineOf.get(resource), cordoned);
       this.tell();
-      return false; // to try again is for the next update
+      return false; // no retry: the next update tries again
     });
     return {
       beforeCreate: [begins],

@@ -6,8 +6,8 @@ import { encryptionPatchesOf, machineSecretsOf, talosClientOf, type TalosClient 
 export type Secrets = { readonly [name in Credential]?: pulumi.Output<string> };
 
 /**
- * The credentials of a cluster, and what its machines make of them, made once for all: with a thousand machines the outputs
- * themselves, each of several promises, cost more than what is computed in them.
+ * The credentials of a cluster, and what is derived from them for its machines. Each is made once for all machines: a Pulumi output costs
+ * several promises, more than the computation in it.
  */
 export interface Access {
   secrets: Secrets;
@@ -19,7 +19,7 @@ export interface Access {
   encryptionPatches: () => pulumi.Output<string[]>;
 }
 
-/** Access by what was given. What is not given is empty to those who need it. */
+/** Access by the given credentials. One that is not given is an empty text. */
 export function accessOf(given: Credentials): Access {
   const texts = Object.entries(splitCredentials(given).given) as [Credential, pulumi.Input<string>][];
   const secrets: Secrets = Object.fromEntries(texts.map(([name, text]) => [name, pulumi.secret(text)]));

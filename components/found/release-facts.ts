@@ -36,9 +36,8 @@ export interface Facts {
 const mostReleases = 16;
 
 /**
- * What the Image Factory says of a stack's Talos releases: drivers, toolkit and extensions. Asks only of releases that the
- * tables do not have, and of which the stack says nothing itself, of all of them at once. Never fails: a Factory that does
- * not answer is an answer (`silent`), and the recipe assumes then.
+ * Asks the Image Factory for drivers, toolkit and extensions of a stack's Talos releases: of all that the tables do not have and for which
+ * the stack has no facts of its own, at once. Never fails: if the Factory does not answer, the facts say so (`silent`), and the recipe assumes.
  */
 export async function askFactory(
   stack: AskedStack,

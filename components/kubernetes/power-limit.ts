@@ -11,9 +11,9 @@ const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,util
 const every = 1800;
 
 /**
- * Sets the limit of every card, and again whenever it drifted: it lasts neither a reboot nor a reload of the driver
- * (nvidia-smi manual, --power-limit). A limit that a card does not take is refused by name, with the range that the card
- * itself tells. Each look says how busy the card is: shared cards are watched by it.
+ * Sets the limit of every card, and again when it is gone: a reboot and a reload of the driver take it away (nvidia-smi manual,
+ * --power-limit). For a limit that a card does not take, it fails with the range that the card tells. Each look also logs how busy the card is,
+ * by which shared cards can be watched.
  */
 const script = `
 set -u
@@ -76,10 +76,10 @@ function powerLimit(
     containers: [
       {
         name: "power-limit",
-        // A plain one: the NVIDIA runtime brings nvidia-smi of the very driver, and no CUDA release has to fit.
+        // Without CUDA: the NVIDIA runtime brings the driver's own nvidia-smi, so no release of CUDA has to fit the driver.
         image: recipe.images.powerLimit,
         command: ["/bin/bash", "-c", script],
-        terminationMessagePolicy: "FallbackToLogsOnError", // which limit a card takes shows in the pod's status
+        terminationMessagePolicy: "FallbackToLogsOnError", // the script's last line then stands in the pod's status
         env: [
           { name: "WATTS", value: String(watts) },
           { name: "QUERY", value: query },

@@ -15,7 +15,7 @@ import { failureOf, filled, unary } from "../grpc-method";
  * arguments of what it runs are the real host's (sdk/nodejs/cmd/pulumi-language-nodejs/main.go). Left out: options of the runtime (no
  * Pulumi.yaml here has any), the list of needed providers (the lab sees to them), installation (`npm ci` did it), SDKs
  * (`lab/tools/languages` makes them). The real host also stands between program and engine, passes every call on, and adds pipes
- * (`--sync`) by which SDKs of years ago invoked.
+ * (`--sync`) that only old SDKs use.
  */
 
 let engine = process.argv.at(-1) ?? "";
@@ -55,7 +55,7 @@ const methods: grpc.UntypedServiceImplementation = {
 const running = new Set<ChildProcess>();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
-/** Interrupts a child, and kills it when it goes on for five seconds (main.go, cmd.WaitDelay). */
+/** Interrupts a child, and kills it if it still runs five seconds later (main.go, cmd.WaitDelay). */
 function interrupt(child: ChildProcess): void {
   child.kill("SIGINT");
   setTimeout(() => child.kill("SIGKILL"), 5_000).unref();
@@ -100,7 +100,7 @@ function sdkProgram(name: string, folder: string): string {
   }
 }
 
-/** `cmd/run` ends so when it has told the user already what is wrong (cmd/run/index.ts). */
+/** Exit status of `cmd/run` when it has told the user itself what is wrong (cmd/run/index.ts). */
 const alreadyTold = 32;
 
 /** `Run`: the program in a process of its own (main.go, execRuntime). */
@@ -139,7 +139,7 @@ async function runProgram(request: language.RunRequest): Promise<language.RunRes
   }
 }
 
-/** The stack's configuration, keys as SDKs of old had them: `project:config:key` (main.go, constructConfig). */
+/** The stack's configuration, with keys in the old form, `project:config:key` (main.go, constructConfig). */
 function configuration(request: language.RunRequest): Record<string, string> {
   const entries = request.getConfigMap().toArray();
   const old = entries.map(([key, value]) => [key.replace(":", ":config:"), value]);

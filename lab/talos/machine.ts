@@ -18,21 +18,21 @@ export interface RealMachine {
   kubelet: string;
   /** Its own address, inside. */
   address: string;
-  /** What its console said so far, since it was made. */
+  /** What its console has said since the machine was made. */
   console(): string;
-  /** Ends it as a power cut does. */
+  /** Turns it off without a word, as a power cut does. */
   cutPower(): Promise<void>;
   powerOn(): Promise<void>;
-  /** Stands still: whatever is sent to it is taken, and never answered. Until it goes on. */
+  /** Pauses it, until `goOn`: it takes whatever is sent to it, and does not answer. */
   standStill(): Promise<unknown>;
   goOn(): Promise<unknown>;
-  /** Keeps what it is now, memory and disk, under a name. It stands still meanwhile, and runs on. */
+  /** Keeps its memory and disk under a name. The machine is paused meanwhile. */
   save(name: string): Promise<void>;
-  /** Makes it what it was when it was saved: it runs on from there, and its clock stands behind by as much. */
+  /** Puts it back to where it was saved. It goes on from there, and its clock is late by the time in between. */
   restore(name: string): Promise<void>;
 }
 
-/** Programs that make and run such machines, with what has them. */
+/** Programs that make and run such machines, and where they come from. */
 const needed = {
   "qemu-system-x86_64": "Debian and Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install qemu-system-x86",
   "qemu-img": "Debian and Ubuntu: apt-get install qemu-utils; Fedora: dnf install qemu-img",
@@ -86,10 +86,10 @@ const usualNetwork: MachineNetwork = {
   ...{ net: "10.0.2.0/24", host: "10.0.2.2", dns: "10.0.2.3", address: "10.0.2.15", trustd: trustdAddress, leads: {} },
 };
 
-/** Milliseconds in which a kernel must have come to its end, where KVM works: with some hosts it never does. */
+/** Milliseconds in which the trial of `tryKvm` must have ended: under the KVM of some hosts a kernel never comes that far. */
 const KVM_LIMIT = 15_000;
 
-/** Whether the kernel boots under KVM here: asked once, by booting it without a disk, which it does not survive. */
+/** Whether the kernel boots under KVM here. It is tried once, by booting it without a disk, at which it panics and ends. */
 let kvm: Promise<boolean> | undefined;
 const hasKvm = (kernel: string): Promise<boolean> => (kvm ??= tryKvm(kernel));
 async function tryKvm(kernel: string): Promise<boolean> {
@@ -105,9 +105,9 @@ async function tryKvm(kernel: string): Promise<boolean> {
 }
 
 /**
- * Makes a machine and turns it on. It belongs to the lab whose folder `dir` is in: its janitor ends what we leave.
+ * Makes a machine and turns it on. It belongs to the lab that has the folder `dir`: if we leave the machine running, that lab's janitor ends it.
  *
- * Its network is QEMU's own: it reaches this computer at the network's host, and this computer its APIs by ports of 127.0.0.1.
+ * Its network is QEMU's own. The machine reaches this computer at the address `host`; this computer reaches its APIs at ports of 127.0.0.1.
  *
  * @param options.authority folder with `ca.crt` and `ca.key` of the machines' API. A worker then gets its certificate.
  * @param options.network default: 10.0.2.0/24, with this computer at 10.0.2.2 and the signer at {@link trustdAddress}.
@@ -130,7 +130,7 @@ export async function startMachine(
   const files = ["disk.qcow2", "variables.qcow2", "console.log"].map((file) => path.join(dir, file));
   const [disk, variables, log] = files as [string, string, string];
   await promisify(execFile)("qemu-img", ["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", images.disk, disk, "20G"]);
-  // The format that can be saved.
+  // Only a disk of this format can be saved (`savevm`).
   await promisify(execFile)("qemu-img", ["convert", "-f", "raw", "-O", "qcow2", firmware[1], variables]);
   const ports = options.ports ?? (await freePorts());
   const local = (port: keyof Ports): string => `127.0.0.1:${ports[port]}`;
@@ -153,7 +153,7 @@ export async function startMachine(
     ...["-smp", String(Math.min(2, os.availableParallelism())), "-m", String(options.memory ?? 2048)],
     ...drive("if=pflash,format=raw,unit=0,readonly=on", firmware[0]),
     ...drive("if=pflash,format=qcow2,unit=1", variables),
-    // What the machine flushes is written: with less, a power cut leaves a disk as none does that keeps its word.
+    // What the machine flushes is on this computer's disk. With less, a power cut would lose what a real disk keeps.
     ...drive("if=virtio,format=qcow2,cache=writeback", disk),
     ...["-netdev", `user,id=net,${network.join(",")}`, "-device", "virtio-net-pci,netdev=net"],
     ...["-device", "virtio-rng-pci", "-chardev", `file,id=console,path=${log},append=on`, "-serial", "chardev:console"],
@@ -171,7 +171,7 @@ export async function startMachine(
   };
   const powerOn = async (...more: string[]): Promise<void> => {
     const said: Buffer[] = [];
-    // Said, since jest's environment is none that a child inherits by itself: by it the janitor knows what it may end.
+    // Passed explicitly: a child does not inherit jest's environment, and by the environment the janitor knows what it may end.
     const { env } = process;
     const child = spawn("qemu-system-x86_64", [...args, ...more], { stdio: ["pipe", "pipe", "pipe"], env });
     child.stdin.on("error", () => undefined);
@@ -184,10 +184,10 @@ export async function startMachine(
       child.once("exit", (code) => reject(new Error(`QEMU ended (${code ?? "killed"}): ${words()}`)));
     });
     died.catch(() => undefined);
-    // It takes its ports before the machine runs.
+    // QEMU takes its ports before the machine runs.
     const listens = untilSeen("QEMU listens", { seconds: 60, every: 50 }, () => answers(ports[50_000]), Boolean);
     listens.catch(() => undefined);
-    // It answers when it has loaded what it is to go on from, or has ended over that.
+    // It answers when it has loaded the saved machine, or has failed to and ended.
     const answer = listens.then(() => told(child, "info status"));
     await Promise.race([died, answer.then((status) => (status === hasEnded ? died : status))]);
   };
@@ -219,11 +219,11 @@ export async function startMachine(
   };
 }
 
-/** What a console said of each boot. What the boot menu drew last stands before the kernel's first words, in the same line. */
+/** A console's text, boot by boot. A boot begins amid a line: the boot menu's last drawing stands before the kernel's first words. */
 const bootsIn = (console: string): string[] => console.split(/\[ *0\.000000\] Linux version /).slice(1);
 /**
- * Whether a boot ended since QEMU, without KVM, ran into an instruction that the kernel was changing at that moment, as several
- * processors do now and then: nobody's fault, so the machine begins again, and that boot is none.
+ * Whether a boot panicked since QEMU, which without KVM emulates several processors at once, ran an instruction that the kernel was just
+ * changing. It is no fault of Talos, so the machine is reset, and the boot does not count.
  */
 const stumbled = (boot: string): boolean => /Oops: int3: [^]*end Kernel panic/.test(boot);
 

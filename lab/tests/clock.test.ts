@@ -6,13 +6,13 @@ import { parseOptions } from "../options";
 
 const boot = path.resolve(__dirname, "../../lab/machines/internal/talos/machine/boot.go");
 
-/** Seconds that it takes from the end of the reboot's limit until somebody has looked at the machine, on a computer that has other work. */
+/** Seconds from the end of the reboot's limit until the machine has been looked at, on a busy computer. */
 const lookSeconds = 5;
 
 describe.each(["emulated", "node"] as const)("the lab's clock, machines %s", (machines) => {
   const timeScale = usualTimeScale[machines];
 
-  test("a reboot's limit is over, and the machine looked at, before it gives up and boots its old image", () => {
+  test("the reboot's limit ends, and the machine is looked at, before the machine gives up and boots its old image", () => {
     const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(fs.readFileSync(boot, "utf8"))!;
     const givesUp = (Number(minutes) * 60) / timeScale;
     for (const leftOut of [false, true]) {
@@ -21,7 +21,7 @@ describe.each(["emulated", "node"] as const)("the lab's clock, machines %s", (ma
     }
   });
 
-  test("is what a lab goes by that is told nothing", () => {
+  test("is the default of --time-scale", () => {
     expect(parseOptions(["--machines", machines]).timeScale).toBe(timeScale);
     expect(parseOptions(["--machines", machines, "--time-scale", "7"]).timeScale).toBe(7);
   });

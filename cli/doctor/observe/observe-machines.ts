@@ -79,7 +79,7 @@ async function observePatiently(
   }
 }
 
-/** Waits until a machine answers, for so long; one that goes on not answering is looked at all the same, to tell why. */
+/** Waits until a machine answers, or the limit is over: what then fails to be looked at tells why. */
 async function answering(machine: TalosMachine, limit: number): Promise<void> {
   const look = async (): Promise<{ done: true }> => {
     await machine.version();
@@ -112,9 +112,9 @@ async function observeMachine(
     cards: async () => (seen.cards = await machine.cards()),
     services: async () => {
       seen.services = await machine.services();
-      // A talosconfig that may not read logs says less, and nothing wrong.
-      const said = await Promise.all(failing(seen.services).map((name) => machine.lastWords(name).catch(() => [])));
-      errors.push(...said.flat());
+      // With a talosconfig that may not read logs there are fewer errors to tell, which is no failure.
+      const words = await Promise.all(failing(seen.services).map((name) => machine.lastWords(name).catch(() => [])));
+      errors.push(...words.flat());
     },
     configuration: async () => {
       const configurations = await machine.configurations();
@@ -127,7 +127,7 @@ async function observeMachine(
     },
     "kernel log": async () => {
       const lines = await machine.console();
-      // One that is up has nothing to say of its boot.
+      // Once a machine is up, errors of its boot are over.
       if (seen.stage !== "running") seen.bootErrors = bootErrorsOf(lines);
       errors.push(...driverComplaints(lines));
     },

@@ -3,14 +3,14 @@ import { observeCluster, type Seen } from "./observe-cluster";
 import { observeMachines } from "./observe-machines";
 import type { Access } from "../../reach/access";
 
-/** Milliseconds for all of it, where nobody says otherwise. */
+/** Default of `within`. */
 const WITHIN = 55_000;
 
 /**
- * Looks at a cluster and its machines; changes nothing. What cannot be looked at stays out and is said so.
+ * Looks at a cluster and its machines; changes nothing. `unseen` names what could not be looked at.
  *
  * @param addresses Talos API addresses by node name. Default: the internal addresses of the cluster's Talos nodes.
- * @param within Milliseconds in which everything that does not answer is given up, but for a machine that is waited for.
+ * @param within Milliseconds after which it gives up whatever has not answered, but for a machine that it was told to wait for.
  */
 export async function observe(access: Access, addresses?: Record<string, string>, within = WITHIN): Promise<Seen> {
   const end = performance.now() + within;

@@ -9,7 +9,7 @@ import type { Talosctl } from "../talos/talosctl";
 /** Milliseconds for one call; a deletion waits for Omni's controllers. */
 const LIMIT = 60_000;
 
-/** A resource as `omnictl get -o yaml` prints it: keys of `spec` are those of Omni's Go types in lower case. */
+/** A resource as `omnictl get -o yaml` prints it. Keys of `spec` are the fields of Omni's Go types in lower case. */
 interface Printed {
   metadata: { type: string; id: string; phase?: string; labels?: Record<string, string>; annotations?: object };
   spec: Record<string, any>;
@@ -21,7 +21,7 @@ export type OmniMachineState = NonNullable<Awaited<ReturnType<OmniServer["cluste
 /** What Omni sees of the image that a machine runs. */
 export type OmniImageState = NonNullable<Awaited<ReturnType<OmniServer["image"]>>>;
 
-/** What a resource that users write says; keys of `spec` as omnictl prints them. */
+/** Content of a resource that users write; keys of `spec` as omnictl prints them. */
 export interface OmniContent {
   spec: Record<string, unknown>;
   labels: Record<string, string>;
@@ -85,7 +85,7 @@ export class OmniServer {
     await this.omnictl.run(["delete", type, id], LIMIT);
   }
 
-  /** State of a machine of a cluster; undefined when Omni has none of that ID in any. */
+  /** State of a machine in its cluster; undefined when no cluster of Omni's has a machine of that ID. */
   async clusterMachine(uuid: string) {
     const [status] = await this.get("ClusterMachineStatuses.omni.sidero.dev", uuid);
     if (status === undefined) return undefined;

@@ -37,7 +37,7 @@ function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Di
   );
 }
 
-/** Helm's own record; of what is outside nobody knows whether Helm brought it. `pending-…` is what a release is left in when Helm was killed: the next one is refused then. */
+/** Helm's own record; somebody else's release need not be Helm's. A Helm that was killed leaves `pending-…`, and the next upgrade is refused then. */
 function release({ kubernetes }: Plan, { releases }: Observations): Difference[] {
   if (releases === undefined || kubernetes.external) return [];
   const { name, namespace } = kubernetes.release;
@@ -58,7 +58,7 @@ interface Required {
   wants: number;
 }
 
-/** What must be in the release's namespace; a chart names the rest. */
+/** Controllers that every plan of this kind needs; which others there are, the chart decides. */
 function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
   const gpuMachines = machines.filter(({ gpuCount }) => gpuCount > 0);
   const all = gpuMachines.length;
@@ -108,7 +108,7 @@ function required(plan: Plan, seen: Observations): Difference[] {
   });
 }
 
-/** Charts label what they make with `helm.sh/chart: <name>-<version>`; one that does not tells nothing. */
+/** Charts label their objects with `helm.sh/chart: <name>-<version>`. An object without that label is passed over. */
 function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
   const { namespace, chart, version } = kubernetes.release;
   if (version === "") return [];
@@ -121,7 +121,7 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
   return [...new Set(found)].flatMap((label) => difference(about, `is of chart ${label}, the plan says ${planned}`));
 }
 
-/** Whatever of a namespace does not run as it wants itself: each DaemonSet and Deployment, and pods of nobody's. */
+/** What is not ready in a namespace: DaemonSets, Deployments, and pods without an owner. */
 function unreadyIn(seen: Observations, namespace: string): Difference[] {
   const within = <T extends { namespace: string }>(objects: T[] | undefined): T[] =>
     (objects ?? []).filter((object) => object.namespace === namespace);
@@ -134,7 +134,7 @@ function unreadyIn(seen: Observations, namespace: string): Difference[] {
   ];
 }
 
-/** Of `unreadyIn` what is NVIDIA's, Node Feature Discovery's or ours, in a namespace that these share with others. */
+/** The same; in kube-system, which is shared with others, only what is NVIDIA's, Node Feature Discovery's or ours. */
 export function unreadyOfNvidia(seen: Observations, namespace: string): Difference[] {
   const ours = /nvidia|gpu|dcgm|node-feature-discovery/;
   return unreadyIn(seen, namespace).filter(({ about }) => namespace !== "kube-system" || ours.test(about));
@@ -142,12 +142,12 @@ export function unreadyOfNvidia(seen: Observations, namespace: string): Differen
 
 const managedBy = "app.kubernetes.io/managed-by";
 
-/** A bare pod whose containers nobody looked at counts as well by its phase alone. */
+/** Whether a pod is well; by its phase alone where its containers were not looked at. */
 export function isWell({ phase, containers = [] }: ObservedPod): boolean {
   return phase === "Succeeded" || (phase === "Running" && containers.every(({ ready }) => ready !== false));
 }
 
-/** A controller that has fewer ready pods than it wants, or has not taken its last change up. */
+/** A controller with fewer ready pods than it wants, or whose pods are still of the version before its last change. */
 export function unready(
   seen: Observations,
   kind: "DaemonSet" | "Deployment",
@@ -169,8 +169,8 @@ function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Differe
     const tests = newest(seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)));
     if (tests.length === 0)
       return difference(`Job of the smoke test of ${machine}`, `is not in namespace ${namespace}`);
-    const over = tests.some(({ succeeded, untested }) => succeeded === undefined || succeeded > 0 || untested);
-    if (over) return [];
+    const isDecided = tests.some(({ succeeded, untested }) => succeeded === undefined || succeeded > 0 || untested);
+    if (isDecided) return [];
     const words = tests.flatMap((test) => lastWords(seen, "Job", namespace, test.name));
     return difference(`Job ${namespace}/${tests[0]!.name}`, "the smoke test has not passed", words);
   });

@@ -43,7 +43,7 @@ test("an error that a program made on a card is told, and one of the card is non
   ];
   const machines = [{ name: "k8s-worker4", errors }];
   expect(remarks({ machines }, planOf("rtx5070ti"))).toEqual([
-    expect.stringContaining(`machine k8s-worker4: ${errors[0]}; the program did it`),
+    expect.stringContaining(`machine k8s-worker4: ${errors[0]}; a program caused it`),
   ]);
 });
 

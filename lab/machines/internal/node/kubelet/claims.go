@@ -15,9 +15,9 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 )
 
-// prepareClaims adds the cards of a pod's claims to what its containers get. Claims come with the scheduler's allocation, and reserved for
-// the pod (kubernetes pkg/kubelet/cm/dra/manager.go, PrepareResources). One may be the scheduler's own, for requests of a resource that a
-// class of devices stands for.
+// prepareClaims gives a pod's containers the cards of its claims. The scheduler has allocated the claims before, and reserved them for the
+// pod (kubernetes pkg/kubelet/cm/dra/manager.go, PrepareResources). For a resource that stands for a class of devices (an extended resource)
+// the scheduler has made a claim itself.
 func (p *pod) prepareClaims(ctx context.Context) error {
 	give := func(container string, cards []string) {
 		own := p.allocations[container]
@@ -54,7 +54,7 @@ func (p *pod) prepareClaims(ctx context.Context) error {
 	return nil
 }
 
-// claimed are the cards of a claim, by its requests.
+// claimed returns the cards of a claim, by its requests.
 func (p *pod) claimed(ctx context.Context, name string) (map[string][]string, error) {
 	claim, err := p.session.client.ResourceV1().ResourceClaims(p.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

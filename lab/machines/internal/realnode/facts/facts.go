@@ -38,7 +38,7 @@ type Facts struct {
 	Virtual bool
 }
 
-// Visible are the cards that the asking container has: those whose devices are there; on a virtual machine those that NVIDIA's runtime is told of.
+// Visible are the cards of the container that asks: those whose devices it has; on a virtual machine those that its NVIDIA_VISIBLE_DEVICES names.
 func (f Facts) Visible() []gpu.Card {
 	if f.Virtual {
 		cards, _ := gpu.Select(f.Cards, os.Getenv("NVIDIA_VISIBLE_DEVICES")) //nolint:errcheck // void, or none
@@ -47,7 +47,7 @@ func (f Facts) Visible() []gpu.Card {
 	return slices.DeleteFunc(slices.Clone(f.Cards), func(card gpu.Card) bool { return !files.Exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) })
 }
 
-// Serve answers beside the node, on a socket that the node's own network leads to.
+// Serve tells the facts on a socket beside the node; the node reaches it at boot.FactsAddress.
 func Serve(spec *boot.Spec, authority *identity.Authority, machine host.Machine) (func(), error) {
 	kubeconfig, err := authority.AdminKubeconfig("lab")
 	if err != nil {
@@ -71,10 +71,10 @@ func Serve(spec *boot.Spec, authority *identity.Authority, machine host.Machine)
 	return func() { _ = server.Close() }, nil
 }
 
-// Ask asks for them, on the node or in one of its containers.
+// Ask asks for the facts, on the node or in one of its containers.
 func Ask() (Facts, error) { return From("http://" + boot.FactsAddress) }
 
-// From asks somebody else who tells them.
+// From asks for the facts at another address.
 func From(url string) (found Facts, err error) {
 	answer, err := (&http.Client{Timeout: 10 * time.Second}).Get(url)
 	if err != nil {
@@ -118,7 +118,7 @@ type toldMachine struct {
 	clock *clock.Clock
 }
 
-// Machine is the one that the facts are of.
+// Machine is the machine of the facts.
 func (f Facts) Machine() host.Machine { return toldMachine{facts: f, clock: clock.New(f.TimeScale)} }
 
 func (m toldMachine) Key() string             { return m.facts.Key }
@@ -132,7 +132,7 @@ func (m toldMachine) Event(string, ...any)    {}
 // RootFS is where pods have the machine's file system, if they have it.
 func (m toldMachine) RootFS() string { return "/host" }
 
-// Watch signals once: a machine whose state changes boots anew, and its pods with it.
+// Watch signals once: where the state changes, the machine boots, and its pods start again with it.
 func (m toldMachine) Watch(ctx context.Context) <-chan struct{} {
 	changed := make(chan struct{}, 1)
 	changed <- struct{}{}
