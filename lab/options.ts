@@ -127,7 +127,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     ],
     [
       cases.length > 0 && pulumi === "installed",
-      "--cases: its stack is none of a project's folder, which --pulumi installed needs; leave one of them out",
+      "--cases: its stack is in no project's folder, which --pulumi installed needs; leave one of them out",
     ],
     [
       values.without.length > 0 && pulumi !== "lab",

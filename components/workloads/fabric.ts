@@ -29,8 +29,8 @@ export const fabricCheck = ({
 
 /**
  * An all-reduce over all cards of the group, by PyTorch and its NCCL. It ends well once the cards are joined and fast enough. While they
- * are not, it says so in its log and tries again: its end would have the group made anew, and the log would go with it. It ends with an
- * error only where the others do not come, as where their part of the group was made anew without this one.
+ * are not, it says so in its log and tries again: if it ended, the group would be replaced, and the log would be lost. It ends with an
+ * error only where the others do not come, as where their part of the group was replaced without this one.
  *
  * A process for each card, forked before CUDA is initialized (docs.pytorch.org, multiprocessing). Bus bandwidth: NVIDIA/nccl-tests,
  * doc/PERFORMANCE.md.

@@ -18,7 +18,7 @@ export interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
 }
 
 /**
- * A LeaderWorkerSet of one group, and the Service of its leader. The group is made anew as a whole when a pod of it goes or a container
+ * A LeaderWorkerSet of one group, and the Service of its leader. The group is replaced as a whole when a pod of it goes or a container
  * of it starts again: the others would wait for the one that has gone (kubernetes-sigs/lws v0.9.0, RecreateGroupOnPodRestart).
  *
  * With another content the set is replaced, as a Deployment's pod is by `Recreate`: the new pods need the cards of the old ones, and of

@@ -23,7 +23,8 @@ export async function discoverLab({ kubernetes, tools, session, spec }: Lab): Pr
   const stack = renderDiscovered(stackOf(seen), seen.unseen, "the lab");
   // What is compared is the file, read again.
   const read = parseSpec(configurationOf(stack, "discover"));
-  if (read.spec === undefined) throw new Error(`discover: its file is none: ${JSON.stringify(read.findings)}`);
+  if (read.spec === undefined)
+    throw new Error(`discover: what it wrote is not a stack: ${JSON.stringify(read.findings)}`);
   return { unlike: unlike(planCluster(spec), planCluster(read.spec)), unseen: seen.unseen, stack };
 }
 

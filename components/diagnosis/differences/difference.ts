@@ -11,7 +11,7 @@ export interface Difference {
 /** A difference in one line, without its last words. */
 export const inOneLine = ({ about, problem }: Difference): string => `${about}: ${problem}`;
 
-/** A difference, with its last words where there are some; nothing of a problem that there is none of. */
+/** A difference with its last words, if any; none without a problem. */
 export function difference(about: string, problem: string | false | undefined, lastWords: string[] = []): Difference[] {
   return problem ? [{ about, problem, ...(lastWords.length > 0 ? { lastWords } : {}) }] : [];
 }

@@ -70,9 +70,9 @@ function partTwice(seen: Observations): Evidence[] {
 
 /**
  * The configuration in force names an image of this very release and another schematic, and no driver is loaded. Where one is,
- * `talosctl upgrade` brought an image that the configuration never named. A machine of Omni's is none of it: its schematic and
- * its upgrades are Omni's, and the stack has nothing to set right there. Without a plan, only a node with signs of a GPU is
- * missed a driver on.
+ * `talosctl upgrade` brought an image that the configuration never named. Machines of Omni's are left out: their schematic and
+ * their upgrades are Omni's, and the stack has nothing to set right there. Without a plan, the lack
+ * of a driver counts only on a node with signs of a GPU.
  */
 function runsOldSchematic(seen: Observations, { plan }: System): Evidence[] {
   const byOmni = new Set(

@@ -67,7 +67,7 @@ export function valueOfFlag(args: string[], flag: string): string | undefined {
   return arg === undefined || arg.includes("=") ? arg?.slice(arg.indexOf("=") + 1) : args[at + 1];
 }
 
-/** Names under which a server knows its model: another one is none (vllm, engine/arg_utils.py, served_model_name). */
+/** Names under which a server knows its model; it refuses any other (vllm, engine/arg_utils.py, served_model_name). */
 export function servedNames({ model, args = [] }: { model: string; args?: string[] }): string[] {
   const at = args.findIndex((arg) => withDashes(arg).split("=")[0] === "--served-model-name");
   const [flag, ...rest] = at < 0 ? [] : args.slice(at);

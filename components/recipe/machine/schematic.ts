@@ -174,7 +174,7 @@ export function imageId(id: string, text: string | undefined): string {
   return schematicOf({ ...content, extensions: [...content.extensions].sort() }).id;
 }
 
-/** Reads a schematic (YAML); undefined when the text is none. */
+/** Reads a schematic (YAML); undefined when the text is not one. */
 export const readSchematic = remembering((text: string): ReadSchematic | undefined => {
   let value: unknown;
   try {

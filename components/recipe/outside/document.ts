@@ -76,7 +76,7 @@ function plainOf(document: Document): unknown {
   }
 }
 
-/** A text that is there; a number, as YAML reads `0.17`, is none. */
+/** The value if it is a text; undefined otherwise, also for a number, as which YAML reads `0.17`. */
 export const textAt = (data: unknown, ...path: string[]): string | undefined => {
   const value = valueAt(data, ...path);
   return typeof value === "string" && value !== "" ? value : undefined;

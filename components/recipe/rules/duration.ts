@@ -6,7 +6,7 @@ const durationUnits: Readonly<Record<"ms" | "s" | "m" | "h", number>> = {
   h: 3_600_000,
 };
 
-/** Milliseconds of a duration such as `10m`, `90s`, `1h30m` or `1.5m`; undefined when the text is none. */
+/** Milliseconds of a duration such as `10m`, `90s`, `1h30m` or `1.5m`; undefined for any other text. */
 export function durationValue(text: string): number | undefined {
   if (text.length > 64 || !/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) return undefined;
   return [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)].reduce(

@@ -28,7 +28,8 @@ export function imageFlaw(text: string): string | undefined {
   const slash = named.lastIndexOf("/");
   const colon = named.indexOf(":", slash + 1);
   const name = colon < 0 ? named : named.slice(0, colon);
-  if (colon >= 0 && !tagForm.test(named.slice(colon + 1))) return "its tag is none";
+  if (colon >= 0 && !tagForm.test(named.slice(colon + 1)))
+    return "its tag is not a tag: up to 128 letters, digits, `_`, `.` and `-`";
   return nameFlaw(name);
 }
 
@@ -38,7 +39,8 @@ function nameFlaw(name: string): string | undefined {
   if (hasHost) {
     const parts = host.exec(first);
     if (!parts) return `its registry "${first}" is no host`;
-    if (parts[1] !== undefined && (Number(parts[1]) < 1 || Number(parts[1]) > 65535)) return "its port is none";
+    if (parts[1] !== undefined && (Number(parts[1]) < 1 || Number(parts[1]) > 65535))
+      return "its port is not from 1 to 65535";
   }
   const path = hasHost ? others : [first, ...others];
   const wrong = path.find((part) => !component.test(part));

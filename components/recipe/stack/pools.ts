@@ -93,7 +93,7 @@ function merge(further: MachineDefaultsSpec, nearer: MachineDefaultsSpec): Machi
 
 type Tell = (field: string, fault: Fault) => void;
 
-/** The addresses that an entry stands for; none where it is a range that is none. */
+/** The addresses that an entry stands for; none where it is not a valid range. */
 function addressesOf(text: string, field: string, tell: Tell): string[] {
   const range = addressRange(text, most);
   if (range === undefined) return [text];

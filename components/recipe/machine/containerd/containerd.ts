@@ -58,7 +58,7 @@ function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
   ];
 }
 
-/** TOML, or why it is none. */
+/** The parsed TOML, or why the text is not TOML. */
 export function parseToml(text: string): { table?: TomlTable; error?: string } {
   if (text.trim() === "") return { table: {} };
   try {

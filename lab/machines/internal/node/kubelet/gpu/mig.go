@@ -30,7 +30,7 @@ func Cards(m host.Machine) []Card {
 	return cards
 }
 
-// Split makes a card's MIG devices anew; of none the card is whole. The larger ones come first, as mig-parted makes them.
+// Split replaces a card's MIG devices; without profiles the card is whole. The larger ones come first, as mig-parted makes them.
 func Split(m host.Machine, card Card, profiles map[string]int) {
 	splitMutex.Lock()
 	defer splitMutex.Unlock()
