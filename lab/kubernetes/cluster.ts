@@ -43,9 +43,9 @@ export class Cluster extends KubernetesApi {
     super(kubeconfig);
   }
 
-  /** Opens the cluster of a lab's kubeconfig (contents or path). */
-  static of(kubeconfig: string): Cluster {
-    const { server, ...access } = readKubeconfig(kubeconfig);
+  /** Opens the cluster of a lab's kubeconfig. */
+  static of(file: string): Cluster {
+    const { server, ...access } = readKubeconfig(file);
     const agent = new https.Agent(access);
     const config: Kubeconfig = {
       getCurrentCluster: () => ({ name: "lab", server, skipTLSVerify: false }),

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 
 /** How to reach and authenticate to a lab's API server. */
-export interface Access {
+interface Access {
   readonly server: string;
   /** PEM of the authority that signs the server's certificate. */
   readonly ca: string;
@@ -22,10 +22,12 @@ export function currentOf(text: string): { name: string; cluster: Entry; user: E
   return { name: cluster!, cluster: named("clusters", cluster, "cluster"), user: named("users", user, "user") };
 }
 
-/** Reads a lab's own kubeconfig: contents (YAML or JSON) or the path of a file, with the certificates in it. */
-export function readKubeconfig(contentsOrPath: string): Access {
-  const isText = contentsOrPath.includes("\n") || contentsOrPath.startsWith("{");
-  const { cluster, user } = currentOf(isText ? contentsOrPath : readFileSync(contentsOrPath, "utf8"));
+/**
+ * Reads the file of a lab's own kubeconfig, which has the certificates in it. Not by the client of Kubernetes: that is an ES module
+ * alone, which jest does not load into a test's process.
+ */
+export function readKubeconfig(file: string): Access {
+  const { cluster, user } = currentOf(readFileSync(file, "utf8"));
   const pem = (data: string | undefined): string => Buffer.from(data!, "base64").toString("utf8");
   return {
     server: cluster["server"]!,
