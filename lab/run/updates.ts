@@ -82,9 +82,15 @@ async function programOf({ options, session }: Lab, main: string): Promise<Progr
   return checkout;
 }
 
-/** Environment of the engine; it finds the language host on PATH. */
+/**
+ * Environment of the engine; it finds the language host on PATH. The API server of an emulated machine may take longer than the
+ * 32 s in which the Kubernetes provider wants its schema.
+ */
 async function environmentOf(lab: Lab): Promise<Record<string, string>> {
-  const environment = commandEnvironment(lab);
+  const environment: Record<string, string> = {
+    ...commandEnvironment(lab),
+    ...(lab.options.machines === "real" ? { PULUMI_K8S_CLIENT_TIMEOUT: "300" } : {}),
+  };
   if (lab.options.pulumi === "lab") return environment;
   const hosts = await installLanguageHost(lab.session.dir("language-host"), lab.tools.pulumi);
   return { ...environment, PATH: [hosts, environment["PATH"]].join(path.delimiter) };
