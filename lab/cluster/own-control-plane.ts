@@ -16,6 +16,8 @@ const startSeconds = 1500;
 export const slowControlPlane: object = {
   cluster: {
     ...{ proxy: { disabled: true }, coreDNS: { disabled: true }, network: { cni: { name: "none" } } },
+    // An emulated processor may take longer than the usual minute for the API's schema.
+    apiServer: { extraArgs: { "request-timeout": "5m0s" } },
     controllerManager: { extraArgs: { "leader-elect": "false" } },
     scheduler: { extraArgs: { "leader-elect": "false" } },
   },

@@ -150,7 +150,7 @@ function updatePhases(count: number): Phase<Running>[] {
 async function keepTalosconfig({ existing, engine, machines, session }: Running): Promise<void> {
   if (existing !== undefined) return;
   const made = (await engine.outputs())["talosconfig"]?.value as string | undefined;
-  if (made === undefined) return;
+  if (!made) return; // an update that failed before it leaves the text empty
   const file = session.dir("talosconfig");
   fs.writeFileSync(file, talosconfigVia(made, machines.api), { mode: 0o600 });
 }
