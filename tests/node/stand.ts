@@ -16,8 +16,6 @@ export const emulated = "gpu-2";
 
 /** A lab with a real node, up and kept. */
 export interface Stand {
-  /** Its own. */
-  folder: string;
   kubernetes: Cluster;
   /** Runs a shell's command on the node as its root. */
   onNode(command: string): Promise<string>;
@@ -35,7 +33,6 @@ export async function openStand(name = "node"): Promise<Stand> {
   await lab.line(/export TALOSCONFIG=/);
   const kubeconfig = kubeconfigIn(folder);
   return {
-    folder,
     kubernetes: Cluster.of(kubeconfig),
     onNode: (command) => onNode(folder, command),
     access: ["--kubeconfig", kubeconfig, "--talosconfig", path.join(folder, "talosconfig"), "--stack", stack],

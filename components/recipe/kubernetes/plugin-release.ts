@@ -69,7 +69,7 @@ const firstByCdi = "0.17.4";
  * has the driver's libraries and programs where the host's root leads to them, and its device nodes there alone. Who names
  * another root keeps the strategy that reads none. Without a runtime of NVIDIA's, from Talos 1.15 on, the plugin itself finds NVML below
  * the driver root alone, and only in folders such as lib64 (cmd/nvidia-device-plugin/root.go), and NVML the cards' devices in a pod that
- * has all of the host's (tests/node/nri.test.ts: else "Driver Not Loaded").
+ * has all of the host's (lab/node/gpu/cases/nri.ts: else "Driver Not Loaded").
  */
 function devices({ version, values }: DevicePluginSpec, era: Era): ChartInput {
   const securityContext = { privileged: true };

@@ -12,6 +12,9 @@ export interface PodSpec {
   limits?: Record<string, string>;
   /** What the card that it claims is like, in CEL. */
   claim?: readonly string[];
+  annotations?: Record<string, string>;
+  /** Default: `default`, and for a pod with folders one that may have them. */
+  namespace?: string;
   /** What a second container runs, of the same image, which asks for nothing. */
   beside?: string;
   /** Folders of the node, by their place in the pod; such a pod is privileged. */
@@ -30,7 +33,8 @@ export interface Ended {
 }
 
 /** Talos holds pods to `baseline` everywhere but in kube-system. */
-const namespaceOf = ({ folders }: PodSpec): string => (folders === undefined ? "default" : "kube-system");
+const namespaceOf = ({ folders, namespace = folders === undefined ? "default" : "kube-system" }: PodSpec): string =>
+  namespace;
 const fieldManager = "talos-gpu-cases";
 
 function claimOf(name: string, { claim = [] }: PodSpec): KubernetesObject {
@@ -45,7 +49,7 @@ function claimOf(name: string, { claim = [] }: PodSpec): KubernetesObject {
 }
 
 function podOf(name: string, spec: PodSpec): KubernetesObject {
-  const { image, script, runtimeClass, limits, claim, beside, folders = {} } = spec;
+  const { image, script, runtimeClass, limits, claim, beside, annotations, folders = {} } = spec;
   const resources = { ...(limits && { limits }), ...(claim && { claims: [{ name: "gpus" }] }) };
   const container = (named: string, command: string) => ({
     name: named,
@@ -61,7 +65,12 @@ function podOf(name: string, spec: PodSpec): KubernetesObject {
   return {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name, namespace: namespaceOf(spec), labels: { "app.kubernetes.io/part-of": fieldManager } },
+    metadata: {
+      name,
+      namespace: namespaceOf(spec),
+      ...(annotations === undefined ? {} : { annotations }),
+      labels: { "app.kubernetes.io/part-of": fieldManager },
+    },
     spec: {
       restartPolicy: "Never",
       nodeSelector: { "kubernetes.io/hostname": nodeName },

@@ -19,7 +19,7 @@ import { configurationOf, Stand } from "./stand";
 import type { CasesReport } from "./table";
 
 /** What the stand-in of the driver stands in for. */
-const stoodInFor = [{ model: "H100 80GB HBM3", count: 1 }];
+const stoodInFor = [{ model: "H100 80GB HBM3", count: 2 }];
 
 /**
  * Brings up a lab with a real node for this computer's cards, or for the stand-in of a driver, tries each case, and takes everything
@@ -122,7 +122,7 @@ async function versionsOf(stand: Stand): Promise<Record<string, string>> {
     kubelet: kubeletVersion,
     containerd: containerRuntimeVersion.replace("containerd://", ""),
     runc: await said("runc"),
-    toolkit: await said("nvidia-ctk"),
+    toolkit: await said("PATH=$PATH:/var/lib/nvidia/toolkit nvidia-ctk"),
     "device plugin": await saidOutside("nvidia-device-plugin"),
     "DRA driver": await saidOutside("gpu-kubelet-plugin"),
     "files as Talos": stand.lab.spec.talosVersion,
@@ -131,4 +131,4 @@ async function versionsOf(stand: Stand): Promise<Record<string, string>> {
 }
 
 /** The version in what a program prints of itself. */
-const numberIn = (text: string): string => /\bv?(\d+\.\d+\.\d+\S*)/.exec(text)?.[1] ?? text.trim();
+export const numberIn = (text: string): string => /\bv?(\d+\.\d+\.\d+\S*)/.exec(text)?.[1] ?? text.trim();

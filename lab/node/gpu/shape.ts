@@ -11,6 +11,8 @@ export interface Shape {
   claims?: boolean;
   /** The marker files of the GPU Operator's legacy recipe. */
   markers?: boolean;
+  /** Talos 1.15, whose image has no toolkit, with the device plugin alone, or with the GPU Operator, whose toolkit is an NRI plugin. */
+  withoutToolkit?: "devicePlugin" | "gpuOperator";
 }
 
 /** Name of the stack. */
@@ -18,18 +20,19 @@ export const stackName = "card";
 /** Name of the node, which is the stack's one machine. */
 export const nodeName = "gpu";
 
-/** Talos 1.13 with the toolkit and the driver that the node's programs are of, see `lab/tools/catalogue.yaml`. */
-const talosVersion = "v1.13.4";
+/** Talos 1.14, whose toolkit the node has (`lab/tools/catalogue.yaml`), and the release after it. */
+const [talosVersion, withoutToolkitVersion] = ["v1.14.6", "v1.15.0-beta.0"];
 const pluginVersion = "0.19.3";
 const draVersion = "0.5.0";
+const operatorVersion = "v26.7.0";
+/** Where a device plugin without toolkit finds NVIDIA's hook once somebody has put it there. */
+export const ownHook = "/var/lib/nvidia/nvidia-cdi-hook";
 
 /** Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin or DRA driver. */
 export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, unknown> {
-  const { slices, envvar, watts, claims } = shape;
-  // Feature discovery from the beginning: Helm installs its subchart's kinds with a release, never with an upgrade of one.
-  const values = { gfd: { enabled: true }, ...(envvar ? { deviceListStrategy: "envvar" } : {}) };
+  const { slices, watts, withoutToolkit } = shape;
   return {
-    talosVersion,
+    talosVersion: withoutToolkit === undefined ? talosVersion : withoutToolkitVersion,
     machines: {
       [nodeName]: {
         address: "192.0.2.80",
@@ -37,9 +40,27 @@ export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, 
         configuration: "adopted",
         gpus,
         ...(watts === undefined ? {} : { powerLimit: watts }),
+        // Of the operator's own Node Feature Discovery nothing is built.
+        ...(withoutToolkit === "gpuOperator"
+          ? { labels: { "feature.node.kubernetes.io/pci-10de.present": "true" } }
+          : {}),
       },
     },
-    ...(claims ? { dra: { version: draVersion } } : { devicePlugin: { version: pluginVersion, values } }),
+    ...offering(shape),
     ...(slices === undefined ? {} : { sharing: { timeSlicing: { replicas: slices } } }),
   };
+}
+
+/** What offers the cards. */
+function offering({ envvar, claims, withoutToolkit }: Shape): Record<string, unknown> {
+  if (claims) return { dra: { version: draVersion } };
+  if (withoutToolkit === "gpuOperator")
+    return { gpuOperator: { version: operatorVersion, values: { nfd: { enabled: false } } } };
+  const values = {
+    // Feature discovery from the beginning: Helm installs its subchart's kinds with a release, never with an upgrade of one.
+    gfd: { enabled: withoutToolkit === undefined },
+    ...(envvar ? { deviceListStrategy: "envvar" } : {}),
+    ...(withoutToolkit ? { cdi: { nvidiaHookPath: ownHook } } : {}),
+  };
+  return { devicePlugin: { version: pluginVersion, values } };
 }

@@ -47,6 +47,8 @@ test.each<Shape>([
   { watts: 700 },
   { markers: true },
   { claims: true },
+  { withoutToolkit: "devicePlugin" },
+  { withoutToolkit: "gpuOperator", watts: 700 },
 ])("the stack of %j has no mistake", (shape) => {
   const gpus = asGpus(parseCards(facts, settings));
   expect(findingsOf(stackOf(gpus, shape))).toEqual([]);

@@ -5,7 +5,7 @@ import { healthy, told } from "../faults/judge";
 import { withPods } from "../pods";
 import { nodeName } from "../shape";
 import type { Stand } from "../stand";
-import { computing, inOneLine, look, passed } from "./plain";
+import { cards, computing, inOneLine, look, passed } from "./plain";
 
 const { deviceClass } = ways.dra;
 const resource = "nvidia.com/gpu";
@@ -66,7 +66,7 @@ const isolation: Case = {
       const two = await pods.run("two", { image: smokeTestImage, claim: [], script: look, beside: look });
       const said = `image with NVIDIA_VISIBLE_DEVICES=all: ${alone.said}; another image: ${plain.said}; two containers of the first: ${two.said} by claim, ${two.besideSaid} without`;
       const nothing = [alone.said, plain.said, two.besideSaid].every((seen) => seen === "no card");
-      return nothing && /^nvidia\d$/.test(two.said) ? held(said) : wrong(said);
+      return nothing && cards(1).test(two.said) ? held(said) : wrong(said);
     }),
 };
 

@@ -2,6 +2,7 @@ import type { Case } from "../case";
 import { claimCases } from "./claims";
 import { doctorCases } from "./doctor";
 import { labelCases } from "./labels";
+import { nriCases } from "./nri";
 import { plainCases } from "./plain";
 import { powerCases } from "./power";
 import { sliceCases } from "./slices";
@@ -16,6 +17,7 @@ const cases: readonly Case[] = [
   ...sliceCases,
   ...labelCases,
   ...claimCases,
+  ...nriCases,
 ];
 
 /** Cases by their names; `all` is every one. */

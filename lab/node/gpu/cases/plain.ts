@@ -53,9 +53,13 @@ const smoke: Case = {
     }),
 };
 
-/** What a pod sees of cards without asking for one. */
+/** Writes what a pod sees of cards: their devices, and what nvidia-smi has. */
 export const look =
-  'seen=$(ls /dev | grep "^nvidia[0-9]" | tr "\\n" " "); [ -n "$seen" ] || seen="no card"; echo "$seen" > /dev/termination-log';
+  'seen=$({ ls /dev | grep "^nvidia[0-9]"; nvidia-smi -L 2>/dev/null | grep -o "^GPU [0-9]*"; } | tr "\\n" " "); ' +
+  '[ -n "$seen" ] || seen="no card"; echo "$seen" > /dev/termination-log';
+
+/** What a pod sees that has so many cards. */
+export const cards = (count: number): RegExp => new RegExp(`^(nvidia\\d+ ?){${count}}(GPU \\d+ ?){${count}}$`);
 
 const isolation: Case = {
   id: "isolation",

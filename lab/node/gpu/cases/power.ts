@@ -2,6 +2,7 @@ import type { V1Pod } from "@kubernetes/client-node";
 import { powerRangeOf, cardOf } from "../../../../components/recipe/facts/card";
 import { held, untried, wrong } from "../../outcome";
 import type { Case } from "../case";
+import type { Shape } from "../shape";
 import type { Stand } from "../stand";
 
 /** Watts below the limit that is set, for who lets the card be changed. */
@@ -25,9 +26,10 @@ async function lastLine(stand: Stand): Promise<string> {
   return log.trim().split("\n").at(-1) ?? "";
 }
 
-const same: Case = {
-  id: "power",
-  title: "power limit, set to what it is",
+/** The limit that the cards have already, set in a stack of that shape. */
+export const sameLimit = (id: string, title: string, shape: Shape = {}): Case => ({
+  id,
+  title,
   run: async (stand, say) => {
     const before = limits(stand);
     const watts = before[0]!;
@@ -35,11 +37,11 @@ const same: Case = {
       return untried(`the cards' limits are ${before.join(", ")} W: no one whole number`);
     if (stand.cards?.().some(({ settings }) => settings["persistence_mode"] !== "Enabled") && !stand.mayChangeTheCard)
       return untried("persistence mode is off, and what sets a limit switches it on: --may-change-the-card lets it");
-    const { seconds } = await stand.become({ watts }, say);
+    const { seconds } = await stand.become({ ...shape, watts }, say);
     const said = `${watts} W, update ${seconds.toFixed(1)} s: ${await lastLine(stand)}`;
     return limits(stand).every((limit) => limit === watts) ? held(said) : wrong(said);
   },
-};
+});
 
 const other: Case = {
   id: "power-other",
@@ -79,4 +81,4 @@ const refused: Case = {
 };
 
 /** What a power limit does: the one that the card has, one that it refuses, another one. */
-export const powerCases: readonly Case[] = [same, refused, other];
+export const powerCases: readonly Case[] = [sameLimit("power", "power limit, set to what it is"), refused, other];
