@@ -1,3 +1,4 @@
+import { stringify } from "yaml";
 import type { UpgradeTask } from "../../components/machine/program/task";
 import { API, RELEASE, type Ended, type Stand } from "./stand";
 
@@ -65,6 +66,21 @@ async function cutWhen(stand: Stand, what: string, is: () => boolean): Promise<E
   await stand.machine.cutPower();
   await stand.machine.powerOn();
   return ended;
+}
+
+/** The volume of what Talos runs, of one size; 400 MB have no room but for the kubelet's image. */
+const ephemeral = (size: string): object => ({
+  ...{ apiVersion: "v1alpha1", kind: "VolumeConfig", name: "EPHEMERAL" },
+  provisioning: { minSize: size, maxSize: size },
+});
+
+/** Makes that volume anew, since it never shrinks. */
+async function wipe(stand: Stand): Promise<void> {
+  const reset = "reset --system-labels-to-wipe EPHEMERAL --reboot --graceful=false --wait=false";
+  await boots(stand, () => stand.talosctl(...reset.split(" ")));
+  const runs = async (): Promise<boolean> =>
+    /stage: running[^]*ready: true/.test(await stand.talosctl("get", "machinestatus", "-o", "yaml"));
+  await stand.until("it runs and is ready", 10, runs);
 }
 
 const twoItems = { machine: { files: [unpacked, nvidiaByDefault] } };
@@ -211,6 +227,23 @@ const all: readonly Row[] = [
     says: [API === "legacy" ? notInstalled : /it was not rebooted/],
     within: 700,
     then: (stand) => endsWell(stand, true),
+  },
+  {
+    name: "a disk that is full",
+    from: "adopted",
+    given: async (stand) => {
+      await stand.apply(`${await stand.configuration()}---\n${stringify(ephemeral("400MB"))}`);
+      await wipe(stand);
+    },
+    says: [/its disk has no room for the installer: .*no space left on device/, /nothing was changed on it/],
+    within: 200,
+    untouched: true,
+    then: async (stand, { configuration }) => {
+      await stand.talosctl("usage", "/var");
+      await stand.apply(`${configuration}---\n${stringify(ephemeral("4GB"))}`);
+      await wipe(stand);
+      await endsWell(stand, true);
+    },
   },
   {
     name: "power cut in the pull",

@@ -9,6 +9,9 @@ import texts from "../texts.json";
 /** Calls that a pull has time for: one that hangs, on a connection that died in silence, must leave time for another. */
 const PULLS = 2;
 
+/** What Talos tries again for 20 minutes, and what does not pass by itself (seen on Talos v1.13.0). */
+const DISK_IS_FULL = /no space left on device/;
+
 /** Milliseconds between two looks at what the console says of a pull. */
 const LOOKS = 30_000;
 
@@ -42,6 +45,7 @@ async function pullInto(
   { task, machine, clock, report, poll, limits: { pull: limit } }: Run,
   place: InstallerPlace,
 ): Promise<void> {
+  const field = `machines.${task.machine}`;
   const { installerImage } = task;
   const end = clock.now() + limit;
   const reason = (): Promise<string | undefined> =>
@@ -57,7 +61,7 @@ async function pullInto(
       if (why !== undefined && !isReported)
         report(`pull: Talos tries again, since it could not pull the installer: ${why}`);
       isReported ||= why !== undefined;
-      return why === undefined && clock.now() - begun >= limit / PULLS;
+      return why === undefined ? clock.now() - begun >= limit / PULLS : DISK_IS_FULL.test(why);
     },
   });
   try {
@@ -71,8 +75,11 @@ async function pullInto(
           return { done: true };
         } catch (error) {
           if (!isTransient(error)) throw error;
+          const why = await reason();
+          if (why !== undefined && DISK_IS_FULL.test(why))
+            throw new Failure({ field, ...faultOf(texts.diskIsFull, { task, why }) });
           const silence = "and Talos tells of no error: the registry does not answer it, or sends slowly";
-          return { not: (await reason()) ?? `${lastLine(error)}, ${silence}` };
+          return { not: why ?? `${lastLine(error)}, ${silence}` };
         }
       },
     });
@@ -82,6 +89,6 @@ async function pullInto(
       return;
     }
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    throw new Failure({ field: `machines.${task.machine}`, ...faultOf(texts.pull, { installerImage, error }) });
+    throw new Failure({ field, ...faultOf(texts.pull, { installerImage, error }) });
   }
 }

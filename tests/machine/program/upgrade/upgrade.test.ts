@@ -79,6 +79,19 @@ test("pulls that a registry fails are not begun again, and what the machine's co
   expect(toldAt).toBeLessThan(60_000);
 });
 
+test("a full disk ends a pull as soon as the console tells of it, since no further try finds more room", async () => {
+  const { clock, machine, run } = setup();
+  const begin = clock.now();
+  machine.hangingPulls = 99;
+  machine.lines = [
+    `retrying error: failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": no space left on device`,
+  ];
+  expect(await failure(run())).toMatch(
+    /its disk has no room for the installer: .*no space left on device; nothing was/,
+  );
+  expect([machine.hangingPulls, clock.now() - begin < 120_000]).toEqual([98, true]);
+});
+
 test("a machine that loses its power while it installs is asked again, and nobody speaks of a rollback", async () => {
   const { machine, lines, run } = setup();
   const upgrade = machine.upgrade.bind(machine);
