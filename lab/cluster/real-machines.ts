@@ -44,6 +44,7 @@ interface Around {
   options: Pick<LabOptions, "consoles">;
   session: Session;
   spec: ClusterSpec;
+  talosReleases: readonly string[];
   tools: Pick<Tools, "talosctl" | "controlplane" | "machines">;
   /** Undefined where one of the machines is it. */
   controlPlane: ControlPlane | undefined;
@@ -54,11 +55,11 @@ interface Around {
   existing: ExistingCluster | undefined;
 }
 
-/** Images of the stack's release, which real machines run. */
+/** Images of the stack's release, which real machines run, and then of those that they come to. */
 export async function provideReal(
-  { spec, session }: Pick<Around, "spec" | "session">,
+  { spec, session, talosReleases }: Pick<Around, "spec" | "session" | "talosReleases">,
   onEvent: OnToolEvent,
-): Promise<TalosImages> {
+): Promise<[TalosImages, ...TalosImages[]]> {
   const refuse = (why: string): never => {
     throw new Error(`--machines real: ${why}; leave --machines real out for emulated machines`);
   };
@@ -69,7 +70,11 @@ export async function provideReal(
   if (controls > 1) refuse("one control plane is all that a lab starts, and this stack has several");
   if (machines.length > 1 && controls === 0) refuse("its workers have no control plane that leads to them");
   if (machines.some(({ configuration }) => configuration === "omni")) refuse("no Omni manages such machines");
-  return provideTalos(spec.talosVersion, { signal: session.signal, onEvent });
+  const provide = (release: string): Promise<TalosImages> => provideTalos(release, { signal: session.signal, onEvent });
+  const first = await provide(spec.talosVersion);
+  const further: TalosImages[] = [];
+  for (const release of talosReleases) if (release !== first.release) further.push(await provide(release));
+  return [first, ...further];
 }
 
 /** Says that the machines run another release than their stack says, where they do. */
@@ -101,7 +106,12 @@ export async function startRealMachines(
   const site = siteOf(spec);
   const all = Object.entries(spec.machines);
   let controlPlane = lab.controlPlane;
-  const beside = await startBeside(lab, images, () => controlPlane?.adminKubeconfig ?? "");
+  /** Asked only where it may be another one than at first. */
+  const releaseOf = async (name: string): Promise<string> =>
+    lab.talosReleases.length === 1
+      ? images.release
+      : (await state(started.find(([each]) => each === name)![1])).talosVersion;
+  const beside = await startBeside(lab, images, releaseOf, () => controlPlane?.adminKubeconfig ?? "");
 
   const leads: Record<string, number> = { [`${site.registry}:5000`]: beside.port };
   let authority: string | undefined;
@@ -200,7 +210,12 @@ export async function startRealMachines(
 }
 
 /** Starts what the machines' images come from, and what tells their pods of them. */
-async function startBeside(lab: Around, images: TalosImages, kubeconfig: () => string): Promise<Front> {
+async function startBeside(
+  lab: Around,
+  images: TalosImages,
+  releaseOf: (machine: string) => Promise<string>,
+  kubeconfig: () => string,
+): Promise<Front> {
   const { session, spec, tools, imageFactory } = lab;
   const { signal } = session;
   const folder = session.dir("pods");
@@ -210,11 +225,11 @@ async function startBeside(lab: Around, images: TalosImages, kubeconfig: () => s
   session.onClose(() => pods.stop());
   const front = await startFront(images.release, imageFactory!, {
     pods: pods.ready.port,
-    factsOf: (name) => {
+    factsOf: async (name) => {
       const { address, role, gpus = [] } = spec.machines[name]!;
       return {
         ...{ Key: name, Name: name, Address: address, Role: role, TimeScale: 1 },
-        Snapshot: { TalosVersion: images.release, GPUs: gpus.map(labGpu) },
+        Snapshot: { TalosVersion: await releaseOf(name), GPUs: gpus.map(labGpu) },
         Kubeconfig: fs.readFileSync(kubeconfig()).toString("base64"),
       };
     },

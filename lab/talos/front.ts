@@ -13,15 +13,15 @@ export interface Front {
 export interface Beside {
   /** Port of the registry of all other images. Default: the Factory's own. */
   pods?: number;
-  /** What the pods of a machine are told of it; throws while that is not known. */
-  factsOf?(machine: string): object;
+  /** What the pods of a machine are told of it; fails while that is not known. */
+  factsOf?(machine: string): Promise<object>;
 }
 
 /** Stands before the Image Factory and the registries, since a machine has one mirror for all names. At `/facts/MACHINE` it tells of a machine. */
 export async function startFront(
   release: string,
   { port: factory, registry, errors }: ImageFactory,
-  { pods = registry.port, factsOf = () => ({}) }: Beside = {},
+  { pods = registry.port, factsOf = () => Promise.resolve({}) }: Beside = {},
 ): Promise<Front> {
   const [kubelet, tag] = kubeletImage(release).split(":");
   const server = http.createServer((request, response) => {
@@ -41,11 +41,10 @@ export async function startFront(
     };
     const [, machine] = /^\/facts\/(.+)$/.exec(url) ?? [];
     if (machine !== undefined)
-      try {
-        return void response.end(JSON.stringify(factsOf(machine)));
-      } catch (error) {
-        return refuse(503, (error as Error).message);
-      }
+      return void factsOf(machine).then(
+        (facts) => response.end(JSON.stringify(facts)),
+        (error: Error) => refuse(503, error.message),
+      );
     const [, name = "", kind, reference] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/?]+)/.exec(url) ?? [];
     const [installer] = /[^/]*installer\/[0-9a-f]{64}$/.exec(name) ?? [];
     if (installer !== undefined) return pass(factory, `/v2/${installer}/${kind}/${reference}`);

@@ -15,6 +15,7 @@ import { withLock } from "../tools/lock";
 import type { OnToolEvent } from "../tools/events";
 import { isThere, provideDebian } from "./debian";
 import { fillRegistry, startImageFactory, type ImageFactory } from "./factory";
+import { joinStores } from "./registry";
 import { layOutInstaller, layOutKubelet, layOutRoot, type Parts } from "./root";
 
 export {
@@ -48,8 +49,10 @@ export interface TalosImages {
   disk: string;
   /** Folder of the lab's own programs beside it (`startMachine`). */
   programs: string;
-  /** Starts the Image Factory that makes its images. @param work folder that it works in; made here. */
-  factory(work: string, signal?: AbortSignal): Promise<ImageFactory>;
+  /** Folder of the registry that has what these images were made of, and what its Factory has made. */
+  registry: string;
+  /** Starts the Image Factory that makes its images, and those of further releases. @param work folder that it works in; made here. */
+  factory(work: string, signal?: AbortSignal, further?: readonly TalosImages[]): Promise<ImageFactory>;
 }
 
 const run = promisify(execFile);
@@ -87,8 +90,12 @@ export async function provideTalos(
   };
   const limits = signal === undefined ? {} : { signal };
   const disk = path.join(folder, "disk.qcow2");
-  const factory: TalosImages["factory"] = (work, given) =>
-    startImageFactory(parts, path.join(folder, "registry"), work, given);
+  const registry = path.join(folder, "registry");
+  const factory: TalosImages["factory"] = async (work, given, further = []) => {
+    const all = [registry, ...further.map((images) => images.registry)];
+    const store = further.length === 0 ? registry : await joinStores(all, path.join(work, "registry"));
+    return startImageFactory(parts, store, work, given);
+  };
   const build = async (): Promise<void> => {
     if (await isThere(disk)) return;
     const started = performance.now();
@@ -124,7 +131,7 @@ export async function provideTalos(
     });
   };
   await withLock(`${folder}.lock`, build, limits);
-  return { release, disk, programs: tools["talos-programs"], factory };
+  return { release, disk, programs: tools["talos-programs"], registry, factory };
 }
 
 /** A short hash of what the images are made of: what they are made from, and the files that say how. */

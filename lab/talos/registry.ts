@@ -26,6 +26,19 @@ export interface Registry {
   stop(): Promise<void>;
 }
 
+/** Makes the folder of a registry that has what others have, which stay as they are. Gives it. */
+export async function joinStores(folders: readonly string[], folder: string): Promise<string> {
+  const blobs = path.join(folder, "sha256");
+  fs.mkdirSync(blobs, { recursive: true });
+  for (const from of folders) {
+    const [theirs, manifests] = ["sha256", "manifests"].map((name) => path.join(from, name)) as [string, string];
+    for (const blob of fs.readdirSync(theirs))
+      if (!fs.existsSync(path.join(blobs, blob))) fs.symlinkSync(path.join(theirs, blob), path.join(blobs, blob));
+    fs.appendFileSync(path.join(folder, "manifests"), fs.readFileSync(manifests));
+  }
+  return folder;
+}
+
 /** Starts a registry. @param folder that it keeps what it has in. */
 export async function startRegistry(programs: string, folder: string, signal?: AbortSignal): Promise<Registry> {
   fs.mkdirSync(folder, { recursive: true });
