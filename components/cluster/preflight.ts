@@ -83,7 +83,7 @@ function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
   const { name, address, configuration, schematicId, installerImage, ownImage, patches, talosVersion, gpuCount, drop } =
     machine;
   return {
-    ...{ machine: name, address, configuration, schematicId, installerImage, image: imageOf(machine) },
+    ...{ machine: name, address, configuration, talosVersion, schematicId, installerImage, image: imageOf(machine) },
     ...defined({
       ownImage: ownImage || undefined,
       drop,

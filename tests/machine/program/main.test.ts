@@ -221,10 +221,11 @@ test("killed without warning, its file goes with the next run", async () => {
 });
 
 test("what a verb of several machines fails at is not blamed on the first of them", async () => {
-  const { machine, address, schematicId, installerImage, image } = wanted;
+  const { machine, address, talosVersion, schematicId, installerImage, image } = wanted;
   const asked = {
     machine,
     address,
+    talosVersion,
     schematicId,
     installerImage,
     image,

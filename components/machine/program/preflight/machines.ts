@@ -9,6 +9,7 @@ import { checkImage } from "../seen/image";
 import type { AskedNode } from "../kubernetes/cluster";
 import type { AskedMachine, PreflightResult } from "./task";
 import { anotherNode, oldName } from "../seen/same-cluster";
+import { checkPath } from "../seen/upgrade-path";
 
 /** Milliseconds for a machine to answer: its own update waits for one that is down, so it is not waited for here. */
 const ANSWER = 15_000;
@@ -47,7 +48,9 @@ export async function askMachines(
           const ours = [schematicId, ...(before[machine]?.brought ?? [])];
           const brought = running !== undefined && ours.includes(running) ? running : undefined;
           const found = await checkImage(next, ask, running, brought);
-          found.push(...(await checkContract(next, ask)), ...(await checkContainerd(next, ask)));
+          const release = await ask.version();
+          found.push(...checkPath(machine, release, next.talosVersion), ...checkContract(next, release));
+          found.push(...(await checkContainerd(next, ask)));
           return { done: { found, bootId: await ask.bootId() } };
         },
       });
@@ -77,8 +80,8 @@ export async function askMachines(
 }
 
 /** Whether the release that a machine runs reads the configuration that it gets before its upgrade. */
-async function checkContract({ machine, contract }: AskedMachine, ask: Machine): Promise<Problem[]> {
-  const fault = contract === undefined ? undefined : contractFault(await ask.version(), contract);
+function checkContract({ machine, contract }: AskedMachine, release: string): Problem[] {
+  const fault = contract === undefined ? undefined : contractFault(release, contract);
   return fault === undefined ? [] : [{ field: `machines.${machine}.runningVersion`, ...fault }];
 }
 

@@ -10,6 +10,7 @@ const askedMachine = upgradeTask
   .pick({
     machine: true,
     address: true,
+    talosVersion: true,
     schematicId: true,
     installerImage: true,
     ownImage: true,

@@ -1,10 +1,10 @@
-import { upgradePathFault } from "../../../recipe/effect/faults";
 import { LimitReached, waitFor } from "../../../clients/clock";
 import { CallError, Failure, lastLine, type Problem } from "../../../clients/failure";
 import { checkClient } from "../../../clients/talos/client-fits";
 import type { AskedNode } from "../kubernetes/cluster";
 import { checkImage } from "../seen/image";
 import { anotherNode } from "../seen/same-cluster";
+import { checkPath } from "../seen/upgrade-path";
 import type { UpgradeTask } from "../task";
 import { type Compared, runsImage } from "./compare";
 import { checkControlPlanes } from "./control-planes";
@@ -12,12 +12,6 @@ import { patiently, type Run } from "./run";
 import { isSameImage } from "./waiting-image";
 import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
-
-/** Whether Talos supports going from one release to the other in one step. */
-function checkPath(machine: string, running: string, wanted: string): Problem[] {
-  const fault = upgradePathFault(running, wanted);
-  return fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
-}
 
 /** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
 function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting: string | undefined): Problem[] {

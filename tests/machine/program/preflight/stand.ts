@@ -88,7 +88,7 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   const task = preflightTask.parse({
     machines: machines.map((differs) => ({
       ...{ machine: "gpu-1", address: "10.0.0.1", configuration: "adopted", gpu: true },
-      ...{ schematicId: schematics.gpu, installerImage: installer },
+      ...{ talosVersion: "v1.12.6", schematicId: schematics.gpu, installerImage: installer },
       image: { extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"], kernelArgs: [] },
       wanted: changes.wanted ?? "1",
       ...differs,
