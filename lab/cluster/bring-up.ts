@@ -41,9 +41,8 @@ export interface Lab {
   /** Fixes that the stack's plan lacks; a repair takes them back. */
   without: FixId[];
   tools: Tools;
-  /** Images of Talos that real machines run, and of the releases that they come to; undefined where the machines are emulated. */
+  /** Images of Talos that real machines run; undefined where the machines are emulated. */
   talos?: TalosImages;
-  further?: TalosImages[];
   /** Folders with the programs of a real node; undefined where every node is emulated. */
   nodePrograms?: readonly string[];
   controlPlane: ControlPlane;
@@ -88,7 +87,7 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
   lab.tools = await provideTools({ signal, onEvent });
   // The installed one has its host for Node beside it.
   if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
-  if (lab.options.machines === "real") [lab.talos, ...lab.further] = await provideReal(lab, onEvent);
+  if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
   if (real) lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
   return `${built === 0 ? "all there" : `${built} built`}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
 }
@@ -134,7 +133,7 @@ async function bringFactory(lab: Lab): Promise<string> {
     session.onClose(() => factory.close());
     Object.assign(lab, { factory, factoryUrl: factory.url });
   } else {
-    const imageFactory = await talos.factory(session.dir("factory"), session.signal, lab.further);
+    const imageFactory = await talos.factory(session.dir("factory"), session.signal);
     session.onClose(() => imageFactory.stop());
     Object.assign(lab, { imageFactory, factoryUrl: imageFactory.url });
   }

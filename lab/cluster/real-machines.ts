@@ -55,11 +55,11 @@ interface Around {
   existing: ExistingCluster | undefined;
 }
 
-/** Images of the stack's release, which real machines run, and then of those that they come to. */
+/** Images of the stack's release, which real machines run. Their Factory has those of the releases that the machines come to, too. */
 export async function provideReal(
   { spec, session, talosReleases }: Pick<Around, "spec" | "session" | "talosReleases">,
   onEvent: OnToolEvent,
-): Promise<[TalosImages, ...TalosImages[]]> {
+): Promise<TalosImages> {
   const refuse = (why: string): never => {
     throw new Error(`--machines real: ${why}; leave --machines real out for emulated machines`);
   };
@@ -74,7 +74,7 @@ export async function provideReal(
   const first = await provide(spec.talosVersion);
   const further: TalosImages[] = [];
   for (const release of talosReleases) if (release !== first.release) further.push(await provide(release));
-  return [first, ...further];
+  return { ...first, factory: (work, signal) => first.factory(work, signal, further) };
 }
 
 /** Says that the machines run another release than their stack says, where they do. */
@@ -106,11 +106,13 @@ export async function startRealMachines(
   const site = siteOf(spec);
   const all = Object.entries(spec.machines);
   let controlPlane = lab.controlPlane;
-  /** Asked only where it may be another one than at first. */
-  const releaseOf = async (name: string): Promise<string> =>
-    lab.talosReleases.length === 1
-      ? images.release
-      : (await state(started.find(([each]) => each === name)![1])).talosVersion;
+  /** The release that a machine runs; asked only where it may be another one than at first. */
+  const releaseOf = async (name: string): Promise<string> => {
+    if (lab.talosReleases.length === 1) return images.release;
+    const { talosVersion } = await state(started.find(([each]) => each === name)![1]);
+    if (talosVersion === "unknown") throw new Error(`${name} does not say which release it runs`);
+    return talosVersion;
+  };
   const beside = await startBeside(lab, images, releaseOf, () => controlPlane?.adminKubeconfig ?? "");
 
   const leads: Record<string, number> = { [`${site.registry}:5000`]: beside.port };

@@ -78,9 +78,7 @@ const ephemeral = (size: string): object => ({
 async function wipe(stand: Stand): Promise<void> {
   const reset = "reset --system-labels-to-wipe EPHEMERAL --reboot --graceful=false --wait=false";
   await boots(stand, () => stand.talosctl(...reset.split(" ")));
-  const runs = async (): Promise<boolean> =>
-    /stage: running[^]*ready: true/.test(await stand.talosctl("get", "machinestatus", "-o", "yaml"));
-  await stand.until("it runs and is ready", 10, runs);
+  await stand.until("it runs and is ready", 10, stand.runs);
 }
 
 const twoItems = { machine: { files: [unpacked, nvidiaByDefault] } };

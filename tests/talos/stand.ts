@@ -68,6 +68,8 @@ export interface Stand {
   active(): Promise<string>;
   schematic(): Promise<string>;
   bootId(): Promise<string>;
+  /** Whether it runs and is ready. */
+  runs(): Promise<boolean>;
   /** Waits until what Talos says of itself is so. */
   until(what: string, minutes: number, is: () => Promise<boolean>): Promise<void>;
   start(verb: string, task: object, env?: NodeJS.ProcessEnv): { child: ChildProcess; ended: Promise<Ended> };
@@ -215,7 +217,7 @@ export async function openStand(): Promise<Stand> {
 
   return {
     ...{ dir: workspace.dir, texts: [plain, gpuSchematic], talosctlOf },
-    ...{ machine, imageFactory, schematics, talosctl, until, upgradeTo, console, configuration, active },
+    ...{ machine, imageFactory, schematics, talosctl, until, runs, upgradeTo, console, configuration, active },
     apply: async (change, mode = "staged") => {
       const file = dir("owners.yaml");
       fs.writeFileSync(file, typeof change === "string" ? change : await configuration());
