@@ -139,7 +139,7 @@ export class Pods {
     return last;
   }
 
-  async run(name: string, spec: PodSpec, seconds = 60): Promise<Ended> {
+  async run(name: string, spec: PodSpec, seconds = 180): Promise<Ended> {
     await this.start(name, spec);
     return this.ended(name, seconds);
   }

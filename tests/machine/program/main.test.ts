@@ -6,7 +6,7 @@ import * as readline from "node:readline";
 import { parse } from "yaml";
 import { bundle } from "../../../components/bundles";
 import { adoptResult, upgradeResult } from "../../../components/machine/program/task";
-import { isRunning } from "../../support/processes";
+import { gone, isRunning } from "../../support/processes";
 import { talosconfig } from "../../support/talos";
 import { schematics, task } from "./fakes";
 
@@ -204,7 +204,7 @@ test.each([
   child.kill(signal);
   expect((await ended).code).toBe(code);
   expect(fs.readdirSync(temporary)).toEqual([]);
-  expect(isRunning(hanging)).toBe(false);
+  await gone([hanging]);
 });
 
 test("killed without warning, its file goes with the next run", async () => {
