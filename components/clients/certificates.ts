@@ -1,8 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { parse } from "yaml";
 import { valueAt } from "../recipe/mapping";
-import { faultOf } from "../recipe/rules/fault";
-import type { Finding } from "../recipe/types";
+import { type Problem, problemAt } from "./failure";
 import texts from "./texts.json";
 
 /**
@@ -36,15 +35,15 @@ export function certificateFindings(
   talosconfig: string | undefined,
   kubeconfig: string | undefined,
   now: Date,
-): Omit<Finding, "check">[] {
+): Problem[] {
   const [talos, kube] = [read(talosconfig), read(kubeconfig)];
   const contextOfTalos = valueAt(talos, "context");
   const context = valueAt(kube, "current-context");
   const user = valueAt(named(kube, "contexts", context), "context", "user");
-  const finding = (field: "talosconfig" | "kubeconfig", crt: unknown): Omit<Finding, "check">[] => {
+  const finding = (field: "talosconfig" | "kubeconfig", crt: unknown): Problem[] => {
     const problem =
       typeof crt === "string" ? certificateProblem(Buffer.from(crt, "base64").toString(), now) : undefined;
-    return problem ? [{ field, ...faultOf(texts.certificate[field], { problem, contextOfTalos, user, context }) }] : [];
+    return problem ? [problemAt(field, texts.certificate[field], { problem, contextOfTalos, user, context })] : [];
   };
   return [
     ...finding("talosconfig", valueAt(talos, "contexts", String(contextOfTalos), "crt")),
@@ -63,19 +62,19 @@ const named = (kubeconfig: unknown, list: string, name: unknown): unknown =>
  * @param message the call's error.
  * @param talosconfig content; undefined where it is not known.
  */
-export function foreignCredentials(message: string, talosconfig?: string): Omit<Finding, "check"> | undefined {
+export function foreignCredentials(message: string, talosconfig?: string): Problem | undefined {
   if (message.startsWith("Kubernetes: ")) {
     const problem = /Unauthorized|does not know the credentials/i.test(message)
       ? "the Kubernetes API does not know its user, or knows it no longer"
       : /certificate|self.signed|x509/i.test(message)
         ? "it is of another cluster: the API server shows a certificate that its authority did not sign"
         : undefined;
-    return problem && { field: "kubeconfig", ...faultOf(texts.foreign.kubeconfig, { problem, message }) };
+    return problem && problemAt("kubeconfig", texts.foreign.kubeconfig, { problem, message });
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message)) return undefined;
   const said = valueAt(read(talosconfig), "context");
   const context = typeof said === "string" ? `its context ${said}` : "it";
-  return { field: "talosconfig", ...faultOf(texts.foreign.talosconfig, { context, message }) };
+  return problemAt("talosconfig", texts.foreign.talosconfig, { context, message });
 }
 
 /** Undefined of a text that is no YAML: its reader will say so. */

@@ -1,3 +1,4 @@
+import { faultOf } from "../recipe/rules/fault";
 import type { Finding } from "../recipe/types";
 
 /** What went wrong with a call, as far as it decides what to do next. */
@@ -30,6 +31,12 @@ export function isTransient(error: unknown): boolean {
 
 /** What is wrong, why it matters and how to fix it. */
 export type Problem = Omit<Finding, "check">;
+
+/** What is wrong with a field, by a text of a table (`faultOf`). */
+export const problemAt = (field: string, text: string, things?: Record<string, unknown>): Problem => ({
+  field,
+  ...faultOf(text, things),
+});
 
 /** Why the program stops. Holds every problem, so that one run tells all of them. */
 export class Failure extends Error {

@@ -36,10 +36,11 @@ for (const file of files.filter((one) => /^(?:components|cli)\/.*\.ts$/.test(one
     const wanted = any ? `${key}.` : used === node ? key : `${key}.${used.name.text}`;
     const meant = [...uses].filter(([one]) => (any ? one.startsWith(wanted) : one === wanted));
     const call =
-      ts.isCallExpression(used.parent) && /^(faultOf|finding|findingOf\(.*\))$/.test(used.parent.expression.getText())
+      ts.isCallExpression(used.parent) &&
+      /^(faultOf|problemAt|finding|findingOf\(.*\))$/.test(used.parent.expression.getText())
         ? used.parent
         : undefined;
-    const things = call?.arguments[1];
+    const things = call?.arguments.at(-1);
     const parts = things && ts.isObjectLiteralExpression(things) ? [...things.properties] : [];
     const handed = parts.map((one) => one.name?.getText() ?? "...");
     for (const [, { text, given }] of meant) {

@@ -2,13 +2,12 @@ import { isNvidiaService } from "../../recipe/facts/extension";
 import type { Finding } from "../../recipe/types";
 import { configurationHash, sameConfiguration } from "../../clients/talos/configuration-text";
 import type { Clock } from "../../clients/clock";
-import { Failure } from "../../clients/failure";
+import { Failure, problemAt } from "../../clients/failure";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { Configurations } from "../../clients/machine";
 import type { Report } from "./progress";
 import { askLast } from "./removal";
 import type { AdoptResult, AdoptTask } from "./task";
-import { faultOf } from "../../recipe/rules/fault";
 import texts from "./texts.json";
 
 /** How patches are merged into a configuration that somebody else made, and taken out again. */
@@ -136,7 +135,7 @@ async function unlessChanged<T>({ machine }: AdoptTask, { report }: AdoptBench, 
       report(`merge: somebody changed the configuration of ${machine} meanwhile, so theirs is read again`);
     }
   }
-  throw new Failure({ field: `machines.${machine}`, ...faultOf(texts.merges, { times: MERGES }) });
+  throw new Failure(problemAt(`machines.${machine}`, texts.merges, { times: MERGES }));
 }
 
 /** Stages a configuration that was made of `live`. @throws Changed where the next boot would bring another one by now. */
@@ -167,7 +166,7 @@ async function read(task: AdoptTask, machine: Machine): Promise<{ live: string; 
   const configurations = await machine.configurations();
   const live = nextOf(configurations);
   if (live === undefined) {
-    throw new Failure({ field: `machines.${task.machine}.configuration`, ...faultOf(texts.maintenance, { task }) });
+    throw new Failure(problemAt(`machines.${task.machine}.configuration`, texts.maintenance, { task }));
   }
   return { live, active: configurations.active };
 }

@@ -1,6 +1,5 @@
 import { waitOrFail, type Clock } from "../../clients/clock";
-import type { Problem } from "../../clients/failure";
-import { faultOf } from "../../recipe/rules/fault";
+import { type Problem, problemAt } from "../../clients/failure";
 import texts from "./texts.json";
 
 /** Milliseconds that a removal waits for an answer: less than the five minutes that the resource has. */
@@ -41,10 +40,7 @@ const configurationPart: RemovedPart = {
  */
 export function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> {
   const { clock, machine, who, part = configurationPart } = asked;
-  const failed = (problem: string): Problem => ({
-    field: `machines.${machine}`,
-    ...faultOf(texts.removal, { who, problem, part }),
-  });
+  const failed = (problem: string): Problem => problemAt(`machines.${machine}`, texts.removal, { who, problem, part });
   return waitOrFail(
     clock,
     { limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) },

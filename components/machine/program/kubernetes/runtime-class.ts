@@ -1,10 +1,9 @@
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { waitOrFail, type Clock } from "../../../clients/clock";
-import { Failure } from "../../../clients/failure";
+import { Failure, problemAt } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { FreeResult, FreeTask } from "../task";
 import type { Cluster } from "./cluster";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 type RuntimeClasses = Pick<Cluster, "runtimeClass">;
@@ -43,10 +42,9 @@ export async function awaitFree(
     isReported = true;
     return { not: `it belongs to ClusterPolicy ${policy}` };
   };
-  return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) => ({
-    field,
-    ...faultOf(texts.classStays, { runtimeClass, within }),
-  }));
+  return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) =>
+    problemAt(field, texts.classStays, { runtimeClass, within }),
+  );
 }
 
 async function seenClass(field: string, name: string, classes: RuntimeClasses, report: Report): Promise<string> {
@@ -59,12 +57,12 @@ async function seenClass(field: string, name: string, classes: RuntimeClasses, r
 }
 
 const wrongHandler = (field: string, name: string, handler: string): Failure =>
-  new Failure({ field, ...faultOf(texts.classHandler, { name, handler }) });
+  new Failure(problemAt(field, texts.classHandler, { name, handler }));
 
 /** @param owner What its mark says; empty where it has none. */
 function foreign(field: string, runtimeClass: string, owner: string, handler: string): Failure {
   if (owner !== "")
-    return new Failure({ field, ...faultOf(texts.classOfStack, { runtimeClass, owner: owner.split(" ")[0] }) });
+    return new Failure(problemAt(field, texts.classOfStack, { runtimeClass, owner: owner.split(" ")[0] }));
   if (handler !== "nvidia") return wrongHandler(field, runtimeClass, handler);
-  return new Failure({ field, ...faultOf(texts.classThere, { runtimeClass }) });
+  return new Failure(problemAt(field, texts.classThere, { runtimeClass }));
 }

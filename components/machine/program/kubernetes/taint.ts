@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { waitOrFail, type Clock } from "../../../clients/clock";
-import { CallError, Failure, lastLine } from "../../../clients/failure";
+import { CallError, Failure, lastLine, problemAt } from "../../../clients/failure";
 import type { Report } from "../progress";
 import { askLast, type RemovedPart } from "../removal";
 import type { NodeTaintState } from "../task";
 import type { Cluster } from "./cluster";
 import { taintMark } from "./taint-mark";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** Nodes of a cluster, as far as their taints go. */
@@ -63,7 +62,7 @@ export async function taint(
   const own = await waitOrFail(
     clock,
     { limit: LIMIT, poll: POLL, look: async () => ({ done: await change() }) },
-    (within) => ({ field: fieldOf(task), ...faultOf(texts.noAnswer, { within, why, task }) }),
+    (within) => problemAt(fieldOf(task), texts.noAnswer, { within, why, task }),
   );
   if (own === undefined && wants)
     throw stopped(task, "the cluster has no node of this name", why, "check the machine's name and the kubeconfig");

@@ -9,10 +9,9 @@ import {
   rivalPatches,
   templateAnnotation,
 } from "../../../recipe/machine/omni";
-import type { Problem } from "../../../clients/failure";
+import { type Problem, problemAt } from "../../../clients/failure";
 import type { OmniTask } from "../task";
 import type { Omni, OmniCluster, OmniMachineState } from "../../../clients/omni/server";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** All that would keep `applyToOmni` from giving Omni a machine's part. Changes nothing. */
@@ -42,10 +41,9 @@ async function strangers(
 ): Promise<Problem[]> {
   const field = `machines.${task.machine}.uuid`;
   if (state?.cluster === task.cluster) return [];
-  if (state !== undefined)
-    return [{ field, ...faultOf(texts.otherOmniCluster, { task, has: state.cluster ?? "(none)" }) }];
-  if ((await omni.image(task.uuid)) === undefined) return [{ field, ...faultOf(texts.notInOmni, { task }) }];
-  return cluster === undefined ? [{ field: "clusterName", ...faultOf(texts.noOmniCluster, { task }) }] : [];
+  if (state !== undefined) return [problemAt(field, texts.otherOmniCluster, { task, has: state.cluster ?? "(none)" })];
+  if ((await omni.image(task.uuid)) === undefined) return [problemAt(field, texts.notInOmni, { task })];
+  return cluster === undefined ? [problemAt("clusterName", texts.noOmniCluster, { task })] : [];
 }
 
 /**
@@ -56,7 +54,7 @@ async function strangers(
  */
 function templated({ machine, cluster: name }: OmniTask, cluster: OmniCluster | undefined): Problem[] {
   if (cluster?.templated !== true) return [];
-  return [{ field: `machines.${machine}.configuration`, ...faultOf(texts.template, { name, templateAnnotation }) }];
+  return [problemAt(`machines.${machine}.configuration`, texts.template, { name, templateAnnotation })];
 }
 
 /** @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches count. */
@@ -67,10 +65,14 @@ async function rivals(task: OmniTask, omni: Omni, machineSet: string | undefined
   const machine = { cluster: task.cluster, uuid: task.uuid, machineSet };
   return rivalPatches(await omni.patches(), machine, own)
     .filter(({ id }) => !isOurOmniId(id, task.uuid))
-    .map(({ id, scope }) => ({
-      field: `machines.${task.machine}.containerd`,
-      ...faultOf(texts.rivalPatch, { id, scope, customizationPath, configPatchType }),
-    }));
+    .map(({ id, scope }) =>
+      problemAt(`machines.${task.machine}.containerd`, texts.rivalPatch, {
+        id,
+        scope,
+        customizationPath,
+        configPatchType,
+      }),
+    );
 }
 
 /**
@@ -87,14 +89,13 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<Problem[]> {
       labels[omniLabel.clusterMachine] === task.uuid &&
       !isOurOmniId(id, task.uuid),
   );
-  return lists.map(({ id, spec }) => ({
-    field: `machines.${task.machine}.extensions`,
-    ...faultOf(texts.rivalExtensions, {
+  return lists.map(({ id, spec }) =>
+    problemAt(`machines.${task.machine}.extensions`, texts.rivalExtensions, {
       id,
       listed: ((spec["extensions"] as string[] | null) ?? []).join(", ") || "none",
       extensionsType,
     }),
-  }));
+  );
 }
 
 /**

@@ -3,14 +3,13 @@ import { customizationPath } from "../../../recipe/machine/containerd/containerd
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { BootGuard } from "../seen/boot-guard";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
-import { Failure } from "../../../clients/failure";
+import { Failure, problemAt } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Omni, OmniImageState } from "../../../clients/omni/server";
 import { Phases, type Report } from "../progress";
 import type { OmniWaitTask, UpgradeResult } from "../task";
 import { loadedDriver } from "../../../clients/talos/driver";
 import { driverProblems } from "../seen/driver";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** What the wait looks with. */
@@ -73,10 +72,9 @@ export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise
     // The last look counts: one that got no answer says that instead of what was missing before.
     const lines = error.missing === missing.join("; ") ? missing : [error.missing];
     throw new Failure(
-      ...lines.map((line) => ({
-        field: `machines.${task.machine}`,
-        ...faultOf(texts.omniWaits, { line, limit: formatDuration(limit), task }),
-      })),
+      ...lines.map((line) =>
+        problemAt(`machines.${task.machine}`, texts.omniWaits, { line, limit: formatDuration(limit), task }),
+      ),
     );
   }
 }

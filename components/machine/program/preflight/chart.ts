@@ -2,11 +2,10 @@ import * as semver from "semver";
 import { parse } from "yaml";
 import type { ChartName } from "../../../recipe/facts/chart";
 import { wayOfChart } from "../../../recipe/facts/way";
-import type { Problem } from "../../../clients/failure";
+import { type Problem, problemAt } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
 import { type Places, silence, type Web, wordsOf } from "./web";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** What is wrong with the chart's repository, as far as it can be told from here. */
@@ -24,9 +23,7 @@ export async function askForChart(
     report(`chart ${name} ${version}: not asked for`);
     return [];
   }
-  const finding = (problem: string, remedy: string): Problem[] => [
-    { field, ...faultOf(texts.chart, { problem, remedy }) },
-  ];
+  const finding = (problem: string, remedy: string): Problem[] => [problemAt(field, texts.chart, { problem, remedy })];
 
   const index = await web.get(`${base}/index.yaml`);
   const silent = silence(index);

@@ -1,7 +1,6 @@
 import { handOverFault } from "../../../recipe/effect/faults";
-import type { Problem } from "../../../clients/failure";
+import { type Problem, problemAt } from "../../../clients/failure";
 import type { PreflightTask, Remembered } from "./task";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /**
@@ -38,8 +37,9 @@ export function takenAway(
 }
 
 function renamed(machine: string, owner: string, at: string, leaves: string): Problem {
-  return {
-    field: `machines.${machine}.${owner === "omni" ? "uuid" : "address"}`,
-    ...faultOf(texts.handedOver, { at, leaves, machine }),
-  };
+  return problemAt(`machines.${machine}.${owner === "omni" ? "uuid" : "address"}`, texts.handedOver, {
+    at,
+    leaves,
+    machine,
+  });
 }

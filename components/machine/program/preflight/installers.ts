@@ -1,7 +1,6 @@
-import type { Problem } from "../../../clients/failure";
+import { type Problem, problemAt } from "../../../clients/failure";
 import type { Report } from "../progress";
 import { type Places, type Web, wordsOf } from "./web";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** Milliseconds for a Factory to make an image: the first who asks waits until it is built (image-factory, internal/frontend/http/registry.go). */
@@ -34,10 +33,7 @@ export async function askForInstallers(
     // A Factory says it in words; a registry in between answers JSON, a page of errors HTML, and neither knows what the Factory can make.
     if ("status" in answer && (answer.status === 400 || answer.status === 404) && /^[^{<]/.test(answer.body)) {
       return [
-        {
-          field: "talosVersion",
-          ...faultOf(texts.installer, { image, reason: answer.body.trim().split("\n")[0] ?? "", answer }),
-        },
+        problemAt("talosVersion", texts.installer, { image, reason: answer.body.trim().split("\n")[0] ?? "", answer }),
       ];
     }
     const there = "status" in answer && answer.status < 400;

@@ -2,7 +2,7 @@ import { shortHash } from "../../../recipe/short-hash";
 import { parseDuration, formatDuration } from "../../../recipe/rules/duration";
 import { foreignCredentials } from "../../../clients/certificates";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
-import { CallError, Failure, lastLine, type Problem } from "../../../clients/failure";
+import { CallError, Failure, lastLine, type Problem, problemAt } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import { checkForOmni } from "../omni/check";
 import type { Omni } from "../../../clients/omni/server";
@@ -18,7 +18,6 @@ import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
 import type { Places, Web } from "./web";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** Machines that are asked of which cluster they are: one of them answers, as a rule. */
@@ -150,7 +149,7 @@ function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within:
     report(`Kubernetes at ${server}: no answer within ${within}; no machine is to be drained, so the update goes on`);
     return [];
   }
-  return [{ field: "kubeconfig", ...faultOf(texts.apiDown, { server, within }) }];
+  return [problemAt("kubeconfig", texts.apiDown, { server, within })];
 }
 
 /** Pods of others that name a RuntimeClass which no machine will know: they run on until their machine reboots. */
@@ -172,7 +171,7 @@ async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster): Pr
   for (const name of task.namespaces) {
     const owner = await cluster.annotationOf(name, task.mark.annotation).catch(() => undefined);
     if (owner === undefined || owner.startsWith(task.mark.ours)) continue;
-    found.push({ field: "kubeconfig", ...faultOf(texts.namespace, { name, owner: owner.split(" ")[0] }) });
+    found.push(problemAt("kubeconfig", texts.namespace, { name, owner: owner.split(" ")[0] }));
   }
   return found;
 }
@@ -212,14 +211,11 @@ async function foreignKubeconfig(
     report("not known from here whether talosconfig and kubeconfig are of one cluster");
   if (verdict !== "no") return { verdict, findings: [] };
   const findings = [
-    {
-      field: "kubeconfig",
-      ...faultOf(texts.otherCluster, {
-        cluster,
-        nodes: nodes.map(({ name }) => name).slice(0, 5),
-        machines: machines.map(({ machine, address }) => `${machine} (${address})`),
-      }),
-    },
+    problemAt("kubeconfig", texts.otherCluster, {
+      cluster,
+      nodes: nodes.map(({ name }) => name).slice(0, 5),
+      machines: machines.map(({ machine, address }) => `${machine} (${address})`),
+    }),
   ];
   return { verdict, findings };
 }

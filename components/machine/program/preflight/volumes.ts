@@ -1,7 +1,6 @@
-import type { Problem } from "../../../clients/failure";
+import { type Problem, problemAt } from "../../../clients/failure";
 import type { BoundClaim, Cluster } from "../kubernetes/cluster";
 import { ifDataMayGo, type PreflightTask } from "./task";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 type Volume = PreflightTask["volumes"][number];
@@ -32,12 +31,9 @@ function another(volume: Volume, { givenClass, storageClass }: BoundClaim) {
     givenClass ?? `that of the cluster, ${storageClass}`,
   ];
   const remedy = givenClass === undefined ? "leave storageClass out" : `write ${givenClass}`;
-  return {
-    field: `${volume.field}.storageClass`,
-    ...faultOf(texts.volumeClass, { volume, is, was, remedy, ifDataMayGo }),
-  };
+  return problemAt(`${volume.field}.storageClass`, texts.volumeClass, { volume, is, was, remedy, ifDataMayGo });
 }
 
 function moved({ field, namespace }: Volume, claim: BoundClaim) {
-  return { field: `${field}.namespace`, ...faultOf(texts.volumeNamespace, { namespace, claim, ifDataMayGo }) };
+  return problemAt(`${field}.namespace`, texts.volumeNamespace, { namespace, claim, ifDataMayGo });
 }

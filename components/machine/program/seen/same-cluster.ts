@@ -1,8 +1,7 @@
 import { valuesOf } from "../../../clients/talos/configuration-text";
 import { valueAt } from "../../../recipe/mapping";
-import type { Problem } from "../../../clients/failure";
+import { type Problem, problemAt } from "../../../clients/failure";
 import type { AskedNode } from "../kubernetes/cluster";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** What a machine shows of its cluster. */
@@ -55,7 +54,7 @@ export function anotherNode(asked: NamedMachine, bootId: string, nodes: readonly
   const { machine, address } = asked;
   const other = otherName(machine, bootId, nodes);
   if (other === undefined || oldName(asked, bootId, nodes) !== undefined) return [];
-  return [{ field: `machines.${machine}.address`, ...faultOf(texts.otherNode, { address, other, machine }) }];
+  return [problemAt(`machines.${machine}.address`, texts.otherNode, { address, other, machine })];
 }
 
 /**

@@ -1,9 +1,8 @@
 import { isIPv6 } from "node:net";
-import { isTransient, lastLine, type Problem } from "../../../clients/failure";
+import { isTransient, lastLine, type Problem, problemAt } from "../../../clients/failure";
 import type { EtcdMember, Machine } from "../../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /**
@@ -109,10 +108,8 @@ async function checkStranger(member: EtcdMember, { task, machine, report }: Run)
 
 const findingOf =
   ({ machine }: UpgradeTask) =>
-  (text: string, things?: Record<string, unknown>): Problem => ({
-    field: `machines.${machine}`,
-    ...faultOf(text, things),
-  });
+  (text: string, things?: Record<string, unknown>): Problem =>
+    problemAt(`machines.${machine}`, text, things);
 
 /** Where a member is, by its URLs, each address once. */
 function addressesOf({ urls }: EtcdMember): string[] {

@@ -1,14 +1,13 @@
 import type { UpgradeLimits } from "../../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor, waitOrFail } from "../../../clients/clock";
-import { CallError, Failure, isTransient } from "../../../clients/failure";
+import { CallError, Failure, isTransient, problemAt } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, PodState } from "../kubernetes/cluster";
 import { kubeletFails } from "../../../clients/talos/console";
 import { bringsOf, CORDONED_BY, uncordonCommand } from "../kubernetes/cordon-mark";
 import type { UpgradeTask } from "../task";
 import { type Run, upTo } from "./run";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** Milliseconds that volumes have to be detached once no pod is left: those of pods that stay, of a DaemonSet say, never are. */
@@ -162,10 +161,9 @@ export async function uncordon({ cluster, clock, task, limits, poll, report, pha
     return { done: `node ${node} takes pods again` };
   };
   const done = await phases.run("uncordon", `waiting ${upTo(limit)} for the node`, () =>
-    waitOrFail(clock, { limit, poll, look }, (within) => ({
-      field: `machines.${node}`,
-      ...faultOf(texts.notReady, { within, node }),
-    })),
+    waitOrFail(clock, { limit, poll, look }, (within) =>
+      problemAt(`machines.${node}`, texts.notReady, { within, node }),
+    ),
   );
   report(done);
 }

@@ -1,9 +1,8 @@
 import { waitOrFail } from "../../../clients/clock";
-import { isTransient } from "../../../clients/failure";
+import { isTransient, problemAt } from "../../../clients/failure";
 import type { NodeState } from "../kubernetes/cluster";
 import { bringsOf, CORDONED_BY, isCordonedByUs } from "../kubernetes/cordon-mark";
 import { type NodeCluster, type Run, upTo } from "./run";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** What an earlier run that was cut off has left: its cordon, or a machine that is seen to be down. */
@@ -50,9 +49,8 @@ export async function isStillCordoned({ cluster, clock, task, limits, poll, phas
   const look = async () => ({ done: isCordonedByUs(await lookAt(node, cluster)) });
   const says = `waiting ${upTo(limit)} for Kubernetes to say whether the node is cordoned`;
   return phases.run("compare", says, () =>
-    waitOrFail(clock, { limit, poll, look }, (within) => ({
-      field: `machines.${node}`,
-      ...faultOf(texts.cordoned, { within, node }),
-    })),
+    waitOrFail(clock, { limit, poll, look }, (within) =>
+      problemAt(`machines.${node}`, texts.cordoned, { within, node }),
+    ),
   );
 }

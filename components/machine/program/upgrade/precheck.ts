@@ -1,5 +1,5 @@
 import { LimitReached, waitFor } from "../../../clients/clock";
-import { CallError, Failure, lastLine, type Problem } from "../../../clients/failure";
+import { CallError, Failure, lastLine, type Problem, problemAt } from "../../../clients/failure";
 import { checkClient } from "../../../clients/talos/client-fits";
 import type { AskedNode } from "../kubernetes/cluster";
 import { checkImage } from "../seen/image";
@@ -10,13 +10,12 @@ import { type Compared, runsImage } from "./compare";
 import { checkControlPlanes } from "./control-planes";
 import { patiently, type Run } from "./run";
 import { isSameImage } from "./waiting-image";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
 function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting: string | undefined): Problem[] {
   if (waiting === undefined || isSameImage(waiting, installerImage)) return [];
-  return [{ field: `machines.${machine}`, ...faultOf(texts.otherImage, { waiting, address }) }];
+  return [problemAt(`machines.${machine}`, texts.otherImage, { waiting, address })];
 }
 
 /** Milliseconds for Kubernetes to list its nodes: where it does not, the drain tells. */
@@ -70,4 +69,4 @@ async function problemsOf(
   ];
 }
 
-const withoutCredentials: Problem = { field: "talos-gpu:kubeconfig", ...faultOf(texts.noDrain) };
+const withoutCredentials: Problem = problemAt("talos-gpu:kubeconfig", texts.noDrain);

@@ -1,9 +1,8 @@
 import { LimitReached, waitFor } from "../../../clients/clock";
-import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
+import { CallError, Failure, isTransient, lastLine, problemAt } from "../../../clients/failure";
 import type { Ending, InstallerPlace, UpgradeApi } from "../../../clients/machine";
 import { pullErrorOf } from "../../../clients/talos/console";
 import { patiently, type Run, upTo } from "./run";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** Calls that a pull has time for: one that hangs, on a connection that died in silence, must leave time for another. */
@@ -77,7 +76,7 @@ async function pullInto(
           if (!isTransient(error)) throw error;
           const why = await reason();
           if (why !== undefined && DISK_IS_FULL.test(why))
-            throw new Failure({ field, ...faultOf(texts.diskIsFull, { task, why }) });
+            throw new Failure(problemAt(field, texts.diskIsFull, { task, why }));
           const silence = "and Talos tells of no error: the registry does not answer it, or sends slowly";
           return { not: why ?? `${lastLine(error)}, ${silence}` };
         }
@@ -89,6 +88,6 @@ async function pullInto(
       return;
     }
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    throw new Failure({ field, ...faultOf(texts.pull, { installerImage, error }) });
+    throw new Failure(problemAt(field, texts.pull, { installerImage, error }));
   }
 }

@@ -1,8 +1,7 @@
 import { waitOrFail } from "../../../clients/clock";
-import { CallError } from "../../../clients/failure";
+import { CallError, problemAt } from "../../../clients/failure";
 import type { MachineStatus } from "../../../clients/talos/talos-machine";
 import { patienceOf, type Run, upTo } from "./run";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /**
@@ -23,10 +22,9 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
     return { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
   };
   const { paused } = await run.phases.run("reach", `waiting ${upTo(limit)} for ${task.address} to answer`, () =>
-    waitOrFail(clock, { limit, poll, look }, (within) => ({
-      field: `machines.${task.machine}.address`,
-      ...faultOf(texts.down, { task, within }),
-    })),
+    waitOrFail(clock, { limit, poll, look }, (within) =>
+      problemAt(`machines.${task.machine}.address`, texts.down, { task, within }),
+    ),
   );
   return paused;
 }
@@ -47,9 +45,8 @@ export async function join({ cluster, clock, task, limits, poll, phases }: Run):
   const look = async (): Promise<{ done: true } | { not: string }> =>
     (await cluster.node(task.machine)) === undefined ? { not: "Kubernetes has no such node" } : { done: true };
   await phases.run("join", `waiting ${upTo(limit)} for node ${task.machine}`, () =>
-    waitOrFail(clock, { limit, poll, look }, (within) => ({
-      field: `machines.${task.machine}`,
-      ...faultOf(texts.noNode, { within, task }),
-    })),
+    waitOrFail(clock, { limit, poll, look }, (within) =>
+      problemAt(`machines.${task.machine}`, texts.noNode, { within, task }),
+    ),
   );
 }

@@ -1,7 +1,7 @@
 import * as semver from "semver";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor } from "../../../clients/clock";
-import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
+import { CallError, Failure, isTransient, lastLine, problemAt } from "../../../clients/failure";
 import type { InstallerPlace, UpgradeApi } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
 import { type Compared, imageNameOf, observe, type Observed, runsImage } from "./compare";
@@ -9,7 +9,6 @@ import { drain, runsNothing } from "./drain";
 import { pull, pullInstaller } from "./pull";
 import { patiently, type Run, upTo } from "./run";
 import { apiOf, isSameImage, waitingImage } from "./waiting-image";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** Times that the reboot is asked for when the connection drops and the machine is seen to have gone on as before. */
@@ -228,5 +227,5 @@ function imageFailure(task: UpgradeTask, before: Observed, after: Observed, api:
 
 /** The reboot came, and the configuration that it was for is not the active one. */
 function stillStaged(task: UpgradeTask): Failure {
-  return new Failure({ field: `machines.${task.machine}`, ...faultOf(texts.configuration, { task }) });
+  return new Failure(problemAt(`machines.${task.machine}`, texts.configuration, { task }));
 }

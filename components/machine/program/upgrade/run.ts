@@ -1,12 +1,12 @@
 import { changesSomething, type UpgradeLimits, type UpgradePhase } from "../../../recipe/effect/upgrade-phases";
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { waitOrFail, type Clock } from "../../../clients/clock";
+import { problemAt } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Cluster } from "../kubernetes/cluster";
 import { Phases, type Report } from "../progress";
 import { BootGuard } from "../seen/boot-guard";
 import type { UpgradeTask } from "../task";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** The cluster, as far as an upgrade looks at it and drains. */
@@ -77,10 +77,9 @@ export const patienceOf = ({ limits }: Run): number => Math.min(REACH_LIMIT, lim
 export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
   const { clock, poll, task } = run;
   const limit = patienceOf(run);
-  return waitOrFail(clock, { limit, poll, look: async () => ({ done: await ask() }) }, (within) => ({
-    field: `machines.${task.machine}`,
-    ...faultOf(texts.silent, { within, task }),
-  }));
+  return waitOrFail(clock, { limit, poll, look: async () => ({ done: await ask() }) }, (within) =>
+    problemAt(`machines.${task.machine}`, texts.silent, { within, task }),
+  );
 }
 
 /** `up to 5m`. */

@@ -1,4 +1,4 @@
-import { CallError, lastLine } from "../../../clients/failure";
+import { CallError, lastLine, problemAt } from "../../../clients/failure";
 import { loadedDriver } from "../../../clients/talos/driver";
 import { Failure } from "../../../clients/failure";
 import type { Way } from "../../../recipe/effect/way";
@@ -12,7 +12,6 @@ import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
 import { patiently, type Run, runOf, type Workbench } from "./run";
 import { driverIsRight, verify } from "./verify";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /**
@@ -40,7 +39,7 @@ export async function upgrade(
 /** A reboot that somebody asked for brings nothing new: what differs from the stack is an update's to bring. */
 function rebootAlone({ machine }: UpgradeTask, { way }: Compared): Way {
   if (way === "none") return "reboot";
-  throw new Failure({ field: `machines.${machine}`, ...faultOf(texts.unlike) });
+  throw new Failure(problemAt(`machines.${machine}`, texts.unlike));
 }
 
 async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> | undefined): Promise<UpgradeResult> {

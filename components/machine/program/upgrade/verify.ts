@@ -1,12 +1,11 @@
 import { splitKernelArgs } from "../../../recipe/machine/kernel-args";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor } from "../../../clients/clock";
-import { Failure } from "../../../clients/failure";
+import { Failure, problemAt } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import { driverProblems } from "../seen/driver";
 import type { UpgradeTask } from "../task";
 import { patiently, type Run, upTo } from "./run";
-import { faultOf } from "../../../recipe/rules/fault";
 import texts from "../texts.json";
 
 /** Whether the driver is loaded as it shall be. */
@@ -45,10 +44,9 @@ async function awaitDriver({ machine, task, clock, guard, limits: { verify: limi
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
     throw new Failure(
-      ...(problems.length > 0 ? problems : [error.missing]).map((problem) => ({
-        field: `machines.${task.machine}`,
-        ...faultOf(texts.noGpu, { problem, limit: formatDuration(limit), task }),
-      })),
+      ...(problems.length > 0 ? problems : [error.missing]).map((problem) =>
+        problemAt(`machines.${task.machine}`, texts.noGpu, { problem, limit: formatDuration(limit), task }),
+      ),
     );
   }
 }
