@@ -86,21 +86,23 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
 /**
  * Waits likewise for what a person has to know of.
  *
- * @param late what it means that the limit was reached; `within` is such as `within 5m (last: not ready)`.
+ * @param late what it means that the limit was reached; `within` is such as `within 5m (last: not ready)`, `last` the last words in it.
  * @param refused what it means that a call is refused. Default: the call's error is thrown as it is.
  * @throws Failure at the limit.
  */
 export async function waitOrFail<T>(
   clock: Clock,
   wait: Omit<Wait<T>, "what">,
-  late: (within: string) => Problem,
+  late: (within: string, last: string) => Problem | Problem[],
   refused?: (message: string) => Problem,
 ): Promise<T> {
   try {
     return await waitFor(clock, { what: "it", ...wait });
   } catch (error) {
     if (error instanceof LimitReached)
-      throw new Failure(late(`within ${formatDuration(wait.limit)} (last: ${error.missing})`));
+      throw new Failure(
+        ...[late(`within ${formatDuration(wait.limit)} (last: ${error.missing})`, error.missing)].flat(),
+      );
     throw refused && error instanceof CallError ? new Failure(refused(error.message)) : error;
   }
 }

@@ -2,24 +2,16 @@ import * as semver from "semver";
 import { customizationPath } from "../../../recipe/machine/containerd/containerd";
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { BootGuard } from "../seen/boot-guard";
-import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
-import { Failure, problemAt } from "../../../clients/failure";
+import { waitOrFail } from "../../../clients/clock";
+import { problemAt } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Omni, OmniImageState } from "../../../clients/omni/server";
-import { Phases, type Report } from "../progress";
+import { Phases } from "../progress";
 import type { OmniWaitTask, UpgradeResult } from "../task";
+import type { Workbench } from "../upgrade/run";
 import { loadedDriver } from "../../../clients/talos/driver";
 import { driverProblems } from "../seen/driver";
 import texts from "../texts.json";
-
-/** What the wait looks with. */
-export interface OmniBench {
-  omni: Omni;
-  /** The machine, through Omni's proxy: read only, which is all that is needed here. */
-  machine: Machine;
-  clock: Clock;
-  report: Report;
-}
 
 /**
  * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. A machine that is
@@ -28,11 +20,14 @@ export interface OmniBench {
  * latter reboots once more where a file changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
  * machineconfig/status.go), so the limit is that of two reboots. Changes nothing; may be run again at any time.
  *
+ * @param bench.machine the machine, through Omni's proxy: read only, which is all that is needed here.
  * @throws Failure at the limit, with everything that is still missing; or when the machine's boot has ended in a pause
  *   twice, since it then begins again and again.
  */
-export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise<UpgradeResult> {
-  const { omni, machine, clock, report } = bench;
+export async function waitForOmni(
+  task: OmniWaitTask,
+  { omni, machine, clock, report }: Pick<Workbench, "machine" | "clock" | "report"> & { omni: Omni },
+): Promise<UpgradeResult> {
   const phases = new Phases(clock, report);
   const limit = 2 * parseDuration(task.timeouts.reboot) + parseDuration(task.timeouts.verify);
   let missing: string[] = [];
@@ -43,7 +38,7 @@ export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise
     report: (line) => report(`omni: ${line}`),
     modulesMayCome: true,
   });
-  const look = async (): Promise<{ done: OmniImageState } | { not: string }> => {
+  const look = async () => {
     const seen = await observe(task, omni, machine, guard);
     missing = seen.missing;
     if (seen.ask !== undefined && !asked) report(`omni: ${seen.ask}`);
@@ -51,32 +46,25 @@ export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise
     return seen.image !== undefined && missing.length === 0 ? { done: seen.image } : { not: missing.join("; ") };
   };
   const says = `waiting up to ${formatDuration(limit)} for Omni to bring ${task.talosVersion}, ${task.extensions.length} extensions, driver and configuration`;
-  try {
-    const image = await phases.run("omni", says, () =>
-      waitFor(clock, { what: `Omni to bring ${task.machine} there`, limit, poll: task.pollSeconds * 1_000, look }),
-    );
-    const driver = task.driverVersion === undefined ? null : ((await loadedDriver(machine)) ?? null);
-    const { talosVersion, schematicId } = image;
-    const bootId = await machine.bootId();
-    return {
-      machine: task.machine,
-      talosVersion,
-      schematicId,
-      driverVersion: driver,
-      bootId,
-      rebooted: false,
-      phases: phases.done,
-    };
-  } catch (error) {
-    if (!(error instanceof LimitReached)) throw error;
-    // The last look counts: one that got no answer says that instead of what was missing before.
-    const lines = error.missing === missing.join("; ") ? missing : [error.missing];
-    throw new Failure(
-      ...lines.map((line) =>
+  const { talosVersion, schematicId } = await phases.run("omni", says, () =>
+    waitOrFail(clock, { limit, poll: task.pollSeconds * 1_000, look }, (_, last) =>
+      // The last look counts: one that got no answer says that instead of what was missing before.
+      (last === missing.join("; ") ? missing : [last]).map((line) =>
         problemAt(`machines.${task.machine}`, texts.omniWaits, { line, limit: formatDuration(limit), task }),
       ),
-    );
-  }
+    ),
+  );
+  const driverVersion = task.driverVersion === undefined ? null : ((await loadedDriver(machine)) ?? null);
+  const bootId = await machine.bootId();
+  return {
+    machine: task.machine,
+    talosVersion,
+    schematicId,
+    driverVersion,
+    bootId,
+    rebooted: false,
+    phases: phases.done,
+  };
 }
 
 async function observe(

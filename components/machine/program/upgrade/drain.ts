@@ -1,13 +1,13 @@
 import type { UpgradeLimits } from "../../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../../recipe/rules/duration";
-import { LimitReached, waitFor, waitOrFail } from "../../../clients/clock";
+import { LimitReached, waitFor } from "../../../clients/clock";
 import { CallError, Failure, isTransient, problemAt } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, PodState } from "../kubernetes/cluster";
 import { kubeletFails } from "../../../clients/talos/console";
 import { bringsOf, CORDONED_BY, uncordonCommand } from "../kubernetes/cordon-mark";
 import type { UpgradeTask } from "../task";
-import { type Run, upTo } from "./run";
+import { type Run, upTo, waitIn } from "./run";
 import texts from "../texts.json";
 
 /** Milliseconds that volumes have to be detached once no pod is left: those of pods that stay, of a DaemonSet say, never are. */
@@ -145,10 +145,10 @@ export async function runsNothing({ machine, cluster, task }: Run): Promise<bool
 }
 
 /** Makes the node schedulable again, once it is ready, if an earlier run or this one cordoned it. */
-export async function uncordon({ cluster, clock, task, limits, poll, report, phases }: Run): Promise<void> {
+export async function uncordon(run: Run): Promise<void> {
+  const { cluster, limits, report } = run;
   if (cluster === undefined) return;
-  const { machine: node } = task;
-  const limit = limits.verify;
+  const { machine: node } = run.task;
   const look = async (): Promise<{ done: string } | { not: string }> => {
     const state = await cluster.node(node);
     if (state === undefined) return { done: `node ${node} is not in Kubernetes` };
@@ -160,10 +160,8 @@ export async function uncordon({ cluster, clock, task, limits, poll, report, pha
     await cluster.uncordon(node, CORDONED_BY);
     return { done: `node ${node} takes pods again` };
   };
-  const done = await phases.run("uncordon", `waiting ${upTo(limit)} for the node`, () =>
-    waitOrFail(clock, { limit, poll, look }, (within) =>
-      problemAt(`machines.${node}`, texts.notReady, { within, node }),
-    ),
+  const done = await waitIn(run, "uncordon", limits.verify, "the node", look, (within) =>
+    problemAt(`machines.${node}`, texts.notReady, { within, node }),
   );
   report(done);
 }

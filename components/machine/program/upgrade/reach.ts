@@ -1,7 +1,6 @@
-import { waitOrFail } from "../../../clients/clock";
 import { CallError, problemAt } from "../../../clients/failure";
 import type { MachineStatus } from "../../../clients/talos/talos-machine";
-import { patienceOf, type Run, upTo } from "./run";
+import { patienceOf, type Run, waitIn } from "./run";
 import texts from "../texts.json";
 
 /**
@@ -12,7 +11,7 @@ import texts from "../texts.json";
  * @returns why the boot is paused, if it is.
  */
 export async function reach(run: Run, maybeDown: boolean): Promise<string | undefined> {
-  const { machine, clock, task, guard, limits, poll } = run;
+  const { machine, task, guard, limits } = run;
   const limit = maybeDown || task.installs ? limits.reboot : patienceOf(run);
   const look = async (): Promise<{ done: { paused?: string } } | { not: string }> => {
     const { stage, unmet } = await machine.status().catch(unlessInstalling(task));
@@ -21,10 +20,8 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
     if (paused !== undefined) return { done: { paused } };
     return { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
   };
-  const { paused } = await run.phases.run("reach", `waiting ${upTo(limit)} for ${task.address} to answer`, () =>
-    waitOrFail(clock, { limit, poll, look }, (within) =>
-      problemAt(`machines.${task.machine}.address`, texts.down, { task, within }),
-    ),
+  const { paused } = await waitIn(run, "reach", limit, `${task.address} to answer`, look, (within) =>
+    problemAt(`machines.${task.machine}.address`, texts.down, { task, within }),
   );
   return paused;
 }
@@ -39,14 +36,12 @@ function unlessInstalling({ installs }: Run["task"]): (error: unknown) => Machin
 }
 
 /** Waits until a machine that was just installed has its node in Kubernetes, whose API may be starting itself. */
-export async function join({ cluster, clock, task, limits, poll, phases }: Run): Promise<void> {
+export async function join(run: Run): Promise<void> {
+  const { cluster, task, limits } = run;
   if (!task.installs || cluster === undefined) return;
-  const limit = limits.reboot;
-  const look = async (): Promise<{ done: true } | { not: string }> =>
+  const look = async () =>
     (await cluster.node(task.machine)) === undefined ? { not: "Kubernetes has no such node" } : { done: true };
-  await phases.run("join", `waiting ${upTo(limit)} for node ${task.machine}`, () =>
-    waitOrFail(clock, { limit, poll, look }, (within) =>
-      problemAt(`machines.${task.machine}`, texts.noNode, { within, task }),
-    ),
+  await waitIn(run, "join", limits.reboot, `node ${task.machine}`, look, (within) =>
+    problemAt(`machines.${task.machine}`, texts.noNode, { within, task }),
   );
 }

@@ -1,7 +1,7 @@
 import { changesSomething, type UpgradeLimits, type UpgradePhase } from "../../../recipe/effect/upgrade-phases";
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
-import { waitOrFail, type Clock } from "../../../clients/clock";
-import { problemAt } from "../../../clients/failure";
+import { waitOrFail, type Clock, type Wait } from "../../../clients/clock";
+import { type Problem, problemAt } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Cluster } from "../kubernetes/cluster";
 import { Phases, type Report } from "../progress";
@@ -66,6 +66,17 @@ export function runOf(task: UpgradeTask, bench: Workbench): Run {
     phases: new Phases(clock, report, (phase) => changesSomething(phase) && bench.touches?.()),
   };
 }
+
+/** A phase that waits at most so many milliseconds: its line says for what. */
+export const waitIn = <T>(
+  { phases, clock, poll }: Run,
+  phase: UpgradePhase,
+  limit: number,
+  forWhat: string,
+  look: Wait<T>["look"],
+  late: (within: string) => Problem,
+): Promise<T> =>
+  phases.run(phase, `waiting ${upTo(limit)} for ${forWhat}`, () => waitOrFail(clock, { limit, poll, look }, late));
 
 /** Milliseconds that a machine gets to answer at the start, unless it is seen to be on its way up from an earlier run. */
 const REACH_LIMIT = 300_000;

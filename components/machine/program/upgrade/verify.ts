@@ -1,7 +1,7 @@
 import { splitKernelArgs } from "../../../recipe/machine/kernel-args";
 import { formatDuration } from "../../../recipe/rules/duration";
-import { LimitReached, waitFor } from "../../../clients/clock";
-import { Failure, problemAt } from "../../../clients/failure";
+import { waitOrFail } from "../../../clients/clock";
+import { problemAt } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import { driverProblems } from "../seen/driver";
 import type { UpgradeTask } from "../task";
@@ -30,25 +30,16 @@ export async function verify(run: Run): Promise<void> {
 async function awaitDriver({ machine, task, clock, guard, limits: { verify: limit }, poll }: Run): Promise<void> {
   const end = clock.now() + limit;
   let problems: string[] = [];
-  try {
-    await waitFor(clock, {
-      what: `the driver of ${task.machine}`,
-      limit,
-      poll,
-      look: async () => {
-        problems = await driverProblems(machine, task);
-        if (problems.length > 0) await guard.look(end - clock.now());
-        return problems.length === 0 ? { done: true } : { not: problems.join(", ") };
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof LimitReached)) throw error;
-    throw new Failure(
-      ...(problems.length > 0 ? problems : [error.missing]).map((problem) =>
-        problemAt(`machines.${task.machine}`, texts.noGpu, { problem, limit: formatDuration(limit), task }),
-      ),
-    );
-  }
+  const look = async () => {
+    problems = await driverProblems(machine, task);
+    if (problems.length > 0) await guard.look(end - clock.now());
+    return problems.length === 0 ? { done: true } : { not: problems.join(", ") };
+  };
+  await waitOrFail(clock, { limit, poll, look }, (_, last) =>
+    (problems.length > 0 ? problems : [last]).map((problem) =>
+      problemAt(`machines.${task.machine}`, texts.noGpu, { problem, limit: formatDuration(limit), task }),
+    ),
+  );
 }
 
 /** Kernel arguments of the stack that the kernel's command line does not follow. */
