@@ -1,5 +1,5 @@
 import { isNvidiaService } from "../../recipe/facts/extension";
-import type { Finding } from "../../recipe/types";
+import { type Added, mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
 import { configurationHash, sameConfiguration } from "../../clients/talos/configuration-text";
 import type { Clock } from "../../clients/clock";
 import { Failure, problemAt } from "../../clients/failure";
@@ -10,21 +10,9 @@ import { askLast } from "./removal";
 import type { AdoptResult, AdoptTask } from "./task";
 import texts from "./texts.json";
 
-/** How patches are merged into a configuration that somebody else made, and taken out again. */
-export interface Merger<Added = any> {
-  merge(
-    live: string,
-    patches: string[],
-    previous?: Added,
-  ): { configuration: string; added: Added; changed: boolean; conflicts: Finding[] };
-  /** @param modules whether what was added of kernel modules goes as well. */
-  unmerge(live: string, added: Added, modules: boolean): string;
-}
-
 /** What a machine's configuration is adopted and released with. */
 export interface AdoptBench {
   machine: Machine;
-  merger: Merger;
   clock: Clock;
   report: Report;
   /**
@@ -48,15 +36,15 @@ export const adopt = (task: AdoptTask, previous: AdoptResult | undefined, bench:
 async function adoptOnce(
   task: AdoptTask,
   previous: AdoptResult | undefined,
-  { machine, merger, report, isAwaited }: AdoptBench,
+  { machine, report, isAwaited }: AdoptBench,
 ): Promise<AdoptResult> {
   const { live, active } = await read(task, machine);
   report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
-  const merged = merger.merge(live, task.patches, previous?.added);
+  const merged = mergeConfiguration(live, task.patches, previous?.added);
   if (merged.conflicts.length > 0) throw new Failure(...merged.conflicts);
 
   const changed = !sameConfiguration(live, merged.configuration);
-  const added = (changed ? undefined : stagedBefore(task, active, live, merger, previous?.added)) ?? merged.added;
+  const added = (changed ? undefined : stagedBefore(task, active, live, previous?.added)) ?? merged.added;
   const result = { hash: configurationHash(merged.configuration), added, changed };
   if (!changed) {
     report("equal: the configuration says all of it already");
@@ -93,7 +81,7 @@ export async function release(
 async function releaseOnce(
   task: AdoptTask,
   previous: AdoptResult,
-  { machine, merger, clock, report }: AdoptBench,
+  { machine, clock, report }: AdoptBench,
 ): Promise<{ changed: boolean }> {
   const who = `the machine at ${task.address}`;
   const { live, stay } = await askLast({ clock, machine: task.machine, who }, async () => ({
@@ -104,8 +92,8 @@ async function releaseOnce(
     report("release: the machine has no configuration, and so nothing of ours");
     return { changed: false };
   }
-  const configuration = merger.unmerge(live, previous.added, !stay);
-  if (stay && configuration !== merger.unmerge(live, previous.added, true))
+  const configuration = unmergeConfiguration(live, previous.added, !stay);
+  if (stay && configuration !== unmergeConfiguration(live, previous.added))
     report(
       "release: the kernel modules stay in the configuration: the image stays too, and its NVIDIA services wait for the driver at every boot; remove the modules together with the image's NVIDIA extensions",
     );
@@ -153,11 +141,10 @@ function stagedBefore(
   task: AdoptTask,
   active: string | undefined,
   live: string,
-  merger: Merger,
-  previous: unknown,
-): unknown {
+  previous: Added | undefined,
+): Added | undefined {
   if (active === undefined || sameConfiguration(active, live)) return undefined;
-  const again = merger.merge(active, task.patches, previous);
+  const again = mergeConfiguration(active, task.patches, previous);
   return again.conflicts.length === 0 && sameConfiguration(again.configuration, live) ? again.added : undefined;
 }
 

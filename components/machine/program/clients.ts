@@ -1,6 +1,7 @@
 import { endAll } from "../../clients/process-groups";
 import { secretValues, SecretFiles } from "../../clients/secret-files";
-import { fileOf, omniCredentials, take } from "./environment";
+import { defined } from "../../recipe/mapping";
+import { fileOf, take } from "./environment";
 import { readKubeconfig } from "../../clients/kubernetes/kubeconfig";
 import { KubernetesCluster } from "./kubernetes/cluster";
 import { OmniServer } from "../../clients/omni/server";
@@ -14,13 +15,16 @@ export class Credentials {
   readonly talosconfig = take("TALOS_GPU_TALOSCONFIG");
   /** Content of the kubeconfig; undefined where nothing names one. */
   readonly kubeconfig = take("TALOS_GPU_KUBECONFIG") ?? fileOf("KUBECONFIG");
-  /** Variables of Omni's clients. */
-  readonly omni = omniCredentials();
+  /** Variables of Omni's clients. A child inherits those that the environment has already. */
+  readonly omni = defined({
+    OMNI_ENDPOINT: take("TALOS_GPU_OMNI_ENDPOINT"),
+    OMNI_SERVICE_ACCOUNT_KEY: take("TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY"),
+  });
   /** What must not be seen in what the program says. */
   readonly secrets = [
     ...secretValues(this.talosconfig ?? ""),
     ...secretValues(this.kubeconfig ?? ""),
-    this.omni["OMNI_SERVICE_ACCOUNT_KEY"] ?? process.env["OMNI_SERVICE_ACCOUNT_KEY"] ?? "",
+    this.omni.OMNI_SERVICE_ACCOUNT_KEY ?? process.env["OMNI_SERVICE_ACCOUNT_KEY"] ?? "",
   ];
 }
 

@@ -25,17 +25,6 @@ export function readable(name: string): string | undefined {
   }
 }
 
-/** Omni's credentials as its own clients expect them. A child inherits those that the environment has already. */
-export function omniCredentials(): Record<string, string> {
-  const names = ["OMNI_ENDPOINT", "OMNI_SERVICE_ACCOUNT_KEY"];
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = take(`TALOS_GPU_${name}`);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}
-
 /** What the last run of this resource answered. Pulumi's command provider hands it back by this variable. */
 export function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undefined {
   const text = process.env["PULUMI_COMMAND_STDOUT"]?.trim().split("\n").at(-1);

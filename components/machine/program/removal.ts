@@ -9,25 +9,18 @@ const LIMIT = 240_000;
 const POLL = 1_000;
 
 /** Whom a removal asks, and what of. */
-export interface AskedLast {
+interface AskedLast {
   clock: Clock;
   /** Node name of the machine that leaves the stack. */
   machine: string;
   /** Who is asked, e.g. `the machine at 10.0.0.1`. */
   who: string;
   /** What is removed. Default: the stack's part of the machine's configuration. */
-  part?: RemovedPart;
+  part?: typeof configurationPart;
 }
 
-/** Something of a machine that a stack takes back. */
-export interface RemovedPart {
-  /** How the URN of its resource ends. */
-  ending: string;
-  /** What it means that it could not be taken back. */
-  why: string;
-}
-
-const configurationPart: RemovedPart = {
+/** How the URN of its resource ends, and what it means that it could not be taken back. */
+const configurationPart = {
   ending: "-configuration",
   why: "the machine leaves the stack, and what the stack added to its configuration could not be taken out",
 };

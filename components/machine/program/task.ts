@@ -1,19 +1,8 @@
 import * as z from "zod";
-import { parseDuration } from "../../recipe/rules/duration";
+import { duration } from "../../recipe/stack/notation";
 
 // What the program is told (standard input) and what it answers (last line of standard output), by verb. Nothing here is secret:
 // credentials come by environment. What `preflight` is told stands beside it.
-
-/** A duration, e.g. `90s` or `10m`. */
-const duration = z.string().check(
-  z.refine((text) => {
-    try {
-      return parseDuration(text) > 0;
-    } catch {
-      return false;
-    }
-  }, "not a duration like 90s or 10m"),
-);
 
 /** What is lost on purpose. */
 const drop = z.strictObject({
@@ -27,8 +16,11 @@ const drop = z.strictObject({
 /** A taint as a stack says it. */
 const nodeTaint = z.object({ key: z.string().min(1), value: z.string().optional(), effect: z.string().min(1) });
 
+/** Annotation that says who made an object, and how it begins where that is this stack. */
+export const ownersMark = z.strictObject({ annotation: z.string(), ours: z.string() });
+
 /** Seconds between two looks of a task that waits. Default 1. */
-const pollSeconds = z.number().positive().default(1);
+export const pollSeconds = z.number().positive().default(1);
 
 /**
  * Words with which a failed upgrade says that its node takes no pods. The summary of the update reads them. Another update does not
@@ -221,8 +213,7 @@ export const untaintTask = z.object({ machine: z.string().min(1) });
 export const freeTask = z.strictObject({
   /** RuntimeClass that the stack is about to make. */
   runtimeClass: z.string().min(1),
-  /** Annotation that names an object's owner, and how its value begins where that is this stack. */
-  mark: z.strictObject({ annotation: z.string(), ours: z.string() }),
+  mark: ownersMark,
   limit: duration,
   pollSeconds,
   /** Field of the stack that says what offers the GPUs. */
@@ -232,11 +223,6 @@ export const freeTask = z.strictObject({
 });
 /** The task of `await-free` as the program reads it. */
 export type FreeTask = z.infer<typeof freeTask>;
-
-/** Answer of `await-free`. */
-export interface FreeResult {
-  runtimeClass?: string;
-}
 
 /** Task of `put-back`. */
 export const putBackTask = z.strictObject({
@@ -253,13 +239,3 @@ export const putBackTask = z.strictObject({
 });
 /** The task of `put-back` as the program reads it. */
 export type PutBackTask = z.infer<typeof putBackTask>;
-
-/** Answer of `put-back`, as `Kind namespace/name`. */
-export const putBackResult = z.object({
-  /** Objects that were gone. */
-  made: z.array(z.string()),
-  /** Objects that said something else. */
-  mended: z.array(z.string()),
-});
-/** The answer of `put-back`. */
-export type PutBackResult = z.infer<typeof putBackResult>;

@@ -1,6 +1,5 @@
 import type { z } from "zod";
-import { mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
-import { adopt, release, type Merger } from "./adopt";
+import { adopt, release } from "./adopt";
 import { certificateFindings } from "../../clients/certificates";
 import { systemClock as clock } from "../../clients/clock";
 import { previousAnswer, readable, readTask } from "./environment";
@@ -55,15 +54,20 @@ function verb<Type extends z.ZodObject>(type: Type, needs: Credential[], run: Ru
   };
 }
 
-const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
+/** What a verb works with on one machine. */
+const benchOf = ({ machine, address }: { machine: string; address: string }, clients: Clients) => ({
+  ...{ machine: clients.machine(address), clock, report: clients.reportOf(machine) },
+});
 
 const configurationBy =
   (act: typeof adopt | typeof release): Run<typeof adoptTask> =>
-  async (task, clients) => {
-    const [machine, report] = [clients.machine(task.address), clients.reportOf(task.machine)];
-    const bench = { machine, merger, clock, report, isAwaited: clients.isAwaited };
-    return act(task, previousAnswer(adoptResult), bench);
-  };
+  (task, clients) =>
+    act(task, previousAnswer(adoptResult), { ...benchOf(task, clients), isAwaited: clients.isAwaited });
+
+const inOmni =
+  (act: typeof applyToOmni | typeof releaseFromOmni): Run<typeof omniTask> =>
+  (task, clients) =>
+    act(task, clients.omni, clients.reportOf(task.machine), clock);
 
 /** The verbs, by name. */
 export const verbs: ReadonlyMap<string, Verb> = new Map([
@@ -75,14 +79,8 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
   ["await-free", verb(freeTask, ["kubeconfig"], runAwaitFree, true)],
   ["put-back", verb(putBackTask, [], runPutBack)],
   ["gate", verb(gateTask, [], runGate, true)],
-  [
-    "omni-apply",
-    verb(omniTask, [], (task, clients) => applyToOmni(task, clients.omni, clients.reportOf(task.machine))),
-  ],
-  [
-    "omni-release",
-    verb(omniTask, [], (task, clients) => releaseFromOmni(task, clients.omni, clock, clients.reportOf(task.machine))),
-  ],
+  ["omni-apply", verb(omniTask, [], inOmni(applyToOmni))],
+  ["omni-release", verb(omniTask, [], inOmni(releaseFromOmni))],
   ["omni-wait", verb(omniWaitTask, ["talosconfig"], runOmniWait, true)],
 ]);
 
@@ -116,23 +114,16 @@ async function runPreflight(task: z.infer<typeof preflightTask>, clients: Client
 
 async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
   const cluster = clusterOf(task, clients);
-  const bench = {
-    machine: clients.machine(task.address),
-    others: new Map(task.otherControlPlanes.map((address) => [address, clients.machine(address)])),
-    cluster,
-    clientVersion: await clients.clientVersion(),
-    clock,
-    report: clients.reportOf(task.machine),
-    touches: clients.touches,
-  };
+  const { touches } = clients;
+  const others = new Map(task.otherControlPlanes.map((address) => [address, clients.machine(address)]));
+  const bench = { ...benchOf(task, clients), others, cluster, clientVersion: await clients.clientVersion(), touches };
   return withTaints(await upgrade(task, bench, previousAnswer(upgradeResult)), task, cluster, clients);
 }
 
 async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
   const cluster = clusterOf(task, clients);
   await clients.clientVersion(); // without talosctl nothing could end the wait for the machine
-  const [machine, report] = [clients.machine(task.address), clients.reportOf(task.machine)];
-  const answer = await waitForOmni(task, { omni: clients.omni, machine, clock, report });
+  const answer = await waitForOmni(task, { ...benchOf(task, clients), omni: clients.omni });
   return withTaints(answer, task, cluster, clients);
 }
 
@@ -140,10 +131,12 @@ async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients)
 const clusterOf = (task: TaintTask, clients: Clients): KubernetesCluster | undefined =>
   task.taints === undefined ? clients.cluster() : taintedCluster(task.machine, clients);
 
-function taintedCluster(machine: string, clients: Clients): KubernetesCluster {
-  const why = "a worker may not change its own taints, so they go through the Kubernetes API";
-  return clusterFor(clients, `machines.${machine}.taints`, "there is no kubeconfig", why);
-}
+const taintedCluster = (machine: string, clients: Clients): KubernetesCluster =>
+  clusterFor(
+    clients,
+    "a worker may not change its own taints, so they go through the Kubernetes API",
+    `machines.${machine}.taints`,
+  );
 
 /**
  * The answer of a machine that is done, once its node has the stack's taints and no other of the stack's. Those that it no longer wants
@@ -175,17 +168,18 @@ async function runAwaitFree(task: z.infer<typeof freeTask>, clients: Clients): P
 
 async function runPutBack(task: z.infer<typeof putBackTask>, clients: Clients): Promise<unknown> {
   const why = "the program looks for the stack's objects through the Kubernetes API";
-  return putBack(task, clusterFor(clients, "kubeconfig", "there is none", why), clients.report);
+  return putBack(task, clusterFor(clients, why), clients.report);
 }
 
 async function runGate(task: z.infer<typeof gateTask>, clients: Clients): Promise<unknown> {
   const why = "the program sees whether the smoke tests passed through the Kubernetes API";
-  return awaitTests(task, clusterFor(clients, "kubeconfig", "there is none", why), clock, clients.report);
+  return awaitTests(task, clusterFor(clients, why), clock, clients.report);
 }
 
 /** The cluster of somebody who cannot do without. @throws Failure with the rest of it where there is no kubeconfig. */
-function clusterFor(clients: Clients, field: string, problem: string, why: string): KubernetesCluster {
+function clusterFor(clients: Clients, why: string, field = "kubeconfig"): KubernetesCluster {
   const cluster = clients.cluster();
   if (cluster !== undefined) return cluster;
-  throw new Failure({ field, problem, why, remedy: "give the kubeconfig, or name its file by KUBECONFIG" });
+  const remedy = "give the kubeconfig, or name its file by KUBECONFIG";
+  throw new Failure({ field, problem: "there is no kubeconfig", why, remedy });
 }

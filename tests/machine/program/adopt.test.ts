@@ -1,56 +1,29 @@
-import { adopt, release, type AdoptBench, type Merger } from "../../../components/machine/program/adopt";
+import { parse, stringify } from "yaml";
+import { adopt, release, type AdoptBench } from "../../../components/machine/program/adopt";
 import { CallError } from "../../../components/clients/failure";
 import type { AdoptResult } from "../../../components/machine/program/task";
-import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe/merge";
+import { mergeConfiguration } from "../../../components/recipe/merge";
 import { FakeClock, FakeMachine, schematics } from "./fakes";
 import { failure } from "./setup";
 
-/** A merge by key that is small enough to see through: a patch is one `key: value`; a key with another value is a conflict. */
-const toy: Merger<Record<string, string>> = {
-  merge: (live, patches, previous = {}) => {
-    const config = read(live);
-    const wanted = Object.assign({}, ...patches.map(read)) as Record<string, string>;
-    const rest = Object.fromEntries(Object.entries(config).filter(([key]) => !(key in previous)));
-    const conflicts = Object.keys(wanted)
-      .filter((key) => key in rest && rest[key] !== wanted[key])
-      .map((key) => ({
-        check: "toy",
-        field: key,
-        problem: "has another value",
-        why: "it is not ours",
-        remedy: "take it out",
-      }));
-    const added = Object.fromEntries(Object.entries(wanted).filter(([key]) => !(key in rest)));
-    return { configuration: write({ ...rest, ...wanted }), added, changed: true, conflicts };
-  },
-  unmerge: (live, added, modules) =>
-    write(
-      Object.fromEntries(
-        Object.entries(read(live)).filter(([key]) => !(key in added) || (key === "modules" && !modules)),
-      ),
-    ),
-};
-const read = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    text
-      .trim()
-      .split("\n")
-      .map((line) => line.split(": ") as [string, string]),
-  );
-const write = (config: Record<string, string>): string =>
-  Object.entries(config)
-    .map(([key, value]) => `${key}: ${value}\n`)
-    .join("");
+const read = (text: string): unknown => (parse(text) as { machine: unknown }).machine;
+const kernel = { modules: [{ name: "nvidia" }] };
+const sysctls = { one: "1" };
+const text = (machine: object): string => stringify({ version: "v1alpha1", machine });
 
-const task = { machine: "gpu-1", address: "10.0.0.1", patches: ["modules: nvidia", "sysctl: one"] };
+const task = { machine: "gpu-1", address: "10.0.0.1", patches: [text({ kernel }), text({ sysctls })] };
 
-function setup(live = "type: worker\nsysctl: one\n") {
+/** What of the task a machine lacks that has the sysctl. */
+const { added } = mergeConfiguration(text({ type: "worker", sysctls }), task.patches);
+const ours = { added };
+
+function setup(live = text({ type: "worker", sysctls })) {
   const clock = new FakeClock();
   const machine = new FakeMachine(clock);
   machine.active = machine.persistent = live;
   const lines: string[] = [];
   const report = (line: string): void => void lines.push(line);
-  const bench: AdoptBench = { machine, merger: toy, clock, report, isAwaited: () => true };
+  const bench: AdoptBench = { machine, clock, report, isAwaited: () => true };
   return { clock, machine, lines, bench };
 }
 
@@ -58,11 +31,11 @@ describe("adopt", () => {
   test("stages what is missing, and remembers only that", async () => {
     const { machine, bench } = setup();
     const result = await adopt(task, undefined, bench);
-    expect(read(machine.persistent)).toEqual({ type: "worker", sysctl: "one", modules: "nvidia" });
-    expect(machine.active).toBe("type: worker\nsysctl: one\n");
+    expect(read(machine.persistent)).toEqual({ type: "worker", sysctls, kernel });
+    expect(read(machine.active)).toEqual({ type: "worker", sysctls });
     expect(result).toEqual({
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-      added: { modules: "nvidia" },
+      ...ours,
       changed: true,
     });
   });
@@ -82,50 +55,48 @@ describe("adopt", () => {
     };
     await expect(adopt(task, undefined, bench)).rejects.toThrow("killed");
     const result = await adopt(task, undefined, bench);
-    expect(result).toMatchObject({ added: { modules: "nvidia" }, changed: false });
+    expect(result).toMatchObject({ ...ours, changed: false });
     expect(machine.calls).toEqual(["stage"]);
   });
 
   test("an edit whose answer was lost is told by the next run, and another edit is no conflict", async () => {
-    const { machine, bench } = setup("version: v1alpha1\nmachine:\n  type: worker\n");
-    const real = { ...bench, merger: { merge: mergeConfiguration, unmerge: unmergeConfiguration } };
+    const { machine, bench } = setup(text({ type: "worker" }));
     const part = (content: string): string =>
       `machine:\n  files:\n    - path: /etc/cri/conf.d/20-customization.part\n      op: create\n      permissions: 0o644\n      content: "${content}"\n`;
     const edit = (content: string, previous: AdoptResult | undefined): Promise<AdoptResult> =>
-      adopt({ ...task, patches: [part(content)] }, previous, real);
+      adopt({ ...task, patches: [part(content)] }, previous, bench);
     const first = await edit("a", undefined);
     machine.active = machine.persistent; // it boots
     await edit("b", first); // staged, and nobody has the answer
     const second = await edit("b", first);
     const third = await edit("c", second);
     expect(machine.persistent).toContain("content: c");
-    await release(task, third, real);
+    await release(task, third, bench);
     expect(machine.persistent).not.toContain("conf.d");
   });
 
   test("with nobody left to take the answer, it stages the configuration of before, and the next run begins again", async () => {
     const { machine, bench } = setup();
     // Released without a reboot: ours is active still, and no longer in what is staged.
-    machine.active = "type: worker\nmodules: nvidia\n";
-    machine.persistent = "type: worker\n";
+    machine.active = text({ type: "worker", kernel });
+    machine.persistent = text({ type: "worker" });
     await expect(adopt(task, undefined, { ...bench, isAwaited: () => false })).rejects.toThrow("Pulumi no longer runs");
     expect(read(machine.persistent)).toEqual({ type: "worker" });
     const result = await adopt(task, undefined, bench);
-    expect(result).toMatchObject({ added: { modules: "nvidia", sysctl: "one" }, changed: true });
+    expect(result.added).toEqual(mergeConfiguration(text({ type: "worker" }), task.patches).added);
   });
 
   test("takes out what an earlier stack wanted and this one does not", async () => {
     const { machine, bench } = setup();
     const first = await adopt(task, undefined, bench);
-    await adopt({ ...task, patches: ["sysctl: one"] }, first, bench);
-    expect(read(machine.persistent)).toEqual({ type: "worker", sysctl: "one" });
+    await adopt({ ...task, patches: [text({ sysctls })] }, first, bench);
+    expect(read(machine.persistent)).toEqual({ type: "worker", sysctls });
   });
 
   test("refuses every conflict at once and leaves the machine as it was", async () => {
-    const { machine, bench } = setup("modules: other\nsysctl: two\n");
-    const run = adopt(task, undefined, bench);
-    await expect(run).rejects.toThrow(
-      "modules: has another value; it is not ours; take it out\nsysctl: has another value",
+    const { machine, bench } = setup(text({ type: "worker", kernel: "theirs", sysctls: "theirs" }));
+    await expect(adopt(task, undefined, bench)).rejects.toThrow(
+      /^machine\.kernel: .* holds a value .*\nmachine\.sysctls: .* holds a value /,
     );
     expect(machine.calls).toEqual([]);
   });
@@ -138,12 +109,12 @@ describe("adopt", () => {
       const { configurations } = machine;
       let asked = 0;
       machine.configurations = async () => {
-        if (++asked === 2) machine.persistent += "theirs: yes\n";
+        if (++asked === 2) machine.persistent += "  theirs: yes\n";
         return configurations.call(machine);
       };
       await (verb === "adopt" ? adopt(task, undefined, bench) : release(task, first, bench));
       expect(read(machine.persistent)).toMatchObject({ theirs: "yes" });
-      expect("modules" in read(machine.persistent)).toBe(verb === "adopt");
+      expect(machine.persistent.includes("nvidia")).toBe(verb === "adopt");
       expect(lines).toContainEqual(expect.stringContaining("somebody changed the configuration of gpu-1 meanwhile"));
     },
   );
@@ -152,7 +123,7 @@ describe("adopt", () => {
     const { machine, bench } = setup();
     const { configurations } = machine;
     machine.configurations = async () => {
-      machine.persistent += `theirs: ${machine.persistent.length}\n`;
+      machine.persistent += `  theirs${machine.persistent.length}: ${machine.persistent.length}\n`;
       return configurations.call(machine);
     };
     expect(await failure(adopt(task, undefined, bench))).toContain(
@@ -163,9 +134,9 @@ describe("adopt", () => {
 
   test("keeps what somebody else has staged", async () => {
     const { machine, bench } = setup();
-    machine.persistent += "theirs: yes\n";
+    machine.persistent += "  theirs: yes\n";
     await adopt(task, undefined, bench);
-    expect(read(machine.persistent)).toMatchObject({ theirs: "yes", modules: "nvidia" });
+    expect(read(machine.persistent)).toMatchObject({ theirs: "yes", kernel });
   });
 
   test("says so when there is nothing to adopt", async () => {
@@ -179,20 +150,20 @@ describe("release", () => {
   test("takes away what was added, nothing else, and does not reboot", async () => {
     const { machine, lines, bench } = setup();
     const added = await adopt(task, undefined, bench);
-    machine.persistent += "theirs: later\n";
+    machine.persistent += "  theirs: later\n";
     expect(await release(task, added, bench)).toEqual({ changed: true });
     expect(lines.filter((line) => line.includes("stay"))).toEqual([]);
-    expect(read(machine.persistent)).toEqual({ type: "worker", sysctl: "one", theirs: "later" });
+    expect(read(machine.persistent)).toEqual({ type: "worker", sysctls, theirs: "later" });
     expect(machine.calls).toEqual(["stage", "stage"]);
     expect(machine.boots).toBe(1);
   });
 
   test("leaves the kernel modules where the image has services that wait for the driver at every boot, and says so", async () => {
-    const { machine, lines, bench } = setup("type: worker\n");
+    const { machine, lines, bench } = setup(text({ type: "worker" }));
     const added = await adopt(task, undefined, bench);
     machine.schematicId = schematics.gpu;
     expect(await release(task, added, bench)).toEqual({ changed: true });
-    expect(read(machine.persistent)).toEqual({ type: "worker", modules: "nvidia" });
+    expect(read(machine.persistent)).toEqual({ type: "worker", kernel });
     expect(lines).toContainEqual(expect.stringMatching(/^release: the kernel modules stay in the configuration/));
   });
 
@@ -203,10 +174,10 @@ describe("release", () => {
   });
 
   describe("of a machine that leaves the stack", () => {
-    const added: AdoptResult = { hash: "", added: { modules: "nvidia" }, changed: true };
+    const added: AdoptResult = { hash: "", ...ours, changed: true };
 
     test("waits for one that does not answer for a while", async () => {
-      const { clock, machine, bench } = setup("type: worker\nmodules: nvidia\n");
+      const { clock, machine, bench } = setup(text({ type: "worker", kernel }));
       machine.down = true;
       clock.after(60, () => (machine.down = false));
       expect(await release(task, added, bench)).toEqual({ changed: true });

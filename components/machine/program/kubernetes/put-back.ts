@@ -1,32 +1,28 @@
 import { titleOf } from "../../../clients/kubernetes/api";
 import type { Report } from "../progress";
-import type { PutBackResult, PutBackTask } from "../task";
+import type { PutBackTask } from "../task";
 import { keyOf, type Cluster } from "./cluster";
 
 /**
  * Puts back what of a stack's objects is gone, or says something else than the stack. What is as it shall be is not touched, and
  * what others added to an object (status, defaults, fields of their own) stays.
+ *
+ * @returns objects that were gone, and those that said something else, each as `Kind namespace/name`.
  */
-export async function putBack(
-  task: PutBackTask,
-  cluster: Pick<Cluster, "read" | "apply">,
-  report: Report,
-): Promise<PutBackResult> {
-  const result: PutBackResult = { made: [], mended: [] };
+export async function putBack(task: PutBackTask, cluster: Pick<Cluster, "read" | "apply">, report: Report) {
+  const [made, mended]: [string[], string[]] = [[], []];
   for (const object of task.objects) {
     const live = await cluster.read(object);
     if (live !== undefined && says(live, object)) continue;
     const applied = await cluster.apply(object, task.manager);
-    if (live === undefined) result.made.push(titleOf(keyOf(object)));
     // The API server may write a value in another way than we do, and then nothing has changed.
-    else if (applied.metadata?.resourceVersion !== live.metadata?.resourceVersion)
-      result.mended.push(titleOf(keyOf(object)));
+    const changed = applied.metadata?.resourceVersion !== live?.metadata?.resourceVersion;
+    if (changed) (live ? mended : made).push(titleOf(keyOf(object)));
   }
-  for (const title of result.made) report(`${title}: was missing, and is restored`);
-  for (const title of result.mended) report(`${title}: differed from the stack, and is restored`);
-  if (result.made.length + result.mended.length === 0)
-    report(`equal: ${task.objects.length} objects are as the stack says`);
-  return result;
+  for (const title of made) report(`${title}: was missing, and is restored`);
+  for (const title of mended) report(`${title}: differed from the stack, and is restored`);
+  if (made.length + mended.length === 0) report(`equal: ${task.objects.length} objects are as the stack says`);
+  return { made, mended };
 }
 
 /** Whether the object says all that is wanted. Lists are compared without their order: others may add items in between. */

@@ -2,11 +2,9 @@ import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { waitOrFail, type Clock } from "../../../clients/clock";
 import { Failure, problemAt } from "../../../clients/failure";
 import type { Report } from "../progress";
-import type { FreeResult, FreeTask } from "../task";
+import type { FreeTask } from "../task";
 import type { Cluster } from "./cluster";
 import texts from "../texts.json";
-
-type RuntimeClasses = Pick<Cluster, "runtimeClass">;
 
 /**
  * Waits until a RuntimeClass is no longer the GPU Operator's. It goes by garbage collection, a while after the operator's
@@ -19,50 +17,38 @@ type RuntimeClasses = Pick<Cluster, "runtimeClass">;
  */
 export async function awaitFree(
   task: FreeTask,
-  classes: RuntimeClasses,
+  classes: Pick<Cluster, "runtimeClass">,
   clock: Clock,
   report: Report,
-): Promise<FreeResult> {
-  const { runtimeClass, mark, field, pollSeconds } = task;
-  if (task.theirs) return { runtimeClass: await seenClass(field, runtimeClass, classes, report) };
+): Promise<{ runtimeClass: string }> {
+  const { runtimeClass: name, mark, field, pollSeconds } = task;
+  const wrongHandler = (handler: string): Failure =>
+    new Failure(problemAt(field, texts.classHandler, { name, handler }));
   const limit = parseDuration(task.limit);
   let isReported = false;
-  const look = async (): Promise<{ done: FreeResult } | { not: string }> => {
-    const found = await classes.runtimeClass(runtimeClass);
-    if (found?.policy === undefined) {
-      const owner = found?.annotations[mark.annotation] ?? "";
-      if (found !== undefined && !owner.startsWith(mark.ours)) throw foreign(field, runtimeClass, owner, found.handler);
-      return { done: { runtimeClass } };
+  const look = async () => {
+    const found = await classes.runtimeClass(name);
+    if (found?.policy !== undefined) {
+      const its = `ClusterPolicy ${found.policy}`;
+      if (!isReported) report(`waiting up to ${formatDuration(limit)} for RuntimeClass ${name} of ${its} to go`);
+      isReported = true;
+      return { not: `it belongs to ${its}` };
     }
-    const { policy } = found;
-    if (!isReported)
-      report(
-        `waiting up to ${formatDuration(limit)} for RuntimeClass ${runtimeClass} of ClusterPolicy ${policy} to go`,
-      );
-    isReported = true;
-    return { not: `it belongs to ClusterPolicy ${policy}` };
+    const owner = found?.annotations[mark.annotation] ?? "";
+    if (found === undefined || owner.startsWith(mark.ours)) return { done: { runtimeClass: name } };
+    if (owner !== "") throw new Failure(problemAt(field, texts.classOfStack, { name, owner: owner.split(" ")[0] }));
+    throw found.handler === "nvidia"
+      ? new Failure(problemAt(field, texts.classThere, { name }))
+      : wrongHandler(found.handler);
   };
-  return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) =>
-    problemAt(field, texts.classStays, { runtimeClass, within }),
-  );
-}
-
-async function seenClass(field: string, name: string, classes: RuntimeClasses, report: Report): Promise<string> {
+  if (!task.theirs)
+    return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) =>
+      problemAt(field, texts.classStays, { name, within }),
+    );
   const found = await classes.runtimeClass(name);
   if (found === undefined)
     report(`RuntimeClass ${name} is not in the cluster yet; pods that need a GPU are refused until it is`);
-  else if (name === "nvidia" && found.handler !== "nvidia") throw wrongHandler(field, name, found.handler);
+  else if (name === "nvidia" && found.handler !== "nvidia") throw wrongHandler(found.handler);
   else report(`RuntimeClass ${name}, with the handler ${found.handler}, is somebody else's, and stays as it is`);
-  return name;
-}
-
-const wrongHandler = (field: string, name: string, handler: string): Failure =>
-  new Failure(problemAt(field, texts.classHandler, { name, handler }));
-
-/** @param owner What its mark says; empty where it has none. */
-function foreign(field: string, runtimeClass: string, owner: string, handler: string): Failure {
-  if (owner !== "")
-    return new Failure(problemAt(field, texts.classOfStack, { runtimeClass, owner: owner.split(" ")[0] }));
-  if (handler !== "nvidia") return wrongHandler(field, runtimeClass, handler);
-  return new Failure(problemAt(field, texts.classThere, { runtimeClass }));
+  return { runtimeClass: name };
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { waitOrFail, type Clock } from "../../../clients/clock";
 import { CallError, Failure, lastLine, problemAt } from "../../../clients/failure";
 import type { Report } from "../progress";
-import { askLast, type RemovedPart } from "../removal";
+import { askLast } from "../removal";
 import type { NodeTaintState } from "../task";
 import type { Cluster } from "./cluster";
 import { taintMark } from "./taint-mark";
@@ -26,7 +26,7 @@ const MISSING = "without its taints, pods that do not belong there take the GPU 
 /** What it means that taints could not be taken off. */
 const LEFT = "the stack's taints could not be taken off the node, and keep pods away that do not tolerate them";
 
-const taintsPart: RemovedPart = { ending: "-upgrade", why: LEFT };
+const taintsPart = { ending: "-upgrade", why: LEFT };
 
 /** What is asked of a node's taints. */
 export interface TaintTask {

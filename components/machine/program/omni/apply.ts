@@ -8,21 +8,14 @@ import type { Omni, OmniContent } from "../../../clients/omni/server";
 import type { Report } from "../progress";
 import type { OmniTask } from "../task";
 
-/** What `omni-apply` answers. */
-export interface OmniResult {
-  /** IDs that were written. */
-  written: string[];
-  /** IDs of ours that were there and are not wanted any more. */
-  removed: string[];
-}
-
 /**
  * Gives Omni what it shall know of one machine. Looks first (`checkForOmni`), and refuses before anything is changed. Only
  * what differs is written, so a second run changes nothing; resources of others are never touched.
  *
+ * @returns IDs that were written, and those of ours that are not wanted any more.
  * @throws Failure with all that `checkForOmni` finds; Omni is then as it was.
  */
-export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): Promise<OmniResult> {
+export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
   report(`look: machine ${task.uuid} of cluster ${task.cluster} in Omni`);
   const found = await checkForOmni(task, omni);
   if (found.length > 0) throw new Failure(...found);
@@ -48,10 +41,7 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): P
   } else {
     report("equal: Omni has all of it already");
   }
-  return {
-    written: different.map(({ metadata }) => metadata.id),
-    removed: stale.map(({ id }) => id),
-  };
+  return { written: different.map(({ metadata }) => metadata.id), removed: stale.map(({ id }) => id) };
 }
 
 /** Omni prints fields of a spec that nobody wrote, such as `compresseddata: []` of a patch (siderolabs/omni, client/api/omni/specs/config_patch.go). */
@@ -69,8 +59,8 @@ function saysAll({ spec, labels }: OmniContent, { spec: wanted, metadata }: Omni
 export async function releaseFromOmni(
   task: OmniTask,
   omni: Omni,
-  clock: Clock,
   report: Report,
+  clock: Clock,
 ): Promise<{ removed: string[] }> {
   const found = await askLast({ clock, machine: task.machine, who: "Omni" }, () => ours(task, omni));
   for (const { type, id } of found) {

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { parseDuration } from "../../../recipe/rules/duration";
-import { omniTask, upgradeTask } from "../task";
+import { duration } from "../../../recipe/stack/notation";
+import { omniTask, ownersMark, pollSeconds, upgradeTask } from "../task";
 
 /** How to go on where the data of a volume is not needed. */
 export const ifDataMayGo = "if you do not need the data, remove the workload from the stack for one update";
@@ -56,16 +56,14 @@ export const preflightTask = z.strictObject({
       storageClass: z.string().optional(),
     }),
   ),
-  /** Annotation that says who made an object, and how it begins where that is this stack. */
-  mark: z.strictObject({ annotation: z.string(), ours: z.string() }),
+  mark: ownersMark,
   /** A RuntimeClass that no machine will have a handler for, and a namespace whose pods lose it by this update; absent where machines have one. */
   classGone: z.strictObject({ name: z.string(), but: z.string() }).optional(),
   /** Whether machines are drained, for which the Kubernetes API has to answer. */
   drain: z.boolean(),
   /** How long an answer that may still come is waited for. */
-  limit: z.string().check(z.refine((text) => parseDuration(text) > 0)),
-  /** Seconds between two looks. Default 1. */
-  pollSeconds: z.number().positive().default(1),
+  limit: duration,
+  pollSeconds,
 });
 /** The task as the program reads it. */
 export type PreflightTask = z.infer<typeof preflightTask>;
@@ -94,16 +92,10 @@ export const preflightResult = z
   })
   .transform(({ machines, histories, together }) => ({
     machines: Object.fromEntries(
-      Object.entries(machines).map(([name, { wanted, brought, ...places }]): [string, Remembered] => {
+      Object.entries(machines).map(([name, { wanted, brought = -1, ...places }]): [string, Remembered] => {
         const owner = (["owned", "adopted", "omni"] as const).find((one) => places[one] !== undefined);
-        return [
-          name,
-          {
-            wanted,
-            brought: brought === undefined ? [] : (histories[brought] ?? []),
-            place: owner && { owner, at: places[owner]! },
-          },
-        ];
+        const place = owner && { owner, at: places[owner]! };
+        return [name, { wanted, brought: histories[brought] ?? [], place }];
       }),
     ),
     together,

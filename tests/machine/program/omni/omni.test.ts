@@ -68,7 +68,7 @@ test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, { steps, 
       ...{ machine: "gpu-1", uuid, cluster: "frank", resources },
       ...(step.drop ? { drop: step.drop } : {}),
     };
-    const asked = step.release ? releaseFromOmni(task, omni, clock, report) : applyToOmni(task, omni, report);
+    const asked = step.release ? releaseFromOmni(task, omni, report, clock) : applyToOmni(task, omni, report);
     if (step.error) {
       const message = await failure(asked);
       for (const said of step.error) expect(message).toContain(said);
