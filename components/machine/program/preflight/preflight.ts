@@ -10,10 +10,8 @@ import type { Report } from "../progress";
 import { askForChart } from "./chart";
 import type { AskedNode, Cluster } from "../kubernetes/cluster";
 import { askForInstallers } from "./installers";
-import { takenAway } from "./handed-over";
-import { warnOfCordons } from "./left-cordoned";
-import { askMachines } from "./machines";
-import { remembered } from "./memory";
+import { askMachines, warnOfCordons } from "./machines";
+import { remembered, takenAway } from "./memory";
 import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
 import type { Places, Web } from "./web";
 import { lostVolumes } from "./volumes";
@@ -79,7 +77,13 @@ export async function preflight(
     askForInstallers(task.installers, web, places, report),
     kubernetes.then(({ findings }) => findings),
     askMachines(machines, before, { ...around, nodes }),
-    ...task.omni.map((machine) => askOmni(machine, around)),
+    ...task.omni.map((machine) =>
+      orTold(
+        checkForOmni(machine, around.omni),
+        report,
+        (why) => `${machine.machine}: Omni was not asked (${why}); its own update asks again`,
+      ),
+    ),
   ]);
   const findings = found.flat();
   if (findings.length > 0) throw new Failure(...findings);
@@ -100,15 +104,13 @@ interface KubernetesAnswer {
 
 const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 
-async function askOmni(machine: PreflightTask["omni"][number], { omni, report }: Surroundings): Promise<Problem[]> {
-  try {
-    return await checkForOmni(machine, omni);
-  } catch (error) {
+/** What was found; where the question failed, nothing is, and that is reported. */
+const orTold = (found: Promise<Problem[]>, report: Report, failed: (why: string) => string): Promise<Problem[]> =>
+  found.catch((error: unknown) => {
     if (!(error instanceof CallError)) throw error;
-    report(`${machine.machine}: Omni was not asked (${lastLine(error)}); its own update asks again`);
+    report(failed(lastLine(error)));
     return [];
-  }
-}
+  });
 
 async function askKubernetes(
   task: PreflightTask,
@@ -136,7 +138,11 @@ async function askKubernetes(
     return noAnswer;
   }
   await warnOfClass(task, cluster, report);
-  const objects = [...(await foreignNamespaces(task, cluster)), ...(await volumesOf(task, cluster, report))];
+  const unknown = (why: string): string => `not known whether the update would replace volumes (${why})`;
+  const objects = [
+    ...(await foreignNamespaces(task, cluster)),
+    ...(await orTold(lostVolumes(task, cluster), report, unknown)),
+  ];
   // The same credentials as the last time are of the same cluster: no machine is asked again.
   const pair = shortHash(JSON.stringify([cluster.server, cluster.authority, around.talosconfig]), 16);
   if (pair === together) return { findings: objects, together, nodes };
@@ -174,16 +180,6 @@ async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster): Pr
     found.push(problemAt("kubeconfig", texts.namespace, { name, owner: owner.split(" ")[0] }));
   }
   return found;
-}
-
-async function volumesOf(task: PreflightTask, cluster: AskedCluster, report: Report): Promise<Problem[]> {
-  try {
-    return await lostVolumes(task, cluster);
-  } catch (error) {
-    if (!(error instanceof CallError)) throw error;
-    report(`not known whether the update would replace volumes (${lastLine(error)})`);
-    return [];
-  }
 }
 
 async function foreignKubeconfig(

@@ -1,5 +1,5 @@
 import { handOverFault } from "../../../../components/recipe/effect/faults";
-import { takenAway } from "../../../../components/machine/program/preflight/handed-over";
+import { takenAway } from "../../../../components/machine/program/preflight/memory";
 import type { PreflightTask, Remembered } from "../../../../components/machine/program/preflight/task";
 
 type Place = NonNullable<Remembered["place"]>;
