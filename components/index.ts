@@ -1,7 +1,6 @@
 // Component classes and types only: Pulumi's host publishes every component class that it finds here.
 export { GpuCluster, type GpuClusterArgs } from "./gpu-cluster";
 export type { MachineReport } from "./machine/upgrade";
-export type { GpuMachineArgs } from "./machine/alone";
 export type { AskedStack } from "./found/release-facts";
 export type * from "./recipe/types";
 export { ComfyUi, type ComfyUiArgs } from "./workloads/comfyui";
@@ -11,7 +10,7 @@ export { GpuPod, type GpuPodArgs } from "./workloads/gpu-pod";
 export { LiteLlm, type LiteLlmArgs, type LiteLlmServer } from "./workloads/litellm";
 export { Ollama, type OllamaArgs } from "./workloads/ollama";
 export { Vllm, type VllmArgs } from "./workloads/vllm";
-export { GpuMachine } from "./machine/gpu-machine";
+export { GpuMachine, type GpuMachineArgs } from "./machine/gpu-machine";
 export type * from "./recipe/spec/index";
 // Lists of words, of which the type alone is public: by a star alone, tools take them for values that are missing.
 export type {

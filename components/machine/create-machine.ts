@@ -5,7 +5,6 @@ import { bootstrapCluster, onceJoined, ownProvider } from "./bootstrap";
 import { configureMachine } from "./configuration";
 import { foretell, type Foretelling } from "./foretell";
 import { labelNode } from "./node";
-import { waitForOmni } from "./omni";
 import { registerSchematic } from "./schematic";
 import { type Upgraded, upgradeMachine } from "./upgrade";
 
@@ -81,21 +80,9 @@ export function machineResources(
     bootstraps === undefined ? undefined : bootstrapCluster(bootstraps, machine, access, configuration, child);
   const { secrets } = fetched === undefined ? access : withKubeconfig(access, fetched);
   const program = foretelling.program(child);
-  const upgraded =
-    machine.configuration === "omni"
-      ? waitForOmni(names.upgrade, machine, secrets, configuration, program)
-      : upgradeMachine(
-          names.upgrade,
-          machine,
-          secrets,
-          {
-            schematicId: machine.ownImage
-              ? machine.schematicId
-              : (schematicId ?? registerSchematic(`${name}-schematic`, machine, child)),
-            configuration,
-          },
-          program,
-        );
+  const schematicOf = (): pulumi.Input<string> =>
+    machine.ownImage ? machine.schematicId : (schematicId ?? registerSchematic(`${name}-schematic`, machine, child));
+  const upgraded = upgradeMachine(names.upgrade, machine, secrets, configuration, schematicOf, program);
   const joined = fetched && onceJoined(fetched, upgraded.by);
   const provider = joined && ownProvider(name, joined, child);
   const last = labelNode(names.node, upgraded.by, machine, child, provider);
@@ -103,18 +90,7 @@ export function machineResources(
   const ready = last.urn.apply(() => machine.name);
   const kubeconfig = pulumi.secret(joined ?? secrets.kubeconfig ?? "");
   const { driverVersion, talosVersion, schematicId: runs } = upgraded.seen;
-  return {
-    ready,
-    kubeconfig,
-    upgraded,
-    last,
-    outputs: {
-      driverVersion,
-      talosVersion,
-      schematicId: runs,
-      ready,
-      // Of a cluster that is there the state need not have it again for each machine.
-      ...(fetched === undefined ? {} : { kubeconfig }),
-    },
-  };
+  // Of a cluster that is there the state need not have it again for each machine.
+  const outputs = { driverVersion, talosVersion, schematicId: runs, ready, ...(fetched && { kubeconfig }) };
+  return { ready, kubeconfig, upgraded, last, outputs };
 }

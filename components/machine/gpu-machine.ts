@@ -1,8 +1,29 @@
 import * as pulumi from "@pulumi/pulumi";
+import * as z from "zod";
+import { noArguments, refuse } from "../checked-arguments";
+import { credentialNames, type Credentials, textFindings } from "../credentials/credentials";
+import { judge } from "../recipe";
+import { inputFindings } from "../recipe/checks/check-arguments";
+import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
+import { wayFields } from "../recipe/facts/way";
+import { isMapping } from "../recipe/mapping";
+import type { Rule } from "../recipe/rules";
+import type { AroundMachinesSpec, ClusterSpec, MachineSpec } from "../recipe/spec/index";
+import { text } from "../recipe/stack/notation";
+import { readAs } from "../recipe/stack/parse";
+import { fieldsAroundMachines } from "../recipe/stack/spec-schema";
+import type { Finding } from "../recipe/types";
 import { accessOf } from "../credentials/access";
-import { type GpuMachineArgs, planAlone } from "./alone";
 import { machineResources, machineType } from "./create-machine";
 import { foretell } from "./foretell";
+
+/** Arguments of a GPU machine: what it shall be, and the credentials to make it so. What offers the GPUs may be left out: only labels of the node depend on it. */
+export interface GpuMachineArgs extends MachineSpec, AroundMachinesSpec, Credentials {
+  /** Name of the machine's node in Kubernetes. Default: the name of the component. */
+  nodeName?: string;
+  /** Talos release that it shall run, e.g. `v1.12.6`. */
+  talosVersion: string;
+}
 
 /**
  * One Talos machine as a GPU node: its schematic, its configuration, its image, its node's labels and taints. At most one
@@ -41,4 +62,63 @@ export class GpuMachine extends pulumi.ComponentResource {
 function nodeNameOf(name: string, args: unknown): string {
   const { nodeName } = (args ?? {}) as { nodeName?: unknown };
   return typeof nodeName === "string" ? nodeName : String(name);
+}
+
+/**
+ * A machine that stands alone: it is planned and checked as a cluster of one.
+ *
+ * @throws RunError with everything that is wrong, as `checkWorkloadArguments` does.
+ */
+function planAlone(name: string, node: string, args: GpuMachineArgs): PlannedMachine {
+  if (!isMapping(args)) refuse("GpuMachine", name, [noArguments]);
+  const cluster = clusterOfOne(node, args);
+  const { findings, plan } = judge(cluster);
+  refuse("GpuMachine", name, machineFindings(node, args, cluster, findings));
+  return plannedMachines(plan!)[0]!;
+}
+
+const anything: Rule = () => undefined;
+
+function machineFindings(node: string, args: GpuMachineArgs, cluster: ClusterSpec, ofAStack: Finding[]): Finding[] {
+  const owned = args.configuration === "owned";
+  const [{ nodeName }] = split(args, ["nodeName"]);
+  // What offers the GPUs to Kubernetes is no concern of a machine; a stack of the whole cluster must say it. Nor is whether there is a GPU.
+  const unsaid = [...wayFields, "external" as const].every((one) => cluster[one] === undefined);
+  return [
+    ...textFindings(args, { owned, omni: args.configuration === "omni" }),
+    ...(owned ? (["talosconfig", "machineSecrets"] as const) : []).flatMap((field) =>
+      args[field] ? [] : inputFindings(field, args[field], anything, true),
+    ),
+    ...readAs(z.strictObject({ nodeName: text.optional() }), nodeName === undefined ? {} : { nodeName }).findings,
+    ...ofAStack
+      .filter(({ check, field }) => check !== "gpu-machine" && (!unsaid || field !== "gpuOperator"))
+      .map((finding) => asArgument(finding, node)),
+  ];
+}
+
+/** A field of the stack of one machine as the argument that says it. */
+function asArgument(finding: Finding, node: string): Finding {
+  const { field } = finding;
+  const own = `machines.${node}`;
+  return {
+    ...finding,
+    field: field === own ? "nodeName" : field.startsWith(`${own}.`) ? field.slice(own.length + 1) : field,
+  };
+}
+
+/** Arguments that no stack says. */
+const ofTheResource = ["nodeName", ...credentialNames] as const;
+
+/** The arguments as a cluster. */
+function clusterOfOne(node: string, args: object): ClusterSpec {
+  const [, said] = split(args, ofTheResource);
+  const [cluster, machine] = split(said, fieldsAroundMachines);
+  return { ...cluster, machines: { [node]: machine } } as unknown as ClusterSpec;
+}
+
+/** The properties of these keys, and the others; without those that are undefined. */
+function split(given: object, keys: readonly string[]): [Record<string, unknown>, Record<string, unknown>] {
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  const isOne = ([key]: [string, unknown]): boolean => keys.includes(key);
+  return [Object.fromEntries(entries.filter(isOne)), Object.fromEntries(entries.filter((entry) => !isOne(entry)))];
 }

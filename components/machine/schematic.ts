@@ -2,14 +2,10 @@ import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import { hooksAreThere } from "../hooks";
+import type { MachineRecipe } from "../recipe/types";
 
-/** A schematic and the ID that it must have. */
-export interface SchematicToRegister {
-  /** Canonical YAML. */
-  schematic: string;
-  /** SHA-256 of it. */
-  schematicId: string;
-}
+/** A schematic (canonical YAML) and the ID that it must have (SHA-256 of it). */
+type SchematicToRegister = Pick<MachineRecipe, "schematic" | "schematicId">;
 
 /**
  * Registers a schematic at the Image Factory, which serves no image of one that it does not know.

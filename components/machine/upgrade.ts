@@ -1,13 +1,14 @@
-import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
 import type { Secrets } from "../credentials/access";
 import { longestRun } from "../recipe/effect";
+import { customizationPath } from "../recipe/machine/containerd/containerd";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
-import type { Configured } from "./configuration";
+import { defined } from "../recipe/mapping";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
+import { type Configured, omniIdentity } from "./configuration";
 import { answerOf, type ProgramUse, runProgram } from "./program-resource";
-import { upgradeResult, type UpgradeTask } from "./program/task";
-import { upgradeTaskOf } from "./upgrade-task";
+import { type OmniWaitTask, upgradeResult } from "./program/task";
+import { goalOf, upgradeTaskOf } from "./upgrade-task";
 
 /** A machine that runs what it shall. */
 export interface Upgraded {
@@ -26,53 +27,24 @@ export interface MachineReport {
   driverVersion: string;
 }
 
-/** What an upgrade waits for. */
-export interface UpgradeInputs {
-  /** ID of the registered schematic. */
-  schematicId: pulumi.Input<string>;
-  /** The staged configuration. */
-  configuration: Configured;
-}
-
-/** Brings the machine to the wanted image and configuration with one reboot or none, and sees its driver up. */
+/**
+ * Has our program bring the machine to the wanted image and configuration, or wait until Omni has, and see its driver up. Where its node has
+ * taints, these are taken off when the machine leaves the stack.
+ *
+ * @param schematicOf registers the machine's schematic, and gives its ID: a machine of Omni's gets one of Omni's.
+ */
 export function upgradeMachine(
   name: string,
   machine: PlannedMachine,
   secrets: Secrets,
-  inputs: UpgradeInputs,
+  { hash, by }: Configured,
+  schematicOf: () => pulumi.Input<string>,
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {
-  const { timeouts } = machine;
-  const { hash, by } = inputs.configuration;
-  const taskOf = (schematicId: string, configurationHash: string): string =>
-    JSON.stringify(upgradeTaskOf(machine, schematicId, configurationHash));
-  // What is known already is no output: with a thousand machines each of them costs.
-  const task =
-    typeof hash === "string"
-      ? pulumi.output(inputs.schematicId).apply((id) => taskOf(id, hash))
-      : pulumi.all([inputs.schematicId, hash]).apply(([id, found]) => taskOf(id, found));
-  const program = runProgram(
-    name,
-    {
-      verb: "upgrade",
-      ...untainted(machine),
-      task,
-      needs: ["talosconfig", "kubeconfig"],
-      secrets,
-      limit: limitOf(timeouts),
-      reconcileToken: machine.reconcileToken,
-    },
-    { ...opts, dependsOn: by },
-  );
-  return upgradedBy(program);
-}
-
-/** How the program ends a machine whose node has taints: they are taken off. */
-export const untainted = ({ nodeTaints }: PlannedMachine): Pick<ProgramUse, "deleteVerb"> =>
-  nodeTaints.length > 0 ? { deleteVerb: "untaint" } : {};
-
-/** What a program that brought a machine there has seen on it. */
-export function upgradedBy(program: Command): Upgraded {
+  const { reconcileToken, nodeTaints } = machine;
+  const use = machine.configuration === "omni" ? waitForOmni(machine, hash) : upgrade(machine, hash, schematicOf());
+  const end = nodeTaints.length > 0 ? { deleteVerb: "untaint" } : {};
+  const program = runProgram(name, { ...use, ...end, secrets, reconcileToken }, { ...opts, dependsOn: by });
   const seen = answerOf(program, (answer): MachineReport => {
     const { talosVersion, schematicId, driverVersion } = upgradeResult.parse(answer);
     return { talosVersion, schematicId, driverVersion: driverVersion ?? "" };
@@ -80,8 +52,51 @@ export function upgradedBy(program: Command): Upgraded {
   return { seen, by: program };
 }
 
-/** Limit of one run: what its phases take at most, and ten minutes beside, so that the program's own, better worded failure comes first. */
-function limitOf(timeouts: UpgradeTask["timeouts"]): string {
-  const entries = Object.entries(timeouts).map(([field, text]) => [field, parseDuration(text, `timeouts.${field}`)]);
-  return formatDuration(longestRun(Object.fromEntries(entries) as Record<keyof typeof timeouts, number>) + 600_000);
+type Use = Pick<ProgramUse, "verb" | "task" | "needs" | "limit">;
+
+/** With one reboot or none. */
+function upgrade(machine: PlannedMachine, hash: pulumi.Input<string>, schematicId: pulumi.Input<string>): Use {
+  const taskOf = (id: string, configurationHash: string): string =>
+    JSON.stringify(upgradeTaskOf(machine, id, configurationHash));
+  // What is known already is no output: with a thousand machines each of them costs.
+  const task =
+    typeof hash === "string"
+      ? pulumi.output(schematicId).apply((id) => taskOf(id, hash))
+      : pulumi.all([schematicId, hash]).apply(([id, found]) => taskOf(id, found));
+  const { pull, drain, reboot, verify } = machine.timeouts;
+  const limits = {
+    pull: parseDuration(pull, "timeouts.pull"),
+    drain: parseDuration(drain, "timeouts.drain"),
+    reboot: parseDuration(reboot, "timeouts.reboot"),
+    verify: parseDuration(verify, "timeouts.verify"),
+  };
+  return { verb: "upgrade", task, needs: ["talosconfig", "kubeconfig"], limit: beyond(longestRun(limits)) };
 }
+
+/** The release, extensions, driver and configuration of a machine of Omni's; cordon and drain are its and Talos' own as well. */
+function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
+  const { extensions, sysctls, containerdPart } = machine;
+  const { reboot, verify } = machine.timeouts;
+  /** By which its configuration is seen to be in effect. */
+  const files = {
+    ...Object.fromEntries(
+      Object.entries(sysctls).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
+    ),
+    ...defined({ [customizationPath]: containerdPart }),
+  };
+  const task = pulumi.output(hash).apply((found) =>
+    JSON.stringify({
+      ...{ ...goalOf(machine, found), ...omniIdentity(machine), extensions, files },
+      timeouts: { reboot, verify },
+    } satisfies Omit<OmniWaitTask, "pollSeconds">),
+  );
+  return {
+    verb: "omni-wait",
+    task,
+    needs: ["talosconfig", "kubeconfig", "omniEndpoint", "omniServiceAccountKey"],
+    limit: beyond(2 * parseDuration(reboot) + parseDuration(verify)),
+  };
+}
+
+/** Limit of a run that takes so many milliseconds at most: ten minutes more, so that the program's own, better worded failure comes first. */
+const beyond = (longest: number): string => formatDuration(longest + 600_000);

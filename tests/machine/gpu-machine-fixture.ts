@@ -1,4 +1,4 @@
-import type { GpuMachineArgs } from "../../components/machine/alone";
+import type { GpuMachineArgs } from "../../components/machine/gpu-machine";
 import type { Credentials } from "../../components/credentials/credentials";
 import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
 import { machineSecrets, talosconfig } from "../support/talos";
