@@ -77,8 +77,7 @@ async function serve(
   machines: OmniMachine[],
   parts: Pick<OmniParts, "factory" | "nodeReady">,
 ): Promise<unknown> {
-  const { pathname, searchParams } = new URL(request.url ?? "", "http://omni");
-  const [, , type = "", id] = pathname.split("/").map(decodeURIComponent);
+  const [, , type = "", id] = (request.url ?? "").split("/").map(decodeURIComponent);
   if (request.method === "POST") {
     resources.put((await json(request)) as Resource);
     machines.forEach((machine) => machine.changed());
@@ -90,28 +89,12 @@ async function serve(
     return { found };
   }
   const items = [...resources.all(type), ...clusters(type, machines), ...(await statuses(type, machines, parts))];
-  const one = items.filter(({ metadata }) => metadata.id === id);
+  const chosen = items.filter(({ metadata }) => id === undefined || metadata.id === id);
   // COSI's words (cosi-project/runtime, pkg/state/impl/inmem/errors.go).
-  if (id !== undefined && one.length === 0)
+  if (id !== undefined && chosen.length === 0)
     throw new Refused(`rpc error: code = NotFound desc = resource ${type}(default/${id}@undefined) doesn't exist`);
-  const labels = (searchParams.get("selector") ?? "")
-    .split(",")
-    .filter(Boolean)
-    .map((part) => part.split(/==?/));
-  const chosen = (id === undefined ? items : one).filter(({ metadata }) =>
-    labels.every(([key, value]) => metadata.labels?.[key!] === value),
-  );
-  return { text: printed(chosen, searchParams.get("output") ?? "table") };
-}
-
-/** What omnictl prints of resources (siderolabs/omni, client/pkg/omnictl/output). */
-function printed(items: Resource[], output: string): string {
-  if (output === "yaml") return items.map((item) => stringify(asYaml(item), { indent: 4 })).join("---\n");
-  const lines = items.map((item) => {
-    const { namespace, type, id } = item.metadata;
-    return output === "json" ? JSON.stringify(item, undefined, 4) : [namespace, type, id].join("   ");
-  });
-  return lines.map((line) => `${line}\n`).join("");
+  // As omnictl prints them (siderolabs/omni, client/pkg/omnictl/output).
+  return { text: chosen.map((item) => stringify(asYaml(item), { indent: 4 })).join("---\n") };
 }
 
 /**

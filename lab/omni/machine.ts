@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
 import { installerImage } from "../../components/recipe";
 import type { Factory } from "../factory";
 import type { Machines, MachineState } from "../machines";
@@ -193,10 +193,8 @@ function imageOf({ talosVersion, initial = {} }: ManagedMachine, schematicId: st
 
 /** Schematic (YAML) that Omni makes of a machine's extensions; of none: that of the medium that machines are booted from. */
 export function omniSchematic(extensions: string[], kernelArgs: string[] = []): string {
-  const { customization } = parse("customization: {}") as { customization: object };
   return stringify({
     customization: {
-      ...customization,
       extraKernelArgs: [...siderolink, ...kernelArgs],
       ...(extensions.length > 0 ? { systemExtensions: { officialExtensions: [...extensions].sort() } } : {}),
     },

@@ -80,7 +80,7 @@ function removeLinks() {
   }
 }
 
-/** Control groups of a real node that was cut off; they are empty, and named after the lab (lab/machines/internal/realnode/outside.go). Gives how many are left. */
+/** Control groups of a real node that was cut off; they are empty, and named after the lab (lab/machines/internal/realnode/outside_linux.go). Gives how many are left. */
 function removeGroups() {
   const root = "/sys/fs/cgroup";
   const children = (folder) =>

@@ -1,5 +1,5 @@
 import type { Card } from "./card";
-import type { Outcome } from "../outcome";
+import type { Outcome } from "./case";
 
 /** A case that ran. */
 export interface Row extends Outcome {

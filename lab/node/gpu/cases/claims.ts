@@ -1,8 +1,6 @@
 import { ways } from "../../../../components/recipe/facts/way";
-import { held, wrong } from "../../outcome";
-import type { Case } from "../case";
+import { type Case, held, podCase, wrong } from "../case";
 import { healthy, told } from "../faults/judge";
-import { withPods } from "../pods";
 import { nodeName } from "../shape";
 import type { Stand } from "../stand";
 import { cards, computing, inOneLine, look, passed } from "./plain";
@@ -36,51 +34,48 @@ const there: Case = {
   },
 };
 
-const byExpression: Case = {
-  id: "claims-cel",
-  title: "a CUDA program computes through a claim by CEL, a claim that fits no card waits",
-  run: (stand, say) =>
-    withPods(stand, async (pods) => {
-      await stand.become({ claims: true }, say);
-      const { productName = "", memory = "" } = await device(stand);
-      const atLeast = (least: string): string =>
-        `device.capacity['${deviceClass}'].memory.compareTo(quantity("${least}")) >= 0`;
-      const named = `device.attributes['${deviceClass}'].productName == ${JSON.stringify(productName)}`;
-      const { smokeTestImage: image } = stand.plan.kubernetes;
-      const fits = await pods.run("fits", { image, claim: [atLeast(memory), named], script: computing(5) });
-      const waits = await pods.run("too-large", { image, claim: [atLeast("1Ti")], script: computing() }, 10);
-      const said = `${memory} and ${productName}: ${fits.phase}, ${inOneLine(fits.said)}; 1Ti: ${waits.phase}, ${inOneLine(waits.said)}`;
-      return passed(stand, fits) && waits.phase === "Pending" ? held(said) : wrong(said);
-    }),
-};
+const byExpression = podCase(
+  "claims-cel",
+  "a CUDA program computes through a claim by CEL, a claim that fits no card waits",
+  { claims: true },
+  async ({ stand, pods }) => {
+    const { productName = "", memory = "" } = await device(stand);
+    const atLeast = (least: string): string =>
+      `device.capacity['${deviceClass}'].memory.compareTo(quantity("${least}")) >= 0`;
+    const named = `device.attributes['${deviceClass}'].productName == ${JSON.stringify(productName)}`;
+    const { smokeTestImage: image } = stand.plan.kubernetes;
+    const fits = await pods.run("fits", { image, claim: [atLeast(memory), named], script: computing(5) });
+    const waits = await pods.run("too-large", { image, claim: [atLeast("1Ti")], script: computing() }, 10);
+    const said = `${memory} and ${productName}: ${fits.phase}, ${inOneLine(fits.said)}; 1Ti: ${waits.phase}, ${inOneLine(waits.said)}`;
+    return passed(stand, fits) && waits.phase === "Pending" ? held(said) : wrong(said);
+  },
+);
 
-const isolation: Case = {
-  id: "claims-isolation",
-  title: "with claims, what asks for nothing sees nothing: other pods, and a container beside one that has a card",
-  run: (stand, say) =>
-    withPods(stand, async (pods) => {
-      await stand.become({ claims: true }, say);
-      const { smokeTestImage, images } = stand.plan.kubernetes;
-      const alone = await pods.run("cuda-image", { image: smokeTestImage, script: look });
-      const plain = await pods.run("plain-image", { image: images.powerLimit, script: look });
-      const two = await pods.run("two", { image: smokeTestImage, claim: [], script: look, beside: look });
-      const said = `image with NVIDIA_VISIBLE_DEVICES=all: ${alone.said}; another image: ${plain.said}; two containers of the first: ${two.said} by claim, ${two.besideSaid} without`;
-      const nothing = [alone.said, plain.said, two.besideSaid].every((seen) => seen === "no card");
-      return nothing && cards(1).test(two.said) ? held(said) : wrong(said);
-    }),
-};
+const isolation = podCase(
+  "claims-isolation",
+  "with claims, what asks for nothing sees nothing: other pods, and a container beside one that has a card",
+  { claims: true },
+  async ({ stand, pods }) => {
+    const { smokeTestImage, images } = stand.plan.kubernetes;
+    const alone = await pods.run("cuda-image", { image: smokeTestImage, script: look });
+    const plain = await pods.run("plain-image", { image: images.powerLimit, script: look });
+    const two = await pods.run("two", { image: smokeTestImage, claim: [], script: look, beside: look });
+    const said = `image with NVIDIA_VISIBLE_DEVICES=all: ${alone.said}; another image: ${plain.said}; two containers of the first: ${two.said} by claim, ${two.besideSaid} without`;
+    const nothing = [alone.said, plain.said, two.besideSaid].every((seen) => seen === "no card");
+    return nothing && cards(1).test(two.said) ? held(said) : wrong(said);
+  },
+);
 
-const plainRequest: Case = {
-  id: "claims-request",
-  title: `a plain request of ${resource} is served by the DRA driver, Kubernetes ≥ 1.36`,
-  run: (stand, say) =>
-    withPods(stand, async (pods) => {
-      await stand.become({ claims: true }, say);
-      const { smokeTestImage: image } = stand.plan.kubernetes;
-      const pod = await pods.run("request", { image, limits: { [resource]: "1" }, script: computing() });
-      return (passed(stand, pod) ? held : wrong)(`${pod.phase}, ${inOneLine(pod.said)}`);
-    }),
-};
+const plainRequest = podCase(
+  "claims-request",
+  `a plain request of ${resource} is served by the DRA driver, Kubernetes ≥ 1.36`,
+  { claims: true },
+  async ({ stand, pods }) => {
+    const { smokeTestImage: image } = stand.plan.kubernetes;
+    const pod = await pods.run("request", { image, limits: { [resource]: "1" }, script: computing() });
+    return (passed(stand, pod) ? held : wrong)(`${pod.phase}, ${inOneLine(pod.said)}`);
+  },
+);
 
 const back: Case = {
   id: "claims-back",

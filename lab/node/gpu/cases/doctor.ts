@@ -1,7 +1,6 @@
 import { healthy, judge, told } from "../faults/judge";
 import { type Fault, faults } from "../faults/table";
-import { held, wrong } from "../../outcome";
-import type { Case } from "../case";
+import { type Case, held, wrong } from "../case";
 
 const well: Case = {
   id: "doctor",

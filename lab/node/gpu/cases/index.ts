@@ -1,7 +1,6 @@
 import type { Case } from "../case";
 import { claimCases } from "./claims";
 import { doctorCases } from "./doctor";
-import { labelCases } from "./labels";
 import { nriCases } from "./nri";
 import { plainCases } from "./plain";
 import { powerCases } from "./power";
@@ -15,7 +14,6 @@ const cases: readonly Case[] = [
   ...wayCases,
   ...powerCases,
   ...sliceCases,
-  ...labelCases,
   ...claimCases,
   ...nriCases,
 ];

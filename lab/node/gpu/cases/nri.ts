@@ -1,10 +1,7 @@
 import * as path from "node:path";
-import { held, type Outcome, wrong } from "../../outcome";
-import type { Case } from "../case";
+import { type Case, held, podCase, wrong } from "../case";
 import { healthy, told } from "../faults/judge";
-import { type Pods, withPods } from "../pods";
 import { nodeName, ownHook, type Shape } from "../shape";
-import type { Stand } from "../stand";
 import { cards, computing, inOneLine, look, oneUnit, passed } from "./plain";
 import { sameLimit } from "./power";
 
@@ -49,30 +46,22 @@ const there: Case = {
   },
 };
 
-/** A case of pods that the toolkit's NRI plugin serves. */
-const withPlugin = (id: string, title: string, act: (stand: Stand, pods: Pods) => Promise<Outcome>): Case => ({
-  id,
-  title,
-  run: async (stand, say) => {
-    await stand.become(byOperator, say);
-    return withPods(stand, (pods) => act(stand, pods));
-  },
-});
-
-const smoke = withPlugin(
+const smoke = podCase(
   "nri-smoke",
   "by NRI plugin, a CUDA program computes on a card that its pod requests",
-  async (stand, pods) => {
+  byOperator,
+  async ({ stand, pods }) => {
     const test = { image: stand.plan.kubernetes.smokeTestImage, limits: oneUnit(stand), script: computing(5) };
     const pod = await pods.run("requests-one", test);
     return (passed(stand, pod) ? held : wrong)(`${pod.phase}: ${inOneLine(pod.said)}`);
   },
 );
 
-const isolation = withPlugin(
+const isolation = podCase(
   "nri-isolation",
   "by NRI plugin, what requests nothing sees nothing: a pod, and a container beside one that has a card",
-  async (stand, pods) => {
+  byOperator,
+  async ({ stand, pods }) => {
     const test = { image: stand.plan.kubernetes.smokeTestImage, script: look };
     const none = await pods.run("requests-none", test);
     const two = await pods.run("two", { ...test, limits: oneUnit(stand), beside: look });
@@ -82,10 +71,11 @@ const isolation = withPlugin(
   },
 );
 
-const management = withPlugin(
+const management = podCase(
   "nri-all",
   "the annotation for all cards gives them in the operator's namespace, and in another none",
-  async (stand, pods) => {
+  byOperator,
+  async ({ stand, pods }) => {
     const { smokeTestImage: image, release } = stand.plan.kubernetes;
     const test = { image, annotations, script: look };
     const all = await pods.run("all", { ...test, namespace: release.namespace });

@@ -1,6 +1,6 @@
-import { held, untried, wrong } from "../../outcome";
-import type { Case } from "../case";
-import { type Ended, withPods } from "../pods";
+import { type Case, held, podCase, untried, wrong } from "../case";
+import type { Ended } from "../pods";
+import { nodeName } from "../shape";
 import type { Stand } from "../stand";
 
 /** Seconds in which the kubelet tells what the device plugin registered. */
@@ -36,22 +36,16 @@ const plain: Case = {
   },
 };
 
-const smoke: Case = {
-  id: "smoke",
-  title: "a CUDA program computes",
-  run: (stand, say) =>
-    withPods(stand, async (pods) => {
-      await stand.become({}, say);
-      const { smokeTestImage: image, runtimeClass } = stand.plan.kubernetes;
-      const test = { image, limits: oneUnit(stand), script: computing(5) };
-      const withClass = await pods.run("computes", { ...test, runtimeClass: runtimeClass.name });
-      const without = await pods.run("no-class-computes", test);
-      const said = `RuntimeClass ${runtimeClass.name}: ${withClass.phase}, ${inOneLine(withClass.said)}; no RuntimeClass: ${without.phase}, ${inOneLine(without.said)}`;
-      if ([withClass, without].some(({ phase }) => phase !== "Succeeded")) return wrong(said);
-      if (computed(withClass.said) && computed(without.said)) return held(said);
-      return stand.cards === undefined ? untried(said) : wrong(said);
-    }),
-};
+const smoke = podCase("smoke", "a CUDA program computes", {}, async ({ stand, pods }) => {
+  const { smokeTestImage: image, runtimeClass } = stand.plan.kubernetes;
+  const test = { image, limits: oneUnit(stand), script: computing(5) };
+  const withClass = await pods.run("computes", { ...test, runtimeClass: runtimeClass.name });
+  const without = await pods.run("no-class-computes", test);
+  const said = `RuntimeClass ${runtimeClass.name}: ${withClass.phase}, ${inOneLine(withClass.said)}; no RuntimeClass: ${without.phase}, ${inOneLine(without.said)}`;
+  if ([withClass, without].some(({ phase }) => phase !== "Succeeded")) return wrong(said);
+  if (computed(withClass.said) && computed(without.said)) return held(said);
+  return stand.cards === undefined ? untried(said) : wrong(said);
+});
 
 /** Writes what a pod sees of cards: their devices, and what nvidia-smi has. */
 export const look =
@@ -61,25 +55,58 @@ export const look =
 /** What a pod sees that has so many cards. */
 export const cards = (count: number): RegExp => new RegExp(`^(nvidia\\d+ ?){${count}}(GPU \\d+ ?){${count}}$`);
 
-const isolation: Case = {
-  id: "isolation",
-  title: "a pod that asks for nothing sees nothing",
-  run: (stand, say) =>
-    withPods(stand, async (pods) => {
-      await stand.become({}, say);
-      const { smokeTestImage, runtimeClass, images } = stand.plan.kubernetes;
-      const { name } = runtimeClass;
-      const tries = {
-        "asks-nothing": { image: images.powerLimit, runtimeClass: name, script: look },
-        "no-class": { image: images.powerLimit, script: look },
-        "cuda-image": { image: smokeTestImage, runtimeClass: name, script: look },
-      };
-      const seen: Record<string, string> = {};
-      for (const [pod, spec] of Object.entries(tries)) seen[pod] = (await pods.run(pod, spec)).said;
-      const said = `RuntimeClass ${name}: ${seen["asks-nothing"]}; no RuntimeClass: ${seen["no-class"]}; RuntimeClass ${name} and an image with NVIDIA_VISIBLE_DEVICES=all: ${seen["cuda-image"]}`;
-      return seen["asks-nothing"] === "no card" && seen["no-class"] === "no card" ? held(said) : wrong(said);
-    }),
+const isolation = podCase("isolation", "a pod that asks for nothing sees nothing", {}, async ({ stand, pods }) => {
+  const { smokeTestImage, runtimeClass, images } = stand.plan.kubernetes;
+  const { name } = runtimeClass;
+  const tries = {
+    "asks-nothing": { image: images.powerLimit, runtimeClass: name, script: look },
+    "no-class": { image: images.powerLimit, script: look },
+    "cuda-image": { image: smokeTestImage, runtimeClass: name, script: look },
+  };
+  const seen: Record<string, string> = {};
+  for (const [pod, spec] of Object.entries(tries)) seen[pod] = (await pods.run(pod, spec)).said;
+  const said = `RuntimeClass ${name}: ${seen["asks-nothing"]}; no RuntimeClass: ${seen["no-class"]}; RuntimeClass ${name} and an image with NVIDIA_VISIBLE_DEVICES=all: ${seen["cuda-image"]}`;
+  return seen["asks-nothing"] === "no card" && seen["no-class"] === "no card" ? held(said) : wrong(said);
+});
+
+/** Seconds until the labels are there: found, told, and put on the node. */
+const labelled = 60;
+
+/** What is shown of the labels, in this order: what each prefix is followed by. */
+const shown = [
+  "gpu.product",
+  "gpu.count",
+  "gpu.memory",
+  "gpu.family",
+  "gpu.compute.major",
+  "cuda.driver-version.full",
+  "gpu.mode",
+  "gpu.machine",
+  "mig.capable",
+  "mps.capable",
+  "vgpu.present",
+];
+const prefix = "nvidia.com/";
+const onBus = /^feature\.node\.kubernetes\.io\/pci-\S*10de\S*\.present$/;
+
+const labels: Case = {
+  id: "labels",
+  title: "labels of GPU feature discovery and Node Feature Discovery",
+  run: async (stand, say) => {
+    await stand.become({}, say);
+    let now: Record<string, string> = {};
+    const there = await stand.until(labelled, async () => {
+      now = (await stand.cluster.nodes())[nodeName]?.metadata?.labels ?? {};
+      return now[`${prefix}gpu.product`] !== undefined && Object.keys(now).some((name) => onBus.test(name));
+    });
+    const said = [
+      ...shown.map((name) => `${name} ${now[`${prefix}${name}`] ?? "missing"}`),
+      ...Object.keys(now).filter((name) => onBus.test(name)),
+    ].join("; ");
+    const right = there && now[`${prefix}gpu.count`] === String(stand.count);
+    return (right ? held : wrong)(said);
+  },
 };
 
-/** What a cluster does by default: it offers the cards, a program computes on one, and a pod that asks for none sees none. */
-export const plainCases: readonly Case[] = [plain, smoke, isolation];
+/** What a cluster does by default: it offers the cards, a program computes on one, a pod that asks for none sees none, and the node says what it has. */
+export const plainCases: readonly Case[] = [plain, smoke, isolation, labels];

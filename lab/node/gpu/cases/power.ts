@@ -1,7 +1,6 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { powerRangeOf, cardOf } from "../../../../components/recipe/facts/card";
-import { held, untried, wrong } from "../../outcome";
-import type { Case } from "../case";
+import { type Case, held, untried, wrong } from "../case";
 import type { Shape } from "../shape";
 import type { Stand } from "../stand";
 

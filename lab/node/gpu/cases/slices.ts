@@ -1,6 +1,5 @@
-import { held, untried, wrong, type Outcome } from "../../outcome";
-import type { Case } from "../case";
-import { withPods, type Ended, type Pods } from "../pods";
+import { type Case, podCase, held, untried, wrong, type Outcome } from "../case";
+import type { Ended, Pods } from "../pods";
 import type { Stand } from "../stand";
 import { computed, computing, inOneLine, oneUnit } from "./plain";
 
@@ -35,72 +34,60 @@ function judged(stand: Stand, all: readonly Ended[], said: string): Outcome {
     : wrong(`${said}; not computed`);
 }
 
-const more: Case = {
-  id: "slices-more",
-  title: `time slicing 1 → ${many}, every slice used at once`,
-  run: (stand, say) =>
-    withPods(stand, async (pods) => {
-      const { seconds } = await stand.become({ slices: many }, say);
-      const wanted = many * stand.count;
-      if (!(await stand.until(published, async () => (await stand.units()) === wanted)))
-        return wrong(`${await stand.units()} units, ${wanted} wanted`);
-      const names = await startAll(stand, pods, 10);
-      const all = await Promise.all(names.map((name) => pods.ended(name, 90)));
-      return judged(stand, all, `${wanted} units, update ${seconds.toFixed(1)} s; ${wanted} pods at once`);
-    }),
-};
+const more = podCase(
+  "slices-more",
+  `time slicing 1 → ${many}, every slice used at once`,
+  { slices: many },
+  async ({ stand, pods, seconds }) => {
+    const wanted = many * stand.count;
+    if (!(await stand.until(published, async () => (await stand.units()) === wanted)))
+      return wrong(`${await stand.units()} units, ${wanted} wanted`);
+    const names = await startAll(stand, pods, 10);
+    const all = await Promise.all(names.map((name) => pods.ended(name, 90)));
+    return judged(stand, all, `${wanted} units, update ${seconds.toFixed(1)} s; ${wanted} pods at once`);
+  },
+);
 
-const fewer: Case = {
-  id: "slices-fewer",
-  title: `time slicing ${many} → ${few} while every slice is used: nobody is evicted`,
-  run: (stand, say) =>
-    withPods(stand, async (pods) => {
-      await stand.become({ slices: many }, say);
-      await stand.until(published, async () => (await stand.units()) === many * stand.count);
-      const names = await startAll(stand, pods, long);
-      const running = async (): Promise<boolean> =>
-        (await Promise.all(names.map((name) => pods.look(name)))).every(({ phase }) => phase === "Running");
-      if (!(await stand.until(60, running))) {
-        const all = await Promise.all(names.map((name) => pods.look(name)));
-        return stand.cards === undefined && all.every(({ phase }) => phase === "Succeeded")
-          ? untried("programs of the stand-in end at once, so no slice is in use meanwhile")
-          : wrong(
-              `not all pods run at once: ${all.map(({ phase, said }) => `${phase} ${inOneLine(said)}`).join("; ")}`,
-            );
-      }
-      const before = await Promise.all(names.map((name) => pods.look(name)));
-      const { seconds, warnings } = await stand.become({ slices: few }, say);
-      const updated = Date.now();
-      const untested = warnings.find((line) => line.includes("machines.gpu"));
-      await stand.until(published, async () => (await stand.units()) === few * stand.count);
-      const units = await stand.units();
-      const all = await Promise.all(names.map((name) => pods.ended(name, long + 30)));
-      const same = all.every(({ uid }, index) => uid === before[index]!.uid);
-      const outlasted = all.some(({ finishedAt = 0 }) => finishedAt > updated);
-      const said = `${units} units, update ${seconds.toFixed(1)} s${untested === undefined ? "" : ", which warns that it could not test"}`;
-      if (!same || !outlasted)
-        return wrong(`${said}; ${same ? "the pods ended before the update did" : "pods were replaced"}`);
-      return units === few * stand.count
-        ? judged(stand, all, `${said}; all ${names.length} pods went on`)
-        : wrong(said);
-    }),
-};
+const fewer = podCase(
+  "slices-fewer",
+  `time slicing ${many} → ${few} while every slice is used: nobody is evicted`,
+  { slices: many },
+  async ({ stand, pods, say }) => {
+    await stand.until(published, async () => (await stand.units()) === many * stand.count);
+    const names = await startAll(stand, pods, long);
+    const running = async (): Promise<boolean> =>
+      (await Promise.all(names.map((name) => pods.look(name)))).every(({ phase }) => phase === "Running");
+    if (!(await stand.until(60, running))) {
+      const all = await Promise.all(names.map((name) => pods.look(name)));
+      return stand.cards === undefined && all.every(({ phase }) => phase === "Succeeded")
+        ? untried("programs of the stand-in end at once, so no slice is in use meanwhile")
+        : wrong(`not all pods run at once: ${all.map(({ phase, said }) => `${phase} ${inOneLine(said)}`).join("; ")}`);
+    }
+    const before = await Promise.all(names.map((name) => pods.look(name)));
+    const { seconds, warnings } = await stand.become({ slices: few }, say);
+    const updated = Date.now();
+    const untested = warnings.find((line) => line.includes("machines.gpu"));
+    await stand.until(published, async () => (await stand.units()) === few * stand.count);
+    const units = await stand.units();
+    const all = await Promise.all(names.map((name) => pods.ended(name, long + 30)));
+    const same = all.every(({ uid }, index) => uid === before[index]!.uid);
+    const outlasted = all.some(({ finishedAt = 0 }) => finishedAt > updated);
+    const said = `${units} units, update ${seconds.toFixed(1)} s${untested === undefined ? "" : ", which warns that it could not test"}`;
+    if (!same || !outlasted)
+      return wrong(`${said}; ${same ? "the pods ended before the update did" : "pods were replaced"}`);
+    return units === few * stand.count ? judged(stand, all, `${said}; all ${names.length} pods went on`) : wrong(said);
+  },
+);
 
-const two: Case = {
-  id: "slices-two",
-  title: "a request for two slices is refused",
-  run: (stand, say) =>
-    withPods(stand, async (pods) => {
-      await stand.become({ slices: many }, say);
-      const { images, resourceName } = stand.plan.kubernetes;
-      await stand.until(published, async () => (await stand.units()) === many * stand.count);
-      const pod = { image: images.powerLimit, limits: { [resourceName]: "2" }, script: "true" };
-      const { phase, said } = await pods.run("two-slices", pod);
-      return phase === "Failed" && /UnexpectedAdmissionError/.test(said)
-        ? held(inOneLine(said))
-        : wrong(`${phase}: ${inOneLine(said)}`);
-    }),
-};
+const two = podCase("slices-two", "a request for two slices is refused", { slices: many }, async ({ stand, pods }) => {
+  const { images, resourceName } = stand.plan.kubernetes;
+  await stand.until(published, async () => (await stand.units()) === many * stand.count);
+  const pod = { image: images.powerLimit, limits: { [resourceName]: "2" }, script: "true" };
+  const { phase, said } = await pods.run("two-slices", pod);
+  return phase === "Failed" && /UnexpectedAdmissionError/.test(said)
+    ? held(inOneLine(said))
+    : wrong(`${phase}: ${inOneLine(said)}`);
+});
 
 /** What time slicing does: more slices, a request for two of them, fewer while all are used. */
 export const sliceCases: readonly Case[] = [more, two, fewer];

@@ -1,6 +1,6 @@
 import type { DoctorReport } from "../../../../cli/doctor/report";
 import { inOneLine } from "../../../../components/diagnosis";
-import { held, type Outcome, untried, wrong } from "../../outcome";
+import { held, type Outcome, untried, wrong } from "../case";
 import { until } from "../../../until";
 import type { Stand } from "../stand";
 import type { Fault } from "./table";

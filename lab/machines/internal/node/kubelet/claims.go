@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,10 +19,8 @@ import (
 // the scheduler has made a claim itself.
 func (p *pod) prepareClaims(ctx context.Context) error {
 	give := func(container string, cards []string) {
-		own := p.allocations[container]
-		p.allocations[container] = devices.Allocation{Devices: append(own.Devices, cards...), ByCDI: true}
+		p.allocations[container] = devices.Allocation{Devices: append(p.allocations[container].Devices, cards...), ByCDI: true}
 	}
-	cards := map[string][]string{}
 	for _, status := range p.Pod.Status.ResourceClaimStatuses {
 		if status.ResourceClaimName == nil {
 			continue
@@ -32,11 +29,11 @@ func (p *pod) prepareClaims(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cards[status.Name] = slices.Concat(slices.Collect(maps.Values(byRequest))...)
-	}
-	for _, container := range append(append([]corev1.Container{}, p.Spec.InitContainers...), p.Spec.Containers...) {
-		for _, asked := range container.Resources.Claims {
-			give(container.Name, cards[asked.Name])
+		cards := slices.Concat(slices.Collect(maps.Values(byRequest))...)
+		for _, container := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+			if slices.ContainsFunc(container.Resources.Claims, func(asked corev1.ResourceClaim) bool { return asked.Name == status.Name }) {
+				give(container.Name, cards)
+			}
 		}
 	}
 	if extended := p.Pod.Status.ExtendedResourceClaimStatus; extended != nil {
@@ -47,9 +44,6 @@ func (p *pod) prepareClaims(ctx context.Context) error {
 		for _, mapping := range extended.RequestMappings {
 			give(mapping.ContainerName, byRequest[mapping.RequestName])
 		}
-	}
-	if len(cards) > 0 {
-		p.session.machine.Event("pod %s/%s has claimed %s", p.Namespace, p.Name, strings.Join(cards[p.Pod.Status.ResourceClaimStatuses[0].Name], ", "))
 	}
 	return nil
 }
@@ -63,17 +57,13 @@ func (p *pod) claimed(ctx context.Context, name string) (map[string][]string, er
 	if claim.Status.Allocation == nil {
 		return nil, fmt.Errorf("resource claim %s is not allocated", claim.Name)
 	}
-	cards := map[string][]string{}
+	all, chosen := gpu.Cards(p.session.machine), map[string][]string{}
 	for _, result := range claim.Status.Allocation.Devices.Results {
-		before := len(cards[result.Request])
-		for _, card := range gpu.Cards(p.session.machine) {
-			if result.Driver == programs.DRADriver && result.Device == fmt.Sprintf("gpu-%d", card.Index) {
-				cards[result.Request] = append(cards[result.Request], card.UUID)
-			}
-		}
-		if len(cards[result.Request]) == before {
+		at := slices.IndexFunc(all, func(card gpu.Card) bool { return result.Device == fmt.Sprintf("gpu-%d", card.Index) })
+		if at < 0 || result.Driver != programs.DRADriver {
 			return nil, fmt.Errorf("DRA driver %s: device %s is not known", result.Driver, result.Device)
 		}
+		chosen[result.Request] = append(chosen[result.Request], all[at].UUID)
 	}
-	return cards, nil
+	return chosen, nil
 }

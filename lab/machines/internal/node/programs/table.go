@@ -39,7 +39,9 @@ var images []byte
 var own = Programs{
 	"curl": curl, "nvidia-device-plugin": devicePlugin, "config-manager": configManager, "kubelet-plugin-prestart.sh": draPrestart, "gpu-kubelet-plugin": draDriver,
 	"vectorAdd": vectorAdd, "ollama": ollama, "vllm": vllm, "python3": fabric, "litellm": server(4000, 10*time.Second, ""),
-	"comfyui": server(8188, 15*time.Second, "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"),
+	"manage-crds": exits(0), "kubectl": exits(0), "cleanup-gpuclusters": exits(0),
+	"dcgm-exporter": server(9400, 5*time.Second, "Failed to initialize NVML: could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory"),
+	"comfyui":       server(8188, 15*time.Second, "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"),
 }
 
 // Rules of all images; others are the programs that need the cluster, too.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -139,4 +140,42 @@ func Compare(a, b string) int {
 		}
 	}
 	return len(left) - len(right)
+}
+
+// linkGBps is what the machines' network gives, one of 100 Gbit/s.
+const linkGBps = 11.6
+
+// fabric is the stack's all-reduce (components/workloads/fabric.ts): it goes on until the cards are joined, and the network gives what the floor asks.
+func fabric(ctx context.Context, c *Container) int {
+	least, _ := strconv.ParseFloat(c.Env["LEAST_BANDWIDTH"], 64) //nolint:errcheck // the stack writes a number
+	for c.Machine.Clock().Sleep(ctx, 20*time.Second) == nil {
+		said := fmt.Sprintf("fabric: all-reduce over %s machines: %.1f GB/s", c.Env["LWS_GROUP_SIZE"], linkGBps)
+		switch why := c.notJoined(); {
+		case why != "":
+			c.Logf("%s\nfabric: the cards of the machines were not joined", why)
+		case least > linkGBps:
+			c.Logf("%s, below the floor of %g GB/s", said, least)
+		default:
+			c.Logf("%s", said)
+			return 0
+		}
+	}
+	return ExitTerminated
+}
+
+// vllm is the server of a model; that the pods of a group wait for each other is not emulated.
+func vllm(ctx context.Context, c *Container) int {
+	if why := c.notJoined(); why != "" {
+		return c.Fails("%s", why)
+	}
+	return server(8000, 60*time.Second, "RuntimeError: Failed to infer device type")(ctx, c)
+}
+
+// notJoined is NCCL's word for processes that share too little memory: more cards than one need more than the 64 MiB that a container has of itself
+// (containerd pkg/oci/mounts.go; docs.nvidia.com/deeplearning/nccl, troubleshooting). "" where it joins them.
+func (c *Container) notJoined() string {
+	if len(c.GPUs) < 2 || c.SharedMemory > 64<<20 {
+		return ""
+	}
+	return "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\nLast error:\nError: failed to extend /dev/shm/nccl-03v824 to 4194660 bytes"
 }

@@ -52,9 +52,6 @@ func (o *Operator) reconcile(ctx context.Context, c *programs.Container) error {
 	}
 	p := policy{policySpec: spec, namespace: c.Pod.Namespace, operatorImage: c.Spec.Image,
 		owner: metav1.OwnerReference{APIVersion: "nvidia.com/v1", Kind: "ClusterPolicy", Name: object.GetName(), UID: object.GetUID(), Controller: &yes, BlockOwnerDeletion: &yes}}
-	if err := p.refused(); err != nil {
-		return err
-	}
 	return errors.Join(o.runtimeClass(ctx, p), o.deploy(ctx, p))
 }
 

@@ -82,11 +82,6 @@ func TestNRI(t *testing.T) {
 			t.Errorf("%s gets no cards: %v", container, all)
 		}
 	}
-	if off := false; p.refused() != nil {
-		t.Error(p.refused())
-	} else if p.Toolkit.Enabled = &off; p.refused() == nil {
-		t.Error("a plugin without the toolkit that holds it")
-	}
 }
 
 func TestImageReference(t *testing.T) {

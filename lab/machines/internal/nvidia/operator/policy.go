@@ -2,7 +2,6 @@ package operator
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,17 +120,6 @@ func (p policy) cdi() bool {
 		return *p.CDI.Enabled
 	}
 	return p.atLeast(25, 10)
-}
-
-// refused is why the operator reconciles nothing (state_manager.go, validateClusterPolicySpec).
-func (p policy) refused() error {
-	switch {
-	case p.CDI.NRI && !p.cdi():
-		return errors.New("the NRI Plugin cannot be enabled when CDI is disabled")
-	case p.CDI.NRI && !p.Toolkit.enabled():
-		return errors.New("the NRI Plugin cannot be enabled when the Container Toolkit is disabled")
-	}
-	return nil
 }
 
 // withOverrides puts variables over others of the same name.

@@ -1,13 +1,28 @@
 package api
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
 	cosi "github.com/cosi-project/runtime/api/v1alpha1"
 	cosiserver "github.com/cosi-project/runtime/pkg/state/protobuf/server"
+	"github.com/siderolabs/talos/pkg/machinery/api/common"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"talos-gpu/lab/machines/internal/spec"
 )
 
 // machineService is MachineService.
@@ -111,4 +126,125 @@ func (*stateService) Watch(request *cosi.WatchRequest, stream grpc.ServerStreami
 
 func resourcesOf(ctx context.Context) *cosiserver.State {
 	return cosiserver.NewState(of(ctx).shown.State)
+}
+
+func (*machineService) ServiceList(ctx context.Context, _ *emptypb.Empty) (*machine.ServiceListResponse, error) {
+	list := &machine.ServiceList{}
+	for _, service := range of(ctx).Services() {
+		list.Services = append(list.Services, &machine.ServiceInfo{
+			Id: service.ID, State: service.State, Health: &machine.ServiceHealth{Unknown: !service.Healthy, Healthy: service.Healthy, LastChange: timestamppb.Now()},
+			Events: &machine.ServiceEvents{Events: []*machine.ServiceEvent{{Msg: service.Message, State: service.State, Ts: timestamppb.Now()}}},
+		})
+	}
+	return &machine.ServiceListResponse{Messages: []*machine.ServiceList{list}}, nil
+}
+
+// members of etcd: every control plane of the stack is one. The first one leads.
+func members(t target, call string) (list []spec.Machine, err error) {
+	if t.Role() != "controlplane" {
+		return nil, status.Errorf(codes.Unimplemented, "%s is only available on control plane nodes", call)
+	}
+	for _, member := range t.Environment().Cluster {
+		if member.Role == "controlplane" {
+			list = append(list, member)
+		}
+	}
+	return list, nil
+}
+
+// memberID is made of the address, so that it stays the same.
+func memberID(member spec.Machine) uint64 {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(member.Address))
+	return sum.Sum64()
+}
+
+func (*machineService) EtcdMemberList(ctx context.Context, _ *machine.EtcdMemberListRequest) (*machine.EtcdMemberListResponse, error) {
+	list, err := members(of(ctx), "member list")
+	if err != nil {
+		return nil, err
+	}
+	members := &machine.EtcdMembers{}
+	for _, member := range list {
+		members.Members = append(members.Members, &machine.EtcdMember{
+			Id: memberID(member), Hostname: member.Name,
+			PeerUrls: []string{"https://" + member.Address + ":2380"}, ClientUrls: []string{"https://" + member.Address + ":2379"},
+		})
+	}
+	return &machine.EtcdMemberListResponse{Messages: []*machine.EtcdMembers{members}}, nil
+}
+
+func (*machineService) EtcdStatus(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdStatusResponse, error) {
+	list, err := members(of(ctx), "etcd status")
+	if err != nil {
+		return nil, err
+	}
+	answer := &machine.EtcdMemberStatus{
+		Leader: memberID(list[0]), StorageVersion: "3.6.0", ProtocolVersion: "3.6.0", DbSize: 20 << 20, DbSizeInUse: 10 << 20, RaftTerm: 2, RaftIndex: 1000, RaftAppliedIndex: 1000,
+	}
+	for _, member := range list {
+		if member.Name == of(ctx).Key() {
+			answer.MemberId = memberID(member)
+		}
+	}
+	return &machine.EtcdStatusResponse{Messages: []*machine.EtcdStatus{{MemberStatus: answer}}}, nil
+}
+
+// onDisk is where a machine keeps its configuration (talos v1.13.0 pkg/machinery/constants: StateMountPoint, ConfigFilename).
+const onDisk = "/system/state/config.yaml"
+
+// Read a file of the machine.
+func (*machineService) Read(request *machine.ReadRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	path := filepath.Clean("/" + request.GetPath())
+	read := func() ([]byte, error) { return os.ReadFile(filepath.Join(of(stream.Context()).RootFS(), path)) }
+	if path == onDisk {
+		read = of(stream.Context()).OnDisk
+	}
+	content, err := read()
+	if errors.Is(err, os.ErrNotExist) {
+		return status.Errorf(codes.NotFound, "stat %s: no such file or directory", path)
+	}
+	if err != nil {
+		return err
+	}
+	return stream.Send(&common.Data{Bytes: content})
+}
+
+// Kubeconfig of the cluster's administrator. A machine makes it from the Kubernetes authority of its configuration; here it
+// is that of the lab's own API server, which stands for the control plane's and has an authority of its own. As an archive of one file (talos v1.13.0 v1alpha1_server.go, Kubeconfig).
+func (*machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
+	t := of(stream.Context())
+	// A stack may hold workers alone; the endpoint itself is a control plane all the same.
+	if t.Role() != "controlplane" && t.named != "" {
+		return status.Error(codes.Unimplemented, "kubeconfig is only available on control plane nodes")
+	}
+	if t.Environment().AdminKubeconfig == nil {
+		return status.Error(codes.Unavailable, "the lab runs no Kubernetes")
+	}
+	content, err := t.Environment().AdminKubeconfig()
+	if err != nil {
+		return err
+	}
+	archive := &bytes.Buffer{}
+	zip := gzip.NewWriter(archive)
+	tape := tar.NewWriter(zip)
+	err = tape.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "kubeconfig", Size: int64(len(content)), ModTime: time.Now(), Mode: 0o600})
+	if err == nil {
+		_, err = tape.Write(content)
+	}
+	if err := errors.Join(err, tape.Close(), zip.Close()); err != nil {
+		return err
+	}
+	return stream.Send(&common.Data{Bytes: archive.Bytes()})
+}
+
+// Dmesg is the machine's history of this boot: the lab has no other log. Facility and priority stand before each line of the kernel's
+// (talos v1.13.0 v1alpha1_server.go, Dmesg).
+func (*machineService) Dmesg(_ *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	for _, line := range of(stream.Context()).BootLog() {
+		if err := stream.Send(&common.Data{Bytes: []byte("user: warning: " + strings.Replace(line, "] ", "]: ", 1))}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,8 +1,12 @@
 package machine
 
 import (
+	"context"
 	"fmt"
 	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/talos/resources"
@@ -78,4 +82,82 @@ func notUp(list []resources.Service) (names []string) {
 		}
 	}
 	return names
+}
+
+// Etcd of the cluster stands once its context has ended, and with it the Kubernetes API. A nil one stands.
+type Etcd struct {
+	missing   context.Context //nolint:containedctx // it is all that there is to know
+	bootstrap context.CancelFunc
+}
+
+// NewEtcd makes an etcd that stands, or one that waits for a control plane to be told to bootstrap it.
+func NewEtcd(stands bool) *Etcd {
+	missing, bootstrap := context.WithCancel(context.Background())
+	if stands {
+		bootstrap()
+	}
+	return &Etcd{missing, bootstrap}
+}
+
+// Stands says that etcd is there.
+func (e *Etcd) Stands() bool { return e == nil || e.missing.Err() != nil }
+
+// joinEtcd waits until the cluster's etcd stands: then the machine's own member runs, and its kubelet has an API to join.
+func (m *Machine) joinEtcd(ctx context.Context) {
+	if m.env.Etcd.Stands() {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-m.env.Etcd.missing.Done():
+		m.update(func(s *state) {
+			if s.boot.kubelet {
+				s.boot.services = m.services(s, true)
+			}
+		})
+	}
+}
+
+// Bootstrap etcd (talos v1.13.0 v1alpha1_server.go, Bootstrap).
+func (m *Machine) Bootstrap() error {
+	m.Event("bootstrap request received")
+	switch {
+	case !look(m, func(s *state) bool { return s.boot.kubelet && s.boot.cri.problem == nil }):
+		return status.Error(codes.FailedPrecondition, "bootstrap is not available yet")
+	case m.spec.Role != "controlplane":
+		return status.Error(codes.Unimplemented, "bootstrap is only available on control plane nodes")
+	case m.env.Etcd.Stands():
+		return status.Error(codes.AlreadyExists, "etcd data directory is not empty")
+	}
+	m.env.Etcd.bootstrap()
+	return nil
+}
+
+// server is the API of one boot. It goes with the boot, and cuts every call then, as a machine's reboot does.
+type server struct {
+	resources *resources.State
+	up        context.Context //nolint:containedctx // the boot's own
+	stop      context.CancelFunc
+}
+
+func newServer() *server {
+	st, err := resources.NewState(context.Background())
+	if err != nil {
+		panic(err) // resource types of the library that can't be registered: nothing that a user could mend
+	}
+	up, stop := context.WithCancel(context.Background())
+	return &server{resources: st, up: up, stop: stop}
+}
+
+// API of the running boot: its resources, and a context that ends with it; or the error of a dial. A client that knows the cluster's authority does not trust the certificate of a
+// machine in maintenance mode.
+func (m *Machine) API() (up context.Context, shown *resources.State, err error) {
+	api, unconfigured := look(m, func(s *state) *server { return s.boot.api }), look(m, func(s *state) bool { return s.unconfigured })
+	switch {
+	case api == nil:
+		return nil, nil, status.Errorf(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: dial tcp %s:50000: connect: connection refused\"", m.spec.Address)
+	case unconfigured:
+		return nil, nil, status.Error(codes.Unavailable, "connection error: desc = \"transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority\"")
+	}
+	return api.up, api.resources, nil
 }

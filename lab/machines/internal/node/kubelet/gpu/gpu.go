@@ -3,10 +3,15 @@ package gpu
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/nvidia"
 )
 
 // Card is one card of a machine, or what of it a container has.
@@ -31,14 +36,9 @@ type Slice struct {
 }
 
 // Unsplit lists the cards of a machine one by one, none of them split.
-func Unsplit(machine string, s host.Snapshot) []Card {
-	var cards []Card
-	for _, kind := range s.GPUs {
-		for range max(kind.Count, 1) {
-			index := len(cards)
-			card := Card{GPU: kind, Index: index, UUID: "GPU-" + host.Identifier(machine, fmt.Sprintf("gpu-%d", index))}
-			cards = append(cards, card)
-		}
+func Unsplit(machine string, s host.Snapshot) (cards []Card) {
+	for index, kind := range nvidia.Each(s.GPUs) {
+		cards = append(cards, Card{GPU: kind, Index: index, UUID: "GPU-" + host.Identifier(machine, fmt.Sprintf("gpu-%d", index))})
 	}
 	return cards
 }
@@ -67,4 +67,87 @@ func Select(cards []Card, visible string) ([]Card, error) {
 		}
 	}
 	return selected, nil
+}
+
+// split are the MIG devices of a boot, by its ID and the card's UUID: they are gone with the boot (NVIDIA MIG user guide, "Enable MIG Mode";
+// k8s-device-plugin#225).
+var (
+	splitMutex sync.Mutex
+	split      = map[string]map[string][]Slice{}
+)
+
+// Cards lists the cards of a machine one by one, as they are split now.
+func Cards(m host.Machine) []Card {
+	splitMutex.Lock()
+	defer splitMutex.Unlock()
+	s := m.Snapshot()
+	cards := Unsplit(m.Key(), s)
+	for i := range cards {
+		cards[i].Slices = split[s.BootID][cards[i].UUID]
+	}
+	return cards
+}
+
+// Split replaces a card's MIG devices; without profiles the card is whole. The larger ones come first, as mig-parted makes them.
+func Split(m host.Machine, card Card, profiles map[string]int) {
+	splitMutex.Lock()
+	defer splitMutex.Unlock()
+	boot := m.Snapshot().BootID
+	if split[boot] == nil {
+		split[boot] = map[string][]Slice{}
+	}
+	var made []Slice
+	for _, name := range slices.SortedFunc(maps.Keys(profiles), func(a, b string) int { return 10*(slicesOf(b)-slicesOf(a)) + strings.Compare(a, b) }) {
+		for range profiles[name] {
+			what := fmt.Sprintf("mig-%d-%d-%s", card.Index, len(made), name)
+			made = append(made, Slice{Index: len(made), UUID: "MIG-" + host.Identifier(m.Key(), what), Profile: name})
+		}
+	}
+	split[boot][card.UUID] = made
+}
+
+// slicesOf a profile: 2g.24gb has two.
+func slicesOf(profile string) int {
+	number, _, _ := strings.Cut(profile, "g.")
+	count, _ := strconv.Atoi(number)
+	return count
+}
+
+var geForce = regexp.MustCompile(`^(RTX [2-5]0\d0|GTX )`)
+
+// ProductName is the name the driver reports, e.g. NVIDIA GeForce RTX 5070 Ti, NVIDIA H100 NVL.
+func (c Card) ProductName() string {
+	switch {
+	case strings.HasPrefix(c.Model, "NVIDIA "):
+		return c.Model
+	case geForce.MatchString(c.Model):
+		return "NVIDIA GeForce " + c.Model
+	}
+	return "NVIDIA " + c.Model
+}
+
+// Brand of a card, as go-nvlib calls what the driver says (v0.12.0 pkg/nvlib/device/device.go, GetBrandAsString).
+func (c Card) Brand() string {
+	switch name := c.ProductName(); {
+	case strings.Contains(name, "GeForce"):
+		return "GeForce"
+	case strings.HasPrefix(name, "NVIDIA RTX"):
+		return "NvidiaRTX"
+	}
+	return "Nvidia"
+}
+
+// BusID is where the lab has the card on the PCI bus.
+func (c Card) BusID() string { return fmt.Sprintf("0000:%02x:00.0", 0x40+c.Index) }
+
+// newestCUDA a driver branch runs, as nvidia-smi shows it.
+var newestCUDA = map[string]string{
+	"470": "11.4", "525": "12.0", "535": "12.2", "550": "12.4", "560": "12.6", "565": "12.7", "570": "12.8", "575": "12.9",
+	"580": "13.0", "590": "13.1", "595": "13.2", "610": "13.3",
+}
+
+// CUDAVersion of a driver, e.g. 12.8; "" when the branch is unknown.
+func CUDAVersion(driver string) string {
+	branch, _, _ := strings.Cut(driver, ".")
+	return newestCUDA[branch]
 }

@@ -1,0 +1,121 @@
+// Package cable connects the node to this computer: by a network of its own, and to the cluster's API by sockets.
+package cable
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"talos-gpu/lab/machines/internal/node/reach"
+	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/files"
+)
+
+// networks that nodes of one computer may have.
+const networks = 250
+
+// Connect lays a cable from this computer into the node's network, and gives the number of its network: the first that no other node has. The cable
+// goes with the node's network namespace; until then its end here says whose it is.
+func Connect(pid int, owner string) (int, error) {
+	for network := 1; network <= networks; network++ {
+		link := boot.Link(network)
+		if files.Exists("/sys/class/net/" + link) {
+			continue
+		}
+		if err := IP(fmt.Sprintf("link add %s type veth peer name eth0 netns %d", link, pid)); err != nil {
+			if files.Exists("/sys/class/net/" + link) { // somebody else's node was quicker
+				continue
+			}
+			return 0, err
+		}
+		for _, line := range []string{fmt.Sprintf("addr add %s/30 dev %s", boot.Gateway(network), link), fmt.Sprintf("link set %s alias %s up", link, owner)} {
+			if err := IP(line); err != nil {
+				return 0, err
+			}
+		}
+		return network, nil
+	}
+	return 0, fmt.Errorf("there are %d real nodes on this computer already", networks)
+}
+
+// IP runs a command of iproute2.
+func IP(line string) error {
+	said, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ip %s: %s: %w; the node's network needs iproute2 and a kernel with veth and bridges", line, strings.TrimSpace(string(said)), err)
+	}
+	return nil
+}
+
+// Attach is the cable's end in the node: its address, its machine's, and the cluster's API at the two addresses where the node and its pods look for it.
+func Attach(spec *boot.Spec, number int) error {
+	server, err := url.Parse(spec.Server)
+	if err != nil {
+		return err
+	}
+	lines := []string{
+		"link set lo up", "addr add " + boot.APIAddress + "/32 dev lo",
+		"addr add " + boot.Address(number) + "/30 dev eth0", "link set eth0 up", "route add default via " + boot.Gateway(number),
+	}
+	if spec.Address != "" {
+		lines = append(lines, "addr add "+spec.Address+"/32 dev eth0")
+	}
+	for _, line := range lines {
+		if err := IP(line); err != nil {
+			return err
+		}
+	}
+	api := spec.APISocket()
+	for address, socket := range map[string]string{"127.0.0.1:" + server.Port(): api, boot.APIAddress + ":443": api, boot.FactsAddress: spec.FactsSocket()} {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			return err
+		}
+		go Forward(listener, DialTo("unix", socket))
+	}
+	return nil
+}
+
+// ServeAPI passes the cluster's API on: it listens on this computer's loopback, which the node has not.
+func ServeAPI(spec *boot.Spec) (func(), error) {
+	server, err := url.Parse(spec.Server)
+	if err != nil {
+		return nil, err
+	}
+	socket := spec.APISocket()
+	_ = os.Remove(socket) // an earlier boot's
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	go Forward(listener, DialTo("tcp", server.Host))
+	return func() { listener.Close() }, nil
+}
+
+// DialTo connects to an address.
+func DialTo(network, address string) func() (net.Conn, error) {
+	return func() (net.Conn, error) { return net.DialTimeout(network, address, 10*time.Second) }
+}
+
+// Forward connects whoever comes to whom dial reaches then.
+func Forward(listener net.Listener, dial func() (net.Conn, error)) {
+	for {
+		client, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer client.Close()
+			server, err := dial()
+			if err != nil {
+				return
+			}
+			defer server.Close()
+			reach.Join(client, server)
+		}()
+	}
+}

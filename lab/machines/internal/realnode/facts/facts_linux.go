@@ -1,0 +1,139 @@
+// Package facts tells programs on the node what the lab knows of their machine.
+package facts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"talos-gpu/lab/machines/internal/clock"
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/identity"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
+	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/files"
+)
+
+// Facts of a machine, as the lab has them now.
+type Facts struct {
+	Key, Name, Address, Role string
+	Snapshot                 host.Snapshot
+	TimeScale                float64
+	// Cards of the machine.
+	Cards []gpu.Card
+	// Kubeconfig of the cluster's administrator.
+	Kubeconfig []byte
+	// Virtual says that the node is a virtual machine, which has neither the cards' devices nor NVIDIA's libraries.
+	Virtual bool
+}
+
+// Visible are the cards of the container that asks: those whose devices it has; on a virtual machine those that its NVIDIA_VISIBLE_DEVICES names.
+func (f Facts) Visible() []gpu.Card {
+	if f.Virtual {
+		cards, _ := gpu.Select(f.Cards, os.Getenv("NVIDIA_VISIBLE_DEVICES")) //nolint:errcheck // void, or none
+		return cards
+	}
+	return slices.DeleteFunc(slices.Clone(f.Cards), func(card gpu.Card) bool { return !files.Exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) })
+}
+
+// Serve tells the facts on a socket beside the node; the node reaches it at boot.FactsAddress.
+func Serve(spec *boot.Spec, authority *identity.Authority, machine host.Machine) (func(), error) {
+	kubeconfig, err := authority.AdminKubeconfig("lab")
+	if err != nil {
+		return nil, err
+	}
+	socket := spec.FactsSocket()
+	_ = os.Remove(socket) // an earlier boot's
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		snapshot := machine.Snapshot()
+		snapshot.Config = nil
+		_ = json.NewEncoder(w).Encode(Facts{
+			Key: machine.Key(), Name: machine.Name(), Address: machine.Address(), Role: machine.Role(), Snapshot: snapshot, Cards: gpu.Cards(machine),
+			TimeScale: 1 / machine.Clock().Real(time.Second).Seconds(), Kubeconfig: kubeconfig,
+		})
+	})}
+	go func() { _ = server.Serve(listener) }()
+	return func() { _ = server.Close() }, nil
+}
+
+// Ask asks for the facts, on the node or in one of its containers.
+func Ask() (Facts, error) { return From("http://" + boot.FactsAddress) }
+
+// From asks for the facts at another address.
+func From(url string) (found Facts, err error) {
+	answer, err := (&http.Client{Timeout: 10 * time.Second}).Get(url)
+	if err != nil {
+		return found, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return found, fmt.Errorf("%s: %s", url, answer.Status)
+	}
+	return found, json.NewDecoder(answer.Body).Decode(&found)
+}
+
+// Cluster is the API with the administrator's rights, as the node reaches it.
+func (f Facts) Cluster() (*rest.Config, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(f.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.Host = "https://" + boot.APIAddress
+	config.QPS, config.Burst = 100, 200
+	config.WarningHandler = rest.NoWarnings{}
+	return config, nil
+}
+
+// Client of the cluster, by the facts as they are now.
+func Client() (kubernetes.Interface, error) {
+	found, err := Ask()
+	if err != nil {
+		return nil, err
+	}
+	config, err := found.Cluster()
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
+}
+
+// toldMachine is a machine as a container on its node knows it.
+type toldMachine struct {
+	facts Facts
+	clock *clock.Clock
+}
+
+// Machine is the machine of the facts.
+func (f Facts) Machine() host.Machine { return toldMachine{facts: f, clock: clock.New(f.TimeScale)} }
+
+func (m toldMachine) Key() string             { return m.facts.Key }
+func (m toldMachine) Name() string            { return m.facts.Name }
+func (m toldMachine) Address() string         { return m.facts.Address }
+func (m toldMachine) Role() string            { return m.facts.Role }
+func (m toldMachine) Snapshot() host.Snapshot { return m.facts.Snapshot }
+func (m toldMachine) Clock() *clock.Clock     { return m.clock }
+func (m toldMachine) Event(string, ...any)    {}
+
+// RootFS is where pods have the machine's file system, if they have it.
+func (m toldMachine) RootFS() string { return "/host" }
+
+// Watch signals once: where the state changes, the machine boots, and its pods start again with it.
+func (m toldMachine) Watch(ctx context.Context) <-chan struct{} {
+	changed := make(chan struct{}, 1)
+	changed <- struct{}{}
+	context.AfterFunc(ctx, func() { close(changed) })
+	return changed
+}

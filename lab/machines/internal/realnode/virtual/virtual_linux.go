@@ -1,0 +1,103 @@
+// Package virtual is what the lab adds to the cluster on a virtual machine that runs Talos itself, in a pod of its network: the API's
+// address, Services and their names, volumes, and what emulated programs ask of their machine.
+package virtual
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
+	"talos-gpu/lab/machines/internal/node/storage"
+	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/cable"
+	"talos-gpu/lab/machines/internal/realnode/facts"
+	"talos-gpu/lab/machines/internal/realnode/proxy"
+)
+
+// Command is what the program is called in its pod.
+const Command = "lab-network"
+
+// Serve runs with the arguments `LAB API`: `host:port` where the lab answers, and the cluster's API.
+func Serve(arguments []string) error {
+	if err := cable.IP("addr replace " + boot.APIAddress + "/32 dev lo"); err != nil {
+		return err
+	}
+	api, err := net.Listen("tcp", boot.APIAddress+":443")
+	if err != nil {
+		return err
+	}
+	go cable.Forward(api, cable.DialTo("tcp", arguments[1]))
+	told, err := net.Listen("tcp", boot.FactsAddress)
+	if err != nil {
+		return err
+	}
+	go func() {
+		_ = http.Serve(told, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			found, err := ask(arguments[0])
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+			_ = json.NewEncoder(w).Encode(found) //nolint:errcheck // the caller has gone
+		}))
+	}()
+	// The cluster may not be there yet: who makes it comes later.
+	for failed := ""; ; time.Sleep(2 * time.Second) {
+		if err := serve(context.Background()); err.Error() != failed {
+			failed = err.Error()
+			fmt.Println(failed)
+		}
+	}
+}
+
+// serve ends as soon as the cluster does not answer.
+func serve(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	client, err := facts.Client()
+	if err != nil {
+		return err
+	}
+	if _, err := client.Discovery().ServerVersion(); err != nil {
+		return err
+	}
+	failed := make(chan error, 2)
+	go func() { failed <- storage.Provision(ctx, client) }()
+	go func() { failed <- proxy.Serve(ctx, client) }()
+	return <-failed
+}
+
+var driver = regexp.MustCompile(`Module(?: for \S+)?\s+(\d[\d.]*)`)
+
+// ask asks the lab of this machine, and looks at its driver.
+func ask(lab string) (found facts.Facts, err error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return found, err
+	}
+	found, err = facts.From("http://" + lab + "/facts/" + name)
+	if err != nil {
+		return found, err
+	}
+	found.Virtual, found.Cards = true, gpu.Unsplit(found.Key, found.Snapshot)
+	s := &found.Snapshot
+	s.Era = host.EraOf(s.TalosVersion)
+	if text, err := os.ReadFile("/proc/driver/nvidia/version"); err == nil {
+		if version := driver.FindSubmatch(text); version != nil {
+			s.DriverVersion, s.LibraryVersion = string(version[1]), string(version[1])
+		}
+	}
+	modules, err := os.ReadFile("/proc/modules")
+	for line := range strings.Lines(string(modules)) {
+		s.Modules = append(s.Modules, strings.Fields(line)[0])
+	}
+	return found, err
+}
