@@ -23,3 +23,22 @@ export function filled<Message>(message: Message, fill: (message: Message) => vo
   fill(message);
   return message;
 }
+
+// A message may hold a schema, whole Helm values, machine configurations; the engine's own limit is 400 MiB (sdk/go/common/util/rpcutil).
+const messageLimit = 400 * 1024 * 1024;
+
+/** Serves a service on 127.0.0.1; `port` is where. */
+export async function serveGrpc(
+  service: grpc.ServiceDefinition,
+  methods: grpc.UntypedServiceImplementation,
+): Promise<{ server: grpc.Server; port: number }> {
+  const limits = ["receive", "send"].map((way) => [`grpc.max_${way}_message_length`, messageLimit]);
+  const server = new grpc.Server(Object.fromEntries(limits) as grpc.ServerOptions);
+  server.addService(service, methods);
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
+  );
+  return { server, port };
+}

@@ -2,10 +2,9 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import * as path from "node:path";
 import * as semver from "semver";
-import { moduleChart, placeWhole } from "./modules";
+import { moduleChart, placeWhole, stampedCopy } from "./modules";
 import { operatorReleases, writeOperatorChart } from "./operator";
 import { chartRepositories, type LabChart, moduleReleases, nearest, programModule, written } from "./releases";
-import { stampedCopy } from "./stamp";
 
 export { chartRepositories, type LabChart } from "./releases";
 

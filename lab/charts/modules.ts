@@ -1,6 +1,7 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { moduleFolder } from "../tools/ways/module";
+import { parseDocument } from "yaml";
+import { copyFolder, moduleFolder } from "../tools/ways/module";
 
 /** A chart inside a Go module: what its project tags, and the Go proxy serves. */
 export interface ChartModule {
@@ -46,4 +47,14 @@ export async function placeWhole(folder: string, make: (draft: string) => Promis
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
   }
+}
+
+/** Copies a chart and writes a release into its Chart.yaml, as the release process of its project does. */
+export async function stampedCopy(from: string, to: string, version: string, appVersion: string): Promise<void> {
+  await copyFolder(from, to);
+  const file = path.join(to, "Chart.yaml");
+  const description = parseDocument(await fs.readFile(file, "utf8"));
+  description.set("version", version);
+  description.set("appVersion", appVersion);
+  await fs.writeFile(file, description.toString());
 }

@@ -3,8 +3,7 @@ import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { stringify } from "yaml";
 import { operatorFacts, recordedObjects } from "./facts";
-import { moduleChart } from "./modules";
-import { stampedCopy } from "./stamp";
+import { moduleChart, stampedCopy } from "./modules";
 import { discoveryModule, nearest } from "./releases";
 
 /** What a release of the operator's chart brings. Source: the real chart's values.yaml and Chart.yaml, reduced to their facts. */

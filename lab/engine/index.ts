@@ -7,8 +7,7 @@ import * as path from "node:path";
 import { commandOf, environmentOf } from "./cli";
 import { EventRecord } from "./events";
 import type { LabEngineOptions, RunOptions, RunResult } from "./options";
-import { settingsOf, type SettingsFile } from "./settings";
-import { secretsProvider, StackSecrets } from "./stack-secrets";
+import { secretsProvider, settingsOf, type SettingsFile, StackSecrets } from "./settings";
 import { limit } from "../session/limit";
 
 export type { Changes, Progress } from "./events";

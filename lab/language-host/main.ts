@@ -1,4 +1,4 @@
-import * as grpc from "@grpc/grpc-js";
+import type * as grpc from "@grpc/grpc-js";
 import { LanguageRuntimeService } from "@pulumi/pulumi/proto/language_grpc_pb";
 import * as language from "@pulumi/pulumi/proto/language_pb";
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
@@ -7,7 +7,7 @@ import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import * as path from "node:path";
-import { failureOf, filled, unary } from "../grpc-method";
+import { failureOf, filled, serveGrpc, unary } from "../grpc-method";
 
 /*
  * `pulumi-language-nodejs`, as Pulumi's CLI starts it: the last argument is the engine's address, and the first line on standard output
@@ -193,17 +193,10 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal
 const cli = process.ppid;
 setInterval(() => process.ppid === cli || end(), 1000).unref();
 
-// The engine's own limit (pulumi/pulumi, sdk/go/common/util/rpcutil): a schema travels in one message.
-const messageLimit = 400 * 1024 * 1024;
-const server = new grpc.Server({
-  "grpc.max_receive_message_length": messageLimit,
-  "grpc.max_send_message_length": messageLimit,
-});
-server.addService(LanguageRuntimeService, methods);
-server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, port) => {
-  if (error) {
+serveGrpc(LanguageRuntimeService, methods).then(
+  ({ port }) => console.log(port),
+  (error: Error) => {
     console.error(`language host: ${error.message}`);
     process.exit(1);
-  }
-  console.log(port);
-});
+  },
+);

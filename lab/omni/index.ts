@@ -5,7 +5,9 @@ import * as path from "node:path";
 import { json } from "node:stream/consumers";
 import { stringify } from "yaml";
 import { configPatchType, omniLabel } from "../../components/recipe";
+import type { Progress } from "../engine";
 import { listen } from "../loopback";
+import type { Say } from "../phases";
 import { OmniMachine, type ManagedMachine, type OmniParts } from "./machine";
 import { Refused, Resources, type Resource } from "./resources";
 
@@ -153,4 +155,22 @@ async function statuses(
       : { [omniLabel.cluster]: cluster, [omniLabel.machineSet]: machineSet };
     return spec === undefined ? [] : [{ metadata: { namespace: "default", type, id: uuid, labels }, spec }];
   });
+}
+
+/** What the program asks of the owner (components/machine/program/omni/wait.ts, addToCluster). */
+const asked = /add the machine (\S+) to the cluster (\S+) in Omni/;
+
+/**
+ * Plays the owner of the clusters in Omni, who alone adds machines to them: reads what the run says, and does it when it asks
+ * for it, once. A real owner does it on the cluster's page in Omni; a sync of a cluster template would delete the stack's
+ * patches and extensions (siderolabs/omni, client/pkg/template/template.go), and the program refuses a cluster that has one.
+ */
+export function asOwner(omni: LabOmni | undefined, say: Say, onEvent: (progress: Progress) => void) {
+  return (progress: Progress): void => {
+    onEvent(progress);
+    const [, uuid, cluster] = (progress.kind === "message" && asked.exec(progress.message)) || [];
+    if (uuid !== undefined && omni?.addToCluster(uuid)) {
+      say(`the lab, as the owner of ${cluster}, adds the machine ${uuid} to the cluster`);
+    }
+  };
 }

@@ -4,9 +4,8 @@ import * as path from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { limit } from "../session/limit";
-import { failuresOf, orUnknown } from "./check";
-import type { DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
-import { differences, UNKNOWN } from "./values";
+import { type DiffResult, failuresOf, type LabProvider, type Properties, type ResourceCall } from "./provider";
+import { differences, orUnknown, UNKNOWN } from "./values";
 
 /** Where and with what the commands run. */
 export interface CommandOptions {

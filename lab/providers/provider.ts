@@ -1,3 +1,5 @@
+import type { z } from "zod";
+
 /** Values by property name, as they travel between engine and provider: secrets unwrapped, unknowns as `UNKNOWN`. */
 export type Properties = Record<string, unknown>;
 
@@ -32,6 +34,12 @@ export type Answer<Result> = Result | Promise<Result>;
 export interface CheckFailure {
   readonly property: string;
   readonly reason: string;
+}
+
+/** What of a resource's arguments is not as its provider wants them, in words of the lab's own. */
+export function failuresOf(schema: z.ZodType, inputs: Properties): CheckFailure[] {
+  const { error } = schema.safeParse(inputs);
+  return (error?.issues ?? []).map(({ path, message }) => ({ property: path.join("."), reason: message }));
 }
 
 /** What would change. */

@@ -4,7 +4,7 @@ import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import * as plugin from "@pulumi/pulumi/proto/plugin_pb";
 import * as services from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import { filled, unary } from "../grpc-method";
+import { filled, serveGrpc, unary } from "../grpc-method";
 import type { Answer, DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
 import { conceal, differences, fromStruct, type Path, reveal, sdkMessage, type Struct, toStruct } from "./values";
 
@@ -15,22 +15,10 @@ export interface ServedProvider {
   close(): Promise<void>;
 }
 
-// The engine sends whole Helm values and machine configurations; its own limit is 400 MiB (sdk/go/common/util/rpcutil).
-const messageLimit = 400 * 1024 * 1024;
-
 /** Serves a provider to the engine over gRPC, in this process. All provider resources of its package share it, and one configuration. */
 export async function serveProvider(provider: LabProvider): Promise<ServedProvider> {
   const served = new Served(provider);
-  const server = new grpc.Server({
-    "grpc.max_receive_message_length": messageLimit,
-    "grpc.max_send_message_length": messageLimit,
-  });
-  server.addService(services.ResourceProviderService, served.methods());
-  const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    ),
-  );
+  const { server, port } = await serveGrpc(services.ResourceProviderService, served.methods());
   return {
     port,
     close: () => {

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { isDeepStrictEqual } from "node:util";
 import type * as emptyMessages from "google-protobuf/google/protobuf/empty_pb";
 import type * as structMessages from "google-protobuf/google/protobuf/struct_pb";
+import { z } from "zod";
 import type { Properties } from "./provider";
 
 // Messages of two releases of google-protobuf do not mix: take the one that the SDK's own messages are made of.
@@ -27,6 +28,9 @@ const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
 
 /** Stands for a value that only the update itself will know; seen during a preview. */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** A value, or what stands for one that only the update itself will know. */
+export const orUnknown = <Type extends z.ZodType>(type: Type) => z.union([z.literal(UNKNOWN), type]);
 
 /** Path of a property: names and list positions. */
 export type Path = readonly (string | number)[];

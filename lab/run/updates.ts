@@ -16,7 +16,7 @@ import { installLanguageHost } from "../language-host";
 import { makeCheckout } from "../language-host/checkout";
 import { foretoldBy } from "./foretold";
 import { countOf, countSince } from "./gather";
-import { asOwner } from "../omni/owner";
+import { asOwner } from "../omni";
 import type { Say } from "../phases";
 import { CommandProvider } from "../providers/command";
 import { serveProvider } from "../providers/serve";

@@ -1,5 +1,5 @@
 import { officialExtensions } from "../../lab/factory";
-import { openWorkspace, type Workspace } from "../../lab/session/workspace";
+import { openWorkspace, type Workspace } from "../../lab/session/session";
 import { provideTalos, releases, type ImageFactory } from "../../lab/talos";
 import { asked } from "../../lab/tests/factory/asked";
 import { RELEASE, whyNotReal } from "./stand";

@@ -19,7 +19,7 @@ import { parseResources } from "../../components/clients/talos/talosctl-output";
 import { apiOf } from "../../components/machine/program/upgrade/waiting-image";
 import { startFront } from "../../lab/talos/front";
 import { hostnamed } from "../../lab/cluster/existing-cluster";
-import { openWorkspace } from "../../lab/session/workspace";
+import { openWorkspace } from "../../lab/session/session";
 import { provideTools } from "../../lab/tools";
 
 const asked = process.env.TALOS_GPU_REAL_TALOS ?? "";

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { parseAllDocuments, parseDocument } from "yaml";
-import { stampedCopy } from "../stamp";
+import { stampedCopy } from "../modules";
 import type { Manifest, OperatorFacts } from ".";
 
 /**

@@ -1,6 +1,12 @@
 import { tmpdir } from "node:os";
-import { failuresOf } from "../check";
-import type { CheckFailure, DiffResult, LabProvider, Properties, ResourceCall } from "../provider";
+import {
+  type CheckFailure,
+  type DiffResult,
+  failuresOf,
+  type LabProvider,
+  type Properties,
+  type ResourceCall,
+} from "../provider";
 import { conceal, differences, type Path, UNKNOWN } from "../values";
 import type { Tools } from "./machine";
 import { getConfiguration, type Resource, resources } from "./resources";

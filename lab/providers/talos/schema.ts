@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { durationValue } from "../../../components/recipe/rules/duration";
-import { given, orUnknown } from "../check";
 import type { Properties } from "../provider";
-import { isMap, secret } from "../values";
+import { isMap, orUnknown, secret } from "../values";
 import { contractOf } from "./resources";
 
 // What the real provider asks of a resource's arguments before anything else: pulumi-talos v0.8.1 (schema.json),
@@ -66,7 +65,7 @@ export function withSecrets({ machineConfigurationInput: hidden, ...inputs }: Pr
  */
 export function refusePartialTimeouts(type: string, { timeouts }: Properties): void {
   const { limits = [] } = byType[type] ?? {};
-  const set = limits.filter((limit) => isMap(timeouts) && given(timeouts[limit]));
+  const set = limits.filter((limit) => isMap(timeouts) && (timeouts[limit] ?? undefined) !== undefined);
   if (set.length > 0 && set.length < limits.length)
     throw new Error("recovered raw state does not byte-for-byte match the original raw state");
 }

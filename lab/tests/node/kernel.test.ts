@@ -1,5 +1,4 @@
-import { mayAdminister } from "../../real-node/able";
-import { type InNamespaces, whatIsRefused } from "../../real-node/kernel";
+import { type InNamespaces, mayAdminister, whatIsRefused } from "../../real-node/able";
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 

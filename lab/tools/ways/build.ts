@@ -5,9 +5,8 @@ import * as readline from "node:readline";
 
 import { buildFlags } from "../catalogue";
 import type { Modules, ToolDefinition } from "../definition";
-import { changedModule, copyFolder } from "./changed-module";
 import { goEnvironment, oldestGo } from "./go";
-import { moduleFolder, writeModule } from "./module";
+import { changedModule, copyFolder, moduleFolder, writeModule } from "./module";
 
 /** Lines of a failed build's output that its error quotes. */
 const TAIL_LINES = 40;
