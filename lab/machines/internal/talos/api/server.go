@@ -40,42 +40,27 @@ func (*machineService) Version(ctx context.Context, _ *emptypb.Empty) (*machine.
 
 func (*machineService) ApplyConfiguration(ctx context.Context, request *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
 	answer, err := of(ctx).Apply(request)
-	if err != nil {
-		return nil, err
-	}
-	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{answer}}, nil
+	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{answer}}, err
 }
 
 func (*machineService) Reboot(ctx context.Context, request *machine.RebootRequest) (*machine.RebootResponse, error) {
 	actor, err := of(ctx).Reboot(request.GetMode() == machine.RebootRequest_FORCE)
-	if err != nil {
-		return nil, err
-	}
-	return &machine.RebootResponse{Messages: []*machine.Reboot{{ActorId: actor}}}, nil
+	return &machine.RebootResponse{Messages: []*machine.Reboot{{ActorId: actor}}}, err
 }
 
 func (*machineService) Upgrade(ctx context.Context, request *machine.UpgradeRequest) (*machine.UpgradeResponse, error) { //nolint:staticcheck // the old API, which releases before 1.13 have alone
 	actor, err := of(ctx).UpgradeAndReboot(ctx, request.GetImage())
-	if err != nil {
-		return nil, err
-	}
-	return &machine.UpgradeResponse{Messages: []*machine.Upgrade{{Ack: "Upgrade request received", ActorId: actor}}}, nil
+	return &machine.UpgradeResponse{Messages: []*machine.Upgrade{{Ack: "Upgrade request received", ActorId: actor}}}, err
 }
 
 // ImagePull is the call of releases before 1.13, which 1.13 still has.
 func (*machineService) ImagePull(ctx context.Context, request *machine.ImagePullRequest) (*machine.ImagePullResponse, error) { //nolint:staticcheck
-	if err := of(ctx).PullPatiently(ctx, request.GetReference()); err != nil {
-		return nil, err
-	}
-	return &machine.ImagePullResponse{Messages: []*machine.ImagePull{{}}}, nil //nolint:staticcheck
+	return &machine.ImagePullResponse{Messages: []*machine.ImagePull{{}}}, of(ctx).PullPatiently(ctx, request.GetReference()) //nolint:staticcheck
 }
 
 // Bootstrap etcd of the cluster on this control plane.
 func (*machineService) Bootstrap(ctx context.Context, _ *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
-	if err := of(ctx).Bootstrap(); err != nil {
-		return nil, err
-	}
-	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, nil
+	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, of(ctx).Bootstrap()
 }
 
 // imageService is ImageService, from Talos 1.13 on.
