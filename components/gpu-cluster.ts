@@ -6,10 +6,10 @@ import { preflight } from "./cluster/preflight";
 import { UpdateSummary } from "./cluster/update-summary";
 import { accessOf } from "./credentials/access";
 import { splitCredentials, type Credentials, credentialFindings } from "./credentials/credentials";
-import { type NamingFiles, withOutside } from "./found/outside-files";
-import { type MayMiss, withAway } from "./found/machines-away";
+import { withOutside } from "./found/outside-files";
+import { withAway } from "./found/machines-away";
 import { askFactory, type AskedStack } from "./found/release-facts";
-import { type MakingClass, withClassThere } from "./found/runtime-class-there";
+import { withClassThere } from "./found/runtime-class-there";
 import { afterGate, gpuStack, passed } from "./kubernetes";
 import { askingClass } from "./kubernetes/pods";
 import { Reconcile } from "./kubernetes/reconcile";
@@ -129,7 +129,7 @@ export class GpuCluster extends pulumi.ComponentResource {
    * - what the Image Factory says of the Talos releases, of the stack, of machines and of pools, that the tables do not have. Without
    *   it the drivers of such a release are assumed.
    */
-  public static async withFacts<T extends AskedStack & NamingFiles & MakingClass & MayMiss>(args: T): Promise<T> {
+  public static async withFacts<T extends AskedStack>(args: T): Promise<T> {
     const [facts, there, away] = await Promise.all([askFactory(args), withClassThere(args), withAway(args)]);
     return { ...args, ...withOutside(args), ...there, ...away, ...facts };
   }

@@ -2,16 +2,7 @@ import * as net from "node:net";
 import { expandStack } from "../recipe/stack/pools";
 import type { StackSpec } from "../recipe/spec/index";
 import { askCluster, type Open } from "./ask-cluster";
-
-/** What of a stack decides whether it is looked which of its machines are away. */
-export interface MayMiss {
-  machines?: unknown;
-  machineDefaults?: unknown;
-  pools?: unknown;
-  away?: unknown;
-  bootstrap?: unknown;
-  kubeconfig?: unknown;
-}
+import type { AskedStack } from "./release-facts";
 
 /** Port of Talos' API, and the milliseconds within which a machine that is there takes a connection. */
 const [port, patience] = [50_000, 3_000];
@@ -22,7 +13,7 @@ const [port, patience] = [50_000, 3_000];
  * behind another one. Never fails: without an answer of the cluster none counts as away.
  */
 export async function withAway(
-  { away, bootstrap, kubeconfig, ...stack }: MayMiss,
+  { away, bootstrap, kubeconfig, ...stack }: AskedStack,
   open?: Open,
   answers: (address: string) => Promise<boolean> = takesConnection,
   environment?: NodeJS.ProcessEnv,
@@ -45,7 +36,7 @@ export async function withAway(
 }
 
 /** Machines that may be away; none of a stack that is not shaped like one, which a check says. */
-function machinesOf(stack: Pick<MayMiss, "machines" | "machineDefaults" | "pools">): [string, { address: string }][] {
+function machinesOf(stack: AskedStack): [string, { address: string }][] {
   try {
     const { machines } = expandStack(stack as StackSpec).spec;
     return Object.entries(machines).filter(([, machine]) => machine.mayBeAway === true);

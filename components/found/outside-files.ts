@@ -2,27 +2,21 @@ import * as path from "node:path";
 import { isMapping } from "../recipe/mapping";
 import { readExternal } from "../recipe/outside/external";
 import { ExternalKind } from "../recipe/spec/index";
+import type { AskedStack } from "./release-facts";
 import { textOfFile } from "./text-file";
-
-/** What of a stack names files of something outside. */
-export interface NamingFiles {
-  external?: unknown;
-}
-
-/** Content of a file by its path. Throws where it cannot be read. */
-export type ReadText = (file: string) => string;
 
 /**
  * A stack's `external` with what its files say (`read`); nothing where it names none, or has that already. Never throws: what
  * cannot be read is told by `read.unread`, which refuses the stack.
  *
  * @param folder that relative paths begin in. Default: the working folder, which for Pulumi is the stack file's.
+ * @param readText content of a file by its path; throws where it cannot be read.
  */
 export function withOutside(
-  { external }: NamingFiles,
+  { external }: AskedStack,
   folder = process.cwd(),
-  readText: ReadText = textOfFile,
-): NamingFiles {
+  readText = textOfFile,
+): Pick<AskedStack, "external"> {
   if (!isMapping(external) || external["read"] !== undefined) return {};
   const { files, kind } = external;
   if (!Array.isArray(files)) return {};

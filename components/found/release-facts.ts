@@ -2,7 +2,7 @@ import { releaseInTables } from "../recipe/facts/talos-release";
 import { isMapping, listOf } from "../recipe/mapping";
 import { defaultFactoryUrl, factoryAt } from "../recipe/facts/factory";
 import { readExtensions } from "../recipe/facts/factory-answer";
-import type { ReleaseFactsSpec } from "../recipe/spec/index";
+import type { ReleaseFactsSpec, StackSpec } from "../recipe/spec/index";
 
 /** How often and how long the Factory is asked. */
 export interface Patience {
@@ -15,16 +15,8 @@ export interface Patience {
 /** Half a minute at the most, since every preview waits for it. */
 const patience: Patience = { timeout: 8_000, pauses: [500, 2_000] };
 
-/** What decides whether the Factory is asked, and which; other fields of a stack do not matter. */
-export interface AskedStack {
-  talosVersion?: unknown;
-  factoryUrl?: unknown;
-  releaseFacts?: unknown;
-  otherReleaseFacts?: unknown;
-  machines?: unknown;
-  machineDefaults?: unknown;
-  pools?: unknown;
-}
+/** A stack that nobody has judged yet, and its kubeconfig: what it says decides what is looked for. */
+export type AskedStack = { [Field in keyof StackSpec | "kubeconfig"]?: unknown };
 
 /** What the Factory said: of the stack's release, and of those that machines and pools have of their own. */
 export interface Facts {

@@ -1,13 +1,7 @@
 import { MANAGER } from "../clients/kubernetes/manager";
 import { isMapping } from "../recipe/mapping";
 import { askCluster, type Open } from "./ask-cluster";
-
-/** What of a stack decides whether its cluster is asked for a RuntimeClass. */
-export interface MakingClass {
-  devicePlugin?: unknown;
-  bootstrap?: unknown;
-  kubeconfig?: unknown;
-}
+import type { AskedStack } from "./release-facts";
 
 /**
  * A stack's `devicePlugin` with what its cluster says of the RuntimeClass `nvidia`: one of somebody else's that has the right handler
@@ -15,10 +9,10 @@ export interface MakingClass {
  * makes its own, which a later step refuses where there is one.
  */
 export async function withClassThere(
-  { devicePlugin, bootstrap, kubeconfig }: MakingClass,
+  { devicePlugin, bootstrap, kubeconfig }: AskedStack,
   open?: Open,
   environment?: NodeJS.ProcessEnv,
-): Promise<Pick<MakingClass, "devicePlugin">> {
+): Promise<Pick<AskedStack, "devicePlugin">> {
   if (!isMapping(devicePlugin) || devicePlugin["makeRuntimeClass"] !== undefined || bootstrap === true) return {};
   const key = { apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", name: "nvidia" };
   const found = await askCluster(kubeconfig, (objects) => objects.read(key), open, environment);
