@@ -1,5 +1,5 @@
 import { foretold } from "../../components/machine/foretell";
-import { machineStates } from "../../components/recipe/effect/effects";
+import { machineStates } from "../../components/recipe/effect/effect";
 import { planOf } from "../support/plans";
 
 const state = (talosVersion: string) => machineStates(planOf("rtx5070ti", { talosVersion }))["k8s-worker4"]!;

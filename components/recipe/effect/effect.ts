@@ -1,9 +1,11 @@
 import { parseTalosVersion } from "../facts/version";
+import { plannedMachines } from "../machine/planned-machine";
 import type { Fault } from "../rules";
 import { changesOf, identityChanges, isOurs, said, type Change } from "./changes";
 import { contractFault, handOverFault, kubernetesPathFault, upgradePathFault } from "./faults";
-import type { MachineState } from "./state";
+import { machineState, type MachineState } from "./state";
 import { renderFinding } from "../stack/findings";
+import type { Plan } from "../types";
 
 /** Whether something comes: for certain, not at all, or on a condition. */
 export type Word = "yes" | "no" | "only if";
@@ -32,6 +34,22 @@ export function effectOf(before: MachineState | undefined, after: MachineState |
   if (after === undefined) return before === undefined ? quiet("it is in no stack", []) : givenUp(before);
   const effect = before === undefined ? taken(after) : changed(before, after);
   return effect.reboots === "no" ? effect : away(effect, after, before);
+}
+
+/** The states of a plan's machines, by node name. */
+export function machineStates(plan: Plan): Record<string, MachineState> {
+  return Object.fromEntries(plannedMachines(plan).map((machine) => [machine.name, machineState(machine)]));
+}
+
+/**
+ * What an update from one plan to another does to every machine of either, by node name, in the order of the update.
+ *
+ * @param before undefined when nothing is known of before.
+ */
+export function effectsOf(before: Plan | undefined, after: Plan): Record<string, MachineEffect> {
+  const was = before === undefined ? {} : machineStates(before);
+  const is = machineStates(after);
+  return Object.fromEntries(Object.keys({ ...is, ...was }).map((name) => [name, effectOf(was[name], is[name])]));
 }
 
 /**

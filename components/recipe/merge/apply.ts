@@ -144,7 +144,3 @@ function sameFile(current: unknown, wanted: unknown): boolean {
     sameValue(current["op"] ?? "create", wanted["op"] ?? "create")
   );
 }
-
-/** Whether a configuration has a document of a name. */
-export const hasDocument = ({ parts }: Configuration, name: string): boolean =>
-  parts.some((part) => part.name === name);

@@ -6,10 +6,10 @@
 import { faultOf } from "../rules/fault";
 import texts from "../machine/texts.json";
 import type { Finding } from "../types";
-import { identityOf, isOfModules, type Added } from "./added";
-import { Applier, hasDocument } from "./apply";
+import { identityOf, isOfModules, type Added, type Addition } from "./added";
+import { Applier } from "./apply";
 import { readConfiguration, writeConfiguration, type Configuration } from "./documents";
-import { undo } from "./undo";
+import { nodeAt, put, remove, sameValue, valueOf } from "./tree";
 import { intoOwnDocuments, wantedOf } from "./wanted";
 
 export type { Added, Addition, Place, Step } from "./added";
@@ -41,16 +41,18 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
     changed: false,
     conflicts,
   });
-  if (configuration.error !== undefined) return unchanged([unreadable(configuration.error)]);
+  const { error, parts } = configuration;
+  if (error !== undefined)
+    return unchanged([{ check: "adopted-conflict", field: "configuration", ...faultOf(texts.unreadable, { error }) }]);
 
   const wanted = wantedOf(patches);
-  intoOwnDocuments(wanted, (document) => wanted.has(document) || hasDocument(configuration, document));
+  intoOwnDocuments(wanted, (document) => wanted.has(document) || parts.some(({ name }) => name === document));
   const appliedTo = (to: Configuration): Applier => {
     const applier = new Applier(to, earlier);
     applier.apply(wanted);
     return applier;
   };
-  const count = configuration.parts.length;
+  const count = parts.length;
   // What is no longer ours goes first: afterwards it could not be told from what the patches now bring to the same place.
   const kept = new Set(appliedTo(readConfiguration(live)).additions.map(identityOf));
   undo(
@@ -59,7 +61,7 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
   );
   const applier = appliedTo(configuration);
   if (applier.conflicts.length > 0) return unchanged(applier.conflicts);
-  const changed = configuration.parts.length !== count || configuration.parts.some((part) => part.changed);
+  const changed = parts.length !== count || parts.some((part) => part.changed);
   return {
     configuration: changed ? writeConfiguration(configuration) : live,
     added: { additions: applier.additions },
@@ -82,6 +84,18 @@ export function unmergeConfiguration(live: string, added: Added, modules = true)
   return changed ? writeConfiguration(configuration) : live;
 }
 
-function unreadable(error: string): Finding {
-  return { check: "adopted-conflict", field: "configuration", ...faultOf(texts.unreadable, { error }) };
+/**
+ * Takes additions out of a configuration, the last one first. What somebody changed since is theirs and stays; mappings and
+ * lists that were made for additions go when nothing is left in them.
+ */
+function undo({ parts }: Configuration, additions: Addition[]): void {
+  for (const addition of [...additions].reverse()) {
+    const part = parts.find(({ name }) => name === addition.document);
+    const node = part && nodeAt(part.document, addition.path);
+    if (!part || node === undefined || !sameValue(valueOf(part.document, node), addition.value)) continue;
+    if (addition.what === "document") parts.splice(parts.indexOf(part), 1);
+    else if ("old" in addition) put(part.document, addition.path, addition.old);
+    else remove(part.document, addition.path);
+    part.changed = true;
+  }
 }

@@ -1,6 +1,5 @@
 import { planCluster } from "../../../components/recipe";
-import { describeEffect, effectOf } from "../../../components/recipe/effect/effect";
-import { machineStates } from "../../../components/recipe/effect/effects";
+import { describeEffect, effectOf, machineStates } from "../../../components/recipe/effect/effect";
 import { planOf } from "../../support/plans";
 import { oneMachine } from "../stacks";
 
