@@ -3,7 +3,7 @@ import { wayOfChart } from "../../components/recipe/facts/way";
 import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
 import { defined, isMapping } from "../../components/recipe/mapping";
 import { isChartSource } from "../../components/recipe/outside/external";
-import { readOutside } from "../../components/recipe/outside/index";
+import { readOutside } from "../../components/recipe/outside/read";
 import { taintText } from "../../components/recipe/machine/taints";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { exposure, factoryOf, modulePatch } from "../import/convert";

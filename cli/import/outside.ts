@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { textOfFile } from "../../components/found/text-file";
 import { wayOfChart } from "../../components/recipe/facts/way";
-import { readOutside } from "../../components/recipe/outside/index";
+import { readOutside } from "../../components/recipe/outside/read";
 import type { ExternalSpec } from "../../components/recipe/index";
 import { yamlFiles } from "../yaml-files";
 import type { Problem as Note } from "../../components/clients/failure";

@@ -29,6 +29,25 @@ export function listAt(from: unknown, ...path: string[]): Record<string, unknown
 export const asText = (value: unknown): string =>
   ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
 
+/**
+ * Merges values as Helm does: mappings by key, all else is replaced (helm.sh/docs, values files).
+ *
+ * @param lists what becomes of two lists under a key. Default: the later one takes the place of the other.
+ */
+export function mergeAsHelm(
+  under: Record<string, unknown>,
+  over: Record<string, unknown>,
+  lists: (key: string, under: unknown[], over: unknown[]) => unknown[] = (_key, _under, later) => later,
+): Record<string, unknown> {
+  const merged = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const old = merged[key];
+    if (isMapping(old) && isMapping(value)) merged[key] = mergeAsHelm(old, value, lists);
+    else merged[key] = Array.isArray(old) && Array.isArray(value) ? lists(key, old, value) : value;
+  }
+  return merged;
+}
+
 /** Fields without those that are undefined. */
 export const defined = <T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;

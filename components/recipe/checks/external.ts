@@ -1,5 +1,5 @@
 import { ownValuesOf, type OwnValues } from "../outside/external";
-import { taintsWithPatches } from "../machine/patch-taints";
+import { taintsWithPatches } from "../machine/user-patches";
 import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";

@@ -1,5 +1,5 @@
 import { operatorDiscovers, pluginDiscovers } from "../kubernetes/discovery";
-import { taintsWithPatches } from "../machine/patch-taints";
+import { taintsWithPatches } from "../machine/user-patches";
 import { controlPlaneTaint, describeTaint, parseTaint, taintEffects, tolerates } from "../machine/taints";
 import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";

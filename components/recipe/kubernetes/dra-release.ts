@@ -1,7 +1,6 @@
-import { ways } from "../facts/way";
 import type { DraSpec } from "../spec/index";
 import type { PodToleration, ReleaseRecipe } from "../types";
-import { mergeValues, repositoryOf } from "./values";
+import { releaseOfWay } from "./values";
 
 /**
  * Where the driver looks for libnvidia-ml.so.1 and nvidia-smi on Talos ≥ 1.13: its init container follows links to the library, and
@@ -17,21 +16,12 @@ export function draRelease(
   tolerations: PodToleration[],
   nodeSelector: Record<string, string>,
 ): ReleaseRecipe {
-  const { chart, repository } = ways.dra;
-  const ours = {
+  return releaseOfWay("dra", dra, {
     nvidiaDriverRoot: draDriverRoot,
     // By this the chart wants to hear that no device plugin offers the same cards (templates/validation.yaml).
     gpuResourcesEnabledOverride: true,
     // Memory that machines of a rack share by NVLink: another driver of the same chart, with a controller, which no claim of a card needs.
     resources: { computeDomains: { enabled: false } },
     kubeletPlugin: { nodeSelector, tolerations },
-  };
-  return {
-    name: dra.takeOver ?? chart,
-    namespace: dra.namespace ?? chart,
-    chart,
-    repository: repositoryOf(dra.repository, chart) ?? repository,
-    version: dra.version.replace(/^v/, ""),
-    values: dra.takeOver === undefined ? mergeValues(ours, dra.values) : (dra.values ?? {}),
-  };
+  });
 }

@@ -1,20 +1,21 @@
 import { clusterCuda, smokeTestImage } from "../facts/cuda";
 import { helpers } from "../facts/data/images.json";
 import type { MachineFacts } from "../facts/machine-facts";
+import { leaderWorkerSet } from "../facts/leader-worker-set";
 import { capabilitiesOf } from "../facts/talos-release";
 import { wayOf } from "../facts/way";
 import { draRelease } from "./dra-release";
-import { leaderWorkerSetRelease } from "./leader-worker-set-release";
 import { markersOf, needsMarkers } from "./markers";
 import { externalOf, ownValuesOf } from "../outside/external";
 import { operatorRelease } from "./operator-release";
 import { pluginRelease } from "./plugin-release";
 import { sharingOf } from "../machine/own-sharing";
 import { migConfigName, profileName, resourceNameOf, sharingConfig } from "../facts/sharing";
-import type { ClusterSpec } from "../spec/index";
-import { taintsWithPatches } from "../machine/patch-taints";
+import type { ClusterSpec, LeaderWorkerSetSpec } from "../spec/index";
+import { taintsWithPatches } from "../machine/user-patches";
 import { controlPlaneTaint, tolerationsFor } from "../machine/taints";
 import type { Era, KubernetesRecipe, Mode, PodToleration, ReleaseRecipe } from "../types";
+import { mergeValues, repositoryOf } from "./values";
 
 /** Namespaces that Kubernetes makes itself. Talos exempts `kube-system` from Pod Security. */
 const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
@@ -79,6 +80,16 @@ function splitOf({ sharing }: ClusterSpec): Pick<KubernetesRecipe, "mig"> {
   const only = profileName(profile);
   return {
     mig: { config: migConfigName(profile), ...(strategy === "single" && only !== "disabled" ? { only } : {}) },
+  };
+}
+
+/** The release of LeaderWorkerSet. Its controller may have no other place than machines with GPUs. */
+function leaderWorkerSetRelease(said: LeaderWorkerSetSpec, tolerations: PodToleration[]): ReleaseRecipe {
+  const { chart, namespace } = leaderWorkerSet;
+  return {
+    ...{ name: chart, namespace, chart, version: said.version },
+    repository: repositoryOf(said.repository, chart) ?? leaderWorkerSet.repository,
+    values: mergeValues({ tolerations }, said.values),
   };
 }
 

@@ -1,13 +1,12 @@
 import { migManagerValues } from "./mig-manager";
 import { sharingConfigName } from "../facts/sharing";
 import type { ClusterSpec, GpuOperatorSpec } from "../spec/index";
-import { everyMachineIsTainted } from "../machine/patch-taints";
+import { everyMachineIsTainted } from "../machine/user-patches";
 import { withControlPlane } from "../machine/taints";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
-import { ways } from "../facts/way";
-import { exporterCounters } from "./counters";
+import { exporterCounters } from "./exporter";
 import { discoveryTolerations } from "./discovery";
-import { mergeValues, repositoryOf, type ChartInput } from "./values";
+import { mergeValues, releaseOfWay, type ChartInput } from "./values";
 
 /**
  * The GPU Operator's release. Talos brings the driver, and up to 1.14 the toolkit, so the operator must not.
@@ -23,14 +22,7 @@ export function operatorRelease(
 ): ReleaseRecipe {
   const migManager = migManagerValues(operator, spec.sharing);
   const ours = mergeValues({ ...commonValues(spec, tolerations, config), migManager }, valuesOf[era]);
-  return {
-    name: operator.takeOver ?? "gpu-operator",
-    namespace: operator.namespace ?? "gpu-operator",
-    chart: "gpu-operator",
-    repository: repositoryOf(operator.repository, "gpu-operator") ?? ways.operator.repository,
-    version: operator.version.startsWith("v") ? operator.version : `v${operator.version}`,
-    values: operator.takeOver === undefined ? mergeValues(ours, operator.values) : (operator.values ?? {}),
-  };
+  return releaseOfWay("operator", operator, ours);
 }
 
 function commonValues(spec: ClusterSpec, tolerations: PodToleration[], config: string | undefined): ChartInput {

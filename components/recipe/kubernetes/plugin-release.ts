@@ -1,9 +1,8 @@
 import * as semver from "semver";
 import type { ClusterSpec, DevicePluginSpec } from "../spec/index";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
-import { ways } from "../facts/way";
 import { discoveryTolerations, pluginDiscovers } from "./discovery";
-import { mergeValues, repositoryOf, type ChartInput } from "./values";
+import { releaseOfWay, type ChartInput } from "./values";
 import { isMapping, valueAt } from "../mapping";
 
 /** Device list strategies of the plugin (k8s-device-plugin, api/config/v1/consts.go). */
@@ -41,14 +40,7 @@ export function pluginRelease(
     // A configuration of the user's that says it is not talked over: the chart's value would win.
     ...(saysMigStrategy(plugin) ? {} : { migStrategy: spec.sharing?.mig?.strategy ?? "none" }),
   };
-  return {
-    name: plugin.takeOver ?? "nvidia-device-plugin",
-    namespace: plugin.namespace ?? "nvidia-device-plugin",
-    chart: "nvidia-device-plugin",
-    repository: repositoryOf(plugin.repository, "nvidia-device-plugin") ?? ways.devicePlugin.repository,
-    version: plugin.version.replace(/^v/, ""),
-    values: plugin.takeOver === undefined ? mergeValues(ours, plugin.values) : (plugin.values ?? {}),
-  };
+  return releaseOfWay("devicePlugin", plugin, ours);
 }
 
 /** Whether one of the user's own configurations of the plugin says the strategy. */

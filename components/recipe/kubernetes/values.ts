@@ -1,4 +1,7 @@
-import { isMapping } from "../mapping";
+import { ways, type Mode } from "../facts/way";
+import { isMapping, mergeAsHelm } from "../mapping";
+import type { GpuOperatorSpec } from "../spec/index";
+import type { ReleaseRecipe } from "../types";
 
 /** Values of a chart. */
 export type ChartInput = Record<string, unknown>;
@@ -7,16 +10,8 @@ export type ChartInput = Record<string, unknown>;
  * Merges a user's values over ours: mappings by key, `env` lists by name (a user who adds a variable keeps ours), all else
  * as Helm does: the user's takes the place of ours.
  */
-export function mergeValues(ours: ChartInput, theirs: ChartInput | undefined): ChartInput {
-  const merged: ChartInput = { ...ours };
-  for (const [key, value] of Object.entries(theirs ?? {})) {
-    const old = merged[key];
-    if (isMapping(old) && isMapping(value)) merged[key] = mergeValues(old, value);
-    else if (key === "env" && Array.isArray(old) && Array.isArray(value)) merged[key] = mergeByName(old, value);
-    else merged[key] = value;
-  }
-  return merged;
-}
+export const mergeValues = (ours: ChartInput, theirs: ChartInput = {}): ChartInput =>
+  mergeAsHelm(ours, theirs, (key, old, value) => (key === "env" ? mergeByName(old, value) : value));
 
 function mergeByName(ours: unknown[], theirs: unknown[]): unknown[] {
   const nameOf = (item: unknown): unknown => (isMapping(item) ? item["name"] : undefined);
@@ -33,6 +28,19 @@ export function envOf(list: unknown, name: string): string | undefined {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
     : undefined;
+}
+
+/** The release of what offers the GPUs: our values under the user's, unless it was somebody else's release before. */
+export function releaseOfWay(mode: Mode, said: GpuOperatorSpec, ours: ChartInput): ReleaseRecipe {
+  const { chart, repository } = ways[mode];
+  const { takeOver, namespace = chart, values = {} } = said;
+  const version = said.version.replace(/^v/, "");
+  return {
+    ...{ name: takeOver ?? chart, namespace, chart },
+    repository: repositoryOf(said.repository, chart) ?? repository,
+    version: mode === "operator" ? `v${version}` : version,
+    values: takeOver === undefined ? mergeValues(ours, values) : values,
+  };
 }
 
 /** A chart's repository as a stack names it. A reference of the chart itself is common for OCI: its folder is meant. */

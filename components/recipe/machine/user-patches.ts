@@ -1,7 +1,8 @@
 import type { Document } from "yaml";
 import { remembering } from "../memory";
 import { talosDocuments, valueOfDocument } from "../rules/yaml";
-import { parseTaint, taintText } from "./taints";
+import type { ClusterSpec, MachineSpec } from "../spec/index";
+import { parseTaint, taintsOf, taintText } from "./taints";
 import type { KernelModule, NodeTaint } from "../types";
 import { asText, isMapping, listAt, mappingAt, valueAt } from "../mapping";
 
@@ -44,6 +45,21 @@ export interface UserPatch {
 
 /** Reads a user's patch. Never fails: what cannot be read is told by `flaw`. */
 export const readPatch = (text: string, field: string): UserPatch => ({ ...read(text), field });
+
+/**
+ * Taints that a node may have by the stack's own words: those of the field, which this package sets and takes back, and those
+ * that its patches have Talos or the kubelet set, which stay their author's. What runs on the GPU machines tolerates both.
+ */
+export function taintsWithPatches({ patches = [] }: Pick<ClusterSpec, "patches">, machine: MachineSpec): NodeTaint[] {
+  const texts = [...patches, ...(machine.patches ?? [])];
+  return [...taintsOf(machine), ...texts.flatMap((text) => readPatch(text, "").taints)];
+}
+
+/** Whether no machine of the stack takes a pod that tolerates nothing but a control plane's taint. */
+export const everyMachineIsTainted = (spec: Pick<ClusterSpec, "machines" | "patches">): boolean =>
+  Object.values(spec.machines).every((machine) =>
+    taintsWithPatches(spec, machine).some(({ effect }) => effect !== "PreferNoSchedule"),
+  );
 
 const read = remembering((text: string): Omit<UserPatch, "field"> => {
   const nothing = {

@@ -1,9 +1,8 @@
 import type { ClusterSpec, ExternalKind, ExternalMissingSpec, ExternalReadSpec } from "../spec/index";
 import { capabilitiesOf } from "../facts/talos-release";
-import { defined } from "../mapping";
+import { defined, mergeAsHelm } from "../mapping";
 import { wayFields, wayOfChart, wayOfField } from "../facts/way";
 import type { ReleaseRecipe } from "../types";
-import { mergeAsHelm } from "./merge";
 import { readOutside } from "./read";
 import type { OutsideFile } from "./document";
 

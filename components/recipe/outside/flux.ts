@@ -2,8 +2,7 @@ import { posix } from "node:path";
 import type { ExternalMissingSpec } from "../spec/index";
 import { chartNamed, releaseIn } from "./chart";
 import { none, placeOf, textAt, valuesAt, type Doc, type Values } from "./document";
-import { mergeAsHelm } from "./merge";
-import { asText, isMapping, listAt, listOf, valueAt } from "../mapping";
+import { asText, isMapping, listAt, listOf, mergeAsHelm, valueAt } from "../mapping";
 import { folderOf, namedBy, release, valuesOf, type OutsideRelease } from "./release";
 
 /** A HelmRelease; one that names no chart is kustomize's patch of one that does, and stands for both. */

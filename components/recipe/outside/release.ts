@@ -2,8 +2,7 @@ import { posix } from "node:path";
 import type { ExternalMissingSpec } from "../spec/index";
 import type { ChartName } from "../facts/chart";
 import { none, textAt, valuesAt, type Doc, type Place, type Values } from "./document";
-import { mergeAsHelm } from "./merge";
-import { asText, defined } from "../mapping";
+import { asText, defined, mergeAsHelm } from "../mapping";
 
 /** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
 export interface OutsideRelease {

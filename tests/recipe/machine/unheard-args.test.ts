@@ -1,6 +1,6 @@
 import type { RunningImage } from "../../../components/recipe/machine/losses";
 import { schematicOf } from "../../../components/recipe/machine/schematic";
-import { unheardArgs } from "../../../components/recipe/machine/unheard-args";
+import { unheardArgs } from "../../../components/recipe/machine/losses";
 
 const byGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
   commandLine: "BOOT_IMAGE=/A/vmlinuz talos.platform=metal console=tty0",

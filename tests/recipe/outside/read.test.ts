@@ -1,4 +1,4 @@
-import { readOutside } from "../../../components/recipe/outside";
+import { readOutside } from "../../../components/recipe/outside/read";
 import { fixture, table } from "../../support/table";
 
 /** A row of tests/fixtures/outside.yaml, which says what each part is. */

@@ -1,5 +1,4 @@
-import { losses, type NextImage } from "../../../recipe/machine/losses";
-import { unheardArgs } from "../../../recipe/machine/unheard-args";
+import { losses, type NextImage, unheardArgs } from "../../../recipe/machine/losses";
 import type { Problem } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
