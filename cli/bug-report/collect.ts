@@ -8,6 +8,7 @@ import type { TalosMachine } from "../../components/clients/talos/talos-machine"
 import type { Plan } from "../../components/recipe/index";
 import { namesSecret } from "../../components/recipe/rules";
 import { examine } from "../doctor/examine";
+import { logPath } from "../doctor/observe/last-words";
 import { addressesOf } from "../doctor/observe/observe-cluster";
 import { type DoctorReport, renderReport } from "../doctor/report";
 import { redacted } from "../plan/differences";
@@ -148,13 +149,10 @@ async function ofCluster(
     const { namespace: where, name: pod } = metadata!;
     const what = `log of Pod ${where}/${pod} ${name}${previous ? " before its last start" : ""}`;
     if (left() < 0) return void missing.push(`${what}: the time was over`);
-    const query = new URLSearchParams({ container: name, previous: String(previous), tailLines: String(LINES) });
-    const path = `/api/v1/namespaces/${where}/pods/${pod}/log?${query.toString()}`;
+    const path = logPath(where!, pod!, name, previous, LINES);
     const file = `cluster/${where}/${pod}/${name}${previous ? ".previous" : ""}.log`;
-    await had(
-      what,
-      api.text(what, path).then((text) => void files.set(file, redact(text))),
-    );
+    const put = (text: string): void => void files.set(file, redact(text));
+    await had(what, api.text(what, path).then(put));
   });
   return listed.get("nodes") ?? [];
 }

@@ -22,9 +22,7 @@ const LINES = 80;
  * Containers that ended badly without a termination message, and so what they said is in their log alone. Charts seldom set
  * `terminationMessagePolicy: FallbackToLogsOnError`, so that a pod's status says no more than an exit code.
  */
-export function silentContainers(pods: readonly k8s.V1Pod[]): Silent[] {
-  return containersOf(pods, endedBadly).slice(0, MOST);
-}
+export const silentContainers = (pods: readonly k8s.V1Pod[]): Silent[] => containersOf(pods, endedBadly, runs);
 
 /**
  * Device plugins that run on a node that offers no GPU: told to go on without a card (FAIL_ON_INIT_ERROR=false), a plugin
@@ -35,9 +33,7 @@ export function idlePlugins(pods: readonly k8s.V1Pod[], nodes: readonly k8s.V1No
   const plugins = pods.filter(
     ({ metadata, spec }) => /device-plugin/.test(metadata?.name ?? "") && without.has(spec?.nodeName),
   );
-  return containersOf(plugins, ({ state }) => state?.running !== undefined)
-    .map((one) => ({ ...one, restarted: false }))
-    .slice(0, MOST);
+  return containersOf(plugins, runs);
 }
 
 /** Containers of the stack's own pods that run before all else, and say in their log alone what they wait for. */
@@ -47,22 +43,20 @@ export function firstContainers(pods: readonly k8s.V1Pod[]): Silent[] {
     ...defined({ metadata }),
     status: { initContainerStatuses: status?.initContainerStatuses ?? [] },
   }));
-  return containersOf(first, ({ state }) => state?.running !== undefined)
-    .map((one) => ({ ...one, restarted: false }))
-    .slice(0, MOST);
+  return containersOf(first, runs);
 }
 
-function containersOf(pods: readonly k8s.V1Pod[], which: (status: k8s.V1ContainerStatus) => boolean): Silent[] {
-  return pods.flatMap(({ metadata, status }) =>
+type Which = (status: k8s.V1ContainerStatus) => boolean;
+
+const runs: Which = ({ state }) => state?.running !== undefined;
+
+function containersOf(pods: readonly k8s.V1Pod[], which: Which, isRestarted: Which = () => false): Silent[] {
+  const all = pods.flatMap(({ metadata: { namespace = "", name: pod = "" } = {}, status }) =>
     [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
       .filter(which)
-      .map(({ name, state }) => ({
-        namespace: metadata?.namespace ?? "",
-        pod: metadata?.name ?? "",
-        container: name,
-        restarted: state?.running !== undefined,
-      })),
+      .map((one) => ({ namespace, pod, container: one.name, restarted: isRestarted(one) })),
   );
+  return all.slice(0, MOST);
 }
 
 function endedBadly({ ready, state, lastState }: k8s.V1ContainerStatus): boolean {
@@ -81,15 +75,17 @@ export async function hearLastWords(
   api: Pick<KubernetesApi, "text">,
 ): Promise<Heard> {
   const heard = new Map<string, string>();
-  const asked = [...silentContainers(pods), ...idlePlugins(pods, nodes), ...firstContainers(pods)].map(
-    async (silent) => {
-      const { namespace, pod, container, restarted } = silent;
-      const query = new URLSearchParams({ container, previous: String(restarted), tailLines: String(LINES) });
-      const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log?${query.toString()}`;
-      const log = await api.text(`log of ${pod}`, path).catch(() => "");
-      if (log.trim() !== "") heard.set(`${namespace}/${pod}/${container}`, log.trim());
-    },
-  );
+  const silent = [...silentContainers(pods), ...idlePlugins(pods, nodes), ...firstContainers(pods)];
+  const asked = silent.map(async ({ namespace, pod, container, restarted }) => {
+    const log = await api.text(`log of ${pod}`, logPath(namespace, pod, container, restarted, LINES)).catch(() => "");
+    if (log.trim() !== "") heard.set(`${namespace}/${pod}/${container}`, log.trim());
+  });
   await Promise.all(asked);
   return heard;
+}
+
+/** Path of a container's log, or of that of the run before, in the Kubernetes API: the last lines of it. */
+export function logPath(namespace: string, pod: string, container: string, previous: boolean, lines: number): string {
+  const query = new URLSearchParams({ container, previous: String(previous), tailLines: String(lines) });
+  return `/api/v1/namespaces/${namespace}/pods/${pod}/log?${query.toString()}`;
 }

@@ -33,16 +33,18 @@ export interface Objects {
  * those that are gone do not count. What nobody lists, like a machine, counts for a while.
  */
 export function livingEvents(events: k8s.CoreV1Event[], objects: Objects, now: Date): k8s.CoreV1Event[] {
-  const wellByUid = new Map<string, boolean>();
-  for (const pod of objects.pods ?? []) wellByUid.set(pod.metadata?.uid ?? "", isWellPod(pod));
+  const { pods = [] } = objects;
   const makers = makersOf(objects);
-  for (const { uid, well } of makers) wellByUid.set(uid, well);
+  const wellByUid = new Map<string, boolean>([
+    ...pods.map((pod) => [pod.metadata?.uid ?? "", isWellPod(pod)] as const),
+    ...makers.map(({ uid, well }) => [uid, well] as const),
+  ]);
   return events.filter((event) => {
-    const { kind = "", uid = "", namespace = "", name = "" } = event.involvedObject;
-    const isMaker = (maker: Maker): boolean => maker.namespace === namespace && made(maker, name);
-    const maker = wellByUid.has(uid) ? undefined : makers.find(isMaker);
+    const { kind = "", uid = "", namespace, name } = event.involvedObject;
+    const maker = wellByUid.has(uid) ? undefined : makers.find((one) => made(one, namespace, name));
     const well = wellByUid.get(uid) ?? maker?.well;
-    if (maker !== undefined && kind === "Pod" && (objects.pods ?? []).some((pod) => isOf(maker, pod))) return false;
+    if (maker && kind === "Pod" && pods.some(({ metadata }) => made(maker, metadata?.namespace, metadata?.name)))
+      return false;
     if (well !== undefined) return !well;
     if (isListed(kind, objects)) return false;
     const at = event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
@@ -73,28 +75,26 @@ interface Maker {
 
 /** What makes pods; those with longer names first, since one name may begin with another. */
 function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects): Maker[] {
-  const maker = (metadata: k8s.V1ObjectMeta | undefined, well: boolean, none = false): Maker => ({
-    none,
-    uid: metadata?.uid ?? "",
-    namespace: metadata?.namespace ?? "",
-    name: metadata?.name ?? "",
-    well,
+  const maker = (
+    { uid = "", namespace = "", name = "" }: k8s.V1ObjectMeta = {},
+    well: boolean,
+    none = false,
+  ): Maker => ({
+    ...{ none, uid, namespace, name, well },
   });
   const makers = [
     ...deployments.map((object) => maker(object.metadata, isWellDeployment(object))),
-    ...daemonSets.map((object) => maker(object.metadata, isWellDaemonSet(object), wantsNone(object))),
+    ...daemonSets.map((object) =>
+      maker(object.metadata, isWellDaemonSet(object), object.status?.desiredNumberScheduled === 0),
+    ),
     ...jobs.map(({ metadata, status }) => maker(metadata, (status?.succeeded ?? 0) > 0)),
   ];
   return makers.sort((a, b) => b.name.length - a.name.length);
 }
 
-const made = (maker: Maker, name: string): boolean =>
-  name === maker.name || (!maker.none && name.startsWith(`${maker.name}-`));
-
-const wantsNone = ({ status }: k8s.V1DaemonSet): boolean => status?.desiredNumberScheduled === 0;
-
-const isOf = (maker: Maker, { metadata }: k8s.V1Pod): boolean =>
-  metadata?.namespace === maker.namespace && made(maker, metadata.name ?? "");
+/** Whether an object of this name is the maker, or made by it. */
+const made = (maker: Maker, namespace = "", name = ""): boolean =>
+  namespace === maker.namespace && (name === maker.name || (!maker.none && name.startsWith(`${maker.name}-`)));
 
 function isWellPod({ status }: k8s.V1Pod): boolean {
   if (status?.phase === "Succeeded") return true;

@@ -5,6 +5,7 @@ import { bootErrorsOf, driverComplaints } from "../../../components/clients/talo
 import { checkClient } from "../../../components/clients/talos/client-fits";
 import type { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import { loadedDriver, parseModules } from "../../../components/clients/talos/driver";
+import { renderFinding } from "../../../components/recipe/index";
 import { defined } from "../../../components/recipe/mapping";
 import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
 import type { ObservedMachine } from "../../../components/diagnosis";
@@ -48,12 +49,8 @@ export async function observeMachines(addresses: Record<string, string>, access:
 }
 
 /** Whether talosctl is too far from a machine that it could not be asked everything of. */
-function unfit(client: string, running: string | undefined): string[] {
-  if (running === undefined) return [];
-  return checkClient(client, running, running).map(
-    ({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`,
-  );
-}
+const unfit = (client: string, running: string | undefined): string[] =>
+  running === undefined ? [] : checkClient(client, running, running).map(renderFinding);
 
 /** Why a machine was not looked at; a known problem of the talosconfig explains every refusal. */
 function whyNot({ message }: Error, problem: string | undefined): string {
@@ -81,13 +78,8 @@ async function observePatiently(
 
 /** Waits until a machine answers, or the limit is over: what then fails to be looked at tells why. */
 async function answering(machine: TalosMachine, limit: number): Promise<void> {
-  const look = async (): Promise<{ done: true }> => {
-    await machine.version();
-    return { done: true };
-  };
-  if (limit > 0) {
-    await waitFor(systemClock, { what: "the machine to answer", limit, poll: POLL, look }).catch(() => {});
-  }
+  const look = async (): Promise<{ done: true }> => machine.version().then(() => ({ done: true }));
+  if (limit > 0) await waitFor(systemClock, { what: "the machine to answer", limit, poll: POLL, look }).catch(() => {});
 }
 
 /** A talosconfig of role os:reader may read neither the configuration nor files, and so neither modules nor driver. */
@@ -119,8 +111,7 @@ async function observeMachine(
     configuration: async () => {
       const configurations = await machine.configurations();
       const { active } = configurations;
-      seen.repeatedFiles = repeatedFilesOf(active);
-      seen.staged = isStaged(configurations);
+      Object.assign(seen, { repeatedFiles: repeatedFilesOf(active), staged: isStaged(configurations) });
       const part = filesOf(active ?? "").find(({ path }) => path === customizationPath);
       const containerdPart = active && (part?.content ?? "");
       Object.assign(seen, defined({ installImage: installImage(active ?? ""), containerdPart }));
