@@ -7,23 +7,21 @@ import { verbs } from "./verbs";
 
 /** Runs one verb; gives the exit status. */
 async function main([name, ...rest]: readonly string[], output: Output): Promise<number> {
-  if (name === "--version") {
-    output.result(`${version}\n`);
+  const say = (text: string): number => {
+    output.result(text);
     return 0;
+  };
+  if (name === undefined) {
+    output.remark(helpOfAll(verbs));
+    return 2;
   }
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    if (name !== undefined) output.result(helpOfAll(verbs));
-    else output.remark(helpOfAll(verbs));
-    return name === undefined ? 2 : 0;
-  }
+  if (name === "--version") return say(`${version}\n`);
+  if (["--help", "-h", "help"].includes(name)) return say(helpOfAll(verbs));
   const verb = Object.hasOwn(verbs, name) ? verbs[name]! : undefined;
   if (verb === undefined)
     throw new UsageError(`${name}: there is no such verb; take one of ${Object.keys(verbs).join(", ")}`);
   const parsed = parseOptions(name, verb, rest, process.env);
-  if (parsed.switches.has("help")) {
-    output.result(helpOf(name, verb));
-    return 0;
-  }
+  if (parsed.switches.has("help")) return say(helpOf(name, verb));
   return verb.run(parsed, { ...output, colour: output.colour && !parsed.switches.has("no-color") });
 }
 

@@ -1,6 +1,7 @@
 import { effectsOf, partsOf, cudaOfDriver, type Finding, type MachineEffect, type Plan } from "../../components/recipe";
 import type { MachineRecipe } from "../../components/recipe";
 import { defined } from "../../components/recipe/mapping";
+import { flat } from "../../components/recipe/nested";
 import { externalOf } from "../../components/recipe/outside/external";
 import { imagesOf } from "./images";
 import { upgradeStages } from "../../components/recipe/machine/order";
@@ -29,7 +30,7 @@ export interface Side {
  */
 export function compare(stack: string, base: string | undefined, before: Side | undefined, after: Side) {
   const effects = effectsOf(before?.plan, after.plan);
-  const { release, mode, era } = after.plan.kubernetes;
+  const { release } = after.plan.kubernetes;
   const was = before?.plan.kubernetes.release;
   return {
     stack,
@@ -50,7 +51,6 @@ export function compare(stack: string, base: string | undefined, before: Side | 
     /** Images that machines pull besides those of the chart, for a mirror. */
     images: imagesOf(after.plan),
     valueChanges: before === undefined ? [] : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
-    /** What cannot be used meanwhile, and for how long. */
     away: awayOf(before?.plan, after.plan, effects),
     /** Machines by wave: those of a wave go once those before it are done. */
     waves: wavesOf(after.plan),
@@ -62,44 +62,38 @@ export function compare(stack: string, base: string | undefined, before: Side | 
     })),
     findings: after.findings,
   };
+}
 
-  function awayOf(from: Plan | undefined, to: Plan, all: Record<string, MachineEffect>): string[] {
-    const rebooting = Object.entries(all).filter(([, { reboots }]) => reboots !== "no");
-    const machines = [
-      ...rebooting.map(
-        ([name, { reboots, awayForAtMost }]) =>
-          `${name}: its pods, ${reboots === "yes" ? "" : "should it reboot, "}for at most ${awayForAtMost ?? "an unknown time"}`,
-      ),
-      ...groupsAway(
-        to,
-        rebooting.map(([name]) => name),
-      ),
-    ];
-    if (from === undefined) return machines;
-    const old = from.kubernetes;
-    const limit = to.spec.timeouts?.release ?? "10m";
-    if (to.kubernetes.external)
-      return old.era === era
-        ? machines
-        : [
-            ...machines,
-            "GPUs for new pods: on each machine until it is upgraded, and what is outside offers them there",
-          ];
-    if (old.mode !== mode || old.era !== era)
-      return [
-        ...machines,
-        `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, which may take ${limit} after the last machine${
-          aheadOf(to) < wavesOf(to).length
-            ? " that goes ahead (upgrade.first); on each other machine until it is upgraded"
-            : ""
-        }`,
-      ];
-    const changes =
-      releaseText(from) !== releaseText(to) || fieldChanges(old.release.values, release.values).length > 0;
-    return changes
-      ? [...machines, `GPUs for new pods: while ${release.chart} is upgraded, for at most ${limit}`]
-      : machines;
+/** What cannot be used meanwhile, and for how long. */
+function awayOf(from: Plan | undefined, to: Plan, all: Record<string, MachineEffect>): string[] {
+  const rebooting = Object.entries(all).filter(([, { reboots }]) => reboots !== "no");
+  return flat<string>([
+    rebooting.map(
+      ([name, { reboots, awayForAtMost }]) =>
+        `${name}: its pods, ${reboots === "yes" ? "" : "should it reboot, "}for at most ${awayForAtMost ?? "an unknown time"}`,
+    ),
+    groupsAway(
+      to,
+      rebooting.map(([name]) => name),
+    ),
+    from && gpusAway(from, to),
+  ]);
+}
+
+/** Whether new pods get no GPU meanwhile, and for how long. */
+function gpusAway(from: Plan, to: Plan): string | false {
+  const [{ era, mode, release: old }, { release, external }] = [from.kubernetes, to.kubernetes];
+  const limit = to.spec.timeouts?.release ?? "10m";
+  if (external)
+    return (
+      era !== to.era && "GPUs for new pods: on each machine until it is upgraded, and what is outside offers them there"
+    );
+  if (mode !== to.kubernetes.mode || era !== to.era) {
+    const ahead = " that goes ahead (upgrade.first); on each other machine until it is upgraded";
+    return `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, which may take ${limit} after the last machine${aheadOf(to) < wavesOf(to).length ? ahead : ""}`;
   }
+  const changes = releaseText(from) !== releaseText(to) || fieldChanges(old.values, release.values).length > 0;
+  return changes && `GPUs for new pods: while ${release.chart} is upgraded, for at most ${limit}`;
 }
 
 /** A server over several machines is away with each of them. */

@@ -3,9 +3,7 @@ import type { Comparison, MachineComparison, Runs } from "./comparison";
 import type { FieldChange } from "./differences";
 
 /** Machines that go at the same time. */
-interface Wave {
-  machines: { name: string; reboots: string }[];
-}
+type Wave = { machines: { name: string; reboots: string }[] };
 
 /** A step of the update: machines at the same time, or something that comes once. */
 type Step = Wave | { once: string; gate?: boolean };
@@ -17,6 +15,7 @@ const drawn = 8;
 export function pageOf(comparison: Comparison): string {
   const { stack, base, machines, findings } = comparison;
   const same = base !== undefined && isUnchanged(comparison);
+  const notes = comparison.notes.map(({ text, isNew }) => (isNew ? `**new**: ${text}` : text));
   return joined([
     `## Plan of ${stack}`,
     base === undefined
@@ -27,10 +26,7 @@ export function pageOf(comparison: Comparison): string {
     ...list("Findings: the stack is refused", findings.map(findingLine)),
     ...changes("What changes in the stack", comparison.stackChanges),
     ...(same ? [] : details(comparison)),
-    ...list(
-      "Notes",
-      comparison.notes.map(({ text, isNew }) => (isNew ? `**new**: ${text}` : text)),
-    ),
+    ...list("Notes", notes),
   ]);
 }
 
@@ -44,6 +40,7 @@ const joined = (paragraphs: string[]): string => `${paragraphs.join("\n\n")}\n`;
 
 function details(comparison: Comparison): string[] {
   const { base, machines, valueChanges, images, away } = comparison;
+  const named = images.map((image) => `\`${image}\``);
   return [
     "### Machines",
     table(
@@ -69,12 +66,7 @@ function details(comparison: Comparison): string[] {
     "### In Kubernetes",
     releaseOf(comparison),
     ...changes("Helm values", valueChanges),
-    ...(base === undefined
-      ? list(
-          "Images that machines pull, besides those of the chart",
-          images.map((image) => `\`${image}\``),
-        )
-      : []),
+    ...(base === undefined ? list("Images that machines pull, besides those of the chart", named) : []),
     ...list("What is unavailable meanwhile", away),
     "### Order",
     mermaid(graph(stepsOf(comparison))),
@@ -108,16 +100,12 @@ function stepsOf({ waves, wavesAhead, machines, release }: Comparison): Step[] {
 }
 
 /** Whether nothing at all is done. */
-function isUnchanged({ stackChanges, machines, valueChanges, release }: Comparison): boolean {
-  return (
-    stackChanges.length === 0 &&
-    valueChanges.length === 0 &&
-    release.before === release.after &&
-    machines.every(
-      ({ reboots, changes, configuration }) => reboots === "no" && changes.length + configuration.length === 0,
-    )
+const isUnchanged = ({ stackChanges, machines, valueChanges, release }: Comparison): boolean =>
+  stackChanges.length + valueChanges.length === 0 &&
+  release.before === release.after &&
+  machines.every(
+    ({ reboots, changes, configuration }) => reboots === "no" && changes.length + configuration.length === 0,
   );
-}
 
 function summary(machines: MachineComparison[]): string {
   const named = (word: string): string[] => machines.filter(({ reboots }) => reboots === word).map(({ name }) => name);
@@ -131,28 +119,19 @@ function summary(machines: MachineComparison[]): string {
 }
 
 function step(before: Runs | undefined, after: Runs | undefined, field: keyof Runs): string {
-  const valueOf = (runs: Runs | undefined): string =>
-    runs === undefined
-      ? "(none)"
-      : runs[field] === ""
-        ? "none"
-        : `\`${runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1")}\``;
-  return before === undefined || valueOf(before) === valueOf(after)
-    ? valueOf(after)
-    : `${valueOf(before)} → ${valueOf(after)}`;
+  const [was, is] = [before, after].map((runs) => {
+    if (runs === undefined) return "(none)";
+    return runs[field] === "" ? "none" : `\`${runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1")}\``;
+  });
+  return before === undefined || was === is ? is! : `${was} → ${is}`;
 }
 
 function changes(title: string, all: FieldChange[]): string[] {
-  return list(
-    title,
-    all.map(({ field, before, after }) =>
-      after === undefined
-        ? `\`${field}\` goes; it was \`${before}\``
-        : before === undefined
-          ? `\`${field}\` comes: \`${after}\``
-          : `\`${field}\`: \`${before}\` → \`${after}\``,
-    ),
-  );
+  const items = all.map(({ field, before, after }) => {
+    if (after === undefined) return `\`${field}\` goes; it was \`${before}\``;
+    return before === undefined ? `\`${field}\` comes: \`${after}\`` : `\`${field}\`: \`${before}\` → \`${after}\``;
+  });
+  return list(title, items);
 }
 
 const list = (title: string, items: string[]): string[] => (items.length === 0 ? [] : [`### ${title}`, bullets(items)]);
@@ -202,6 +181,6 @@ function boxesOf({ machines }: Wave): string[] {
   return words.map((word) => {
     const count = machines.filter(({ reboots }) => reboots === word).length;
     const says = (count === 1 ? inABox : each)[word] ?? word;
-    return `${count === 1 ? "1 machine" : `${count} machines`}<br/>${says}`;
+    return `${count} machine${count === 1 ? "" : "s"}<br/>${says}`;
   });
 }
