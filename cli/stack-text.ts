@@ -1,8 +1,13 @@
 import * as fs from "node:fs";
 import { Document, isMap, isScalar, type Node, visit } from "yaml";
+import type { Finding } from "../components/recipe/index";
 
 /** Model of a card that nobody has named yet. No card is called so: the checks ask for the name. */
 export const unnamed = "TODO";
+
+/** What somebody has to do, in a line. */
+export const toDo = ({ field, problem, remedy }: Pick<Finding, "field" | "problem" | "remedy">): string =>
+  `${field}: ${problem}; ${remedy}`;
 
 /** What the comments of a stack file say. */
 export interface Comments {

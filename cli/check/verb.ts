@@ -51,31 +51,25 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     if (model !== undefined && findCard(model) === undefined)
       throw new Error(`--gpu: ${model} is no card that is known here; write it as nvidia-smi or lspci -nn prints it`);
     const unread: FileNote[] = [];
+    const flawed = (file: string, problem: string): void => void unread.push({ file, problem });
     const files = given.positionals.flatMap(filesOf).flatMap((file): ReadFile[] => {
       try {
         const text = textOfFile(file);
         if (text.length <= largest) return [{ name: shortName(file), text }];
         if (given.positionals.includes(file) || /nvidia/i.test(text))
-          unread.push({
-            file,
-            problem: "is not looked at: it has more than a million characters; give the parts of it that matter",
-          });
+          flawed(file, "is not looked at: it has more than a million characters; give the parts of it that matter");
         return [];
       } catch (error) {
-        unread.push({ file, problem: `cannot be read (${(error as NodeJS.ErrnoException).code})` });
+        flawed(file, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
         return [];
       }
     });
-    const sound = files.filter((file) => isSound(file, unread));
-    const flawed = (file: string, problem: string): void => void unread.push({ file, problem });
+    const sound = files.filter((file) => isSound(file, flawed));
     const subjects = subjectsOf(sound, given.environment, flawed, model === undefined ? undefined : { model });
     const ofKnownReleases = subjects.filter(({ spec: { talosVersion }, pieces }) => {
       if (releases.length > 0 || talosVersion === undefined || releaseInTables(talosVersion) !== "unknown") return true;
       const [file = ""] = [...pieces.values()].map((piece) => piece.file);
-      unread.push({
-        file,
-        problem: `Talos ${talosVersion} is not known here, so nothing can be said of it; name a release (--talos)`,
-      });
+      flawed(file, `Talos ${talosVersion} is not known here, so nothing can be said of it; name a release (--talos)`);
       return false;
     });
     const { findings, notes } = judgeSubjects(ofKnownReleases, releases, sound);
@@ -94,14 +88,11 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
 };
 
 /** Whether a file is YAML. Of one that is not, and that speaks of NVIDIA, it is told. */
-function isSound({ name, text }: ReadFile, unread: FileNote[]): boolean {
+function isSound({ name, text }: ReadFile, flawed: (file: string, problem: string) => void): boolean {
   const [error] = talosDocuments(text).flatMap(({ errors }) => errors);
   if (error === undefined) return true;
   if (/nvidia/i.test(text))
-    unread.push({
-      file: name,
-      problem: `is not looked at: no YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`,
-    });
+    flawed(name, `is not looked at: no YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`);
   return false;
 }
 

@@ -1,5 +1,6 @@
 import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import type { MachineSpec } from "../../components/recipe/index";
+import { readTaint } from "../../components/recipe/machine/taints";
 import type { SeenMachine } from "./seen";
 
 type Tell = (text: string) => void;
@@ -53,7 +54,7 @@ function ownLabels(
 function ownTaints(taints: readonly string[], tell: Tell): Record<string, string> {
   const own: Record<string, string> = {};
   for (const taint of taints.filter((text) => !/^[^=:]*kubernetes\.io\//.test(text))) {
-    const [, key = "", value = "", effect = ""] = /^([^=:]+)(?:=([^:]*))?:(.*)$/.exec(taint) ?? [];
+    const { key, value = "", effect } = readTaint(taint);
     if (key in own)
       tell(
         `it has the taint ${taint} too, and a stack can say only one of a key, so its pods do not tolerate this one: remove it, or taint with another key`,

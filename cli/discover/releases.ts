@@ -45,13 +45,7 @@ function byLabels({ metadata }: Workload): SeenRelease | undefined {
   const found = (chart ?? named) as SeenRelease["chart"] | undefined;
   if (found === undefined) return undefined;
   const name = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;
-  return {
-    chart: found,
-    namespace,
-    ...(version ? { version } : {}),
-    ...(name ? { name } : {}),
-    ...keeperOf(metadata),
-  };
+  return { chart: found, namespace, ...(version ? { version } : {}), ...(name ? { name } : {}), ...keeperOf(metadata) };
 }
 
 function byImage({ metadata, spec }: Workload): SeenRelease | undefined {

@@ -16,7 +16,7 @@ import { branchedName, nvidiaExtension, soundsLikeNvidia } from "../../component
 import { eraOf } from "../../components/recipe/facts/talos-release";
 import { defined } from "../../components/recipe/mapping";
 import { containerdPart } from "../../components/recipe/machine/containerd/containerd";
-import { stackText } from "../stack-text";
+import { stackText, toDo } from "../stack-text";
 import { cardsOf } from "./cards";
 import { exposureOf } from "./exposure";
 import { ownMarks } from "./labels";
@@ -67,7 +67,12 @@ export function stackOf(seen: Seen, only?: readonly string[]): Discovered {
     ...defined({ driver: apart ? undefined : driver }),
   };
   const spec = { ...base, ...exposureOf(base, seen, note) };
-  return { spec, notes: notesOf(spec), comments, findings: checkCluster(spec) };
+  const notes = [
+    ...planCluster(spec).notes,
+    "workloads, sharing, power limits, monitoring and patches cannot be seen in a cluster: add what is wanted",
+    "a machine's configuration is adopted: make it `owned` only if this stack is to hold all of it",
+  ];
+  return { spec, notes, comments, findings: checkCluster(spec) };
 }
 
 type Note = (path: string, text: string) => void;
@@ -160,11 +165,8 @@ function containerdOf(seen: SeenMachine, path: string, note: Note): ContainerdSp
   const there = seen.containerdPart?.trim() ?? "";
   if (there === "") return undefined;
   const era = eraOf(seen.talosVersion ?? "v1.12.0");
-  const dirs =
-    /cdi_spec_dirs\s*=\s*\[([^\]]*)\]/
-      .exec(there)?.[1]
-      ?.match(/"[^"]+"/g)
-      ?.map((text) => text.slice(1, -1)) ?? [];
+  const [, list = ""] = /cdi_spec_dirs\s*=\s*\[([^\]]*)\]/.exec(there) ?? [];
+  const dirs = [...list.matchAll(/"([^"]+)"/g)].map(([, dir = ""]) => dir);
   // Those that containerd and Talos have anyway are added by the options themselves.
   const named = dirs.filter((dir) => !["/etc/cdi", "/var/run/cdi", "/run/cdi"].includes(dir));
   const candidates = [named, dirs].flatMap((cdiSpecDirs) =>
@@ -185,14 +187,6 @@ function containerdOf(seen: SeenMachine, path: string, note: Note): ContainerdSp
   return found;
 }
 
-function notesOf(spec: ClusterSpec): string[] {
-  return [
-    ...planCluster(spec).notes,
-    "workloads, sharing, power limits, monitoring and patches cannot be seen in a cluster: add what is wanted",
-    "a machine's configuration is adopted: make it `owned` only if this stack is to hold all of it",
-  ];
-}
-
 /**
  * The stack file of a cluster.
  *
@@ -203,7 +197,6 @@ export function renderDiscovered(
   unseen: readonly string[],
   source: string,
 ): string {
-  const found = findings.map(({ field, problem, remedy }) => `${field}: ${problem}; ${remedy}`);
   const head = [`The cluster at ${source}, as it was seen; nothing was changed.`];
-  return stackText(spec, { head, left: [...unseen, ...found, ...notes], fields: comments });
+  return stackText(spec, { head, left: [...unseen, ...findings.map(toDo), ...notes], fields: comments });
 }

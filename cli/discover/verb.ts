@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { editorLine } from "../editor-line";
-import { writeStack } from "../stack-text";
+import { toDo, writeStack } from "../stack-text";
 import { lookAtCluster, reachOptions } from "../reach/options";
 import { type Verb, valueOf } from "../verb";
 import { look } from "./look";
@@ -12,14 +12,8 @@ export const discover: Verb = {
   summary: "looks at a live cluster and writes the stack file of it; changes nothing in the cluster",
   options: {
     ...reachOptions("cards and images stay out"),
-    name: {
-      value: "NAME",
-      help: "name of the stack (default: the cluster's name)",
-    },
-    machine: {
-      value: "NODE",
-      help: "a machine that the stack is to have; may be repeated (default: all of them)",
-    },
+    name: { value: "NAME", help: "name of the stack (default: the cluster's name)" },
+    machine: { value: "NODE", help: "a machine that the stack is to have; may be repeated (default: all of them)" },
     out: {
       value: "FILE",
       help: "write the stack there; - writes to standard output (default: Pulumi.NAME.yaml in stacks/, or here)",
@@ -47,10 +41,9 @@ export const discover: Verb = {
     const out = valueOf(given, "out") ?? path.join(fs.existsSync("stacks") ? "stacks" : ".", `Pulumi.${name}.yaml`);
     const line = editorLine(out === "-" ? undefined : out);
     const text = `${line}${renderDiscovered(discovered, seen.unseen, source)}`;
-    const json = given.switches.has("json");
     if (out !== "-") writeStack(out, text, given.switches.has("force"));
     const status = seen.unseen.length > 0 ? 2 : discovered.findings.length > 0 ? 1 : 0;
-    if (json)
+    if (given.switches.has("json"))
       output.result(
         `${JSON.stringify({ status, file: out === "-" ? null : out, stack: text, spec: discovered.spec, findings: discovered.findings, unseen: seen.unseen })}\n`,
       );
@@ -60,7 +53,7 @@ export const discover: Verb = {
         `${out} is written: look through its comments, then \`pulumi stack init ${name}\` and \`pulumi preview -s ${name}\`\n`,
       );
     for (const line of seen.unseen) output.remark(`could not look: ${line}`);
-    for (const { field, problem, remedy } of discovered.findings) output.remark(`${field}: ${problem}; ${remedy}`);
+    for (const finding of discovered.findings) output.remark(toDo(finding));
     return status;
   },
 };

@@ -3,8 +3,9 @@ import type { ClusterSpec, DriverSpec, GpuSpec, KernelModule, MachineSpec } from
 import { eraOf } from "../../components/recipe/facts/talos-release";
 import { moduleParameterIn } from "../../components/recipe/machine/kernel-args";
 import { defined } from "../../components/recipe/mapping";
+import { flat } from "../../components/recipe/nested";
 import { newestExposure } from "../discover/exposure";
-import { stackText, unnamed } from "../stack-text";
+import { stackText, toDo, unnamed } from "../stack-text";
 import { taintText } from "../../components/recipe/machine/taints";
 import { nvidiaPart, type NvidiaPart, unfilledIn } from "./patch";
 import { imageOf, type ImageContent } from "./image";
@@ -86,7 +87,9 @@ export function convert(
     },
     notes: [
       ...version.notes,
-      ...(config.imageFactory?.installerURLTmpl === undefined ? [] : [ownTemplate]),
+      ...(config.imageFactory?.installerURLTmpl === undefined
+        ? []
+        : [{ field: "factoryUrl", ...faultOf(texts.installerNames) }]),
       ...shared.flatMap((part) => part.notes),
       ...chosen.flatMap((read) => notesOf(read, shared, noUki)),
     ],
@@ -135,7 +138,6 @@ function machineOf(
   const platform = mode === undefined || mode === "metal" ? (image.platform ?? named) : mode;
   const secure = isSecure(node, image);
   const address = node.ipAddress.split(",")[0]!.trim();
-  const filledOnly = <T extends object>(value: T): T | undefined => (Object.keys(value).length > 0 ? value : undefined);
   return {
     ...({ address: address === "" ? undefined : address } as { address: string }),
     role: node.controlPlane ? "controlplane" : "worker",
@@ -157,6 +159,8 @@ function machineOf(
     }),
   };
 }
+
+const filledOnly = <T extends object>(value: T): T | undefined => (Object.keys(value).length > 0 ? value : undefined);
 
 /** An installer with its tag: talhelper puts the release there (talhelper, pkg/talos/nodeconfig.go, installerURL). */
 const withRelease = (image: string, version: string | undefined): string =>
@@ -195,16 +199,15 @@ const filled = (texts: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).filter(([, text]) => unfilledIn(text) === undefined));
 
 /** Branch and flavour that an image tells of. The flavour that the card would have anyway is left to it. */
-function driverOf({ branch, flavour }: ImageContent): DriverSpec | undefined {
-  return branch && { branch, ...defined({ flavour }) };
-}
+const driverOf = ({ branch, flavour }: ImageContent): DriverSpec | undefined =>
+  branch && { branch, ...defined({ flavour }) };
 
 /** The device plugin up to Talos 1.12, where it needs least; the operator from 1.13 on, whose CDI it speaks. */
 export function exposure(talosVersion = "v1.12.0"): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
-  const [first, second] = ["devicePlugin", "gpuOperator"] as const;
   const node = { address: "192.0.2.1", role: "worker", configuration: "adopted" } as const;
-  const kinds = eraOf(talosVersion) !== "legacy" ? [second, first] : [first, second];
-  return newestExposure({ talosVersion, machines: { node } }, kinds);
+  const kinds = ["devicePlugin", "gpuOperator"] as const;
+  const inOrder = eraOf(talosVersion) === "legacy" ? kinds : kinds.toReversed();
+  return newestExposure({ talosVersion, machines: { node } }, inOrder);
 }
 
 /** Whether an argument stays one in a stack: parameters of modules and the platform have fields of their own. */
@@ -213,25 +216,20 @@ const isOfImage = (arg: string): boolean => moduleParameterIn(arg) === undefined
 function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], noUki: boolean): Note[] {
   const others = image.kernelArgs.filter(isOfImage);
   const field = `machines.${node.hostname}`;
-  const card: Note = { field: `${field}.gpus`, ...faultOf(texts.card, { node, unnamed }) };
-  const containerd: Note = { field: `${field}.containerd`, ...faultOf(texts.otherTool) };
-  const ignored: Note = {
-    field: `${field}.kernelArgs`,
-    ...faultOf(texts.kernelArgs, { args: others }),
-  };
   const dead = image.kernelArgs.filter((arg) => moduleParameterIn(arg) !== undefined);
-  const revived: Note = { field: `${field}.moduleParameters`, ...faultOf(texts.deadParameters, { dead }) };
   const all = [...parts, ...shared];
-  return [
-    ...(gpus === undefined ? [card] : []),
-    ...image.notes,
-    ...(dead.length > 0 ? [revived] : []),
-    ...(others.length > 0 && noUki && !isSecure(node, image) ? [ignored] : []),
-    ...(all.some((part) => part.containerd !== undefined) ? [containerd] : []),
-    ...unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
-    ...unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),
-    ...parts.flatMap((part) => part.notes),
-  ];
+  return flat<Note>([
+    gpus === undefined && { field: `${field}.gpus`, ...faultOf(texts.card, { node, unnamed }) },
+    image.notes,
+    dead.length > 0 && { field: `${field}.moduleParameters`, ...faultOf(texts.deadParameters, { dead }) },
+    others.length > 0 &&
+      noUki &&
+      !isSecure(node, image) && { field: `${field}.kernelArgs`, ...faultOf(texts.kernelArgs, { args: others }) },
+    all.some((part) => part.containerd !== undefined) && { field: `${field}.containerd`, ...faultOf(texts.otherTool) },
+    unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
+    unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),
+    parts.map((part) => part.notes),
+  ]);
 }
 
 function unfilledTexts(field: string, texts: Record<string, string>[]): Note[] {
@@ -244,16 +242,9 @@ function unfilledTexts(field: string, texts: Record<string, string>[]): Note[] {
 
 /** The release that all nodes run. One that nobody can tell is asked for. */
 function versionOf(said: string | undefined): { is?: string; notes: Note[] } {
-  const ask = (problem: string): { notes: Note[] } => ({
-    notes: [
-      {
-        field: "talosVersion",
-        problem,
-        why: "image, driver and all that follows depend on it",
-        remedy: "name the release that the machines are to run, e.g. --talos v1.13.6",
-      },
-    ],
-  });
+  const why = "image, driver and all that follows depend on it";
+  const remedy = "name the release that the machines are to run, e.g. --talos v1.13.6";
+  const ask = (problem: string): { notes: Note[] } => ({ notes: [{ field: "talosVersion", problem, why, remedy }] });
   if (said === undefined) return ask("is said nowhere");
   const unfilled = unfilledIn(said);
   if (unfilled !== undefined) return ask(`is ${said}, which no file of variables gives a value`);
@@ -266,8 +257,6 @@ export function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pi
   return { factoryUrl: `${protocol}://${registryURL}` };
 }
 
-const ownTemplate: Note = { field: "factoryUrl", ...faultOf(texts.installerNames) };
-
 /**
  * The stack file of an import.
  *
@@ -278,5 +267,5 @@ export function renderStack({ spec, notes }: Imported, source: string): string {
     `The GPU nodes of ${source}. Their configuration stays the other tool's: this stack only adds NVIDIA's part to it.`,
     "NVIDIA's modules, extensions and installer images follow from the cards, and are not repeated here.",
   ];
-  return stackText(spec, { head, left: notes.map(({ field, problem, remedy }) => `${field}: ${problem}; ${remedy}`) });
+  return stackText(spec, { head, left: notes.map(toDo) });
 }

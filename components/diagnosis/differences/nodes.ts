@@ -1,5 +1,5 @@
 import { ways } from "../../recipe/facts/way";
-import { describeTaint, taintsOf, tolerates } from "../../recipe/machine/taints";
+import { describeTaint, readTaint, taintsOf, tolerates } from "../../recipe/machine/taints";
 import type { MachineRecipe, NodeTaint, Plan } from "../../recipe/types";
 import type { Observations, ObservedNode } from "../observations";
 import { difference, type Difference } from "./difference";
@@ -78,12 +78,6 @@ function taints({ name, gpuCount }: MachineRecipe, { taints: has }: ObservedNode
       .filter((text) => !isTolerated(readTaint(text)))
       .map((text) => `has the taint ${text}, which GPU pods of the plan do not tolerate`),
   ];
-}
-
-/** Reads `key=value:Effect` or `key:Effect`. */
-function readTaint(text: string): NodeTaint {
-  const [, key = text, value, effect = ""] = /^([^=:]+)(?:=([^:]*))?:(.*)$/.exec(text) ?? [];
-  return { key, effect, ...(value === undefined ? {} : { value }) };
 }
 
 /** The kubelet lists the handlers of its runtime from Kubernetes 1.31 on (KEP-3857); before, nothing is known. */

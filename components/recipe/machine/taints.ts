@@ -65,6 +65,12 @@ export function withControlPlane(tolerations: PodToleration[]): PodToleration[] 
     : [controlPlane, ...tolerations];
 }
 
+/** The opposite of `describeTaint`; of a text that is no taint, one without an effect. */
+export function readTaint(text: string): NodeTaint {
+  const [, key = text, value, effect = ""] = /^([^=:]+)(?:=([^:]*))?:(.*)$/.exec(text) ?? [];
+  return { key, effect, ...(value === undefined ? {} : { value }) };
+}
+
 /** A taint as kubectl writes it: `key=value:Effect`, or `key:Effect` without a value. */
 export function describeTaint({ key, value, effect }: NodeTaint): string {
   return `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`;
