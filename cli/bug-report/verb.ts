@@ -14,10 +14,7 @@ export const bugReport: Verb = {
       value: "NAME",
       help: "take the plan of this stack in, by its name or its file, and hold the cluster against it",
     },
-    out: {
-      value: "FOLDER",
-      help: "folder to write, which must not be there (default: gpu-report-TIME)",
-    },
+    out: { value: "FOLDER", help: "folder to write, which must not be there (default: gpu-report-TIME)" },
   },
   more: `Of the GPU machines: kernel log, services and their logs, PCI devices, modules, extensions. Of the cluster: nodes, events, and objects and logs of what offers
 the cards. No pod is entered: nvidia-smi.txt has the commands for it. talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.

@@ -16,10 +16,7 @@ const options: Verb["options"] = {
     value: "NODE=MODEL",
     help: "card of a node, e.g. 'velaryon=RTX 2070 SUPER', 'gpu-1=2 x RTX 3090'; may be repeated",
   },
-  talos: {
-    value: "VERSION",
-    help: "release that the machines are to run, e.g. v1.13.6; default: what the file says",
-  },
+  talos: { value: "VERSION", help: "release that the machines are to run, e.g. v1.13.6; default: what the file says" },
   schematic: {
     value: "FILE",
     help: "what is in a schematic that the file names by its ID; may be repeated (files beside it are read anyway)",
@@ -29,10 +26,7 @@ const options: Verb["options"] = {
     value: "FILE",
     help: "variables of a talconfig.yaml; default: talenv.yaml beside it, as talhelper has it",
   },
-  out: {
-    value: "FILE",
-    help: "write the stack there, e.g. stacks/Pulumi.velaryon.yaml; default: standard output",
-  },
+  out: { value: "FILE", help: "write the stack there, e.g. stacks/Pulumi.velaryon.yaml; default: standard output" },
 };
 
 /** `talos-gpu import`: writes the stack file of what another tool configures. */

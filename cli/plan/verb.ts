@@ -13,10 +13,7 @@ export const plan: Verb = {
   summary: "says offline what an update of a stack does: what reboots and why, what changes, in which order",
   options: {
     stack: { value: "NAME", help: "the stack, by its name or its file" },
-    base: {
-      value: "REF",
-      help: "compare with the stack file of this commit, branch or tag (default: with nothing)",
-    },
+    base: { value: "REF", help: "compare with the stack file of this commit, branch or tag (default: with nothing)" },
   },
   more: "Reads only files and git: no network, no credentials. From the base it takes only the stack file; this release of talos-gpu\ncomputes the plan on both sides.\n",
   run: async (given, output) => {

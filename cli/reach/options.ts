@@ -11,10 +11,7 @@ const WITHIN = 55;
  * @param withoutTalosconfig What the verb leaves out where it has no talosconfig, e.g. `machines stay out`.
  */
 export const reachOptions = (withoutTalosconfig: string): Record<string, Option> => ({
-  kubeconfig: {
-    value: "FILE",
-    help: "how to reach Kubernetes (default: KUBECONFIG, or ~/.kube/config)",
-  },
+  kubeconfig: { value: "FILE", help: "how to reach Kubernetes (default: KUBECONFIG, or ~/.kube/config)" },
   talosconfig: {
     value: "FILE",
     help: `how to reach the machines, through talosctl (default: TALOSCONFIG; without either, ${withoutTalosconfig})`,
