@@ -1,15 +1,10 @@
 import { parseAllDocuments } from "yaml";
 import { ownVolumes } from "../../facts/data/since.json";
 import table from "../../facts/data/talos-rules.json";
-import { asText, isMapping } from "../../mapping";
+import { asText, isMapping, listOf } from "../../mapping";
 import { parseToml } from "../containerd/containerd";
 import { isSize } from "./values";
 import * as rule from "./value-rules";
-
-type Shared = keyof typeof table.rules;
-
-/** Rules that several fields have. */
-const shared: Record<Shared, rule.Rule> = rule;
 
 const byField = <Of>(of: Record<string, Of>, ruleOf: (of: Of) => rule.Rule): Record<string, rule.Rule> =>
   Object.fromEntries(Object.entries(of).map(([field, one]) => [field, ruleOf(one)]));
@@ -17,20 +12,26 @@ const byField = <Of>(of: Record<string, Of>, ruleOf: (of: Of) => rule.Rule): Rec
 /** Which rule a field has, e.g. `v1alpha1.Device.addresses[]`. */
 const rules: Record<string, rule.Rule> = {
   ...Object.fromEntries(
-    Object.entries(table.rules).flatMap(([name, fields]) => fields.map((field) => [field, shared[name as Shared]])),
+    Object.entries(table.rules).flatMap(([name, fields]) =>
+      fields.map((field) => [field, rule.shared[name as keyof typeof table.rules]]),
+    ),
   ),
   ...byField(table.words, (words) => rule.words(...words)),
   ...byField(table.urls, (schemes) => rule.url(...schemes)),
   ...byField<number[]>(table.ranges, ([from, to]) => rule.range(from!, to!)),
   "v1alpha1.Device.vlans[]": rule.mapping(rule.cidrOrAddresses),
   "v1alpha1.ClusterConfig.inlineManifests": (value) => {
-    const twice = rule.repeated(Array.isArray(value) ? value.filter(isMapping).map((item) => item["name"]) : []);
+    const twice = rule.repeated(
+      listOf(value)
+        .filter(isMapping)
+        .map((item) => item["name"]),
+    );
     return twice !== undefined && [`has two manifests named ${asText(twice)}`, "give each a name of its own"];
   },
   "v1alpha1.ClusterInlineManifest.name": (value) => value === "" && ["is empty", "write it"],
   "v1alpha1.ClusterInlineManifest.contents": (value) => {
-    const documents = typeof value === "string" ? parseAllDocuments(value, { logLevel: "error" }) : [];
-    const error = (Array.isArray(documents) ? documents : []).flatMap((document) => document.errors)[0];
+    const documents = parseAllDocuments(typeof value === "string" ? value : "", { logLevel: "error" });
+    const error = [...documents].flatMap((document) => document.errors)[0];
     return error && ["is no YAML", `mend it (line ${error.linePos?.[0].line ?? 1} of it)`];
   },
   "v1alpha1.KernelModuleConfig.name": rule.text(
@@ -83,11 +84,10 @@ const rules: Record<string, rule.Rule> = {
     "is not a volume name",
     "write letters, digits and hyphens",
   ),
-  "block.VolumeConfigV1Alpha1.name": (value, minor) =>
-    rule.words(...Object.entries(ownVolumes.since).flatMap(([name, since]) => (minor >= since ? [name] : [])))(
-      value,
-      minor,
-    ),
+  "block.VolumeConfigV1Alpha1.name": (value, minor) => {
+    const known = Object.entries(ownVolumes.since).filter(([, since]) => minor >= since);
+    return rule.words(...known.map(([name]) => name))(value, minor);
+  },
   "extensions.ServiceConfigV1Alpha1.environment[]": rule.text(
     (value) => /^[^=\s]+=/.test(value),
     "is not a variable",
