@@ -20,6 +20,13 @@ export interface Dialect<Flaw = never> {
 
 type Path = readonly (string | number)[];
 
+/** A path as messages have it, e.g. `machine.network.interfaces[0].mtu`. */
+export const written = (path: readonly PropertyKey[], said: (key: string) => string = (key) => key): string =>
+  path
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${said(String(part))}`))
+    .join("")
+    .replace(/^\./, "");
+
 /** Where data is not of its type: what is there is of another one, or breaks a rule; a key is of no structure; or one is missing. */
 export interface ShapeFlaw<Flaw = never> {
   path: Path;

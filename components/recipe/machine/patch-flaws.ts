@@ -2,7 +2,7 @@ import { isAlias, isMap, isScalar, isSeq, type Document } from "yaml";
 import { kindsOf, keysOf, mainKind, minorsOfKey, minorsOfKind, structureOfKind } from "../facts/talos-schema";
 import { asText, isMapping, valueAt } from "../mapping";
 import { closest } from "../rules/suggest";
-import { remedyFor, shapeFlaws, type Dialect, type ShapeFlaw } from "../shape";
+import { remedyFor, shapeFlaws, type Dialect, type ShapeFlaw, written } from "../shape";
 import { valueFlaw } from "./talos-schema/rules";
 import type { ValueFlaw } from "./talos-schema/value-rules";
 import { misfit } from "./talos-schema/values";
@@ -28,13 +28,6 @@ type Path = readonly (string | number)[];
 export const patchKey = "$patch";
 
 const flaw = (path: string, problem: string, remedy: string): PatchFlaw => ({ path, problem, remedy });
-
-/** A path as messages have it, e.g. `machine.network.interfaces[0].mtu`. */
-const written = (path: Path): string =>
-  path.reduce<string>(
-    (text, step) => (typeof step === "number" ? `${text}[${step}]` : text === "" ? step : `${text}.${step}`),
-    "",
-  );
 
 /** What Talos does not take in a patch's documents, as its decoder judges them; at most ten things. */
 export function patchFlaws(documents: Document[], schema: Schema): PatchFlaw[] {
@@ -117,13 +110,8 @@ function ofDocument(
   const minors = minorsOfKind(kind);
   if (minors && kind !== mainKind) {
     const when = minor < minors[0] ? `it came with 1.${minors[0]}` : `it went after 1.${minors[1]}`;
-    return [
-      flaw(
-        "",
-        `is a ${kind}, which Talos 1.${minor} does not have: ${when}`,
-        "write it under machine or cluster, e.g. machine.kernel.modules, machine.sysctls or machine.network",
-      ),
-    ];
+    const there = "write it under machine or cluster, e.g. machine.kernel.modules, machine.sysctls or machine.network";
+    return [flaw("", `is a ${kind}, which Talos 1.${minor} does not have: ${when}`, there)];
   }
   const near = closest(kind, kindsOf(minor));
   const remedy =
@@ -162,23 +150,17 @@ function withoutDeleted(value: unknown, path: Path, told: PatchFlaw[], isItem = 
   const entries = Object.entries(value);
   const doubled = `$${patchKey}`;
   if (Object.hasOwn(value, doubled)) {
-    told.push(
-      flaw(written([...path, doubled]), "is what talhelper makes `$patch` of", "write `$patch` with one dollar"),
-    );
+    const at = written([...path, doubled]);
+    told.push(flaw(at, "is what talhelper makes `$patch` of", "write `$patch` with one dollar"));
     return undefined;
   }
   if (Object.hasOwn(value, patchKey)) {
     const word = asText(value[patchKey]);
+    const ofWhich = "name the item by its first key, e.g. interface: eth0";
     if (word !== "delete")
       told.push(flaw(written([...path, patchKey]), `is "${word}"`, "Talos knows no `$patch` but `delete`"));
     else if (typeof path.at(-1) === "number" && entries.length < 2)
-      told.push(
-        flaw(
-          written(path),
-          "says `$patch: delete` but not of which item",
-          "name the item by its first key, e.g. interface: eth0",
-        ),
-      );
+      told.push(flaw(written(path), "says `$patch: delete` but not of which item", ofWhich));
     if (!isItem) return undefined;
   }
   return Object.fromEntries(entries.map(([key, child]) => [key, withoutDeleted(child, [...path, key], told)]));
@@ -198,14 +180,8 @@ function worded({ path: below, flaw: found }: ShapeFlaw<ValueFlaw>, at: Path, sc
 }
 
 function unknownKey(key: string, structure: string, path: string, { minor, isKnown }: Schema): PatchFlaw[] {
-  if (key === "<<")
-    return [
-      flaw(
-        path,
-        "is a YAML merge key, which Talos takes only in mappings whose names you choose",
-        "write the keys out",
-      ),
-    ];
+  const merges = "is a YAML merge key, which Talos takes only in mappings whose names you choose";
+  if (key === "<<") return [flaw(path, merges, "write the keys out")];
   if (key === "?") return [flaw(path, "is a key that is no text", "write a name")];
   const minors = minorsOfKey(structure, key);
   if (minors) {

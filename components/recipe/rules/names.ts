@@ -8,14 +8,11 @@ const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const name = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 
 /** Whether a text is an RFC 1123 label: namespaces, containers. */
-export function isDns1123Label(text: string): boolean {
-  return text.length <= 63 && label.test(text);
-}
+export const isDns1123Label = (text: string): boolean => text.length <= 63 && label.test(text);
 
 /** Whether a text is an RFC 1123 subdomain: most objects, e.g. Secrets, StorageClasses, pods. */
-export function isDns1123Subdomain(text: string): boolean {
-  return text.length <= 253 && text.split(".").every((part) => label.test(part));
-}
+export const isDns1123Subdomain = (text: string): boolean =>
+  text.length <= 253 && text.split(".").every((part) => label.test(part));
 
 /** Whether a text is a qualified name, `[prefix/]name`: keys of labels and taints, resources. */
 export function isQualifiedName(text: string): boolean {
@@ -27,19 +24,15 @@ export function isQualifiedName(text: string): boolean {
 }
 
 /** Whether a text may be the value of a label or of a taint. */
-export function isLabelValue(text: string): boolean {
-  return text === "" || (text.length <= 63 && name.test(text));
-}
+export const isLabelValue = (text: string): boolean => text === "" || (text.length <= 63 && name.test(text));
 
 /** Whether a text may be a key of a Secret's or a ConfigMap's data. */
-export function isDataKey(text: string): boolean {
-  return text.length <= 253 && /^[-._a-zA-Z0-9]+$/.test(text) && text !== "." && !text.startsWith("..");
-}
+export const isDataKey = (text: string): boolean =>
+  text.length <= 253 && /^[-._a-zA-Z0-9]+$/.test(text) && text !== "." && !text.startsWith("..");
 
 /**
  * Whether a text may be the name of an environment variable. Kubernetes from 1.32 on takes any printable one without `=`
  * (RelaxedEnvironmentVariableValidation); the older rule is kept, since shells read no others.
  */
-export function isEnvName(text: string): boolean {
-  return text.length <= 1024 && /^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(text) && text !== "." && !text.startsWith("..");
-}
+export const isEnvName = (text: string): boolean =>
+  text.length <= 1024 && /^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(text) && text !== "." && !text.startsWith("..");

@@ -1,4 +1,5 @@
 import { type Fault, faultOf, shown } from "../rules/fault";
+import { written } from "../shape";
 import type { Finding } from "../types";
 import texts from "./texts.json";
 
@@ -52,12 +53,8 @@ export function readPlain(raw: unknown): PlainData {
     const copy: Record<string, unknown> = {};
     for (const key of Object.keys(value).sort()) {
       const here = [...path, key];
-      const fault =
-        key === "__proto__"
-          ? faultOf(texts.noKey)
-          : key.length > longestKey
-            ? faultOf(texts.longKey, { longestKey })
-            : undefined;
+      const tooLong = key.length > longestKey && faultOf(texts.longKey, { longestKey });
+      const fault = key === "__proto__" ? faultOf(texts.noKey) : tooLong;
       const child = fault ? leaveOut(here, fault) : read(value[key], here);
       if (child !== undefined) copy[key] = child;
     }
@@ -97,14 +94,9 @@ function unreadableText(text: string): Fault | undefined {
 const shownPart = 100;
 
 /** Path as users write it, e.g. `machines.gpu-1.gpus[0].model`; `stack` for the whole. */
-export function fieldOf(path: PropertyKey[]): string {
-  const text = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${cut(String(part))}`)).join("");
-  return text.replace(/^\./, "") || "stack";
-}
+export const fieldOf = (path: PropertyKey[]): string => written(path, cut) || "stack";
 
-function cut(part: string): string {
-  return part.length > shownPart ? `${part.slice(0, shownPart)}…` : part;
-}
+const cut = (part: string): string => (part.length > shownPart ? `${part.slice(0, shownPart)}…` : part);
 
 /** The value at a key of a list or mapping; undefined where there is none. What a prototype has is none. */
 export function childAt(value: any, key: PropertyKey): any {

@@ -3,7 +3,7 @@ import { containerdKeys, knownPlugins, structureOfPlugin, type ContainerdRelease
 import { closest } from "../../rules/suggest";
 import { isMapping, valueAt } from "../../mapping";
 import { flat } from "../../nested";
-import { remedyFor, shapeFlaws, type ShapeFlaw } from "../../shape";
+import { remedyFor, shapeFlaws, type ShapeFlaw, written } from "../../shape";
 import { type Fault, faultOf } from "../../rules/fault";
 import texts from "../texts.json";
 
@@ -34,10 +34,7 @@ export function containerdFlaws(table: TomlTable, { minor, isKnown }: Containerd
 }
 
 function worded({ path, flaw }: ShapeFlaw): Fault {
-  const at = path
-    .map((part) => (typeof part === "number" ? `[${part}]` : `.${quoted(part)}`))
-    .join("")
-    .slice(1);
+  const at = written(path, quoted);
   if (flaw === "missing") return faultOf(texts.noValue, { at });
   if ("unknown" in flaw) {
     const remedy = flaw.near === undefined ? "leave it out" : `did you mean "${flaw.near}"?`;
