@@ -48,6 +48,14 @@ export function mergeAsHelm(
   return merged;
 }
 
+/** Fields without those that are undefined, or a list or mapping with nothing in it. */
+export const filled = <T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> } =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([, value]: [string, unknown]) =>
+      typeof value === "object" && value !== null ? Object.keys(value).length > 0 : value !== undefined,
+    ),
+  ) as never;
+
 /** Fields without those that are undefined. */
 export const defined = <T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;

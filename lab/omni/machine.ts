@@ -4,6 +4,7 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import { stringify } from "yaml";
 import { installerImage } from "../../components/recipe";
+import { defined } from "../../components/recipe/mapping";
 import type { Factory } from "../factory";
 import type { Machines, MachineState } from "../machines";
 import type { Resources, Target } from "./resources";
@@ -181,14 +182,8 @@ export class OmniMachine {
 
 /** The installer of the machine's own platform, signed where it boots with Secure Boot (siderolabs/omni, cluster_machine_config.go). */
 function imageOf({ talosVersion, initial = {} }: ManagedMachine, schematicId: string): string {
-  return installerImage({
-    factoryUrl: "https://factory.talos.dev",
-    schematicId,
-    talosVersion,
-    minor: Number(talosVersion.split(".")[1]),
-    platform: initial.platform ?? "metal",
-    secureBoot: initial.secureBoot ?? false,
-  });
+  const { platform, secureBoot } = initial;
+  return installerImage(schematicId, talosVersion, defined({ platform, secureBoot }));
 }
 
 /** Schematic (YAML) that Omni makes of a machine's extensions; of none: that of the medium that machines are booted from. */

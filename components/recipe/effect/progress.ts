@@ -13,15 +13,15 @@ export interface Standing {
 }
 
 /** What Pulumi has told of a machine's resources in this update. */
-interface Told {
+class Told {
   /** Names of its resources that are being created or updated. */
-  running: Set<string>;
-  begun: boolean;
-  upgraded: boolean;
+  readonly running = new Set<string>();
+  begun = false;
+  upgraded = false;
   /** Everything of it is through, or nothing had to be. */
-  settled: boolean;
-  failed: boolean;
-  cordoned: boolean;
+  settled = false;
+  failed = false;
+  cordoned = false;
 }
 
 /** Keeps how far an update is with each machine, from what begins and ends. */
@@ -31,8 +31,7 @@ export class UpdateProgress {
 
   /** @param machines node names, in the order of the update. */
   constructor(machines: string[]) {
-    const nothing = { begun: false, upgraded: false, settled: false, failed: false, cordoned: false };
-    this.machines = new Map(machines.map((machine) => [machine, { running: new Set(), ...nothing }]));
+    this.machines = new Map(machines.map((machine) => [machine, new Told()]));
   }
 
   /** A resource of a machine is about to be created or updated. */
@@ -52,7 +51,7 @@ export class UpdateProgress {
   /** Something failed: of this machine, or of none of them. */
   fails(machine?: string, cordoned = false): void {
     this.failed = true;
-    const told = machine === undefined ? undefined : this.machines.get(machine);
+    const told = this.machines.get(machine ?? "");
     if (told) Object.assign(told, { failed: true, cordoned });
   }
 
@@ -69,12 +68,11 @@ export class UpdateProgress {
 
   /** Where each machine stands, in the order of the update. */
   standings(): Map<string, Standing> {
-    return new Map(
-      [...this.machines].map(([machine, told]) => [
-        machine,
-        { progress: this.progressOf(told), ...(told.cordoned ? { cordoned: true } : {}) },
-      ]),
-    );
+    const standingOf = (told: Told): Standing => ({
+      progress: this.progressOf(told),
+      ...(told.cordoned ? { cordoned: true } : {}),
+    });
+    return new Map([...this.machines].map(([machine, told]) => [machine, standingOf(told)]));
   }
 
   private progressOf(told: Told): Progress {
@@ -100,24 +98,17 @@ const most = 20;
  * @param machines by node name, in the order of the update.
  */
 export function describeProgress(machines: Map<string, Standing>): string {
-  const all = [...machines];
-  const line = (word: string, names: string[]): string[] => {
+  const line = (word: string, is: (standing: Standing) => boolean | undefined): string[] => {
+    const names = [...machines].filter(([, standing]) => is(standing)).map(([name]) => name);
     const more = names.length > most ? ` and ${names.length - most} more` : "";
     return names.length === 0 ? [] : [`  ${word} (${names.length}): ${names.slice(0, most).join(", ")}${more}`];
   };
-  const named = (is: (standing: Standing) => boolean): string[] =>
-    all.filter(([, standing]) => is(standing)).map(([name]) => name);
+  const cordoned = "cordoned (until the machine's upgrade succeeds; the failure above names the command to give up)";
   return [
     "State of the machines",
     ...words.flatMap((word) =>
-      line(
-        word === "configured" ? "configured, not upgraded" : word,
-        named(({ progress }) => progress === word),
-      ),
+      line(word === "configured" ? "configured, not upgraded" : word, ({ progress }) => progress === word),
     ),
-    ...line(
-      "cordoned (until the machine's upgrade succeeds; the failure above names the command to give up)",
-      named(({ cordoned }) => cordoned === true),
-    ),
+    ...line(cordoned, (standing) => standing.cordoned),
   ].join("\n");
 }

@@ -1,6 +1,6 @@
 import type { PlannedMachine } from "../machine/planned-machine";
 import { readSchematic } from "../machine/schematic";
-import { defined } from "../mapping";
+import { defined, filled } from "../mapping";
 import { formatDuration, durationValue } from "../rules/duration";
 import { parseTalosVersion } from "../facts/version";
 import { partHashes } from "./parts";
@@ -61,7 +61,10 @@ export function machineState(machine: PlannedMachine): MachineState {
   const omni = machine.configuration === "omni";
   const gpu = machine.kernelModules.length > 0;
   const driver = machine.driverBranch ?? machine.driverVersion;
-  const bootsForAll = wayOf({ image: false, configuration: true, gpu: gpu && !appliesLive(machine) }) === "reboot";
+  // Omni applies a configuration as Talos takes it before the upgrade program looks (siderolabs/omni, machineconfig/status.go: mode
+  // auto), and so is that of a machine applied which was installed from maintenance mode (`staged_if_needing_reboot`).
+  const appliesLive = omni || machine.installs;
+  const bootsForAll = wayOf({ image: false, configuration: true, gpu: gpu && !appliesLive }) === "reboot";
   const boot: Record<string, string> = {};
   const live: Record<string, string> = {};
   for (const [part, hash] of Object.entries(partHashes(machine.patches))) {
@@ -71,7 +74,6 @@ export function machineState(machine: PlannedMachine): MachineState {
   const { extensions = [], kernelArgs = [] } = readSchematic(machine.schematic) ?? {};
   const generated = machine.configuration === "owned" ? generatedOf(machine) : {};
   const contract = machine.configuration === "owned" ? contractMinor(machine) : undefined;
-  const perhaps = defined({ contract, reconcileToken: machine.reconcileToken });
   return {
     address: machine.address,
     configuration: machine.configuration,
@@ -85,36 +87,25 @@ export function machineState(machine: PlannedMachine): MachineState {
           ? { installerImage: machine.installerImage }
           : { schematicId: machine.schematicId }),
       extensions,
-      ...(kernelArgs.length > 0 && !omni ? { kernelArgs } : {}),
+      ...filled({ kernelArgs: omni ? [] : kernelArgs }),
       ...(bootsForAll ? generated : {}),
-      ...partsIn(boot),
+      ...filled({ parts: boot }),
     },
-    ...(Object.keys(perhaps).length > 0 ? { mayRebootIfChanged: perhaps } : {}),
+    ...filled({ mayRebootIfChanged: defined({ contract, reconcileToken: machine.reconcileToken }) }),
     changesWithoutReboot: {
       ...(bootsForAll ? {} : generated),
-      ...partsIn(live),
-      ...(Object.keys(machine.nodeLabels).length > 0 ? { labels: machine.nodeLabels } : {}),
-      ...(machine.nodeTaints.length > 0
-        ? {
-            taints: Object.fromEntries(
-              machine.nodeTaints.map(({ key, value, effect }) => [key, `${value ?? ""}:${effect}`]),
-            ),
-          }
-        : {}),
+      ...filled({
+        parts: live,
+        labels: machine.nodeLabels,
+        taints: Object.fromEntries(
+          machine.nodeTaints.map(({ key, value = "", effect }) => [key, `${value}:${effect}`]),
+        ),
+      }),
     },
     drainedBeforeReboot: drainOf(machine),
     awayForAtMost: awayOf(machine),
     ...(machine.installs ? { installs: true as const } : {}),
   };
-}
-
-/**
- * Whether a configuration is applied as Talos takes it before the upgrade program looks, with a GPU too: Omni's (siderolabs/
- * omni, machineconfig/status.go: mode auto), and that of a machine which was installed from maintenance mode
- * (`staged_if_needing_reboot`).
- */
-function appliesLive({ configuration, installs }: PlannedMachine): boolean {
-  return configuration === "omni" || installs;
 }
 
 /** What the generated part of an owned configuration is made of. */
@@ -127,8 +118,6 @@ function contractMinor({ contract }: PlannedMachine): string {
   const minor = parseTalosVersion(contract)?.minor;
   return minor === undefined ? contract : `v1.${minor}`;
 }
-
-const partsIn = (parts: Record<string, string>): Changeable => (Object.keys(parts).length > 0 ? { parts } : {});
 
 function drainOf({ configuration, drain, timeouts }: PlannedMachine): string {
   if (configuration === "omni") return "by Omni";

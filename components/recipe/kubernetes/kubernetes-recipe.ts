@@ -11,7 +11,8 @@ import { operatorRelease } from "./operator-release";
 import { pluginRelease } from "./plugin-release";
 import { sharingOf } from "../machine/own-sharing";
 import { migConfigName, profileName, resourceNameOf, sharingConfig } from "../facts/sharing";
-import type { ClusterSpec, LeaderWorkerSetSpec } from "../spec/index";
+import { defined } from "../mapping";
+import type { ClusterSpec, LeaderWorkerSetSpec, MigSpec } from "../spec/index";
 import { taintsWithPatches } from "../machine/user-patches";
 import { controlPlaneTaint, tolerationsFor } from "../machine/taints";
 import type { Era, KubernetesRecipe, Mode, PodToleration, ReleaseRecipe } from "../types";
@@ -66,21 +67,17 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     tolerations,
     nodeSelector,
     resourceName: ownValuesOf(spec)?.resourceName ?? deviceClass ?? resourceNameOf(sharingOf(spec), gpuMachines),
-    ...(config === undefined ? {} : { sharingConfig: config }),
+    ...defined({ sharingConfig: config }),
     images: { ...helpers, ...spec.images },
-    ...splitOf(spec),
+    ...defined({ mig: spec.sharing?.mig && splitOf(spec.sharing.mig) }),
     smokeTestImage: spec.smokeTestImage ?? smokeTestImage(cudaVersion),
     cudaVersion,
   };
 }
 
-function splitOf({ sharing }: ClusterSpec): Pick<KubernetesRecipe, "mig"> {
-  if (!sharing?.mig) return {};
-  const { strategy, profile } = sharing.mig;
+function splitOf({ strategy, profile }: MigSpec): NonNullable<KubernetesRecipe["mig"]> {
   const only = profileName(profile);
-  return {
-    mig: { config: migConfigName(profile), ...(strategy === "single" && only !== "disabled" ? { only } : {}) },
-  };
+  return { config: migConfigName(profile), ...(strategy === "single" && only !== "disabled" ? { only } : {}) };
 }
 
 /** The release of LeaderWorkerSet. Its controller may have no other place than machines with GPUs. */

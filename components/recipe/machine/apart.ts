@@ -1,3 +1,4 @@
+import { defined } from "../mapping";
 import type { ClusterSpec, MachineSpec, ReleaseFactsSpec } from "../spec/index";
 
 /** The stack as a machine sees it: with the Talos release and the driver that are the machine's own, where it has some. */
@@ -5,12 +6,9 @@ export function seenBy(spec: ClusterSpec, { talosVersion, driver }: MachineSpec)
   if (talosVersion === undefined && driver === undefined) return spec;
   const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
   const version = talosVersion ?? spec.talosVersion;
-  const facts = factsOf(spec, version);
   return {
-    ...rest,
-    talosVersion: version,
-    ...(facts === undefined ? {} : { releaseFacts: facts }),
-    ...(driver === undefined ? {} : { driver: { ...spec.driver, ...driver } }),
+    ...{ ...rest, talosVersion: version },
+    ...defined({ releaseFacts: factsOf(spec, version), driver: driver && { ...spec.driver, ...driver } }),
   };
 }
 

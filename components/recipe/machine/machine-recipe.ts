@@ -15,8 +15,8 @@ import type { ClusterSpec } from "../spec/index";
 import { taintsOf } from "./taints";
 import type { ExtensionService, KernelModule, MachineRecipe, Mode } from "../types";
 import type { UserPatch } from "./user-patches";
-import { defaultFactoryUrl } from "../facts/factory";
-import { majorOf, parseTalosVersion } from "../facts/version";
+import { majorOf } from "../facts/version";
+import { defined, filled } from "../mapping";
 
 /** What all machines of a plan have in common. */
 export interface RecipeContext {
@@ -31,64 +31,41 @@ export interface RecipeContext {
 /** All that follows for one machine. */
 export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], context: RecipeContext): MachineRecipe {
   const { spec } = context;
-  const machine = facts.spec;
-  const era = eraOf(spec.talosVersion);
-  const isGpu = facts.gpuCount > 0;
+  const { name, spec: machine, gpuCount, extensions, driverVersion } = facts;
+  const { talosVersion, factoryUrl } = spec;
+  const { address, role, configuration, installerImage: own, overlay, customization, platform, secureBoot } = machine;
+  const era = eraOf(talosVersion);
+  const isGpu = gpuCount > 0;
   const patches = [...context.clusterPatches, ...ownPatches];
-  const own = machine.installerImage;
   const schematic =
     own === undefined
-      ? schematicOf({
-          extensions: facts.extensions,
-          kernelArgs: kernelArgsOf(facts),
-          ...(machine.overlay === undefined ? {} : { overlay: machine.overlay }),
-          ...(machine.customization === undefined ? {} : { customization: machine.customization }),
-        })
+      ? schematicOf({ extensions, kernelArgs: kernelArgsOf(facts), ...defined({ overlay, customization }) })
       : ownSchematic(own);
-  const image =
-    own ??
-    installerImage({
-      factoryUrl: spec.factoryUrl ?? defaultFactoryUrl,
-      schematicId: schematic.id,
-      talosVersion: spec.talosVersion,
-      minor: parseTalosVersion(spec.talosVersion)?.minor ?? Infinity,
-      platform: machine.platform ?? "metal",
-      secureBoot: machine.secureBoot ?? false,
-    });
+  const image = own ?? installerImage(schematic.id, talosVersion, defined({ factoryUrl, platform, secureBoot }));
   const kernelModules = isGpu ? kernelModulesOf(facts) : [];
   const sysctls = isGpu ? sysctlsOf(spec) : {};
-  const part = containerdPart(machine.containerd, era).toml;
   // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
-  const byOmni = machine.configuration === "omni";
+  const byOmni = configuration === "omni";
   const taints = taintsOf(machine);
   const sharing = sharingOf(spec, machine);
   const atLeast = atLeastOf(facts, sharing);
-  const content = { sysctls, ...(part === undefined ? {} : { containerdPart: part }) };
+  const content = { sysctls, ...defined({ containerdPart: containerdPart(machine.containerd, era).toml }) };
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
   // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, beside which the field is an error; whether it did is
   // not known here (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
-  const kubeletDocument = byOmni && capabilitiesOf(spec.talosVersion).documents;
-  const taintContent = taints.length === 0 || kubeletDocument ? {} : { registerWithTaints: taints };
+  const kubeletDocument = byOmni && capabilitiesOf(talosVersion).documents;
   const hostname =
-    machine.configuration === "owned"
-      ? hostnamePatch(facts.name, contractOf(spec.talosVersion, machine.runningVersion), patches)
+    configuration === "owned"
+      ? hostnamePatch(name, contractOf(talosVersion, machine.runningVersion), patches)
       : undefined; // somebody else named the others
+  const isGuess = context.release?.assumed || own !== undefined;
   return {
-    name: facts.name,
-    address: machine.address,
-    role: machine.role,
-    configuration: machine.configuration,
-    era,
-    gpuCount: facts.gpuCount,
-    extensions: facts.extensions,
+    ...{ name, address, role, configuration, era, gpuCount, extensions },
     schematic: schematic.yaml,
     schematicId: schematic.id,
     ...(own === undefined ? {} : { ownImage: true as const }),
-    talosVersion: spec.talosVersion,
-    ...(facts.driverVersion === undefined ? {} : { driverVersion: facts.driverVersion }),
-    ...(facts.driverVersion !== undefined && (context.release?.assumed || own !== undefined)
-      ? { driverBranch: String(majorOf(facts.driverVersion)) }
-      : {}),
+    talosVersion,
+    ...defined({ driverVersion, driverBranch: isGuess && driverVersion ? String(majorOf(driverVersion)) : undefined }),
     installerImage: image,
     kernelModules,
     ...content,
@@ -99,16 +76,15 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
         ...(byOmni ? {} : { installerImage: image }),
         kernelModules: undeclared(kernelModules, patches),
         ...content,
-        ...taintContent,
+        registerWithTaints: kubeletDocument ? [] : taints,
       }),
     ],
-    ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),
+    ...defined({ uuid: machine.uuid }),
     nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(facts, context) : {}) },
     nodeTaints: taints,
-    extensionServices: isGpu ? extensionServicesOf(spec.talosVersion, facts.extensions) : [],
+    extensionServices: isGpu ? extensionServicesOf(talosVersion, extensions) : [],
     allocatable: allocatableOf(facts, sharing),
-    ...(atLeast.length === 0 ? {} : { atLeast }),
-    ...(machine.powerLimit === undefined ? {} : { powerLimit: machine.powerLimit }),
+    ...filled({ atLeast, powerLimit: machine.powerLimit }),
   };
 }
 
@@ -121,10 +97,10 @@ const kernelArgsOf = ({ spec, cards }: MachineFacts): string[] => [
 function kernelModulesOf(facts: MachineFacts): KernelModule[] {
   // siderolabs/docs, nvidia-fabricmanager (B200); NVIDIA Fabric Manager user guide (B200, B300: the subnet manager of their NVLinks).
   const infiniband = facts.cards.some((card) => /^B[23]00\b/.test(card.model)) ? ["ib_umad"] : [];
-  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband].map((name) => {
-    const parameters = facts.spec.moduleParameters?.[name] ?? [];
-    return { name, ...(parameters.length > 0 ? { parameters } : {}) };
-  });
+  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband].map((name) => ({
+    name,
+    ...filled({ parameters: facts.spec.moduleParameters?.[name] }),
+  }));
 }
 
 /**
@@ -149,25 +125,19 @@ function sysctlsOf(spec: ClusterSpec): Record<string, string> {
  * (gpu-operator, controllers/state_manager.go).
  */
 function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, string> {
-  const { mode, spec } = context;
+  const { markers, mode, spec } = context;
   return {
     ...(wayOf(mode).findsNodes ? {} : { "nvidia.com/gpu.present": "true" }),
-    ...validatorLabel(context),
+    // Whether the operator's validator runs; the operator keeps a label that is there (controllers/state_manager.go). It must not beside
+    // our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that somebody labelled in the days
+    // of 1.12.
+    ...(mode === "operator" ? { "nvidia.com/gpu.deploy.operator-validator": String(!markers) } : {}),
     ...daemonLabels(facts.spec, context),
     // The MIG manager runs on nodes with such cards alone, and it is the operator's.
     ...(spec.sharing?.mig && mode === "operator" && canSplit(facts)
       ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) }
       : {}),
   };
-}
-
-/**
- * Whether the operator's validator runs; the operator keeps a label that is there (controllers/state_manager.go). It must not
- * beside our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that somebody
- * labelled in the days of 1.12.
- */
-function validatorLabel({ markers, mode }: RecipeContext): Record<string, string> {
-  return mode === "operator" ? { "nvidia.com/gpu.deploy.operator-validator": markers ? "false" : "true" } : {};
 }
 
 /** Services of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu, the services' YAML at v1.11.5 and v1.13.9. */

@@ -1,5 +1,6 @@
-import { Document, Scalar, isMap, isSeq } from "yaml";
+import { Document, Scalar } from "yaml";
 import { customizationPath } from "./containerd/containerd";
+import { filled } from "../mapping";
 import { remembering } from "../memory";
 import type { KernelModule, NodeTaint } from "../types";
 
@@ -22,27 +23,15 @@ export interface PatchContent {
  * containerd part (v1alpha1_cri_bridge.go) and `machine.install`.
  */
 export const ownPatch = remembering((content: PatchContent): string => {
-  const document = new Document({
-    machine: {
-      ...(content.installerImage === undefined ? {} : { install: { image: content.installerImage } }),
-      ...(content.kernelModules.length > 0 ? { kernel: { modules: content.kernelModules } } : {}),
-      ...(Object.keys(content.sysctls).length > 0 ? { sysctls: content.sysctls } : {}),
-      ...(content.containerdPart === undefined
-        ? {}
-        : { files: [{ op: "create", path: customizationPath, permissions: 0o644, content: content.containerdPart }] }),
-      ...(content.registerWithTaints === undefined
-        ? {}
-        : { kubelet: { extraConfig: { registerWithTaints: content.registerWithTaints } } }),
-    },
+  const { installerImage: image, kernelModules: modules, sysctls, containerdPart, registerWithTaints } = content;
+  const permissions = Object.assign(new Scalar(0o644), { format: "OCT" });
+  const part = { op: "create", path: customizationPath, permissions, content: containerdPart };
+  const machine = filled({
+    install: filled({ image }),
+    kernel: filled({ modules }),
+    sysctls,
+    files: containerdPart === undefined ? [] : [part],
+    kubelet: filled({ extraConfig: filled({ registerWithTaints }) }),
   });
-  writePermissionsInOctal(document);
-  return document.toString({ lineWidth: 0 });
+  return new Document({ machine }).toString({ lineWidth: 0 });
 });
-
-function writePermissionsInOctal(document: Document): void {
-  const files = document.getIn(["machine", "files"]);
-  for (const file of isSeq(files) ? files.items : []) {
-    const permissions = isMap(file) ? file.get("permissions", true) : undefined;
-    if (permissions instanceof Scalar) permissions.format = "OCT";
-  }
-}

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import { Document, isScalar, parse, parseDocument, Scalar, visit } from "yaml";
 import * as z from "zod";
+import { defaultFactoryUrl } from "../facts/factory";
+import { parseTalosVersion } from "../facts/version";
 import { isMapping } from "../mapping";
 import { remembering } from "../memory";
-import type { CustomizationSpec, OverlaySpec } from "../spec/index";
+import type { ClusterSpec, CustomizationSpec, MachineSpec, OverlaySpec } from "../spec/index";
 
 /** What a machine's image is made of. */
 export interface SchematicContent {
@@ -38,10 +40,8 @@ function ordered(value: unknown, name: string): unknown {
   if (Array.isArray(value)) return value.map((item) => ordered(item, name));
   if (!isMapping(value)) return value;
   const fields = Object.hasOwn(order, name) ? order[name] : undefined;
-  const entries = (fields ?? Object.keys(value).sort()).map((key): [string, unknown] => [
-    key,
-    ordered(value[key], key),
-  ]);
+  const keys = fields ?? Object.keys(value).sort();
+  const entries = keys.map((key): [string, unknown] => [key, ordered(value[key], key)]);
   return Object.fromEntries(fields ? entries.filter(([key, member]) => !isEmpty(key, member)) : entries);
 }
 
@@ -92,27 +92,20 @@ export const schematicOf = ({ extensions, kernelArgs, overlay, customization }: 
     },
   });
 
-/** What an installer image's name depends on. */
-export interface InstallerArgs {
-  factoryUrl: string;
-  schematicId: string;
-  /** Talos release, e.g. `v1.12.6`. */
-  talosVersion: string;
-  /** Minor of it. */
-  minor: number;
-  /** Image Factory platform, e.g. `metal`. */
-  platform: string;
-  secureBoot: boolean;
-}
-
 /** First minor whose installer is named after its platform: the kernel command line of the image says `talos.platform`. Source: image-factory, docs/api.md. */
 const firstPlatformInstaller = 10;
 
-/** Installer image, e.g. `factory.talos.dev/metal-installer/<id>:v1.12.6`. */
-export function installerImage(args: InstallerArgs): string {
-  const host = args.factoryUrl.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "");
-  const installer = args.minor >= firstPlatformInstaller ? `${args.platform}-installer` : "installer";
-  return `${host}/${installer}${args.secureBoot ? "-secureboot" : ""}/${args.schematicId}:${args.talosVersion}`;
+/** Installer image, e.g. `factory.talos.dev/metal-installer/<id>:v1.12.6`: by default of the public Factory, for the platform metal. */
+export function installerImage(
+  schematicId: string,
+  talosVersion: string,
+  said: Pick<MachineSpec, "platform" | "secureBoot"> & Pick<ClusterSpec, "factoryUrl"> = {},
+): string {
+  const { factoryUrl = defaultFactoryUrl, platform = "metal", secureBoot } = said;
+  const host = factoryUrl.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "");
+  const minor = parseTalosVersion(talosVersion)?.minor ?? Infinity;
+  const installer = minor >= firstPlatformInstaller ? `${platform}-installer` : "installer";
+  return `${host}/${installer}${secureBoot ? "-secureboot" : ""}/${schematicId}:${talosVersion}`;
 }
 
 /** What stands for the schematic of an installer image of the user's own: it says nothing of its content, and its ID follows from its name. */
@@ -121,15 +114,11 @@ export const ownSchematic = (image: string): Schematic => ({
   id: sha256(image),
 });
 
-/** What an installer image's name says of the machines that it fits. */
-export interface InstallerKind {
-  /** Undefined before Talos 1.10, whose installers leave the machine's platform as it is. */
-  platform?: string;
-  secureBoot: boolean;
-}
-
-/** The opposite of `installerImage`; undefined for an image of another form. */
-export function installerKind(image: string): InstallerKind | undefined {
+/**
+ * The opposite of `installerImage`: what an image's name says of the machines that it fits; undefined for one of another form. No installer
+ * before Talos 1.10 has a platform: it leaves the machine's as it is.
+ */
+export function installerKind(image: string): { platform?: string; secureBoot: boolean } | undefined {
   const found = /(?:^|\/)(?:([A-Za-z][A-Za-z-]*)-)?installer(-secureboot)?(?:\/[0-9a-f]{64})?(?:[:@]|$)/.exec(image);
   if (found === null) return undefined;
   const [, platform, secure] = found;

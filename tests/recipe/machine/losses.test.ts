@@ -37,14 +37,7 @@ const next = (more: Partial<NextImage> & { platform?: string; secureBoot?: boole
   extensions: gpu,
   kernelArgs: [],
   gpu: true,
-  installer: installerImage({
-    factoryUrl: "https://factory.talos.dev",
-    schematicId: "a".repeat(64),
-    talosVersion: "v1.12.6",
-    minor: 12,
-    platform: more.platform ?? "metal",
-    secureBoot: more.secureBoot ?? false,
-  }),
+  installer: installerImage("a".repeat(64), "v1.12.6", more),
   ...more,
 });
 const lost = (running: RunningImage, image: NextImage, drop?: DropSpec): Record<string, string> =>

@@ -66,20 +66,11 @@ test("the boot loader none is the Factory's empty field", () => {
   expect(schematicOf({ ...none, customization: { bootloader: "none" } }).id).toBe(schematicOf(none).id);
 });
 
-const args = {
-  factoryUrl: "https://factory.talos.dev",
-  schematicId: "abc",
-  talosVersion: "v1.12.6",
-  minor: 12,
-  platform: "metal",
-  secureBoot: false,
-};
-
 test.each([
-  [{}, "factory.talos.dev/metal-installer/abc:v1.12.6"],
-  [{ secureBoot: true }, "factory.talos.dev/metal-installer-secureboot/abc:v1.12.6"],
-  [{ platform: "nocloud" }, "factory.talos.dev/nocloud-installer/abc:v1.12.6"],
-  [{ talosVersion: "v1.9.6", minor: 9 }, "factory.talos.dev/installer/abc:v1.9.6"],
-  [{ talosVersion: "v1.9.6", minor: 9, secureBoot: true }, "factory.talos.dev/installer-secureboot/abc:v1.9.6"],
-  [{ factoryUrl: "http://127.0.0.1:8080/" }, "127.0.0.1:8080/metal-installer/abc:v1.12.6"],
-])("%j: %s", (more, image) => expect(installerImage({ ...args, ...more })).toBe(image));
+  ["v1.12.6", {}, "factory.talos.dev/metal-installer/abc:v1.12.6"],
+  ["v1.12.6", { secureBoot: true }, "factory.talos.dev/metal-installer-secureboot/abc:v1.12.6"],
+  ["v1.12.6", { platform: "nocloud" }, "factory.talos.dev/nocloud-installer/abc:v1.12.6"],
+  ["v1.9.6", {}, "factory.talos.dev/installer/abc:v1.9.6"],
+  ["v1.9.6", { secureBoot: true }, "factory.talos.dev/installer-secureboot/abc:v1.9.6"],
+  ["v1.12.6", { factoryUrl: "http://127.0.0.1:8080/" }, "127.0.0.1:8080/metal-installer/abc:v1.12.6"],
+])("%s, %j: %s", (release, said, image) => expect(installerImage("abc", release, said)).toBe(image));
