@@ -2,7 +2,7 @@ import type { ClusterSpec, Finding, GpuSpec, MachineSpec } from "../../component
 import { customizationPath, readSchematic } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
 import { readPatch } from "../../components/recipe/machine/user-patches";
-import { asText, defined, valueAt } from "../../components/recipe/mapping";
+import { asText, defined, filled, valueAt } from "../../components/recipe/mapping";
 import { installerIn } from "../import/machine-configuration";
 import { partOfOperations } from "../import/operations";
 import { unnamed } from "../stack-text";
@@ -55,8 +55,7 @@ export function ofMachines(machines: Machine[], version?: string, shared: Piece[
       name,
       {
         ...{ address: "192.0.2.1", configuration: "adopted", gpus: [gpu], ...own, role },
-        ...(texts.length > 0 ? { patches: texts.map(saidBy) } : {}),
-        ...defined({ containerd: last && { extra: last.extra } }),
+        ...filled({ patches: texts.map(saidBy), containerd: last && { extra: last.extra } }),
       },
     ];
   });
@@ -64,7 +63,7 @@ export function ofMachines(machines: Machine[], version?: string, shared: Piece[
     spec: {
       ...(version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` }),
       machines: Object.fromEntries(entries),
-      ...(shared.length > 0 ? { patches: shared.map(saidBy) } : {}),
+      ...filled({ patches: shared.map(saidBy) }),
     },
     pieces,
     about: everywhere,

@@ -1,7 +1,7 @@
 import * as path from "node:path";
 import { wayOfChart } from "../../components/recipe/facts/way";
 import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
-import { defined, isMapping } from "../../components/recipe/mapping";
+import { defined, filled, isMapping } from "../../components/recipe/mapping";
 import { isChartSource } from "../../components/recipe/outside/external";
 import { readOutside } from "../../components/recipe/outside/read";
 import { taintText } from "../../components/recipe/machine/taints";
@@ -147,8 +147,7 @@ function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageO
     gpus: hasGpu ? [gpu] : [],
     extensions: image.listed ?? [],
     kernelArgs: image.kernelArgs,
-    ...(node.machineSpec?.secureboot || image.secureBoot ? { secureBoot: true } : {}),
-    ...(Object.keys(taints).length > 0 ? { taints } : {}),
+    ...filled({ secureBoot: node.machineSpec?.secureboot || image.secureBoot ? true : undefined, taints }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import type { MachineSpec } from "../../components/recipe/index";
+import { filled } from "../../components/recipe/mapping";
 import { readTaint } from "../../components/recipe/machine/taints";
 import type { SeenMachine } from "./seen";
 
@@ -10,12 +11,7 @@ export function ownMarks(
   { labels, labelManagers, taints }: SeenMachine,
   tell: Tell,
 ): Pick<MachineSpec, "labels" | "taints"> {
-  const own = ownLabels(labels, labelManagers ?? {}, tell);
-  const kept = ownTaints(taints, tell);
-  return {
-    ...(Object.keys(own).length > 0 ? { labels: own } : {}),
-    ...(Object.keys(kept).length > 0 ? { taints: kept } : {}),
-  };
+  return filled({ labels: ownLabels(labels, labelManagers ?? {}, tell), taints: ownTaints(taints, tell) });
 }
 
 /** Managers of each label, by what the API server notes of an object's fields (`metadata.managedFields`). */

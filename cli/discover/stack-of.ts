@@ -14,7 +14,7 @@ import {
 } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension, soundsLikeNvidia } from "../../components/recipe/facts/extension";
 import { eraOf } from "../../components/recipe/facts/talos-release";
-import { defined } from "../../components/recipe/mapping";
+import { defined, filled } from "../../components/recipe/mapping";
 import { containerdPart } from "../../components/recipe/machine/containerd/containerd";
 import { stackText, toDo } from "../stack-text";
 import { cardsOf } from "./cards";
@@ -90,13 +90,10 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
     address: seen.address,
     role: seen.controlPlane ? "controlplane" : "worker",
     configuration: omni ? "omni" : "adopted",
-    ...defined({ uuid: omni ? seen.uuid : undefined, gpus: gpus.length > 0 ? gpus : undefined }),
+    ...filled({ uuid: omni ? seen.uuid : undefined, gpus }),
     ...imageOf(seen, gpus.length > 0, omni, path, note),
     ...ownMarks(seen, (text) => note(path, text)),
-    ...defined({
-      runningVersion: seen.talosVersion === talosVersion ? undefined : seen.talosVersion,
-      containerd,
-    }),
+    ...defined({ runningVersion: seen.talosVersion === talosVersion ? undefined : seen.talosVersion, containerd }),
   };
 }
 
@@ -127,11 +124,8 @@ function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, n
     );
   const { overlay, customization } = (!omni && image.schematic && readSchematic(image.schematic)) || {};
   const platform = omni || image.platform === undefined || image.platform === "metal" ? undefined : image.platform;
-  return {
-    ...(extensions.length > 0 ? { extensions } : {}),
-    ...(args.length > 0 && takes ? { kernelArgs: args } : {}),
-    ...defined({ platform, secureBoot: image.secureBoot && !omni ? true : undefined, overlay, customization }),
-  };
+  const secureBoot = image.secureBoot && !omni ? true : undefined;
+  return filled({ extensions, kernelArgs: takes ? args : [], platform, secureBoot, overlay, customization });
 }
 
 /** Whether an installer is Talos' own, or the Image Factory's. */
@@ -174,7 +168,7 @@ function containerdOf(seen: SeenMachine, path: string, note: Note): ContainerdSp
       [false, true].map((baseRuntimeSpec): ContainerdSpec => ({
         ...(nvidiaDefaultRuntime ? { nvidiaDefaultRuntime } : {}),
         ...(baseRuntimeSpec ? { baseRuntimeSpec } : {}),
-        ...(cdiSpecDirs.length > 0 ? { cdiSpecDirs } : {}),
+        ...filled({ cdiSpecDirs }),
       })),
     ),
   );

@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import type { ClusterSpec, DriverSpec, GpuSpec, KernelModule, MachineSpec } from "../../components/recipe/index";
 import { eraOf } from "../../components/recipe/facts/talos-release";
 import { moduleParameterIn } from "../../components/recipe/machine/kernel-args";
-import { defined } from "../../components/recipe/mapping";
+import { defined, filled } from "../../components/recipe/mapping";
 import { flat } from "../../components/recipe/nested";
 import { newestExposure } from "../discover/exposure";
 import { stackText, toDo, unnamed } from "../stack-text";
@@ -127,8 +127,8 @@ function machineOf(
   version: string | undefined,
 ): MachineSpec {
   const all = [...parts, ...shared];
-  const labels = filled(Object.assign({}, node.nodeLabels, ...all.map((part) => part.labels)));
-  const said = filled(Object.assign({}, node.nodeTaints, ...all.map((part) => part.taints)));
+  const labels = knownOf(Object.assign({}, node.nodeLabels, ...all.map((part) => part.labels)));
+  const said = knownOf(Object.assign({}, node.nodeTaints, ...all.map((part) => part.taints)));
   const taints = Object.fromEntries(Object.entries(said).map(([key, text]) => [key, taintText(text)]));
   const { ours, others } = parametersOf(all, image);
   const kernelArgs = image.kernelArgs.filter(isOfImage);
@@ -143,12 +143,12 @@ function machineOf(
     role: node.controlPlane ? "controlplane" : "worker",
     configuration: "adopted",
     gpus: gpus ?? [{ model: unnamed }],
-    ...defined({
-      labels: filledOnly(labels),
-      taints: filledOnly(taints),
-      extensions: filledOnly(image.extensions),
-      kernelArgs: noUki && !secure ? undefined : filledOnly(kernelArgs),
-      moduleParameters: filledOnly(ours),
+    ...filled({
+      labels,
+      taints,
+      extensions: image.extensions,
+      kernelArgs: noUki && !secure ? undefined : kernelArgs,
+      moduleParameters: ours,
       platform: platform === "metal" || image.installer ? undefined : platform,
       secureBoot: secure && !image.installer ? true : undefined,
       overlay: image.overlay,
@@ -159,8 +159,6 @@ function machineOf(
     }),
   };
 }
-
-const filledOnly = <T extends object>(value: T): T | undefined => (Object.keys(value).length > 0 ? value : undefined);
 
 /** An installer with its tag: talhelper puts the release there (talhelper, pkg/talos/nodeconfig.go, installerURL). */
 const withRelease = (image: string, version: string | undefined): string =>
@@ -195,7 +193,7 @@ function parametersOf(
 }
 
 /** Labels or taints without those that talhelper fills in. */
-const filled = (texts: Record<string, string>): Record<string, string> =>
+const knownOf = (texts: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).filter(([, text]) => unfilledIn(text) === undefined));
 
 /** Branch and flavour that an image tells of. The flavour that the card would have anyway is left to it. */

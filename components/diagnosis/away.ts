@@ -1,3 +1,4 @@
+import { defined } from "../recipe/mapping";
 import type { Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
@@ -31,14 +32,10 @@ export function withoutAway(plan: Plan, seen: Observations): Present {
       ...seen,
       machines: machines.filter(there),
       nodes: nodes!.filter(there),
-      ...(seen.daemonSets === undefined
-        ? {}
-        : {
-            daemonSets: seen.daemonSets.map((set) => ({ ...set, desired: Math.max(set.ready, set.desired - still) })),
-          }),
-      ...(seen.pods === undefined
-        ? {}
-        : { pods: seen.pods.filter(({ node }) => node === undefined || !away.includes(node)) }),
+      ...defined({
+        daemonSets: seen.daemonSets?.map((set) => ({ ...set, desired: Math.max(set.ready, set.desired - still) })),
+        pods: seen.pods?.filter(({ node }) => node === undefined || !away.includes(node)),
+      }),
     },
     away,
   };

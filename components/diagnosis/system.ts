@@ -13,26 +13,16 @@ export interface System {
   mode?: Mode;
   /** Namespace of the release; undefined when unknown. */
   namespace?: string;
-  /** Machines that have, or shall have, a GPU driver. */
-  gpuMachines: GpuMachine[];
+  /** Machines that have, or shall have, a GPU driver; wanted schematic undefined without a plan, and with Omni, which makes its own. */
+  gpuMachines: { name: string; schematicId?: string }[];
   runtimeClass: { name: string; owner: Plan["kubernetes"]["runtimeClass"]["owner"] };
   /** Labels that the pods of the release ask of a GPU node. */
   nodeSelector: Record<string, string>;
 }
 
-/** A machine with a GPU, as far as a diagnosis needs it. */
-export interface GpuMachine {
-  name: string;
-  /** Wanted schematic; undefined without a plan, and with Omni, which makes its own. */
-  schematicId?: string;
-  /** Wanted release; undefined without a plan. */
-  talosVersion?: string;
-}
-
 /** The system that a plan describes, or else the one that is seen. */
-export function systemOf(seen: Observations, plan?: Plan): System {
-  return plan === undefined ? seenSystem(seen) : plannedSystem(plan);
-}
+export const systemOf = (seen: Observations, plan?: Plan): System =>
+  plan === undefined ? seenSystem(seen) : plannedSystem(plan);
 
 function plannedSystem(plan: Plan): System {
   const { mode, release, runtimeClass, nodeSelector } = plan.kubernetes;
@@ -43,9 +33,8 @@ function plannedSystem(plan: Plan): System {
     namespace: release.namespace,
     gpuMachines: plan.machines
       .filter(({ gpuCount }) => gpuCount > 0)
-      .map(({ name, configuration, schematicId, ownImage, talosVersion }) => ({
+      .map(({ name, configuration, schematicId, ownImage }) => ({
         name,
-        talosVersion,
         ...(configuration === "omni" || ownImage ? {} : { schematicId }),
       })),
     runtimeClass: { name: runtimeClass.name, owner: runtimeClass.owner },
