@@ -45,15 +45,13 @@ export interface ImageContent {
 }
 
 /** Schematics of NVIDIA's extensions alone, by their ID. An ID is a hash, so its content is known only if it was hashed here. */
-const nvidiaAloneById = new Map<string, { branch: DriverBranch; flavour: ModuleFlavour }>(
+const nvidiaAloneById = new Map(
   Object.values(DriverBranch).flatMap((branch) =>
     Object.values(ModuleFlavour).flatMap((flavour) => {
       const pair = [modulesExtension(flavour, branch), toolkitExtension(branch)];
       // The order of the extensions is part of the ID; the Factory's page sorts them, a hand may not.
-      return [pair, pair.toReversed()].map((extensions): [string, { branch: DriverBranch; flavour: ModuleFlavour }] => [
-        schematicOf({ extensions, kernelArgs: [] }).id,
-        { branch, flavour },
-      ]);
+      const ids = [pair, pair.toReversed()].map((extensions) => schematicOf({ extensions, kernelArgs: [] }).id);
+      return ids.map((id) => [id, { branch, flavour }] as const);
     }),
   ),
 );
@@ -124,12 +122,10 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   const { registry, platform, secure } =
     /^(?<registry>[^/]+)\/(?:(?<platform>[a-z-]+)-)?installer(?<secure>-secureboot)?(?:[/:@]|$)/.exec(talosImageURL)
       ?.groups ?? {};
-  const elsewhere: Note = { field: `machines.${hostname}`, ...faultOf(texts.registry, { registry, hostname }) };
+  const isPublic = registry === undefined || ["factory.talos.dev", "ghcr.io"].includes(registry);
   return {
-    image: {
-      ...defined({ platform: platform === "metal" ? undefined : platform, secureBoot: secure ? true : undefined }),
-    },
-    notes: registry === undefined || ["factory.talos.dev", "ghcr.io"].includes(registry) ? [] : [elsewhere],
+    image: defined({ platform: platform === "metal" ? undefined : platform, secureBoot: secure ? true : undefined }),
+    notes: isPublic ? [] : [{ field: `machines.${hostname}`, ...faultOf(texts.registry, { registry, hostname }) }],
   };
 }
 

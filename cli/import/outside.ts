@@ -32,13 +32,10 @@ export function outsideOf(file: string, folder: string): { external?: ExternalSp
   if (owner === undefined) return { notes: [] };
   const named = (names: string[]): string[] => names.map((one) => path.relative(folder, one));
   if (owners.length > 1) {
-    const several: Note = {
-      field: "external",
-      ...faultOf(notes.owners, { owners: named(owners.map(({ name }) => name)) }),
-    };
+    const several = faultOf(notes.owners, { owners: named(owners.map(({ name }) => name)) });
     const one = owners.every(({ chart }) => chart === owner.chart);
     const kind = wayOfChart(owner.chart).field;
-    return { ...(one ? { external: { kind } } : {}), notes: [several] };
+    return { ...(one ? { external: { kind } } : {}), notes: [{ field: "external", ...several }] };
   }
   const there = path.dirname(owner.name);
   const beside = [...texts].filter(([name, text]) => path.dirname(name) === there && besides.test(text));

@@ -3,7 +3,8 @@ import * as path from "node:path";
 import { textOfFile } from "../../components/found/text-file";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
 import type { Problem as Note } from "../../components/clients/failure";
-import { listAt } from "../../components/recipe/mapping";
+import { defined, listAt } from "../../components/recipe/mapping";
+import { flat } from "../../components/recipe/nested";
 import { mappingsIn } from "./patch";
 import { environmentFiles, substitute, variablesOf } from "./substitute";
 import { learn, type Schematics, schematicsIn } from "./schematics";
@@ -81,13 +82,14 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
     patchFiles.set(filled, from);
     return filled;
   };
-  const settings = <T extends Settings>(value: T): T =>
-    value.patches === undefined ? value : { ...value, patches: value.patches.map(read) };
+  const settings = <T extends Settings>(value: T): T => ({
+    ...value,
+    ...defined({ patches: value.patches?.map(read) }),
+  });
+  const { controlPlane, worker } = config;
   const whole: Talconfig = {
-    ...config,
-    ...(config.patches === undefined ? {} : { patches: config.patches.map(read) }),
-    ...(config.controlPlane === undefined ? {} : { controlPlane: settings(config.controlPlane) }),
-    ...(config.worker === undefined ? {} : { worker: settings(config.worker) }),
+    ...settings(config),
+    ...defined({ controlPlane: controlPlane && settings(controlPlane), worker: worker && settings(worker) }),
     nodes: config.nodes.map(settings),
   };
   return { config: whole, patchFiles };
@@ -100,15 +102,15 @@ function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patch
     throw new Error(`FILE: two machines are called ${twice}, so one of them would be lost; give each its own name`);
   const versions = new Set(machines.flatMap(({ talosVersion }) => talosVersion ?? []));
   const version = versions.size === 1 ? [...versions][0] : undefined;
-  const ofInstaller: Note = { field: "talosVersion", ...faultOf(texts.installImage, { version }) };
   return {
-    config: { ...(version === undefined ? {} : { talosVersion: version }), nodes: machines.map(({ node }) => node) },
-    notes: [
-      ...(version === undefined ? [] : [ofInstaller]),
-      ...machines
-        .filter(({ namedAfterFile }) => namedAfterFile)
-        .map(({ node }) => ({ field: `machines.${node.hostname}`, ...faultOf(texts.noHost) })),
-    ],
+    config: { ...defined({ talosVersion: version }), nodes: machines.map(({ node }) => node) },
+    notes: flat<Note>([
+      version !== undefined && { field: "talosVersion", ...faultOf(texts.installImage, { version }) },
+      machines.map(
+        ({ namedAfterFile, node }) =>
+          namedAfterFile && { field: `machines.${node.hostname}`, ...faultOf(texts.noHost) },
+      ),
+    ]),
   };
 }
 

@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { isMapping } from "../recipe/mapping";
+import { filled, isMapping } from "../recipe/mapping";
 import { readExternal } from "../recipe/outside/external";
 import { ExternalKind } from "../recipe/spec/index";
 import type { AskedStack } from "./release-facts";
@@ -32,6 +32,7 @@ export function withOutside(
   });
   const knownKind = Object.values(ExternalKind).find((one) => one === kind);
   const read = texts.length === 0 ? {} : readExternal(texts, knownKind);
-  const all = [...unread, ...(unread.length > 0 ? [] : (read.unread ?? []))];
-  return { external: { ...external, read: { ...read, ...(all.length === 0 ? {} : { unread: all }) } } };
+  return {
+    external: { ...external, read: { ...read, ...filled({ unread: unread.length > 0 ? unread : read.unread }) } },
+  };
 }

@@ -1,5 +1,5 @@
 import { releaseInTables } from "../recipe/facts/talos-release";
-import { isMapping, listOf } from "../recipe/mapping";
+import { filled, isMapping, listOf } from "../recipe/mapping";
 import { defaultFactoryUrl, factoryAt } from "../recipe/facts/factory";
 import { readExtensions } from "../recipe/facts/factory-answer";
 import type { ReleaseFactsSpec, StackSpec } from "../recipe/spec/index";
@@ -43,12 +43,8 @@ export async function askFactory(
   const answers = await Promise.all(wanted.slice(0, mostReleases).map((name) => factsOf(name, factory, waits)));
   const own = releaseFacts === undefined ? answers.find((facts) => facts.talosVersion === talosVersion) : undefined;
   const others = answers.filter((facts) => facts !== own);
-  return {
-    ...(own === undefined ? {} : { releaseFacts: own }),
-    ...(others.length === 0
-      ? {}
-      : { otherReleaseFacts: [...(listOf(otherReleaseFacts) as ReleaseFactsSpec[]), ...others] }),
-  };
+  const said = listOf(otherReleaseFacts) as ReleaseFactsSpec[];
+  return filled({ releaseFacts: own, otherReleaseFacts: others.length === 0 ? [] : [...said, ...others] });
 }
 
 /** Every release that a stack names, without duplicates. */

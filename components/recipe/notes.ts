@@ -1,6 +1,6 @@
 import { asRelease } from "./outside/external";
 import { chartNotes, externalNote, externalNotes, withoutRuntimeClass } from "./chart-notes";
-import { findCard, kernelArgsFor, mayHaveMig, migOf, powerRangeOf } from "./facts/card";
+import { findCard, kernelArgsFor, migOf, powerRangeOf } from "./facts/card";
 import { isForwardCompatible, newerCuda } from "./facts/cuda";
 import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
@@ -149,7 +149,7 @@ function migNotes(spec: ClusterSpec, facts: MachineFacts[]): Nested<string> {
   const namesOf = (machines: MachineFacts[]): string => machines.map(({ name }) => name).join(", ");
   const withGpu = facts.filter(({ gpuCount }) => gpuCount > 0);
   const whole = withGpu.filter((machine) => !canSplit(machine));
-  const unknown = facts.flatMap(({ uses }) => uses.filter(({ card }) => card && !migOf(card) && mayHaveMig(card)));
+  const unknown = facts.flatMap(({ uses }) => uses.filter(({ card }) => card && !migOf(card) && card.mayHaveMig));
   const withReset = facts.filter(({ cards }) => cards.some((card) => migOf(card)?.modeNeedsReset));
   return [
     `MIG: not tried on hardware by us; slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail; with ${migManagerRelease} others split cards on Talos whose MIG mode was on already (NVIDIA/mig-parted#356)`,

@@ -67,20 +67,15 @@ function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
   const ours = (what: string, name: string, wants = all): Required => ({
     ...{ kind: "DaemonSet", what, ours: true, matches: named(name), wants },
   });
-  const ofRelease = { ours: false, wants: 0 };
   const operator: Required = {
-    kind: "Deployment",
-    what: "the GPU Operator",
-    matches: named("gpu-operator"),
-    ...ofRelease,
+    ...{ kind: "Deployment", what: "the GPU Operator", ours: false, matches: named("gpu-operator"), wants: 0 },
   };
   const { offers, findsNodes } = wayOf(kubernetes.mode);
   const limits = new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []));
   return [
     ...(kubernetes.mode === "operator" ? [operator] : []),
     {
-      ...{ kind: "DaemonSet", what: offers.words, matches: (name) => offers.pods.test(name), ...ofRelease },
-      wants: all,
+      ...{ kind: "DaemonSet", what: offers.words, ours: false, matches: (name) => offers.pods.test(name), wants: all },
     },
     ...(kubernetes.markers.length > 0 ? [ours("the marker files", "nvidia-validation-markers")] : []),
     ...[...limits].map((watts) => {
@@ -121,26 +116,25 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
   return [...new Set(found)].flatMap((label) => difference(about, `is of chart ${label}, the plan says ${planned}`));
 }
 
-/** What is not ready in a namespace: DaemonSets, Deployments, and pods without an owner. */
-function unreadyIn(seen: Observations, namespace: string): Difference[] {
-  const within = <T extends { namespace: string }>(objects: T[] | undefined): T[] =>
-    (objects ?? []).filter((object) => object.namespace === namespace);
+/**
+ * What is not ready in a namespace: DaemonSets, Deployments, and pods without an owner. In kube-system, which is shared with others, only what
+ * is NVIDIA's, Node Feature Discovery's or ours.
+ */
+export function unreadyOfNvidia(seen: Observations, namespace: string): Difference[] {
+  const ours = /nvidia|gpu|dcgm|node-feature-discovery/;
+  const within = <T extends { namespace: string; name: string }>(objects: T[] = []): T[] =>
+    objects.filter(
+      (object) => object.namespace === namespace && (namespace !== "kube-system" || ours.test(object.name)),
+    );
   return [
     ...within(seen.daemonSets).flatMap((set) => unready(seen, "DaemonSet", set)),
     ...within(seen.deployments).flatMap((deployment) => unready(seen, "Deployment", deployment)),
     ...within(seen.pods)
-      .filter((pod) => pod.owner === undefined && pod.labels?.[managedBy] !== "talos-gpu" && !isWell(pod))
+      .filter(({ owner, labels }) => owner === undefined && labels?.["app.kubernetes.io/managed-by"] !== "talos-gpu")
+      .filter((pod) => !isWell(pod))
       .flatMap((pod) => difference(`Pod ${namespace}/${pod.name}`, "not ready", wordsOfPod(pod))),
   ];
 }
-
-/** The same; in kube-system, which is shared with others, only what is NVIDIA's, Node Feature Discovery's or ours. */
-export function unreadyOfNvidia(seen: Observations, namespace: string): Difference[] {
-  const ours = /nvidia|gpu|dcgm|node-feature-discovery/;
-  return unreadyIn(seen, namespace).filter(({ about }) => namespace !== "kube-system" || ours.test(about));
-}
-
-const managedBy = "app.kubernetes.io/managed-by";
 
 /** Whether a pod is well; by its phase alone where its containers were not looked at. */
 export function isWell({ phase, containers = [] }: ObservedPod): boolean {

@@ -1,7 +1,7 @@
 import type { Plan } from "../../recipe/types";
 import { needsMarkers } from "../../recipe/kubernetes/markers";
 import { type Evidence, matching } from "../evidence";
-import type { Observations, ObservedNode, ObservedPod } from "../observations";
+import type { Observations } from "../observations";
 import type { System } from "../system";
 import { hasGpu, type Signs } from "./known";
 
@@ -98,15 +98,10 @@ function markerKeeper(seen: Observations): boolean {
 function waitingPods(seen: Observations, namespace: string | undefined): string[] {
   return (seen.pods ?? [])
     .filter((pod) => pod.namespace === namespace && pod.phase === "Pending")
-    .flatMap((pod) => {
-      const waiter = waitingContainer(pod);
-      return waiter === undefined ? [] : [`Pod/${pod.name}: Init, ${waiter} does not end`];
+    .flatMap(({ name: pod, initContainers = [] }) => {
+      const waiter = initContainers.find(({ name, state }) => waiters.includes(name) && state !== "terminated");
+      return waiter === undefined ? [] : [`Pod/${pod}: Init, ${waiter.name} does not end`];
     });
-}
-
-function waitingContainer(pod: ObservedPod): string | undefined {
-  return pod.initContainers?.find((container) => waiters.includes(container.name) && container.state !== "terminated")
-    ?.name;
 }
 
 const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
@@ -141,28 +136,22 @@ function validatorRuns(seen: Observations, system: System): string[] {
 const configLabel = "nvidia.com/mig.config";
 const stateLabel = "nvidia.com/mig.config.state";
 
-function notSplit(seen: Observations, system: System): Evidence[] {
-  return (seen.nodes ?? []).flatMap((node) =>
-    notSplitOn(node, seen, system).map((line) => ({ node: node.name, line })),
-  );
-}
-
-function notSplitOn(node: ObservedNode, seen: Observations, system: System): string[] {
-  const config = node.labels[configLabel];
-  if (!config) return [];
-  const state = node.labels[stateLabel];
-  if (state === "failed") return [`node ${node.name}: ${stateLabel}=failed for ${config}`];
-  return state === undefined && managerRuns(seen, node, system)
-    ? [`node ${node.name}: the MIG manager runs and says nothing about ${config}: no ${stateLabel}`]
-    : [];
-}
-
-function managerRuns(seen: Observations, node: ObservedNode, system: System): boolean {
-  return (seen.pods ?? []).some(
-    (pod) =>
-      pod.namespace === system.namespace &&
-      pod.name.startsWith("nvidia-mig-manager") &&
-      pod.node === node.name &&
-      (pod.containers ?? []).some(({ name, state }) => name === "nvidia-mig-manager" && state === "running"),
-  );
+function notSplit({ nodes = [], pods = [] }: Observations, system: System): Evidence[] {
+  const managerRuns = (on: string): boolean =>
+    pods.some(
+      ({ namespace, name, node, containers = [] }) =>
+        namespace === system.namespace &&
+        name.startsWith("nvidia-mig-manager") &&
+        node === on &&
+        containers.some((one) => one.name === "nvidia-mig-manager" && one.state === "running"),
+    );
+  return nodes.flatMap(({ name: node, labels: { [configLabel]: config, [stateLabel]: state } }) => {
+    const says =
+      state === "failed"
+        ? `${stateLabel}=failed for ${config}`
+        : state === undefined && managerRuns(node)
+          ? `the MIG manager runs and says nothing about ${config}: no ${stateLabel}`
+          : undefined;
+    return config && says ? [{ node, line: `node ${node}: ${says}` }] : [];
+  });
 }

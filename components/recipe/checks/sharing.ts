@@ -1,4 +1,4 @@
-import { mayHaveMig, migOf } from "../facts/card";
+import { migOf } from "../facts/card";
 import type { CardUse } from "../facts/machine-facts";
 import { canSplit, instancesOf, profileName, splits } from "../facts/sharing";
 import { compareDotted } from "../facts/version";
@@ -125,7 +125,7 @@ function migOfCard(machine: CheckedMachine, { card, field }: CardUse, spec: Clus
   const geometry = migOf(card);
   if (!geometry)
     // Where its profiles are not known here, a note says so.
-    return !mayHaveMig(card) && complaint("sharing.mig", "mig/none", { card, machine, field });
+    return !card.mayHaveMig && complaint("sharing.mig", "mig/none", { card, machine, field });
   // A configuration of the user's own names what it names.
   const isOwn = Boolean(valueAt(spec.gpuOperator?.values, "migManager", "config", "name"));
   const unlisted: readonly string[] = isOwn ? [] : (geometry.unlisted ?? []);

@@ -105,11 +105,6 @@ export function migOf(card: Card): MigGeometry | undefined {
   return card.mig === undefined ? undefined : migGeometries[card.mig];
 }
 
-/** Whether a card that the tables know no geometry of may have MIG nevertheless. */
-export function mayHaveMig(card: Card): boolean {
-  return card.mayHaveMig === true;
-}
-
 /**
  * Range of power limits in watts, as far as it is known: a side that differs by board stays a guess (a quarter of the
  * reference design's power, one and a half of it), good for an emulation and for a note, never for a refusal. Undefined for

@@ -85,40 +85,27 @@ function isSlip(chart: ChartValues, path: string): boolean {
 /** Values that a chart would ignore or misread, e.g. `devicePlugin.nodeSelector`. */
 export function valueComplaints(chart: ChartValues, values: Record<string, unknown>): ValueComplaint[] {
   const prefixes = prefixesOf(chart);
-  const complaints: ValueComplaint[] = [];
-  const visit = (value: unknown, path: string): void => {
+  const visit = (value: unknown, path: string): ValueComplaint[] => {
     const type = Object.hasOwn(chart.paths, path) ? chart.paths[path] : undefined; // `constructor` is no value
-    if (value === null) {
-      // Helm takes null as "remove the default"; it only needs the path to be there.
-      if (type === undefined && !prefixes.has(path)) complaints.push({ path, kind: "unknown" });
-      return;
-    }
-    if (type === "any") return;
-    if (type !== undefined) {
-      if (!isOfType(value, type)) complaints.push({ path, kind: type as ValueComplaint["kind"] });
-      return;
-    }
-    if (!prefixes.has(path)) {
-      complaints.push({ path, kind: "unknown" });
-      return;
-    }
-    if (isMapping(value)) for (const [key, child] of Object.entries(value)) visit(child, `${path}.${key}`);
-    else complaints.push({ path, kind: "object" });
+    if (type === undefined && !prefixes.has(path)) return [{ path, kind: "unknown" }];
+    // Helm takes null as "remove the default"; it only needs the path to be there.
+    if (value === null || type === "any") return [];
+    if (type !== undefined) return isOfType(value, type) ? [] : [{ path, kind: type as ValueComplaint["kind"] }];
+    if (!isMapping(value)) return [{ path, kind: "object" }];
+    return Object.entries(value).flatMap(([key, child]) => visit(child, `${path}.${key}`));
   };
-  for (const [key, value] of Object.entries(values)) {
-    if (key === "global") continue;
-    if (!chart.subcharts.includes(key)) visit(value, key);
-    else if (isMapping(value)) {
-      // Whether it is brought: the plugin's chart asks here (Chart.yaml, condition), the operator's in a section of its own.
-      const { enabled, ...others } = value;
-      const inner = key === "nfd" ? others : value;
-      if (key === "nfd" && enabled !== undefined && enabled !== null && typeof enabled !== "boolean")
-        complaints.push({ path: "nfd.enabled", kind: "boolean" });
-      for (const { path, kind } of valueComplaints(discoveryValues, inner))
-        complaints.push({ path: `${key}.${path}`, kind });
-    } else if (value !== null) complaints.push({ path: key, kind: "object" });
-  }
-  return complaints;
+  return Object.entries(values).flatMap(([key, value]): ValueComplaint[] => {
+    if (key === "global") return [];
+    if (!chart.subcharts.includes(key)) return visit(value, key);
+    if (!isMapping(value)) return value === null ? [] : [{ path: key, kind: "object" }];
+    const inside = (of: object): ValueComplaint[] =>
+      valueComplaints(discoveryValues, { ...of }).map(({ path, kind }) => ({ path: `${key}.${path}`, kind }));
+    if (key !== "nfd") return inside(value);
+    // Whether it is brought: the plugin's chart asks here (Chart.yaml, condition), the operator's in a section of its own.
+    const { enabled = null, ...others } = value;
+    const isRight = enabled === null || typeof enabled === "boolean";
+    return [...(isRight ? [] : [{ path: "nfd.enabled", kind: "boolean" } as const]), ...inside(others)];
+  });
 }
 
 /** Paths among which one was probably meant: the chart's own, or those of the chart that it brings. */

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { mayHaveMig, migOf } from "./card";
+import { migOf } from "./card";
 import type { Card } from "./data/cards";
 import type { MachineFacts } from "./machine-facts";
 import { shortHash } from "../short-hash";
@@ -66,7 +66,7 @@ export function atLeastOf({ uses }: MachineFacts, sharing: Sharing | undefined):
 
 /** Whether a card may have MIG in a geometry that is not known: one instance of the profile is what can be counted on. */
 function isCountedOn(card: Card | undefined, profile: string): boolean {
-  return card !== undefined && !migOf(card) && mayHaveMig(card) && profileName(profile) !== "balanced";
+  return card !== undefined && !migOf(card) && card.mayHaveMig === true && profileName(profile) !== "balanced";
 }
 
 /** Whether a profile makes slices at all. */
@@ -76,7 +76,7 @@ export function splits(profile: string): boolean {
 
 /** Whether a machine has cards with MIG. Its other machines keep their whole cards: the MIG manager runs on nodes with such cards only. */
 export function canSplit({ cards }: MachineFacts): boolean {
-  return cards.some((card) => migOf(card) !== undefined || mayHaveMig(card));
+  return cards.some((card) => migOf(card) !== undefined || card.mayHaveMig);
 }
 
 /** With the strategy single, instances are `nvidia.com/gpu`, and time slicing shares them like cards. */

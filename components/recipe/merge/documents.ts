@@ -1,4 +1,4 @@
-import { isMap, parseAllDocuments, type Document } from "yaml";
+import { Document, isMap } from "yaml";
 import { talosDocument } from "../rules/yaml";
 
 /** One document of a configuration: its text until something in it changes. */
@@ -24,15 +24,13 @@ export const mainDocument = "config";
 export function readConfiguration(text: string): Configuration {
   const parts = text
     .split(/^(?=---(?:\s|$))/m)
-    .map((piece) => readPart(piece))
-    .filter((part) => part.text.trim() !== "");
+    .filter((piece) => piece.trim() !== "")
+    .map((piece): Part => {
+      const document = talosDocument(piece);
+      return { name: nameOf(document), document, text: piece, changed: false };
+    });
   const error = parts.flatMap((part) => part.document.errors)[0];
   return { parts, ...(error ? { error: error.message.split("\n")[0] ?? "not YAML" } : {}) };
-}
-
-function readPart(text: string): Part {
-  const document = talosDocument(text);
-  return { name: nameOf(document), document, text, changed: false };
 }
 
 /** Name under which a document is found again. */
@@ -44,13 +42,9 @@ export function nameOf(document: Document): string {
 }
 
 /** A document that a merge adds. */
-export function newPart(name: string, value: unknown): Part {
-  const [document] = parseAllDocuments("{}");
-  if (!document || Array.isArray(document)) throw new Error("yaml: no document");
-  const fresh = document as Document;
-  fresh.contents = fresh.createNode(value);
-  return { name, document: fresh, text: "", changed: true };
-}
+export const newPart = (name: string, value: unknown): Part => ({
+  ...{ name, document: new Document(value), text: "", changed: true },
+});
 
 /** Puts a configuration together again. */
 export function writeConfiguration(configuration: Configuration): string {
@@ -60,12 +54,8 @@ export function writeConfiguration(configuration: Configuration): string {
   );
   return texts
     .map((text, index) => (index === 0 || /^---(\s|$)/.test(text) ? text : `---\n${text}`))
-    .map(endLine)
+    .map((text) => (text.endsWith("\n") ? text : `${text}\n`))
     .join("");
-}
-
-function endLine(text: string): string {
-  return text.endsWith("\n") ? text : `${text}\n`;
 }
 
 /** Indentation as the configuration has it; Talos writes four. */

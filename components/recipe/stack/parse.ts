@@ -8,8 +8,6 @@ import { childAt, fieldOf, readPlain } from "./plain-data";
 import { shapeFindings } from "./shape-findings";
 import { isMapping } from "../mapping";
 
-export { fieldOf } from "./plain-data";
-
 type Path = PropertyKey[];
 
 /** Data as far as it could be read. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import * as rules from "../../rules";
+import { taintEffects } from "../../machine/taints";
 import { count, image, labels, namespace, objectName, quantity, ruled, text } from "../notation";
 import { type ClaimSpec, GpuArchitecture, type WorkloadsSpec } from "../../spec/index";
 
@@ -85,9 +86,6 @@ export const gpuServer = {
   nodeSelector: labels.optional(),
   namespace: namespace.optional(),
 };
-
-/** Effects of a taint. */
-export const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
 
 const tolerations = z.array(
   z.strictObject({
