@@ -27,11 +27,8 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
  * The line of a piece that a finding is about: of the path that its problem begins with, else of the longest word that it shares, else
  * of one of some other words.
  */
-export function lineIn({ text, line }: Piece, problem: string, others = ""): number {
-  return (
-    line - 1 + (lineOfPath(text, problem.split(" ")[0]!) ?? lineOfWord(text, problem) ?? lineOfWord(text, others) ?? 1)
-  );
-}
+export const lineIn = ({ text, line }: Piece, problem: string, others = ""): number =>
+  line - 1 + (lineOfPath(text, problem.split(" ")[0]!) ?? lineOfWord(text, problem) ?? lineOfWord(text, others) ?? 1);
 
 function lineOfPath(text: string, said: string): number | undefined {
   if (!/^[a-z]\w*(?:[.[]|$)/i.test(said)) return undefined;

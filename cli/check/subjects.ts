@@ -190,14 +190,12 @@ function ofCharts(files: readonly ReadFile[], flawed: (file: string, problem: st
     });
 }
 
-function ofPart({ pod, faults }: GpuPart, piece: Piece): Subject {
-  return {
-    spec: { machines: madeUp, ...exposure(undefined), ...(pod ? { workloads: { pods: { pod } } } : {}) },
-    pieces: new Map([["workloads", piece]]),
-    about: /^workloads\./,
-    faults: (talosVersion) => faults(talosVersion).map((fault) => ({ field: "workloads.pods.pod", ...fault })),
-  };
-}
+const ofPart = ({ pod, faults }: GpuPart, piece: Piece): Subject => ({
+  spec: { machines: madeUp, ...exposure(undefined), ...(pod ? { workloads: { pods: { pod } } } : {}) },
+  pieces: new Map([["workloads", piece]]),
+  about: /^workloads\./,
+  faults: (talosVersion) => faults(talosVersion).map((fault) => ({ field: "workloads.pods.pod", ...fault })),
+});
 
 /** A file's name as a person reads it: from the working folder where it is below that. */
 export function shortName(file: string): string {

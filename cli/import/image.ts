@@ -110,9 +110,7 @@ function contentOf(hostname: string, raw: RawSchematic, installer: ReturnType<ty
 }
 
 /** Whether an extension follows from the card: modules and toolkit. The fabric manager's and GDRCopy's do not. */
-function followsFromCard(name: string): boolean {
-  return ["modules", "toolkit"].includes(nvidiaExtension(name)?.kind ?? "");
-}
+const followsFromCard = (name: string): boolean => ["modules", "toolkit"].includes(nvidiaExtension(name)?.kind ?? "");
 
 /** What the name of an installer tells, e.g. `factory.talos.dev/nocloud-installer-secureboot/ID`. */
 function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {

@@ -65,17 +65,14 @@ function hasDriverExtension({ labels }: ObservedNode): boolean {
 }
 
 /** Signs of a card: the image has NVIDIA's modules, somebody found a card on the PCI bus, or the kubelet knows the resource. */
-export function showsGpu(node: ObservedNode): boolean {
-  return (
-    hasDriverExtension(node) ||
-    Object.keys(node.allocatable ?? {}).some((resource) => resource.startsWith("nvidia.com/")) ||
-    Object.entries(node.labels).some(
-      ([key, value]) =>
-        value === "true" &&
-        (key === "nvidia.com/gpu.present" || /^feature\.node\.kubernetes\.io\/pci-(\d{4}_)?10de\.present$/.test(key)),
-    )
+export const showsGpu = (node: ObservedNode): boolean =>
+  hasDriverExtension(node) ||
+  Object.keys(node.allocatable ?? {}).some((resource) => resource.startsWith("nvidia.com/")) ||
+  Object.entries(node.labels).some(
+    ([key, value]) =>
+      value === "true" &&
+      (key === "nvidia.com/gpu.present" || /^feature\.node\.kubernetes\.io\/pci-(\d{4}_)?10de\.present$/.test(key)),
   );
-}
 
 /** A node's Talos release, e.g. `v1.12.6`; undefined on another system. */
 export function talosVersionOf({ osImage }: Pick<ObservedNode, "osImage">): string | undefined {

@@ -28,9 +28,7 @@ export interface PlanBasis {
  * Computes everything that a stack will do. Pure, and never fails on a well-shaped stack: what is unknown takes the nearest
  * known, and `checkCluster` says what is wrong with it.
  */
-export function planCluster(spec: ClusterSpec): Plan {
-  return planBasis(spec).plan;
-}
+export const planCluster = (spec: ClusterSpec): Plan => planBasis(spec).plan;
 
 /** Whole cards of a machine. Values of somebody's own may share or split them: one unit of each is what can be counted on. */
 const offered = ({ gpuCount }: MachineRecipe, name: string, isOwn: boolean): Partial<MachineRecipe> => ({

@@ -25,12 +25,10 @@ export function nodeDifferences(plan: Plan, { nodes }: Observations): Difference
 }
 
 /** Whether a node takes pods. */
-export function readiness({ name, ready, notReady, unschedulable }: ObservedNode): Difference[] {
-  return [
-    ...difference(`node ${name}`, ready === false && "is not ready", notReady === undefined ? [] : [notReady]),
-    ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod goes there"),
-  ];
-}
+export const readiness = ({ name, ready, notReady, unschedulable }: ObservedNode): Difference[] => [
+  ...difference(`node ${name}`, ready === false && "is not ready", notReady === undefined ? [] : [notReady]),
+  ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod goes there"),
+];
 
 function offers(
   { allocatable, atLeast = [], gpuCount }: MachineRecipe,

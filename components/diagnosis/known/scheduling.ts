@@ -116,8 +116,5 @@ function taintMissing(seen: Observations, { plan }: System): string[] {
 }
 
 /** Taints that the stack says, whichever way they go onto the node. */
-function plannedTaints(plan: Plan): { machine: string; taint: NodeTaint }[] {
-  return Object.entries(plan.spec.machines).flatMap(([machine, spec]) =>
-    taintsOf(spec).map((taint) => ({ machine, taint })),
-  );
-}
+const plannedTaints = (plan: Plan): { machine: string; taint: NodeTaint }[] =>
+  Object.entries(plan.spec.machines).flatMap(([machine, spec]) => taintsOf(spec).map((taint) => ({ machine, taint })));

@@ -57,6 +57,4 @@ function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Fl
   });
 }
 
-function entriesOf(value: unknown): [string, unknown][] {
-  return isMapping(value) ? Object.entries(value) : [];
-}
+const entriesOf = (value: unknown): [string, unknown][] => (isMapping(value) ? Object.entries(value) : []);

@@ -88,12 +88,10 @@ export interface ReachingPatch {
 }
 
 /** All patches of users: the cluster's, then each machine's. */
-export function allPatches(context: CheckContext): ReachingPatch[] {
-  return [
-    ...context.clusterPatches.map((patch) => ({ patch, machines: context.machines })),
-    ...context.machines.flatMap((machine) => machine.patches.map((patch) => ({ patch, machines: [machine] }))),
-  ];
-}
+export const allPatches = (context: CheckContext): ReachingPatch[] => [
+  ...context.clusterPatches.map((patch) => ({ patch, machines: context.machines })),
+  ...context.machines.flatMap((machine) => machine.patches.map((patch) => ({ patch, machines: [machine] }))),
+];
 
 /** A rule about each patch of a user; what is wrong is told under the patch's own field. */
 export const ofPatches =

@@ -37,11 +37,8 @@ export const externalChecks: Checks = {
   },
 };
 
-function unread({ plan }: CheckContext): Found {
-  return (plan.spec.external?.read?.unread ?? []).map((what) =>
-    complaint("external.files", "external/unread", { what }),
-  );
-}
+const unread = ({ plan }: CheckContext): Found =>
+  (plan.spec.external?.read?.unread ?? []).map((what) => complaint("external.files", "external/unread", { what }));
 
 /** A RuntimeClass where no machine has NVIDIA's handler; the operator deletes its own with NRI (gpu-operator v26.7.0, state_manager.go). */
 const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>

@@ -58,9 +58,7 @@ export function architectureOf(card: Card): Architecture {
 }
 
 /** Flavours of the kernel modules that drive a card; the default one first. */
-export function flavoursOf(card: Card): ModuleFlavour[] {
-  return card.flavours ?? architectureOf(card).flavours;
-}
+export const flavoursOf = (card: Card): ModuleFlavour[] => card.flavours ?? architectureOf(card).flavours;
 
 /**
  * Whether the open modules of a driver refuse this card unless they are forced to take it, by `NVreg_OpenRmEnableUnsupportedGpus=1`: old
@@ -84,9 +82,7 @@ export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean => /^(NVIDIA 
 export const kernelArgsFor = (cards: readonly Card[]): string[] => (cards.some(isOfArm64) ? ["arm64.nobti"] : []);
 
 /** Oldest driver that knows a card. */
-export function minDriverOf(card: Card): string {
-  return card.minDriver ?? architectureOf(card).minDriver;
-}
+export const minDriverOf = (card: Card): string => card.minDriver ?? architectureOf(card).minDriver;
 
 /** Whether a driver knows a card: new enough, and not of a branch that dropped its architecture. */
 export function drives(driver: string, card: Card): boolean {

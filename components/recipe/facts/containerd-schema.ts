@@ -29,9 +29,7 @@ const roots: Record<string, string> = data.roots;
 export const knownPlugins: string[] = Object.keys(roots).filter((id) => id !== "");
 
 /** Structure of a plugin's table, or of the whole file for `""`. */
-export function structureOfPlugin(id: string): string | undefined {
-  return Object.hasOwn(roots, id) ? roots[id] : undefined;
-}
+export const structureOfPlugin = (id: string): string | undefined => (Object.hasOwn(roots, id) ? roots[id] : undefined);
 
 /**
  * Keys of a structure with their types.

@@ -22,14 +22,10 @@ export function clusterCuda(machines: MachineFacts[]): string {
 }
 
 /** Newest CUDA sample that runs on a CUDA; the oldest one when none does. */
-export function smokeTestImage(cuda: string): string {
-  return newestImage(tables.samples, cuda);
-}
+export const smokeTestImage = (cuda: string): string => newestImage(tables.samples, cuda);
 
 /** Oldest driver for an image of a CUDA release; undefined when the tables lack its major. */
-export function cudaFloor(cuda: string): string | undefined {
-  return floors[majorOf(cuda)];
-}
+export const cudaFloor = (cuda: string): string | undefined => floors[majorOf(cuda)];
 
 /** CUDA of an image and the driver that it asks for, where the machine's driver is older; undefined where it is not, or nobody can tell. */
 export function newerCuda(

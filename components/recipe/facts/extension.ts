@@ -39,14 +39,10 @@ export function fabricManagerExtension(branch: DriverBranch): string {
 }
 
 /** What an extension of NVIDIA's is, by its exact name; undefined for others. */
-export function nvidiaExtension(name: string): NvidiaExtension | undefined {
-  return named.get(name);
-}
+export const nvidiaExtension = (name: string): NvidiaExtension | undefined => named.get(name);
 
 /** Whether a service is one that an extension of NVIDIA's brings, by its name in Talos, e.g. `ext-nvidia-persistenced`. */
-export function isNvidiaService(name: string): boolean {
-  return name.startsWith("ext-nvidia-");
-}
+export const isNvidiaService = (name: string): boolean => name.startsWith("ext-nvidia-");
 
 /** Names that the Image Factory silently takes as the `-lts` ones, and the ones to write instead. Source: image-factory, internal/profile, ExtensionNameAlias. */
 export const unsuffixedNames: Record<string, string[]> = {
@@ -67,6 +63,4 @@ export function branchedName(name: string): string {
 }
 
 /** Whether a name speaks of NVIDIA, official or not. */
-export function soundsLikeNvidia(name: string): boolean {
-  return name.includes("nvidia");
-}
+export const soundsLikeNvidia = (name: string): boolean => name.includes("nvidia");

@@ -169,6 +169,4 @@ export function cardOf(gpu: GpuSpec): Card | undefined {
 }
 
 /** Models of the tables. */
-export function knownModels(): string[] {
-  return [...new Set([...cardByName.values()].map((card) => card.model))];
-}
+export const knownModels = (): string[] => [...new Set([...cardByName.values()].map((card) => card.model))];

@@ -78,12 +78,8 @@ export function hasSwitches(uses: CardUse[]): boolean {
  * Whether it is known that no NVSwitch is in the machine: they come on boards of SXM modules, beside Grace, and in DGX systems.
  * Source: NVIDIA Fabric Manager user guide, supported systems.
  */
-export function hasNoSwitch(uses: CardUse[]): boolean {
-  return (
-    uses.length > 0 &&
-    uses.every(({ card }) => card !== undefined && !card.described && !maybeSwitched.test(card.model))
-  );
-}
+export const hasNoSwitch = (uses: CardUse[]): boolean =>
+  uses.length > 0 && uses.every(({ card }) => card !== undefined && !card.described && !maybeSwitched.test(card.model));
 
 /**
  * Names of data-center cards of which there are SXM modules, save those that say PCIe themselves. NVSwitch came with SXM3 (DGX-2): boards of

@@ -30,22 +30,18 @@ export function resourceNameOf(sharing: SharingSpec | undefined, machines: Machi
 const sizeOf = (resource: string): number => Number(/\.(\d+)gb/.exec(resource)?.[1] ?? 0);
 
 /** Resource of a MIG device with the strategy mixed. Source: k8s-device-plugin, internal/resource (`mig-<profile>`, `+` as `.`). */
-function migResource(profile: string): string {
-  return `nvidia.com/mig-${profileName(profile).replace("+", ".")}`;
-}
+const migResource = (profile: string): string => `nvidia.com/mig-${profileName(profile).replace("+", ".")}`;
 
 /**
  * Resource that one workload requests.
  *
  * @param otherwise The cluster's resource, for workloads that name no MIG profile.
  */
-export function workloadResource(
+export const workloadResource = (
   sharing: SharingSpec | undefined,
   migProfile: string | undefined,
   otherwise: string,
-): string {
-  return sharing?.mig?.strategy === "mixed" && migProfile !== undefined ? migResource(migProfile) : otherwise;
-}
+): string => (sharing?.mig?.strategy === "mixed" && migProfile !== undefined ? migResource(migProfile) : otherwise);
 
 /** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. Of those of `atLeastOf` it may offer more. */
 export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | undefined): Record<string, number> {
@@ -70,9 +66,7 @@ function isCountedOn(card: Card | undefined, profile: string): boolean {
 }
 
 /** Whether a profile makes slices at all. */
-export function splits(profile: string): boolean {
-  return profileName(profile) !== "disabled";
-}
+export const splits = (profile: string): boolean => profileName(profile) !== "disabled";
 
 /** Whether a machine has cards with MIG. Its other machines keep their whole cards: the MIG manager runs on nodes with such cards only. */
 export function canSplit({ cards }: MachineFacts): boolean {
@@ -131,17 +125,13 @@ export function profileName(profile: string): string {
 }
 
 /** Name of a configuration of the MIG manager, which wants `.me` for `+me`. Source: NVIDIA/mig-parted, config-default.yaml. */
-export function migConfigName(profile: string): string {
-  return `all-${profileName(profile).replace("+", ".")}`;
-}
+export const migConfigName = (profile: string): string => `all-${profileName(profile).replace("+", ".")}`;
 
 /**
  * Name of the ConfigMap with a configuration for sharing. The operator does not look into it: its pods take on another
  * content only under another name (docs.nvidia.com, GPU Operator, "Updating a Time-Slicing Config Map").
  */
-export function sharingConfigName(config: string): string {
-  return `gpu-sharing-${shortHash(config, 8)}`;
-}
+export const sharingConfigName = (config: string): string => `gpu-sharing-${shortHash(config, 8)}`;
 
 /**
  * The device plugin's configuration for sharing; undefined without. A request for more than one replica is refused by the

@@ -202,6 +202,4 @@ export function newestRelease(): string {
 }
 
 /** The minors that the tables know, oldest first, e.g. `1.8`. */
-export function knownMinors(): string[] {
-  return minorRows.map((row) => `1.${row.minor}`);
-}
+export const knownMinors = (): string[] => minorRows.map((row) => `1.${row.minor}`);

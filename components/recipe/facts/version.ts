@@ -36,6 +36,4 @@ export function compareDotted(left: string, right: string): number {
 export const leastDotted = (values: string[]): string | undefined => [...values].sort(compareDotted)[0];
 
 /** First number of a dotted one: the branch of a driver, the major of CUDA. */
-export function majorOf(dotted: string): number {
-  return Number(dotted.split(".")[0]);
-}
+export const majorOf = (dotted: string): number => Number(dotted.split(".")[0]);

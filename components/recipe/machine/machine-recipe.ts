@@ -113,11 +113,8 @@ function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule
 }
 
 /** Talos ≤ 1.11: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */
-function sysctlsOf(spec: ClusterSpec): Record<string, string> {
-  return usesContainerCli(spec.talosVersion, factsOf(spec, spec.talosVersion))
-    ? { "net.core.bpf_jit_harden": "1" }
-    : {};
-}
+const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
+  usesContainerCli(spec.talosVersion, factsOf(spec, spec.talosVersion)) ? { "net.core.bpf_jit_harden": "1" } : {};
 
 /**
  * Labels of a GPU machine. In operator mode `nvidia.com/gpu.present` is the operator's own: set before Node Feature

@@ -66,17 +66,12 @@ function isSecret(text: string, path: string, key: string, kind: string): boolea
 }
 
 /** What names a file holds no secret itself. */
-function isPath(text: string): boolean {
-  return text.startsWith("/") || /^(true|false)$/.test(text);
-}
+const isPath = (text: string): boolean => text.startsWith("/") || /^(true|false)$/.test(text);
 
 /** A Kubernetes Secret with content, in a manifest that the configuration carries. */
-function holdsSecretManifest(text: string, path: string): boolean {
-  return (
-    path.endsWith("contents") &&
-    text.split(/^---/m).some((part) => /^kind:\s*["']?Secret["']?\s*$/m.test(part) && /^(data|stringData):/m.test(part))
-  );
-}
+const holdsSecretManifest = (text: string, path: string): boolean =>
+  path.endsWith("contents") &&
+  text.split(/^---/m).some((part) => /^kind:\s*["']?Secret["']?\s*$/m.test(part) && /^(data|stringData):/m.test(part));
 
 function remedyOf(kind: string, path: string): string {
   if (/^(RegistryAuthConfig|RegistryTLSConfig)$/.test(kind) || path.startsWith("machine.registries"))

@@ -59,11 +59,8 @@ export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
 const controlPlane = tolerationOf(controlPlaneTaint);
 
 /** With that of control planes, which charts give what belongs to no machine, and a list in values takes the place of. */
-export function withControlPlane(tolerations: PodToleration[]): PodToleration[] {
-  return tolerations.some((toleration) => toleration.key === controlPlane.key)
-    ? tolerations
-    : [controlPlane, ...tolerations];
-}
+export const withControlPlane = (tolerations: PodToleration[]): PodToleration[] =>
+  tolerations.some((toleration) => toleration.key === controlPlane.key) ? tolerations : [controlPlane, ...tolerations];
 
 /** The opposite of `describeTaint`; of a text that is no taint, one without an effect. */
 export function readTaint(text: string): NodeTaint {

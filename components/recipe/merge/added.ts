@@ -30,8 +30,5 @@ export interface Added {
 export const identityOf = ({ what, document, path }: Addition): string => JSON.stringify([what, document, path]);
 
 /** Whether it is of a kernel module: in `machine.kernel.modules`, or a document of its own (Talos 1.14). */
-export function isOfModules({ document, path: [first, second, third] }: Place): boolean {
-  return (
-    document.startsWith("KernelModuleConfig/") || (first === "machine" && second === "kernel" && third === "modules")
-  );
-}
+export const isOfModules = ({ document, path: [first, second, third] }: Place): boolean =>
+  document.startsWith("KernelModuleConfig/") || (first === "machine" && second === "kernel" && third === "modules");

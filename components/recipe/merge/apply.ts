@@ -136,11 +136,8 @@ export class Applier {
 }
 
 /** Whether two file items do the same; permissions do not count, Talos ignores them where it matters. */
-function sameFile(current: unknown, wanted: unknown): boolean {
-  return (
-    isMapping(current) &&
-    isMapping(wanted) &&
-    sameValue(current["content"], wanted["content"]) &&
-    sameValue(current["op"] ?? "create", wanted["op"] ?? "create")
-  );
-}
+const sameFile = (current: unknown, wanted: unknown): boolean =>
+  isMapping(current) &&
+  isMapping(wanted) &&
+  sameValue(current["content"], wanted["content"]) &&
+  sameValue(current["op"] ?? "create", wanted["op"] ?? "create");

@@ -25,9 +25,7 @@ const variable =
 const ofModels = /^(?:\w+_)?(?:BOS|EOS|PAD|UNK|SEP|CLS|MASK|STOP|IMAGE)_TOKEN$/;
 
 /** Whether a variable of this name holds a secret, whatever its value looks like. */
-export function namesSecret(name: string): boolean {
-  return variable.test(name) && !ofModels.test(name);
-}
+export const namesSecret = (name: string): boolean => variable.test(name) && !ofModels.test(name);
 
 /** Longest text that is looked through: no token is that long. */
 const looked = 100_000;

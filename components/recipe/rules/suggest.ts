@@ -15,9 +15,7 @@ export function editDistance(left: string, right: string): number {
   return at(rows, left.length, right.length);
 }
 
-function at(rows: number[][], i: number, j: number): number {
-  return rows[i]?.[j] ?? 0;
-}
+const at = (rows: number[][], i: number, j: number): number => rows[i]?.[j] ?? 0;
 
 /** Longest word that anybody could have misspelt: the distance takes the square of it. */
 const longest = 128;

@@ -38,16 +38,12 @@ export function talosDocuments(text: string): Document[] {
 }
 
 /** The one document of a text as Talos reads it. */
-export function talosDocument(text: string): Document {
-  return withSoundAliases(parseDocument(text, options as object));
-}
+export const talosDocument = (text: string): Document => withSoundAliases(parseDocument(text, options as object));
 
 const values = new WeakMap<Document, unknown>();
 
 /** The value of a document; undefined where its `errors` say why it has none. */
-export function valueOfDocument(document: Document): unknown {
-  return values.get(document);
-}
+export const valueOfDocument = (document: Document): unknown => values.get(document);
 
 /**
  * Adds an error where an alias names no anchor, stands in its own anchor, or multiplies what is there beyond measure; else

@@ -57,9 +57,7 @@ function faultIn(issue: z.core.$ZodIssue, value: any): Fault {
   }
 }
 
-function kindOf(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-}
+const kindOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 
 const kinds: Readonly<Record<string, string>> = {
   ...{ array: "a list", object: "a mapping", record: "a mapping", string: "text", null: "empty" },
@@ -81,6 +79,4 @@ function keysAt(root: z.ZodType, path: PropertyKey[]): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-function unwrap(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional ? unwrap(schema.unwrap()) : schema;
-}
+const unwrap = (schema: unknown): unknown => (schema instanceof z.ZodOptional ? unwrap(schema.unwrap()) : schema);

@@ -81,15 +81,10 @@ function said(value: unknown): string {
 }
 
 /** Whether two plugins differ in a letter or two, not in what they are. */
-function isNear(id: string, known: string): boolean {
-  return (
-    Math.abs(id.length - known.length) <= 2 &&
-    closest(id.slice(14), [known.slice(14)]) !== undefined &&
-    id.split(".").length === known.split(".").length &&
-    id.split(".").filter((part, at) => part !== known.split(".")[at]).length === 1
-  );
-}
+const isNear = (id: string, known: string): boolean =>
+  Math.abs(id.length - known.length) <= 2 &&
+  closest(id.slice(14), [known.slice(14)]) !== undefined &&
+  id.split(".").length === known.split(".").length &&
+  id.split(".").filter((part, at) => part !== known.split(".")[at]).length === 1;
 
-function quoted(key: string): string {
-  return /^[\w-]+$/.test(key) ? key : `"${key}"`;
-}
+const quoted = (key: string): string => (/^[\w-]+$/.test(key) ? key : `"${key}"`);

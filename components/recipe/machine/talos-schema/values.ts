@@ -66,9 +66,7 @@ function patternFlaw(text: string, pattern: string): string | undefined {
 }
 
 /** An IP address, with or without a zone. */
-export function isAddress(text: string): boolean {
-  return isIP(text) !== 0;
-}
+export const isAddress = (text: string): boolean => isIP(text) !== 0;
 
 /** An IP address with a prefix length, e.g. `10.0.0.0/8`. */
 export function isPrefix(text: string): boolean {
@@ -84,9 +82,7 @@ function isHardwareAddress(text: string): boolean {
 }
 
 /** Whether a text is a number of bytes, with or without a unit. */
-export function isSize(text: string): boolean {
-  return /^\d+(\.\d+)?\s*([kmgtpe]i?b?|b)?$/i.test(text.replaceAll(",", ""));
-}
+export const isSize = (text: string): boolean => /^\d+(\.\d+)?\s*([kmgtpe]i?b?|b)?$/i.test(text.replaceAll(",", ""));
 
 /** Bytes of a size as far as two of them can be compared; undefined for a share, or where it is none. */
 export function bytesOf(value: unknown): number | undefined {
