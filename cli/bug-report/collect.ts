@@ -96,9 +96,7 @@ async function ofMachine(
   { files, missing }: Collected,
 ): Promise<void> {
   const put = (file: string, text: string): unknown => files.set(`machines/${name}/${file}`, redact(text, secrets));
-  const facts: Record<string, () => Promise<unknown>> = {
-    dmesg: async () => put("dmesg.log", await machine.log()),
-  };
+  const facts: Record<string, () => Promise<unknown>> = { dmesg: async () => put("dmesg.log", await machine.log()) };
   for (const path of machineFiles)
     facts[path] = async () => {
       const text = await machine.read(path);

@@ -119,11 +119,7 @@ function withoutNulls(value: unknown): unknown {
 /** A node with what its role says for all of them: its own word comes first, patches after those of the role. */
 export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
   const role: Settings = (own.controlPlane ? config.controlPlane : config.worker) ?? {};
-  return {
-    ...role,
-    ...own,
-    patches: [...(own.overridePatches ? [] : (role.patches ?? [])), ...(own.patches ?? [])],
-  };
+  return { ...role, ...own, patches: [...(own.overridePatches ? [] : (role.patches ?? [])), ...(own.patches ?? [])] };
 }
 
 /**

@@ -56,10 +56,7 @@ export function compare(stack: string, base: string | undefined, before: Side | 
     waves: wavesOf(after.plan),
     /** Number of waves after which what offers the GPUs comes; the others wait for the smoke tests of the machines until there. */
     wavesAhead: aheadOf(after.plan),
-    notes: after.plan.notes.map((text) => ({
-      text,
-      isNew: before !== undefined && !before.plan.notes.includes(text),
-    })),
+    notes: after.plan.notes.map((text) => ({ text, isNew: before !== undefined && !before.plan.notes.includes(text) })),
     findings: after.findings,
   };
 }

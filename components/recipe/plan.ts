@@ -61,13 +61,7 @@ export function planBasis(said: ClusterSpec): PlanBasis {
   const machinePatches = facts.map(({ name, spec: { patches = [] } }) =>
     patches.map((text, index) => readPatch(text, `machines.${name}.patches[${index}]`)),
   );
-  const context = {
-    spec,
-    ...(release ? { release } : {}),
-    mode,
-    markers: needsMarkers(era, mode),
-    clusterPatches,
-  };
+  const context = { spec, ...(release ? { release } : {}), mode, markers: needsMarkers(era, mode), clusterPatches };
   const machines = facts.map((machine, index) => {
     const own = releaseOf(machine.spec);
     const seen = { ...context, spec: seenBy(spec, machine.spec), ...(own ? { release: own } : {}) };

@@ -79,9 +79,7 @@ function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects): Ma
     { uid = "", namespace = "", name = "" }: k8s.V1ObjectMeta = {},
     well: boolean,
     none = false,
-  ): Maker => ({
-    ...{ none, uid, namespace, name, well },
-  });
+  ): Maker => ({ ...{ none, uid, namespace, name, well } });
   const makers = [
     ...deployments.map((object) => maker(object.metadata, isWellDeployment(object))),
     ...daemonSets.map((object) =>

@@ -52,10 +52,7 @@ export const exposureFixes = {
     sign: (seen, system) => ofNri(seen, system, /mkdir \/usr\/local\/nvidia: read-only file system/),
     causes: ["managementCards"],
   },
-  noRuntimeClass: {
-    usedBy: byNri,
-    sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i),
-  },
+  noRuntimeClass: { usedBy: byNri, sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i) },
   managementCards: {
     usedBy: (plan) => byNri(plan) && plan.machines.some(({ powerLimit }) => powerLimit !== undefined),
     sign: (seen, system) => ofNri(seen, system, /power limit: nvidia-smi cannot switch persistence mode on/),

@@ -53,12 +53,7 @@ export interface OmniMachine {
  */
 export function omniResources({ cluster, uuid, patches, extensions }: OmniMachine): OmniResource[] {
   const labels = { [omniLabel.cluster]: cluster, [omniLabel.clusterMachine]: uuid };
-  const metadata = (type: string, id: string): OmniResource["metadata"] => ({
-    namespace: "default",
-    type,
-    id,
-    labels,
-  });
+  const metadata = (type: string, id: string): OmniResource["metadata"] => ({ namespace: "default", type, id, labels });
   return [
     ...(extensions.length > 0
       ? [{ metadata: metadata(extensionsType, `510-talos-gpu-${uuid}`), spec: { extensions } }]

@@ -93,11 +93,7 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
     // An item that deletes writes nothing.
     files: listAt(config, "machine", "files")
       .filter((file) => file["$patch"] !== "delete")
-      .map((file) => ({
-        op: asText(file["op"]),
-        path: asText(file["path"]),
-        content: asText(file["content"]),
-      })),
+      .map((file) => ({ op: asText(file["op"]), path: asText(file["path"]), content: asText(file["content"]) })),
     modules: [...listAt(config, "machine", "kernel", "modules"), ...ofKind("KernelModuleConfig")].map((module) => ({
       name: asText(module["name"]),
       parameters: Array.isArray(module["parameters"]) ? module["parameters"].map(asText) : [],

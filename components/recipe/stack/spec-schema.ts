@@ -225,11 +225,7 @@ export const specSchema = z.strictObject({
   away: z.array(text).optional(),
   smokeTestImage: image.optional(),
   images: z
-    .strictObject({
-      validationMarkers: image.optional(),
-      powerLimit: image.optional(),
-      dcgmExporter: image.optional(),
-    })
+    .strictObject({ validationMarkers: image.optional(), powerLimit: image.optional(), dcgmExporter: image.optional() })
     .optional(),
 });
 

@@ -35,11 +35,9 @@ const namedSchemas = {
 const namedKinds = Object.keys(namedSchemas) as NamedKind[];
 
 /** Language models that a server serves, to which LiteLLM can route requests; undefined where it serves none. */
-const modelsOf = {
-  ollama: ({ models = [] }) => models,
-  comfyui: undefined,
-  vllm: servedNames,
-} satisfies { [W in NamedKind]-?: ((said: NonNullable<NamedServerSpec[W]>) => string[]) | undefined };
+const modelsOf = { ollama: ({ models = [] }) => models, comfyui: undefined, vllm: servedNames } satisfies {
+  [W in NamedKind]-?: ((said: NonNullable<NamedServerSpec[W]>) => string[]) | undefined;
+};
 
 /** Kubernetes: a Service's name is an RFC 1035 label (pkg/apis/core/validation, ValidateServiceName); a volume's has some letters more. */
 const serverName = rules.ruleOf(
