@@ -1,6 +1,8 @@
 import * as fs from "node:fs";
+import * as path from "node:path";
 import { Document, isMap, isScalar, type Node, visit } from "yaml";
 import type { Finding } from "../components/recipe/index";
+import { stacksDir } from "../stacks/stack-file";
 
 /** Model of a card that nobody has named yet. No card is called so: the checks ask for the name. */
 export const unnamed = "TODO";
@@ -25,9 +27,9 @@ export function stackText(spec: object, { head, left, fields = {} }: Comments): 
   // Pulumi's reader may be one of YAML 1.1, to which `yes` is no text.
   const document = new Document({ config }, { compat: "yaml-1.1" });
   const items = [...left];
-  for (const [path, texts] of Object.entries(fields)) {
-    const key = keyAt(document, path);
-    if (key === undefined) items.push(`${path}: ${texts.join("; ")}`);
+  for (const [field, texts] of Object.entries(fields)) {
+    const key = keyAt(document, field);
+    if (key === undefined) items.push(`${field}: ${texts.join("; ")}`);
     else key.commentBefore = texts.map((text) => ` ${oneLine(text)}`).join("\n");
   }
   const list = items.map((text) => ` - ${oneLine(text)}`);
@@ -44,8 +46,8 @@ export function stackText(spec: object, { head, left, fields = {} }: Comments): 
 }
 
 /** `machines.a.b` is the machine `a.b`: names may have dots. */
-function keyAt(document: Document, path: string): Node | undefined {
-  const [first = "", ...rest] = path.split(".");
+function keyAt(document: Document, field: string): Node | undefined {
+  const [first = "", ...rest] = field.split(".");
   const keys = ["config", `talos-gpu:${first}`, ...(rest.length > 0 ? [rest.join(".")] : [])];
   const parent = document.getIn(keys.slice(0, -1));
   const pair = isMap(parent) ? parent.items.find(({ key }) => String(key) === keys.at(-1)) : undefined;
@@ -71,4 +73,23 @@ export function writeStack(file: string, text: string, force?: boolean): void {
       { cause: error },
     );
   }
+}
+
+const schemaFile = "stack.schema.json";
+
+/** Where the schema of stack files may be: in a clone beside its stacks, in an installed package beside the built command. */
+const places = [path.join(stacksDir, schemaFile), path.join(__dirname, schemaFile)];
+
+/**
+ * First line of a stack file, by which an editor with the YAML language server completes and checks it.
+ *
+ * @param file that is to have it; the schema is named relative to its folder. Of standard output: the working directory.
+ * @returns the line with its end; empty where the schema is not found, or where its path has a blank, which would end it.
+ */
+export function editorLine(file: string | undefined): string {
+  const folder = file === undefined ? process.cwd() : path.dirname(path.resolve(file));
+  const schema = [path.join(folder, schemaFile), ...places].find((place) => fs.existsSync(place));
+  if (schema === undefined) return "";
+  const relative = path.relative(folder, schema).split(path.sep).join("/");
+  return /\s/.test(relative) ? "" : `# yaml-language-server: $schema=${relative}\n`;
 }

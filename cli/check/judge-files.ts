@@ -2,20 +2,18 @@ import { judge } from "../../components/recipe/index";
 import { fault, isOfFiles } from "../../components/recipe/checks/says";
 import { capabilitiesOf, newestRelease } from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
+import type { OutsideFile } from "../../components/recipe/outside/document";
+import type { Fault } from "../../components/recipe/rules";
 import { unnamed } from "../stack-text";
 import { lineIn, type Piece } from "./lines";
 import type { Subject } from "./machines";
-import type { ReadFile } from "./subjects";
 
 /** Something that has no effect or will fail, and where it stands. */
-export interface FileFinding {
+export interface FileFinding extends Fault {
   file: string;
   /** From 1. */
   line: number;
   check: string;
-  problem: string;
-  why: string;
-  remedy: string;
   /** Talos releases on which it is so, of those that were asked for. */
   talos: string[];
 }
@@ -56,7 +54,7 @@ const toFile = (said: string): string =>
 export function judgeSubjects(
   subjects: readonly Subject[],
   releases: readonly string[],
-  files: readonly ReadFile[],
+  files: readonly OutsideFile[],
 ): { findings: FileFinding[]; notes: FileNote[] } {
   const notes = new Map<string, FileNote>();
   const found = new Map<string, FileFinding>();
@@ -91,7 +89,7 @@ export function judgeSubjects(
 }
 
 /** A RuntimeClass that no machine of a release has a handler for, in whatever file names it, unless that is told of the line already. */
-function classesOf(files: readonly ReadFile[], releases: readonly string[], told: FileFinding[]): FileFinding[] {
+function classesOf(files: readonly OutsideFile[], releases: readonly string[], told: FileFinding[]): FileFinding[] {
   const talos = releases.filter((release) => capabilitiesOf(release).toolkit === "operator");
   if (talos.length === 0) return [];
   const said = fault("external/runtime-class", { spec: { talosVersion: talos[0] } });

@@ -1,7 +1,6 @@
 import { capabilitiesOf } from "../../components/recipe/facts/talos-release";
 import type { Finding, GpuPodSpec } from "../../components/recipe/index";
-import { asText, isMapping, listOf, mappingAt, valueAt } from "../../components/recipe/mapping";
-import { flat } from "../../components/recipe/nested";
+import { asText, flat, isMapping, listOf, mappingAt, valueAt } from "../../components/recipe/mapping";
 
 type Path = (string | number)[];
 

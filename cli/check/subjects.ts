@@ -2,6 +2,7 @@ import * as path from "node:path";
 import { wayOfChart } from "../../components/recipe/facts/way";
 import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
 import { defined, filled, isMapping } from "../../components/recipe/mapping";
+import type { OutsideFile } from "../../components/recipe/outside/document";
 import { isChartSource } from "../../components/recipe/outside/external";
 import { readOutside } from "../../components/recipe/outside/read";
 import { taintText } from "../../components/recipe/machine/taints";
@@ -16,12 +17,6 @@ import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subj
 import { ofOmni } from "./omni";
 import { type GpuPart, gpuPartsOf } from "./pods";
 
-/** A file that was read. */
-export interface ReadFile {
-  name: string;
-  text: string;
-}
-
 /**
  * What files say of GPUs on Talos. Files of other kinds say nothing.
  *
@@ -29,7 +24,7 @@ export interface ReadFile {
  * @param card of the machines whose files do not tell it. Default: none that is known.
  */
 export function subjectsOf(
-  files: readonly ReadFile[],
+  files: readonly OutsideFile[],
   environment: NodeJS.ProcessEnv,
   flawed: (file: string, problem: string) => void,
   card: GpuSpec = gpu,
@@ -87,7 +82,7 @@ const withoutSops = (text: string): string =>
 const isSchematic = (value: unknown): boolean =>
   isMapping(value) && isMapping(value["customization"]) && value["kind"] === undefined;
 
-function ofFile({ name, text }: ReadFile): Subject[] {
+function ofFile({ name, text }: OutsideFile): Subject[] {
   // talhelper makes one dollar of two (`$$patch: delete`).
   const whole: Piece = pieceOf(name, 1, withoutSops(text.replaceAll("$$", "$")));
   const documents = talosDocuments(whole.text);
@@ -152,7 +147,7 @@ function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageO
 }
 
 /** Releases of NVIDIA's charts, which something else than a stack installs. */
-function ofCharts(files: readonly ReadFile[], flawed: (file: string, problem: string) => void): Subject[] {
+function ofCharts(files: readonly OutsideFile[], flawed: (file: string, problem: string) => void): Subject[] {
   // Keys such as `image` and `resources` are in the values of any chart: a file of values is named after its own.
   return readOutside(files)
     .releases.filter(({ by, place }) => by !== "values" || /nvidia|gpu-operator/i.test(place.file))

@@ -2,12 +2,13 @@ import * as fs from "node:fs";
 import { textOfFile } from "../../components/found/text-file";
 import { findCard } from "../../components/recipe/facts/card";
 import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
+import type { OutsideFile } from "../../components/recipe/outside/document";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
 import { type Verb, valueOf } from "../verb";
 import { yamlFiles } from "../yaml-files";
 import { formats } from "./formats";
 import { type FileNote, judgeSubjects } from "./judge-files";
-import { type ReadFile, shortName, subjectsOf } from "./subjects";
+import { shortName, subjectsOf } from "./subjects";
 
 /** The longest text that is read. The longest that Kubernetes takes of an object is shorter (etcd, --max-request-bytes). */
 const largest = 1 << 20;
@@ -52,7 +53,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       throw new Error(`--gpu: ${model} is no card that is known here; write it as nvidia-smi or lspci -nn prints it`);
     const unread: FileNote[] = [];
     const flawed = (file: string, problem: string): void => void unread.push({ file, problem });
-    const files = given.positionals.flatMap(filesOf).flatMap((file): ReadFile[] => {
+    const files = given.positionals.flatMap(filesOf).flatMap((file): OutsideFile[] => {
       try {
         const text = textOfFile(file);
         if (text.length <= largest) return [{ name: shortName(file), text }];
@@ -88,7 +89,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
 };
 
 /** Whether a file is YAML. Of one that is not, and that speaks of NVIDIA, it is told. */
-function isSound({ name, text }: ReadFile, flawed: (file: string, problem: string) => void): boolean {
+function isSound({ name, text }: OutsideFile, flawed: (file: string, problem: string) => void): boolean {
   const [error] = talosDocuments(text).flatMap(({ errors }) => errors);
   if (error === undefined) return true;
   if (/nvidia/i.test(text))

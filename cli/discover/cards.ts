@@ -4,14 +4,8 @@ import { namesOfDevice } from "../../components/recipe/facts/pci-cards";
 import { deviceNames } from "../../generate/facts/pci-cards";
 import { unnamed } from "../stack-text";
 
-/** Cards of a machine, as a stack says them, and what could not be told. */
-export interface SeenCards {
-  gpus: GpuSpec[];
-  notes: string[];
-}
-
-/** NVIDIA's cards among a machine's PCI devices. */
-export function cardsOf(devices: readonly PciDevice[]): SeenCards {
+/** NVIDIA's cards among a machine's PCI devices, as a stack says them, and what could not be told. */
+export function cardsOf(devices: readonly PciDevice[]): { gpus: GpuSpec[]; notes: string[] } {
   const cards = devices.filter(isNvidiaCard);
   const notes: string[] = [];
   const counts = new Map<string, number>();

@@ -5,7 +5,6 @@ import {
   type ClusterSpec,
   type ContainerdSpec,
   type DriverSpec,
-  type Finding,
   type MachineSpec,
   planCluster,
   readSchematic,
@@ -22,21 +21,13 @@ import { exposureOf } from "./exposure";
 import { ownMarks } from "./labels";
 import type { Seen, SeenMachine } from "./seen";
 
-/** A stack that says what was seen, and what is left to its reader. */
-export interface Discovered {
-  spec: ClusterSpec;
-  notes: string[];
-  /** Comments by path, e.g. `machines.gpu-1`. */
-  comments: Record<string, string[]>;
-  findings: Finding[];
-}
-
 /**
- * The stack of a cluster as it is: nothing is made otherwise by it but what GPUs need. Pure.
+ * The stack of a cluster as it is: nothing is made otherwise by it but what GPUs need; and what is left to its reader, with comments by path,
+ * e.g. `machines.gpu-1`. Pure.
  *
  * @param only names of the machines that it is to have. Default: all of them.
  */
-export function stackOf(seen: Seen, only?: readonly string[]): Discovered {
+export function stackOf(seen: Seen, only?: readonly string[]) {
   const machines = seen.machines.filter(({ name }) => only === undefined || only.includes(name));
   const comments: Record<string, string[]> = {};
   const note = (path: string, text: string): void => void (comments[path] ??= []).push(text);
@@ -187,7 +178,7 @@ function containerdOf(seen: SeenMachine, path: string, note: Note): ContainerdSp
  * @param source what was looked at, e.g. the URL of its Kubernetes API.
  */
 export function renderDiscovered(
-  { spec, notes, comments, findings }: Discovered,
+  { spec, notes, comments, findings }: ReturnType<typeof stackOf>,
   unseen: readonly string[],
   source: string,
 ): string {

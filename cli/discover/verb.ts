@@ -1,7 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { editorLine } from "../editor-line";
-import { toDo, writeStack } from "../stack-text";
+import { editorLine, toDo, writeStack } from "../stack-text";
 import { lookAtCluster, reachOptions } from "../reach/options";
 import { type Verb, valueOf } from "../verb";
 import { look } from "./look";

@@ -1,6 +1,5 @@
-import { asText, defined, isMapping, listAt } from "../../components/recipe/mapping";
+import { asText, defined, flat, isMapping, listAt } from "../../components/recipe/mapping";
 import { readPatch } from "../../components/recipe/machine/user-patches";
-import { flat } from "../../components/recipe/nested";
 import { customizationPath, type KernelModule } from "../../components/recipe/index";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import type { Problem as Note } from "../../components/clients/failure";

@@ -1,7 +1,6 @@
 import { effectsOf, partsOf, cudaOfDriver, type Finding, type MachineEffect, type Plan } from "../../components/recipe";
 import type { MachineRecipe } from "../../components/recipe";
-import { defined } from "../../components/recipe/mapping";
-import { flat } from "../../components/recipe/nested";
+import { defined, flat } from "../../components/recipe/mapping";
 import { externalOf } from "../../components/recipe/outside/external";
 import { imagesOf } from "./images";
 import { upgradeStages } from "../../components/recipe/machine/order";

@@ -2,19 +2,13 @@ import { defined } from "../recipe/mapping";
 import type { Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
-/** A plan and what was seen, without the machines that are away as the stack allows. */
-export interface Present {
-  plan: Plan;
-  seen: Observations;
-  /** Names of those that are away. */
-  away: string[];
-}
-
 /**
  * Leaves out the machines that may be away (`mayBeAway`) and are: nothing of their Talos API was seen, and Kubernetes has no ready
  * node of theirs. Pods that a DaemonSet wants on their nodes are not wanted. Pure.
+ *
+ * @returns with the names of those that are away.
  */
-export function withoutAway(plan: Plan, seen: Observations): Present {
+export function withoutAway(plan: Plan, seen: Observations): { plan: Plan; seen: Observations; away: string[] } {
   const { machines = [], nodes } = seen;
   const isReady = (name: string): boolean => nodes?.find((node) => node.name === name)?.ready === true;
   const answered = (name: string): boolean =>

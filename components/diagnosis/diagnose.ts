@@ -1,16 +1,13 @@
 import type { Plan } from "../recipe/types";
 import { type Evidence, followsFrom, lineOf, matching } from "./evidence";
-import { bottomUp, type CauseId, causeIds, causes, type Fix, type FixId } from "./known";
+import { bottomUp, type Cause, type CauseId, causeIds, causes, type Fix, type FixId } from "./known";
 import type { Observations } from "./observations";
 import { systemOf } from "./system";
 
 /** What is wrong with a running system, and what to do. */
-export interface Diagnosis {
+export interface Diagnosis extends Pick<Cause, "symptom" | "cause" | "remedy"> {
   /** Fix that prevents it, or the name of a cause that none does. */
   fix: FixId | CauseId;
-  symptom: string;
-  cause: string;
-  remedy: string;
   /** What was seen that says so, one line each. */
   evidence: string[];
 }
@@ -43,10 +40,8 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
 
 /** What was seen beside what follows from something else, as lines: the first five. */
 function notFrom(reasons: readonly Evidence[], evidence: readonly Evidence[]): string[] {
-  return evidence
-    .filter((one) => !followsFrom(one, reasons))
-    .map(lineOf)
-    .slice(0, 5);
+  const own = evidence.filter((one) => !followsFrom(one, reasons));
+  return own.map(lineOf).slice(0, 5);
 }
 
 /** A stack has every fix that it needs: where its lack is seen, somebody undid it, or it did not take effect. */

@@ -1,7 +1,6 @@
 import { releaseInTables } from "../recipe/facts/talos-release";
 import { filled, isMapping, listOf } from "../recipe/mapping";
-import { defaultFactoryUrl, factoryAt } from "../recipe/facts/factory";
-import { readExtensions } from "../recipe/facts/factory-answer";
+import { defaultFactoryUrl, factoryAt, readExtensions } from "../recipe/facts/factory";
 import type { ReleaseFactsSpec, StackSpec } from "../recipe/spec/index";
 
 /** How often and how long the Factory is asked. */

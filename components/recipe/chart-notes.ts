@@ -4,8 +4,7 @@ import { wayFields, wayOfField } from "./facts/way";
 import { eraOf } from "./facts/talos-release";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
 import { envOf } from "./kubernetes/values";
-import { valueAt } from "./mapping";
-import { flat, type Nested } from "./nested";
+import { flat, type Nested, valueAt } from "./mapping";
 import { externalOf, ownValuesOf } from "./outside/external";
 
 /** Which releases of a chart judge the values of one that is not in the tables, and what a release is known for. */

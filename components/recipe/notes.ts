@@ -10,7 +10,7 @@ import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
 import { metricsNote } from "./kubernetes/exporter";
 import { migManagerRelease } from "./kubernetes/mig-manager";
-import { flat, type Nested } from "./nested";
+import { flat, type Nested } from "./mapping";
 import type { ClusterSpec } from "./spec/index";
 import type { KubernetesRecipe } from "./types";
 import { gpuRequests, namespacesMade, plannedVolumes } from "./stack/workloads";

@@ -1,6 +1,6 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { readExtensions } from "../../components/recipe/facts/factory-answer";
+import { readExtensions } from "../../components/recipe/facts/factory";
 import { capabilitiesOf, driverRows, extensionsOf } from "../../components/recipe/facts/talos-release";
 import { defined } from "../../components/recipe/mapping";
 import { parseTalosVersion } from "../../components/recipe/facts/version";

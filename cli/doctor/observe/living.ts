@@ -64,22 +64,16 @@ function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects
   return lists[kind]?.every((list) => list !== undefined) ?? false;
 }
 
-interface Maker {
-  /** Whether it wants no pods just now: what happened to those that it had is over. */
-  none: boolean;
-  uid: string;
-  namespace: string;
-  name: string;
-  well: boolean;
-}
+type Maker = ReturnType<typeof makersOf>[number];
 
-/** What makes pods; those with longer names first, since one name may begin with another. */
-function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects): Maker[] {
-  const maker = (
-    { uid = "", namespace = "", name = "" }: k8s.V1ObjectMeta = {},
-    well: boolean,
-    none = false,
-  ): Maker => ({ ...{ none, uid, namespace, name, well } });
+/**
+ * What makes pods; those with longer names first, since one name may begin with another. One that wants none just now: what happened to those
+ * that it had is over.
+ */
+function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
+  const maker = ({ uid = "", namespace = "", name = "" }: k8s.V1ObjectMeta = {}, well: boolean, none = false) => ({
+    ...{ none, uid, namespace, name, well },
+  });
   const makers = [
     ...deployments.map((object) => maker(object.metadata, isWellDeployment(object))),
     ...daemonSets.map((object) =>

@@ -18,12 +18,6 @@ export interface Seen {
   leftOut: string[];
 }
 
-/** What of Kubernetes was seen. */
-export interface SeenCluster extends Seen {
-  /** Internal addresses of the Talos nodes, by name. */
-  addresses: Record<string, string>;
-}
-
 interface Listed {
   pods: k8s.V1Pod;
   daemonSets: k8s.V1DaemonSet;
@@ -53,13 +47,13 @@ const paths: Record<Kind, string> = {
 
 const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-interface Failed {
-  kind: Kind;
-  error: KubernetesError;
-}
+type Failed = { kind: Kind; error: KubernetesError };
 
-/** Lists what a diagnosis goes by. A kind that cannot be listed stays out, and is named with the reason. */
-export async function observeCluster(api: KubernetesApi, now: Date): Promise<SeenCluster> {
+/** Lists what a diagnosis goes by, with `addressesOf` its nodes. A kind that cannot be listed stays out, and is named with the reason. */
+export async function observeCluster(
+  api: KubernetesApi,
+  now: Date,
+): Promise<Seen & { addresses: ReturnType<typeof addressesOf> }> {
   const failed: Failed[] = [];
   // A cluster whose Kubernetes knows no claims has none.
   const slices = api.list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath).catch(() => []);

@@ -11,14 +11,10 @@ import { customizationPath } from "../../../components/recipe/machine/containerd
 import type { ObservedMachine } from "../../../components/diagnosis";
 import type { MachineAccess } from "../../reach/access";
 import { askMachines, type Failed, lookAtEach } from "../../reach/machines";
+import type { Seen } from "./observe-cluster";
 
-/** What was seen of the machines, and what was not, one sentence each. */
-export interface SeenMachines {
-  machines: ObservedMachine[];
-  unseen: string[];
-  /** What the talosconfig's role may not read. */
-  leftOut: string[];
-}
+/** What was seen of the machines, and what was not; left out is what the talosconfig's role may not read. */
+type SeenMachines = Omit<Seen, "observations"> & { machines: ObservedMachine[] };
 
 /** Milliseconds between two tries of a machine that does not answer. */
 const POLL = 250;

@@ -1,4 +1,4 @@
-import { flat } from "../nested";
+import { flat } from "../mapping";
 import { checkContext } from "./check";
 import { checks } from "./index";
 import { externalOf, ownValuesOf, type External } from "../outside/external";

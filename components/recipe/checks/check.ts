@@ -1,4 +1,4 @@
-import { flat, type Nested } from "../nested";
+import { flat, type Nested } from "../mapping";
 import type { PlanBasis } from "../plan";
 import { asRelease } from "../outside/external";
 import type { MachineFacts } from "../facts/machine-facts";

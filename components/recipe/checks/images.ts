@@ -2,8 +2,7 @@ import { soundsLikeNvidia, unsuffixedNames } from "../facts/extension";
 import { extensionsOf, minorsWith } from "../facts/talos-release";
 import { moduleParameterIn } from "../machine/kernel-args";
 import { officialName } from "../machine/losses";
-import { asText, listOf, valueAt } from "../mapping";
-import type { Nested } from "../nested";
+import { asText, listOf, type Nested, valueAt } from "../mapping";
 import { type Fault, shown } from "../rules";
 import { closest, didYouMean } from "../rules/suggest";
 import {

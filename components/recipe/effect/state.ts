@@ -127,8 +127,8 @@ function drainOf({ configuration, drain, timeouts }: PlannedMachine): string {
 /** The waits of the program while pods cannot run there (`upgrade`; with Omni's `waitForOmni`). */
 function awayOf({ configuration, drain, timeouts }: PlannedMachine): string {
   const ms = (text: string): number => durationValue(text) ?? 0; // a check names what is no duration
-  const { pull, reboot, verify } = timeouts;
-  const limits = { pull: ms(pull), drain: ms(timeouts.drain), reboot: ms(reboot), verify: ms(verify) };
+  const { pull, drain: leave, reboot, verify } = timeouts;
+  const limits = { pull: ms(pull), drain: ms(leave), reboot: ms(reboot), verify: ms(verify) };
   if (configuration === "omni") return formatDuration(2 * limits.reboot + limits.verify);
   return formatDuration(longestAway(limits, drain));
 }

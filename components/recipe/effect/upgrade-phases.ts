@@ -1,10 +1,5 @@
 /** Limits of an upgrade that a stack may set, in milliseconds. */
-export interface UpgradeLimits {
-  pull: number;
-  drain: number;
-  reboot: number;
-  verify: number;
-}
+export type UpgradeLimits = Record<"pull" | "drain" | "reboot" | "verify", number>;
 
 /** A phase of an upgrade, by what it does to the machine. */
 interface PhaseOfUpgrade {

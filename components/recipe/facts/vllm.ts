@@ -1,3 +1,5 @@
+import type { VllmSpec } from "../spec/index";
+
 /** Ways to split a model over GPUs, by the flags of `vllm serve`. Source: docs.vllm.ai, parallelism and scaling. */
 const splits = {
   tensor: /^(--tensor-parallel-size|-tp)(=|$)/,
@@ -20,7 +22,7 @@ export interface VllmSplit {
  * Splits a model over the GPUs of one or more machines: tensor parallelism takes what pipeline and data parallelism in the arguments
  * leave, and pipeline parallelism leads from machine to machine.
  */
-export function vllmSplit({ args = [], gpus = 1, machines = 1 }: SaidOfSplit): VllmSplit {
+export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpec>): VllmSplit {
   const [said, saidPipeline, data = 1] = [splits.tensor, splits.pipeline, splits.data].map((flag) =>
     sizeOf(args, flag),
   );
@@ -32,13 +34,6 @@ export function vllmSplit({ args = [], gpus = 1, machines = 1 }: SaidOfSplit): V
     ...(saidPipeline === undefined && machines > 1 ? [`--pipeline-parallel-size=${pipeline}`] : []),
   ];
   return { tensor, pipeline, flags, uses: tensor * pipeline * data };
-}
-
-/** What a server says of how its model is split. */
-interface SaidOfSplit {
-  args?: string[];
-  gpus?: number;
-  machines?: number;
 }
 
 /** Port at which the machines of one model find each other (vllm, config/parallel.py, master_port). */
@@ -68,7 +63,7 @@ export function valueOfFlag(args: string[], flag: string): string | undefined {
 }
 
 /** Names under which a server knows its model; it refuses any other (vllm, engine/arg_utils.py, served_model_name). */
-export function servedNames({ model, args = [] }: { model: string; args?: string[] }): string[] {
+export function servedNames({ model, args = [] }: VllmSpec): string[] {
   const at = args.findIndex((arg) => withDashes(arg).split("=")[0] === "--served-model-name");
   const [flag, ...rest] = at < 0 ? [] : args.slice(at);
   if (flag === undefined) return [model];

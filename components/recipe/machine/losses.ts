@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { imageArgs } from "../facts/data/since.json";
 import { soundsLikeNvidia } from "../facts/extension";
 import type { DropSpec, OverlaySpec } from "../spec/index";
-import { flat, type Nested } from "../nested";
+import { flat, type Nested } from "../mapping";
 import type { Finding } from "../types";
 import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";

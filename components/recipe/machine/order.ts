@@ -1,10 +1,8 @@
-import type { MachineRole, UpgradeSpec } from "../spec/index";
+import type { UpgradeSpec } from "../spec/index";
+import type { MachineRecipe } from "../types";
 
 /** What the order of upgrades depends on. */
-export interface Ordered {
-  name: string;
-  role: MachineRole;
-}
+export type Ordered = Pick<MachineRecipe, "name" | "role">;
 
 /** Machines in upgrade order: control planes first, then the workers that go ahead as they are named, then the others; else by name. */
 export function inUpgradeOrder<M extends Ordered>(machines: M[], first: readonly string[] = []): M[] {

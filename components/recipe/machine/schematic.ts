@@ -3,7 +3,7 @@ import { Document, isScalar, parse, parseDocument, Scalar, visit } from "yaml";
 import * as z from "zod";
 import { defaultFactoryUrl } from "../facts/factory";
 import { parseTalosVersion } from "../facts/version";
-import { isMapping } from "../mapping";
+import { filled, isMapping } from "../mapping";
 import { remembering } from "../memory";
 import type { ClusterSpec, CustomizationSpec, MachineSpec, OverlaySpec } from "../spec/index";
 
@@ -145,12 +145,6 @@ const schematicSchema = z.object({
     .nullish(),
 });
 
-/** A schematic, read: what an installer image of it brings onto a machine. */
-export interface ReadSchematic extends SchematicContent {
-  /** Whether a machine configuration is embedded in the image. */
-  embeddedMachineConfiguration: boolean;
-}
-
 /**
  * The ID by which this package knows the image of a schematic: with its extensions sorted, as the stacks' are. Their order makes another
  * ID and the same image. A schematic with more in it than was read keeps its own.
@@ -163,8 +157,8 @@ export function imageId(id: string, text: string | undefined): string {
   return schematicOf({ ...content, extensions: [...content.extensions].sort() }).id;
 }
 
-/** Reads a schematic (YAML); undefined when the text is not one. */
-export const readSchematic = remembering((text: string): ReadSchematic | undefined => {
+/** Reads a schematic (YAML): what an installer image of it brings onto a machine; undefined when the text is not one. */
+export const readSchematic = remembering((text: string) => {
   let value: unknown;
   try {
     value = parse(text);
@@ -176,11 +170,11 @@ export const readSchematic = remembering((text: string): ReadSchematic | undefin
   const { overlay, customization } = parsed.data;
   const { bootloader, secureboot } = customization ?? {};
   const further = ordered({ bootloader, secureboot }, "customization") as CustomizationSpec;
-  return {
+  const content: SchematicContent = {
     extensions: customization?.systemExtensions?.officialExtensions ?? [],
     kernelArgs: customization?.extraKernelArgs ?? [],
     ...(overlay?.name ? { overlay: ordered(overlay, "overlay") as OverlaySpec } : {}),
-    ...(Object.keys(further).length > 0 ? { customization: further } : {}),
-    embeddedMachineConfiguration: (customization?.embeddedMachineConfiguration ?? "") !== "",
+    ...filled({ customization: further }),
   };
+  return { ...content, embeddedMachineConfiguration: (customization?.embeddedMachineConfiguration ?? "") !== "" };
 });

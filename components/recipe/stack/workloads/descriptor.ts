@@ -2,26 +2,18 @@ import * as z from "zod";
 import * as rules from "../../rules";
 import { taintEffects } from "../../machine/taints";
 import { count, image, labels, namespace, objectName, quantity, ruled, text } from "../notation";
-import { type ClaimSpec, GpuArchitecture, type WorkloadsSpec } from "../../spec/index";
+import { GpuArchitecture, type GpuRequestSpec, type WorkloadsSpec } from "../../spec/index";
 
 /** A kind of workload, by its field in a stack. */
 export type KindOfWorkload = Exclude<keyof WorkloadsSpec, "named">;
 
 /** What a workload says of the GPUs that it requests. */
-export interface SaidOfGpus {
-  /** Default 1. */
-  gpus?: number;
+export interface SaidOfGpus extends GpuRequestSpec {
   /** Default true. */
   active?: boolean;
   /** Pods that request them, each on a machine of its own. Default 1. */
   machines?: number;
   image?: string;
-  /** Profile of the MIG devices that it requests. */
-  migProfile?: string;
-  /** What it wants of each card. */
-  claim?: ClaimSpec;
-  /** Labels of the machines that it may run on. Default: any machine. */
-  nodeSelector?: Record<string, string>;
 }
 
 /** Everything about a kind of workload that is not its Kubernetes objects. The rest of the package follows from it. */

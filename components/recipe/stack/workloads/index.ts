@@ -3,7 +3,7 @@ import { defined } from "../../mapping";
 import * as rules from "../../rules";
 import { groupName, servedNames } from "../../facts/vllm";
 import { faultOf } from "../../rules/fault";
-import type { ClusterSpec, NamedServerSpec, WorkloadsSpec } from "../../spec/index";
+import type { ClusterSpec, NamedServerSpec, VllmSpec, WorkloadsSpec } from "../../spec/index";
 import texts from "../texts.json";
 import { comfyui } from "./comfyui";
 import { type KindOfWorkload, type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
@@ -123,14 +123,8 @@ export function languageServers(spec: Pick<ClusterSpec, "workloads">): LanguageS
   );
 }
 
-/** A workload that requests GPUs, whatever its kind. */
-export interface GpuRequest extends SaidOfGpus {
-  /** Path in the stack, e.g. `workloads.ollama`. */
-  field: string;
-  gpus: number;
-  active: boolean;
-  machines: number;
-}
+/** A workload that requests GPUs, whatever its kind, with its path in the stack, e.g. `workloads.ollama`. */
+export type GpuRequest = SaidOfGpus & Required<Pick<SaidOfGpus, "gpus" | "active" | "machines">> & { field: string };
 
 /** What requests GPUs in a stack. */
 export function gpuRequests(spec: Pick<ClusterSpec, "workloads">): GpuRequest[] {
@@ -158,12 +152,7 @@ export interface PlannedServer {
 }
 
 /** What servers say alike. */
-interface SaidOfServer {
-  active?: boolean;
-  machines?: number;
-  namespace?: string;
-  storageClass?: string;
-}
+type SaidOfServer = Pick<VllmSpec, "active" | "machines" | "namespace" | "storageClass">;
 
 /** The servers of a stack. */
 export function plannedServers(spec: Pick<ClusterSpec, "workloads">): PlannedServer[] {
@@ -192,12 +181,8 @@ export function plannedVolumes(spec: Pick<ClusterSpec, "workloads">): PlannedVol
     const { keeps }: WorkloadDescriptor<never> = workloadDescriptors[kind];
     const { namespace = name, storageClass, machines = 1 } = said as SaidOfServer;
     if (keeps === undefined || machines > 1) return [];
-    return [
-      {
-        ...{ field, resource: `${key}-${keeps}`, name: volumeName(name, keeps), namespace },
-        ...(storageClass === undefined ? {} : { storageClass }),
-      },
-    ];
+    const volume = { field, resource: `${key}-${keeps}`, name: volumeName(name, keeps), namespace };
+    return [{ ...volume, ...defined({ storageClass }) }];
   });
 }
 
