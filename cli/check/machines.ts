@@ -70,9 +70,8 @@ export function ofMachines(machines: Machine[], version?: string, shared: Piece[
   };
 }
 
-function containerdIn(text: string): string[] {
-  return readPatch(text, "").files.flatMap(({ path, content }) => (path === customizationPath ? [content] : []));
-}
+const containerdIn = (text: string): string[] =>
+  readPatch(text, "").files.flatMap(({ path, content }) => (path === customizationPath ? [content] : []));
 
 /** A text, with what it says as a part of a configuration where it is a list of operations. */
 export function pieceOf(file: string, line: number, text: string): Piece {

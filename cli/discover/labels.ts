@@ -7,12 +7,11 @@ import type { SeenMachine } from "./seen";
 type Tell = (text: string) => void;
 
 /** Labels and taints of a machine that somebody set for a purpose of their own, as a stack says them. */
-export function ownMarks(
+export const ownMarks = (
   { labels, labelManagers, taints }: SeenMachine,
   tell: Tell,
-): Pick<MachineSpec, "labels" | "taints"> {
-  return filled({ labels: ownLabels(labels, labelManagers ?? {}, tell), taints: ownTaints(taints, tell) });
-}
+): Pick<MachineSpec, "labels" | "taints"> =>
+  filled({ labels: ownLabels(labels, labelManagers ?? {}, tell), taints: ownTaints(taints, tell) });
 
 /** Managers of each label, by what the API server notes of an object's fields (`metadata.managedFields`). */
 export function labelManagers(entries: readonly V1ManagedFieldsEntry[]): Record<string, string[]> {

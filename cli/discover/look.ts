@@ -43,12 +43,11 @@ export async function look(access: Access, within: number, say: (line: string) =
   return { machines, releases, unseen };
 }
 
-async function listed(api: KubernetesApi, kind: string, unseen: string[]): Promise<k8s.V1Deployment[]> {
-  return api.list<k8s.V1Deployment>(kind, `/apis/apps/v1/${kind}`).catch((error: Error) => {
+const listed = async (api: KubernetesApi, kind: string, unseen: string[]): Promise<k8s.V1Deployment[]> =>
+  api.list<k8s.V1Deployment>(kind, `/apis/apps/v1/${kind}`).catch((error: Error) => {
     unseen.push(`what offers GPUs could not be looked at: ${error.message}`);
     return [];
   });
-}
 
 const isTalos = ({ status }: k8s.V1Node): boolean => /^Talos\b/.test(status?.nodeInfo?.osImage ?? "");
 

@@ -141,9 +141,8 @@ function driverOf({ image }: SeenMachine): DriverSpec | undefined {
 }
 
 /** Arguments that Omni gives every machine (siderolabs/omni, siderolink). */
-function isOmni({ image }: SeenMachine): boolean {
-  return `${image?.commandLine ?? ""} ${image?.schematic ?? ""}`.includes("siderolink.api=");
-}
+const isOmni = ({ image }: SeenMachine): boolean =>
+  `${image?.commandLine ?? ""} ${image?.schematic ?? ""}`.includes("siderolink.api=");
 
 /** The options that make the containerd part that is there; a comment where none do. */
 function containerdOf(seen: SeenMachine, path: string, note: Note): ContainerdSpec | undefined {

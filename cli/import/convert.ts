@@ -111,9 +111,8 @@ function readNode(node: TalconfigNode, gpus: GpuSpec[] | undefined, schematics: 
   return { node, image: imageOf(node, schematics), parts, gpus };
 }
 
-function isGpuNode({ image, parts, gpus }: ReadNode): boolean {
-  return gpus !== undefined || image.nvidia === true || parts.some((part) => part.speaksOfNvidia);
-}
+const isGpuNode = ({ image, parts, gpus }: ReadNode): boolean =>
+  gpus !== undefined || image.nvidia === true || parts.some((part) => part.speaksOfNvidia);
 
 /**
  * @param shared parts of patches for all nodes, which come after the node's own (talhelper, pkg/generate/config.go).
@@ -229,13 +228,12 @@ function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], n
   ]);
 }
 
-function unfilledTexts(field: string, texts: Record<string, string>[]): Note[] {
-  return Object.entries(Object.assign({}, ...texts) as Record<string, string>).flatMap(([key, text]) => {
+const unfilledTexts = (field: string, texts: Record<string, string>[]): Note[] =>
+  Object.entries(Object.assign({}, ...texts) as Record<string, string>).flatMap(([key, text]) => {
     const unfilled = unfilledIn(text);
     const why = "it is not in the stack; the machine keeps what it has of it";
     return unfilled === undefined ? [] : [{ field: `${field}.${key}`, why, ...unfilled }];
   });
-}
 
 /** The release that all nodes run. One that nobody can tell is asked for. */
 function versionOf(said: string | undefined): { is?: string; notes: Note[] } {

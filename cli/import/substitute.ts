@@ -26,8 +26,8 @@ export const isEncrypted = (text: string): boolean => text.includes("ENC[AES256_
  * Fills variables in, as talhelper does (pkg/substitute/envsubst.go, by a8m/envsubst, parse/lex.go and node.go): `$A`, `${A}`,
  * `${A:-b}` and the like; `$$` is a dollar. What has no value stays as it stands, for `unfilledIn` to find.
  */
-export function substitute(text: string, variables: Record<string, string | undefined>): string {
-  return text.replaceAll(
+export const substitute = (text: string, variables: Record<string, string | undefined>): string =>
+  text.replaceAll(
     /\$(?:\$|\{(?<name>\w+)(?:(?<operator>:?[-=+])(?<other>[^}\n]*))?\}|(?<bare>[A-Za-z]\w*|_\w+))/g,
     (whole: string, ...rest: unknown[]) => {
       const { name, operator, other = "", bare } = rest.at(-1) as Record<string, string | undefined>;
@@ -39,4 +39,3 @@ export function substitute(text: string, variables: Record<string, string | unde
       return value;
     },
   );
-}

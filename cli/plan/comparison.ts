@@ -93,8 +93,8 @@ function gpusAway(from: Plan, to: Plan): string | false {
 }
 
 /** A server over several machines is away with each of them. */
-function groupsAway({ spec, machines }: Plan, rebooting: string[]): string[] {
-  return gpuRequests(spec).flatMap(({ field, active, machines: count, nodeSelector = {} }) => {
+const groupsAway = ({ spec, machines }: Plan, rebooting: string[]): string[] =>
+  gpuRequests(spec).flatMap(({ field, active, machines: count, nodeSelector = {} }) => {
     const mayRun = ({ name, gpuCount, nodeLabels }: MachineRecipe): boolean =>
       gpuCount > 0 &&
       rebooting.includes(name) &&
@@ -103,7 +103,6 @@ function groupsAway({ spec, machines }: Plan, rebooting: string[]): string[] {
     if (!active || count === 1 || names.length === 0) return [];
     return [`${field}: the whole model, which ${count} machines share, while any of ${names.join(", ")} is away`];
   });
-}
 
 function runsOf({ talosVersion, schematicId, ownImage, driverVersion, driverBranch }: MachineRecipe) {
   return {

@@ -101,9 +101,8 @@ function withToken(config: k8s.KubeConfig, user: User, tokenFile: string): k8s.K
 /** An empty file, a web page, a talosconfig: the library stumbles over some of them, and finds nothing in the others. */
 const noKubeconfig = "it names no cluster, so it is no kubeconfig";
 
-function unusable(reason: string, cause?: unknown): Error {
-  return new Error(
+const unusable = (reason: string, cause?: unknown): Error =>
+  new Error(
     `--kubeconfig: cannot be read (${reason}), so Kubernetes cannot be reached; name another file`,
     cause === undefined ? {} : { cause },
   );
-}

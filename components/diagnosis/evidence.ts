@@ -10,9 +10,8 @@ export type Evidence = string | { node: string; line: string };
 export const lineOf = (evidence: Evidence): string => (typeof evidence === "string" ? evidence : evidence.line);
 
 /** Whether what was seen can follow from something that other evidence speaks for. */
-export function followsFrom(seen: Evidence, others: readonly Evidence[]): boolean {
-  return others.some((other) => typeof seen === "string" || typeof other === "string" || seen.node === other.node);
-}
+export const followsFrom = (seen: Evidence, others: readonly Evidence[]): boolean =>
+  others.some((other) => typeof seen === "string" || typeof other === "string" || seen.node === other.node);
 
 /** Lines of messages that match, each with what it is about; those of other namespaces stay out where one is given. */
 export function matching(seen: Observations, pattern: RegExp, namespace?: string): Evidence[] {

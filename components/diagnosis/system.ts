@@ -60,9 +60,8 @@ function seenSystem(seen: Observations): System {
 }
 
 /** Whether a node's image has NVIDIA's kernel modules. */
-function hasDriverExtension({ labels }: ObservedNode): boolean {
-  return Object.keys(labels).some((key) => /^extensions\.talos\.dev\/(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(key));
-}
+const hasDriverExtension = ({ labels }: ObservedNode): boolean =>
+  Object.keys(labels).some((key) => /^extensions\.talos\.dev\/(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(key));
 
 /** Signs of a card: the image has NVIDIA's modules, somebody found a card on the PCI bus, or the kubelet knows the resource. */
 export const showsGpu = (node: ObservedNode): boolean =>
@@ -75,9 +74,8 @@ export const showsGpu = (node: ObservedNode): boolean =>
   );
 
 /** A node's Talos release, e.g. `v1.12.6`; undefined on another system. */
-export function talosVersionOf({ osImage }: Pick<ObservedNode, "osImage">): string | undefined {
-  return /^Talos \((v[^)]+)\)/.exec(osImage ?? "")?.[1];
-}
+export const talosVersionOf = ({ osImage }: Pick<ObservedNode, "osImage">): string | undefined =>
+  /^Talos \((v[^)]+)\)/.exec(osImage ?? "")?.[1];
 
 /**
  * The operator's own objects tell it from the standalone plugin, whose DaemonSet is named after its release and chart. The

@@ -48,8 +48,8 @@ function machinesOf(stack: AskedStack): [string, { address: string }][] {
 const readyOf = (node: Awaited<ReturnType<ReturnType<Open>["read"]>>): boolean =>
   node?.object?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
 
-function takesConnection(host: string): Promise<boolean> {
-  return new Promise((resolve) => {
+const takesConnection = (host: string): Promise<boolean> =>
+  new Promise((resolve) => {
     const socket = net.connect({ host, port, timeout: patience });
     const end = (is: boolean) => (): void => {
       socket.destroy();
@@ -57,4 +57,3 @@ function takesConnection(host: string): Promise<boolean> {
     };
     socket.once("connect", end(true)).once("timeout", end(false)).once("error", end(false));
   });
-}

@@ -45,13 +45,12 @@ function ofChart(
 const featureLabel = /^feature\.node\.kubernetes\.io\/pci-(10de|0302_10de|0300_10de)\.present$/;
 
 /** Whether every machine with a card says that label itself. */
-export function labelledByHand(machines: Pick<MachineSpec, "labels" | "gpus">[]): boolean {
-  return machines
+export const labelledByHand = (machines: Pick<MachineSpec, "labels" | "gpus">[]): boolean =>
+  machines
     .filter(({ gpus = [] }) => gpus.length > 0)
     .every(({ labels = {} }) =>
       Object.entries(labels).some(([key, value]) => featureLabel.test(key) && value === "true"),
     );
-}
 
 const withoutDiscovery = ({ gpuOperator, machines }: ClusterSpec): Nested<string> =>
   String(valueAt(gpuOperator?.values, "nfd", "enabled")) === "false" &&
@@ -108,9 +107,8 @@ const asksForInfiniband = (name: string, version: string): boolean =>
   semver.satisfies(version, name === "gpu-operator" ? ">=26.3.0 <26.3.3" : ">=0.19.0 <0.19.3");
 
 /** A note about a release of the stack's as one about what is outside. */
-export function externalNote({ external }: ClusterSpec, note: string): string {
-  return external === undefined ? note : note.replace(/\b(?:gpuOperator|devicePlugin|dra)\.values/g, "external.values");
-}
+export const externalNote = ({ external }: ClusterSpec, note: string): string =>
+  external === undefined ? note : note.replace(/\b(?:gpuOperator|devicePlugin|dra)\.values/g, "external.values");
 
 /** The plugin looks for the cards in a container of its own, so that has to have NVIDIA's runtime. */
 export function withoutRuntimeClass(spec: ClusterSpec): Nested<string> {

@@ -1,7 +1,6 @@
 /** Whether a value is a mapping: an object that is no list. */
-export function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+export const isMapping = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The value at a path of keys, through lists too; undefined where there is none. */
 export const valueAt = (from: unknown, ...path: string[]): unknown =>
@@ -21,9 +20,8 @@ export function mappingAt(from: unknown, ...path: string[]): Record<string, unkn
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
 /** The mappings of a list at a path of keys; none where there is no list. */
-export function listAt(from: unknown, ...path: string[]): Record<string, unknown>[] {
-  return listOf(valueAt(from, ...path)).filter(isMapping);
-}
+export const listAt = (from: unknown, ...path: string[]): Record<string, unknown>[] =>
+  listOf(valueAt(from, ...path)).filter(isMapping);
 
 /** A single value as text; nothing of anything else. */
 export const asText = (value: unknown): string =>

@@ -5,6 +5,5 @@ import { createHash } from "node:crypto";
  *
  * @param digits hexadecimal ones.
  */
-export function shortHash(text: string, digits: number): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, digits);
-}
+export const shortHash = (text: string, digits: number): string =>
+  createHash("sha256").update(text).digest("hex").slice(0, digits);

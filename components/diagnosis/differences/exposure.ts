@@ -137,9 +137,8 @@ export function unreadyOfNvidia(seen: Observations, namespace: string): Differen
 }
 
 /** Whether a pod is well; by its phase alone where its containers were not looked at. */
-export function isWell({ phase, containers = [] }: ObservedPod): boolean {
-  return phase === "Succeeded" || (phase === "Running" && containers.every(({ ready }) => ready !== false));
-}
+export const isWell = ({ phase, containers = [] }: ObservedPod): boolean =>
+  phase === "Succeeded" || (phase === "Running" && containers.every(({ ready }) => ready !== false));
 
 /** A controller with fewer ready pods than it wants, or whose pods are still of the version before its last change. */
 export function unready(

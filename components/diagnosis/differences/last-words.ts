@@ -48,15 +48,14 @@ function wordsOfContainer(container: ObservedContainer): string[] {
 }
 
 /** Pods that a controller made. A Deployment's are made by its ReplicaSets, whose names begin with its own. */
-function podsOf(seen: Observations, kind: string, namespace: string, name: string): ObservedPod[] {
-  return (seen.pods ?? []).filter(
+const podsOf = (seen: Observations, kind: string, namespace: string, name: string): ObservedPod[] =>
+  (seen.pods ?? []).filter(
     (pod) =>
       pod.namespace === namespace &&
       (kind === "Pod"
         ? pod.name === name
         : pod.owner === `${kind}/${name}` || isReplicaSet(pod.owner ?? "", kind, name)),
   );
-}
 
 /** Reasons of events that come with every pod, also with one that is well. */
 const routine = /^(Scheduled|Pulling|Pulled|Created|Started|SuccessfulCreate|SuccessfulDelete)$/;

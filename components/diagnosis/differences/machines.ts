@@ -6,8 +6,8 @@ import type { Observations, ObservedMachine } from "../observations";
 import { difference, type Difference } from "./difference";
 
 /** Where a machine itself differs from the plan. What could not be looked at is not judged. */
-export function machineDifferences(plan: Plan, seen: Observations): Difference[] {
-  return plan.machines.flatMap((recipe) => {
+export const machineDifferences = (plan: Plan, seen: Observations): Difference[] =>
+  plan.machines.flatMap((recipe) => {
     const about = `machine ${recipe.name}`;
     const machine = seen.machines?.find(({ name }) => name === recipe.name);
     if (machine === undefined) return [];
@@ -20,7 +20,6 @@ export function machineDifferences(plan: Plan, seen: Observations): Difference[]
       ...difference(about, containerd(recipe, machine)),
     ];
   });
-}
 
 /** What differs in one respect, in words; nothing where it is as planned. */
 type ProblemOf = (recipe: MachineRecipe, machine: ObservedMachine) => string | false | undefined;

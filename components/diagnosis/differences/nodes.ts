@@ -50,15 +50,14 @@ function offers(
 export const isGpu = (resource: string): boolean =>
   resource.startsWith("nvidia.com/") || resource === ways.dra.deviceClass;
 
-function labels({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] {
-  return Object.entries(nodeLabels)
+const labels = ({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] =>
+  Object.entries(nodeLabels)
     .filter(([key, value]) => node.labels[key] !== value)
     .map(([key, value]) => {
       const has = node.labels[key];
       const now = has === undefined ? "lacks the label" : `is labelled ${key}=${has}, the plan says`;
       return `${now} ${key}=${value}`;
     });
-}
 
 /** Kubernetes' own taints of a node that is cordoned or not ready; both are told already. */
 const ofKubernetes = /^node\.kubernetes\.io\//;

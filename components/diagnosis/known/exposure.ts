@@ -92,14 +92,13 @@ function markerKeeper(seen: Observations): boolean {
 }
 
 /** The operator's pods that wait for marker files, one line each. */
-function waitingPods(seen: Observations, namespace: string | undefined): string[] {
-  return (seen.pods ?? [])
+const waitingPods = (seen: Observations, namespace: string | undefined): string[] =>
+  (seen.pods ?? [])
     .filter((pod) => pod.namespace === namespace && pod.phase === "Pending")
     .flatMap(({ name: pod, initContainers = [] }) => {
       const waiter = initContainers.find(({ name, state }) => waiters.includes(name) && state !== "terminated");
       return waiter === undefined ? [] : [`Pod/${pod}: Init, ${waiter.name} does not end`];
     });
-}
 
 const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
 

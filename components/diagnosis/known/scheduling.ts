@@ -32,12 +32,11 @@ export const schedulingFixes = {
 } satisfies Signs;
 
 /** Taints of the GPU machines that keep pods away. */
-function excludingTaints(spec: ClusterSpec): NodeTaint[] {
-  return Object.values(spec.machines)
+const excludingTaints = (spec: ClusterSpec): NodeTaint[] =>
+  Object.values(spec.machines)
     .filter((machine) => (machine.gpus ?? []).length > 0)
     .flatMap(taintsOf)
     .filter((taint) => taint.effect !== "PreferNoSchedule");
-}
 
 /** Labels that Node Feature Discovery and NVIDIA's programs set when they come that far; their lack is another failure. */
 const setLater = /(^|\.)nvidia\.com\/|^feature\.node\.kubernetes\.io\//;

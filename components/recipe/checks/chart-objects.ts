@@ -28,15 +28,14 @@ export const chartObjectChecks: Checks = {
     ),
 };
 
-function flawsIn(values: unknown, path: string): Flaw[] {
-  return entriesOf(values).flatMap(([key, value]) => {
+const flawsIn = (values: unknown, path: string): Flaw[] =>
+  entriesOf(values).flatMap(([key, value]) => {
     if (notOurs.has(key) || isEmpty(value)) return [];
     const at = `${path}.${key}`;
     const type = Object.hasOwn(types, key) && !isSection(key, value) ? types[key] : undefined;
     if (type === undefined) return flawsIn(value, at);
     return objectFlaws(value, type).map(([below, ...rest]): Flaw => [`${at}${below}`, ...rest]);
   });
-}
 
 /** The plugin's chart wants them as Kubernetes has them, the operator's as names alone (their values.yaml). */
 function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Flaw[] {

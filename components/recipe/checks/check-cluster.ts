@@ -67,6 +67,5 @@ function findingsOfGroup(group: ClusterSpec): Finding[] {
     .filter(({ field }) => field === "kubernetesVersion" || isOf(names, field));
 }
 
-function isOf(machines: string[], field: string): boolean {
-  return machines.some((name) => isWithin(field, `machines.${name}`));
-}
+const isOf = (machines: string[], field: string): boolean =>
+  machines.some((name) => isWithin(field, `machines.${name}`));

@@ -92,13 +92,13 @@ export const driverChecks: Checks = {
 const lastBranchOf = (card: Card): number => architectureOf(card).lastDriverBranch ?? Infinity;
 
 /** Drivers that a card of their machine does not fit, by the bound that the card sets. */
-function ofDrivers<Bound>(
+const ofDrivers = <Bound>(
   { spec, release, gpuMachines }: CheckContext,
   check: "driver-too-old" | "driver-too-new",
   boundOf: (card: Card) => Bound,
   fits: (driver: string, bound: Bound) => boolean,
-): Found {
-  return gpuMachines.map((machine) => {
+): Found =>
+  gpuMachines.map((machine) => {
     const { driverVersion, branch, cards } = machine;
     const card = cards.find((one) => driverVersion !== undefined && !fits(driverVersion, boundOf(one)));
     if (!card || !release) return undefined;
@@ -108,7 +108,6 @@ function ofDrivers<Bound>(
     const things = { spec, machine, card, bound: boundOf(card), other, driver };
     return complaint(spec.driver?.branch ? "driver.branch" : "talosVersion", `${check}/${remedy}`, things);
   });
-}
 
 /** What is said of the driver beside a list that says something else. */
 function against(machine: CheckedMachine, spec: ClusterSpec): Found {

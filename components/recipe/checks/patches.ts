@@ -91,9 +91,8 @@ const ofControlPlanes: [path: string, isThere: (document: unknown) => boolean][]
 ];
 
 /** Interfaces and their VLANs. */
-function devicesOf(document: unknown): Record<string, unknown>[] {
-  return listAt(document, "machine", "network", "interfaces").flatMap((one) => [one, ...listAt(one, "vlans")]);
-}
+const devicesOf = (document: unknown): Record<string, unknown>[] =>
+  listAt(document, "machine", "network", "interfaces").flatMap((one) => [one, ...listAt(one, "vlans")]);
 
 /** Minor of the machinery in the Talos provider that owned machines' patches are merged with. */
 const providerMinor = 13;
@@ -101,11 +100,10 @@ const providerMinor = 13;
 /** What containerd's part of old is called among the documents of Talos 1.14. */
 const reserved = "customization";
 
-function reservedNames({ field, documents }: UserPatch): Found {
-  return documents
+const reservedNames = ({ field, documents }: UserPatch): Found =>
+  documents
     .filter((document) => document.get("kind") === "CRICustomizationConfig" && document.get("name") === reserved)
     .map(() => complaint(field, "patch-conflict/name", { reserved }));
-}
 
 const conflicting = new Map<string, string[]>(Object.entries(documentConflicts.fields));
 

@@ -37,14 +37,12 @@ export function mayMatch({ name, recipe, spec, cards }: CheckedMachine, selector
 }
 
 /** Resource that a request is for. */
-export function resourceOf(request: GpuRequest, { spec, plan }: CheckContext): string {
-  return workloadResource(spec.sharing, request.migProfile, plan.kubernetes.resourceName);
-}
+export const resourceOf = (request: GpuRequest, { spec, plan }: CheckContext): string =>
+  workloadResource(spec.sharing, request.migProfile, plan.kubernetes.resourceName);
 
 /** Most units of a resource that a machine may offer; without a limit where only the least is known. */
-export function offers({ recipe: { allocatable, atLeast = [] } }: CheckedMachine, resource: string): number {
-  return atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0);
-}
+export const offers = ({ recipe: { allocatable, atLeast = [] } }: CheckedMachine, resource: string): number =>
+  atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0);
 
 /** Cards of a machine that may be what a request claims: by what the tables know of them. Of a product's name and of CEL, who knows. */
 export function claimable({ uses }: CheckedMachine, { claim: { memory, architecture } = {} }: GpuRequest): CardUse[] {

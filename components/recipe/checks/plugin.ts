@@ -69,13 +69,12 @@ export const pluginChecks: Checks = {
 };
 
 /** Names that the templates print without quotes (`value: {{ .Values.config.default }}`), so that YAML reads something else than a text. */
-function misread(path: string, config: unknown): Found {
-  return ["default", "name"].flatMap((key) => {
+const misread = (path: string, config: unknown): Found =>
+  ["default", "name"].flatMap((key) => {
     const name = valueAt(config, key);
     if (name === undefined || name === null || name === "" || isText(asText(name))) return [];
     return complaint(`${path}.${key}`, "plugin-config/not-text", { name: JSON.stringify(name) });
   });
-}
 
 /** Whether these characters are a text: Helm's YAML is 1.1, with the numbers of 1.2. */
 function isText(characters: string): boolean {

@@ -105,8 +105,8 @@ function memoryUse(field: string, args: string[]): Found {
 const byGroup = ["--nnodes", "--node-rank", "--master-addr", "--master-port", "--headless"];
 
 /** Arguments that the workload sets itself, and secrets. */
-function ours(field: string, args: string[]): Found {
-  return args.flatMap((arg): Found => {
+const ours = (field: string, args: string[]): Found =>
+  args.flatMap((arg): Found => {
     const flag = withDashes(arg).split("=")[0] ?? "";
     if (byGroup.includes(flag)) return complaint(`${field}.args`, "vllm/group-flag", { flag, field });
     if (flag === "--model") return complaint(`${field}.args`, "vllm/model", { field });
@@ -115,4 +115,3 @@ function ours(field: string, args: string[]): Found {
       return complaint(`${field}.args`, "vllm/secret", { field });
     return [];
   });
-}

@@ -10,11 +10,10 @@ export interface Change {
 }
 
 /** Changes of what the machine is known by. */
-export function identityChanges(before: MachineState, after: MachineState): Change[] {
-  return (["configuration", "address"] as const)
+export const identityChanges = (before: MachineState, after: MachineState): Change[] =>
+  (["configuration", "address"] as const)
     .filter((field) => before[field] !== after[field])
     .map((field) => ({ text: `${field}: ${before[field]} → ${after[field]}` }));
-}
 
 /** Fields of a machine's state, by what a change of them does to it. */
 export type Group = "rebootsIfChanged" | "mayRebootIfChanged" | "changesWithoutReboot";
@@ -80,9 +79,8 @@ const generated = [
 ];
 
 /** Whether nobody but us says a part of the configuration, so that it comes and goes with our patches. */
-export function isOurs(part: string, { configuration }: MachineState): boolean {
-  return configuration === "owned" && !generated.some((other) => part === other || part.startsWith(`${other}.`));
-}
+export const isOurs = (part: string, { configuration }: MachineState): boolean =>
+  configuration === "owned" && !generated.some((other) => part === other || part.startsWith(`${other}.`));
 
 /** How a value changed; of a list, what came and what went. */
 function difference(was: unknown, is: unknown): string {

@@ -37,9 +37,8 @@ export function effectOf(before: MachineState | undefined, after: MachineState |
 }
 
 /** The states of a plan's machines, by node name. */
-export function machineStates(plan: Plan): Record<string, MachineState> {
-  return Object.fromEntries(plannedMachines(plan).map((machine) => [machine.name, machineState(machine)]));
-}
+export const machineStates = (plan: Plan): Record<string, MachineState> =>
+  Object.fromEntries(plannedMachines(plan).map((machine) => [machine.name, machineState(machine)]));
 
 /**
  * What an update from one plan to another does to every machine of either, by node name, in the order of the update.

@@ -9,14 +9,12 @@ import { canonical } from "../stack/plain-data";
 const depth = 3;
 
 /** What patches say of a configuration, part by part: `machine.files`, `machine.sysctls.vm.swappiness`, `KmsgLogConfig/remote`. */
-export function partsOf(patches: string[]): Map<string, unknown> {
-  return new Map([...wantedOf(patches)].flatMap(([name, value]) => partsOfDocument(name, value)));
-}
+export const partsOf = (patches: string[]): Map<string, unknown> =>
+  new Map([...wantedOf(patches)].flatMap(([name, value]) => partsOfDocument(name, value)));
 
 /** The main document's parts are its keys; any other document is a part as a whole. */
-function partsOfDocument(name: string, value: unknown): [part: string, value: unknown][] {
-  return name === mainDocument ? below(value, []) : [[name, value]];
-}
+const partsOfDocument = (name: string, value: unknown): [part: string, value: unknown][] =>
+  name === mainDocument ? below(value, []) : [[name, value]];
 
 function below(value: unknown, path: string[]): [part: string, value: unknown][] {
   if (isMapping(value) && path.length < depth && Object.keys(value).length > 0)

@@ -64,9 +64,8 @@ export const flavoursOf = (card: Card): ModuleFlavour[] => card.flavours ?? arch
  * Whether the open modules of a driver refuse this card unless they are forced to take it, by `NVreg_OpenRmEnableUnsupportedGpus=1`: old
  * ones load, and find no device.
  */
-export function openModulesRefuse(card: Card, driver: string): boolean {
-  return card.family !== "datacenter" && compareDotted(driver, openModulesOnAllCards) < 0;
-}
+export const openModulesRefuse = (card: Card, driver: string): boolean =>
+  card.family !== "datacenter" && compareDotted(driver, openModulesOnAllCards) < 0;
 
 /**
  * Whether a card comes with an arm64 processor: the superchips, whose name is for both. It begins with the processor's letter, G of Grace, and
@@ -97,9 +96,8 @@ export function lastCudaOf(card: Card): string | undefined {
 }
 
 /** MIG geometry of a card; undefined when it has no MIG. */
-export function migOf(card: Card): MigGeometry | undefined {
-  return card.mig === undefined ? undefined : migGeometries[card.mig];
-}
+export const migOf = (card: Card): MigGeometry | undefined =>
+  card.mig === undefined ? undefined : migGeometries[card.mig];
 
 /**
  * Range of power limits in watts, as far as it is known: a side that differs by board stays a guess (a quarter of the

@@ -36,12 +36,11 @@ export const structureOfPlugin = (id: string): string | undefined => (Object.has
  *
  * @param last for a release that may be of a later minor: the last minor whose keys count, too. Default: the minor alone.
  */
-export function containerdKeys(structure: string, minor: number, last: number = minor): Map<string, TypeText> {
-  return new Map(
+export const containerdKeys = (structure: string, minor: number, last: number = minor): Map<string, TypeText> =>
+  new Map(
     Object.entries(structures[structure] ?? {}).flatMap(([key, ranged]): [string, string][] => {
       if (typeof ranged === "string") return [[key, ranged]];
       const [type, from, to] = ranged;
       return Number(from) <= last && minor <= Number(to) ? [[key, String(type)]] : [];
     }),
   );
-}

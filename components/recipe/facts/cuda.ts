@@ -42,9 +42,8 @@ export function newerCuda(
  * cards do, a GeForce ends with error 804. Source: docs.nvidia.com/deploy/cuda-compatibility, forward compatibility; the variable
  * NVIDIA_REQUIRE_CUDA of the images of CUDA 13.0, whose list begins with driver 535.
  */
-export function isForwardCompatible({ uses }: Pick<MachineFacts, "uses">): boolean {
-  return uses.every(({ card }) => card?.family === "datacenter");
-}
+export const isForwardCompatible = ({ uses }: Pick<MachineFacts, "uses">): boolean =>
+  uses.every(({ card }) => card?.family === "datacenter");
 
 /**
  * CUDA release that an image's name tells, e.g. `12.4` of `:cu124-slim`, `:12.4.1-base`, `-cuda12.4`; undefined when it

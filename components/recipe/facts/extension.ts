@@ -58,9 +58,8 @@ function branched(nameOf: (branch: DriverBranch) => string): string[] {
 }
 
 /** An extension's name with its branch: the one that the Image Factory takes for a name without, else the same name. */
-export function branchedName(name: string): string {
-  return Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name]![0]! : name;
-}
+export const branchedName = (name: string): string =>
+  Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name]![0]! : name;
 
 /** Whether a name speaks of NVIDIA, official or not. */
 export const soundsLikeNvidia = (name: string): boolean => name.includes("nvidia");

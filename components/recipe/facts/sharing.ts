@@ -61,17 +61,15 @@ export function atLeastOf({ uses }: MachineFacts, sharing: Sharing | undefined):
 }
 
 /** Whether a card may have MIG in a geometry that is not known: one instance of the profile is what can be counted on. */
-function isCountedOn(card: Card | undefined, profile: string): boolean {
-  return card !== undefined && !migOf(card) && card.mayHaveMig === true && profileName(profile) !== "balanced";
-}
+const isCountedOn = (card: Card | undefined, profile: string): boolean =>
+  card !== undefined && !migOf(card) && card.mayHaveMig === true && profileName(profile) !== "balanced";
 
 /** Whether a profile makes slices at all. */
 export const splits = (profile: string): boolean => profileName(profile) !== "disabled";
 
 /** Whether a machine has cards with MIG. Its other machines keep their whole cards: the MIG manager runs on nodes with such cards only. */
-export function canSplit({ cards }: MachineFacts): boolean {
-  return cards.some((card) => migOf(card) !== undefined || card.mayHaveMig);
-}
+export const canSplit = ({ cards }: MachineFacts): boolean =>
+  cards.some((card) => migOf(card) !== undefined || card.mayHaveMig);
 
 /** With the strategy single, instances are `nvidia.com/gpu`, and time slicing shares them like cards. */
 function migDevices(machine: MachineFacts, sharing: SharingSpec, profile: string): Record<string, number> {
@@ -120,9 +118,8 @@ function mayHave(geometry: NonNullable<ReturnType<typeof migOf>>, base: string, 
  * Profile without the prefix that names a configuration of the MIG manager, and with the attribute as the driver writes it:
  * `all-1g.12gb` and `1g.12gb` are the same, and so are `all-1g.10gb.me` and `1g.10gb+me`.
  */
-export function profileName(profile: string): string {
-  return profile.replace(/^all-/, "").replace(/\.(me|me\.all|gfx)$/, "+$1");
-}
+export const profileName = (profile: string): string =>
+  profile.replace(/^all-/, "").replace(/\.(me|me\.all|gfx)$/, "+$1");
 
 /** Name of a configuration of the MIG manager, which wants `.me` for `+me`. Source: NVIDIA/mig-parted, config-default.yaml. */
 export const migConfigName = (profile: string): string => `all-${profileName(profile).replace("+", ".")}`;

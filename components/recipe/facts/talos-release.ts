@@ -191,9 +191,8 @@ export const extensionsOf = remembering(
 );
 
 /** Minors that have an extension (name with prefix), oldest first; empty when no release has it. */
-export function minorsWith(extension: string): number[] {
-  return minorRows.map((row) => row.minor).filter((minor) => extensionsOf(minor).has(extension));
-}
+export const minorsWith = (extension: string): number[] =>
+  minorRows.map((row) => row.minor).filter((minor) => extensionsOf(minor).has(extension));
 
 /** The newest release that the tables know without inference: betas and what was only announced are not it. */
 export function newestRelease(): string {

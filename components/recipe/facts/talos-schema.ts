@@ -30,14 +30,12 @@ export function schemaMinor(minor: number): { minor: number; isKnown: boolean } 
 export const mainKind = "Config";
 
 /** Kinds of documents of a minor. */
-export function kindsOf(minor: number): string[] {
-  return Object.keys(kinds).filter((kind) => kind !== mainKind && at(kinds[kind], minor) !== undefined);
-}
+export const kindsOf = (minor: number): string[] =>
+  Object.keys(kinds).filter((kind) => kind !== mainKind && at(kinds[kind], minor) !== undefined);
 
 /** Structure of a kind of document; undefined when the minor has no such kind. */
-export function structureOfKind(kind: string, minor: number): string | undefined {
-  return Object.hasOwn(kinds, kind) ? at(kinds[kind], minor) : undefined;
-}
+export const structureOfKind = (kind: string, minor: number): string | undefined =>
+  Object.hasOwn(kinds, kind) ? at(kinds[kind], minor) : undefined;
 
 /** Keys of a structure with their types. */
 export const keysOf = remembering(
@@ -52,9 +50,8 @@ export const keysOf = remembering(
 );
 
 /** Minors that have a kind, or a key of a structure, oldest and newest; undefined when none has it. */
-export function minorsOfKind(kind: string): [number, number] | undefined {
-  return Object.hasOwn(kinds, kind) ? span(kinds[kind]) : undefined;
-}
+export const minorsOfKind = (kind: string): [number, number] | undefined =>
+  Object.hasOwn(kinds, kind) ? span(kinds[kind]) : undefined;
 
 /** The same of a key of a structure. */
 export function minorsOfKey(structure: string, key: string): [number, number] | undefined {

@@ -13,12 +13,11 @@ export function seenBy(spec: ClusterSpec, { talosVersion, driver }: MachineSpec)
 }
 
 /** What a stack says of a release, or the Image Factory for it. */
-export function factsOf(
+export const factsOf = (
   { releaseFacts, otherReleaseFacts = [] }: ClusterSpec,
   talosVersion: string,
-): ReleaseFactsSpec | undefined {
-  return [releaseFacts, ...otherReleaseFacts].find((facts) => facts?.talosVersion === talosVersion);
-}
+): ReleaseFactsSpec | undefined =>
+  [releaseFacts, ...otherReleaseFacts].find((facts) => facts?.talosVersion === talosVersion);
 
 /** Machines that have a Talos release or a driver of their own, each kind of them as a cluster that has it. */
 export function groupsApart(spec: ClusterSpec): ClusterSpec[] {
@@ -36,6 +35,5 @@ export function groupsApart(spec: ClusterSpec): ClusterSpec[] {
 }
 
 /** Whether a path is another one, or below it. */
-export function isWithin(path: string, parent: string): boolean {
-  return path === parent || path.startsWith(`${parent}.`) || path.startsWith(`${parent}[`);
-}
+export const isWithin = (path: string, parent: string): boolean =>
+  path === parent || path.startsWith(`${parent}.`) || path.startsWith(`${parent}[`);

@@ -66,9 +66,8 @@ export function omniResources({ cluster, uuid, patches, extensions }: OmniMachin
 }
 
 /** Whether `omniResources` makes this ID for the machine, however many patches it has. */
-export function isOurOmniId(id: string, uuid: string): boolean {
-  return /^\d+-talos-gpu-/.test(id) && id.endsWith(`-talos-gpu-${uuid}`);
-}
+export const isOurOmniId = (id: string, uuid: string): boolean =>
+  /^\d+-talos-gpu-/.test(id) && id.endsWith(`-talos-gpu-${uuid}`);
 
 /** A patch as it is on Omni. */
 export interface OmniPatch {
@@ -84,17 +83,16 @@ export interface OmniPatch {
  * @param machineSet the machine's set in Omni; undefined when it is not known, then every set's patches count.
  * @param own IDs of our own patches.
  */
-export function rivalPatches(
+export const rivalPatches = (
   patches: OmniPatch[],
   machine: { cluster: string; uuid: string; machineSet: string | undefined },
   own: readonly string[],
-): { id: string; scope: string }[] {
-  return patches.flatMap(({ id, labels, data }) => {
+): { id: string; scope: string }[] =>
+  patches.flatMap(({ id, labels, data }) => {
     const scope = scopeFor(labels, machine);
     const writes = readPatch(data, id).files.some(({ path }) => path === customizationPath);
     return scope !== undefined && writes && !own.includes(id) ? [{ id, scope }] : [];
   });
-}
 
 /** How a patch reaches the machine; undefined when it does not. */
 function scopeFor(

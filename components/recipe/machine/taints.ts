@@ -5,11 +5,10 @@ import type { NodeTaint, PodToleration } from "../types";
 export const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /** Taints of a machine; entries that are not `value:Effect` or `:Effect` are left out, for a check to name. */
-export function taintsOf(spec: MachineSpec): NodeTaint[] {
-  return Object.entries(spec.taints ?? {})
+export const taintsOf = (spec: MachineSpec): NodeTaint[] =>
+  Object.entries(spec.taints ?? {})
     .map(([key, text]) => parseTaint(key, text))
     .filter((taint) => taint !== undefined);
-}
 
 /** Reads `value:Effect` or `:Effect`; undefined for anything else. */
 export function parseTaint(key: string, text: string): NodeTaint | undefined {
@@ -41,11 +40,10 @@ export const controlPlaneRole = "node-role.kubernetes.io/control-plane";
 export const controlPlaneTaint: NodeTaint = { key: controlPlaneRole, effect: "NoSchedule" };
 
 /** The toleration of exactly one taint. */
-export function tolerationOf(taint: NodeTaint): PodToleration {
-  return taint.value === undefined
+export const tolerationOf = (taint: NodeTaint): PodToleration =>
+  taint.value === undefined
     ? { key: taint.key, operator: "Exists", effect: taint.effect }
     : { key: taint.key, operator: "Equal", value: taint.value, effect: taint.effect };
-}
 
 /** What everything on the GPU machines must tolerate: NVIDIA's taint and those of the machines. */
 export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
@@ -69,6 +67,5 @@ export function readTaint(text: string): NodeTaint {
 }
 
 /** A taint as kubectl writes it: `key=value:Effect`, or `key:Effect` without a value. */
-export function describeTaint({ key, value, effect }: NodeTaint): string {
-  return `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`;
-}
+export const describeTaint = ({ key, value, effect }: NodeTaint): string =>
+  `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`;

@@ -121,12 +121,11 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
 });
 
 /** Labels as the kubelet's `--node-labels` has them: `a=b,c=d`, or a list of such texts. */
-function labelsOfArgument(said: unknown): [string, string][] {
-  return textsOfArgument(said).map((pair) => {
+const labelsOfArgument = (said: unknown): [string, string][] =>
+  textsOfArgument(said).map((pair) => {
     const [key = "", ...value] = pair.split("=");
     return [key, value.join("=")];
   });
-}
 
 /** The parts of an argument that takes several, with commas between them or as a list. */
 function textsOfArgument(said: unknown): string[] {

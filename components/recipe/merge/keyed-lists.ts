@@ -10,31 +10,26 @@ const replaced: Record<string, string[] | undefined> = lists.replaced;
  *
  * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`.
  */
-export function isReplaced(document: string, path: Step[]): boolean {
-  return path.at(-2) === "extraArgs" || (replaced[kindOf(document)] ?? []).includes(fieldOf(path));
-}
+export const isReplaced = (document: string, path: Step[]): boolean =>
+  path.at(-2) === "extraArgs" || (replaced[kindOf(document)] ?? []).includes(fieldOf(path));
 
 const kindOf = (document: string): string => document.replace(/\/.*$/s, "");
 
 /** A path without which item of a list it goes through. */
-function fieldOf(path: Step[]): string {
-  return path
+const fieldOf = (path: Step[]): string =>
+  path
     .map((step) => (typeof step === "string" ? `.${step}` : "[]"))
     .join("")
     .slice(1);
-}
 
 /** Key of the items of a list; undefined when they have none, and are compared as a whole. */
-export function keyOfList(document: string, path: Step[]): string | undefined {
-  return keys[kindOf(document)]?.[fieldOf(path)];
-}
+export const keyOfList = (document: string, path: Step[]): string | undefined =>
+  keys[kindOf(document)]?.[fieldOf(path)];
 
 /** Lists whose items are one thing and never merged: a file, which is equal or in conflict, and what `isReplacedItem` knows. */
-export function isWhole(document: string, path: Step[]): boolean {
-  return (path[0] === "machine" && path[1] === "files") || isReplacedItem(document, path);
-}
+export const isWhole = (document: string, path: Step[]): boolean =>
+  (path[0] === "machine" && path[1] === "files") || isReplacedItem(document, path);
 
 /** Lists of which a later item takes the place of the earlier one with its key (talos v1.13.9, security/image_verification.go, Merge). */
-export function isReplacedItem(document: string, path: Step[]): boolean {
-  return kindOf(document) === "ImageVerificationConfig" && fieldOf(path) === "rules";
-}
+export const isReplacedItem = (document: string, path: Step[]): boolean =>
+  kindOf(document) === "ImageVerificationConfig" && fieldOf(path) === "rules";

@@ -5,9 +5,8 @@ import type { Step } from "./added";
 /** A document's nodes by steps. */
 
 /** The node at the end of the steps; undefined where there is none. */
-export function nodeAt(document: Document, path: Step[]): Node | undefined {
-  return path.reduce<Node | undefined>((node, step) => childOf(document, node, step), document.contents ?? undefined);
-}
+export const nodeAt = (document: Document, path: Step[]): Node | undefined =>
+  path.reduce<Node | undefined>((node, step) => childOf(document, node, step), document.contents ?? undefined);
 
 function childOf(document: Document, node: Node | undefined, step: Step): Node | undefined {
   if (typeof step === "string") return isMap(node) ? node.get(step, true) : undefined;
@@ -20,14 +19,12 @@ function childOf(document: Document, node: Node | undefined, step: Step): Node |
 }
 
 /** Value of a node; undefined of none. */
-export function valueOf(document: Document, node: Node | undefined): unknown {
-  return node === undefined ? undefined : (node.toJS(document) as unknown);
-}
+export const valueOf = (document: Document, node: Node | undefined): unknown =>
+  node === undefined ? undefined : (node.toJS(document) as unknown);
 
 /** Whether a node stands for nothing: not there, or null. */
-export function isNothing(node: Node | undefined): boolean {
-  return node === undefined || (isScalar(node) && node.value === null);
-}
+export const isNothing = (node: Node | undefined): boolean =>
+  node === undefined || (isScalar(node) && node.value === null);
 
 /** Whether two values mean the same to Talos, which reads `1` and `"1"` alike into its text fields. */
 export function sameValue(left: unknown, right: unknown): boolean {
@@ -79,9 +76,8 @@ function fresh(document: Document, value: unknown): Node {
 }
 
 /** A path as people read it, e.g. `machine.files[/etc/x]`. */
-export function describePath(path: Step[]): string {
-  return path
+export const describePath = (path: Step[]): string =>
+  path
     .map((step) => (typeof step === "string" ? `.${step}` : `[${"id" in step ? step.id : ""}]`))
     .join("")
     .replace(/^\./, "");
-}

@@ -19,11 +19,10 @@ function isHostName(text: string): boolean {
 }
 
 /** An address as a number, so that one can count from it. */
-function numberOf(address: string): bigint {
-  return parse(address)
+const numberOf = (address: string): bigint =>
+  parse(address)
     .toByteArray()
     .reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
-}
 
 /** The address of a number, IPv6 in its shortest spelling. */
 function addressOf(number: bigint, of: 4 | 6): string {

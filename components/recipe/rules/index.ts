@@ -131,8 +131,8 @@ export const absolutePath = ruleOf(
 const standard = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
 /** A container's limit of a resource, by the resource's name. */
-export function resourceLimit(resource: string): Rule {
-  return flawRule(
+export const resourceLimit = (resource: string): Rule =>
+  flawRule(
     (text) => {
       const value = quantityValue(text);
       if (value === undefined) return "is not a quantity";
@@ -144,7 +144,6 @@ export function resourceLimit(resource: string): Rule {
     },
     resource === "cpu" ? texts.processors : texts.quantity,
   );
-}
 
 /** Name of a resource that a container may be limited in. */
 export const resourceName = flawRule((text) => {

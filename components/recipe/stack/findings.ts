@@ -1,14 +1,12 @@
 import type { Finding } from "../types";
 
 /** One finding as a line: `field: what is wrong; why it matters; how to fix it`. */
-export function renderFinding(finding: Omit<Finding, "check">): string {
-  return `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
-}
+export const renderFinding = (finding: Omit<Finding, "check">): string =>
+  `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
 
 /** All findings, numbered, one per line. */
-export function renderFindings(findings: Finding[]): string {
-  return findings.map((finding, index) => `${index + 1}. ${renderFinding(finding)}`).join("\n");
-}
+export const renderFindings = (findings: Finding[]): string =>
+  findings.map((finding, index) => `${index + 1}. ${renderFinding(finding)}`).join("\n");
 
 /** A stack that must not be applied. Its message lists everything that is wrong with it. */
 export class InvalidStackError extends Error {

@@ -5,29 +5,27 @@ import { faultOf } from "../rules/fault";
 import messages from "./texts.json";
 
 /** A text by a rule, whose words go on with the issue, and whose pattern with the JSON schema. */
-export function ruled(rule: Rule): z.ZodString {
-  return z
+export const ruled = (rule: Rule): z.ZodString =>
+  z
     .string()
     .superRefine((text, context) => {
       const fault = text.trim() === "" ? faultOf(messages.empty) : rule(text);
       if (fault) context.addIssue({ code: "custom", params: { ...fault } });
     })
     .meta({ pattern: rule.pattern ?? "\\S" });
-}
 
 /** A mapping of texts by rules for its keys and, by key, its values. */
-export function ruledMapping(keyRule: Rule, valueRule: (key: string) => Rule): z.ZodRecord<z.ZodString, z.ZodString> {
-  return z.record(z.string(), z.string()).superRefine((texts, context) => {
+export const ruledMapping = (keyRule: Rule, valueRule: (key: string) => Rule): z.ZodRecord<z.ZodString, z.ZodString> =>
+  z.record(z.string(), z.string()).superRefine((texts, context) => {
     for (const [key, text] of Object.entries(texts)) {
       const fault = keyRule(key) ?? valueRule(key)(text);
       if (fault) context.addIssue({ code: "custom", params: { ...fault }, path: [key] });
     }
   });
-}
 
 /** A whole number from one on; a reason bounds it above. */
-function counted(most: number, why: string): z.ZodNumber {
-  return z
+const counted = (most: number, why: string): z.ZodNumber =>
+  z
     .number()
     .int()
     .min(1)
@@ -35,7 +33,6 @@ function counted(most: number, why: string): z.ZodNumber {
       if (count <= most) return;
       context.addIssue({ code: "custom", params: { ...faultOf(messages.count, { count, why, most }) } });
     });
-}
 
 /** A name, a version or an argument: none is longer than a kernel's command line. */
 export const text = ruled(

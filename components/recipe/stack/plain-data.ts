@@ -99,9 +99,8 @@ export const fieldOf = (path: PropertyKey[]): string => written(path, cut) || "s
 const cut = (part: string): string => (part.length > shownPart ? `${part.slice(0, shownPart)}…` : part);
 
 /** The value at a key of a list or mapping; undefined where there is none. What a prototype has is none. */
-export function childAt(value: any, key: PropertyKey): any {
-  return value !== null && value !== undefined && Object.hasOwn(Object(value) as object, key) ? value[key] : undefined;
-}
+export const childAt = (value: any, key: PropertyKey): any =>
+  value !== null && value !== undefined && Object.hasOwn(Object(value) as object, key) ? value[key] : undefined;
 
 const canonicalOnes = new WeakSet<object>();
 

@@ -101,6 +101,5 @@ const rules: Record<string, rule.Rule> = {
 };
 
 /** Flaw of a value at a field, e.g. `v1alpha1.Device.addresses[]`, on a minor of Talos. */
-export function valueFlaw(field: string, minor: number, value: unknown): rule.ValueFlaw | undefined {
-  return (Object.hasOwn(rules, field) && rules[field]!(value, minor)) || undefined;
-}
+export const valueFlaw = (field: string, minor: number, value: unknown): rule.ValueFlaw | undefined =>
+  (Object.hasOwn(rules, field) && rules[field]!(value, minor)) || undefined;

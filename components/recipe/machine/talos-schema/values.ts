@@ -48,9 +48,8 @@ function isOneOf(text: string, type: TypeText): boolean {
 /** Enumerations of v1alpha1, which are case-sensitive. */
 const v1alpha1Words = new Set(["=controlplane|worker", "=flannel|custom|none", "=create|append|overwrite"]);
 
-function isBase64(text: string): boolean {
-  return /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text) && text.replace(/\s/g, "").length % 4 === 0;
-}
+const isBase64 = (text: string): boolean =>
+  /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text) && text.replace(/\s/g, "").length % 4 === 0;
 
 const prefixPattern = "^[0-9a-f.:]+/\\d{1,3}$";
 const addressPattern = "^[0-9a-f.:]+$";
@@ -77,9 +76,8 @@ export function isPrefix(text: string): boolean {
   );
 }
 
-function isHardwareAddress(text: string): boolean {
-  return /^[0-9a-f]{2}([:-][0-9a-f]{2}){5}(([:-][0-9a-f]{2}){2}|([:-][0-9a-f]{2}){14})?$/i.test(text);
-}
+const isHardwareAddress = (text: string): boolean =>
+  /^[0-9a-f]{2}([:-][0-9a-f]{2}){5}(([:-][0-9a-f]{2}){2}|([:-][0-9a-f]{2}){14})?$/i.test(text);
 
 /** Whether a text is a number of bytes, with or without a unit. */
 export const isSize = (text: string): boolean => /^\d+(\.\d+)?\s*([kmgtpe]i?b?|b)?$/i.test(text.replaceAll(",", ""));

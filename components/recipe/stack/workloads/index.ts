@@ -101,9 +101,8 @@ export function workloadsOf({ workloads = {} }: Pick<ClusterSpec, "workloads">):
 }
 
 /** Those of one kind. */
-export function workloadsOfKind<W extends WorkloadKind>(spec: Pick<ClusterSpec, "workloads">, kind: W): Workload<W>[] {
-  return workloadsOf(spec).filter((workload): workload is Workload<W> => workload.kind === kind);
-}
+export const workloadsOfKind = <W extends WorkloadKind>(spec: Pick<ClusterSpec, "workloads">, kind: W): Workload<W>[] =>
+  workloadsOf(spec).filter((workload): workload is Workload<W> => workload.kind === kind);
 
 /** A server of language models that runs, and its models. */
 export interface LanguageServer extends Pick<Workload<LanguageServerKind>, "kind" | "field" | "key"> {
@@ -113,22 +112,21 @@ export interface LanguageServer extends Pick<Workload<LanguageServerKind>, "kind
 type LanguageServerKind = { [W in NamedKind]: (typeof modelsOf)[W] extends undefined ? never : W }[NamedKind];
 
 /** Servers of language models, which a proxy can stand in front of, by their kind. */
-export function languageServers(spec: Pick<ClusterSpec, "workloads">): LanguageServer[] {
-  return namedKinds.flatMap((kind) =>
+export const languageServers = (spec: Pick<ClusterSpec, "workloads">): LanguageServer[] =>
+  namedKinds.flatMap((kind) =>
     workloadsOfKind(spec, kind).flatMap((server) => {
       const models = modelsOf[kind] as ((said: unknown) => string[]) | undefined;
       if (models === undefined || server.said.active === false) return [];
       return { ...(server as Workload<LanguageServerKind>), models: models(server.said) };
     }),
   );
-}
 
 /** A workload that requests GPUs, whatever its kind, with its path in the stack, e.g. `workloads.ollama`. */
 export type GpuRequest = SaidOfGpus & Required<Pick<SaidOfGpus, "gpus" | "active" | "machines">> & { field: string };
 
 /** What requests GPUs in a stack. */
-export function gpuRequests(spec: Pick<ClusterSpec, "workloads">): GpuRequest[] {
-  return workloadsOf(spec).flatMap(({ kind, field, said }) => {
+export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] =>
+  workloadsOf(spec).flatMap(({ kind, field, said }) => {
     const requests = (workloadDescriptors[kind].gpuRequests as (said: unknown) => Record<string, SaidOfGpus>)(said);
     return Object.entries(requests).map(([name, asked]) => {
       const { gpus = 1, active = true, machines = 1, image, migProfile, claim, nodeSelector } = asked;
@@ -138,7 +136,6 @@ export function gpuRequests(spec: Pick<ClusterSpec, "workloads">): GpuRequest[] 
       };
     });
   });
-}
 
 /** A server of a stack: a Deployment and a Service of one name. */
 export interface PlannedServer {
@@ -155,13 +152,12 @@ export interface PlannedServer {
 type SaidOfServer = Pick<VllmSpec, "active" | "machines" | "namespace" | "storageClass">;
 
 /** The servers of a stack. */
-export function plannedServers(spec: Pick<ClusterSpec, "workloads">): PlannedServer[] {
-  return workloadsOf(spec).flatMap(({ field, name, said }) => {
+export const plannedServers = (spec: Pick<ClusterSpec, "workloads">): PlannedServer[] =>
+  workloadsOf(spec).flatMap(({ field, name, said }) => {
     const { namespace = name, active = true, machines = 1 } = said as SaidOfServer;
     const group = machines > 1 ? { group: { name: groupName(name), machines } } : {};
     return name === "" ? [] : [{ field, name, namespace, active, ...group }];
   });
-}
 
 /** A volume of a stack. */
 export interface PlannedVolume {
@@ -176,21 +172,19 @@ export interface PlannedVolume {
 }
 
 /** The volumes of a stack; those of a server over several machines come with its pods. */
-export function plannedVolumes(spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] {
-  return workloadsOf(spec).flatMap(({ kind, field, key, name, said }) => {
+export const plannedVolumes = (spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] =>
+  workloadsOf(spec).flatMap(({ kind, field, key, name, said }) => {
     const { keeps }: WorkloadDescriptor<never> = workloadDescriptors[kind];
     const { namespace = name, storageClass, machines = 1 } = said as SaidOfServer;
     if (keeps === undefined || machines > 1) return [];
     const volume = { field, resource: `${key}-${keeps}`, name: volumeName(name, keeps), namespace };
     return [{ ...volume, ...defined({ storageClass }) }];
   });
-}
 
 /** The namespaces that a stack's workloads make, each with the workload that makes it. */
-export function namespacesMade(spec: Pick<ClusterSpec, "workloads">): { workload: Workload; namespace: string }[] {
-  return workloadsOf(spec).flatMap((workload) => {
+export const namespacesMade = (spec: Pick<ClusterSpec, "workloads">): { workload: Workload; namespace: string }[] =>
+  workloadsOf(spec).flatMap((workload) => {
     const descriptor = workloadDescriptors[workload.kind] as WorkloadDescriptor<unknown>;
     const namespace = descriptor.namespaceMade(workload.said, workload.name);
     return namespace === undefined ? [] : [{ workload, namespace }];
   });
-}
