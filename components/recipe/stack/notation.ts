@@ -1,26 +1,29 @@
 import * as z from "zod";
 import * as rules from "../rules";
 import type { Rule } from "../rules";
-import { faultOf } from "../rules/fault";
+import { type Fault, faultOf } from "../rules/fault";
 import messages from "./texts.json";
+
+/** Adds what is wrong, if anything, as an issue whose words go on with it. */
+export function tell(
+  context: Pick<z.core.$RefinementCtx, "addIssue">,
+  fault: Fault | undefined,
+  ...path: PropertyKey[]
+): void {
+  if (fault) context.addIssue({ code: "custom", params: { ...fault }, path });
+}
 
 /** A text by a rule, whose words go on with the issue, and whose pattern with the JSON schema. */
 export const ruled = (rule: Rule): z.ZodString =>
   z
     .string()
-    .superRefine((text, context) => {
-      const fault = text.trim() === "" ? faultOf(messages.empty) : rule(text);
-      if (fault) context.addIssue({ code: "custom", params: { ...fault } });
-    })
+    .superRefine((text, context) => tell(context, text.trim() === "" ? faultOf(messages.empty) : rule(text)))
     .meta({ pattern: rule.pattern ?? "\\S" });
 
 /** A mapping of texts by rules for its keys and, by key, its values. */
 export const ruledMapping = (keyRule: Rule, valueRule: (key: string) => Rule): z.ZodRecord<z.ZodString, z.ZodString> =>
   z.record(z.string(), z.string()).superRefine((texts, context) => {
-    for (const [key, text] of Object.entries(texts)) {
-      const fault = keyRule(key) ?? valueRule(key)(text);
-      if (fault) context.addIssue({ code: "custom", params: { ...fault }, path: [key] });
-    }
+    for (const [key, text] of Object.entries(texts)) tell(context, keyRule(key) ?? valueRule(key)(text), key);
   });
 
 /** A whole number from one on; a reason bounds it above. */
@@ -29,10 +32,9 @@ const counted = (most: number, why: string): z.ZodNumber =>
     .number()
     .int()
     .min(1)
-    .superRefine((count, context) => {
-      if (count <= most) return;
-      context.addIssue({ code: "custom", params: { ...faultOf(messages.count, { count, why, most }) } });
-    });
+    .superRefine((count, context) =>
+      tell(context, count > most ? faultOf(messages.count, { count, why, most }) : undefined),
+    );
 
 /** A name, a version or an argument: none is longer than a kernel's command line. */
 export const text = ruled(

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { taintEffects } from "../../machine/taints";
-import { count, image, labels, namespace, objectName, quantity, ruled, text } from "../notation";
+import { count, image, labels, namespace, objectName, quantity, ruled, tell, text } from "../notation";
 import { GpuArchitecture, type GpuRequestSpec, type WorkloadsSpec } from "../../spec/index";
 
 /** A kind of workload, by its field in a stack. */
@@ -85,10 +85,7 @@ const tolerations = z.array(
     operator: z.enum(["Exists", "Equal"]),
     value: z
       .string()
-      .superRefine((value, context) => {
-        const fault = rules.labelValue(value);
-        if (fault) context.addIssue({ code: "custom", params: { ...fault } });
-      })
+      .superRefine((value, context) => tell(context, rules.labelValue(value)))
       .optional(),
     effect: z.enum(taintEffects).optional(),
   }),

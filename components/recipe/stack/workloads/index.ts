@@ -4,6 +4,7 @@ import * as rules from "../../rules";
 import { groupName, servedNames } from "../../facts/vllm";
 import { faultOf } from "../../rules/fault";
 import type { ClusterSpec, NamedServerSpec, VllmSpec, WorkloadsSpec } from "../../spec/index";
+import { tell } from "../notation";
 import texts from "../texts.json";
 import { comfyui } from "./comfyui";
 import { type KindOfWorkload, type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
@@ -52,15 +53,11 @@ const named = z
       const said = namedKinds.filter((kind) => server[kind] !== undefined);
       if (said.length === 1) return;
       const what = said.length === 0 ? "says no server" : `says ${said.join(" and ")}`;
-      const fault = faultOf(texts.servers, { said: what, kinds: namedKinds });
-      context.addIssue({ code: "custom", params: { ...fault } });
+      tell(context, faultOf(texts.servers, { said: what, kinds: namedKinds }));
     }),
   )
   .superRefine((servers, context) => {
-    for (const name of Object.keys(servers)) {
-      const fault = serverName(name);
-      if (fault) context.addIssue({ code: "custom", params: { ...fault }, path: [name] });
-    }
+    for (const name of Object.keys(servers)) tell(context, serverName(name), name);
   });
 
 type Shape = { [W in WorkloadKind]: z.ZodOptional<(typeof workloadDescriptors)[W]["schema"]> } & {

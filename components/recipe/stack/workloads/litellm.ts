@@ -1,6 +1,6 @@
 import * as z from "zod";
 import * as rules from "../../rules";
-import { image, namespace, objectName, ruled, text } from "../notation";
+import { image, namespace, objectName, ruled, tell, text } from "../notation";
 import { describeWorkload, ofCluster, underItsName } from "./descriptor";
 
 const schema = z.strictObject({
@@ -19,10 +19,8 @@ export const litellm = describeWorkload("litellm", {
       z
         .strictObject({ provider: text, models: z.array(text), url: ruled(rules.otherServer) })
         .superRefine(({ provider, models }, context) => {
-          for (const [index, model] of models.entries()) {
-            const fault = provider.startsWith("ollama") ? rules.ollamaModel(model) : undefined;
-            if (fault) context.addIssue({ code: "custom", params: { ...fault }, path: ["models", index] });
-          }
+          const fault = (model: string) => (provider.startsWith("ollama") ? rules.ollamaModel(model) : undefined);
+          for (const [index, model] of models.entries()) tell(context, fault(model), "models", index);
         }),
     ),
   }),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import * as rules from "../../rules";
-import { count, image, labels, namespace, objectName, ruledMapping } from "../notation";
+import { count, image, labels, namespace, objectName, ruledMapping, tell } from "../notation";
 import type { GpuPodSpec } from "../../spec/index";
 import { claim, describeWorkload, gpuAccess, migProfile } from "./descriptor";
 
@@ -18,10 +18,7 @@ const pod = z.strictObject({
   restricted: z.boolean().optional(),
 });
 
-const name = z.string().superRefine((said, context) => {
-  const fault = rules.objectName(said);
-  if (fault) context.addIssue({ code: "custom", params: { ...fault } });
-});
+const name = z.string().superRefine((said, context) => tell(context, rules.objectName(said)));
 
 /** Pods of the user's own. */
 export const pods = describeWorkload("pods", {
