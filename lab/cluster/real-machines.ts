@@ -190,7 +190,7 @@ export async function startRealMachines(
       .map((what) => ({ at: 0, what }));
     const { address } = machine;
     return {
-      ...{ ...known, address, reboots: bootsOf(machine.console()) - 1, upgrades: 0, modules: [], events },
+      ...{ ...known, address, reboots: bootsOf(machine.console()) - 1, events },
       requests: machine === first ? requests : 0,
     };
   };

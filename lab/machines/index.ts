@@ -57,14 +57,12 @@ export interface MachineState {
   schematicId: string;
   driverVersion: string | null;
   reboots: number;
-  upgrades: number;
   /** Machine API calls received. */
   requests: number;
   stage: string;
   /** Whether nothing keeps it from its stage. */
   ready: boolean;
   bootId: string;
-  modules: string[];
   events: { at: number; what: string }[];
 }
 

@@ -92,10 +92,15 @@ func (a *Authority) AdminKubeconfig(cluster string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Kubeconfig("admin@"+cluster, cluster, admin)
+}
+
+// Kubeconfig of a user who has a certificate or a token.
+func Kubeconfig(user, cluster string, as *rest.Config) ([]byte, error) {
 	config := api.NewConfig()
-	config.CurrentContext = "admin@" + cluster
-	config.Contexts[config.CurrentContext] = &api.Context{Cluster: cluster, AuthInfo: config.CurrentContext, Namespace: "default"}
-	config.Clusters[cluster] = &api.Cluster{Server: admin.Host, CertificateAuthorityData: admin.CAData}
-	config.AuthInfos[config.CurrentContext] = &api.AuthInfo{ClientCertificateData: admin.CertData, ClientKeyData: admin.KeyData}
+	config.CurrentContext = user
+	config.Contexts[user] = &api.Context{Cluster: cluster, AuthInfo: user, Namespace: "default"}
+	config.Clusters[cluster] = &api.Cluster{Server: as.Host, CertificateAuthorityData: as.CAData}
+	config.AuthInfos[user] = &api.AuthInfo{ClientCertificateData: as.CertData, ClientKeyData: as.KeyData, Token: as.BearerToken}
 	return clientcmd.Write(*config)
 }

@@ -119,19 +119,13 @@ const messageLines = 80
 
 // pull takes the image's time, once per image and machine.
 func (p *pod) pull(ctx context.Context, image string, rule programs.Rule) error {
-	k := p.session.kubelet
-	k.mutex.Lock()
-	there := k.images[image]
-	k.mutex.Unlock()
-	if there {
+	if _, there := p.session.images.Load(image); there {
 		return nil
 	}
-	if err := k.machine.Clock().Sleep(ctx, rule.Pull.Duration); err != nil {
+	if err := p.session.machine.Clock().Sleep(ctx, rule.Pull.Duration); err != nil {
 		return err
 	}
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
-	k.images[image] = true
+	p.session.images.Store(image, true)
 	return nil
 }
 

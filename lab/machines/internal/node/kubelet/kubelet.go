@@ -43,13 +43,12 @@ type kubelet struct {
 	Config
 	machine host.Machine
 	logs    *logs
-	mutex   sync.Mutex
-	images  map[string]bool // that the machine has pulled
+	images  sync.Map // that the machine has pulled
 }
 
 // Run follows the machine until ctx ends: a session per boot whose kubelet runs.
 func Run(ctx context.Context, config Config, machine host.Machine) error {
-	k := &kubelet{Config: config, machine: machine, logs: newLogs(), images: map[string]bool{}}
+	k := &kubelet{Config: config, machine: machine, logs: newLogs()}
 	port := k.logs.serve(ctx)
 	return host.EachBoot(ctx, machine, func(host.Snapshot) (changed, stop func(), err error) {
 		// The node's name is of this boot, and its rights go by it.

@@ -22,10 +22,9 @@ type pod struct {
 	handler string
 	// allocations of the device plugins, by container.
 	allocations map[string]devices.Allocation
-	// deleted is closed when the API server wants the pod gone; cancel ends a pod that is gone already.
-	deleted     chan struct{}
-	deletedOnce sync.Once
-	cancel      context.CancelFunc
+	// deleted ends when the API server wants the pod gone; cancel ends a pod that is gone already.
+	deleted        context.Context
+	delete, cancel context.CancelFunc
 
 	mutex   sync.Mutex
 	current *corev1.Pod // as the API server has it now
@@ -39,7 +38,8 @@ type pod struct {
 
 func newPod(s *session, object *corev1.Pod) *pod {
 	address := s.machine.Address()
-	p := &pod{session: s, Pod: object, current: object, deleted: make(chan struct{})}
+	p := &pod{session: s, Pod: object, current: object}
+	p.deleted, p.delete = context.WithCancel(context.Background())
 	p.status = corev1.PodStatus{HostIP: address, HostIPs: []corev1.HostIP{{IP: address}}, StartTime: object.Status.StartTime, QOSClass: object.Status.QOSClass}
 	reason := "ContainerCreating"
 	if len(object.Spec.InitContainers) > 0 {
@@ -84,7 +84,7 @@ func (p *pod) updated(object *corev1.Pod) {
 	p.current = object
 	p.mutex.Unlock()
 	if object.DeletionTimestamp != nil {
-		p.deletedOnce.Do(func() { close(p.deleted) })
+		p.delete()
 	}
 }
 
@@ -97,7 +97,7 @@ func (p *pod) run(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-p.deleted:
+	case <-p.deleted.Done():
 	}
 	p.session.devices.Free(string(p.UID))
 	p.session.until("removing pod "+p.Namespace+"/"+p.Name, func() error {
@@ -116,15 +116,9 @@ func (p *pod) run(ctx context.Context) {
 func (p *pod) live(ctx context.Context) {
 	containers, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() {
-		select {
-		case <-p.deleted:
-			stop()
-		case <-containers.Done():
-		}
-	}()
+	defer context.AfterFunc(p.deleted, stop)()
 	defer p.finish(ctx)
-	if p.isDeleted() {
+	if p.deleted.Err() != nil {
 		return
 	}
 	allocations, err := p.session.devices.Admit(p.Pod)
@@ -172,15 +166,6 @@ func (p *pod) retry(ctx context.Context, reason, failed string, do func(context.
 		if p.session.machine.Clock().Sleep(ctx, wait) != nil {
 			return false
 		}
-	}
-}
-
-func (p *pod) isDeleted() bool {
-	select {
-	case <-p.deleted:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -232,7 +217,7 @@ func (p *pod) finish(ctx context.Context) {
 	if p.session.ctx.Err() != nil {
 		return // the machine goes down: nobody is left to say anything
 	}
-	deleted := p.isDeleted()
+	deleted := p.deleted.Err() != nil
 	p.session.devices.Free(string(p.UID))
 	p.change(ctx, func() {
 		p.finished = true

@@ -16,10 +16,10 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/node/reach"
 )
@@ -104,12 +104,8 @@ func (c Controller) authenticate(ctx context.Context, dir string, container *pro
 	if err != nil {
 		return err
 	}
-	config := api.NewConfig()
-	config.CurrentContext = "lab"
-	config.Contexts["lab"] = &api.Context{Cluster: "lab", AuthInfo: "lab", Namespace: pod.Namespace}
-	config.Clusters["lab"] = &api.Cluster{Server: c.Server, CertificateAuthorityData: c.CA}
-	config.AuthInfos["lab"] = &api.AuthInfo{Token: token.Status.Token}
-	return clientcmd.WriteToFile(*config, filepath.Join(dir, "kubeconfig"))
+	text, err := identity.Kubeconfig("lab", "lab", &rest.Config{Host: c.Server, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: c.CA}})
+	return errors.Join(err, os.WriteFile(filepath.Join(dir, "kubeconfig"), text, 0o600))
 }
 
 // serve mounts the Secret, which the program fills, and leads the API server to its port while something answers there.

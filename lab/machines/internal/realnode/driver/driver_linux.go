@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
@@ -20,11 +21,11 @@ func Install(spec *boot.Spec) error {
 		return nil
 	}
 	toolkit, linked := toolkitFor(spec.Toolkit()), []string{"nvidia-smi", "nvidia-ctk", "nvidia-cdi-hook"}
-	programs := append(linked[1:], "nvidia-container-runtime", "nvidia-container-runtime-hook")
+	installed := append(linked[1:], "nvidia-container-runtime", "nvidia-container-runtime-hook")
 	if spec.Era == host.EraNRI { // siderolabs/extensions#1222
-		programs, linked = nil, linked[:1]
+		installed, linked = nil, linked[:1]
 	}
-	for _, name := range programs {
+	for _, name := range installed {
 		program, err := spec.Program(toolkit.folder + "/" + name)
 		if err != nil {
 			return err
@@ -165,25 +166,14 @@ type toolkit struct{ release, folder string }
 var toolkits = []toolkit{{"1.18.2", "nvidia-toolkit-v1.18"}, {"1.19.1", "nvidia-toolkit-v1.19"}}
 
 // toolkitFor is the newest toolkit of no newer minor than an image's, or the oldest; for an image that does not tell, the newest.
-func toolkitFor(release string) toolkit {
-	nearest := toolkits[len(toolkits)-1]
-	minor, told := minorOf(release)
-	if !told {
-		return nearest
-	}
-	nearest = toolkits[0]
-	for _, candidate := range toolkits {
-		if other, _ := minorOf(candidate.release); other <= minor {
-			nearest = candidate
+func toolkitFor(release string) (nearest toolkit) {
+	for i, each := range toolkits {
+		minor := strings.TrimPrefix(each.folder, "nvidia-toolkit-v")
+		if i == 0 || release == "" || programs.Compare(release, minor) > 0 {
+			nearest = each
 		}
 	}
 	return nearest
-}
-
-// minorOf is the minor of a release of the toolkit, all of which are 1.
-func minorOf(release string) (minor int, told bool) {
-	_, err := fmt.Sscanf(release, "1.%d.", &minor)
-	return minor, err == nil
 }
 
 // InStead is the release that the node runs where its image has another toolkit, else "".

@@ -31,20 +31,20 @@ func (i image) layer(spec *boot.Spec, to io.Writer) error {
 		files["/usr"+strings.TrimPrefix(library, "/usr")] = library
 	}
 	out := tar.NewWriter(to)
+	var frame []tar.Header
 	for _, folder := range []string{"usr", "usr/bin", "usr/lib", "usr/lib64", "usr/local", "usr/local/bin", "etc", "tmp", "var", "run", "root", "dev", "proc", "sys"} {
-		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o755}); err != nil {
-			return err
-		}
+		frame = append(frame, tar.Header{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o755})
 	}
 	links := map[string]string{"bin": "usr/bin", "sbin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "var/run": "../run"}
-	for _, inside := range slices.Sorted(maps.Keys(links)) {
-		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: inside, Linkname: links[inside], Mode: 0o777}); err != nil {
-			return err
-		}
-	}
 	for _, inside := range i.links {
 		delete(files, inside)
-		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: strings.TrimPrefix(inside, "/"), Linkname: emulatedProgram, Mode: 0o777}); err != nil {
+		links[strings.TrimPrefix(inside, "/")] = emulatedProgram
+	}
+	for _, inside := range slices.Sorted(maps.Keys(links)) {
+		frame = append(frame, tar.Header{Typeflag: tar.TypeSymlink, Name: inside, Linkname: links[inside], Mode: 0o777})
+	}
+	for _, header := range frame {
+		if err := out.WriteHeader(&header); err != nil {
 			return err
 		}
 	}

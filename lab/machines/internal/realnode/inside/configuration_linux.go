@@ -3,14 +3,13 @@ package inside
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/realnode/boot"
@@ -63,29 +62,16 @@ func configureKubelet(spec *boot.Spec) error {
 	if err != nil {
 		return err
 	}
-	identity, err := authority.Node(spec.Name)
+	node, err := authority.Node(spec.Name)
 	if err != nil {
 		return err
 	}
-	config := api.NewConfig()
-	config.CurrentContext = "node"
-	config.Contexts["node"] = &api.Context{Cluster: "lab", AuthInfo: "node"}
-	config.Clusters["lab"] = &api.Cluster{Server: identity.Host, CertificateAuthorityData: identity.CAData}
-	config.AuthInfos["node"] = &api.AuthInfo{ClientCertificateData: identity.CertData, ClientKeyData: identity.KeyData}
-	text, err := clientcmd.Write(*config)
+	kubeconfig, err := identity.Kubeconfig("node", "lab", node)
 	if err != nil {
-		return err
-	}
-	if err := files.Write("/etc/kubernetes/kubeconfig", string(text)); err != nil {
-		return err
-	}
-	if err := files.Write("/etc/resolv.conf", "nameserver 127.0.0.1\n"); err != nil {
 		return err
 	}
 	taints, err := json.Marshal(append([]corev1.Taint{}, spec.RegisterWithTaints...))
-	if err != nil {
-		return err
-	}
 	values := map[string]string{"statusEvery": spec.StatusEvery.String(), "taints": string(taints)}
-	return files.Write("/etc/kubernetes/kubelet.yaml", os.Expand(kubeletConfig, func(name string) string { return values[name] }))
+	return errors.Join(err, files.Write("/etc/kubernetes/kubeconfig", string(kubeconfig)), files.Write("/etc/resolv.conf", "nameserver 127.0.0.1\n"),
+		files.Write("/etc/kubernetes/kubelet.yaml", os.Expand(kubeletConfig, func(name string) string { return values[name] })))
 }

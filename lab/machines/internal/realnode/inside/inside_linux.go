@@ -42,7 +42,7 @@ func Main(arguments []string) (handled bool, code int) {
 	var err error
 	switch arguments[1] {
 	case initCommand:
-		return true, initialise(arguments[2:])
+		code, err = initialise(arguments[2:])
 	case EnterCommand:
 		err = enter(arguments[2])
 	case insideCommand:
@@ -54,7 +54,7 @@ func Main(arguments []string) (handled bool, code int) {
 		fmt.Fprintf(os.Stderr, "real node: %v\n", err)
 		return true, 1
 	}
-	return true, 0
+	return true, code
 }
 
 // enter waits until the node's control groups and cable are there, and goes on inside.
@@ -67,19 +67,17 @@ func enter(path string) error {
 }
 
 // initialise is the node's first process: it starts the one that does the work, lays to rest whatever loses its parent, and ends with that one.
-func initialise(arguments []string) int {
+func initialise(arguments []string) (code int, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "real node: %v\n", err)
-		return 1
+		return 0, err
 	}
 	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
 	child, err := os.StartProcess(self, append([]string{self, insideCommand}, arguments...), &os.ProcAttr{Files: files, Env: os.Environ()})
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "real node: %v\n", err)
-		return 1
+		return 0, err
 	}
-	return reap(child.Pid)
+	return reap(child.Pid), nil
 }
 
 // reap waits for every child until the one ends, and gives its exit code.

@@ -106,18 +106,17 @@ func (m *Machine) view() resources.View {
 
 // Report is what the control endpoint shows of a machine.
 type Report struct {
-	Address       string   `json:"address"`
-	TalosVersion  string   `json:"talosVersion"`
-	SchematicID   string   `json:"schematicId"`
-	DriverVersion *string  `json:"driverVersion"`
-	Reboots       int      `json:"reboots"`
-	Upgrades      int      `json:"upgrades"`
-	Requests      int      `json:"requests"`
-	Stage         string   `json:"stage"`
-	Ready         bool     `json:"ready"`
-	BootID        string   `json:"bootId"`
-	Modules       []string `json:"modules"`
-	Events        []Entry  `json:"events"`
+	Address       string  `json:"address"`
+	TalosVersion  string  `json:"talosVersion"`
+	SchematicID   string  `json:"schematicId"`
+	DriverVersion *string `json:"driverVersion"`
+	Reboots       int     `json:"reboots"`
+	Upgrades      int     `json:"upgrades"`
+	Requests      int     `json:"requests"`
+	Stage         string  `json:"stage"`
+	Ready         bool    `json:"ready"`
+	BootID        string  `json:"bootId"`
+	Events        []Entry `json:"events"`
 }
 
 // Report the machine's state.
@@ -129,7 +128,7 @@ func (m *Machine) Report() Report {
 		Address: m.spec.Address, TalosVersion: image.Version, SchematicID: image.SchematicID,
 		Reboots: m.s.reboots, Upgrades: m.s.upgrades, Requests: m.s.requests,
 		Stage: now.stage.String(), Ready: now.ready, BootID: now.id,
-		Modules: append([]string{}, now.driver.Modules...), Events: append([]Entry{}, m.s.events...),
+		Events: append([]Entry{}, m.s.events...),
 	}
 	if version := now.driver.Version; version != "" {
 		report.DriverVersion = &version
