@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,17 +35,13 @@ func vectorAdd(ctx context.Context, c *Container) int {
 
 // cannotCompute is the CUDA runtime's word; "" where the sample computes.
 func cannotCompute(c *Container) string {
-	s, uvm := c.Machine.Snapshot(), false
-	for _, module := range s.Modules {
-		uvm = uvm || module == "nvidia_uvm"
-	}
-	tag := cudaTag.FindStringSubmatch(c.Spec.Image)
+	s, tag := c.Machine.Snapshot(), cudaTag.FindStringSubmatch(c.Spec.Image)
 	switch {
 	case !c.Libraries: // libcuda.so.1 is not there
 		return "CUDA driver version is insufficient for CUDA runtime version"
 	case len(c.GPUs) == 0:
 		return "no CUDA-capable device is detected"
-	case !uvm: // /dev/nvidia-uvm is missing (gpu-operator#2685)
+	case !slices.Contains(s.Modules, "nvidia_uvm"): // /dev/nvidia-uvm is missing (gpu-operator#2685)
 		return "unknown error"
 	case tag != nil && Compare(s.DriverVersion, cudaFloor[tag[1]]) < 0:
 		return "CUDA driver version is insufficient for CUDA runtime version"

@@ -4,6 +4,7 @@ package configuration
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -119,12 +120,9 @@ func NodeWants(provider config.Provider, role, schematicID string, extensions []
 
 // RegisterWithTaints are the taints that its kubelet registers the node with.
 func RegisterWithTaints(provider config.Provider) (taints []corev1.Taint) {
-	items, _ := provider.Machine().Kubelet().ExtraConfig()["registerWithTaints"].([]any)
-	for _, item := range items {
-		if fields, ok := item.(map[string]any); ok {
-			text := func(name string) string { s, _ := fields[name].(string); return s }
-			taints = append(taints, corev1.Taint{Key: text("key"), Value: text("value"), Effect: corev1.TaintEffect(text("effect"))})
-		}
+	text, err := json.Marshal(provider.Machine().Kubelet().ExtraConfig()["registerWithTaints"])
+	if err == nil {
+		_ = json.Unmarshal(text, &taints) //nolint:errcheck // what is none, a kubelet would refuse
 	}
 	return taints
 }

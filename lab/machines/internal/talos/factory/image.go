@@ -2,6 +2,7 @@
 package factory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,38 +43,16 @@ type Contents struct {
 	KernelArgs []string
 }
 
-var (
-	factoryPath = regexp.MustCompile(`^(?:(?P<platform>[a-z0-9]+)-)?installer(?P<secureboot>-secureboot)?/(?P<id>[0-9a-f]{64})$`)
-	versionTag  = regexp.MustCompile(`^v\d+\.\d+\.\d+(?:-[0-9a-z.]+)?$`)
-)
+var reference = regexp.MustCompile(`^[^/]+/(?:siderolabs/installer|(?:([a-z0-9]+)-)?installer(-secureboot)?/([0-9a-f]{64})):(v\d+\.\d+\.\d+(?:-[0-9a-z.]+)?)(?:@|$)`)
 
 // ParseInstaller reads a reference such as factory.talos.dev/metal-installer/ID:v1.12.6 (image-factory docs/api.md), or
 // the stock ghcr.io/siderolabs/installer:v1.12.6. The host is not looked at: the lab's Factory stands for every one.
-func ParseInstaller(reference string) (Installer, error) {
-	registry, rest, found := strings.Cut(reference, "/")
-	if !found || registry == "" {
-		return Installer{}, fmt.Errorf("%q is no image reference", reference)
-	}
-	path, version, found := strings.Cut(rest, ":")
-	if !found {
-		return Installer{}, fmt.Errorf("image %q has no tag", reference)
-	}
-	version, _, _ = strings.Cut(version, "@")
-	if !versionTag.MatchString(version) {
-		return Installer{}, fmt.Errorf("image %q: tag %q is no Talos version", reference, version)
-	}
-	if path == "siderolabs/installer" {
-		return Installer{Platform: "metal", SchematicID: EmptySchematic, Version: version}, nil
-	}
-	parts := factoryPath.FindStringSubmatch(path)
+func ParseInstaller(image string) (Installer, error) {
+	parts := reference.FindStringSubmatch(image)
 	if parts == nil {
-		return Installer{}, fmt.Errorf("%q is no installer image", reference)
+		return Installer{}, fmt.Errorf("%q is no installer image of a Talos release", image)
 	}
-	installer := Installer{Platform: "metal", SecureBoot: parts[2] != "", SchematicID: parts[3], Version: version}
-	if parts[1] != "" {
-		installer.Platform = parts[1]
-	}
-	return installer, nil
+	return Installer{Platform: cmp.Or(parts[1], "metal"), SecureBoot: parts[2] != "", SchematicID: cmp.Or(parts[3], EmptySchematic), Version: parts[4]}, nil
 }
 
 // CommandLine of an image that boots as UKI: what Talos starts its kernel with, and what the schematic adds (talos v1.13.0

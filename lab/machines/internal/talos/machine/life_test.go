@@ -241,7 +241,7 @@ func TestImagesThatTheFactoryDoesNotMake(t *testing.T) {
 	for image, problem := range map[string]string{
 		installer(strings.Repeat("0", 64), "v1.12.6"): "404 Not Found: schematic not found",
 		installer(gpu, "v1.12.0"):                     `official extension "siderolabs/nvidia-container-toolkit-production" is not available for Talos version v1.12.0`,
-		"docker.io/library/busybox:v1":                "no Talos version",
+		"docker.io/library/busybox:v1":                "no installer image of a Talos release",
 	} {
 		if _, err := l.UpgradeAndReboot(t.Context(), image); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v", image, err)
