@@ -18,9 +18,17 @@ export const failureOf = (error: unknown): Partial<grpc.StatusObject> => ({
   details: error instanceof Error ? error.message : String(error),
 });
 
+/** The fields of a message, by what its setters take. */
+type Fields<Message> = {
+  [
+    Setter in keyof Message as Setter extends `set${infer Name}` ? Uncapitalize<Name> : never
+  ]?: Message[Setter] extends (value: infer Value) => unknown ? Value : never;
+};
+
 /** A message with its fields. */
-export function filled<Message>(message: Message, fill: (message: Message) => void): Message {
-  fill(message);
+export function filled<Message extends object>(message: Message, fields: Fields<Message>): Message {
+  const setters = message as Record<string, (value: unknown) => unknown>;
+  for (const [name, value] of Object.entries(fields)) setters[`set${name[0]!.toUpperCase()}${name.slice(1)}`]!(value);
   return message;
 }
 

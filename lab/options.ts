@@ -116,41 +116,29 @@ export function parseOptions(argv: readonly string[]): LabOptions {
   const pulumi = choice("pulumi", values.pulumi);
   const machines = choice("machines", values.machines);
   const cases = (values.cases ?? (values.gpu ? "all" : "")).split(",").filter((name) => name !== "");
-  const notReal = (option: string, is: boolean, why: string): [boolean, string] => [
-    machines === "real" && is,
-    `--${option}: ${why}; leave it or --machines real out`,
-  ];
-  const refused: readonly [boolean, string][] = [
-    [
+  const notReal = (option: string, why: string): string => `--${option}: ${why}; leave it or --machines real out`;
+  /** What is said where it holds. */
+  const refused = {
+    [`${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab has none; add --machines node`]:
       cases.length > 0 && machines !== "node",
-      `${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab has none; add --machines node`,
-    ],
-    [
+    "--cases: its stack is in no project's folder, which --pulumi installed needs; leave one of them out":
       cases.length > 0 && pulumi === "installed",
-      "--cases: its stack is in no project's folder, which --pulumi installed needs; leave one of them out",
-    ],
-    [
+    "--without: Pulumi's own way runs the stack's own program, which leaves nothing out; leave --pulumi out":
       values.without.length > 0 && pulumi !== "lab",
-      "--without: Pulumi's own way runs the stack's own program, which leaves nothing out; leave --pulumi out",
-    ],
-    [
+    "--repair: it is an edit of its own, so --then has no place beside it; leave one of them out":
       values.repair && values.then.length > 0,
-      "--repair: it is an edit of its own, so --then has no place beside it; leave one of them out",
-    ],
-    [
+    "--repair: it puts left-out fixes in place, and none is left out; give --without FIX":
       values.repair && values.without.length === 0,
-      "--repair: it puts left-out fixes in place, and none is left out; give --without FIX",
-    ],
-    [
+    "--consoles: emulated machines have no console; add --machines real, or leave it out":
       values.consoles !== undefined && machines !== "real",
-      "--consoles: emulated machines have no console; add --machines real, or leave it out",
-    ],
-    notReal("pulumi", pulumi === "installed", "the installed Talos provider asks each machine at its own address"),
-    notReal("image", values.image !== undefined, "real machines begin with the plain image"),
-    notReal("omni-members", values["omni-members"], "no Omni manages real machines"),
-    notReal("time-scale", values["time-scale"] !== undefined, "a virtual machine takes the time that it takes"),
-  ];
-  for (const [applies, message] of refused) if (applies) throw new Error(message);
+    [notReal("pulumi", "the installed Talos provider asks each machine at its own address")]:
+      machines === "real" && pulumi === "installed",
+    [notReal("image", "real machines begin with the plain image")]: machines === "real" && values.image !== undefined,
+    [notReal("omni-members", "no Omni manages real machines")]: machines === "real" && values["omni-members"],
+    [notReal("time-scale", "a virtual machine takes the time that it takes")]:
+      machines === "real" && values["time-scale"] !== undefined,
+  };
+  for (const [message, applies] of Object.entries(refused)) if (applies) throw new Error(message);
   const timeScale = values["time-scale"];
   return {
     ...values,

@@ -20,12 +20,7 @@ const external = ["@pulumi/*", "@grpc/*", "google-protobuf", "esbuild"];
 
 const hashOf = (content) => createHash("sha256").update(content).digest("hex").slice(0, 16);
 
-/**
- * The bundle of a program; made again only when a file that went into it has changed.
- *
- * @param entry its main TypeScript file, absolute
- * @returns the JavaScript file
- */
+/** The bundle of a program; made again only when a file that went into it has changed. */
 async function bundle(entry) {
   const name = path
     .relative(repository, entry)
@@ -123,10 +118,7 @@ function forget() {
 /** Positions in bundles that a stack trace names. */
 const position = /([^\s(]*\.cache[\\/]talos-gpu[\\/][\w.-]+\.js):(\d+):(\d+)/g;
 
-/**
- * A text, such as a stack trace, with positions in the sources instead of those in a bundle. Asked when somebody reads it:
- * with Node's own source maps, every stack trace that Pulumi's SDK takes would be translated, a sixth of a lab's time.
- */
+/** Asked when somebody reads the text: with Node's own source maps, every stack trace that Pulumi's SDK takes would be translated, a sixth of a lab's time. */
 function inSources(text) {
   return text.replace(position, (all, file, line, column) => {
     const map = maps[file] ?? (maps[file] = mapOf(file));
@@ -146,12 +138,6 @@ function mapOf(file) {
   }
 }
 
-/**
- * The code of a bundle. Evaluated, it gives its exports; each time as if no module of it had been there before.
- *
- * @param file a CommonJS file, absolute
- * @returns evaluates it
- */
 function compile(file) {
   const script = new Script(wrap(fs.readFileSync(file, "utf8")), {
     filename: file,

@@ -25,7 +25,7 @@ const methods: grpc.UntypedServiceImplementation = {
     engine = request.getEngineAddress();
     return new language.LanguageHandshakeResponse();
   }),
-  getPluginInfo: unary(() => filled(new PluginInfo(), (info) => info.setVersion(version))),
+  getPluginInfo: unary(() => filled(new PluginInfo(), { version })),
   getRequiredPackages: unary(() => new language.GetRequiredPackagesResponse()),
   run: unary(runProgram),
   runPlugin: (call: grpc.ServerWritableStream<language.RunPluginRequest, language.RunPluginResponse>) => {
@@ -39,12 +39,7 @@ const methods: grpc.UntypedServiceImplementation = {
   installDependencies: (call: grpc.ServerWritableStream<unknown, unknown>) => call.end(),
   runtimeOptionsPrompts: unary(() => new language.RuntimeOptionsResponse()),
   template: unary(() => new language.TemplateResponse()),
-  about: unary(() =>
-    filled(new language.AboutResponse(), (about) => {
-      about.setExecutable(process.execPath);
-      about.setVersion(process.version);
-    }),
-  ),
+  about: unary(() => filled(new language.AboutResponse(), { executable: process.execPath, version: process.version })),
   cancel: unary(() => {
     running.forEach(interrupt);
     return new Empty();
@@ -106,10 +101,7 @@ const alreadyTold = 32;
 /** `Run`: the program in a process of its own (main.go, execRuntime). */
 async function runProgram(request: language.RunRequest): Promise<language.RunResponse> {
   const answer = (error: string, bail = false): language.RunResponse =>
-    filled(new language.RunResponse(), (response) => {
-      response.setError(error);
-      response.setBail(bail);
-    });
+    filled(new language.RunResponse(), { error, bail });
   const info = request.getInfo();
   const folder = info?.getProgramDirectory() ?? request.getPwd();
   const named = {
@@ -167,8 +159,6 @@ async function runPlugin(
   const program = sdkProgram(isPolicyPack ? "run-policy-pack" : "run-plugin", folder);
   const env = request.getEnvList().map((entry) => entry.split(/=(.*)/s).slice(0, 2));
   const given = request.getArgsList();
-  const respond = (fill: (response: language.RunPluginResponse) => void): void =>
-    write(filled(new language.RunPluginResponse(), fill));
   const status = await run(
     [program, ...(isPolicyPack ? [...given, folder] : [folder, ...given])],
     {
@@ -176,8 +166,8 @@ async function runPlugin(
       env: { ...(Object.fromEntries(env) as Record<string, string>), ...byTypeScript },
     },
     {
-      stdout: (chunk) => respond((response) => response.setStdout(chunk)),
-      stderr: (chunk) => respond((response) => response.setStderr(chunk)),
+      stdout: (chunk) => write(filled(new language.RunPluginResponse(), { stdout: chunk })),
+      stderr: (chunk) => write(filled(new language.RunPluginResponse(), { stderr: chunk })),
     },
     signal,
   );

@@ -76,40 +76,29 @@ class Served {
       handshake: unary((request: messages.ProviderHandshakeRequest) => {
         this.update = new AbortController();
         this.attach(request.getEngineAddress());
-        return filled(new messages.ProviderHandshakeResponse(), (reply) => reply.setAcceptSecrets(true));
+        return filled(new messages.ProviderHandshakeResponse(), { acceptSecrets: true });
       }),
       attach: unary((request: plugin.PluginAttach) => {
         this.attach(request.getAddress());
         return new Empty();
       }),
-      getPluginInfo: unary(() => filled(new plugin.PluginInfo(), (reply) => reply.setVersion(provider.version))),
+      getPluginInfo: unary(() => filled(new plugin.PluginInfo(), { version: provider.version })),
       checkConfig: unary((request: messages.CheckRequest) =>
-        filled(new messages.CheckResponse(), (reply) => reply.setInputs(request.getNews())),
+        filled(new messages.CheckResponse(), { inputs: request.getNews() }),
       ),
       diffConfig: unary((request: messages.DiffRequest) =>
         diffReply(differing(plain(request.getOldInputs()), plain(request.getNews()))),
       ),
       configure: unary((request: messages.ConfigureRequest) => {
         provider.configure?.(plain(request.getArgs()));
-        return filled(new messages.ConfigureResponse(), (reply) => {
-          reply.setAcceptsecrets(true);
-          reply.setSupportspreview(true);
-        });
+        return filled(new messages.ConfigureResponse(), { acceptsecrets: true, supportspreview: true });
       }),
       check: this.about(
         (request: messages.CheckRequest) => ({ inputs: request.getNews(), oldInputs: request.getOlds() }),
         (call, mark) => {
           const { inputs, failures } = provider.check?.(call) ?? { inputs: call.inputs, failures: [] };
-          return filled(new messages.CheckResponse(), (reply) => {
-            reply.setInputs(mark(inputs));
-            for (const { property, reason } of failures)
-              reply.addFailures(
-                filled(new messages.CheckFailure(), (failure) => {
-                  failure.setProperty(property);
-                  failure.setReason(reason);
-                }),
-              );
-          });
+          const failuresList = failures.map((failure) => filled(new messages.CheckFailure(), failure));
+          return filled(new messages.CheckResponse(), { inputs: mark(inputs), failuresList });
         },
       ),
       diff: this.about(changed, (call) => diffReply(provider.diff?.(call) ?? differing(call.oldInputs, call.inputs))),
@@ -117,23 +106,18 @@ class Served {
         (request: messages.CreateRequest) => ({ inputs: request.getProperties() }),
         async (call, mark) => {
           const { id, outputs } = await provider.make(call);
-          return filled(new messages.CreateResponse(), (reply) => {
-            reply.setId(id);
-            reply.setProperties(mark(outputs));
-          });
+          return filled(new messages.CreateResponse(), { id, properties: mark(outputs) });
         },
       ),
       // No provider here looks at what is live: it is as it was.
       read: unary((request: messages.ReadRequest) =>
-        filled(new messages.ReadResponse(), (reply) => {
-          reply.setId(request.getId());
-          reply.setInputs(request.getInputs());
-          reply.setProperties(request.getProperties());
+        filled(new messages.ReadResponse(), {
+          ...{ id: request.getId(), inputs: request.getInputs(), properties: request.getProperties() },
         }),
       ),
       update: this.about(changed, async (call, mark) => {
         const { outputs } = await provider.make(call);
-        return filled(new messages.UpdateResponse(), (reply) => reply.setProperties(mark(outputs)));
+        return filled(new messages.UpdateResponse(), { properties: mark(outputs) });
       }),
       delete: this.about(
         (request: messages.DeleteRequest) => ({
@@ -151,7 +135,7 @@ class Served {
         if (!provider.invoke) throw new Error(`${token}: provider ${provider.name} has no functions`);
         const result = await provider.invoke(token, args as Properties, this.update.signal);
         const everything = secrets.length > 0 ? Object.keys(result).map((key) => [key]) : [];
-        return filled(new messages.InvokeResponse(), (reply) => reply.setReturn(marked(result, everything)));
+        return filled(new messages.InvokeResponse(), { return: marked(result, everything) });
       }),
       cancel: unary(() => {
         this.cancel();
@@ -199,11 +183,8 @@ class Served {
 
   /** Sends one line to the user; resolves when the engine has it. A line that does not arrive is not worth an error. */
   private log(urn: string, severity: "info" | "warning", message: string, ephemeral = false): Promise<void> {
-    const request = new LogRequest();
-    request.setUrn(urn);
-    request.setSeverity(severity === "info" ? LogSeverity.INFO : LogSeverity.WARNING);
-    request.setMessage(message);
-    request.setEphemeral(ephemeral);
+    const level = severity === "info" ? LogSeverity.INFO : LogSeverity.WARNING;
+    const request = filled(new LogRequest(), { urn, severity: level, message, ephemeral });
     return new Promise((resolve) => (this.engine ? this.engine.log(request, () => resolve()) : resolve()));
   }
 }
@@ -224,20 +205,17 @@ const { ADD, ADD_REPLACE, DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = mes
 const kindOf = { add: [ADD, ADD_REPLACE], delete: [DELETE, DELETE_REPLACE], update: [UPDATE, UPDATE_REPLACE] } as const;
 
 function diffReply({ detailed, replaces }: DiffResult): Reply {
-  const reply = new messages.DiffResponse();
-  const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
+  const { DIFF_NONE: changes, DIFF_SOME } = messages.DiffResponse.DiffChanges;
   const paths = Object.entries(detailed);
-  reply.setChanges(paths.length > 0 ? DIFF_SOME : DIFF_NONE);
-  if (paths.length === 0) return reply;
+  if (paths.length === 0) return filled(new messages.DiffResponse(), { changes });
   const topOf = (path: string): string => /^[^.[]+/.exec(path)?.[0] ?? path;
-  reply.setReplacesList([...replaces]);
-  reply.setDiffsList([...new Set(paths.map(([path]) => topOf(path)))]);
-  reply.setHasdetaileddiff(true);
-  for (const [path, kind] of paths) {
-    const detail = new messages.PropertyDiff();
-    detail.setKind(kindOf[kind][replaces.includes(topOf(path)) ? 1 : 0]);
-    detail.setInputdiff(true);
-    reply.getDetaileddiffMap().set(path, detail);
+  const reply = filled(new messages.DiffResponse(), {
+    ...{ changes: DIFF_SOME, replacesList: [...replaces], hasdetaileddiff: true },
+    diffsList: [...new Set(paths.map(([path]) => topOf(path)))],
+  });
+  for (const [path, change] of paths) {
+    const kind = kindOf[change][replaces.includes(topOf(path)) ? 1 : 0];
+    reply.getDetaileddiffMap().set(path, filled(new messages.PropertyDiff(), { kind, inputdiff: true }));
   }
   return reply;
 }
