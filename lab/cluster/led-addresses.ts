@@ -13,13 +13,11 @@ const talosPort = 50_000;
  * this computer's (`ip address add … dev lo`) until `close`, which asks for its administrator's rights.
  *
  * @param targets `host:port` where a machine may answer, by its address: the first that takes a connection gets it
- * @param port that clients connect to
  * @returns ends it
  * @throws Error that says what is missing, when an address cannot be taken.
  */
 export async function leadAddresses(
   targets: Readonly<Record<string, readonly string[]>>,
-  port = talosPort,
 ): Promise<() => Promise<void>> {
   const taken: string[] = [];
   const servers: net.Server[] = [];
@@ -33,7 +31,7 @@ export async function leadAddresses(
         await run("ip", ["address", "add", `${address}/32`, "dev", "lo"]);
         taken.push(`${address}/32`);
       }
-      servers.push(await forward(address, port, ways));
+      servers.push(await forward(address, talosPort, ways));
     }
   } catch (error) {
     await close();

@@ -7,7 +7,7 @@ import * as path from "node:path";
 import { commandOf, environmentOf } from "./cli";
 import { EventRecord } from "./events";
 import type { LabEngineOptions, RunOptions, RunResult } from "./options";
-import { secretsProvider, settingsOf, type SettingsFile, StackSecrets } from "./settings";
+import { secretsProvider, Settings } from "./settings";
 import { limit } from "../session/limit";
 
 export type { Changes, Progress } from "./events";
@@ -29,19 +29,18 @@ export class LabEngine {
     /** Outputs of the last update, with a flag for the secret ones; of none before it. The CLI is asked for them. */
     readonly outputs: () => Promise<OutputMap>,
     private readonly place: Pick<LabEngineOptions, "dir" | "project" | "stack">,
-    private readonly settings: SettingsFile,
-    private readonly secrets: StackSecrets,
+    private readonly settings: Settings,
   ) {}
 
   /** Makes the project and the stack. Errors: the CLI's own words. */
   static async open(options: LabEngineOptions): Promise<LabEngine> {
     const { dir, project, stack } = options;
     await mkdir(path.join(dir, "state"), { recursive: true, mode: 0o700 });
-    const secrets = await StackSecrets.make();
+    const settings = await Settings.make();
     const { program } = options;
     const workspace = await LocalWorkspace.create({
       pulumiCommand: await commandOf(options.pulumi, dir),
-      envVars: { ...(await environmentOf(options)), ...secrets.environment },
+      envVars: { ...(await environmentOf(options)), ...settings.environment },
       secretsProvider,
       ...(typeof program === "string"
         ? { workDir: program }
@@ -51,33 +50,18 @@ export class LabEngine {
             projectSettings: { name: project, runtime: "nodejs" },
           }),
     });
-    const settings = await settingsOf(workspace.workDir, stack);
-    const entries = Object.entries(options.secrets ?? {}).map(([key, value]) => [
-      key,
-      { secure: secrets.encrypt(value) },
-    ]);
     // Written by us, and before the stack is made: as arguments of `pulumi config set`, secrets were everybody's to read.
-    await settings.write({
-      ...secrets.settings,
-      config: { ...Object.fromEntries(entries), ...options.config } as StackConfig,
-    });
+    await settings.write(workspace.workDir, stack, options.config ?? {}, options.secrets ?? {});
     const made = await Stack.create(stack, workspace);
     const outputs = made.outputs.bind(made);
     // It asked the CLI for its outputs and its history after every update (Automation API, `Stack.up`), for nobody.
     Object.assign(made, { outputs: () => Promise.resolve({}), info: () => Promise.resolve(undefined) });
-    return new LabEngine(made, outputs, options, settings, secrets);
+    return new LabEngine(made, outputs, options, settings);
   }
 
   /** Puts plain configuration, by full key, in the place of all that there is; secrets stay, but for those that are given. */
-  async configure(
-    config: Readonly<Record<string, unknown>>,
-    secrets: Readonly<Record<string, string>> = {},
-  ): Promise<void> {
-    const settings = await this.settings.read();
-    const secret = Object.entries(settings.config ?? {}).filter(([, value]) => isSecret(value));
-    const given = Object.entries(secrets).map(([key, value]) => [key, { secure: this.secrets.encrypt(value) }]);
-    const all = { ...Object.fromEntries(secret), ...Object.fromEntries(given), ...config };
-    await this.settings.write({ ...settings, config: all });
+  configure(config: Readonly<Record<string, unknown>>, secrets: Readonly<Record<string, string>> = {}): Promise<void> {
+    return this.settings.write(this.stack.workspace.workDir, this.place.stack, config, secrets);
   }
 
   preview(options: RunOptions = {}): Promise<RunResult> {
@@ -175,11 +159,6 @@ export class LabEngine {
     };
   }
 }
-
-type StackConfig = Awaited<ReturnType<LocalWorkspace["stackSettings"]>>["config"] & {};
-
-/** A settings file holds a secret as `{ secure: … }`. */
-const isSecret = (value: unknown): boolean => typeof value === "object" && value !== null && "secure" in value;
 
 /** An error that no event told of, such as a program that could not start. */
 const unexplained = (failure: string | undefined, diagnostics: readonly string[]): string[] =>
