@@ -6,9 +6,8 @@ import { promisify } from "node:util";
 import { stringify } from "yaml";
 import { chartFolder, chartVersions, isLabChart, type LabChart } from ".";
 import { listen } from "../loopback";
-import { chartRepositories } from "./releases";
+import { chartRepositories, written } from "./releases";
 import * as semver from "semver";
-import { written } from "./releases";
 
 /** The lab's chart repositories: one for every real one, at a path that is its address. */
 export interface ChartRepository {
@@ -28,7 +27,7 @@ export interface ChartRepository {
  * archive for every release, packed into the folder when it is first asked for. Helm fetches both, at a preview already.
  */
 export async function serveCharts({ dir, helm }: { dir: string; helm: string }): Promise<ChartRepository> {
-  const offered = new Set<string>();
+  const offered = new Map<LabChart, string[]>();
   const homes = new Map<string, LabChart>(
     Object.keys(chartRepositories)
       .filter(isLabChart)
@@ -57,10 +56,7 @@ export async function serveCharts({ dir, helm }: { dir: string; helm: string }):
   }
 
   const releases = (chart: LabChart): string[] => [
-    ...new Set([
-      ...chartVersions(chart),
-      ...[...offered].filter((each) => each.startsWith(`${chart} `)).map((each) => each.slice(chart.length + 1)),
-    ]),
+    ...new Set([...chartVersions(chart), ...(offered.get(chart) ?? [])]),
   ];
 
   const index = (chart: LabChart): string =>
@@ -68,10 +64,7 @@ export async function serveCharts({ dir, helm }: { dir: string; helm: string }):
       apiVersion: "v1",
       entries: {
         [chart]: releases(chart).map((version) => ({
-          apiVersion: "v2",
-          name: chart,
-          version,
-          appVersion: version,
+          ...{ apiVersion: "v2", name: chart, version, appVersion: version },
           urls: [archive(chart, version)],
         })),
       },
@@ -89,9 +82,10 @@ export async function serveCharts({ dir, helm }: { dir: string; helm: string }):
   return {
     addressOf: (repository) => `${url}${pathOf(repository)}`,
     offer: (chart, version, repository) => {
-      if (isLabChart(chart) && repository !== undefined) homes.set(pathOf(repository), chart);
+      if (!isLabChart(chart)) return;
+      if (repository !== undefined) homes.set(pathOf(repository), chart);
       const release = semver.parse(version)?.version;
-      if (isLabChart(chart) && release !== undefined) offered.add(`${chart} ${written(chart, release)}`);
+      if (release !== undefined) offered.set(chart, [...(offered.get(chart) ?? []), written(chart, release)]);
     },
     close,
   };

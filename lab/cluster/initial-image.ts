@@ -10,7 +10,7 @@ export interface InitialImage extends Pick<MachineSpec, "extensions" | "kernelAr
 }
 
 /** Schematic of an image without extensions. */
-export const plainSchematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+export const plainSchematic = schematicOf({ extensions: [], kernelArgs: [] }).id;
 
 /**
  * Reads the file of `--image`: images by machine name.
@@ -35,6 +35,5 @@ export function readInitialImages(
 export function initialSchematic(image: InitialImage, machine: MachineSpec, factory: Factory): string {
   const { extensions = [], kernelArgs = [], overlay } = image;
   if (machine.configuration === "omni") return factory.register(omniSchematic(extensions, kernelArgs));
-  if (extensions.length === 0 && kernelArgs.length === 0 && overlay === undefined) return plainSchematic;
   return factory.register(schematicOf({ extensions, kernelArgs, ...(overlay ? { overlay } : {}) }).yaml);
 }

@@ -4,9 +4,9 @@ import { text as bodyOf } from "node:stream/consumers";
 import * as semver from "semver";
 import { listen } from "../loopback";
 import { findExtension, knownVersions, officialExtensions } from "./releases";
-import { InvalidSchematic, readSchematic, type Schematic } from "./schematic";
+import { readSchematic, Refusal, type Schematic } from "./schematic";
 
-export { InvalidSchematic, readSchematic, type Schematic } from "./schematic";
+export { readSchematic, type Schematic } from "./schematic";
 export { driversOf, knownVersions, officialExtensions, type Extension } from "./releases";
 
 /** An Image Factory that listens on 127.0.0.1. */
@@ -29,16 +29,6 @@ interface Answer {
   readonly type?: string;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** An answer that is not the expected one, thrown where it is found. */
-class Refusal extends Error {
-  constructor(
-    public readonly status: number,
-    message: string,
-  ) {
-    super(message);
-  }
 }
 
 /**
@@ -130,7 +120,6 @@ export async function startFactory({
         return { route: counted, reply: handle(parts, body, url.searchParams) };
       } catch (error) {
         if (error instanceof Refusal) return { route: counted, reply: plain(error.status, error.message) };
-        if (error instanceof InvalidSchematic) return { route: counted, reply: plain(400, error.message) };
         return { route: counted, reply: plain(500, "internal server error") }; // without details
       }
     }

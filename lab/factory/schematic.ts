@@ -2,8 +2,15 @@ import { parse } from "yaml";
 import * as z from "zod";
 import { canonicalSchematic } from "../../components/recipe/machine/schematic";
 
-/** A schematic that the Factory refuses. */
-export class InvalidSchematic extends Error {}
+/** An answer that is not the expected one, thrown where it is found. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
 
 /** A schematic that the Factory knows. */
 export interface Schematic {
@@ -44,6 +51,6 @@ export function readSchematic(body: string): Schematic {
     const extensions = customization?.systemExtensions?.officialExtensions ?? [];
     return { id, text: yaml, extensions, kernelArgs: customization?.extraKernelArgs ?? [] };
   } catch (error) {
-    throw new InvalidSchematic((error as Error).message);
+    throw new Refusal(400, (error as Error).message);
   }
 }
