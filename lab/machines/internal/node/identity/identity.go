@@ -72,10 +72,14 @@ func (a *Authority) Node(name string) (*rest.Config, error) {
 // Talos is a client with the rights with which Talos changes a machine's node: the node's own, on control planes without NodeRestriction (talos v1.13.9
 // internal/app/machined/pkg/controllers/k8s/node_apply.go, getK8sClient).
 func (a *Authority) Talos(machine host.Machine) (kubernetes.Interface, error) {
-	config, err := a.Node(machine.Name())
 	if machine.Role() == "controlplane" {
-		config, err = a.client("talos:machined", "system:masters")
+		return Client(a.client("talos:machined", "system:masters"))
 	}
+	return Client(a.Node(machine.Name()))
+}
+
+// Client of a configuration, where that could be made.
+func Client(config *rest.Config, err error) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}

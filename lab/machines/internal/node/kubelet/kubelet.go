@@ -52,11 +52,7 @@ func Run(ctx context.Context, config Config, machine host.Machine) error {
 	port := k.logs.serve(ctx)
 	return host.EachBoot(ctx, machine, func(host.Snapshot) (changed, stop func(), err error) {
 		// The node's name is of this boot, and its rights go by it.
-		identity, err := config.Authority.Node(machine.Name())
-		if err != nil {
-			return nil, nil, err
-		}
-		client, err := kubernetes.NewForConfig(identity)
+		client, err := identity.Client(config.Authority.Node(machine.Name()))
 		if err != nil {
 			return nil, nil, err
 		}

@@ -55,7 +55,7 @@ func TestOutcomes(t *testing.T) {
 		{name: "no nvidia_uvm", image: sample, state: with(func(s *host.Snapshot) { s.Modules = []string{"nvidia"} }), code: 1, said: "unknown error"},
 		{name: "nvidia-smi", image: cuda, argv: []string{"nvidia-smi", "-L"}, said: "GPU 0: NVIDIA GeForce RTX 5070 Ti"},
 		{name: "no nvidia-smi", image: cuda, argv: []string{"nvidia-smi"}, bare: true, code: 127, said: "not found"},
-		{name: "one after the other", image: "busybox:1.37", argv: sh("echo a; false || exit 3"), code: 3},
+		{name: "one after the other", image: "busybox:1.37", argv: sh("echo a; true && exit 3"), code: 3},
 		{name: "ends well", image: "busybox:1.37", argv: sh("nvidia-smi | grep x && sleep 5"), code: 0},
 		{name: "goes on", image: "busybox:1.37", argv: sh("while true; do date; sleep 60; done"), code: ExitTerminated},
 		{name: "nobody knows it", image: "example.org/serves:1", argv: []string{"serve"}, code: ExitTerminated, said: "not emulated"},

@@ -89,14 +89,10 @@ func (r Rule) Run(ctx context.Context, c *Container) int {
 	if len(c.Argv) == 0 {
 		return c.Rests(ctx)
 	}
-	name := path.Base(c.Argv[0])
-	if program, known := r.Programs[name]; known {
+	if program := r.find(c.Argv); program != nil {
 		return program(ctx, c)
 	}
-	if program, known := everywhere[name]; known {
-		return program(ctx, c)
-	}
-	if name != "sh" && name != "bash" {
+	if name := path.Base(c.Argv[0]); name != "sh" && name != "bash" {
 		c.Logf("lab: %s of %s is not emulated; the container stays running", name, c.Spec.Image)
 		return c.Rests(ctx)
 	}
@@ -109,34 +105,32 @@ func (r Rule) Run(ctx context.Context, c *Container) int {
 	return r.script(ctx, c, strings.TrimPrefix(text, "-c\n"))
 }
 
-// separators of a script's commands.
-var separators = regexp.MustCompile(`;|&&|\|\||\n|$`)
+// find a program of the image, or of any image; nil where it is none that is emulated.
+func (r Rule) find(argv []string) Program {
+	if len(argv) == 0 {
+		return nil
+	}
+	if program := r.Programs[path.Base(argv[0])]; program != nil {
+		return program
+	}
+	return everywhere[path.Base(argv[0])]
+}
 
-// script runs the emulated commands of a script without loops; any other command counts as one that did its work.
+// separators of a script's commands.
+var separators = regexp.MustCompile(`;|&&|\|\||\n`)
+
+// script runs the emulated commands of a script without loops, until one fails; any other command counts as one that did its work.
 func (r Rule) script(ctx context.Context, c *Container, text string) (code int) {
-	between := ";"
-	for text != "" {
-		at := separators.FindStringIndex(text)
-		fields := strings.Fields(strings.TrimPrefix(strings.TrimSpace(text[:at[0]]), "exec "))
-		skipped := between == "&&" && code != 0 || between == "||" && code == 0
-		between, text = text[at[0]:at[1]], text[at[1]:]
-		if skipped || len(fields) == 0 {
-			continue
-		}
-		program := r.Programs[path.Base(fields[0])]
-		if program == nil {
-			program = everywhere[fields[0]]
-		}
-		if code = 0; program == nil {
-			continue
-		}
+	for _, command := range separators.Split(text, -1) {
 		running := *c
-		running.Argv = fields
-		if code = program(ctx, &running); fields[0] == "exit" || ctx.Err() != nil {
-			return code
+		running.Argv = strings.Fields(strings.TrimPrefix(strings.TrimSpace(command), "exec "))
+		if program := r.find(running.Argv); program != nil {
+			if code = program(ctx, &running); code != 0 || ctx.Err() != nil {
+				return code
+			}
 		}
 	}
-	return code
+	return 0
 }
 
 // everywhere are programs of any image. A loop goes on until the container is stopped.

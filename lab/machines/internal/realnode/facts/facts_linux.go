@@ -103,11 +103,7 @@ func Client() (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := found.Cluster()
-	if err != nil {
-		return nil, err
-	}
-	return kubernetes.NewForConfig(config)
+	return identity.Client(found.Cluster())
 }
 
 // toldMachine is a machine as a container on its node knows it.
