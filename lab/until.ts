@@ -5,7 +5,6 @@ interface Looked<Seen> {
   seen: Seen;
   /** Whether that holds; else the limit is over. */
   holds: boolean;
-  seconds: number;
 }
 
 /** How long, and how often. */
@@ -28,9 +27,8 @@ export async function until<Seen>(
   for (;;) {
     signal?.throwIfAborted();
     const seen = await look();
-    const took = (performance.now() - begin) / 1000;
-    if (holds(seen)) return { seen, holds: true, seconds: took };
-    if (took > seconds) return { seen, holds: false, seconds: took };
+    if (holds(seen)) return { seen, holds: true };
+    if ((performance.now() - begin) / 1000 > seconds) return { seen, holds: false };
     await pause(every, undefined, signal === undefined ? {} : { signal }).catch(() => signal?.throwIfAborted());
   }
 }

@@ -188,9 +188,11 @@ export async function startRealMachines(
     const events = tail(machine)
       .split("\n")
       .map((what) => ({ at: 0, what }));
-    const { address } = machine;
     return {
-      ...{ ...known, address, reboots: bootsOf(machine.console()) - 1, events },
+      ...known,
+      address: machine.address,
+      reboots: bootsOf(machine.console()) - 1,
+      events,
       requests: machine === first ? requests : 0,
     };
   };

@@ -16,16 +16,12 @@ import (
 
 // Machine is one emulated Talos machine as software that runs on it sees it.
 type Machine interface {
-	// Key is what the lab calls the machine; it never changes.
-	Key() string
-	// Name is the machine's host name since its last boot, and the name of its node.
-	Name() string
+	Key() string  // what the lab calls the machine; it never changes
+	Name() string // the machine's host name since its last boot, and the name of its node
 	// Address is the address of the machine's Talos API in the stack, e.g. 192.168.1.224.
 	Address() string
-	// Role is "controlplane" or "worker".
-	Role() string
-	// Snapshot is a consistent copy of the machine's state.
-	Snapshot() Snapshot
+	Role() string       // "controlplane" or "worker"
+	Snapshot() Snapshot // a consistent copy of the machine's state
 	// Watch signals after each change (several changes may share a signal) until ctx ends; then the channel closes.
 	// The first signal comes at once.
 	Watch(ctx context.Context) <-chan struct{}
@@ -34,8 +30,7 @@ type Machine interface {
 	RootFS() string
 	// Event records something that happened on the machine, for the lab's report.
 	Event(format string, args ...any)
-	// Clock is the lab's clock.
-	Clock() *clock.Clock
+	Clock() *clock.Clock // the lab's clock
 }
 
 // Era says how NVIDIA's extensions lay out the driver.
@@ -75,12 +70,9 @@ func EraOf(version string) Era {
 
 // Extension is a system extension of the running image.
 type Extension struct {
-	// Name without the organisation, e.g. nvidia-container-toolkit-production.
-	Name string
-	// Version as in the extension's image tag, e.g. 570.211.01-v1.18.2.
-	Version string
-	// Reference of the extension's image.
-	Reference string
+	Name      string // Name without the organisation, e.g. nvidia-container-toolkit-production.
+	Version   string // Version as in the extension's image tag, e.g. 570.211.01-v1.18.2.
+	Reference string // Reference of the extension's image
 }
 
 // GPU is a kind of card in the machine.
@@ -112,42 +104,31 @@ type MIG struct {
 
 // Snapshot is the state of a machine at one moment. Its maps and slices belong to the caller.
 type Snapshot struct {
-	// BootID changes with every boot.
-	BootID string
-	// TalosVersion that runs, e.g. v1.12.6.
-	TalosVersion string
+	BootID       string // BootID changes with every boot
+	TalosVersion string // TalosVersion that runs, e.g. v1.12.6.
 	// KubernetesVersion of the kubelet's image in the configuration, e.g. v1.35.0.
 	KubernetesVersion string
 	Era               Era
-	// Extensions of the running image.
-	Extensions []Extension
-	// Modules that are loaded, as /proc/modules names them (nvidia_uvm).
-	Modules []string
+	Extensions        []Extension // Extensions of the running image
+	Modules           []string    // Modules that are loaded, as /proc/modules names them (nvidia_uvm)
 	// DriverVersion of the loaded NVIDIA kernel modules when they drive the cards; "" when the driver is not up.
 	DriverVersion string
 	// LibraryVersion of NVIDIA's user-space libraries, which come with the toolkit extension; "" without it. Different
 	// from DriverVersion: "Driver/library version mismatch".
 	LibraryVersion string
-	// GPUs built into the machine, driven or not.
-	GPUs []GPU
-	// Sysctls that the configuration sets.
-	Sysctls map[string]string
+	GPUs           []GPU             // GPUs built into the machine, driven or not
+	Sysctls        map[string]string // Sysctls that the configuration sets
 	// CRIParts are the rendered /etc/cri/conf.d files that took effect, by file name.
-	CRIParts map[string]string
-	// Runtimes are containerd's runtime handlers, e.g. runc, nvidia.
-	Runtimes []string
-	// NRI says that containerd takes plugins.
-	NRI bool
-	// DefaultRuntime is the handler of pods without a RuntimeClass.
-	DefaultRuntime string
-	// KubeletRunning says that the kubelet's service is up.
-	KubeletRunning bool
+	CRIParts       map[string]string
+	Runtimes       []string // containerd's runtime handlers, e.g. runc, nvidia.
+	NRI            bool     // NRI says that containerd takes plugins
+	DefaultRuntime string   // the handler of pods without a RuntimeClass
+	KubeletRunning bool     // KubeletRunning says that the kubelet's service is up
 	// NodeWants is what Talos wants on the node: values by `label KEY` and `annotation KEY`, and `value:Effect` by `taint KEY`.
 	NodeWants map[string]string
 	// RegisterWithTaints are the taints of machine.kubelet.extraConfig, which count at the node's first registration.
 	RegisterWithTaints []corev1.Taint
-	// Config is the active machine configuration; do not change it.
-	Config config.Provider
+	Config             config.Provider // the active machine configuration; do not change it
 }
 
 // Toolkit is the release of NVIDIA's container toolkit in the running image, e.g. 1.18.2; "" without one, or where its extension does not tell.

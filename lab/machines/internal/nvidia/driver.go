@@ -14,16 +14,12 @@ import (
 
 // Driver is what of NVIDIA's driver is on a machine after its modules were loaded.
 type Driver struct {
-	// Modules that are loaded, sorted.
-	Modules []string
-	// Version of the loaded kernel modules; "" when none is.
-	Version string
-	// Open says that they are the open ones.
-	Open bool
+	Modules []string // Modules that are loaded, sorted
+	Version string   // Version of the loaded kernel modules; "" when none is
+	Open    bool     // Open says that they are the open ones
 	// LibraryVersion of the user-space libraries, which come with the toolkit; "" without it.
 	LibraryVersion string
-	// Messages are what the kernel logs.
-	Messages []string
+	Messages       []string // what the kernel logs
 }
 
 // ours are the modules of a kmod extension, with what each needs loaded first.

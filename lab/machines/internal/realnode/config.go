@@ -11,6 +11,5 @@ type Config struct {
 	Authority *identity.Authority
 	spec.Kubernetes
 	spec.Node
-	// Kubelets is told where the node's kubelet is to be had.
-	Kubelets *reach.Table
+	Kubelets *reach.Table // told where the node's kubelet is to be had
 }

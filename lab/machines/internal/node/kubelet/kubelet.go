@@ -32,10 +32,8 @@ import (
 
 // Config of a kubelet.
 type Config struct {
-	// Authority signs the node's client certificate.
-	Authority *identity.Authority
-	// Rules say what images do; the first that fits counts.
-	Rules []programs.Rule
+	Authority *identity.Authority // Authority signs the node's client certificate
+	Rules     []programs.Rule     // Rules say what images do; the first that fits counts
 }
 
 // kubelet of one machine.

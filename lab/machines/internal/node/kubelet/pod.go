@@ -19,9 +19,8 @@ import (
 type pod struct {
 	session *session
 	*corev1.Pod
-	handler string
-	// allocations of the device plugins, by container.
-	allocations map[string]devices.Allocation
+	handler     string
+	allocations map[string]devices.Allocation // allocations of the device plugins, by container
 	// deleted ends when the API server wants the pod gone; cancel ends a pod that is gone already.
 	deleted        context.Context
 	delete, cancel context.CancelFunc

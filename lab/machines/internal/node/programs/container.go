@@ -36,23 +36,17 @@ type Container struct {
 	// Env is the image's, the device plugin's and the pod's, where that says a value.
 	Env map[string]string
 	// GPUs in the container; Libraries says that NVIDIA's libraries and nvidia-smi are there too.
-	GPUs      []gpu.Card
-	Libraries bool
-	// SharedMemory is the size of the container's /dev/shm, in bytes.
-	SharedMemory int64
+	GPUs         []gpu.Card
+	Libraries    bool
+	SharedMemory int64 // the size of the container's /dev/shm, in bytes
 	Output       io.Writer
-	// Message is what the program writes to /dev/termination-log.
-	Message string
-	// Root is the folder below which the machine's /run/nvidia is.
-	Root string
-	// Read reads a file of the container.
-	Read func(path string) ([]byte, error)
+	Message      string                            // what the program writes to /dev/termination-log
+	Root         string                            // the folder below which the machine's /run/nvidia is
+	Read         func(path string) ([]byte, error) // Read reads a file of the container
 	// Devices is the kubelet's device manager; nil on a real node, whose device plugin is real.
 	Devices *devices.Manager
-	// Client has the rights of the node's kubelet; nil on a real node.
-	Client kubernetes.Interface
-	// Ready tells the emulated kubelet that the container's probes succeed from now on.
-	Ready func()
+	Client  kubernetes.Interface // Client has the rights of the node's kubelet; nil on a real node
+	Ready   func()               // Ready tells the emulated kubelet that the container's probes succeed from now on
 	// Listen opens a port of the container where its network is a real one; else nil.
 	Listen func(port int) (net.Listener, error)
 }

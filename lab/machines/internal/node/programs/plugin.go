@@ -41,9 +41,8 @@ type Offer struct {
 		} `json:"timeSlicing"`
 	} `json:"sharing"`
 	// Replicas of each card, 1 where it is not shared.
-	Replicas int `json:"-"`
-	// byCDI says that containers are told of their devices by CDI alone.
-	byCDI bool
+	Replicas int  `json:"-"`
+	byCDI    bool // byCDI says that containers are told of their devices by CDI alone
 }
 
 // OfferOf reads the configuration of a container of the device plugin's image. Environment beats the file, as flags do

@@ -20,10 +20,8 @@ type operand struct {
 	Init                        []corev1.Container
 	Main                        corev1.Container
 	files                       []file
-	// folders of the host that the others do not have, at the same place.
-	folders []string
-	// component is what the policy says of it.
-	component component
+	folders                     []string  // folders of the host that the others do not have, at the same place
+	component                   component // what the policy says of it
 }
 
 // file of a ConfigMap at a path of its containers. content makes the ConfigMap; "": somebody else has made it.

@@ -23,12 +23,10 @@ type Spec struct {
 	Name string
 	// Address of its machine; "": none that the node can have, which then has that of its cable alone.
 	Address string
-	// Folder is the node's own. What is built into it stays from boot to boot.
-	Folder string
+	Folder  string // the node's own. What is built into it stays from boot to boot.
 	// Proc is the folder that is /proc/driver while the stand-in of a driver is up: it follows what the machine has loaded.
-	Proc string
-	// Cards are those of the stand-in of the driver.
-	Cards []gpu.Card
+	Proc  string
+	Cards []gpu.Card // those of the stand-in of the driver
 	// StatusEvery is how often the kubelet looks whether its node's status has changed.
 	StatusEvery time.Duration
 	// RestartAfter is how long the machine waits before it starts a service again that has ended.

@@ -28,10 +28,8 @@ type Facts struct {
 	Key, Name, Address, Role string
 	Snapshot                 host.Snapshot
 	TimeScale                float64
-	// Cards of the machine.
-	Cards []gpu.Card
-	// Kubeconfig of the cluster's administrator.
-	Kubeconfig []byte
+	Cards                    []gpu.Card // Cards of the machine
+	Kubeconfig               []byte     // Kubeconfig of the cluster's administrator
 	// Virtual says that the node is a virtual machine, which has neither the cards' devices nor NVIDIA's libraries.
 	Virtual bool
 }

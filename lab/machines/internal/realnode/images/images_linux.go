@@ -21,22 +21,18 @@ import (
 
 // image is made on the spot, of one layer: nothing can be pulled.
 type image struct {
-	// names of the repositories with their tags, without host, that it stands for.
-	names *regexp.Regexp
-	// key names what is kept of it.
-	key string
+	names *regexp.Regexp // names of the repositories with their tags, without host, that it stands for
+	key   string         // key names what is kept of it
 	// programs of the node's own, in /usr/bin; shell: a shell and what its scripts need, as far as this computer has them. They bring the
 	// libraries that they are linked to, as does what more there is, by its path in the image.
 	programs []string
 	shell    bool
 	more     map[string]string
-	// links are paths that lead to emulatedProgram.
-	links []string
-	env   []string
+	links    []string // paths that lead to emulatedProgram
+	env      []string
 	// entrypoint stays where a pod gives arguments alone; command is what it runs, or the arguments, when nobody says otherwise.
 	entrypoint, command []string
-	// user it runs as. Default: root.
-	user string
+	user                string // user it runs as. Default: root.
 }
 
 // bakedIn is what NVIDIA's CUDA images set: a pod on the nvidia runtime that requests nothing sees every card.

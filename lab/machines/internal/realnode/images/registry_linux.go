@@ -32,9 +32,8 @@ type registry struct {
 	folder string
 	images []image
 	// standsFor gives an image by its whole reference, where none of the list has the name.
-	standsFor func(reference string) (image, bool)
-	// compressed are its layers where a network that is slow brings them.
-	compressed bool
+	standsFor  func(reference string) (image, bool)
+	compressed bool // its layers where a network that is slow brings them
 	mutex      sync.Mutex
 	blobs      map[string]string // file by digest
 	layers     map[string]layer  // by file

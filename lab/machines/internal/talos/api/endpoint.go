@@ -108,10 +108,8 @@ func machinesOf(machines []*core.Machine) endpoint {
 // target is the machine of a call, which its context has.
 type target struct {
 	*core.Machine
-	// named is how the caller named it; "": not at all.
-	named string
-	// shown are the resources of its boot.
-	shown *resources.State
+	named string           // how the caller named it; "": not at all
+	shown *resources.State // the resources of its boot
 }
 
 type targetKey struct{}

@@ -83,12 +83,9 @@ func Merge(parts map[string]string) (string, error) {
 
 // Effective is what containerd makes of a merged configuration.
 type Effective struct {
-	// Runtimes are the names of the runtime handlers, sorted.
-	Runtimes []string
-	// Default is the handler of pods without a RuntimeClass.
-	Default string
-	// NRI says that plugins may connect.
-	NRI bool
+	Runtimes []string // the names of the runtime handlers, sorted
+	Default  string   // the handler of pods without a RuntimeClass
+	NRI      bool     // NRI says that plugins may connect
 }
 
 // Read starts containerd on a configuration. With `version` other than 3 containerd 2 reads the plugins under other

@@ -24,8 +24,7 @@ type Installer struct {
 	Platform    string
 	SecureBoot  bool
 	SchematicID string
-	// Version with its v, e.g. v1.12.6.
-	Version string
+	Version     string // Version with its v, e.g. v1.12.6.
 }
 
 // Image is an installed or pulled image of Talos.
@@ -36,11 +35,9 @@ type Image struct {
 
 // Contents of an image.
 type Contents struct {
-	// Schematic is its YAML as the Factory gives it.
-	Schematic  string
+	Schematic  string // its YAML as the Factory gives it
 	Extensions []host.Extension
-	// KernelArgs that its schematic adds.
-	KernelArgs []string
+	KernelArgs []string // KernelArgs that its schematic adds
 }
 
 var reference = regexp.MustCompile(`^[^/]+/(?:siderolabs/installer|(?:([a-z0-9]+)-)?installer(-secureboot)?/([0-9a-f]{64})):(v\d+\.\d+\.\d+(?:-[0-9a-z.]+)?)(?:@|$)`)

@@ -116,8 +116,7 @@ func (m *Machine) writeUserFiles(active config.Provider) error {
 type cri struct {
 	parts     map[string]string
 	effective containerd.Effective
-	// problem is why containerd refuses to start.
-	problem error
+	problem   error // why containerd refuses to start
 }
 
 // renderCRI merges the parts. When they can't be merged, what was rendered before stays.

@@ -20,9 +20,8 @@ import (
 // shutdown is why a machine goes down.
 type shutdown struct {
 	// upgrade is the image to install on the way (the old upgrade API does it after it has stopped everything).
-	upgrade *factory.Image
-	// skipStop: a reboot in mode force doesn't stop the services in order.
-	skipStop bool
+	upgrade  *factory.Image
+	skipStop bool // skipStop: a reboot in mode force doesn't stop the services in order
 }
 
 // Run is the machine's life: boots until ctx ends. The first boot takes no time: the machine is up when the lab begins.

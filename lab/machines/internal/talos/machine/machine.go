@@ -28,14 +28,11 @@ import (
 type Environment struct {
 	Clock   *clock.Clock
 	Factory *factory.Client
-	// Dir is where machines keep their file systems, a folder each.
-	Dir string
-	// Cluster lists the machines of the cluster.
-	Cluster []spec.Machine
+	Dir     string         // where machines keep their file systems, a folder each
+	Cluster []spec.Machine // Cluster lists the machines of the cluster
 	// ServeMaintenance makes the API server of a machine without a configuration.
 	ServeMaintenance func(*Machine) *grpc.Server
-	// Etcd of the cluster; nil: it stands.
-	Etcd *Etcd
+	Etcd             *Etcd // Etcd of the cluster; nil: it stands
 	// AdminKubeconfig makes what a control plane gives to who asks for it; nil without Kubernetes.
 	AdminKubeconfig func() ([]byte, error)
 }
@@ -53,9 +50,8 @@ type Machine struct {
 	publishing sync.Mutex // resources are synchronised one change at a time
 	// maintenance is where a machine without a configuration listens, apart from the others: nothing but its own address
 	// tells who is meant there. Nil where the machine began with a configuration.
-	maintenance net.Listener
-	// maintenanceAt is its address, also while it is closed.
-	maintenanceAt string
+	maintenance   net.Listener
+	maintenanceAt string // its address, also while it is closed
 
 	installing sync.Mutex // held while an installer runs (talos v1.13.0 internal/app/lifecycle)
 }
@@ -70,8 +66,7 @@ type state struct {
 	images       map[string]factory.Image // pulled into containerd, by reference
 
 	boot boot
-	// next is why the machine goes down; nil while it stays up.
-	next *shutdown
+	next *shutdown // why the machine goes down; nil while it stays up
 
 	reboots, upgrades, requests int
 	events                      []Entry
@@ -80,25 +75,20 @@ type state struct {
 
 // boot is what begins with each boot.
 type boot struct {
-	id string
-	// host is the name that the machine has until the next boot.
-	host string
-	// began is when, in lab seconds.
-	began float64
-	stage runtime.MachineStage
-	// ready: the boot sequence is done, and every condition is met.
-	ready   bool
-	unmet   []runtime.UnmetCondition
-	kubelet bool
-	// applied: a configuration was handed over in this boot.
-	applied  bool
+	id       string
+	host     string  // the name that the machine has until the next boot
+	began    float64 // when, in lab seconds
+	stage    runtime.MachineStage
+	ready    bool // ready: the boot sequence is done, and every condition is met
+	unmet    []runtime.UnmetCondition
+	kubelet  bool
+	applied  bool // applied: a configuration was handed over in this boot
 	driver   nvidia.Driver
 	sysctls  map[string]string
 	cri      cri
 	services []resources.Service
-	// end takes the machine down.
-	end context.CancelFunc
-	api *server
+	end      context.CancelFunc // end takes the machine down
+	api      *server
 }
 
 // New makes a machine that is off: installed, or with a boot medium alone where it has no configuration.

@@ -27,16 +27,13 @@ import (
 // View is all that the resources are made of.
 type View struct {
 	host.Snapshot
-	Name, Platform string
-	SecureBoot     bool
-	// SchematicID and Schematic, its YAML, of the running image.
-	SchematicID, Schematic string
+	Name, Platform         string
+	SecureBoot             bool
+	SchematicID, Schematic string // SchematicID and Schematic, its YAML, of the running image
 	// Persistent is the configuration on disk: not the active one while a change is staged.
-	Persistent machineryconfig.Provider
-	// Applied: it was handed over in this boot.
-	Applied bool
-	// Unconfirmed: the image that runs is an upgrade that can still be taken back.
-	Unconfirmed bool
+	Persistent  machineryconfig.Provider
+	Applied     bool // Applied: it was handed over in this boot
+	Unconfirmed bool // Unconfirmed: the image that runs is an upgrade that can still be taken back
 	Stage       runtime.MachineStage
 	Ready       bool
 	Unmet       []runtime.UnmetCondition

@@ -22,10 +22,8 @@ type Allocation struct {
 
 // Plugin is a registered device plugin.
 type Plugin struct {
-	// Resource, e.g. nvidia.com/gpu.
-	Resource string
-	// Devices that are healthy, by identifier.
-	Devices []string
+	Resource string   // Resource, e.g. nvidia.com/gpu.
+	Devices  []string // Devices that are healthy, by identifier
 	// Allocate answers for devices of one container. An error refuses the pod.
 	Allocate func(devices []string) (Allocation, error)
 }

@@ -17,12 +17,10 @@ import (
 // Card is one card of a machine, or what of it a container has.
 type Card struct {
 	host.GPU
-	// Index as nvidia-smi counts.
-	Index int
+	Index int // Index as nvidia-smi counts
 	// UUID as nvidia-smi and the device plugin name the card. The lab derives it from machine and index.
-	UUID string
-	// Slices are the MIG devices of a card that is split, in nvidia-smi's order.
-	Slices []Slice
+	UUID   string
+	Slices []Slice // the MIG devices of a card that is split, in nvidia-smi's order
 }
 
 // Slice is a MIG device: a GPU instance with its one compute instance.

@@ -21,19 +21,15 @@ const Handler = "nvidia"
 
 // Injection is what a container gets of the NVIDIA driver.
 type Injection struct {
-	GPUs []gpu.Card
-	// Libraries says that the driver's libraries and nvidia-smi are in the container.
-	Libraries bool
+	GPUs      []gpu.Card
+	Libraries bool // Libraries says that the driver's libraries and nvidia-smi are in the container
 }
 
 // Request is what decides about an injection.
 type Request struct {
-	// Handler is the runtime of the pod.
-	Handler string
-	// Visible is the value of NVIDIA_VISIBLE_DEVICES, "" when unset.
-	Visible string
-	// Allocation is the device plugin's.
-	Allocation devices.Allocation
+	Handler    string             // the runtime of the pod
+	Visible    string             // the value of NVIDIA_VISIBLE_DEVICES, "" when unset
+	Allocation devices.Allocation // the device plugin's
 }
 
 const createTask = "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
