@@ -16,7 +16,7 @@ import {
   type RealMachine,
 } from "../../lab/talos";
 import { parseResources } from "../../components/clients/talos/talosctl-output";
-import { apiOf } from "../../components/machine/program/upgrade/waiting-image";
+import { capabilitiesOf } from "../../components/recipe/facts/talos-release";
 import { startFront } from "../../lab/talos/front";
 import { hostnamed } from "../../lab/cluster/existing-cluster";
 import { openWorkspace } from "../../lab/session/session";
@@ -28,7 +28,7 @@ const asked = process.env.TALOS_GPU_REAL_TALOS ?? "";
 export const RELEASE = /^v\d/.test(asked) ? asked : "v1.13.0";
 
 /** By what it is upgraded: the new API installs, and its client asks for the reboot; the old one does both. */
-export const API = apiOf(RELEASE);
+export const API = capabilitiesOf(RELEASE).upgradeApi;
 
 /** Name of the machine's node. */
 export const NODE = "talos-lab";

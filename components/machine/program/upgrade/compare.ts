@@ -1,10 +1,12 @@
 import * as semver from "semver";
 import { type Way, wayOf } from "../../../recipe/effect/way";
+import { capabilitiesOf } from "../../../recipe/facts/talos-release";
 import { installImage, isMoreThanInstallation, isStaged } from "../../../clients/talos/configuration-text";
+import { waitingImageOf } from "../../../clients/talos/console";
+import type { Machine } from "../../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 import { reach } from "./reach";
 import { patiently, type Run } from "./run";
-import { isSameImage, waitingImage } from "./waiting-image";
 
 /** What a machine runs. */
 export interface Observed {
@@ -50,14 +52,27 @@ export function runsImage({ talosVersion, schematicId }: Observed, task: Upgrade
   return semver.eq(talosVersion, task.talosVersion) && schematicId === task.schematicId;
 }
 
-/** What a machine was found to be. */
+/**
+ * Image that is installed and waits for the machine's next boot, where Talos says so. Nobody may install over it: an installation keeps the
+ * image of the next boot and removes the other one, which is then the one that runs (seen on Talos v1.13.0 with systemd-boot; talos
+ * v1.13.0, bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/boot_label.go, flip). If neither boots, there is no way back.
+ */
+export async function waitingImage(machine: Machine, running: string): Promise<string | undefined> {
+  return capabilitiesOf(running).upgradeApi === "legacy" ? undefined : waitingImageOf(await machine.console());
+}
+
+/** Whether two references name one image of the Image Factory, whatever registry mirrors it. */
+export function isSameImage(a: string | undefined, b: string): boolean {
+  const last = (reference: string): string => reference.split("/").slice(-2).join("/");
+  return a !== undefined && last(a) === last(b);
+}
+
+/** What a machine was found to be: what it runs, how it comes to what it shall run, and the image that waits for its next boot. */
 export interface Compared {
   before: Observed;
-  /** How it comes to what it shall run. */
   way: Way;
   /** Whether its boot is paused. */
   paused: boolean;
-  /** Image that is installed and waits for its next boot. */
   waiting: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { UpgradeLimits } from "../../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../../recipe/rules/duration";
-import { LimitReached, waitFor } from "../../../clients/clock";
-import { CallError, Failure, isTransient, problemAt } from "../../../clients/failure";
+import { waitOrFail } from "../../../clients/clock";
+import { isTransient, type Problem, problemAt } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, PodState } from "../kubernetes/cluster";
 import { kubeletFails } from "../../../clients/talos/console";
@@ -56,71 +56,62 @@ export async function evictPods({ cluster, clock, task, limits, poll, report }: 
     if (clock.now() + poll < Math.min(emptySince + DETACHING, end)) return undefined;
     return `node ${node} is drained; warning: ${volumes.join(", ")} still attached to it, so their next pods elsewhere may have to wait`;
   };
-  try {
-    return await waitFor(clock, {
-      what: `the pods on node ${node} to go`,
-      limit,
-      poll,
-      look: async () => {
-        const state = await cluster.node(node);
-        if (state === undefined) return { done: `node ${node} is not in Kubernetes, nothing to drain` };
-        if (foreign === undefined) {
-          if (await cluster.isAlone())
-            return { done: `node ${node} is the only one, its pods have nowhere to go: not drained` };
-          const cordoned = state.unschedulable && state.annotations[CORDONED_BY] === undefined;
-          // What an earlier update brought stays said: this one may fail before it brings its own.
-          const mark = [...new Set([brings, ...bringsOf(state)])].join();
-          if (!cordoned) await cluster.cordon(node, CORDONED_BY, mark);
-          foreign = cordoned;
-        }
-        left = (await cluster.pods(node)).filter((pod) => mustGo(pod) && (state.ready || !pod.terminating));
-        if (left.length === 0) {
-          const drained = await stillAttached();
-          return typeof drained === "string" ? { done: drained } : { not: "volumes attached" };
-        }
-        for (const pod of left) {
-          // An answer may take seconds, and there may be many pods.
-          if (clock.now() >= end) break;
-          if (!reported.has(pod.uid)) for (const cost of costOf(pod)) report(`drain: ${cost}`);
-          reported.add(pod.uid);
-          // What goes already is not told again: in a namespace that is being deleted the API refuses that for ever.
-          const { refused } = pod.terminating ? {} : await cluster.evict(pod);
-          if (refused === undefined) refusals.delete(pod.uid);
-          else refusals.set(pod.uid, refused);
-          if (refused === undefined) going.add(pod.uid);
-        }
-        return { not: `${left.length} pods left` };
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    const why = `the machine was not upgraded and not rebooted${foreign === undefined ? "" : `; node ${node} is left cordoned`}`;
-    const then = foreign
-      ? "then run again; the node was already cordoned before this update"
-      : `then run again, or \`${uncordonCommand(node)}\` to give up`;
-    const field = `machines.${node}`;
-    if (!(error instanceof LimitReached) || left.length === 0) {
-      const problem =
-        error instanceof LimitReached
-          ? `its pods did not go within ${formatDuration(limit)} (last: ${error.missing})`
-          : `its pods could not be evicted: ${error.message}`;
-      throw new Failure({
-        field,
-        problem,
-        why,
-        remedy: `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\`, ${then}`,
-      });
+  const look = async () => {
+    const state = await cluster.node(node);
+    if (state === undefined) return { done: `node ${node} is not in Kubernetes, nothing to drain` };
+    if (foreign === undefined) {
+      if (await cluster.isAlone())
+        return { done: `node ${node} is the only one, its pods have nowhere to go: not drained` };
+      const cordoned = state.unschedulable && state.annotations[CORDONED_BY] === undefined;
+      // What an earlier update brought stays said: this one may fail before it brings its own.
+      const mark = [...new Set([brings, ...bringsOf(state)])].join();
+      if (!cordoned) await cluster.cordon(node, CORDONED_BY, mark);
+      foreign = cordoned;
     }
-    throw new Failure(
-      ...left.map((pod) => {
-        const refused = pod.terminating ? undefined : refusals.get(pod.uid);
-        const wasTold = pod.terminating || refused !== undefined || going.has(pod.uid);
-        const { reason, decides } = wasTold ? holding(pod, refused) : unanswered(error.missing);
-        const problem = `pod ${pod.namespace}/${pod.name} did not go within ${formatDuration(limit)}: ${reason}`;
-        return { field, problem, why, remedy: `${decides}; ${then}` };
-      }),
-    );
-  }
+    left = (await cluster.pods(node)).filter((pod) => mustGo(pod) && (state.ready || !pod.terminating));
+    if (left.length === 0) {
+      const drained = await stillAttached();
+      return typeof drained === "string" ? { done: drained } : { not: "volumes attached" };
+    }
+    for (const pod of left) {
+      // An answer may take seconds, and there may be many pods.
+      if (clock.now() >= end) break;
+      if (!reported.has(pod.uid)) for (const cost of costOf(pod)) report(`drain: ${cost}`);
+      reported.add(pod.uid);
+      // What goes already is not told again: in a namespace that is being deleted the API refuses that for ever.
+      const { refused } = pod.terminating ? {} : await cluster.evict(pod);
+      if (refused === undefined) refusals.delete(pod.uid);
+      else refusals.set(pod.uid, refused);
+      if (refused === undefined) going.add(pod.uid);
+    }
+    return { not: `${left.length} pods left` };
+  };
+  const failed = (problem: string, decides: string): Problem => ({
+    field: `machines.${node}`,
+    problem,
+    why: `the machine was not upgraded and not rebooted${foreign === undefined ? "" : `; node ${node} is left cordoned`}`,
+    remedy: `${decides}${
+      foreign
+        ? "then run again; the node was already cordoned before this update"
+        : `then run again, or \`${uncordonCommand(node)}\` to give up`
+    }`,
+  });
+  const withPods = `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\`, `;
+  return waitOrFail(
+    clock,
+    { limit, poll, look },
+    (within, last) =>
+      left.length === 0
+        ? failed(`its pods did not go ${within}`, withPods)
+        : left.map((pod) => {
+            const refused = pod.terminating ? undefined : refusals.get(pod.uid);
+            const wasTold = pod.terminating || refused !== undefined || going.has(pod.uid);
+            const { reason, decides } = wasTold ? holding(pod, refused) : unanswered(last);
+            const problem = `pod ${pod.namespace}/${pod.name} did not go within ${formatDuration(limit)}: ${reason}`;
+            return failed(problem, `${decides}; `);
+          }),
+    (message) => failed(`its pods could not be evicted: ${message}`, withPods),
+  );
 }
 
 /**

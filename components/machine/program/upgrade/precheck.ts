@@ -6,10 +6,9 @@ import { checkImage } from "../seen/image";
 import { anotherNode } from "../seen/same-cluster";
 import { checkPath } from "../seen/upgrade-path";
 import type { UpgradeTask } from "../task";
-import { type Compared, runsImage } from "./compare";
+import { type Compared, isSameImage, runsImage } from "./compare";
 import { checkControlPlanes } from "./control-planes";
 import { patiently, type Run } from "./run";
-import { isSameImage } from "./waiting-image";
 import texts from "../texts.json";
 
 /** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
@@ -42,12 +41,9 @@ async function checkNode({ task, machine, cluster, clock, poll, report }: Run, p
  * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
  */
 export async function precheck(run: Run, compared: Compared, brought: string | undefined): Promise<void> {
-  await run.phases.run("precheck", "talosctl, upgrade path, etcd, credentials, what the machine would lose", () =>
-    patiently(run, async () => {
-      const found = await problemsOf(run, compared, brought);
-      if (found.length > 0) throw new Failure(...found);
-    }),
-  );
+  const says = "talosctl, upgrade path, etcd, credentials, what the machine would lose";
+  const found = await run.phases.run("precheck", says, () => patiently(run, () => problemsOf(run, compared, brought)));
+  if (found.length > 0) throw new Failure(...found);
 }
 
 async function problemsOf(
@@ -65,8 +61,6 @@ async function problemsOf(
     ...(runsImage(before, task)
       ? []
       : await checkImage({ ...task, gpu: task.modules.length > 0 }, machine, before.schematicId, brought)),
-    ...(task.drain && cluster === undefined ? [withoutCredentials] : []),
+    ...(task.drain && cluster === undefined ? [problemAt("talos-gpu:kubeconfig", texts.noDrain)] : []),
   ];
 }
-
-const withoutCredentials: Problem = problemAt("talos-gpu:kubeconfig", texts.noDrain);

@@ -1,14 +1,14 @@
 import * as semver from "semver";
+import { capabilitiesOf } from "../../../recipe/facts/talos-release";
 import { formatDuration } from "../../../recipe/rules/duration";
-import { LimitReached, waitFor } from "../../../clients/clock";
-import { CallError, Failure, isTransient, lastLine, problemAt } from "../../../clients/failure";
+import { waitOrFail } from "../../../clients/clock";
+import { CallError, Failure, isTransient, lastLine, type Problem, problemAt } from "../../../clients/failure";
 import type { InstallerPlace, UpgradeApi } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
-import { type Compared, imageNameOf, observe, type Observed, runsImage } from "./compare";
+import { type Compared, imageNameOf, isSameImage, observe, type Observed, runsImage, waitingImage } from "./compare";
 import { drain, runsNothing } from "./drain";
 import { pull, pullInstaller } from "./pull";
 import { patiently, type Run, upTo } from "./run";
-import { apiOf, isSameImage, waitingImage } from "./waiting-image";
 import texts from "../texts.json";
 
 /** Times that the reboot is asked for when the connection drops and the machine is seen to have gone on as before. */
@@ -49,7 +49,7 @@ const onlyByConsole =
  * them (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos); the older call does, and is there up to Talos 1.17.
  */
 async function upgradeApi({ machine, task, report }: Run, before: Observed): Promise<UpgradeApi> {
-  const api = apiOf(before.talosVersion);
+  const api = capabilitiesOf(before.talosVersion).upgradeApi;
   if (api === "legacy" || runsImage(before, task)) return api;
   const { configuredArgs } = await machine.image();
   if (configuredArgs.length === 0) return api;
@@ -140,62 +140,56 @@ async function bootOnce(
   let runsSince: number | undefined;
   /** Whether it was gone when it was last asked, after it had taken the reboot on. */
   let gone = false;
-  try {
-    return await waitFor(clock, {
-      what: `machine ${task.machine} to run after the reboot`,
-      limit,
-      poll,
-      look: async () => {
-        gone = accepted;
-        const now = await machine.bootId();
-        gone = false;
-        if (now !== bootId) {
-          const { stage, ready, unmet } = await machine.status();
-          const lacks = unmet.length > 0 ? `: ${unmet.join(", ")}` : "";
-          if (stage === "running") {
-            runsSince ??= clock.now();
-            if (ready) return { done: accepted };
-            if (clock.now() + poll < Math.min(runsSince + limits.verify, end)) return { not: `not ready${lacks}` };
-            report(
-              `warning: ${task.machine}: it runs and is not ready${lacks}; Talos confirms an upgrade only then, and a boot that fails before takes it back`,
-            );
-            return { done: accepted };
-          }
-          const stopped = await guard.look(end - clock.now());
-          return { not: stopped ?? `booted, stage ${stage}${lacks}` };
-        }
-        if (accepted) return { not: "the boot id has not changed" };
-        const { stage } = await machine.status();
-        // A paused boot gives way to a reboot or an upgrade (talos, internal/app/machined/pkg/runtime/sequencer.go).
-        if (stage !== "running" && (await guard.paused()) === undefined) return { not: `stage ${stage}` };
-        if (drops >= STARTS)
-          throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
-        try {
-          await start(before, Math.max(end - clock.now(), poll));
-          accepted = true;
-        } catch (error) {
-          if (!isTransient(error)) throw error;
-          if ((error as CallError).problem === "unreachable") drops++;
-          report(`reboot: the machine has not accepted the request yet (${lastLine(error)}); checking the machine`);
-        }
-        return { not: "the boot id has not changed" };
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    throw new Failure({
-      field: `machines.${task.machine}`,
-      problem:
-        error instanceof LimitReached
-          ? `it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${error.missing})`
-          : `it was not rebooted: ${error.message}`,
-      why: "whether it runs the wanted image is not known; its node stays cordoned if it was drained",
-      remedy:
-        gone && !runsImage(before, task)
-          ? `look at its console. ${onlyByConsole}; then \`talosctl -n ${task.address} rollback\` makes that the default again, and run again`
-          : `look at ${gone ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program goes on from what it finds`,
-    });
-  }
+  const look = async () => {
+    gone = accepted;
+    const now = await machine.bootId();
+    gone = false;
+    if (now !== bootId) {
+      const { stage, ready, unmet } = await machine.status();
+      const lacks = unmet.length > 0 ? `: ${unmet.join(", ")}` : "";
+      if (stage === "running") {
+        runsSince ??= clock.now();
+        if (ready) return { done: accepted };
+        if (clock.now() + poll < Math.min(runsSince + limits.verify, end)) return { not: `not ready${lacks}` };
+        report(
+          `warning: ${task.machine}: it runs and is not ready${lacks}; Talos confirms an upgrade only then, and a boot that fails before takes it back`,
+        );
+        return { done: accepted };
+      }
+      const stopped = await guard.look(end - clock.now());
+      return { not: stopped ?? `booted, stage ${stage}${lacks}` };
+    }
+    if (accepted) return { not: "the boot id has not changed" };
+    const { stage } = await machine.status();
+    // A paused boot gives way to a reboot or an upgrade (talos, internal/app/machined/pkg/runtime/sequencer.go).
+    if (stage !== "running" && (await guard.paused()) === undefined) return { not: `stage ${stage}` };
+    if (drops >= STARTS) throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
+    try {
+      await start(before, Math.max(end - clock.now(), poll));
+      accepted = true;
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      if ((error as CallError).problem === "unreachable") drops++;
+      report(`reboot: the machine has not accepted the request yet (${lastLine(error)}); checking the machine`);
+    }
+    return { not: "the boot id has not changed" };
+  };
+  const failed = (problem: string): Problem => ({
+    field: `machines.${task.machine}`,
+    problem,
+    why: "whether it runs the wanted image is not known; its node stays cordoned if it was drained",
+    remedy:
+      gone && !runsImage(before, task)
+        ? `look at its console. ${onlyByConsole}; then \`talosctl -n ${task.address} rollback\` makes that the default again, and run again`
+        : `look at ${gone ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program goes on from what it finds`,
+  });
+  return waitOrFail(
+    clock,
+    { limit, poll, look },
+    (_, last) =>
+      failed(`it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${last})`),
+    (message) => failed(`it was not rebooted: ${message}`),
+  );
 }
 
 /**

@@ -1,6 +1,5 @@
-import { CallError, lastLine, problemAt } from "../../../clients/failure";
+import { CallError, Failure, lastLine, problemAt } from "../../../clients/failure";
 import { loadedDriver } from "../../../clients/talos/driver";
-import { Failure } from "../../../clients/failure";
 import type { Way } from "../../../recipe/effect/way";
 import { uncordonCommand } from "../kubernetes/cordon-mark";
 import { STAYS_CORDONED, type UpgradeResult, type UpgradeTask } from "../task";
