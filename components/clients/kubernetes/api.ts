@@ -112,13 +112,22 @@ export class KubernetesApi {
     return path === undefined ? undefined : this.ask<T>(titleOf(key), path, { instead: { 404: undefined } });
   }
 
+  /** Deletes the object of this UID; one that is gone, or is another one by now, is no error. */
+  async deleteExactly(
+    what: string,
+    path: string,
+    uid: string,
+    propagationPolicy?: "Background" | "Foreground",
+  ): Promise<void> {
+    // All of it in the body: the API server reads the query's options only where there is no body (apiserver,
+    // pkg/endpoints/handlers/delete.go), and a Job's pods are orphaned by default (registry/batch/job/strategy.go).
+    const body = { preconditions: { uid }, ...defined({ propagationPolicy }) };
+    await this.ask(what, path, { method: "DELETE", body, instead: { 404: undefined, 409: undefined } });
+  }
+
   /** Path of an object, or of all of its kind; undefined where the API server does not have the kind, such as a CRD's before its chart. */
-  async pathOf({
-    apiVersion,
-    kind,
-    name,
-    namespace,
-  }: Omit<ObjectKey, "name"> & { name?: string }): Promise<string | undefined> {
+  async pathOf(key: Omit<ObjectKey, "name"> & { name?: string }): Promise<string | undefined> {
+    const { apiVersion, kind, name, namespace } = key;
     const root = `/${apiVersion.includes("/") ? "apis" : "api"}/${apiVersion}`;
     const resource = this.kinds.get(`${root} ${kind}`) ?? (await this.resourceOf(root, kind));
     if (resource === undefined) return undefined;
@@ -128,9 +137,8 @@ export class KubernetesApi {
   }
 
   private async resourceOf(root: string, kind: string): Promise<ApiResource | undefined> {
-    const found = await this.ask<{ resources: ApiResource[] }>(`kinds of ${root}`, root, {
-      instead: { 404: undefined },
-    });
+    const asking = { instead: { 404: undefined } };
+    const found = await this.ask<{ resources: ApiResource[] }>(`kinds of ${root}`, root, asking);
     return found?.resources.find((one) => one.kind === kind && !one.name.includes("/"));
   }
 
@@ -198,13 +206,9 @@ export class KubernetesApi {
   /** Has the credential plugin of the kubeconfig's user run where it has not, or where the time of its credential is over. */
   private async authenticate(plugin: ExecConfig): Promise<void> {
     const run = async (): Promise<number> => {
-      const { token, clientCertificateData, clientKeyData, expirationTimestamp } = await execCredential(
-        plugin,
-        this.limit,
-      );
-      const [certData, keyData] = [clientCertificateData, clientKeyData].map(
-        (pem) => pem && Buffer.from(pem).toString("base64"),
-      );
+      const { token, expirationTimestamp, ...given } = await execCredential(plugin, this.limit);
+      const base64 = (pem: string | undefined) => pem && Buffer.from(pem).toString("base64");
+      const [certData, keyData] = [base64(given.clientCertificateData), base64(given.clientKeyData)];
       Object.assign(this.config.getCurrentUser()!, defined({ token, certData, keyData }));
       return expirationTimestamp === undefined ? Infinity : Date.parse(expirationTimestamp);
     };

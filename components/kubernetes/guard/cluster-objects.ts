@@ -13,7 +13,6 @@ const POLL = 1_000;
 /** Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is bundled with it. */
 export function clusterObjects(kubeconfig: string): ClusterObjects {
   const api = new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]);
-  const get = (key: ObjectKey): Promise<KubernetesObject | undefined> => api.read(key);
   const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
     ...key,
     uid: found.metadata?.uid ?? "",
@@ -55,7 +54,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
 
   return {
     read: async (key) => {
-      const found = await get(key);
+      const found = await api.read<KubernetesObject>(key);
       return found === undefined ? undefined : live(key, found);
     },
     ownedBy: async (owner, { apiVersion, kind }, namespace) => {
@@ -76,30 +75,19 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
       return secrets.map(recordOf).sort((one, other) => one.revision - other.revision);
     },
     remove: async (object) => {
-      // All of it in the body: the API server reads the query's options only where there is no body (apiserver,
-      // pkg/endpoints/handlers/delete.go), and a Job's pods are orphaned by default (registry/batch/job/strategy.go).
-      const body = { preconditions: { uid: object.uid }, propagationPolicy: "Foreground" };
-      const path = await api.pathOf(object);
-      await api.ask(titleOf(object), path!, { method: "DELETE", body, instead: { 404: undefined, 409: undefined } });
+      await api.deleteExactly(titleOf(object), (await api.pathOf(object))!, object.uid, "Foreground");
       await waitFor(systemClock, {
         what: `${titleOf(object)}, left by a killed update, to go`,
         limit: GONE,
         poll: POLL,
         look: async () => {
-          const found = await get(object);
+          const found = await api.read<KubernetesObject>(object);
           return found === undefined || found.metadata?.uid !== object.uid ? { done: true } : { not: "it is there" };
         },
       });
     },
-    forget: async (namespace, { name, uid }) => {
-      const path = `/api/v1/namespaces/${namespace}/secrets/${name}`;
-      const body = { preconditions: { uid } };
-      await api.ask(`Secret ${namespace}/${name}`, path, {
-        method: "DELETE",
-        body,
-        instead: { 404: undefined, 409: undefined },
-      });
-    },
+    forget: (namespace, { name, uid }) =>
+      api.deleteExactly(`Secret ${namespace}/${name}`, `/api/v1/namespaces/${namespace}/secrets/${name}`, uid),
   };
 }
 

@@ -70,10 +70,8 @@ export class KubernetesCluster {
     const node = await this.readNode(name);
     if (node === undefined || !withDevices) return node && nodeState(node);
     const path = `${slicesPath}?${query({ fieldSelector: `spec.nodeName=${name}` })}`;
-    return nodeState(
-      node,
-      await this.api.list<V1ResourceSlice>(`ResourceSlices of ${name}`, path, { instead: notKnown }),
-    );
+    const what = `ResourceSlices of ${name}`;
+    return nodeState(node, await this.api.list<V1ResourceSlice>(what, path, { instead: notKnown }));
   }
 
   /** Devices of a class that pods have by claims on a node, by the UID of the pod: none where Kubernetes knows no claims. */
@@ -120,6 +118,7 @@ export class KubernetesCluster {
     const body = { apiVersion: "policy/v1", kind: "Eviction", ...options };
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
     try {
+      const gone = { 404: undefined, 409: undefined }; // or another one by now
       await this.api.ask(`eviction of ${namespace}/${name}`, path, { method: "POST", body, instead: gone });
       return {};
     } catch (error) {
@@ -214,12 +213,7 @@ export class KubernetesCluster {
   /** Deletes a Job with its pods. It is gone a moment later. */
   async remove({ metadata }: V1Job): Promise<void> {
     const [name, namespace, uid] = [metadata!.name!, metadata!.namespace!, metadata!.uid!];
-    const body = { propagationPolicy: "Background", preconditions: { uid } };
-    await this.api.ask(`Job ${namespace}/${name}`, `${jobsOf(namespace)}/${name}`, {
-      method: "DELETE",
-      body,
-      instead: gone,
-    });
+    await this.api.deleteExactly(`Job ${namespace}/${name}`, `${jobsOf(namespace)}/${name}`, uid, "Background");
   }
 
   /** Makes a Job as this one was made; false while that one is not gone. */
@@ -252,12 +246,8 @@ export class KubernetesCluster {
     const path = await this.api.pathOf(keyOf(object));
     // Forced: somebody else's hand on our fields is what this is to undo.
     const asking = { method: "PATCH", type: "application/apply-patch+yaml", body: object } as const;
-    const applied = await this.api.ask(
-      `${kind} ${metadata.name}`,
-      `${path}?fieldManager=${manager}&force=true`,
-      asking,
-    );
-    return applied as KubernetesObject;
+    const way = `${path}?fieldManager=${manager}&force=true`;
+    return (await this.api.ask<KubernetesObject>(`${kind} ${metadata.name}`, way, asking))!;
   }
 
   private readNode(name: string): Promise<V1Node | undefined> {
@@ -275,8 +265,6 @@ const jobsOf = (namespace: string): string => `/apis/batch/v1/namespaces/${names
 const query = (parts: Record<string, string>): string => new URLSearchParams(parts).toString();
 /** What an API server says of a kind that it does not have, or that the credentials may not see. */
 const notKnown = { 403: undefined, 404: undefined };
-/** What it says of an object that is gone, or is another one by now. */
-const gone = { 404: undefined, 409: undefined };
 
 /** Field manager of what the gate does to Jobs. */
 const GATE = "talos-gpu-gate";

@@ -2,6 +2,7 @@ import { valuesOf } from "../../../clients/talos/configuration-text";
 import { valueAt } from "../../../recipe/mapping";
 import { type Problem, problemAt } from "../../../clients/failure";
 import type { AskedNode } from "../kubernetes/cluster";
+import type { UpgradeTask } from "../task";
 import texts from "../texts.json";
 
 /** What a machine shows of its cluster. */
@@ -13,20 +14,18 @@ export interface MachineSide {
   configuration: string | undefined;
 }
 
-/** What a kubeconfig leads to. */
-export interface KubernetesSide {
-  authority: string | undefined;
-  nodes: readonly AskedNode[];
-}
-
 /**
  * Whether talosconfig and kubeconfig are of one cluster. Each of these shows that they are: a node of the cluster has a
  * machine's boot id, the kubeconfig knows the API by the authority of the machine's configuration, or a node has a machine's
  * name and address. Only where both authorities are known, are not the same, and nothing else speaks for it, is it
  * another one: a kubeconfig may lead through a proxy with a certificate of its own, and a machine may be about to join.
+ *
+ * @param kubernetes what the kubeconfig leads to.
  */
-export function ofOneCluster(machines: readonly MachineSide[], kubernetes: KubernetesSide): "yes" | "no" | "unknown" {
-  const { authority, nodes } = kubernetes;
+export function ofOneCluster(
+  machines: readonly MachineSide[],
+  { authority, nodes }: { authority: string | undefined; nodes: readonly AskedNode[] },
+): "yes" | "no" | "unknown" {
   const isNode = ({ machine, address, bootId }: MachineSide): boolean =>
     nodes.some((node) => node.bootId === bootId || (node.name === machine && node.addresses.includes(address)));
   if (machines.some(isNode)) return "yes";
@@ -37,13 +36,7 @@ export function ofOneCluster(machines: readonly MachineSide[], kubernetes: Kuber
 }
 
 /** A machine, as far as it tells which node it shall be. */
-export interface NamedMachine {
-  /** Name that its node shall have. */
-  machine: string;
-  address: string;
-  /** Who holds its configuration. */
-  configuration?: "owned" | "adopted" | undefined;
-}
+type NamedMachine = Pick<UpgradeTask, "machine" | "address" | "configuration">;
 
 /**
  * Refuses a machine that is a node of another name, or behind the address of another machine: its own node would be cordoned and
