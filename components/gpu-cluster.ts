@@ -12,7 +12,7 @@ import { askFactory, type AskedStack } from "./found/release-facts";
 import { withClassThere } from "./found/runtime-class-there";
 import { afterGate, gpuStack, passed } from "./kubernetes";
 import { askingClass } from "./kubernetes/pods";
-import { Reconcile } from "./kubernetes/reconcile";
+import { reconciling } from "./kubernetes/reconcile";
 import { clusterCredentials } from "./machine/bootstrap";
 import { registerSchematics } from "./machine/schematic";
 import type { MachineReport } from "./machine/upgrade";
@@ -70,10 +70,8 @@ export class GpuCluster extends pulumi.ComponentResource {
 
   constructor(name: string, args: GpuClusterArgs, opts?: pulumi.ComponentResourceOptions) {
     const plan = GpuCluster.plan(args);
-    const summary = new UpdateSummary(
-      name,
-      plan.machines.map((machine) => machine.name),
-    );
+    const nodes = plan.machines.map((machine) => machine.name);
+    const summary = new UpdateSummary(name, nodes);
     // A machine's own component says what it shall be, in words of what comes of a change; here it would be said twice.
     const { machines: _, ...cluster } = plan.spec;
     super("talos-gpu:index:GpuCluster", name, cluster, summary.watching(opts));
@@ -90,7 +88,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const fleet = makeFleet(name, plan, { access, schematics, after: exposure }, child);
     const { inCluster } = fleet;
     const ofCluster = plan.spec.bootstrap ? { ...secrets, kubeconfig: fleet.kubeconfig } : secrets;
-    const reconcile = new Reconcile(name, plan.spec.reconcileToken, ofCluster);
+    const reconcile = reconciling(name, plan.spec.reconcileToken, ofCluster);
     const gate = gpuStack(name, plan, { ...fleet.stages, exposure, secrets: ofCluster, reconcile }, inCluster);
     this.runtimeClassName = afterGate(gate, askingClass(plan.kubernetes));
     this.gpuResourceName = afterGate(gate, plan.kubernetes.resourceName);

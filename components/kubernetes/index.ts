@@ -7,7 +7,7 @@ import type { Secrets } from "../credentials/access";
 import { gpuMonitoring } from "./monitoring";
 import { keeps, ownedName } from "./pods";
 import { powerLimits } from "./power-limit";
-import { Reconcile } from "./reconcile";
+import { reconciling } from "./reconcile";
 import { gpuRelease } from "./release";
 import { smokeTest, testPriority, testRequest } from "./smoke-test";
 import { testsPassed, untested } from "./tests-passed";
@@ -15,8 +15,7 @@ import { clusterLimits } from "./timeouts";
 import { validationMarkers } from "./validation-markers";
 
 /** What must be seen to hold before a workload may have a GPU: every resource of it is ready only then. */
-export interface Gate {
-  smokeTests: k8s.batch.v1.Job[];
+interface Gate {
   /** Ready once every smoke test is over; undefined without a GPU machine. */
   tests: command.local.Command | undefined;
   powerLimits: k8s.apps.v1.DaemonSet[];
@@ -40,7 +39,7 @@ export interface Surroundings extends Stages {
   /** The gate looks with the kubeconfig among them; without one, with the file that KUBECONFIG names. */
   secrets?: Secrets;
   /** Puts objects back. Default: only those are touched of which the stack says something new. */
-  reconcile?: Reconcile;
+  reconcile?: ReturnType<typeof reconciling>;
 }
 
 /**
@@ -52,7 +51,7 @@ export interface Surroundings extends Stages {
 export function gpuStack(
   name: string,
   plan: Plan,
-  { ahead, rest, exposure, secrets = {}, reconcile = new Reconcile(name, undefined, secrets) }: Surroundings,
+  { ahead, rest, exposure, secrets = {}, reconcile = reconciling(name, undefined, secrets) }: Surroundings,
   opts: pulumi.CustomResourceOptions,
 ): Gate {
   const recipe = plan.kubernetes;
@@ -80,23 +79,16 @@ export function gpuStack(
   gpuMonitoring(name, plan, early.with(released));
   if (gpuMachines.length === 0) {
     late.putBack(released);
-    return { powerLimits: [], smokeTests: [], tests: undefined };
+    return { powerLimits: [], tests: undefined };
   }
   const priority = testPriority(name, early.with(released)).metadata.name;
   const asked = testRequest(name, recipe, early.with(released));
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
-  const isAway = ({ name: machine }: MachineRecipe): boolean => plan.spec.away?.includes(machine) === true;
   const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job => {
     // The test of a machine that is away waits for it, as all of it does.
-    const options = isAway(machine) ? { ...after, ignoreChanges: ["*"] } : after;
-    return smokeTest(
-      ownedName(name, names.get(machine.name)!),
-      recipe,
-      machine,
-      limits.gate,
-      { priority, asked },
-      options,
-    );
+    const options = plan.spec.away?.includes(machine.name) ? { ...after, ignoreChanges: ["*"] } : after;
+    const resource = ownedName(name, names.get(machine.name)!);
+    return smokeTest(resource, recipe, machine, limits.gate, { priority, asked }, options);
   };
   const gateOf = (machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass: boolean) => {
     const putBack = (mustPass ? early : late).putBack(released);
@@ -118,7 +110,7 @@ export function gpuStack(
   const everywhere = rest ? pulumi.mergeOptions(released, { dependsOn: [...others.values()].flat() }) : released;
   const within = { customTimeouts: { create: `${limits.gate}s`, update: `${limits.gate}s` } };
   const limited = powerLimits(name, recipe, gpuMachines, late.with(pulumi.mergeOptions(everywhere, within)));
-  return { powerLimits: limited, smokeTests, tests: gateOf(gpuMachines, smokeTests, false) };
+  return { powerLimits: limited, tests: gateOf(gpuMachines, smokeTests, false) };
 }
 
 /**

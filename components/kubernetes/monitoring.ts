@@ -21,13 +21,8 @@ export function gpuMonitoring(name: string, plan: Plan, opts: pulumi.CustomResou
   if (spec === undefined) return;
   const definition = spec.serviceMonitor ? prometheusOperator(name, "servicemonitor", opts) : undefined;
   if (spec.alerts) alerts(name, plan, spec, opts);
-  if (!wayOf(recipe.mode).findsNodes) {
-    exporter(name, recipe, spec, opts);
-    exporterService(name, recipe, opts);
-    if (definition !== undefined)
-      serviceMonitor(name, spec, recipe, pulumi.mergeOptions(opts, { dependsOn: [definition] }));
-  }
-  if (spec.dashboard ?? true) dashboard(name, recipe, spec.namespace ?? recipe.namespace, opts);
+  if (!wayOf(recipe.mode).findsNodes) exporter(name, recipe, spec, definition, opts);
+  if (spec.dashboard ?? true) dashboard(name, recipe, spec, opts);
 }
 
 /**
@@ -69,10 +64,12 @@ function alerts(name: string, plan: Plan, spec: MonitoringSpec, opts: pulumi.Cus
   );
 }
 
+/** The exporter, its Service and, with the definition of one, its ServiceMonitor. */
 function exporter(
   name: string,
   recipe: KubernetesRecipe,
   spec: MonitoringSpec,
+  definition: pulumi.Resource | undefined,
   opts: pulumi.CustomResourceOptions,
 ): void {
   const folder = "/etc/talos-gpu";
@@ -111,6 +108,26 @@ function exporter(
     ],
   };
   daemonSet(`${name}-dcgm-exporter`, component, recipe, pod, opts);
+  const metadata = { name: component, namespace: recipe.namespace, labels: labels(component) };
+  new k8s.core.v1.Service(
+    `${name}-dcgm-exporter-service`,
+    {
+      metadata: { ...metadata, annotations: { "pulumi.com/skipAwait": "true" } }, // the DaemonSet's readiness tells
+      spec: { selector: labels(component), ports: [{ name: "metrics", port, targetPort: "metrics" }] },
+    },
+    opts,
+  );
+  if (definition === undefined) return;
+  new k8s.apiextensions.CustomResource(
+    `${name}-dcgm-exporter-monitor`,
+    {
+      apiVersion: "monitoring.coreos.com/v1",
+      kind: "ServiceMonitor",
+      metadata: { ...metadata, labels: { ...metadata.labels, ...spec.labels } },
+      spec: { selector: { matchLabels: labels(component) }, endpoints: [{ port: "metrics", interval: "15s" }] },
+    },
+    pulumi.mergeOptions(opts, { dependsOn: [definition] }),
+  );
 }
 
 /**
@@ -124,44 +141,6 @@ function resourceNames({ resourceName }: KubernetesRecipe): { name: string; valu
   return knowsIt ? [] : [{ name: "NVIDIA_RESOURCE_NAMES", value: resourceName }];
 }
 
-function exporterService(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomResourceOptions): void {
-  new k8s.core.v1.Service(
-    `${name}-dcgm-exporter-service`,
-    {
-      metadata: {
-        name: component,
-        namespace: recipe.namespace,
-        labels: labels(component),
-        annotations: { "pulumi.com/skipAwait": "true" }, // the DaemonSet's readiness tells
-      },
-      spec: { selector: labels(component), ports: [{ name: "metrics", port, targetPort: "metrics" }] },
-    },
-    opts,
-  );
-}
-
-function serviceMonitor(
-  name: string,
-  spec: MonitoringSpec,
-  recipe: KubernetesRecipe,
-  opts: pulumi.CustomResourceOptions,
-): void {
-  new k8s.apiextensions.CustomResource(
-    `${name}-dcgm-exporter-monitor`,
-    {
-      apiVersion: "monitoring.coreos.com/v1",
-      kind: "ServiceMonitor",
-      metadata: {
-        name: component,
-        namespace: recipe.namespace,
-        labels: { ...labels(component), ...spec.labels },
-      },
-      spec: { selector: { matchLabels: labels(component) }, endpoints: [{ port: "metrics", interval: "15s" }] },
-    },
-    opts,
-  );
-}
-
 /**
  * A Grafana dashboard of the cards, as its JSON model (grafana.com/docs, dashboard JSON model). It asks for the data source and the node by
  * variables, so that it fits any Prometheus that scrapes the exporter. Metrics are per card, also where cards are shared (dcgm-exporter#587).
@@ -169,7 +148,7 @@ function serviceMonitor(
 function dashboard(
   name: string,
   recipe: KubernetesRecipe,
-  namespace: string,
+  { namespace = recipe.namespace }: MonitoringSpec,
   opts: pulumi.CustomResourceOptions,
 ): void {
   new k8s.core.v1.ConfigMap(

@@ -58,11 +58,6 @@ export const askingClass = ({ runtimeClass: { name }, resourceName }: Kubernetes
 export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
   pulumi.output(name).apply((text) => (text === "" ? undefined : text) as string);
 
-/** Node selector of one machine. Talos sets the host name label to the node's name. */
-export function onNode(machine: string): Record<string, string> {
-  return { "kubernetes.io/hostname": machine };
-}
-
 /**
  * All pods of a DaemonSet at a time. Pulumi waits ten minutes for them, in which one after the other gets through some sixty
  * machines; and what they did for their machine lasts while they are away.

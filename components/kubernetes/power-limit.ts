@@ -50,7 +50,7 @@ const administrator = {
 };
 
 /**
- * Power limits of the cards: a DaemonSet per distinct limit, on the machines that have it. The GPU Operator has nothing of
+ * Power limits of the cards of machines with GPUs: a DaemonSet per distinct limit, on the machines that have it. The GPU Operator has nothing of
  * the kind (gpu-operator#942).
  */
 export function powerLimits(
@@ -59,8 +59,7 @@ export function powerLimits(
   machines: MachineRecipe[],
   opts: pulumi.CustomResourceOptions,
 ): k8s.apps.v1.DaemonSet[] {
-  const limited = machines.filter(({ gpuCount }) => gpuCount > 0);
-  const limits = [...new Set(limited.flatMap((machine) => machine.powerLimit ?? []))].sort((a, b) => a - b);
+  const limits = [...new Set(machines.flatMap((machine) => machine.powerLimit ?? []))].sort((a, b) => a - b);
   return limits.map((watts) => powerLimit(`${name}-power-limit-${watts}w`, recipe, watts, opts));
 }
 
@@ -95,12 +94,6 @@ function powerLimit(
     ],
     volumes: [{ name: "tmp", emptyDir: { sizeLimit: "1Mi" } }],
   };
-  return daemonSet(
-    name,
-    kubernetesName("nvidia-power-limit", `${watts}w`),
-    recipe,
-    pod,
-    opts,
-    allCardsFor("power-limit", recipe),
-  );
+  const component = kubernetesName("nvidia-power-limit", `${watts}w`);
+  return daemonSet(name, component, recipe, pod, opts, allCardsFor("power-limit", recipe));
 }

@@ -17,21 +17,14 @@ const LIMIT = "10m";
  *
  * One look for each step of the chain, so that what a step needs is there before it. Without a token nothing is looked at.
  */
-export class Reconcile {
-  constructor(
-    private readonly name: string,
-    readonly token: string | undefined,
-    private readonly secrets: Secrets,
-  ) {}
-
+export const reconciling = (name: string, token: string | undefined, secrets: Secrets) => ({
+  token,
   /** @param step Its name, e.g. `prepared`. */
-  step(step: string): Step {
-    return new Step(`${this.name}-reconcile-${step}`, this.token, this.secrets);
-  }
-}
+  step: (step: string): Step => new Step(`${name}-reconcile-${step}`, token, secrets),
+});
 
 /** The objects of one step. */
-export class Step {
+class Step {
   private readonly objects: { resource: pulumi.Resource; inputs: Record<string, any> }[] = [];
 
   constructor(
@@ -63,11 +56,9 @@ export class Step {
       .all(objects)
       .apply((all) => JSON.stringify({ manager: MANAGER, objects: all } satisfies PutBackTask));
     const { secrets, token: reconcileToken } = this;
-    return runProgram(
-      this.name,
-      { verb: "put-back", task, needs: ["kubeconfig"], secrets, limit: LIMIT, reconcileToken, forgets: true },
-      { ...(parent && { parent }), ...(dependsOn && { dependsOn }) },
-    );
+    const needs = ["kubeconfig"] as const;
+    const use = { verb: "put-back", task, needs, secrets, limit: LIMIT, reconcileToken, forgets: true };
+    return runProgram(this.name, use, { ...(parent && { parent }), ...(dependsOn && { dependsOn }) });
   }
 }
 

@@ -20,18 +20,22 @@ export function gpuRelease(
   opts: pulumi.CustomResourceOptions,
   reconcileToken?: string,
 ): k8s.helm.v3.Release {
+  const { chart, repository } = recipe;
   return new k8s.helm.v3.Release(
     `${name}-release`,
     {
       // Fixed, so that `helm` and a reader of the cluster find it under the chart's own name.
       name: recipe.name,
       namespace: recipe.namespace,
-      ...chartOf(recipe),
+      // Helm takes a chart of a registry by its reference, and one of a repository by its name (helm, pkg/action/install.go, LocateChart).
+      ...(repository.startsWith("oci://")
+        ? { chart: `${repository}/${chart}` }
+        : { chart, repositoryOpts: { repo: repository } }),
       version: recipe.version,
       values: recipe.values,
       timeout: limit,
       cleanupOnFail: true,
-      ...(keepsWhatTheChartDrops(recipe) ? { forceUpdate: true } : {}),
+      ...(keepsWhatTheChartDrops(chart) ? { forceUpdate: true } : {}),
       // A failed release stays, to be looked at; the next update goes on from it.
       atomic: false,
       ...(reconcileToken === undefined ? {} : { description: `reconcileToken: ${reconcileToken}` }),
@@ -40,19 +44,10 @@ export function gpuRelease(
     pulumi.mergeOptions(opts, {
       customTimeouts: outlasting(limit),
       deleteBeforeReplace: true,
-      replaceOnChanges: bringsKinds(recipe),
+      replaceOnChanges: kindsComeWith[chart] ?? [],
     }),
   );
 }
-
-/** Helm takes a chart of a registry by its reference, and one of a repository by its name (helm, pkg/action/install.go, LocateChart). */
-const chartOf = ({
-  chart,
-  repository,
-}: ReleaseRecipe): Pick<k8s.helm.v3.ReleaseArgs, "repositoryOpts"> & { chart: string } =>
-  repository.startsWith("oci://")
-    ? { chart: `${repository}/${chart}` }
-    : { chart, repositoryOpts: { repo: repository } };
 
 /**
  * Whether Helm has to put the chart's objects in the place of those that are there (`--force`, pkg/kube/client.go,
@@ -61,7 +56,7 @@ const chartOf = ({
  * API server reads back as the name (kubernetes, pkg/apis/core/v1/conversion.go, Convert_v1_PodSpec_To_core_PodSpec). Helm then
  * deletes the account, and the DaemonSet makes no pod any more.
  */
-const keepsWhatTheChartDrops = ({ chart }: ReleaseRecipe): boolean => chart === "nvidia-device-plugin";
+const keepsWhatTheChartDrops = (chart: string): boolean => chart === "nvidia-device-plugin";
 
 /**
  * Values that bring kinds of objects of their own. Helm installs those (a chart's crds folder) with a release and never with an
@@ -69,7 +64,6 @@ const keepsWhatTheChartDrops = ({ chart }: ReleaseRecipe): boolean => chart === 
  * them of Node Feature Discovery, for itself (`nfd`) and for GPU feature discovery (`gfd`), whose pods end without them. Of
  * LeaderWorkerSet another release may bring kinds that its program asks for, as 0.9.0 does; sets and their pods stay meanwhile.
  */
-const bringsKinds = ({ chart }: ReleaseRecipe): string[] => kindsComeWith[chart] ?? [];
 const kindsComeWith: Record<string, string[]> = {
   "nvidia-device-plugin": ["values.nfd", "values.gfd"],
   [leaderWorkerSet.chart]: ["version"],

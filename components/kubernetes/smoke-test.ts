@@ -5,7 +5,7 @@ import { isDeviceClass } from "../recipe/facts/way";
 import { onlookerName } from "../recipe/kubernetes/smoke-test-names";
 import { shortHash } from "../recipe/short-hash";
 import { gpuRequest, type GpuRequest } from "./gpu-request";
-import { askingClass, labels, onNode, podTolerations, unprivileged } from "./pods";
+import { askingClass, labels, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
@@ -14,10 +14,11 @@ import { outlasting } from "./timeouts";
  * other stacks may share.
  */
 export function testPriority(name: string, opts: pulumi.CustomResourceOptions): k8s.scheduling.v1.PriorityClass {
+  const ofStack = shortHash(`${pulumi.getProject()}/${pulumi.getStack()}/${name}`, 6);
   return new k8s.scheduling.v1.PriorityClass(
     `${name}-smoke-test-priority`,
     {
-      metadata: { name: testPriorityName(name), labels: labels("gpu-smoke-test") },
+      metadata: { name: `gpu-smoke-test-${ofStack}`, labels: labels("gpu-smoke-test") },
       value: 0,
       preemptionPolicy: "Never",
       description: "Smoke tests of GPU machines: they take a free unit, and never another pod's",
@@ -25,10 +26,6 @@ export function testPriority(name: string, opts: pulumi.CustomResourceOptions): 
     opts,
   );
 }
-
-/** Name of the class of a stack's smoke tests. */
-export const testPriorityName = (name: string): string =>
-  `gpu-smoke-test-${shortHash(`${pulumi.getProject()}/${pulumi.getStack()}/${name}`, 6)}`;
 
 /** One card by a claim, for the tests of all machines; undefined where each machine's test requests a resource of its node. */
 export const testRequest = (
@@ -132,7 +129,8 @@ function testPod(
   return {
     ...(runtimeClassName === "" ? {} : { runtimeClassName }),
     ...asked?.pod,
-    nodeSelector: { ...onNode(machine.name), ...(mig ? split : {}) },
+    // Talos sets the host name label to the node's name.
+    nodeSelector: { "kubernetes.io/hostname": machine.name, ...(mig ? split : {}) },
     tolerations: podTolerations(recipe.tolerations),
     restartPolicy: "Never", // keeps a failed pod's log
     automountServiceAccountToken: false,

@@ -1,24 +1,10 @@
 import { parseDuration } from "../recipe/rules/duration";
 import type { TimeoutsSpec } from "../recipe/spec/index";
 
-/** Limits of the waits in the cluster, in seconds. */
-export interface ClusterLimits {
-  release: number;
-  gate: number;
-  workload: number;
-}
-
-/** The limits of a stack in the cluster, its defaults (as `TimeoutsSpec` states them) filled in. */
-export function clusterLimits(timeouts: TimeoutsSpec = {}): ClusterLimits {
-  return {
-    release: seconds(timeouts.release ?? "10m", "timeouts.release"),
-    gate: seconds(timeouts.gate ?? "10m", "timeouts.gate"),
-    workload: seconds(timeouts.workload ?? "20m", "timeouts.workload"),
-  };
-}
-
-function seconds(duration: string, field: string): number {
-  return Math.ceil(parseDuration(duration, field) / 1000);
+/** The limits of a stack's waits in the cluster, in seconds, its defaults (as `TimeoutsSpec` states them) filled in. */
+export function clusterLimits({ release = "10m", gate = "10m", workload = "20m" }: TimeoutsSpec = {}) {
+  const seconds = (text: string, field: string): number => Math.ceil(parseDuration(text, `timeouts.${field}`) / 1000);
+  return { release: seconds(release, "release"), gate: seconds(gate, "gate"), workload: seconds(workload, "workload") };
 }
 
 /**

@@ -1,4 +1,3 @@
-import { Provider } from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import type { Access } from "../credentials/access";
@@ -50,29 +49,6 @@ export function bootstrapCluster(
     pulumi.mergeOptions(refetched, opts),
   );
   return pulumi.secret(kubeconfig.kubeconfigRaw);
-}
-
-/**
- * The kubeconfig to make a provider from. It comes once the machine is a node of its cluster: Pulumi's Kubernetes
- * provider asks for the API's schema once, as it is configured, and takes a cluster that does not answer then for unreachable
- * until the update ends (pulumi-kubernetes, provider/pkg/provider/provider.go, Configure: clusterUnreachable).
- *
- * @param joined What saw the machine's node in the cluster.
- */
-export function onceJoined(kubeconfig: pulumi.Output<string>, joined: pulumi.Resource): pulumi.Output<string> {
-  return pulumi.all([kubeconfig, joined.urn]).apply(([text]) => text);
-}
-
-/**
- * The Kubernetes provider for the machine's own node: one that comes through the options would have to be there before the
- * machine, whose kubeconfig it needs.
- */
-export function ownProvider(
-  name: string,
-  kubeconfig: pulumi.Output<string>,
-  opts: pulumi.CustomResourceOptions,
-): Provider {
-  return new Provider(`${name}-kubernetes`, { kubeconfig, clusterIdentifier: name }, opts);
 }
 
 /**

@@ -1,7 +1,8 @@
+import { Provider } from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { type Access, withKubeconfig } from "../credentials/access";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
-import { bootstrapCluster, onceJoined, ownProvider } from "./bootstrap";
+import { bootstrapCluster } from "./bootstrap";
 import { configureMachine } from "./configuration";
 import { foretell, type Foretelling } from "./foretell";
 import { labelNode } from "./node";
@@ -83,8 +84,12 @@ export function machineResources(
   const schematicOf = (): pulumi.Input<string> =>
     machine.ownImage ? machine.schematicId : (schematicId ?? registerSchematic(`${name}-schematic`, machine, child));
   const upgraded = upgradeMachine(names.upgrade, machine, secrets, configuration, schematicOf, program);
-  const joined = fetched && onceJoined(fetched, upgraded.by);
-  const provider = joined && ownProvider(name, joined, child);
+  // To make a provider from it comes once the machine is a node of its cluster: Pulumi's Kubernetes provider asks for the API's schema once,
+  // as it is configured, and takes a cluster that does not answer then for unreachable until the update ends (pulumi-kubernetes,
+  // provider/pkg/provider/provider.go, Configure: clusterUnreachable).
+  const joined = fetched && pulumi.all([fetched, upgraded.by.urn]).apply(([text]) => text);
+  // One that comes through the options would have to be there before the machine, whose kubeconfig it needs.
+  const provider = joined && new Provider(`${name}-kubernetes`, { kubeconfig: joined, clusterIdentifier: name }, child);
   const last = labelNode(names.node, upgraded.by, machine, child, provider);
   // Unlike an output of the resource it is known at preview, so a reader of the preview sees what will be done with it.
   const ready = last.urn.apply(() => machine.name);
