@@ -10,41 +10,21 @@ import { upgradeStages } from "../recipe/machine/order";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
 import type { Plan } from "../recipe/types";
 
-/** What the machines of a cluster are made with. */
-export interface FleetInputs {
-  access: Access;
-  /** IDs of the machines' images by themselves; they resolve once the Image Factory has them. */
-  schematics: Record<string, pulumi.Output<string>>;
-  /** What the first machines wait for. */
-  after: pulumi.Resource;
-}
-
-/** The machines of a cluster, for what comes after them. */
-export interface Fleet {
-  stages: Stages;
-  /** Kubeconfig of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. Secret. */
-  kubeconfig: pulumi.Output<string>;
-  /** Options of everything that the stack makes in its cluster: the provider of one that is bootstrapped here, and the owner's mark. */
-  inCluster: pulumi.CustomResourceOptions;
-  /**
-   * What was seen on the machines, by node name, once all of them are made: those of later stages, too.
-   *
-   * @param settled told of each machine that is done, as soon as it is. Default: nobody is.
-   */
-  reports(settled?: (machine: string) => void): pulumi.Output<Record<string, MachineReport>>;
-}
-
 /**
  * Makes the machines of a plan: each starts when those that it comes after are done. Those that go ahead are made at once, or all where
  * none does; the others once the tests of those ahead have passed. Where the stack bootstraps its cluster, the first machine, a
  * control plane, does that; the others have its kubeconfig, and a provider made from it takes the place of that of the options.
+ *
+ * @param inputs.schematics IDs of the machines' images by themselves; they resolve once the Image Factory has them.
+ * @param inputs.after what the first machines wait for.
  */
 export function makeFleet(
   name: string,
   plan: Plan,
-  { access, schematics, after }: FleetInputs,
+  inputs: { access: Access; schematics: Record<string, pulumi.Output<string>>; after: pulumi.Resource },
   opts: pulumi.ComponentResourceOptions,
-): Fleet {
+) {
+  const { access, schematics, after } = inputs;
   const machines = plannedMachines(plan);
   const { ahead, rest } = upgradeStages(machines, plan.spec.upgrade);
   /** By node name, as far as they are made. */
@@ -54,18 +34,16 @@ export function makeFleet(
   const lastOf = (names: readonly string[]): pulumi.Resource[] => names.map((one) => made.get(one)!.last);
   const create = (
     machine: PlannedMachine,
-    {
-      among,
-      first,
-      ...inputs
-    }: { among: PlannedMachine[]; first: pulumi.Resource; access: Access; bootstraps?: string },
+    among: PlannedMachine[],
+    first: pulumi.Resource,
+    using: { access: Access; bootstraps?: string },
     provider: pulumi.ComponentResourceOptions = {},
   ): MadeMachine => {
     const before = (plan.after[machine.name] ?? []).filter((earlier) => among.some((one) => one.name === earlier));
     const it = createMachine(
       `${name}-${machine.name}`,
       machine,
-      { ...inputs, schematicId: schematics[machine.schematicId] },
+      { ...using, schematicId: schematics[machine.schematicId] },
       pulumi.mergeOptions(opts, {
         dependsOn: before.length > 0 ? lastOf(before) : first,
         ...provider,
@@ -77,16 +55,15 @@ export function makeFleet(
   };
 
   const bootstrapping = plan.spec.bootstrap ? ahead[0] : undefined;
-  const own = bootstrapping && create(bootstrapping, { among: ahead, first: after, access, bootstraps: name });
+  const own = bootstrapping && create(bootstrapping, ahead, after, { access, bootstraps: name });
   const shared = own ? withKubeconfig(access, own.kubeconfig) : access;
   const provider = own && {
     provider: new k8s.Provider(`${name}-kubernetes`, { kubeconfig: own.kubeconfig, clusterIdentifier: name }, opts),
   };
   // Loops: the SDK writes down the whole stack of calls with every resource, and a large cluster has thousands.
-  for (const machine of ahead.slice(own ? 1 : 0))
-    create(machine, { among: ahead, first: after, access: shared }, provider);
+  for (const machine of ahead.slice(own ? 1 : 0)) create(machine, ahead, after, { access: shared }, provider);
   const makeRest = (tested: pulumi.Resource): Map<string, pulumi.Resource[]> => {
-    for (const machine of rest) create(machine, { among: rest, first: tested, access: shared }, provider);
+    for (const machine of rest) create(machine, rest, tested, { access: shared }, provider);
     return new Map(rest.filter(hasGpus).map((machine) => [machine.name, lastOf([machine.name])]));
   };
   const kubeconfig = shared.secrets.kubeconfig ?? pulumi.secret("");
@@ -94,14 +71,21 @@ export function makeFleet(
     stages: {
       ahead: lastOf(ahead.filter(hasGpus).map((machine) => machine.name)),
       ...(rest.length > 0 ? { rest: makeRest } : {}),
-    },
+    } satisfies Stages,
+    /** Of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. Secret. */
     kubeconfig,
+    /** Options of everything that the stack makes in its cluster: the provider of one that is bootstrapped here, and the owner's mark. */
     inCluster: {
       ...opts,
       ...provider,
       transformations: [guarded(name, kubeconfig, wayFields.map((field) => plan.spec[field]?.takeOver).find(Boolean))],
     },
-    reports: (settled) => {
+    /**
+     * What was seen on the machines, by node name, once all of them are made: those of later stages, too.
+     *
+     * @param settled told of each machine that is done, as soon as it is. Default: nobody is.
+     */
+    reports: (settled?: (machine: string) => void): pulumi.Output<Record<string, MachineReport>> => {
       const all = machines.map((machine) => ({ node: machine.name, ...made.get(machine.name)! }));
       if (settled) for (const { node, ready } of all) ready.apply(() => settled(node));
       // One list of all, since with a thousand machines each output costs.

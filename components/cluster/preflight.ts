@@ -80,17 +80,17 @@ type DrivenMachine = PlannedMachine & { configuration: PreflightTask["machines"]
 const isDriven = (machine: PlannedMachine): machine is DrivenMachine => machine.configuration !== "omni";
 
 function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
-  const { name, address, configuration, schematicId, installerImage, ownImage, patches, talosVersion, gpuCount, drop } =
-    machine;
+  const { address, configuration, schematicId, installerImage, ownImage, patches, talosVersion, drop } = machine;
   return {
-    ...{ machine: name, address, configuration, talosVersion, schematicId, installerImage, image: imageOf(machine) },
+    ...{ machine: machine.name, address, configuration, talosVersion, schematicId, installerImage },
+    image: imageOf(machine),
     ...defined({
       ownImage: ownImage || undefined,
       drop,
       contract: configuration === "owned" ? machine.contract : undefined,
       handler: capabilitiesOf(talosVersion).toolkit === "extension" ? undefined : (false as const),
     }),
-    gpu: gpuCount > 0,
+    gpu: machine.gpuCount > 0,
     wanted: shortHash(JSON.stringify([schematicId, installerImage, talosVersion, patches, drop]), 16),
   };
 }

@@ -1,3 +1,4 @@
+import type * as talos from "@pulumiverse/talos";
 import { parse, stringify } from "yaml";
 import * as z from "zod";
 import { isMapping } from "../recipe/mapping";
@@ -29,14 +30,7 @@ const bundle = z.object({
 });
 
 /** Secrets in the shape of the Talos provider, whose keys are spelled another way. */
-export interface MachineSecrets {
-  cluster: { id: string; secret: string };
-  secrets: { bootstrapToken: string; secretboxEncryptionSecret: string; aescbcEncryptionSecret?: string };
-  trustdinfo: { token: string };
-  certs: Record<"etcd" | "k8s" | "k8sAggregator" | "os", { cert: string; key: string }> & {
-    k8sServiceaccount: { key: string };
-  };
-}
+export type MachineSecrets = talos.types.output.machine.MachineSecrets;
 
 /** Keys of `talosctl gen secrets` and what the provider calls them. */
 const spelling = [

@@ -19,19 +19,19 @@ export interface Configured {
   by: pulumi.Resource;
 }
 
-/** Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. Omni decides that by itself. */
-export function configureMachine(
+type Configuring = (
   name: string,
   machine: PlannedMachine,
   access: Access,
   opts: pulumi.CustomResourceOptions,
-): Configured {
-  const by = { owned: own, adopted: adopt, omni: giveToOmni }[machine.configuration];
-  return by(name, machine, access, opts);
-}
+) => Configured;
+
+/** Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. Omni decides that by itself. */
+export const configureMachine: Configuring = (name, machine, access, opts) =>
+  ({ owned: own, adopted: adopt, omni: giveToOmni })[machine.configuration](name, machine, access, opts);
 
 /** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
-function own(name: string, machine: PlannedMachine, access: Access, opts: pulumi.CustomResourceOptions): Configured {
+const own: Configuring = (name, machine, access, opts) => {
   const { address, role, installs, patches, reconcileToken } = machine;
   const identity = required(machine);
   const client = access.client();
@@ -71,11 +71,8 @@ function own(name: string, machine: PlannedMachine, access: Access, opts: pulumi
     { ...opts, customTimeouts: { create: LIMIT, update: LIMIT, delete: LIMIT } },
   );
   // Nobody guesses a configuration full of keys from its hash.
-  return {
-    hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...patches]))),
-    by: applied,
-  };
-}
+  return { hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...patches]))), by: applied };
+};
 
 /**
  * The provider sends a configuration again only where an input of it has changed, and never asks what the machine has. A comment
@@ -89,55 +86,38 @@ function notedOn(patches: string[], reconcileToken: string | undefined): string[
 }
 
 /** Somebody else holds the configuration: the program merges our part in, and takes it out again on delete. */
-function adopt(
-  name: string,
-  { name: machine, address, patches, reconcileToken }: PlannedMachine,
-  { secrets }: Access,
-  opts: pulumi.CustomResourceOptions,
-): Configured {
+const adopt: Configuring = (name, { name: machine, address, patches, reconcileToken }, { secrets }, opts) => {
   const task = JSON.stringify({ machine, address, patches } satisfies AdoptTask);
   const needs = ["talosconfig"] as const;
   const use = { verb: "adopt", deleteVerb: "release", task, needs, secrets, limit: LIMIT, reconcileToken };
   return { hash: hashOf(patches), by: runProgram(name, use, opts) };
-}
+};
 
 /** Omni holds the configuration: the program gives it the machine's own patches and extensions, and takes them away on delete. */
-function giveToOmni(
-  name: string,
-  machine: PlannedMachine,
-  { secrets }: Access,
-  opts: pulumi.CustomResourceOptions,
-): Configured {
+const giveToOmni: Configuring = (name, machine, { secrets }, opts) => {
   const omniTask = omniTaskOf(machine);
   const needs = ["omniEndpoint", "omniServiceAccountKey"] as const;
   const { reconcileToken } = machine;
   const task = JSON.stringify(omniTask);
   const use = { verb: "omni-apply", deleteVerb: "omni-release", task, needs, secrets, limit: LIMIT, reconcileToken };
   return { hash: hashOf([JSON.stringify(omniTask.resources)]), by: runProgram(name, use, opts) };
-}
+};
 
 /** What Omni is given of a machine. */
 export function omniTaskOf(machine: PlannedMachine): OmniTask {
-  const { uuid, cluster } = omniIdentity(machine);
+  const identity = omniIdentity(machine);
   const { name, patches, extensions } = machine;
-  const resources = omniResources({ cluster, uuid, patches, extensions });
+  const resources = omniResources({ ...identity, patches, extensions });
   const drop = machine.drop?.extensions ?? [];
-  return { machine: name, uuid, cluster, resources, ...(drop.length > 0 ? { drop } : {}) };
+  return { machine: name, ...identity, resources, ...(drop.length > 0 ? { drop } : {}) };
 }
 
 /** By what Omni knows a machine. A check asks for both. */
-export function omniIdentity({ uuid = "", clusterName: cluster = "" }: PlannedMachine): {
-  uuid: string;
-  cluster: string;
-} {
-  return { uuid, cluster };
-}
+export const omniIdentity = ({ uuid = "", clusterName: cluster = "" }: PlannedMachine) => ({ uuid, cluster });
 
 /** What an owned configuration cannot do without. A check asks for all of it. */
-function required({ clusterName = "", clusterEndpoint = "", kubernetesVersion = "" }: PlannedMachine) {
-  return { clusterName, clusterEndpoint, kubernetesVersion };
-}
+const required = ({ clusterName = "", clusterEndpoint = "", kubernetesVersion = "" }: PlannedMachine) => ({
+  ...{ clusterName, clusterEndpoint, kubernetesVersion },
+});
 
-function hashOf(texts: readonly string[]): string {
-  return createHash("sha256").update(JSON.stringify(texts)).digest("hex");
-}
+const hashOf = (texts: readonly string[]): string => createHash("sha256").update(JSON.stringify(texts)).digest("hex");

@@ -47,14 +47,7 @@ export class GpuPod extends pulumi.ComponentResource {
     const asked = gpuRequest(name, podName, { of, gpus, claim, namespace }, { parent: this });
     const pod = new k8s.core.v1.Pod(
       `${name}-pod`,
-      {
-        metadata: {
-          name: podName,
-          namespace,
-          labels: labels("gpu-pod"),
-        },
-        spec: podSpec(args, asked),
-      },
+      { metadata: { name: podName, namespace, labels: labels("gpu-pod") }, spec: podSpec(args, asked) },
       {
         parent: this,
         customTimeouts: outlasting(args.readyWithin ?? 1200),

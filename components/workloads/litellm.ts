@@ -62,17 +62,10 @@ export class LiteLlm extends pulumi.ComponentResource {
       child,
     );
     const { active = true, readyWithin = 1200 } = args;
-    const spec = pod(
-      args,
-      config,
-      readyWithin,
-      text.apply((content) => shortHash(content, 16)),
-    );
-    this.endpoint = server(
-      name,
-      { name: ownName, namespace: within, port, active, readyWithin, pod: spec },
-      child,
-    ).endpoint;
+    const revision = text.apply((content) => shortHash(content, 16));
+    const spec = pod(args, config, readyWithin, revision);
+    const settings = { name: ownName, namespace: within, port, active, readyWithin, pod: spec };
+    this.endpoint = server(name, settings, child).endpoint;
     this.registerOutputs({ endpoint: this.endpoint });
   }
 }
@@ -92,16 +85,12 @@ function withUrls(args: unknown): unknown {
  * servers have are shared out among them.
  */
 function modelList({ servers }: LiteLlmArgs): pulumi.Output<string> {
-  return pulumi.all(servers).apply((all) =>
-    stringify({
-      model_list: all.flatMap(({ provider, models, url }) =>
-        models.map((model) => ({
-          model_name: model,
-          litellm_params: { model: `${provider}/${model}`, api_base: url },
-        })),
-      ),
-    }),
-  );
+  return pulumi.all(servers).apply((all) => {
+    const entries = all.flatMap(({ provider, models, url }) =>
+      models.map((name) => ({ model_name: name, litellm_params: { model: `${provider}/${name}`, api_base: url } })),
+    );
+    return stringify({ model_list: entries });
+  });
 }
 
 function pod(

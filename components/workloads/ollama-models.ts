@@ -50,7 +50,9 @@ export function ollamaModels(
   opts: pulumi.CustomResourceOptions,
 ): k8s.batch.v1.Job[] {
   if (spec.active === false) return [];
-  const limit = spec.readyWithin ?? 1200;
+  const { readyWithin: limit = 1200, tolerations = [] } = spec;
+  // It needs no GPU, but a cluster may have no node without the stack's taints. Nothing where there are none: a Job takes no change.
+  const tolerating = tolerations.length === 0 ? {} : { tolerations: podTolerations(tolerations) };
   return [...new Set((spec.models ?? []).map(fullName))].sort().map((model) => {
     return new k8s.batch.v1.Job(
       // Two models may differ only in what a Kubernetes name cannot hold.
@@ -62,18 +64,13 @@ export function ollamaModels(
           activeDeadlineSeconds: limit,
           template: {
             metadata: { labels: labels("ollama-model") },
-            spec: { ...pullPod(model, limit, endpoint, spec.pullImage), ...tolerating(spec.tolerations) },
+            spec: { ...pullPod(model, limit, endpoint, spec.pullImage), ...tolerating },
           },
         },
       },
       pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit) }),
     );
   });
-}
-
-/** It needs no GPU, but a cluster may have no node without the stack's taints. Nothing where there are none: a Job takes no change. */
-function tolerating(tolerations: GpuToleration[] = []): { tolerations?: GpuToleration[] } {
-  return tolerations.length === 0 ? {} : { tolerations: podTolerations(tolerations) };
 }
 
 function pullPod(

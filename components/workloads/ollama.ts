@@ -52,17 +52,10 @@ export class Ollama extends pulumi.ComponentResource {
       },
     };
     const ollama = storingServer(name, kind, args, storing, child);
-    const pulled = ollamaModels(
-      name,
-      args,
-      ollama.namespace,
-      ollama.endpoint,
-      pulumi.mergeOptions(child, { dependsOn: ollama.runs! }),
-    );
-
-    this.endpoint = pulumi
-      .all([ollama.endpoint, ...pulled.map((job) => job.metadata.name)])
-      .apply(([url]) => url as string);
+    const running = { ...child, dependsOn: ollama.runs! };
+    const pulled = ollamaModels(name, args, ollama.namespace, ollama.endpoint, running);
+    const names = pulled.map((job) => job.metadata.name);
+    this.endpoint = pulumi.all([ollama.endpoint, ...names]).apply(([url]) => url as string);
     this.registerOutputs({ endpoint: this.endpoint });
   }
 }

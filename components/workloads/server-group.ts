@@ -4,10 +4,10 @@ import { labels } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import { leaderWorkerSet } from "../recipe/facts/leader-worker-set";
 import { groupName } from "../recipe/facts/vllm";
-import { type Server, type ServerArgs, serviceOf } from "./server";
+import { podMetadata, type Server, type ServerArgs, serviceOf } from "./server";
 
 /** A server of several pods, each on a machine of its own, of which the first one answers. */
-export interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
+interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
   machines: number;
   /** The pod that leads. The server is its first container. */
   pod: Omit<k8s.types.input.core.v1.PodSpec, "containers"> & { containers: k8s.types.input.core.v1.Container[] };
@@ -25,7 +25,7 @@ export interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
  * a set that is changed Pulumi would take the old one's readiness for the new one's. Volumes stay, since they belong to pods by name.
  */
 export function serverGroup(name: string, args: ServerGroupArgs, opts: pulumi.CustomResourceOptions): Server {
-  const { machines, follower, volume, namespace, exposure } = args;
+  const { machines, follower, volume, namespace } = args;
   const set = groupName(args.name);
   const affinity = {
     podAntiAffinity: {
@@ -34,10 +34,7 @@ export function serverGroup(name: string, args: ServerGroupArgs, opts: pulumi.Cu
       ],
     },
   };
-  const metadata = {
-    labels: labels(args.name),
-    ...(exposure === undefined ? {} : { annotations: { "talos-gpu/exposure": exposure } }),
-  };
+  const metadata = podMetadata(args);
   const leader = { ...args.pod, affinity };
   const [{ name: container, image, env, securityContext, resources, volumeMounts }] = leader.containers as [
     k8s.types.input.core.v1.Container,

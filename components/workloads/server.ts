@@ -40,13 +40,12 @@ export function patient(readyWithin: number, period: number): number {
 /** A Deployment and its Service. */
 export function server(name: string, args: ServerArgs, opts: pulumi.CustomResourceOptions): Server {
   const metadata = { name: args.name, namespace: args.namespace, labels: labels(args.name) };
-  const notWaitedFor = { ...metadata, annotations: { "pulumi.com/skipAwait": "true" } };
   const deployment = new k8s.apps.v1.Deployment(
     `${name}-deployment`,
     {
       // Pulumi waits for the claims of a Deployment too, also where no pod of it shall run, and a claim of a class with
       // WaitForFirstConsumer is bound with the first pod (pulumi-kubernetes, provider/pkg/await/deployment.go, isEveryPVCReady).
-      metadata: args.active ? metadata : notWaitedFor,
+      metadata: args.active ? metadata : { ...metadata, annotations: notWaitedFor },
       spec: {
         replicas: args.active ? 1 : 0,
         // The old pod first: it holds the GPUs and the volume that the new one needs.
@@ -54,22 +53,24 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
         progressDeadlineSeconds: args.readyWithin,
         selector: { matchLabels: labels(args.name) },
         template: {
-          metadata: {
-            labels: labels(args.name),
-            ...(args.exposure === undefined ? {} : { annotations: { "talos-gpu/exposure": args.exposure } }),
-          },
+          metadata: podMetadata(args),
           spec: args.pod,
         },
       },
     },
     pulumi.mergeOptions(opts, { customTimeouts: outlasting(args.readyWithin) }),
   );
-  return {
-    runs: deployment,
-    namespace: args.namespace,
-    endpoint: serviceOf(name, args, labels(args.name), deployment, opts),
-  };
+  const endpoint = serviceOf(name, args, labels(args.name), deployment, opts);
+  return { runs: deployment, namespace: args.namespace, endpoint };
 }
+
+const notWaitedFor = { "pulumi.com/skipAwait": "true" };
+
+/** What is said of each pod of a server. */
+export const podMetadata = ({ name, exposure }: Pick<ServerArgs, "name" | "exposure">) => ({
+  labels: labels(name),
+  ...(exposure === undefined ? {} : { annotations: { "talos-gpu/exposure": exposure } }),
+});
 
 /** The Service of a server. Gives the server's URL, which resolves once what runs it is ready. */
 export function serviceOf(
@@ -83,10 +84,7 @@ export function serviceOf(
     `${name}-service`,
     {
       // The readiness of what runs it tells; without pods nothing could end the wait for the Service.
-      metadata: {
-        ...{ name: args.name, namespace: args.namespace, labels: labels(args.name) },
-        annotations: { "pulumi.com/skipAwait": "true" },
-      },
+      metadata: { name: args.name, namespace: args.namespace, labels: labels(args.name), annotations: notWaitedFor },
       spec: { selector, ports: [{ name: "http", port: args.port, targetPort: "http" }] },
     },
     opts,

@@ -67,12 +67,8 @@ export function storingServer<Args extends StoringArgs>(
     resources: { requests: { storage: args.storage ?? storage } },
     ...defined({ storageClassName: args.storageClass }),
   };
-  const asked = gpuRequest(
-    name,
-    serverName,
-    { of: args.gpuResourceName, gpus: args.gpus, claim: args.claim, namespace },
-    opts,
-  );
+  const { gpuResourceName: of, gpus } = args;
+  const asked = gpuRequest(name, serverName, { of, gpus, claim: args.claim, namespace }, opts);
   const settings = { name: serverName, namespace, port, active, readyWithin, exposure };
   const having = {
     resources: asked.resources,
@@ -90,12 +86,7 @@ export function storingServer<Args extends StoringArgs>(
     ...pod,
     ...asked.pod,
     containers: [
-      {
-        name: kind.server.name,
-        ports: [{ name: "http", containerPort: port }],
-        ...having,
-        ...container(readyWithin),
-      },
+      { name: kind.server.name, ports: [{ name: "http", containerPort: port }], ...having, ...container(readyWithin) },
     ],
     volumes: beside ? [beside.volume] : [],
   };
@@ -104,30 +95,19 @@ export function storingServer<Args extends StoringArgs>(
     const pod = { ...spec, initContainers: [{ ...first(readyWithin), ...having }] };
     return serverGroup(name, { ...settings, ...rest, pod, volume: { name: keeps, claim } }, opts);
   }
-  const kept = volume(`${name}-${keeps}`, { name: volumeName(serverName, keeps), namespace }, claim, opts);
-  const volumes = [{ name: keeps, persistentVolumeClaim: { claimName: kept.metadata.name } }, ...spec.volumes];
-  return server(name, { ...settings, pod: { ...spec, volumes } }, opts);
-}
-
-/**
- * A volume for one pod at a time. Pulumi does not wait until it is bound: a class with `WaitForFirstConsumer` binds it
- * with the pod that is made next (pulumi-kubernetes#895, #4179), and that pod's readiness tells.
- *
- * It is not deleted for another one of its name, as with another class: that one is made first, and Kubernetes refuses it. In a
- * `GpuCluster` the guard refuses it already at preview (`components/kubernetes/guard`).
- */
-function volume(
-  name: string,
-  metadata: { name: string; namespace: pulumi.Input<string> },
-  spec: k8s.types.input.core.v1.PersistentVolumeClaimSpec,
-  opts: pulumi.CustomResourceOptions,
-): k8s.core.v1.PersistentVolumeClaim {
-  return new k8s.core.v1.PersistentVolumeClaim(
-    name,
-    {
-      metadata: { ...metadata, annotations: { "pulumi.com/skipAwait": "true" } },
-      spec,
-    },
+  const annotations = { "pulumi.com/skipAwait": "true" };
+  /**
+   * A volume for one pod at a time. Pulumi does not wait until it is bound: a class with `WaitForFirstConsumer` binds it
+   * with the pod that is made next (pulumi-kubernetes#895, #4179), and that pod's readiness tells.
+   *
+   * It is not deleted for another one of its name, as with another class: that one is made first, and Kubernetes refuses it. In a
+   * `GpuCluster` the guard refuses it already at preview (`components/kubernetes/guard`).
+   */
+  const kept = new k8s.core.v1.PersistentVolumeClaim(
+    `${name}-${keeps}`,
+    { metadata: { name: volumeName(serverName, keeps), namespace, annotations }, spec: claim },
     { ...opts, deleteBeforeReplace: false },
   );
+  const volumes = [{ name: keeps, persistentVolumeClaim: { claimName: kept.metadata.name } }, ...spec.volumes];
+  return server(name, { ...settings, pod: { ...spec, volumes } }, opts);
 }
