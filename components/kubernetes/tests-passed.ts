@@ -53,15 +53,8 @@ export function testsPassed(
       ...(mustPass ? { mustPass } : {}),
     } satisfies Omit<GateTask, "pollSeconds">),
   );
-  const use = {
-    verb: "gate",
-    task,
-    needs: ["kubeconfig"] as const,
-    secrets,
-    limit: outlasting(limit).create,
-    reconcileToken,
-    forgets: true,
-  };
+  const needs = ["kubeconfig"] as const;
+  const use = { verb: "gate", task, needs, secrets, limit: outlasting(limit).create, reconcileToken, forgets: true };
   const dependsOn = [...smokeTests, ...(putBack ? [putBack] : [])];
   const gate = runProgram(`${name}-gate`, use, { ...(parent && { parent }), dependsOn });
   untested(gate).apply((found) => {

@@ -154,11 +154,8 @@ export class KubernetesApi {
     );
   }
 
-  private send(
-    url: string,
-    { method = "GET", body, type, accept }: Asking,
-    options: https.RequestOptions,
-  ): Promise<Answer> {
+  private send(url: string, asking: Asking, options: https.RequestOptions): Promise<Answer> {
+    const { method = "GET", body, type, accept } = asking;
     const text = body && JSON.stringify(body);
     const headers = {
       ...(options.headers as http.OutgoingHttpHeaders | undefined),
@@ -192,7 +189,9 @@ export class KubernetesApi {
   private async options(what: string): Promise<https.RequestOptions> {
     const options: https.RequestOptions = {};
     try {
-      if (!URL.canParse(this.server)) throw new Error(leadsNowhere(this.config));
+      if (this.server === "")
+        throw new Error(`context ${this.config.getCurrentContext() || "(none)"} names no cluster with a server`);
+      if (!URL.canParse(this.server)) throw new Error(`the server ${this.server} is not a URL`);
       if (this.plugin !== undefined) await this.authenticate(this.plugin);
       // An OIDC provider is asked for a new token.
       const late = (): Error => new Error(`no credentials within ${this.limit / 1000} s`);
@@ -245,11 +244,4 @@ interface ApiResource {
   /** Of a part of another one with a slash, e.g. `pods/log`. */
   name: string;
   namespaced: boolean;
-}
-
-function leadsNowhere(config: Kubeconfig): string {
-  const server = config.getCurrentCluster()?.server;
-  return server
-    ? `the server ${server} is not a URL`
-    : `context ${config.getCurrentContext() || "(none)"} names no cluster with a server`;
 }

@@ -30,33 +30,37 @@ export interface AdoptBench {
  * @param previous answer of the last run; undefined on the first.
  * @throws Failure with every conflict; the machine is then as it was.
  */
-export const adopt = (task: AdoptTask, previous: AdoptResult | undefined, bench: AdoptBench): Promise<AdoptResult> =>
-  unlessChanged(task, bench, () => adoptOnce(task, previous, bench));
-
-async function adoptOnce(
+export async function adopt(
   task: AdoptTask,
   previous: AdoptResult | undefined,
-  { machine, report, isAwaited }: AdoptBench,
+  bench: AdoptBench,
 ): Promise<AdoptResult> {
-  const { live, active } = await read(task, machine);
-  report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
-  const merged = mergeConfiguration(live, task.patches, previous?.added);
-  if (merged.conflicts.length > 0) throw new Failure(...merged.conflicts);
+  const { machine, report, isAwaited } = bench;
+  return unlessChanged(task, bench, async () => {
+    const configurations = await machine.configurations();
+    const live = nextOf(configurations);
+    if (live === undefined)
+      throw new Failure(problemAt(`machines.${task.machine}.configuration`, texts.maintenance, { task }));
+    report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
+    const merged = mergeConfiguration(live, task.patches, previous?.added);
+    if (merged.conflicts.length > 0) throw new Failure(...merged.conflicts);
 
-  const changed = !sameConfiguration(live, merged.configuration);
-  const added = (changed ? undefined : stagedBefore(task, active, live, previous?.added)) ?? merged.added;
-  const result = { hash: configurationHash(merged.configuration), added, changed };
-  if (!changed) {
-    report("equal: the configuration says all of it already");
-    return result;
-  }
-  report("stage: the next boot brings it into effect");
-  await stage(machine, live, merged.configuration);
-  if (!isAwaited()) {
-    await machine.stage(live);
-    throw new Error("Pulumi no longer runs, so the previous configuration is staged again");
-  }
-  return result; // with nothing left to do: what Pulumi does not take now is told by `stagedBefore` alone
+    const changed = !sameConfiguration(live, merged.configuration);
+    const added =
+      (changed ? undefined : stagedBefore(task, configurations.active, live, previous?.added)) ?? merged.added;
+    const result = { hash: configurationHash(merged.configuration), added, changed };
+    if (!changed) {
+      report("equal: the configuration says all of it already");
+      return result;
+    }
+    report("stage: the next boot brings it into effect");
+    await stage(machine, live, merged.configuration);
+    if (!isAwaited()) {
+      await machine.stage(live);
+      throw new Error("Pulumi no longer runs, so the previous configuration is staged again");
+    }
+    return result; // with nothing left to do: what Pulumi does not take now is told by `stagedBefore` alone
+  });
 }
 
 /**
@@ -71,40 +75,35 @@ export async function release(
   previous: AdoptResult | undefined,
   bench: AdoptBench,
 ): Promise<{ changed: boolean }> {
+  const { machine, clock, report } = bench;
   if (previous === undefined) {
-    bench.report("release: the package has added nothing that it knows of");
+    report("release: the package has added nothing that it knows of");
     return { changed: false };
   }
-  return unlessChanged(task, bench, () => releaseOnce(task, previous, bench));
-}
-
-async function releaseOnce(
-  task: AdoptTask,
-  previous: AdoptResult,
-  { machine, clock, report }: AdoptBench,
-): Promise<{ changed: boolean }> {
-  const who = `the machine at ${task.address}`;
-  const { live, stay } = await askLast({ clock, machine: task.machine, who }, async () => ({
-    live: nextOf(await machine.configurations()),
-    stay: Object.keys(await machine.services()).some(isNvidiaService),
-  }));
-  if (live === undefined) {
-    report("release: the machine has no configuration, and so nothing of ours");
-    return { changed: false };
-  }
-  const configuration = unmergeConfiguration(live, previous.added, !stay);
-  if (stay && configuration !== unmergeConfiguration(live, previous.added))
-    report(
-      "release: the kernel modules stay in the configuration: the image stays too, and its NVIDIA services wait for the driver at every boot; remove the modules together with the image's NVIDIA extensions",
-    );
-  const changed = !sameConfiguration(live, configuration);
-  if (changed) {
-    report(`release: staged, ${task.machine} is not rebooted`);
-    await stage(machine, live, configuration);
-  } else {
-    report("release: the configuration holds nothing of ours");
-  }
-  return { changed };
+  return unlessChanged(task, bench, async () => {
+    const who = `the machine at ${task.address}`;
+    const { live, stay } = await askLast({ clock, machine: task.machine, who }, async () => ({
+      live: nextOf(await machine.configurations()),
+      stay: Object.keys(await machine.services()).some(isNvidiaService),
+    }));
+    if (live === undefined) {
+      report("release: the machine has no configuration, and so nothing of ours");
+      return { changed: false };
+    }
+    const configuration = unmergeConfiguration(live, previous.added, !stay);
+    if (stay && configuration !== unmergeConfiguration(live, previous.added))
+      report(
+        "release: the kernel modules stay in the configuration: the image stays too, and its NVIDIA services wait for the driver at every boot; remove the modules together with the image's NVIDIA extensions",
+      );
+    const changed = !sameConfiguration(live, configuration);
+    if (changed) {
+      report(`release: staged, ${task.machine} is not rebooted`);
+      await stage(machine, live, configuration);
+    } else {
+      report("release: the configuration holds nothing of ours");
+    }
+    return { changed };
+  });
 }
 
 /** Somebody changed the configuration after it was read. */
@@ -148,14 +147,5 @@ function stagedBefore(
   return again.conflicts.length === 0 && sameConfiguration(again.configuration, live) ? again.added : undefined;
 }
 
-/** The configuration of the next boot, so that what others staged is kept, and the active one. */
-async function read(task: AdoptTask, machine: Machine): Promise<{ live: string; active: string | undefined }> {
-  const configurations = await machine.configurations();
-  const live = nextOf(configurations);
-  if (live === undefined) {
-    throw new Failure(problemAt(`machines.${task.machine}.configuration`, texts.maintenance, { task }));
-  }
-  return { live, active: configurations.active };
-}
-
+/** The configuration of the next boot, so that what others staged is kept. */
 const nextOf = ({ active, persistent }: Configurations): string | undefined => persistent ?? active;

@@ -2,11 +2,8 @@ import { waitOrFail, type Clock } from "../../clients/clock";
 import { type Problem, problemAt } from "../../clients/failure";
 import texts from "./texts.json";
 
-/** Milliseconds that a removal waits for an answer: less than the five minutes that the resource has. */
-const LIMIT = 240_000;
-
-/** Milliseconds between two tries. */
-const POLL = 1_000;
+/** Milliseconds that an answer is waited for, less than the five minutes that the resource has, and between two tries. */
+export const lastAnswer = { limit: 240_000, poll: 1_000 };
 
 /** Whom a removal asks, and what of. */
 interface AskedLast {
@@ -36,7 +33,7 @@ export function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> 
   const failed = (problem: string): Problem => problemAt(`machines.${machine}`, texts.removal, { who, problem, part });
   return waitOrFail(
     clock,
-    { limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) },
+    { ...lastAnswer, look: async () => ({ done: await ask() }) },
     (within) => failed(`did not answer ${within}`),
     (message) => failed(`cannot be asked: ${message}`),
   );

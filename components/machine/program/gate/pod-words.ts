@@ -5,12 +5,12 @@ import { onlookerName } from "../../../recipe/kubernetes/smoke-test-names";
 const WIDTH = 300;
 
 /** What a pod says of why it does not run well; empty when it says nothing. */
-export function podWords({ metadata, status }: V1Pod): string {
-  const unscheduled = status?.conditions?.find(({ type, status: is }) => type === "PodScheduled" && is === "False");
+export function podWords(pod: V1Pod): string {
+  const { metadata, status } = pod;
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const words = [
     [status?.reason, status?.message].filter(Boolean).join(": "),
-    unscheduled?.message ?? "",
+    schedulerWords(pod),
     ...containers.map(containerWords),
   ].filter((text) => text !== "");
   return words.length === 0 ? "" : `Pod ${metadata?.name}: ${words.map(shortened).join(", ")}`;

@@ -16,17 +16,7 @@ import { KubernetesError } from "../../../clients/kubernetes/error";
 import { defined } from "../../../recipe/mapping";
 import { MANAGER } from "../../../clients/kubernetes/manager";
 import { nodeTaintState, type PutBackTask, UNTESTED } from "../task";
-import {
-  type AskedNode,
-  askedNode,
-  type BoundClaim,
-  type FoundClass,
-  isClassGiven,
-  type NodeState,
-  nodeState,
-  type PodState,
-  podState,
-} from "./states";
+import { type AskedNode, askedNode, isClassGiven, type NodeState, nodeState, type PodState, podState } from "./states";
 import { claimedIn, slicesPath } from "../../../clients/kubernetes/devices";
 import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-mark";
 
@@ -43,6 +33,12 @@ export const keyOf = ({ apiVersion, kind, metadata: { name, namespace } }: Wante
 
 /** Kubernetes as the program sees it, behind its API, with whatever a kubeconfig can authenticate by. */
 export type Cluster = Pick<KubernetesCluster, keyof KubernetesCluster>;
+
+/** A RuntimeClass, as far as it tells whose it is. */
+export type FoundClass = NonNullable<Awaited<ReturnType<Cluster["runtimeClass"]>>>;
+
+/** A claim with a volume, whose data would be lost with it. */
+export type BoundClaim = Awaited<ReturnType<Cluster["boundClaims"]>>[number];
 
 /** The real one. */
 export class KubernetesCluster {
@@ -153,11 +149,12 @@ export class KubernetesCluster {
   }
 
   /** The RuntimeClass of this name; undefined when there is none. */
-  async runtimeClass(name: string): Promise<FoundClass | undefined> {
+  async runtimeClass(name: string) {
     const path = `/apis/node.k8s.io/v1/runtimeclasses/${name}`;
     const found = await this.api.ask<V1RuntimeClass>(`RuntimeClass ${name}`, path, { instead: { 404: undefined } });
     if (found === undefined) return undefined;
     const { ownerReferences = [], annotations = {} } = found.metadata ?? {};
+    /** Name of the ClusterPolicy that owns it. */
     const policy = ownerReferences.find(({ kind }) => kind === "ClusterPolicy")?.name;
     return { policy, handler: found.handler, annotations };
   }
@@ -178,8 +175,8 @@ export class KubernetesCluster {
     );
   }
 
-  /** Claims whose volume there is, and that bear the annotation. None where their list is forbidden. */
-  async boundClaims(annotation: string): Promise<BoundClaim[]> {
+  /** Claims whose volume there is, and that bear the annotation, which names the `owner`. None where their list is forbidden. */
+  async boundClaims(annotation: string) {
     const asking = { instead: { 403: undefined } };
     const claims = await this.api.list<V1PersistentVolumeClaim>("claims", "/api/v1/persistentvolumeclaims", asking);
     return claims.flatMap(({ metadata, spec }) => {
@@ -187,6 +184,7 @@ export class KubernetesCluster {
       if (owner === undefined || !spec?.volumeName) return [];
       const { name = "", namespace = "", managedFields = [] } = metadata ?? {};
       const { storageClassName: storageClass = "" } = spec;
+      /** Class that the stack gave it; undefined where it left that to the cluster. */
       const givenClass = isClassGiven(managedFields) ? storageClass : undefined;
       return [{ name, namespace, owner, storageClass, givenClass }];
     });

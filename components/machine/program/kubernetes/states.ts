@@ -2,26 +2,6 @@ import type { V1ManagedFieldsEntry, V1Node, V1Pod, V1ResourceSlice } from "@kube
 import { offeredBy } from "../../../clients/kubernetes/devices";
 import { MANAGER } from "../../../clients/kubernetes/manager";
 
-/** A RuntimeClass, as far as it tells whose it is. */
-export interface FoundClass {
-  /** Name of the ClusterPolicy that owns it; undefined when none does. */
-  policy: string | undefined;
-  handler: string;
-  annotations: Record<string, string>;
-}
-
-/** A claim with a volume, whose data would be lost with it. */
-export interface BoundClaim {
-  name: string;
-  namespace: string;
-  /** What the annotation says. */
-  owner: string;
-  /** Class that the stack gave it; undefined where it left that to the cluster. */
-  givenClass: string | undefined;
-  /** Class that it has. */
-  storageClass: string;
-}
-
 /**
  * Field managers of what a stack says. Pulumi's Kubernetes provider creates an object under a name of its own, whatever its annotation
  * `pulumi.com/patchFieldManager` says; the first update hands all fields to the annotation's manager (pulumi-kubernetes ≥ 4.29,

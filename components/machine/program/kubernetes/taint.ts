@@ -2,20 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import { waitOrFail, type Clock } from "../../../clients/clock";
 import { CallError, Failure, lastLine, problemAt } from "../../../clients/failure";
 import type { Report } from "../progress";
-import { askLast } from "../removal";
-import type { NodeTaintState } from "../task";
+import { askLast, lastAnswer } from "../removal";
+import type { NodeTaintState, UpgradeTask } from "../task";
 import type { Cluster } from "./cluster";
 import { taintMark } from "./taint-mark";
 import texts from "../texts.json";
 
 /** Nodes of a cluster, as far as their taints go. */
 export type TaintedNodes = Pick<Cluster, "taints" | "setTaints">;
-
-/** Milliseconds in which Kubernetes has to answer: less than Pulumi gives the resource, so that the program's own words come first. */
-const LIMIT = 240_000;
-
-/** Milliseconds between two tries. */
-const POLL = 1_000;
 
 /** A node's status changes every few seconds, and each change is a version: a lost race is tried again. */
 const ATTEMPTS = 20;
@@ -28,13 +22,8 @@ const LEFT = "the stack's taints could not be taken off the node, and keep pods 
 
 const taintsPart = { ending: "-upgrade", why: LEFT };
 
-/** What is asked of a node's taints. */
-export interface TaintTask {
-  /** Name of the node. */
-  machine: string;
-  /** Taints that it shall have of the stack. Default none. */
-  taints?: NodeTaintState[] | undefined;
-}
+/** A node, and the taints that it shall have of the stack. */
+export type TaintTask = Pick<UpgradeTask, "machine" | "taints">;
 
 /**
  * Puts the stack's taints onto the node, takes off those that it no longer wants, and leaves all others there. To Kubernetes the
@@ -59,10 +48,8 @@ export async function taint(
   const why = wants ? MISSING : LEFT;
   const change = (): Promise<NodeTaintState[] | undefined> => bring(task, before, nodes, why, report);
   if (!wants && before.length === 0) return once(change, report);
-  const own = await waitOrFail(
-    clock,
-    { limit: LIMIT, poll: POLL, look: async () => ({ done: await change() }) },
-    (within) => problemAt(fieldOf(task), texts.noAnswer, { within, why, task }),
+  const own = await waitOrFail(clock, { ...lastAnswer, look: async () => ({ done: await change() }) }, (within) =>
+    problemAt(fieldOf(task), texts.noAnswer, { within, why, task }),
   );
   if (own === undefined && wants)
     throw stopped(task, "the cluster has no node of this name", why, "check the machine's name and the kubeconfig");

@@ -5,12 +5,11 @@ import { handlerLeftovers } from "../../../recipe/machine/containerd/leftovers";
 import { foreignCredentials } from "../../../clients/certificates";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Report } from "../progress";
-import { checkImage } from "../seen/image";
+import { checkImage, checkPath } from "../seen/image";
 import { isCordonedByUs } from "../kubernetes/cordon-mark";
 import type { AskedNode, Cluster } from "../kubernetes/cluster";
 import type { AskedMachine, PreflightResult } from "./task";
 import { anotherNode, oldName } from "../seen/same-cluster";
-import { checkPath } from "../seen/upgrade-path";
 
 /** Milliseconds for a machine to answer: its own update waits for one that is down, so it is not waited for here. */
 const ANSWER = 15_000;

@@ -1,3 +1,4 @@
+import { upgradePathFault } from "../../../recipe/effect/faults";
 import { losses, type NextImage, unheardArgs } from "../../../recipe/machine/losses";
 import type { Problem } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
@@ -32,4 +33,10 @@ export async function checkImage(
     ...(takenOver ? losses(task.machine, image, next, task.drop) : []),
     ...unheardArgs(task.machine, image, next),
   ];
+}
+
+/** Whether Talos supports going from the release that a machine runs to the wanted one in one step. */
+export function checkPath(machine: string, running: string, wanted: string): Problem[] {
+  const fault = upgradePathFault(running, wanted);
+  return fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
 }
