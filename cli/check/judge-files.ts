@@ -1,5 +1,5 @@
 import { judge } from "../../components/recipe/index";
-import { fault, isOfFiles } from "../../components/recipe/checks/says";
+import { fault, isOfFiles } from "../../components/recipe/checks/check";
 import { capabilitiesOf, newestRelease } from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
 import type { OutsideFile } from "../../components/recipe/outside/document";

@@ -1,8 +1,7 @@
 import { flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
 import type { Card } from "../facts/data/cards";
 import { closestOnes } from "../rules/suggest";
-import { type Checks, type Complaint, type Found, ofGpuMachines, ofMachines } from "./check";
-import { complaint, fault } from "./says";
+import { type Checks, type Complaint, complaint, fault, type Found, ofGpuMachines, ofMachines } from "./check";
 
 /** Cards of machines, and their power. */
 export const cardChecks: Checks = {

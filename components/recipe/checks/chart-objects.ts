@@ -1,9 +1,8 @@
 import objects from "../facts/data/kubernetes-objects.json";
 import type { TypeText } from "../facts/talos-schema";
 import { isMapping } from "../mapping";
-import type { Checks } from "./check";
+import { type Checks, complaint } from "./check";
 import { type Flaw, objectFlaws } from "./object-shapes";
-import { complaint } from "./says";
 
 /** Types of values that a chart hands on to Kubernetes as they are, by their last key. */
 const types: Record<string, TypeText> = objects.ofKeys;

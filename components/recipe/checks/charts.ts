@@ -4,9 +4,8 @@ import { envOf } from "../kubernetes/values";
 import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
 import type { Era } from "../types";
-import type { Checks } from "./check";
+import { type Checks, complaint, fault } from "./check";
 import * as semver from "semver";
-import { complaint, fault } from "./says";
 
 /** Which chart offers the GPUs, and its release. */
 export const chartChecks: Checks = {

@@ -1,8 +1,7 @@
 import * as semver from "semver";
 import { oldestForClaims } from "../chart-notes";
-import { type Checks, ofGpuRequests } from "./check";
+import { type Checks, complaint, ofGpuRequests } from "./check";
 import { machinesFor, mayClaim, mayMatch } from "./placement";
-import { complaint } from "./says";
 
 /** Cards that are had by claims. */
 export const claimChecks: Checks = {

@@ -6,8 +6,7 @@ import { containerdFlaws } from "../machine/containerd/flaws";
 import { handlerLeftovers } from "../machine/containerd/leftovers";
 import { isMapping, valueAt } from "../mapping";
 import type { Plan } from "../types";
-import { type Checks, ofMachines, ofPatches, together } from "./check";
-import { complaint, fault } from "./says";
+import { type Checks, complaint, fault, ofMachines, ofPatches, together } from "./check";
 
 /** The containerd of machines. */
 export const containerdChecks: Checks = {

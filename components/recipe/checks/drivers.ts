@@ -6,8 +6,7 @@ import { extensionsOf } from "../facts/talos-release";
 import { compareDotted, majorOf } from "../facts/version";
 import { seenBy } from "../machine/apart";
 import type { ClusterSpec } from "../spec/index";
-import { type CheckContext, type CheckedMachine, type Checks, type Found, ofGpuMachines } from "./check";
-import { complaint } from "./says";
+import { type CheckContext, type CheckedMachine, type Checks, complaint, type Found, ofGpuMachines } from "./check";
 
 /** Drivers for the cards: kernel modules, their branch and their flavour. */
 export const driverChecks: Checks = {

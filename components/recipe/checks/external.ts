@@ -4,10 +4,9 @@ import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
 import type { ExternalKind } from "../spec/index";
-import type { CheckContext, Checks, Found } from "./check";
+import { type CheckContext, type Checks, complaint, type Found } from "./check";
 import { wrongValues } from "./wrong-values";
 import { valueAt } from "../mapping";
-import { complaint } from "./says";
 
 /** What each chart tolerates by itself on the machines (values.yaml, daemonsets.tolerations and tolerations). */
 const tolerated: Partial<PodToleration>[] = [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }];

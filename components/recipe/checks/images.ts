@@ -3,19 +3,19 @@ import { extensionsOf, minorsWith } from "../facts/talos-release";
 import { moduleParameterIn } from "../machine/kernel-args";
 import { officialName } from "../machine/losses";
 import { asText, listOf, type Nested, valueAt } from "../mapping";
-import { type Fault, shown } from "../rules";
-import { closest, didYouMean } from "../rules/suggest";
+import { closest, didYouMean, type Fault, shown } from "../rules";
 import {
   type CheckContext,
   type CheckedMachine,
   type Checks,
+  complaint,
+  fault,
   type Found,
   ofMachines,
   ofPatches,
   type ReachingPatch,
   together,
 } from "./check";
-import { complaint, fault } from "./says";
 
 /** What a machine's image has: extensions, kernel arguments, module parameters. */
 export const imageChecks: Checks = {

@@ -1,11 +1,17 @@
 import { platforms } from "../facts/data/since.json";
 import { parseTalosVersion } from "../facts/version";
 import { valueAt } from "../mapping";
-import { canonicalAddress, machineAddress as addressRule, objectName, shown } from "../rules";
-import { didYouMean } from "../rules/suggest";
+import { canonicalAddress, didYouMean, machineAddress as addressRule, objectName, shown } from "../rules";
 import type { ClusterSpec } from "../spec/index";
-import { type CheckContext, type CheckedMachine, type Checks, type Found, ofMachines, together } from "./check";
-import { complaint } from "./says";
+import {
+  type CheckContext,
+  type CheckedMachine,
+  type Checks,
+  complaint,
+  type Found,
+  ofMachines,
+  together,
+} from "./check";
 
 /** What a machine is: whose, where, and by what name. */
 export const machineChecks: Checks = {

@@ -10,13 +10,14 @@ import {
   type CheckContext,
   type CheckedMachine,
   type Checks,
+  complaint,
+  fault,
   type Found,
+  ofMachines,
   ofPatches,
   together,
-  ofMachines,
 } from "./check";
 import { ofKubelet } from "./placement";
-import { complaint, fault } from "./says";
 
 /** Labels and taints of nodes, and what tolerates them. */
 export const nodeChecks: Checks = {

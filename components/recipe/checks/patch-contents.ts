@@ -5,8 +5,7 @@ import type { UserPatch } from "../machine/user-patches";
 import { asText, valueAt } from "../mapping";
 import { labelValue, qualifiedName, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
-import { type Checks, ofMachines, ofPatches, together } from "./check";
-import { complaint, fault } from "./says";
+import { type Checks, complaint, fault, ofMachines, ofPatches, together } from "./check";
 
 /** What patches say, beside what the stack and others say. */
 export const patchContentChecks: Checks = {

@@ -7,9 +7,8 @@ import { isMapping, listAt, valueAt } from "../mapping";
 import { mainDocument } from "../merge/documents";
 import { intoOwnDocuments, wantedOf } from "../merge/wanted";
 import { valueOfDocument } from "../rules/yaml";
-import { allPatches, type CheckedMachine, type Checks, type Found, ofPatches } from "./check";
+import { allPatches, type CheckedMachine, type Checks, complaint, fault, type Found, ofPatches } from "./check";
 import { type Document, isMap, visit } from "yaml";
-import { complaint, fault } from "./says";
 
 /** Patches as Talos takes them. */
 export const patchChecks: Checks = {

@@ -4,11 +4,10 @@ import { pluginConfigPlaces } from "../machine/own-sharing";
 import { asText, isMapping, valueAt } from "../mapping";
 import { didYouMean } from "../rules/suggest";
 import type { Plan } from "../types";
-import type { CheckContext, Checks, Found } from "./check";
+import { type CheckContext, type Checks, complaint, type Found } from "./check";
 import { objectFlaws } from "./object-shapes";
 import * as semver from "semver";
 import { parse } from "yaml";
-import { complaint } from "./says";
 
 /** The device plugin's own configuration, its paths and its strategy. */
 export const pluginChecks: Checks = {

@@ -2,11 +2,9 @@ import { upgradePathFault } from "../effect/faults";
 import { eraOf, firstMinorOf, knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";
-import { shown } from "../rules";
-import { didYouMean } from "../rules/suggest";
-import { type Checks, type Found, ofMachines, together } from "./check";
+import { didYouMean, shown } from "../rules";
+import { type Checks, complaint, type Found, ofMachines, together } from "./check";
 import * as semver from "semver";
-import { complaint } from "./says";
 
 /** Releases of Talos and Kubernetes, and the steps between them. */
 export const releaseChecks: Checks = {

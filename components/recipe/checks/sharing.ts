@@ -4,8 +4,7 @@ import { canSplit, instancesOf, profileName, splits } from "../facts/sharing";
 import { compareDotted } from "../facts/version";
 import { pluginConfigPlaces, sharingOf } from "../machine/own-sharing";
 import { valueAt } from "../mapping";
-import { migProfile } from "../rules";
-import { didYouMean } from "../rules/suggest";
+import { didYouMean, migProfile } from "../rules";
 import { type GpuRequest, gpuRequests } from "../stack/workloads";
 import type { ClusterSpec } from "../spec/index";
 import {
@@ -13,11 +12,11 @@ import {
   type CheckedMachine,
   type Checks,
   type Complaint,
+  complaint,
   type Found,
   ofGpuRequests,
 } from "./check";
 import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
-import { complaint } from "./says";
 
 /** How cards are shared, and whether all requests fit. */
 export const sharingChecks: Checks = {

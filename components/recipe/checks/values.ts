@@ -4,12 +4,10 @@ import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../kubernetes/values";
 import { valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
-import { shown } from "../rules";
-import { didYouMean } from "../rules/suggest";
+import { didYouMean, shown } from "../rules";
 import { describe } from "../shape";
-import type { CheckContext, Checks, Found } from "./check";
+import { type CheckContext, type Checks, complaint, type Found } from "./check";
 import { wrongNames, wrongValues } from "./wrong-values";
-import { complaint } from "./says";
 
 /** Values of the charts: their names and types, and those that NVIDIA's programs or Talos do not take. */
 export const valueChecks: Checks = {

@@ -1,10 +1,9 @@
-import type { CheckContext, CheckedMachine, Checks, Found } from "./check";
+import { type CheckContext, type CheckedMachine, type Checks, complaint, type Found } from "./check";
 import { claimable, machinesFor, mayClaim, offers, resourceOf } from "./placement";
 import { vllmImage } from "../facts/cuda";
 import { type GpuRequest, gpuRequests, type Workload, workloadsOfKind } from "../stack/workloads";
 import { compareDotted } from "../facts/version";
 import { valueOfFlag, vllmSplit, withDashes } from "../facts/vllm";
-import { complaint } from "./says";
 
 /** Oldest compute capability of vLLM's images. */
 const oldest = "7.0";

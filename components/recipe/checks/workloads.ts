@@ -6,9 +6,8 @@ import { compareDotted, majorOf } from "../facts/version";
 import { namesSecret, secretIn } from "../rules";
 import { fieldOf } from "../stack/plain-data";
 import { gpuRequests, languageServers, namespacesMade } from "../stack/workloads";
-import { type CheckedMachine, type Checks, type Found, ofGpuRequests } from "./check";
+import { type CheckedMachine, type Checks, complaint, type Found, ofGpuRequests } from "./check";
 import { machinesFor, mayMatch } from "./placement";
-import { complaint } from "./says";
 
 /** Workloads: their images, their places and their namespaces. */
 export const workloadChecks: Checks = {

@@ -8,8 +8,7 @@ import { migManagerHangs, migManagerRelease } from "../kubernetes/mig-manager";
 import { strategiesIn } from "../kubernetes/plugin-release";
 import { isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
-import type { CheckContext, Found } from "./check";
-import { complaint } from "./says";
+import { type CheckContext, complaint, type Found } from "./check";
 
 /** A value of a chart with which something goes wrong: a row of facts/data/chart-values.json. */
 interface WrongValue {

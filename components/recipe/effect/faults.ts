@@ -1,8 +1,7 @@
 import * as semver from "semver";
 import { contract as contracts } from "../facts/data/since.json";
-import type { Fault } from "../rules";
+import { type Fault, faultOf } from "../rules";
 import type { Changeable, MachineState } from "./state";
-import { faultOf } from "../rules/fault";
 import texts from "./texts.json";
 
 /** What is wrong with a step from one Talos release to another; undefined where Talos supports it. */

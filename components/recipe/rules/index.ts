@@ -11,9 +11,10 @@ import texts from "./texts.json";
  * Rules of notation that others made, Kubernetes' above all, each in one place: stack files and components used alone are
  * judged by the same ones.
  */
-export { ruleOf, shown, type Fault, type Rule } from "./fault";
+export { faultOf, ruleOf, shown, type Fault, type Rule } from "./fault";
 export { addressRange, canonicalAddress } from "./address";
 export { namesSecret, secretIn } from "./secret-text";
+export { closest, closestOnes, didYouMean } from "./suggest";
 
 /** Name of a namespace. */
 export const namespaceName = ruleOf(isDns1123Label, texts.namespaceName, /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/);

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import * as rules from "../rules";
-import type { Rule } from "../rules";
-import { type Fault, faultOf } from "../rules/fault";
+import { type Fault, faultOf, type Rule } from "../rules";
 import messages from "./texts.json";
 
 /** Adds what is wrong, if anything, as an issue whose words go on with it. */

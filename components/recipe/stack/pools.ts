@@ -1,5 +1,4 @@
-import { addressRange, type Fault, shown } from "../rules";
-import { faultOf } from "../rules/fault";
+import { addressRange, type Fault, faultOf, shown } from "../rules";
 import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
 import texts from "./texts.json";

@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { type Fault, faultOf, shown } from "../rules/fault";
+import { didYouMean, type Fault, faultOf, shown } from "../rules";
 import type { Finding } from "../types";
 import { childAt, fieldOf } from "./plain-data";
-import { didYouMean } from "../rules/suggest";
 import texts from "./texts.json";
 
 /** What to say of an issue. `schema` is what `raw` was read by. */

@@ -1,9 +1,8 @@
 import type { TomlTable } from "smol-toml";
 import { containerdKeys, knownPlugins, structureOfPlugin, type ContainerdRelease } from "../../facts/containerd-schema";
-import { closest } from "../../rules/suggest";
+import { closest, type Fault, faultOf } from "../../rules";
 import { flat, isMapping, valueAt } from "../../mapping";
 import { remedyFor, shapeFlaws, type ShapeFlaw, written } from "../../shape";
-import { type Fault, faultOf } from "../../rules/fault";
 import texts from "../texts.json";
 
 /**

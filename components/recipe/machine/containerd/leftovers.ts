@@ -1,5 +1,4 @@
-import type { Fault } from "../../rules";
-import { faultOf } from "../../rules/fault";
+import { type Fault, faultOf } from "../../rules";
 import texts from "../texts.json";
 
 /** Texts of a part of containerd's configuration, as TOML or in a patch that has it as a text, and what comes of them. */
