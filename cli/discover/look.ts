@@ -6,7 +6,7 @@ import { installImage, valuesOf } from "../../components/clients/talos/configura
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { KubernetesApi } from "../../components/clients/kubernetes/api";
 import { askMachines, type Failed, lookAtEach } from "../reach/machines";
-import type { Access, MachineAccess } from "../reach/access";
+import type { Access } from "../reach/access";
 import { labelManagers } from "./labels";
 import { releasesOf } from "./releases";
 import type { PciDevice } from "../../components/clients/talos/pci-device";
@@ -39,8 +39,15 @@ export async function look(access: Access, within: number, say: (line: string) =
   }
   say(`looking at ${machines.length} machines`);
   const limit = 0.95 * within - (performance.now() - start);
-  await lookAtMachines(machines, { ...access.machines, limit }, unseen);
-  return { machines, releases, unseen };
+  const { problem } = access.machines;
+  const byName = new Map(machines.map((machine) => [machine.name, machine]));
+  const addresses = machines.map(({ name, address }) => [name, address] as const);
+  const notAsked = await askMachines(addresses, { ...access.machines, limit }, async (name, machine) => {
+    const seen = byName.get(name)!;
+    for (const { what, error } of await ask(seen, machine))
+      unseen.push(`machine ${name} (${seen.address}): ${what} could not be looked at: ${problem ?? error.message}`);
+  });
+  return { machines, releases, unseen: [...unseen, ...notAsked] };
 }
 
 const listed = async (api: KubernetesApi, kind: string, unseen: string[]): Promise<k8s.V1Deployment[]> =>
@@ -64,19 +71,6 @@ function fromNode({ metadata, spec, status }: k8s.V1Node): SeenMachine {
   };
 }
 
-/** Adds to the machines what they tell; each problem is added to `unseen`. */
-async function lookAtMachines(machines: SeenMachine[], access: MachineAccess, unseen: string[]): Promise<void> {
-  const addresses = machines.map(({ name, address }) => [name, address] as const);
-  const notAsked = await askMachines(addresses, access, async (name, machine) => {
-    const seen = machines.find((one) => one.name === name)!;
-    for (const { what, error } of await ask(seen, machine))
-      unseen.push(
-        `machine ${name} (${seen.address}): ${what} could not be looked at: ${access.problem ?? error.message}`,
-      );
-  });
-  unseen.push(...notAsked);
-}
-
 const ask = (seen: SeenMachine, machine: TalosMachine): Promise<Failed[]> =>
   lookAtEach({
     "its release": async () => (seen.talosVersion = await machine.version()),
@@ -90,10 +84,7 @@ const ask = (seen: SeenMachine, machine: TalosMachine): Promise<Failed[]> =>
       const [first] = valuesOf(active);
       const textAt = (...path: string[]): string | undefined =>
         (valueAt(first, "cluster", ...path) as string) || undefined;
-      const clusterEndpoint = textAt("controlPlane", "endpoint");
-      Object.assign(
-        seen,
-        defined({ clusterName: textAt("clusterName"), clusterEndpoint, installer: installImage(active) }),
-      );
+      const [clusterName, clusterEndpoint] = [textAt("clusterName"), textAt("controlPlane", "endpoint")];
+      Object.assign(seen, defined({ clusterName, clusterEndpoint, installer: installImage(active) }));
     },
   });

@@ -21,17 +21,12 @@ export interface DoctorReport {
 
 /** A report on a system. */
 export function reportOf(said: Omit<DoctorReport, "status" | "system"> & { system: System }): DoctorReport {
-  const { era, mode, namespace, gpuMachines } = said.system;
+  const { era = null, mode = null, namespace = null, gpuMachines } = said.system;
   const found = said.differences.length + said.findings.length;
   return {
     ...said,
     status: found > 0 ? 1 : said.unseen.length > 0 ? 2 : 0,
-    system: {
-      era: era ?? null,
-      mode: mode ?? null,
-      namespace: namespace ?? null,
-      gpuMachines: gpuMachines.map(({ name }) => name),
-    },
+    system: { era, mode, namespace, gpuMachines: gpuMachines.map(({ name }) => name) },
   };
 }
 
@@ -71,10 +66,10 @@ const remedy =
 
 function verdict({ status, differences, findings, unseen }: DoctorReport, well: (text: string) => string): string {
   if (status === 0) return well("✔ nothing found: the cluster offers what it should");
-  const parts = [
-    ...(differences.length > 0 ? [`${differences.length} unlike what it should be`] : []),
-    ...(findings.length > 0 ? [`${findings.length} with a known cause`] : []),
-    ...(unseen.length > 0 ? [`${unseen.length} not looked at`] : []),
+  const parts: [number, string][] = [
+    [differences.length, "unlike what it should be"],
+    [findings.length, "with a known cause"],
+    [unseen.length, "not looked at"],
   ];
-  return parts.join(", ");
+  return parts.flatMap(([count, what]) => (count > 0 ? `${count} ${what}` : [])).join(", ");
 }

@@ -2,8 +2,7 @@ import { smokeTestNames } from "../../recipe/kubernetes/smoke-test-names";
 import { wayOf } from "../../recipe/facts/way";
 import type { Plan } from "../../recipe/types";
 import type { Observations, ObservedDaemonSet, ObservedDeployment, ObservedJob, ObservedPod } from "../observations";
-import { difference, type Difference } from "./difference";
-import { lastWords, wordsOfPod } from "./last-words";
+import { difference, type Difference, lastWords, wordsOfPod } from "./difference";
 
 /** Where what exposes the GPUs differs from the plan: RuntimeClass, namespace, release, its operands, and ours beside them. */
 export function exposureDifferences(plan: Plan, seen: Observations): Difference[] {

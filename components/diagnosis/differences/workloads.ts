@@ -2,9 +2,8 @@ import { leaderWorkerSet } from "../../recipe/facts/leader-worker-set";
 import { type PlannedServer, plannedServers } from "../../recipe/stack/workloads";
 import type { Plan } from "../../recipe/types";
 import type { Observations } from "../observations";
-import { difference, type Difference } from "./difference";
+import { difference, type Difference, wordsOfPod } from "./difference";
 import { isWell, unready } from "./exposure";
-import { wordsOfPod } from "./last-words";
 
 /** Where a workload of the plan is not there or not ready. */
 export function workloadDifferences(plan: Plan, seen: Observations): Difference[] {

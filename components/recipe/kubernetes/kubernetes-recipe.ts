@@ -16,7 +16,7 @@ import type { ClusterSpec, LeaderWorkerSetSpec, MigSpec } from "../spec/index";
 import { taintsWithPatches } from "../machine/user-patches";
 import { controlPlaneTaint, tolerationsFor } from "../machine/taints";
 import type { Era, KubernetesRecipe, Mode, PodToleration, ReleaseRecipe } from "../types";
-import { mergeValues, repositoryOf } from "./values";
+import { type Ground, mergeValues, repositoryOf } from "./values";
 
 /** Namespaces that Kubernetes makes itself. Talos exempts `kube-system` from Pod Security. */
 const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
@@ -40,7 +40,7 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
   const outside = externalOf(spec);
   const said = spec[wayOf(mode).field];
   const { deviceClass } = wayOf(mode);
-  const release = outside?.release ?? releaseOf(spec, mode, era, tolerations, nodeSelector, config);
+  const release = outside?.release ?? releaseOf(mode, { spec, era, tolerations, nodeSelector, config });
   const namespace = outside ? ownNamespace : release.namespace;
   const cudaVersion = clusterCuda(gpuMachines);
   const others = outside !== undefined || spec.devicePlugin?.makeRuntimeClass === false;
@@ -96,16 +96,10 @@ function tolerationsOf(spec: ClusterSpec, machines: MachineFacts[]): PodTolerati
 }
 
 /** A stack that names neither is told so by a check; its plan takes an operator without a version. */
-function releaseOf(
-  spec: ClusterSpec,
-  mode: Mode,
-  era: Era,
-  tolerations: PodToleration[],
-  nodeSelector: Record<string, string>,
-  config: string | undefined,
-): ReleaseRecipe {
-  if (mode === "dra" && spec.dra) return draRelease(spec.dra, tolerations, nodeSelector);
-  return mode === "devicePlugin" && spec.devicePlugin
-    ? pluginRelease(spec.devicePlugin, spec, era, tolerations, nodeSelector, config)
-    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, config, era);
+function releaseOf(mode: Mode, ground: Ground): ReleaseRecipe {
+  const { dra, devicePlugin, gpuOperator = { version: "v0.0.0" } } = ground.spec;
+  if (mode === "dra" && dra) return draRelease(dra, ground);
+  return mode === "devicePlugin" && devicePlugin
+    ? pluginRelease(devicePlugin, ground)
+    : operatorRelease(gpuOperator, ground);
 }

@@ -1,41 +1,32 @@
 import { migManagerValues } from "./mig-manager";
 import { sharingConfigName } from "../facts/sharing";
-import type { ClusterSpec, GpuOperatorSpec } from "../spec/index";
+import type { GpuOperatorSpec } from "../spec/index";
 import { everyMachineIsTainted } from "../machine/user-patches";
 import { withControlPlane } from "../machine/taints";
-import type { Era, PodToleration, ReleaseRecipe } from "../types";
+import type { Era, ReleaseRecipe } from "../types";
 import { exporterCounters } from "./exporter";
 import { discoveryTolerations } from "./discovery";
-import { mergeValues, releaseOfWay, type ChartInput } from "./values";
+import { type ChartInput, type Ground, mergeValues, releaseOfWay } from "./values";
 
-/**
- * The GPU Operator's release. Talos brings the driver, and up to 1.14 the toolkit, so the operator must not.
- *
- * @param config the plugin's configuration that shares cards; undefined where none are shared
- */
-export function operatorRelease(
-  operator: GpuOperatorSpec,
-  spec: ClusterSpec,
-  tolerations: PodToleration[],
-  config: string | undefined,
-  era: Era,
-): ReleaseRecipe {
-  const migManager = migManagerValues(operator, spec.sharing);
-  const ours = mergeValues({ ...commonValues(spec, tolerations, config), migManager }, valuesOf[era]);
+/** The GPU Operator's release. Talos brings the driver, and up to 1.14 the toolkit, so the operator must not. */
+export function operatorRelease(operator: GpuOperatorSpec, ground: Ground): ReleaseRecipe {
+  const migManager = migManagerValues(operator, ground.spec.sharing);
+  const ours = mergeValues({ ...commonValues(ground), migManager }, valuesOf[ground.era]);
   return releaseOfWay("operator", operator, ours);
 }
 
-function commonValues(spec: ClusterSpec, tolerations: PodToleration[], config: string | undefined): ChartInput {
+function commonValues({ spec, tolerations, config }: Ground): ChartInput {
+  const noneIsFree = everyMachineIsTainted(spec);
   return {
     driver: { enabled: false },
     toolkit: { enabled: false },
     // A list in values takes the place of the chart's, so each brings the chart's own entries along.
     daemonsets: { tolerations },
-    "node-feature-discovery": everyMachineIsTainted(spec)
+    "node-feature-discovery": noneIsFree
       ? discoveryTolerations(tolerations)
       : { worker: { tolerations: withControlPlane(tolerations) } },
     // What belongs to no machine has no other place then, as far as the stack knows.
-    ...(everyMachineIsTainted(spec) ? { operator: { tolerations: withControlPlane(tolerations) } } : {}),
+    ...(noneIsFree ? { operator: { tolerations: withControlPlane(tolerations) } } : {}),
     // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.
     validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
     // Said always, as the default differs by release: without the Prometheus Operator's definition it cannot be made.

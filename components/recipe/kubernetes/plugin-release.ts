@@ -1,8 +1,8 @@
 import * as semver from "semver";
-import type { ClusterSpec, DevicePluginSpec } from "../spec/index";
-import type { Era, PodToleration, ReleaseRecipe } from "../types";
+import type { DevicePluginSpec } from "../spec/index";
+import type { Era, ReleaseRecipe } from "../types";
 import { discoveryTolerations, pluginDiscovers } from "./discovery";
-import { releaseOfWay, type ChartInput } from "./values";
+import { type ChartInput, type Ground, releaseOfWay } from "./values";
 import { isMapping, valueAt } from "../mapping";
 
 /** Device list strategies of the plugin (k8s-device-plugin, api/config/v1/consts.go). */
@@ -14,19 +14,9 @@ export function strategiesIn(value: unknown): string[] {
   return list.filter((item) => typeof item === "string").flatMap((item) => item.split(",").map((word) => word.trim()));
 }
 
-/**
- * The standalone device plugin's release.
- *
- * @param config the plugin's configuration that shares cards; undefined where none are shared
- */
-export function pluginRelease(
-  plugin: DevicePluginSpec,
-  spec: ClusterSpec,
-  era: Era,
-  tolerations: PodToleration[],
-  nodeSelector: Record<string, string>,
-  config: string | undefined,
-): ReleaseRecipe {
+/** The standalone device plugin's release. */
+export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): ReleaseRecipe {
+  const { spec, era, tolerations, nodeSelector, config } = ground;
   const ours = {
     ...(era === "nri" ? {} : { runtimeClassName: "nvidia" }),
     nodeSelector,

@@ -1,7 +1,7 @@
 import { ways, type Mode } from "../facts/way";
 import { isMapping, mergeAsHelm } from "../mapping";
-import type { GpuOperatorSpec } from "../spec/index";
-import type { ReleaseRecipe } from "../types";
+import type { ClusterSpec, GpuOperatorSpec } from "../spec/index";
+import type { Era, PodToleration, ReleaseRecipe } from "../types";
 
 /** Values of a chart. */
 export type ChartInput = Record<string, unknown>;
@@ -28,6 +28,15 @@ export function envOf(list: unknown, name: string): string | undefined {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
     : undefined;
+}
+
+/** What the releases that offer GPUs are made from; `config`, the plugin's configuration that shares cards, is undefined where none are shared. */
+export interface Ground {
+  spec: ClusterSpec;
+  era: Era;
+  tolerations: PodToleration[];
+  nodeSelector: Record<string, string>;
+  config: string | undefined;
 }
 
 /** The release of what offers the GPUs: our values under the user's, unless it was somebody else's release before. */
