@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import type { ClusterSpec, DriverSpec, GpuSpec, KernelModule, MachineSpec } from "../../components/recipe/index";
 import { eraOf } from "../../components/recipe/facts/talos-release";
 import { moduleParameterIn } from "../../components/recipe/machine/kernel-args";
-import { defined, filled, flat } from "../../components/recipe/mapping";
+import { defined, filled, flat, repeated } from "../../components/recipe/mapping";
 import { newestExposure } from "../discover/exposure";
 import { stackText, toDo, unnamed } from "../stack-text";
 import { taintText } from "../../components/recipe/machine/taints";
@@ -52,7 +52,7 @@ export function convert(
     throw new Error(
       `--gpu: there is no node ${strangers.join(", ")} to have the card; take one of ${names.join(", ")}`,
     );
-  const twice = names.find((name, index) => names.indexOf(name) < index);
+  const twice = repeated(names);
   if (twice !== undefined)
     throw new Error(`nodes: two would be the node ${twice}, so one of them would be lost; give each a name of its own`);
 

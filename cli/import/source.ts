@@ -3,7 +3,7 @@ import * as path from "node:path";
 import { textOfFile } from "../../components/found/text-file";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
 import type { Problem as Note } from "../../components/clients/failure";
-import { defined, flat, listAt } from "../../components/recipe/mapping";
+import { defined, flat, listAt, repeated } from "../../components/recipe/mapping";
 import { mappingsIn } from "./patch";
 import { environmentFiles, substitute, variablesOf } from "./substitute";
 import { learn, type Schematics, schematicsIn } from "./schematics";
@@ -95,8 +95,7 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
 }
 
 function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patchFiles"> {
-  const names = machines.map(({ node }) => node.hostname);
-  const twice = names.find((name, index) => names.indexOf(name) < index);
+  const twice = repeated(machines.map(({ node }) => node.hostname));
   if (twice !== undefined)
     throw new Error(`FILE: two machines are called ${twice}, so one of them would be lost; give each its own name`);
   const versions = new Set(machines.flatMap(({ talosVersion }) => talosVersion ?? []));

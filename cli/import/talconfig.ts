@@ -1,3 +1,4 @@
+import { repeated } from "../../components/recipe/mapping";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import * as z from "zod";
 
@@ -69,24 +70,17 @@ export type Talconfig = z.infer<typeof talconfig>;
  * @throws Error naming every field that is not as talhelper has it.
  */
 export function readTalconfig(text: string): Talconfig {
-  const read = talconfig.safeParse(yamlOf(text));
-  if (read.success) {
-    const { nodes } = read.data;
-    for (const [what, of] of [
-      ["hostname", nodes.map(({ hostname }) => hostname)],
-      ["ipAddress", nodes.map(({ ipAddress }) => ipAddress)],
-    ] as const) {
-      const twice = of.find((one, index) => of.indexOf(one) < index);
-      if (twice !== undefined)
-        throw new Error(`nodes: two have the ${what} ${twice}; one of them would be lost; give each one of its own`);
-    }
-    return read.data;
-  }
-  throw new Error(
-    read.error.issues
-      .map(({ path, message }) => `${path.join(".") || "FILE"}: ${message.replace("Invalid input: ", "")}`)
-      .join(", ") + `; ${whyNot}`,
+  const { data, error } = talconfig.safeParse(yamlOf(text));
+  const flaws = error?.issues.map(
+    ({ path, message }) => `${path.join(".") || "FILE"}: ${message.replace("Invalid input: ", "")}`,
   );
+  if (flaws) throw new Error(`${flaws.join(", ")}; ${whyNot}`);
+  for (const what of ["hostname", "ipAddress"] as const) {
+    const twice = repeated(data!.nodes.map((one) => one[what]));
+    if (twice !== undefined)
+      throw new Error(`nodes: two have the ${what} ${twice}; one of them would be lost; give each one of its own`);
+  }
+  return data!;
 }
 
 const whyNot =

@@ -23,6 +23,10 @@ export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (va
 export const listAt = (from: unknown, ...path: string[]): Record<string, unknown>[] =>
   listOf(valueAt(from, ...path)).filter(isMapping);
 
+/** The first of some that is there twice. */
+export const repeated = <T>(all: readonly T[]): T | undefined =>
+  all.find((one, index) => one !== undefined && all.indexOf(one) < index);
+
 /** A single value as text; nothing of anything else. */
 export const asText = (value: unknown): string =>
   ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";

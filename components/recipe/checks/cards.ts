@@ -1,5 +1,4 @@
-import { flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
-import type { Card } from "../facts/data/cards";
+import { type Card, flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
 import { closestOnes } from "../rules/suggest";
 import { type Checks, type Complaint, complaint, fault, type Found, ofGpuMachines, ofMachines } from "./check";
 

@@ -1,5 +1,4 @@
-import { architectureOf, flavoursOf, minDriverOf, openModulesRefuse } from "../facts/card";
-import type { Card } from "../facts/data/cards";
+import { architectureOf, type Card, flavoursOf, minDriverOf, openModulesRefuse } from "../facts/card";
 import { nvidiaExtension } from "../facts/extension";
 import { hasNoSwitch } from "../facts/machine-facts";
 import { extensionsOf } from "../facts/talos-release";

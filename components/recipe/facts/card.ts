@@ -5,6 +5,7 @@ import { geometries } from "./data/mig.json";
 import type { ModuleFlavour } from "../spec/index";
 import { compareDotted, majorOf } from "./version";
 
+export type { Card } from "./data/cards";
 export { cardOf, findCard, isTooOld, knownModels } from "./find-card";
 
 /** An architecture of NVIDIA's, and what drives it. */

@@ -47,19 +47,15 @@ function cardOfChip(name: string, chip: string): Card | undefined {
   const architecture = architectureOfChip(chip);
   const computeCapability = capabilityOf((start) => chip.startsWith(start));
   if (architecture === undefined || computeCapability === undefined) return undefined;
-  const family = familyOf(name);
+  const byName = ofName(name);
   const minDriver = (chips.minDrivers as Record<string, string>)[chip];
-  const geometry = Object.hasOwn(geometryOfListed, name) ? geometryOfListed[name] : undefined;
-  const mayHaveMig = chips.cardsWithMig.includes(name) || (chips.chipsWithMig.includes(chip) && family !== "geforce");
+  const mig = Object.hasOwn(geometryOfListed, name) ? geometryOfListed[name] : undefined;
+  const ofChipWithMig = chips.chipsWithMig.includes(chip) && byName.family !== "geforce";
+  const mayHaveMig = mig === undefined && (chips.cardsWithMig.includes(name) || ofChipWithMig);
+  const model = name.replace(/^(GeForce|Quadro|Tesla) /, "");
   return {
-    model: name.replace(/^(GeForce|Quadro|Tesla) /, ""),
-    family,
-    architecture,
-    computeCapability,
-    pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
-    ...flavoursOfName(name),
-    ...defined({ minDriver, mig: geometry }),
-    ...(geometry === undefined && mayHaveMig ? { mayHaveMig } : {}),
+    ...{ model, architecture, computeCapability, ...byName },
+    ...defined({ minDriver, mig, mayHaveMig: mayHaveMig || undefined }),
   };
 }
 
@@ -68,8 +64,11 @@ function capabilityOf(isMeant: (start: string) => boolean): string | undefined {
   return Object.entries(chips.computeCapabilities).find(([start]) => isMeant(start))?.[1];
 }
 
-function flavoursOfName(name: string): Pick<Card, "flavours"> {
-  return openModulesOnly.test(name) ? { flavours: ["open"] } : {};
+/** What a card's name tells. */
+function ofName(name: string): Pick<Card, "family" | "pciDevice" | "flavours"> {
+  const family = familyOf(name);
+  const pciDevice = family === "datacenter" ? "0302_10de" : "0300_10de";
+  return { family, pciDevice, ...(openModulesOnly.test(name) ? { flavours: ["open"] } : {}) };
 }
 
 function familyOf(name: string): CardFamily {
@@ -153,18 +152,11 @@ export function cardOf(gpu: GpuSpec): Card | undefined {
   const row = gpu.architecture && Object.entries(chips.architectures).find(([, name]) => name === gpu.architecture);
   if (!row) return undefined;
   const least = capabilityOf((start) => start.startsWith(row[0])) ?? "0.0";
-  const family = familyOf(gpu.model.replace(/^NVIDIA /, ""));
   const bytes = quantityValue(gpu.memory ?? "");
   return {
-    model: gpu.model,
-    family,
-    architecture: row[1],
-    computeCapability: least,
-    pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
+    ...{ model: gpu.model, architecture: row[1], computeCapability: least, mayHaveMig: true, described: true },
+    ...ofName(gpu.model.replace(/^NVIDIA /, "")),
     ...(bytes === undefined ? {} : { memoryMiB: Math.round(bytes / 2 ** 20) }),
-    ...flavoursOfName(gpu.model),
-    mayHaveMig: true,
-    described: true,
   };
 }
 

@@ -1,5 +1,4 @@
-import { cardOf, drives, flavoursOf, openModulesRefuse } from "./card";
-import type { Card } from "./data/cards";
+import { type Card, cardOf, drives, flavoursOf, openModulesRefuse } from "./card";
 import { fabricManagerExtension, modulesExtension, nvidiaExtension, toolkitExtension } from "./extension";
 import type { Release } from "./talos-release";
 import type { DriverBranch, ClusterSpec, MachineSpec, ModuleFlavour } from "../spec/index";

@@ -1,6 +1,5 @@
 import { stringify } from "yaml";
-import { migOf } from "./card";
-import type { Card } from "./data/cards";
+import { type Card, migOf } from "./card";
 import type { MachineFacts } from "./machine-facts";
 import { shortHash } from "../short-hash";
 import type { SharingSpec } from "../spec/index";

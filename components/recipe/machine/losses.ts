@@ -97,23 +97,20 @@ export function losses(
   drop: Loose<DropSpec> = {},
 ): Omit<Finding, "check">[] {
   const field = `machines.${machine}`;
+  const told: Told = (part, text, things) => ({ field: `${field}.${part}`, ...faultOf(text, { ...things, field }) });
   const extensions = lostExtensions(running, next, drop);
+  const runs = extensions.map((name) => named(name, running.extensions));
+  const them = extensions.length === 1 ? "it" : "them";
   return flat<Omit<Finding, "check">>([
-    extensions.length > 0 && {
-      field: `${field}.extensions`,
-      ...faultOf(texts.extensions, {
-        runs: extensions.map((name) => named(name, running.extensions)),
-        them: extensions.length === 1 ? "it" : "them",
-        field,
-        extensions,
-      }),
-    },
-    next.installer !== undefined && lostBeside(field, running, next, next.installer, drop),
+    extensions.length > 0 && told("extensions", texts.extensions, { runs, them, extensions }),
+    next.installer !== undefined && lostBeside(told, running, next, next.installer, drop),
   ]);
 }
 
+type Told = (part: string, text: string, things?: Record<string, unknown>) => Omit<Finding, "check">;
+
 function lostBeside(
-  field: string,
+  told: Told,
   running: RunningImage,
   next: NextImage,
   installer: string,
@@ -125,36 +122,22 @@ function lostBeside(
     (running.schematic === undefined ? undefined : readSchematic(running.schematic)) ?? {};
   const kind = installerKind(installer);
   const { platform } = running;
+  const those = args.length === 1 ? "that" : "those";
+  const other = next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`;
   return [
-    args.length > 0 && {
-      field: `${field}.kernelArgs`,
-      ...faultOf(texts.kernelArgs, {
-        started: args.join(" "),
-        those: args.length === 1 ? "that" : "those",
-        field,
-        args: JSON.stringify(args),
-      }),
-    },
+    args.length > 0 &&
+      told("kernelArgs", texts.kernelArgs, { started: args.join(" "), those, args: JSON.stringify(args) }),
     overlay !== undefined &&
       !drop.overlay &&
-      !isDeepStrictEqual(overlay, next.overlay) && {
-        field: `${field}.overlay`,
-        ...faultOf(texts.overlay, {
-          overlay,
-          other:
-            next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`,
-          field,
-          said: JSON.stringify(overlay),
-        }),
-      },
-    embeddedMachineConfiguration === true &&
-      !drop.embeddedMachineConfiguration && { field: `${field}.drop`, ...faultOf(texts.embedded, { field }) },
+      !isDeepStrictEqual(overlay, next.overlay) &&
+      told("overlay", texts.overlay, { overlay, other, said: JSON.stringify(overlay) }),
+    embeddedMachineConfiguration === true && !drop.embeddedMachineConfiguration && told("drop", texts.embedded),
     kind?.platform !== undefined &&
       platform !== undefined &&
       platform !== kind.platform &&
-      !drop.platform && { field: `${field}.platform`, ...faultOf(texts.platform, { platform, kind, field }) },
-    kind?.secureBoot === false &&
-      running.secureBoot === true && { field: `${field}.secureBoot`, ...faultOf(texts.secureBoot, { field }) },
+      !drop.platform &&
+      told("platform", texts.platform, { platform, kind }),
+    kind?.secureBoot === false && running.secureBoot === true && told("secureBoot", texts.secureBoot),
   ];
 }
 

@@ -1,21 +1,19 @@
 /** Number of single-character edits between two words (Levenshtein, with adjacent swaps counted once). */
 export function editDistance(left: string, right: string): number {
-  const rows: number[][] = [Array.from({ length: right.length + 1 }, (_, column) => column)];
+  let before: number[] = [];
+  let above = Array.from({ length: right.length + 1 }, (_, column) => column);
   for (let i = 1; i <= left.length; i++) {
     const row = [i];
     for (let j = 1; j <= right.length; j++) {
       const same = left[i - 1] === right[j - 1];
-      let best = Math.min(at(rows, i - 1, j) + 1, (row[j - 1] ?? 0) + 1, at(rows, i - 1, j - 1) + (same ? 0 : 1));
       const swapped = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1];
-      if (swapped) best = Math.min(best, at(rows, i - 2, j - 2) + 1);
-      row.push(best);
+      const best = Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (same ? 0 : 1));
+      row.push(swapped ? Math.min(best, before[j - 2]! + 1) : best);
     }
-    rows.push(row);
+    [before, above] = [above, row];
   }
-  return at(rows, left.length, right.length);
+  return above[right.length]!;
 }
-
-const at = (rows: number[][], i: number, j: number): number => rows[i]?.[j] ?? 0;
 
 /** Longest word that anybody could have misspelt: the distance takes the square of it. */
 const longest = 128;

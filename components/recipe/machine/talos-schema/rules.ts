@@ -1,7 +1,7 @@
 import { parseAllDocuments } from "yaml";
 import { ownVolumes } from "../../facts/data/since.json";
 import table from "../../facts/data/talos-rules.json";
-import { asText, isMapping, listOf } from "../../mapping";
+import { asText, isMapping, listOf, repeated } from "../../mapping";
 import { parseToml } from "../containerd/containerd";
 import { isSize } from "./values";
 import * as rule from "./value-rules";
@@ -21,7 +21,7 @@ const rules: Record<string, rule.Rule> = {
   ...byField<number[]>(table.ranges, ([from, to]) => rule.range(from!, to!)),
   "v1alpha1.Device.vlans[]": rule.mapping(rule.cidrOrAddresses),
   "v1alpha1.ClusterConfig.inlineManifests": (value) => {
-    const twice = rule.repeated(
+    const twice = repeated(
       listOf(value)
         .filter(isMapping)
         .map((item) => item["name"]),

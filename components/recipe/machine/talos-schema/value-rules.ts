@@ -1,5 +1,5 @@
 import type table from "../../facts/data/talos-rules.json";
-import { asText, isMapping, listOf } from "../../mapping";
+import { asText, isMapping, listOf, repeated } from "../../mapping";
 import { imageFlaw } from "../../rules/image-reference";
 import { isLabelValue, isQualifiedName } from "../../rules/names";
 import { taintEffects } from "../taints";
@@ -64,10 +64,6 @@ const entries = (isValue: (value: string) => boolean, what: string, remedy: stri
     );
     return wrong && [`has ${what} that Talos refuses (${wrong[0]})`, remedy];
   });
-
-/** The first of some that is there twice. */
-export const repeated = (all: unknown[]): unknown =>
-  all.find((one, index) => one !== undefined && all.indexOf(one) < index);
 
 /** An interface or a VLAN: one way of naming its addresses. */
 export const cidrOrAddresses = (value: Record<string, unknown>): ValueFlaw | undefined =>
