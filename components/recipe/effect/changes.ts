@@ -61,21 +61,11 @@ export function changesOf(before: MachineState, after: MachineState, group: Grou
  * pkg/machinery/config/generate/init.go and worker.go).
  */
 const generated = [
-  "cluster",
-  "machine.ca",
-  "machine.certSANs",
-  "machine.features",
-  "machine.install",
-  "machine.kubelet.image",
-  "machine.kubelet.defaultRuntimeSeccompProfileEnabled",
-  "machine.kubelet.disableManifestsDirectory",
-  "machine.nodeLabels",
-  "machine.token",
-  "machine.type",
-  "debug",
-  "persist",
-  "version",
-  "HostnameConfig",
+  ...["cluster", "debug", "persist", "version", "HostnameConfig"],
+  ...["ca", "certSANs", "features", "install", "nodeLabels", "token", "type"].map((key) => `machine.${key}`),
+  ...["image", "defaultRuntimeSeccompProfileEnabled", "disableManifestsDirectory"].map(
+    (key) => `machine.kubelet.${key}`,
+  ),
 ];
 
 /** Whether nobody but us says a part of the configuration, so that it comes and goes with our patches. */

@@ -25,11 +25,9 @@ const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "defau
 const ownNamespace = "talos-gpu";
 
 /** What lets hostPath volumes and privileged containers in; Talos enforces `baseline` otherwise. */
-const privileged = {
-  "pod-security.kubernetes.io/enforce": "privileged",
-  "pod-security.kubernetes.io/audit": "privileged",
-  "pod-security.kubernetes.io/warn": "privileged",
-};
+const privileged: Record<string, string> = Object.fromEntries(
+  ["enforce", "audit", "warn"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "privileged"]),
+);
 
 /** All that follows for Kubernetes. */
 export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], era: Era, mode: Mode): KubernetesRecipe {

@@ -7,11 +7,7 @@ const host =
   /^(?:\[[a-fA-F0-9:]+\]|[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*)(?::(\d+))?$/;
 const component = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 const tagForm = /^\w[\w.-]{0,127}$/;
-const digests = new Map([
-  ["sha256", 64],
-  ["sha384", 96],
-  ["sha512", 128],
-]);
+const digests: Record<string, number> = { sha256: 64, sha384: 96, sha512: 128 };
 
 /** Why a text is no image reference; undefined when it is one. */
 export function imageFlaw(text: string): string | undefined {
@@ -22,7 +18,7 @@ export function imageFlaw(text: string): string | undefined {
   if (more.length > 0) return "it has two @";
   if (digest !== undefined) {
     const [algorithm = "", hex = "", ...rest] = digest.split(":");
-    if (rest.length > 0 || digests.get(algorithm) !== hex.length || !/^[a-f0-9]+$/.test(hex))
+    if (rest.length > 0 || digests[algorithm] !== hex.length || !/^[a-f0-9]+$/.test(hex))
       return "its digest is not one, e.g. sha256: and 64 digits from 0 to f";
   }
   const slash = named.lastIndexOf("/");
