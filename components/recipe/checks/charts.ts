@@ -4,7 +4,7 @@ import { envOf } from "../kubernetes/values";
 import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
 import type { Era } from "../types";
-import { type Checks, complaint, fault } from "./check";
+import { type Checks, complaint } from "./check";
 import * as semver from "semver";
 
 /** Which chart offers the GPUs, and its release. */
@@ -50,12 +50,11 @@ export const chartChecks: Checks = {
     ];
     if (runtimeClass.name !== "" || fields.length === 0) return [];
     if (mode !== "operator")
-      return fields.map((field) => ({
-        field,
-        ...(runtimeClass.handler === ""
-          ? fault("all-cards/way", { way: wayOf(mode), plan })
-          : fault("all-cards/external")),
-      }));
+      return fields.map((field) =>
+        runtimeClass.handler === ""
+          ? complaint(field, "all-cards/way", { way: wayOf(mode), plan })
+          : complaint(field, "all-cards/external"),
+      );
     const told = envOf(valueAt(spec.gpuOperator?.values, "toolkit", "env"), namespacesOfAllCards) ?? "";
     return (
       external === true &&

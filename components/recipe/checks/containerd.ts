@@ -50,15 +50,9 @@ export const containerdChecks: Checks = {
   }),
   "default-runtime": ofMachines((machine, { plan }) => {
     const spec = machine.spec.containerd;
-    const inExtra =
-      valueAt(
-        parseToml(spec?.extra ?? "").table,
-        "plugins",
-        "io.containerd.cri.v1.runtime",
-        "containerd",
-        "default_runtime_name",
-      ) === "nvidia";
-    if (!spec?.nvidiaDefaultRuntime && !inExtra) return [];
+    const { table } = parseToml(spec?.extra ?? "");
+    const named = valueAt(table, "plugins", "io.containerd.cri.v1.runtime", "containerd", "default_runtime_name");
+    if (!spec?.nvidiaDefaultRuntime && named !== "nvidia") return [];
     const field = `.containerd.${spec?.nvidiaDefaultRuntime ? "nvidiaDefaultRuntime" : "extra"}`;
     if (machine.gpuCount === 0) return complaint(field, "default-runtime/no-gpu");
     if (plan.era !== "cdi") return [];

@@ -4,19 +4,15 @@ import { hasNoSwitch } from "../facts/machine-facts";
 import { extensionsOf } from "../facts/talos-release";
 import { compareDotted, majorOf } from "../facts/version";
 import { seenBy } from "../machine/apart";
-import type { ClusterSpec } from "../spec/index";
+import type { ClusterSpec, ModuleFlavour } from "../spec/index";
 import { type CheckContext, type CheckedMachine, type Checks, complaint, type Found, ofGpuMachines } from "./check";
 
 /** Drivers for the cards: kernel modules, their branch and their flavour. */
 export const driverChecks: Checks = {
   "module-flavour": ofGpuMachines((machine, { spec }) => {
+    const fits = (flavour: ModuleFlavour): boolean => machine.cards.every((card) => flavoursOf(card).includes(flavour));
     // Cards that no flavour has in common are the business of mixed-cards.
-    if (
-      !["open", "proprietary"].some((flavour) =>
-        machine.cards.every((card) => flavoursOf(card).includes(flavour as never)),
-      )
-    )
-      return [];
+    if (!fits("open") && !fits("proprietary")) return [];
     const card = machine.cards.find((candidate) => !flavoursOf(candidate).includes(machine.flavour));
     if (!card) return [];
     const reason = machine.flavour === "open" ? "open" : card.flavours === undefined ? "architecture" : "card";
@@ -48,14 +44,8 @@ export const driverChecks: Checks = {
         !(release.extensions?.includes(name) ?? extensionsOf(release.minor.minor).has(name)),
     );
     const isFlavour = nvidiaExtension(lacks ?? "")?.kind === "modules" && machine.flavour === "proprietary";
-    return (
-      lacks !== undefined &&
-      complaint("driver.branch", isFlavour ? "driver-branch/flavour" : "driver-branch/other", {
-        machine,
-        lacks,
-        release,
-      })
-    );
+    const saying = isFlavour ? "driver-branch/flavour" : "driver-branch/other";
+    return lacks !== undefined && complaint("driver.branch", saying, { machine, lacks, release });
   }),
   "driver-branches": ofGpuMachines((machine, { spec }) => {
     const branchesOf = (kind: string): Set<string> =>

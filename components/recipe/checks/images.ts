@@ -58,16 +58,13 @@ export const imageChecks: Checks = {
       const brought = (spec[list] ?? []).map(name);
       const twice = brought.findIndex((each, index) => brought.indexOf(each) < index);
       const dropped = (spec.drop?.[list] ?? []).findIndex((each) => brought.includes(name(each)));
+      const [again, lost] = [spec[list]?.[twice], spec.drop?.[list]?.[dropped]];
       return [
         list !== "kernelArgs" &&
-          twice >= 0 &&
-          complaint(`.${list}[${twice}]`, "image-lists/twice", { name: shown(spec[list]![twice]!) }),
-        dropped >= 0 &&
-          complaint(`.drop.${list}[${dropped}]`, "image-lists/dropped", {
-            name: shown(spec.drop![list]![dropped]!),
-            field,
-            list,
-          }),
+          again !== undefined &&
+          complaint(`.${list}[${twice}]`, "image-lists/twice", { name: shown(again) }),
+        lost !== undefined &&
+          complaint(`.drop.${list}[${dropped}]`, "image-lists/dropped", { name: shown(lost), field, list }),
       ];
     }),
   ),

@@ -31,11 +31,10 @@ export const machineChecks: Checks = {
         isOmnis(machine) &&
         decidedByOmni
           .filter((field) => machine.spec[field] !== undefined)
-          .map((field) =>
-            complaint(`.${field}`, field === "kernelArgs" ? "omni-machine/kernel-args" : "omni-machine/image", {
-              machine,
-            }),
-          ),
+          .map((field) => {
+            const saying = field === "kernelArgs" ? "omni-machine/kernel-args" : "omni-machine/image";
+            return complaint(`.${field}`, saying, { machine });
+          }),
     ),
   ),
   bootstrap: together(

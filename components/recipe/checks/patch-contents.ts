@@ -53,13 +53,10 @@ export const patchContentChecks: Checks = {
         ? repeated([...clusterPatches, ...machine.patches]).filter(({ path }) => !known.has(path))
         : [],
     );
-    return [...everywhere, ...perMachine].map(({ path, fields }) =>
-      complaint(fields.at(-1) ?? "patches", "machine-file-once", {
-        path,
-        count: fields.length,
-        by: [...new Set(fields)].join(" and "),
-      }),
-    );
+    return [...everywhere, ...perMachine].map(({ path, fields }) => {
+      const by = [...new Set(fields)].join(" and ");
+      return complaint(fields.at(-1) ?? "patches", "machine-file-once", { path, count: fields.length, by });
+    });
   },
   "machine-file-create": ofPatches(({ patch }) =>
     patch.files.flatMap((file) => {
@@ -106,12 +103,9 @@ function isForbidden(key: string): boolean {
 /** Paths that patches write more than once, with the last patch that does. The containerd part has checks of its own. */
 function repeated(patches: UserPatch[]): { path: string; fields: string[] }[] {
   const fieldsByPath = new Map<string, string[]>();
-  for (const patch of patches) {
-    for (const { path } of patch.files) {
-      if (path !== "" && path !== customizationPath)
-        fieldsByPath.set(path, [...(fieldsByPath.get(path) ?? []), patch.field]);
-    }
-  }
+  for (const { files, field } of patches)
+    for (const { path } of files)
+      if (path !== "" && path !== customizationPath) fieldsByPath.set(path, [...(fieldsByPath.get(path) ?? []), field]);
   return [...fieldsByPath].filter(([, fields]) => fields.length > 1).map(([path, fields]) => ({ path, fields }));
 }
 

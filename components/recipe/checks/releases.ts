@@ -59,11 +59,8 @@ export const releaseChecks: Checks = {
       const machine = machines.find((one) => one.name === name);
       if (machine === undefined) {
         const able = machines.filter(({ spec: { role }, gpuCount }) => role === "worker" && gpuCount > 0);
-        const meant = didYouMean(
-          name,
-          able.map((worker) => worker.name),
-        );
-        return complaint(field, "upgrade-first/unknown", { ...things, meant });
+        const names = able.map((worker) => worker.name);
+        return complaint(field, "upgrade-first/unknown", { ...things, meant: didYouMean(name, names) });
       }
       if (machine.spec.role === "controlplane") return complaint(field, "upgrade-first/control-plane", things);
       if (machine.gpuCount === 0) return complaint(field, "upgrade-first/no-gpu", things);

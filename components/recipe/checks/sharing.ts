@@ -89,25 +89,19 @@ export const sharingChecks: Checks = {
       fitting.length === gpuMachines.length
         ? "no machine has"
         : `${fitting.map(({ name }) => name).join(", ")}, where nodeSelector sends it, has no`;
-    return complaint(".gpus", most === 0 ? "gpu-requests/none" : "gpu-requests/too-many", {
-      gpus,
-      resource,
-      where,
-      most,
-    });
+    const saying = most === 0 ? "gpu-requests/none" : "gpu-requests/too-many";
+    return complaint(".gpus", saying, { gpus, resource, where, most });
   }),
   "gpu-capacity": (context) => {
     if (context.gpuMachines.length === 0) return [];
     const active = gpuRequests(context.spec)
       .filter((request) => request.active)
       .flatMap((request) => Array.from({ length: request.machines }, () => request));
-    return [...new Set(active.map((request) => resourceOf(request, context)))].flatMap((resource) =>
-      capacityOf(
-        resource,
-        active.filter((request) => resourceOf(request, context) === resource),
-        context,
-      ),
-    );
+    const resources = new Set(active.map((request) => resourceOf(request, context)));
+    return [...resources].map((resource) => {
+      const requests = active.filter((request) => resourceOf(request, context) === resource);
+      return capacityOf(resource, requests, context);
+    });
   },
   "sharing-requests": ofGpuRequests(
     ({ gpus }, { spec }) =>

@@ -68,7 +68,7 @@ function overMachines(field: string, said: Said, request: GpuRequest, context: C
     context.spec.dra ? mayClaim(machine, request) : offers(machine, resourceOf(request, context));
   const fitting = machinesFor(request, context).filter((machine) => has(machine) >= gpus);
   const { product, cel } = request.claim ?? {};
-  const cards = new Set(fitting.flatMap((machine) => claimable(machine, request).map(({ model }) => model)));
+  const cards = [...new Set(fitting.flatMap((machine) => claimable(machine, request).map(({ model }) => model)))];
   const names = fitting.map(({ name }) => name).join(", ") || "none";
   return [
     tensor > gpus && complaint(`${field}.args`, "vllm/tensor", { tensor, gpus }),
@@ -76,13 +76,10 @@ function overMachines(field: string, said: Said, request: GpuRequest, context: C
       fitting.length < machines &&
       complaint(`${field}.machines`, "vllm/machines", { machines, count: fitting.length, gpus, names }),
     fitting.length >= machines &&
-      cards.size > 1 &&
+      cards.length > 1 &&
       product === undefined &&
       cel === undefined &&
-      complaint(`${field}.machines`, context.spec.dra ? "vllm/unlike-claims" : "vllm/unlike", {
-        cards: [...cards],
-        field,
-      }),
+      complaint(`${field}.machines`, context.spec.dra ? "vllm/unlike-claims" : "vllm/unlike", { cards, field }),
     release !== undefined &&
       compareDotted(release, firstOverMachines) < 0 &&
       complaint(`${field}.${said.image === undefined ? "machines" : "image"}`, "vllm/release", { release }),
