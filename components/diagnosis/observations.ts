@@ -15,8 +15,8 @@ export interface Observations {
   jobs?: ObservedJob[];
   nodes?: ObservedNode[];
   /** The cluster's RuntimeClasses; undefined when nobody looked. */
-  runtimeClasses?: ObservedRuntimeClass[];
-  namespaces?: ObservedNamespace[];
+  runtimeClasses?: Kept<typeof observedRuntimeClass, "name">[];
+  namespaces?: ReturnType<typeof observedNamespace>[];
   /** Helm's releases, each in its newest revision. */
   releases?: ObservedRelease[];
   machines?: ObservedMachine[];
@@ -121,16 +121,10 @@ export const observedDeployment = ({ metadata, spec, status }: k8s.V1Deployment)
   outdated: status?.observedGeneration !== metadata?.generation,
 });
 
-/** A RuntimeClass with its handler. */
-export type ObservedRuntimeClass = Kept<typeof observedRuntimeClass, "name">;
-
 /** What is kept of a RuntimeClass. */
 export const observedRuntimeClass = ({ metadata, handler }: k8s.V1RuntimeClass) => ({ ...nameOf(metadata), handler });
 
 const nameOf = ({ name = "" }: k8s.V1ObjectMeta = {}) => ({ name });
-
-/** A namespace with its labels. */
-export type ObservedNamespace = ReturnType<typeof observedNamespace>;
 
 /** What is kept of a namespace. */
 export const observedNamespace = ({ metadata }: k8s.V1Namespace) => ({

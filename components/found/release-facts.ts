@@ -18,10 +18,7 @@ const patience: Patience = { timeout: 8_000, pauses: [500, 2_000] };
 export type AskedStack = { [Field in keyof StackSpec | "kubeconfig"]?: unknown };
 
 /** What the Factory said: of the stack's release, and of those that machines and pools have of their own. */
-export interface Facts {
-  releaseFacts?: ReleaseFactsSpec;
-  otherReleaseFacts?: ReleaseFactsSpec[];
-}
+export type Facts = Pick<StackSpec, "releaseFacts" | "otherReleaseFacts">;
 
 /** Most releases that a preview asks for; each is one request. */
 const mostReleases = 16;

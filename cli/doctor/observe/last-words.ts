@@ -3,14 +3,8 @@ import { defined } from "../../../components/recipe/mapping";
 import type { Heard } from "../../../components/diagnosis/observations";
 import type { KubernetesApi } from "../../../components/clients/kubernetes/api";
 
-/** A container whose log must be asked. */
-export interface Silent {
-  namespace: string;
-  pod: string;
-  container: string;
-  /** Whether it has been started again since: then its last words are in the log of the run before. */
-  restarted: boolean;
-}
+/** A container whose log must be asked; one that was started again since has its last words in the log of the run before. */
+type Silent = ReturnType<typeof containersOf>[number];
 
 /** Logs that are read at most: where more pods fail, they fail for the same reason. */
 const MOST = 20;
@@ -50,7 +44,7 @@ type Which = (status: k8s.V1ContainerStatus) => boolean;
 
 const runs: Which = ({ state }) => state?.running !== undefined;
 
-function containersOf(pods: readonly k8s.V1Pod[], which: Which, isRestarted: Which = () => false): Silent[] {
+function containersOf(pods: readonly k8s.V1Pod[], which: Which, isRestarted: Which = () => false) {
   const all = pods.flatMap(({ metadata: { namespace = "", name: pod = "" } = {}, status }) =>
     [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
       .filter(which)

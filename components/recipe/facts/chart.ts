@@ -28,22 +28,18 @@ export interface ValueComplaint {
   kind: "unknown" | "boolean" | "string" | "number" | "array" | "object";
 }
 
-/** What is known of values that a stack gives a chart's release. */
-export interface JudgedValues {
-  /** What is wrong with them. */
-  complaints: ValueComplaint[];
-  /** Paths that nobody here can judge: the release is older or newer than all of the tables, and may have them. */
-  open: string[];
-  /** The release that judges them; undefined when the version is no version. */
-  judge?: ChartValues;
-}
-
 /**
  * Judges values by the releases of `judgesOf`. Between two of them, what one takes may be right, so only what both refuse is told. Beyond
  * the first or the last, a value that this one does not have may be right as well, unless it is one of its own with a slip, or of a
  * kind that no release has.
+ *
+ * @returns what is wrong, `open` paths that nobody here can judge, and the release that judges; without one when the version is no version.
  */
-export function judgeValues(name: ChartName, version: string, values: Record<string, unknown>): JudgedValues {
+export function judgeValues(
+  name: ChartName,
+  version: string,
+  values: Record<string, unknown>,
+): { complaints: ValueComplaint[]; open: string[]; judge?: ChartValues } {
   const [judge, ...others] = judgesOf(name, version);
   if (judge === undefined) return { complaints: [], open: [] };
   const refusedToo = others.map((other) => valueComplaints(other, values).map(({ path }) => path));

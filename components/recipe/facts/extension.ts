@@ -1,14 +1,11 @@
 import { DriverBranch, ModuleFlavour } from "../spec/index";
 
 /**
- * Names of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu; the user-space libraries of a driver are in
+ * What an extension of NVIDIA's is. Source: siderolabs/extensions, nvidia-gpu; the user-space libraries of a driver are in
  * the container toolkit's extension, so modules and toolkit must be of one branch.
  */
-export type NvidiaExtensionKind = "modules" | "toolkit" | "fabricmanager" | "gdrdrv";
-
-/** What an extension of NVIDIA's is. */
 export interface NvidiaExtension {
-  kind: NvidiaExtensionKind;
+  kind: "modules" | "toolkit" | "fabricmanager" | "gdrdrv";
   branch?: DriverBranch;
   flavour?: ModuleFlavour;
 }

@@ -1,6 +1,7 @@
 import { type Card, cardOf, drives, flavoursOf, openModulesRefuse } from "./card";
 import { fabricManagerExtension, modulesExtension, nvidiaExtension, toolkitExtension } from "./extension";
 import type { Release } from "./talos-release";
+import { defined } from "../mapping";
 import type { DriverBranch, ClusterSpec, MachineSpec, ModuleFlavour } from "../spec/index";
 
 /** A kind of card in a machine, looked up. */
@@ -32,15 +33,10 @@ export interface MachineFacts {
 
 /** Looks up a machine's cards and decides its driver. Never fails: what is unknown stays undefined, for the checks to name. */
 export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSpec, release?: Release): MachineFacts {
-  const uses = (spec.gpus ?? []).map((gpu, index): CardUse => {
-    const card = cardOf(gpu);
-    return {
-      field: `machines.${name}.gpus[${index}]`,
-      model: gpu.model,
-      count: gpu.count ?? 1,
-      ...(card ? { card } : {}),
-    };
-  });
+  const uses = (spec.gpus ?? []).map((gpu, index): CardUse => ({
+    ...{ field: `machines.${name}.gpus[${index}]`, model: gpu.model, count: gpu.count ?? 1 },
+    ...defined({ card: cardOf(gpu) }),
+  }));
   const cards = [...new Set(uses.flatMap((use) => (use.card ? [use.card] : [])))];
   const gpuCount = uses.reduce((sum, use) => sum + use.count, 0);
   const own = [...new Set(spec.extensions ?? [])];

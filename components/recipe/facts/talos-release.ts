@@ -52,20 +52,11 @@ export interface DriverRow {
 /** Drivers of every release that was read, by minor and patch. */
 export const driverRows: DriverRow[] = tables.drivers;
 
-/** One range of patch releases with the same minor of containerd. */
-export interface ContainerdRow {
-  /** First patch release of the range, and the last one that was read. */
-  from: number;
-  to: number;
-  /** containerd of the first release of the range. */
-  version: string;
-}
-
 /** What holds for all releases of a minor. */
 export interface MinorRow extends Capabilities {
   minor: number;
-  /** containerd, by the minor's patch releases; oldest first. */
-  containerd: ContainerdRow[];
+  /** containerd, by the minor's patch releases that were read, oldest first: ranges of one minor, with the version of the first release. */
+  containerd: { from: number; to: number; version: string }[];
   /** First and last Kubernetes minor that this Talos runs. */
   kubernetes: { from: number; to: number };
 }
@@ -73,16 +64,8 @@ export interface MinorRow extends Capabilities {
 /** Every minor that this package knows, oldest first. */
 export const minorRows = tables.minors as MinorRow[];
 
-/** Names that the releases of a range of minors have. */
-export interface ExtensionRow {
-  from: number;
-  /** Last minor that has them; undefined: the newest one that was read still does. */
-  to?: number;
-  names: string[];
-}
-
-/** Official extensions, by the minors that have them. */
-export const extensionRows: ExtensionRow[] = extensions.rows;
+/** Official extensions, by the minors that have them; without `to`, the newest one that was read still does. */
+export const extensionRows: { from: number; to?: number; names: string[] }[] = extensions.rows;
 
 /** What is known of one Talos release. */
 export interface Release {

@@ -7,22 +7,14 @@ const splits = {
   data: /^(--data-parallel-size|-dp)(=|$)/,
 };
 
-/** How a server's GPUs are used. */
-export interface VllmSplit {
-  /** Size of tensor parallelism, and of pipeline parallelism. */
-  tensor: number;
-  pipeline: number;
-  /** Flags of the sizes that the arguments do not set; those of pipeline parallelism over machines alone. */
-  flags: string[];
-  /** GPUs that the server will use, all together. */
-  uses: number;
-}
-
 /**
  * Splits a model over the GPUs of one or more machines: tensor parallelism takes what pipeline and data parallelism in the arguments
  * leave, and pipeline parallelism leads from machine to machine.
+ *
+ * @returns the two sizes, flags of those that the arguments do not set (of pipeline parallelism over machines alone), and the GPUs that the
+ *   server uses, all together.
  */
-export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpec>): VllmSplit {
+export function vllmSplit({ args = [], gpus = 1, machines = 1 }: Partial<VllmSpec>) {
   const [said, saidPipeline, data = 1] = [splits.tensor, splits.pipeline, splits.data].map((flag) =>
     sizeOf(args, flag),
   );

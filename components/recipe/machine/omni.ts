@@ -28,16 +28,7 @@ export const omniLabel = {
 export const templateAnnotation = "omni.sidero.dev/managed-by-cluster-templates";
 
 /** What Omni shall know of one machine. */
-export interface OmniMachine {
-  /** Name of the cluster in Omni. */
-  cluster: string;
-  /** ID of the machine in Omni. */
-  uuid: string;
-  /** Strategic-merge patches (YAML text), in order; the last is the recipe's own. */
-  patches: string[];
-  /** Sorted. Empty: nothing is said, and what the cluster has stays. */
-  extensions: string[];
-}
+type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "extensions", string[]>;
 
 /**
  * The resources of one machine: its extensions, and its patches. The extensions come first: Omni acts on each as it comes,
@@ -50,6 +41,10 @@ export interface OmniMachine {
  *
  * The extensions take the place of the cluster's and the machine set's list, they are not added to it (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
+ *
+ * @param cluster its name in Omni, as `uuid` is the machine's.
+ * @param patches strategic-merge patches (YAML text), in order; the last is the recipe's own.
+ * @param extensions sorted. Empty: nothing is said, and what the cluster has stays.
  */
 export function omniResources({ cluster, uuid, patches, extensions }: OmniMachine): OmniResource[] {
   const labels = { [omniLabel.cluster]: cluster, [omniLabel.clusterMachine]: uuid };

@@ -6,13 +6,6 @@ import { parseTaint, taintsOf, taintText } from "./taints";
 import type { KernelModule, NodeTaint } from "../types";
 import { asText, isMapping, listAt, mappingAt, valueAt } from "../mapping";
 
-/** A file that a patch writes. */
-export interface PatchFile {
-  op: string;
-  path: string;
-  content: string;
-}
-
 /** A user's patch, read: what the recipe and the checks ask of it. */
 export interface UserPatch {
   /** Path of the patch in the stack, e.g. `machines.gpu-1.patches[0]`. */
@@ -24,7 +17,8 @@ export interface UserPatch {
   documents: Document[];
   /** Kinds of its other documents, e.g. `KernelModuleConfig`. */
   kinds: string[];
-  files: PatchFile[];
+  /** Those that it writes. */
+  files: { op: string; path: string; content: string }[];
   /** Those under machine.kernel.modules, and of KernelModuleConfig documents. */
   modules: Required<KernelModule>[];
   /** Keys and values under machine.sysctls. */

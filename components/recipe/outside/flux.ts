@@ -87,13 +87,9 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   if (chart === undefined) return [];
   const said = [
     { at: doc, path: [...byChart, "version"] },
-    ...(source
-      ? [
-          ["spec", "ref", "tag"],
-          ["spec", "ref", "semver"],
-          ["spec", "version"],
-        ].map((path) => ({ at: source, path }))
-      : []),
+    ...["spec.ref.tag", "spec.ref.semver", "spec.version"].flatMap((path) =>
+      source ? [{ at: source, path: path.split(".") }] : [],
+    ),
   ].find(({ at, path }) => textAt(at.root, ...path) !== undefined);
   const version = said && releaseIn(textAt(said.at.root, ...said.path), chart);
   const target = textAt(root, "spec", "targetNamespace");

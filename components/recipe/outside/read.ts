@@ -17,13 +17,6 @@ import { ofLists } from "./lists";
 import { asText, listAt, listOf, valueAt } from "../mapping";
 import { parameterOf, release, valuesOf, type OutsideRelease } from "./release";
 
-/** What files say. */
-export interface ReadOutside {
-  releases: OutsideRelease[];
-  /** What could not be read. */
-  flaws: Flaw[];
-}
-
 /**
  * Reads what installs NVIDIA's charts from the files of Flux (HelmRelease with HelmRepository, OCIRepository or HelmChart), of Argo CD
  * (Application, ApplicationSet), of kustomize (`helmCharts`), of helmfile, of a chart that depends on them, and from files of values. Documents
@@ -35,8 +28,12 @@ export interface ReadOutside {
  * api/types/helmchartargs.go; helmfile/helmfile pkg/state/state.go (ReleaseSpec); helm v3.19.0, pkg/chart/dependency.go.
  *
  * @param hint the chart of a file of values that does not tell it by its keys. Default: none.
+ * @returns with what could not be read.
  */
-export function readOutside(files: readonly OutsideFile[], hint?: ChartName): ReadOutside {
+export function readOutside(
+  files: readonly OutsideFile[],
+  hint?: ChartName,
+): { releases: OutsideRelease[]; flaws: Flaw[] } {
   const flaws: Flaw[] = [];
   const docs = files.flatMap((file) => documentsOf(file, flaws));
   const releases = docs.flatMap((doc): OutsideRelease[] => {

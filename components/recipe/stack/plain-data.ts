@@ -3,15 +3,6 @@ import { written } from "../shape";
 import type { Finding } from "../types";
 import texts from "./texts.json";
 
-/** What was read of a value that anybody may have given. */
-export interface PlainData {
-  /** The value as plain data, with the keys of every mapping in order: nothing hangs on the order in which they were written. */
-  value: unknown;
-  findings: Finding[];
-  /** Paths that were left out. */
-  left: PropertyKey[][];
-}
-
 /** Deepest nesting, and most values: far beyond ten thousand machines. */
 const deepest = 64;
 const most = 1_000_000;
@@ -22,8 +13,11 @@ const longestText = 1024 * 1024;
 /**
  * Reads a value that anybody may have given: what is no plain data, too deep, too long or unreadable is left out and told.
  * Everything that comes after this may take for granted that it looks at a tree of bounded size.
+ *
+ * @returns plain data, with the keys of every mapping in order, as nothing hangs on the order in which they were written; and the paths that
+ *   were left out.
  */
-export function readPlain(raw: unknown): PlainData {
+export function readPlain(raw: unknown): { value: unknown; findings: Finding[]; left: PropertyKey[][] } {
   const findings: Finding[] = [];
   const left: PropertyKey[][] = [];
   const above = new Set<object>();

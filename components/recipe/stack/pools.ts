@@ -3,24 +3,17 @@ import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
 import texts from "./texts.json";
 
-/** A stack with every machine of its pools, and what could not be made of them. */
-export interface Expanded {
-  spec: ClusterSpec;
-  findings: Finding[];
-  /** Fields of machines that were filled in, so that the rest of the machine can be checked. */
-  filled: string[];
-  /** Pool of each machine that comes from one, by node name. */
-  poolOf: Map<string, string>;
-}
-
 /** Most machines of a pool: what a Talos cluster has at most is far below. */
 const most = 10_000;
 
 /**
  * Makes the machines of pools, and gives every machine what the stack says of all. Pure. Machines of their own keep their place
  * before those of pools; nothing hangs on it.
+ *
+ * @returns with what could not be made, the fields that were filled in so that the rest of a machine can be checked, and the pool of each
+ *   machine that comes from one, by node name.
  */
-export function expandStack({ machines = {}, machineDefaults = {}, pools = {}, ...cluster }: StackSpec): Expanded {
+export function expandStack({ machines = {}, machineDefaults = {}, pools = {}, ...cluster }: StackSpec) {
   const findings: Finding[] = [];
   const filled: string[] = [];
   const poolOf = new Map<string, string>();
@@ -55,7 +48,8 @@ export function expandStack({ machines = {}, machineDefaults = {}, pools = {}, .
     }
   }
   if (made.length === 0 && findings.length > 0) filled.push("machines"); // why there is none is said
-  return { spec: { ...cluster, machines: Object.fromEntries(made) }, findings, filled, poolOf };
+  const spec: ClusterSpec = { ...cluster, machines: Object.fromEntries(made) };
+  return { spec, findings, filled, poolOf };
 }
 
 const needed = ["role", "configuration"] as const;

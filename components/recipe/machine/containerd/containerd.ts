@@ -1,5 +1,5 @@
 import { parse, stringify, TomlError, type TomlTable } from "smol-toml";
-import { isMapping } from "../../mapping";
+import { defined, isMapping } from "../../mapping";
 import { remembering } from "../../memory";
 import type { ContainerdSpec } from "../../spec/index";
 import type { Era } from "../../types";
@@ -16,30 +16,19 @@ const containerdCdiDirs = ["/etc/cdi", "/var/run/cdi"];
 /** Talos' base OCI specification, which it gives to `runc` only. Source: talos, hack/cri-plugin.part. */
 const baseSpec = "/etc/cri/conf.d/base-spec.json";
 
-/** A part, and where its fragments disagree. */
-export interface ContainerdPart {
-  /** TOML; undefined when there is nothing to say. */
-  toml?: string;
-  /** Dotted keys that two fragments set to different values; the later fragment stands. */
-  clashes: string[];
-  /** Why `extra` is no TOML. */
-  error?: string;
-}
-
-/** Composes the machine's containerd part from one fragment per option; `version` never gets in (a part's version overwrites Talos' own). */
-export const containerdPart = remembering((spec: ContainerdSpec = {}, era: Era): ContainerdPart => {
+/**
+ * Composes the machine's containerd part from one fragment per option; `version` never gets in (a part's version overwrites Talos' own).
+ * `toml` is undefined when there is nothing to say, `error` unless `extra` is no TOML; of `clashes`, dotted keys that two fragments set to
+ * different values, the later fragment stands.
+ */
+export const containerdPart = remembering((spec: ContainerdSpec = {}, era: Era) => {
   const clashes: string[] = [];
   const table: TomlTable = {};
-  for (const fragment of typedFragments(spec, era)) merge(table, fragment, "", clashes);
-  const extra = parseToml(spec.extra ?? "");
-  if (extra.table) {
-    delete extra.table["version"];
-    merge(table, extra.table, "", clashes);
-  }
+  const { table: { version: _, ...extra } = {}, error } = parseToml(spec.extra ?? "");
+  for (const fragment of [...typedFragments(spec, era), extra]) merge(table, fragment, "", clashes);
   return {
-    ...(Object.keys(table).length > 0 ? { toml: `${stringify(table).trim()}\n` } : {}),
+    ...defined({ toml: Object.keys(table).length > 0 ? `${stringify(table).trim()}\n` : undefined, error }),
     clashes,
-    ...(extra.error === undefined ? {} : { error: extra.error }),
   };
 });
 
