@@ -1,18 +1,12 @@
-import { parse } from "yaml";
-import { isMapping } from "../../components/recipe/mapping";
+import { isMapping, mappingAt } from "../../components/recipe/mapping";
+import { yamlIn } from "../../components/recipe/rules/yaml";
 
 /** Files of variables that talhelper reads by itself, beside talconfig.yaml (talhelper, cmd/genconfig.go, `--env-file`). */
 export const environmentFiles = ["talenv.yaml", "talenv.sops.yaml", "talenv.yml", "talenv.sops.yml"];
 
 /** Variables of a talenv.yaml; without those that SOPS encrypts, which nobody can tell from here. Never throws. */
 export function variablesOf(text: string): Record<string, string> {
-  let content: unknown;
-  try {
-    content = parse(text);
-  } catch {
-    return {};
-  }
-  if (!isMapping(content)) return {};
+  const content = mappingAt(yamlIn(text));
   const plain = Object.entries(content).filter(([key, value]) => key !== "sops" && !isMapping(value) && value !== null);
   return Object.fromEntries(
     plain.map(([key, value]) => [key, String(value)]).filter(([, value]) => !isEncrypted(value!)),

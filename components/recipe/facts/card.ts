@@ -103,9 +103,10 @@ export const migOf = (card: Card): MigGeometry | undefined =>
 /**
  * Range of power limits in watts, as far as it is known: a side that differs by board stays a guess (a quarter of the
  * reference design's power, one and a half of it), good for an emulation and for a note, never for a refusal. Undefined for
- * cards of which the tables know no power, and for those without a limit of their own.
+ * cards of which the tables know no power, and for those without a limit of their own. A side that is not known was neither seen nor is it in
+ * a data sheet.
  */
-export function powerRangeOf(card: Card): PowerRange | undefined {
+export function powerRangeOf(card: Card) {
   if (!card.power) return undefined;
   const { default: watts, min, max } = card.power;
   return {
@@ -117,11 +118,4 @@ export function powerRangeOf(card: Card): PowerRange | undefined {
 }
 
 /** Power limits that a card takes. */
-export interface PowerRange {
-  min: number;
-  max: number;
-  /** Whether `min` was seen or is in a data sheet; else it is a guess. */
-  knownMin: boolean;
-  /** The same for `max`. */
-  knownMax: boolean;
-}
+export type PowerRange = NonNullable<ReturnType<typeof powerRangeOf>>;

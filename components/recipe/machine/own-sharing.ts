@@ -1,8 +1,8 @@
-import { parse } from "yaml";
 import { asRelease } from "../outside/external";
 import { isMapping, valueAt } from "../mapping";
 import type { Sharing } from "../facts/sharing";
 import { remembering } from "../memory";
+import { yamlIn } from "../rules/yaml";
 import type { ClusterSpec, MachineSpec } from "../spec/index";
 
 /** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there; and the plugin's image. */
@@ -47,12 +47,7 @@ function chosen(all: Record<string, unknown>, name: unknown): string {
 
 /** Source: k8s-device-plugin v0.19.3, api/config/v1/sharing.go, replicas.go. */
 const read = remembering((text: string): Sharing => {
-  let config: unknown;
-  try {
-    config = parse(text);
-  } catch {
-    return {}; // a check says so
-  }
+  const config = yamlIn(text); // of what is none, a check says so
   for (const way of ["timeSlicing", "mps"] as const) {
     const section = valueAt(config, "sharing", way);
     const resources = valueAt(section, "resources");

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { Document, isScalar, parse, parseDocument, Scalar, visit } from "yaml";
+import { Document, isScalar, parseDocument, Scalar, visit } from "yaml";
 import * as z from "zod";
 import { defaultFactoryUrl } from "../facts/factory";
 import { parseTalosVersion } from "../facts/version";
 import { filled, isMapping } from "../mapping";
 import { remembering } from "../memory";
+import { yamlIn } from "../rules/yaml";
 import type { ClusterSpec, CustomizationSpec, MachineSpec, OverlaySpec } from "../spec/index";
 
 /** What a machine's image is made of. */
@@ -159,13 +160,7 @@ export function imageId(id: string, text: string | undefined): string {
 
 /** Reads a schematic (YAML): what an installer image of it brings onto a machine; undefined when the text is not one. */
 export const readSchematic = remembering((text: string) => {
-  let value: unknown;
-  try {
-    value = parse(text);
-  } catch {
-    return undefined;
-  }
-  const parsed = schematicSchema.safeParse(value);
+  const parsed = schematicSchema.safeParse(yamlIn(text));
   if (!parsed.success) return undefined;
   const { overlay, customization } = parsed.data;
   const { bootloader, secureboot } = customization ?? {};

@@ -2,6 +2,7 @@ import {
   isAlias,
   isMap,
   isSeq,
+  parse,
   parseAllDocuments,
   parseDocument,
   type Document,
@@ -27,6 +28,15 @@ const options = {
   customTags: (tags: (ScalarTag | object)[]) => [octal, ...tags],
   logLevel: "error",
 } as const;
+
+/** Value of a text that is YAML 1.2; undefined of any other. */
+export function yamlIn(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** The most nodes that a document may have once its aliases are written out; go-yaml has such a limit, too. */
 const mostNodes = 100_000;
