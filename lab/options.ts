@@ -106,11 +106,7 @@ export function usage(): string {
   return `npm run lab -- [options]     a GPU cluster without hardware, on this machine\n\n${lines.join("\n")}\n`;
 }
 
-/**
- * Options from the command line.
- *
- * @throws Error with a message for the user when an option is unknown or its value is out of range.
- */
+/** Options from the command line. Throws, with a message for the user, where one is unknown or its value out of range. */
 export function parseOptions(argv: readonly string[]): LabOptions {
   const values = given(argv);
   const pulumi = choice("pulumi", values.pulumi);

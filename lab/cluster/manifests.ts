@@ -3,12 +3,9 @@ import { parseAllDocuments } from "yaml";
 import type { Cluster, KubernetesObject } from "../kubernetes/cluster";
 
 /**
- * Applies what a cluster has before a stack comes, file by file and in each file's order: definitions of kinds, a secret that
- * a workload reads, a storage class. Nothing of it is the stack's, so a destroy must leave it.
- *
- * @param files YAML files, each with any number of documents
- * @returns the objects as `Kind name`
- * @throws Error naming the file, when it cannot be read, is no Kubernetes object, or is refused
+ * Applies what a cluster has before a stack comes, file by file (YAML) and in each file's order: definitions of kinds, a secret that a
+ * workload reads, a storage class. Nothing of it is the stack's, so a destroy must leave it. Gives the objects as `Kind name`; throws with
+ * the file's name where one cannot be read, is no Kubernetes object, or is refused.
  */
 export async function applyManifests(cluster: Cluster, files: readonly string[]): Promise<string[]> {
   const applied: string[] = [];

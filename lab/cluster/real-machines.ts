@@ -93,8 +93,6 @@ const bootSeconds = 900;
 /**
  * Starts the stack's machines as virtual ones that run Talos itself. They get the configuration of their owner, and a control plane
  * among them, which is then the cluster's, is bootstrapped; those of a stack that makes its own cluster wait in maintenance mode.
- *
- * @param images of the release that they run.
  */
 export async function startRealMachines(
   lab: Around,

@@ -12,12 +12,9 @@ export async function commandOf(pulumi: string, dir: string): Promise<PulumiComm
 }
 
 /**
- * Makes a home for the CLI in which it keeps no log. Otherwise each command writes all that it does, compressed and encrypted, to
- * `logs` in its home, for `pulumi logs` (pulumi 3.259, pkg/logging/encrypted.go): a quarter of its CPU time. No setting turns that
+ * Makes a home for the CLI (its `PULUMI_HOME`) in which it keeps no log. Otherwise each command writes all that it does, compressed and
+ * encrypted, to `logs` there, for `pulumi logs` (pulumi 3.259, pkg/logging/encrypted.go): a quarter of its CPU time. No setting turns that
  * off; where `logs` is no folder, it goes on without (pkg/cmd/pulumi/pulumi.go, `StartLogging`).
- *
- * @param folder made where it is not there
- * @returns the folder, for `PULUMI_HOME`
  */
 export async function homeWithoutLogs(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });

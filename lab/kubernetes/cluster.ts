@@ -77,11 +77,8 @@ export class Cluster extends KubernetesApi {
   }
 
   /**
-   * Waits until every node is ready, and a control plane bears Talos' label of its role, which comes a moment after its kubelet: what
-   * the lab then notes of the cluster is all of what was there before the stack.
-   *
-   * @param roles of the nodes to wait for, by name.
-   * @throws Error naming the nodes that are not, when the limit is over.
+   * Waits until every node of these names is ready, and a control plane bears Talos' label of its role, which comes a moment after its
+   * kubelet: what the lab then notes of the cluster is all of what was there before the stack. Throws, naming those that are not.
    */
   async nodesReady(roles: Readonly<Record<string, MachineRole>>, seconds: number, signal: AbortSignal): Promise<void> {
     const waiting = async (): Promise<string[]> => {

@@ -46,19 +46,14 @@ const siderolink = ["siderolink.api=grpc://192.0.2.2:8090", "talos.events.sink=[
 const poll = 200;
 
 /**
- * Brings one machine to what Omni's resources say, in Omni's order (siderolabs/omni,
- * internal/backend/runtime/omni/controllers/omni/machineconfig/status.go): the image first, by an upgrade, and the
- * configuration only once that runs, by apply-config in mode auto. So a machine whose image and files both change boots
- * twice.
+ * Brings one machine to what Omni's resources say, in Omni's order (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
+ * machineconfig/status.go): the image first, by an upgrade, then the configuration, by apply-config in mode auto. So a machine whose image
+ * and files both change boots twice.
  *
- * A machine that is in no cluster gets nothing, whatever is labelled for it: patches and extensions wait for its
- * ClusterMachine (clustermachine/patches.go, machine_extensions.go). Once it is added, without Talos on its disk there is
- * nothing to upgrade (internal/backend/talos/lifecycle/decide.go, DecideOp: OpNone for Talos ≤ 1.12), and its first
- * configuration, which names the image of its schematic (cluster_machine_config.go), is applied in maintenance mode: Talos
- * installs and boots once. From Talos 1.13 on Omni installs by LifecycleService.Install (OpMaintenanceInstall) and
- * configures after that boot, which is one reboot as well; that is not emulated, and refused.
- *
- * Locks, rolling strategies and retries are left out: a lab has few machines.
+ * A machine in no cluster gets nothing: patches and extensions wait for its ClusterMachine (clustermachine/patches.go,
+ * machine_extensions.go). Once it is added, its first configuration, which names the image of its schematic (cluster_machine_config.go), is
+ * applied in maintenance mode: Talos installs and boots once (lifecycle/decide.go, DecideOp: OpNone for Talos ≤ 1.12). From 1.13 on Omni
+ * installs by LifecycleService.Install, also with one reboot: that is refused here. Locks, rolling strategies and retries are left out.
  */
 export class OmniMachine {
   member: boolean;

@@ -8,12 +8,9 @@ export interface Limit {
 }
 
 /**
- * A limit for work that others may also cancel.
- *
- * Not `AbortSignal.any([…, AbortSignal.timeout(…)])`: on Node 20 the combined signal does not hold on to the timeout, which
- * is then collected as garbage and never fires (nodejs/node#54614; seen on 20.20).
- *
- * @param milliseconds longest time; infinite for none
+ * A limit, in milliseconds, infinite for none, for work that others may also cancel. Not `AbortSignal.any([…, AbortSignal.timeout(…)])`: on
+ * Node 20 the combined signal does not hold on to the timeout, which is then collected as garbage and never fires (nodejs/node#54614; seen
+ * on 20.20).
  */
 export function limit(milliseconds: number, ...signals: readonly (AbortSignal | undefined)[]): Limit {
   const controller = new AbortController();

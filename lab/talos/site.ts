@@ -20,9 +20,8 @@ const addressOf = (number: number): string =>
 
 /**
  * The site of a stack: addresses that it does not say are free ones beside its first machine. QEMU gives a machine its address by
- * DHCP, and leads it out of its network nowhere but to this computer's own, so the cluster's address lies within.
- *
- * @throws Error where the addresses are none that one network of IPv4 can have.
+ * DHCP, and leads it out of its network nowhere but to this computer's own, so the cluster's address lies within. Throws where the
+ * addresses are none that one network of IPv4 can have.
  */
 export function siteOf({ machines, clusterEndpoint }: Pick<ClusterSpec, "machines" | "clusterEndpoint">): Site {
   const addresses = Object.values(machines).map(({ address }) => address);
@@ -66,11 +65,7 @@ const networkPod = (lab: string, { hostname, port }: URL): object => ({
   },
 });
 
-/**
- * What an owner writes into a configuration so that its machine works in this site, without the outer world.
- *
- * @param image that it is installed from. Default: whatever else says.
- */
+/** What an owner writes so that its machine works in this site, without the outer world. `image`: what it is installed from, if given. */
 export const ownPatch = ({ registry, endpoint }: Pick<Site, "registry" | "endpoint">, image?: string): object => ({
   machine: {
     pods: [networkPod(`${registry}:5000`, new URL(endpoint))],

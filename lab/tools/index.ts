@@ -14,9 +14,7 @@ type Options = Pick<ProvideOptions, "onEvent" | "signal">;
 
 /**
  * Provides the programs that the lab runs, or only some, from the cache folder of the user. What it lacks is built into it once, with
- * the user's Go. Cold, all of them take some minutes. Builds run one after the other: each uses every core.
- *
- * @throws when one cannot be provided; the message says what to do.
+ * the user's Go. Cold, all of them take some minutes. Builds run one after the other: each uses every core. Throws with what to do.
  */
 export async function provideTools<Name extends ToolName = ToolName>({
   only,

@@ -10,12 +10,9 @@ const lookAgain = 500;
 const stale = 2 * 3_600_000;
 
 /**
- * Runs `work` while holding a lock that other processes of this computer respect, or waits until it is free. The lock is a symbolic
- * link to its owner's process id, which is made in one step; that of a dead owner is taken away.
- *
- * It spares work, it does not guard it: two that break the same lock at once may both go on, and build into files of their own.
- *
- * @param onWait is told, once per owner, whose process is being waited for.
+ * Runs `work` while holding a lock that other processes of this computer respect, or waits until it is free; `onWait` is told, once per
+ * owner, whose process is waited for. The lock is a symbolic link to its owner's process id, which is made in one step; that of a dead
+ * owner is taken away. It spares work, it does not guard it: two that break the same lock at once build into files of their own.
  */
 export async function withLock<T>(
   lock: string,

@@ -30,11 +30,7 @@ const settings = [
 /** As distributions have it, and as containers get it. */
 const programs = ["/usr/bin/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/usr/local/bin/nvidia-smi"];
 
-/**
- * The cards of this computer; asks, and changes nothing.
- *
- * @throws when there is no driver, or it does not answer.
- */
+/** The cards of this computer; asks, and changes nothing. Throws without a driver that answers. */
 export function readCards(): Card[] {
   const program = programs.find(existsSync);
   if (program === undefined)
@@ -62,11 +58,7 @@ export function parseCards(told: readonly string[], set: readonly string[]): Car
   });
 }
 
-/**
- * The cards as a stack names them.
- *
- * @throws for a card that the tables lack.
- */
+/** The cards as a stack names them. Throws for one that the tables lack. */
 export function asGpus(cards: readonly Card[]): GpuSpec[] {
   const counts = new Map<string, number>();
   for (const { name } of cards) {
