@@ -1,36 +1,31 @@
 import * as pulumi from "@pulumi/pulumi";
 import { splitCredentials, type Credential, type Credentials } from "./credentials";
-import { encryptionPatchesOf, machineSecretsOf, talosClientOf, type TalosClient } from "./texts";
+import { encryptionPatchesOf, machineSecretsOf, talosClientOf } from "./texts";
 
 /** Contents of credentials, each a secret. */
 export type Secrets = { readonly [name in Credential]?: pulumi.Output<string> };
 
-/**
- * The credentials of a cluster, and what is derived from them for its machines. Each is made once for all machines: a Pulumi output costs
- * several promises, more than the computation in it.
- */
-export interface Access {
-  secrets: Secrets;
-  /** Client of the machine API. Its endpoints alone are not secret. */
-  client: () => { configuration: pulumi.Output<TalosClient["configuration"]>; endpoints: pulumi.Output<string[]> };
-  /** Secrets of the cluster, as the provider takes them. */
-  clusterSecrets: () => pulumi.Output<ReturnType<typeof machineSecretsOf>>;
-  /** Patches that give a control plane what a configuration generated from these secrets lacks. */
-  encryptionPatches: () => pulumi.Output<string[]>;
-}
+/** Access to a cluster. */
+export type Access = ReturnType<typeof accessOf>;
 
-/** Access by the given credentials. One that is not given is an empty text. */
-export function accessOf(given: Credentials): Access {
+/**
+ * The given credentials of a cluster, and what is derived from them for its machines. Each is made once for all machines: a Pulumi output
+ * costs several promises, more than the computation in it. A credential that is not given is an empty text.
+ */
+export function accessOf(given: Credentials) {
   const texts = Object.entries(splitCredentials(given).given) as [Credential, pulumi.Input<string>][];
   const secrets: Secrets = Object.fromEntries(texts.map(([name, text]) => [name, pulumi.secret(text)]));
   const textOf = (name: Credential): pulumi.Output<string> => secrets[name] ?? pulumi.secret("");
   return {
     secrets,
+    /** Client of the machine API. Its endpoints alone are not secret. */
     client: once(() => {
       const client = textOf("talosconfig").apply(talosClientOf);
       return { configuration: client.configuration, endpoints: pulumi.unsecret(client.endpoints) };
     }),
+    /** Secrets of the cluster, as the provider takes them. */
     clusterSecrets: once(() => textOf("machineSecrets").apply(machineSecretsOf)),
+    /** Patches that give a control plane what a configuration generated from these secrets lacks. */
     encryptionPatches: once(() =>
       textOf("machineSecrets").apply((text) => encryptionPatchesOf(machineSecretsOf(text))),
     ),

@@ -60,40 +60,33 @@ export function powerLimits(
   opts: pulumi.CustomResourceOptions,
 ): k8s.apps.v1.DaemonSet[] {
   const limits = [...new Set(machines.flatMap((machine) => machine.powerLimit ?? []))].sort((a, b) => a - b);
-  return limits.map((watts) => powerLimit(`${name}-power-limit-${watts}w`, recipe, watts, opts));
-}
-
-function powerLimit(
-  name: string,
-  recipe: KubernetesRecipe,
-  watts: number,
-  opts: pulumi.CustomResourceOptions,
-): k8s.apps.v1.DaemonSet {
-  const pod: k8s.types.input.core.v1.PodSpec = {
-    ...classOf(recipe),
-    nodeSelector: { [daemonLabel.powerLimit]: powerLimitLabel(watts) },
-    containers: [
-      {
-        name: "power-limit",
-        // Without CUDA: the NVIDIA runtime brings the driver's own nvidia-smi, so no release of CUDA has to fit the driver.
-        image: recipe.images.powerLimit,
-        command: ["/bin/bash", "-c", script],
-        terminationMessagePolicy: "FallbackToLogsOnError", // the script's last line then stands in the pod's status
-        env: [
-          { name: "WATTS", value: String(watts) },
-          { name: "QUERY", value: query },
-          // All cards, without requesting one: the pod manages the cards, it does not compute on them.
-          { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
-          { name: "NVIDIA_DRIVER_CAPABILITIES", value: "utility" },
-        ],
-        securityContext: administrator,
-        resources: { requests: { cpu: "5m", memory: "32Mi" }, limits: { cpu: "200m", memory: "128Mi" } },
-        readinessProbe: { exec: { command: ["test", "-f", "/tmp/limited"] }, periodSeconds: 5, timeoutSeconds: 5 },
-        volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
-      },
-    ],
-    volumes: [{ name: "tmp", emptyDir: { sizeLimit: "1Mi" } }],
-  };
-  const component = kubernetesName("nvidia-power-limit", `${watts}w`);
-  return daemonSet(name, component, recipe, pod, opts, allCardsFor("power-limit", recipe));
+  return limits.map((watts) => {
+    const pod: k8s.types.input.core.v1.PodSpec = {
+      ...classOf(recipe),
+      nodeSelector: { [daemonLabel.powerLimit]: powerLimitLabel(watts) },
+      containers: [
+        {
+          name: "power-limit",
+          // Without CUDA: the NVIDIA runtime brings the driver's own nvidia-smi, so no release of CUDA has to fit the driver.
+          image: recipe.images.powerLimit,
+          command: ["/bin/bash", "-c", script],
+          terminationMessagePolicy: "FallbackToLogsOnError", // the script's last line then stands in the pod's status
+          env: [
+            { name: "WATTS", value: String(watts) },
+            { name: "QUERY", value: query },
+            // All cards, without requesting one: the pod manages the cards, it does not compute on them.
+            { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
+            { name: "NVIDIA_DRIVER_CAPABILITIES", value: "utility" },
+          ],
+          securityContext: administrator,
+          resources: { requests: { cpu: "5m", memory: "32Mi" }, limits: { cpu: "200m", memory: "128Mi" } },
+          readinessProbe: { exec: { command: ["test", "-f", "/tmp/limited"] }, periodSeconds: 5, timeoutSeconds: 5 },
+          volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
+        },
+      ],
+      volumes: [{ name: "tmp", emptyDir: { sizeLimit: "1Mi" } }],
+    };
+    const component = kubernetesName("nvidia-power-limit", `${watts}w`);
+    return daemonSet(`${name}-power-limit-${watts}w`, component, recipe, pod, opts, allCardsFor("power-limit", recipe));
+  });
 }

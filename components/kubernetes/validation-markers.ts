@@ -53,20 +53,7 @@ export function validationMarkers(
     { metadata: { name: component, namespace: recipe.namespace, labels: labels(component) }, data: content },
     opts,
   );
-  const markers = daemonSet(
-    `${name}-markers`,
-    component,
-    recipe,
-    markerPod(recipe, component),
-    pulumi.mergeOptions(opts, { dependsOn: [files] }),
-    // Other content rolls the pods, which the release waits for; a mounted ConfigMap changes a minute later.
-    { "talos-gpu/content": shortHash(JSON.stringify(content), 12) },
-  );
-  return [files, markers];
-}
-
-function markerPod(recipe: KubernetesRecipe, configMap: string): k8s.types.input.core.v1.PodSpec {
-  return {
+  const pod: k8s.types.input.core.v1.PodSpec = {
     nodeSelector: { ...recipe.nodeSelector, [daemonLabel.validationMarkers]: "true" },
     containers: [
       {
@@ -86,9 +73,19 @@ function markerPod(recipe: KubernetesRecipe, configMap: string): k8s.types.input
       },
     ],
     volumes: [
-      { name: "markers", configMap: { name: configMap } },
+      { name: "markers", configMap: { name: component } },
       // The parent folder: some operands mount it with `type: Directory`, so it must exist before them.
       { name: "run-nvidia", hostPath: { path: "/run/nvidia", type: "DirectoryOrCreate" } },
     ],
   };
+  const markers = daemonSet(
+    `${name}-markers`,
+    component,
+    recipe,
+    pod,
+    pulumi.mergeOptions(opts, { dependsOn: [files] }),
+    // Other content rolls the pods, which the release waits for; a mounted ConfigMap changes a minute later.
+    { "talos-gpu/content": shortHash(JSON.stringify(content), 12) },
+  );
+  return [files, markers];
 }

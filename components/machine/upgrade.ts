@@ -7,7 +7,7 @@ import { defined } from "../recipe/mapping";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
 import { type Configured, omniIdentity } from "./configuration";
 import { answerOf, type ProgramUse, runProgram } from "./program-resource";
-import { type OmniWaitTask, upgradeResult } from "./program/task";
+import { limitsOf, type OmniWaitTask, upgradeResult } from "./program/task";
 import { goalOf, upgradeTaskOf } from "./upgrade-task";
 
 /** A machine that runs what it shall. */
@@ -63,14 +63,8 @@ function upgrade(machine: PlannedMachine, hash: pulumi.Input<string>, schematicI
     typeof hash === "string"
       ? pulumi.output(schematicId).apply((id) => taskOf(id, hash))
       : pulumi.all([schematicId, hash]).apply(([id, found]) => taskOf(id, found));
-  const { pull, drain, reboot, verify } = machine.timeouts;
-  const limits = {
-    pull: parseDuration(pull, "timeouts.pull"),
-    drain: parseDuration(drain, "timeouts.drain"),
-    reboot: parseDuration(reboot, "timeouts.reboot"),
-    verify: parseDuration(verify, "timeouts.verify"),
-  };
-  return { verb: "upgrade", task, needs: ["talosconfig", "kubeconfig"], limit: beyond(longestRun(limits)) };
+  const limit = beyond(longestRun(limitsOf(machine.timeouts)));
+  return { verb: "upgrade", task, needs: ["talosconfig", "kubeconfig"], limit };
 }
 
 /** The release, extensions, driver and configuration of a machine of Omni's; cordon and drain are its and Talos' own as well. */

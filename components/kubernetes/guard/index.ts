@@ -32,8 +32,9 @@ export function guarded(
   takeOver?: string,
 ): pulumi.ResourceTransformation {
   const stack = stackName();
-  const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), owners: new Map(), takeOver };
-  const hook = hooksAreThere("registerResourceHook") ? [guardHook(name, guard)] : [];
+  /** Owner of each release, which bears no mark itself, by the name of its resource. */
+  const owners = new Map<string, pulumi.Input<string>>();
+  const hook = hooksAreThere("registerResourceHook") ? [guardHook(name, kubeconfig, owners, takeOver)] : [];
   return ({ type, name: resource, props, opts }) => {
     if (!type.startsWith("kubernetes:") || type.endsWith("Patch") || isRead(opts)) return undefined;
     const provider = (opts as pulumi.CustomResourceOptions).provider ?? opts.parent?.getProvider(type);
@@ -42,8 +43,8 @@ export function guarded(
         ? ownerText(stack, resource, "default")
         : provider.id.apply((id) => ownerText(stack, resource, id));
     const isRelease = type === RELEASE;
-    if (isRelease) guard.owners.set(resource, owner);
-    const ownMetadata = props.metadata as Metadata | undefined;
+    if (isRelease) owners.set(resource, owner);
+    const ownMetadata = props.metadata as { annotations?: Record<string, pulumi.Input<string>> } | undefined;
     const annotations = { "pulumi.com/patchFieldManager": MANAGER, ...ownMetadata?.annotations, [OWNER]: owner };
     const metadata = { ...ownMetadata, annotations };
     return {
@@ -56,20 +57,6 @@ export function guarded(
   };
 }
 
-interface Metadata {
-  annotations?: Record<string, pulumi.Input<string>>;
-}
-
-/** What the hook of a stack knows. */
-interface Guard {
-  kubeconfig: pulumi.Output<string>;
-  preview: boolean;
-  /** Name of a release that the stack takes over. */
-  takeOver: string | undefined;
-  /** Owner of each release, which bears no mark itself, by the name of its resource. */
-  owners: Map<string, pulumi.Input<string>>;
-}
-
 /**
  * Whether a replacement has the name of what it replaces, so that the old one must go first, also where a person asks for it
  * (`--replace`). Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself. A claim stays
@@ -78,8 +65,14 @@ interface Guard {
 const keepsItsName = (type: string, { deleteBeforeReplace }: pulumi.CustomResourceOptions): boolean =>
   deleteBeforeReplace === undefined && !/:(Job|Namespace|PersistentVolumeClaim)$/.test(type);
 
-function guardHook(name: string, guard: Guard): pulumi.ResourceHook {
-  const cluster = untilItSucceeds(() => open(guard.kubeconfig));
+function guardHook(
+  name: string,
+  kubeconfig: pulumi.Output<string>,
+  owners: ReadonlyMap<string, pulumi.Input<string>>,
+  takeOver: string | undefined,
+): pulumi.ResourceHook {
+  const preview = pulumi.runtime.isDryRun();
+  const cluster = untilItSucceeds(() => open(kubeconfig));
   return new pulumi.ResourceHook(
     `${name}-guard`,
     async ({ type, name: resource, newInputs = {}, oldInputs }) => {
@@ -87,11 +80,11 @@ function guardHook(name: string, guard: Guard): pulumi.ResourceHook {
       if (objects === undefined) return;
       const guarding =
         type === RELEASE
-          ? guardRelease(objects, newInputs, oldInputs === undefined, guard, guard.owners.get(resource))
-          : guardObject(objects, newInputs, guard.preview);
+          ? guardRelease(objects, newInputs, oldInputs === undefined, preview, takeOver, owners.get(resource))
+          : guardObject(objects, newInputs, preview);
       // A preview without its cluster is a preview all the same, as it is to Pulumi's provider.
       await guarding.catch((error: Error) => {
-        if (!guard.preview || error instanceof Refusal) throw error;
+        if (!preview || error instanceof Refusal) throw error;
       });
     },
     { onDryRun: true },
@@ -145,7 +138,8 @@ async function guardRelease(
   objects: ClusterObjects,
   inputs: Record<string, any>,
   creates: boolean,
-  { preview, takeOver }: Guard,
+  preview: boolean,
+  takeOver: string | undefined,
   owner: pulumi.Input<string> | undefined,
 ): Promise<void> {
   const { name, namespace, chart, values } = inputs;

@@ -1,4 +1,5 @@
 import * as fs from "node:fs";
+import * as os from "node:os";
 import { foreignCredentials } from "../../clients/certificates";
 import { CallError, Failure, redact } from "../../clients/failure";
 import { Clients, Credentials } from "./clients";
@@ -58,13 +59,8 @@ function withoutLong(text: string): string {
 /** Has the children ended and the files removed, however the program ends. */
 function endWith(close: () => void): void {
   process.once("exit", close);
-  for (const [signal, number] of [
-    ["SIGINT", 2],
-    ["SIGTERM", 15],
-    ["SIGHUP", 1],
-  ] as const) {
-    process.once(signal, () => process.exit(128 + number));
-  }
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.once(signal, () => process.exit(128 + os.constants.signals[signal]));
 }
 
 /** What a task is about: its machine, or the verb itself where it has several, as `preflight` and `gate` have. */

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import type { UpgradeLimits } from "../../recipe/effect/upgrade-phases";
+import { parseDuration } from "../../recipe/rules/duration";
 import { duration } from "../../recipe/stack/notation";
 
 // What the program is told (standard input) and what it answers (last line of standard output), by verb. Nothing here is secret:
@@ -83,6 +85,14 @@ export const upgradeTask = z.strictObject({
 });
 /** The task as the program reads it. */
 export type UpgradeTask = z.infer<typeof upgradeTask>;
+
+/** The limits of a task in milliseconds. */
+export const limitsOf = ({ pull, drain, reboot, verify }: UpgradeTask["timeouts"]): UpgradeLimits => ({
+  pull: parseDuration(pull, "timeouts.pull"),
+  drain: parseDuration(drain, "timeouts.drain"),
+  reboot: parseDuration(reboot, "timeouts.reboot"),
+  verify: parseDuration(verify, "timeouts.verify"),
+});
 
 /** Answer of `upgrade`: what was seen on the machine at the end. */
 export const upgradeResult = z.object({

@@ -1,12 +1,12 @@
 import { changesSomething, type UpgradeLimits, type UpgradePhase } from "../../../recipe/effect/upgrade-phases";
-import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
+import { formatDuration } from "../../../recipe/rules/duration";
 import { waitOrFail, type Clock, type Wait } from "../../../clients/clock";
 import { type Problem, problemAt } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Cluster } from "../kubernetes/cluster";
 import { Phases, type Report } from "../progress";
 import { BootGuard } from "../seen/boot-guard";
-import type { UpgradeTask } from "../task";
+import { limitsOf, type UpgradeTask } from "../task";
 import texts from "../texts.json";
 
 /** The cluster, as far as an upgrade looks at it and drains. */
@@ -47,16 +47,10 @@ export interface Run extends Workbench {
 /** A run that begins. */
 export function runOf(task: UpgradeTask, bench: Workbench): Run {
   const { machine, clock, report } = bench;
-  const { pull, drain, reboot, verify } = task.timeouts;
   return {
     ...bench,
     task,
-    limits: {
-      pull: parseDuration(pull),
-      drain: parseDuration(drain),
-      reboot: parseDuration(reboot),
-      verify: parseDuration(verify),
-    },
+    limits: limitsOf(task.timeouts),
     poll: task.pollSeconds * 1_000,
     guard: new BootGuard(machine, {
       name: task.machine,
