@@ -20,9 +20,7 @@ export default tseslint.config(
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {
-    languageOptions: {
-      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
-    },
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
       "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
       "@typescript-eslint/no-explicit-any": "off", // chart values are open by nature, and the analyzer knows `any` but not `unknown`
@@ -56,10 +54,7 @@ export default tseslint.config(
       ],
     },
   },
-  {
-    files: ["tests/**/*.ts", "lab/**/*.ts"],
-    rules: { "@typescript-eslint/unbound-method": "off" },
-  },
+  { files: ["tests/**/*.ts", "lab/**/*.ts"], rules: { "@typescript-eslint/unbound-method": "off" } },
   {
     files: ["**/*.js", "**/*.mjs"],
     ...tseslint.configs.disableTypeChecked,

@@ -11,9 +11,7 @@ function asStackValidation(policy: Policy): StackValidationPolicy {
     description: policy.description,
     enforcementLevel: "mandatory",
     configSchema: {
-      properties: {
-        privilegedNamespaces: { type: "array", items: { type: "string" }, default: ["kube-system"] },
-      },
+      properties: { privilegedNamespaces: { type: "array", items: { type: "string" }, default: ["kube-system"] } },
     },
     validateStack: (args, report) => {
       const { privilegedNamespaces = ["kube-system"] } = args.getConfig<{ privilegedNamespaces?: string[] }>();

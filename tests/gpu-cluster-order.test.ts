@@ -68,9 +68,7 @@ describe("order", () => {
     const model = { model: "Qwen/Qwen3-0.6B", gpus: 1 };
     const run = await build(
       arguments_("aarhus-h100", { workloads: { ollama: { models: ["qwen3:0.6b"] }, litellm: {}, vllm: model } }),
-      {
-        preview: true,
-      },
+      { preview: true },
     );
     const made = findAll(run, types.namespace).map(({ inputs }) => inputs["metadata"].name as string);
     expect(made).toEqual(expect.arrayContaining(["ollama", "litellm", "vllm"]));

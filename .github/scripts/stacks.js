@@ -60,9 +60,7 @@ const [what, base] = process.argv.slice(2);
 let stacks;
 if (what === "changed") {
   stacks = named(run("git", "diff", "--name-only", "--diff-filter=d", "-z", base, "HEAD", "--", "stacks/")).map(
-    (stack) => ({
-      stack,
-    }),
+    (stack) => ({ stack }),
   );
 } else {
   stacks = named(run("git", "ls-files", "-z", "--", "stacks/")).map((stack) => {

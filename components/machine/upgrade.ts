@@ -78,12 +78,14 @@ function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
     ),
     ...defined({ [customizationPath]: containerdPart }),
   };
-  const task = pulumi.output(hash).apply((found) =>
-    JSON.stringify({
-      ...{ ...goalOf(machine, found), ...omniIdentity(machine), extensions, files },
-      timeouts: { reboot, verify },
-    } satisfies Omit<OmniWaitTask, "pollSeconds">),
-  );
+  const task = pulumi
+    .output(hash)
+    .apply((found) =>
+      JSON.stringify({
+        ...{ ...goalOf(machine, found), ...omniIdentity(machine), extensions, files },
+        timeouts: { reboot, verify },
+      } satisfies Omit<OmniWaitTask, "pollSeconds">),
+    );
   return {
     verb: "omni-wait",
     task,

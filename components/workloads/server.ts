@@ -52,10 +52,7 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
         strategy: { type: "Recreate" },
         progressDeadlineSeconds: args.readyWithin,
         selector: { matchLabels: labels(args.name) },
-        template: {
-          metadata: podMetadata(args),
-          spec: args.pod,
-        },
+        template: { metadata: podMetadata(args), spec: args.pod },
       },
     },
     pulumi.mergeOptions(opts, { customTimeouts: outlasting(args.readyWithin) }),

@@ -92,10 +92,7 @@ export async function startMachines(
   const child = await spawnGuarded<{ api: string; maintenance: Record<string, string>; control: string }>(
     binary,
     ["--spec", file],
-    {
-      name: "machines",
-      ...options,
-    },
+    { name: "machines", ...options },
   );
   const { api, maintenance, control } = child.ready;
   return {

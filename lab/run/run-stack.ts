@@ -48,10 +48,7 @@ const manifestsPhase: Phase<Running> = {
 };
 
 /** Something else offers the GPUs before the stack comes, or tries to: the machines have no driver yet. */
-const outsidePhase: Phase<Running> = {
-  title: "what something else installs",
-  run: (lab) => installOutside(lab),
-};
+const outsidePhase: Phase<Running> = { title: "what something else installs", run: (lab) => installOutside(lab) };
 
 const discoverPhase: Phase<Running> = {
   title: "a stack of the cluster, as `talos-gpu discover` writes it",

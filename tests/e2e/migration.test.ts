@@ -59,11 +59,7 @@ test.concurrent.each(migrations)(
     const { status, report, lines } = await runLab(["--stack", before, "--then", after, "--updates", "2"]);
     assertOk({ status, report, lines });
     // One reboot of the first update, one of the migration.
-    expect(report.machines[machine]).toMatchObject({
-      ...release,
-      reboots: 2,
-      allocatable: { "nvidia.com/gpu": gpus },
-    });
+    expect(report.machines[machine]).toMatchObject({ ...release, reboots: 2, allocatable: { "nvidia.com/gpu": gpus } });
     // A machine without a GPU: the first part of its configuration takes effect live.
     if (report.machines["control"])
       expect(report.machines["control"]).toMatchObject({ talosVersion: "v1.13.0", reboots: 1 });

@@ -97,9 +97,7 @@ test.each([
   let result: boolean | undefined;
   await record(
     () => passed(gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {})).apply((value) => void (result = value)),
-    {
-      outputs: ({ name }) => (name === "lab-gate" ? { stdout: JSON.stringify({ passed: [], untested }) } : {}),
-    },
+    { outputs: ({ name }) => (name === "lab-gate" ? { stdout: JSON.stringify({ passed: [], untested }) } : {}) },
   );
   expect(result).toBe(expected);
 });

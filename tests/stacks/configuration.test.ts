@@ -24,11 +24,7 @@ test("credentials come from the stack's secrets, else from files that the enviro
   const { spec, credentials } = readConfiguration(
     { "talos-gpu:talosconfig": "from the stack" },
     (key) => key === "talos-gpu:talosconfig",
-    {
-      TALOSCONFIG: "/nowhere",
-      KUBECONFIG: file,
-      TALOS_SECRETS: "",
-    },
+    { TALOSCONFIG: "/nowhere", KUBECONFIG: file, TALOS_SECRETS: "" },
   );
   expect(credentials).toEqual({ talosconfig: "from the stack", kubeconfig: "from a file" });
   expect(spec).toEqual({});

@@ -45,10 +45,7 @@ export function attempt(
   options: RunOptions = {},
   use: (cluster: GpuCluster) => void = () => {},
 ): Promise<Run> {
-  return record(() => use(new GpuCluster("lab", args)), {
-    ...providers,
-    ...options,
-  });
+  return record(() => use(new GpuCluster("lab", args)), { ...providers, ...options });
 }
 
 /** Machines of a larger cluster, by role. */

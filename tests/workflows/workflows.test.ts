@@ -115,8 +115,5 @@ process.exit(require("node:child_process").spawnSync(args[0], args.slice(1), { s
 test("an update goes one stack at a time, in an environment that follows from its plan", () => {
   const { concurrency, jobs } = read("up.yml");
   expect(concurrency).toEqual({ group: "up", "cancel-in-progress": false });
-  expect(jobs["up"]).toMatchObject({
-    strategy: { "max-parallel": 1 },
-    environment: "${{ matrix.environment }}",
-  });
+  expect(jobs["up"]).toMatchObject({ strategy: { "max-parallel": 1 }, environment: "${{ matrix.environment }}" });
 });

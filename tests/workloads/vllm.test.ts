@@ -78,10 +78,7 @@ describe("over two machines", () => {
       }
       expect(fabric.env).toContainEqual({ name: "LEAST_BANDWIDTH", value: "9" });
       expect(fabric.image).toBe(server.image);
-      expect(server.env[0]).toEqual({
-        name: "VLLM_HOST_IP",
-        valueFrom: { fieldRef: { fieldPath: "status.podIP" } },
-      });
+      expect(server.env[0]).toEqual({ name: "VLLM_HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } });
     }
     const [leader, worker] = [leaderTemplate, workerTemplate].map(({ spec }) => spec.containers[0]);
     expect(worker.command).toEqual([...leader.command, "--headless"]);

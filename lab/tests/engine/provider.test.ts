@@ -40,9 +40,7 @@ test("the resources of a machine that is away are left, and follow once it is ba
       "test:index:Machine",
       "machine",
       { task: wanted.task },
-      {
-        ...(wanted.away ? { transformations: [leftAsIs] } : {}),
-      },
+      { ...(wanted.away ? { transformations: [leftAsIs] } : {}) },
     );
     const run = new command.local.Command(
       "upgrade",

@@ -18,12 +18,7 @@ export class Sandbox {
   tool(source = program): ToolDefinition {
     this.write("module/go.mod", "module example.test/tool\n\ngo 1.26.0\n");
     this.write("module/main.go", source);
-    return {
-      name: "helm",
-      folder: path.join(this.folder, "module"),
-      package: ".",
-      stamps: ["main.version=v3.1.2"],
-    };
+    return { name: "helm", folder: path.join(this.folder, "module"), package: ".", stamps: ["main.version=v3.1.2"] };
   }
 
   /** An environment with a cache of its own, and the given folder first on PATH. */

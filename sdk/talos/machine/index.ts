@@ -9,12 +9,8 @@ export * from "./getConfiguration";
 export * from "./secrets";
 
 const none: any = undefined;
-registerModule("machine/bootstrap", {
-  [Bootstrap.__pulumiType]: (name, urn) => new Bootstrap(name, none, { urn }),
-});
+registerModule("machine/bootstrap", { [Bootstrap.__pulumiType]: (name, urn) => new Bootstrap(name, none, { urn }) });
 registerModule("machine/configurationApply", {
   [ConfigurationApply.__pulumiType]: (name, urn) => new ConfigurationApply(name, none, { urn }),
 });
-registerModule("machine/secrets", {
-  [Secrets.__pulumiType]: (name, urn) => new Secrets(name, none, { urn }),
-});
+registerModule("machine/secrets", { [Secrets.__pulumiType]: (name, urn) => new Secrets(name, none, { urn }) });

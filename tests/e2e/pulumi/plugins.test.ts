@@ -23,9 +23,7 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
       helm,
       talosctl,
       "pulumi-resource-kubernetes": plugin,
-    } = await provideTools({
-      only: ["helm", "talosctl", "pulumi-resource-kubernetes"],
-    });
+    } = await provideTools({ only: ["helm", "talosctl", "pulumi-resource-kubernetes"] });
     const charts = await serveCharts({ dir: path.join(folder, "charts"), helm });
     const installed = installPlugins(folder, ["command", "talos"]);
     const environment = {

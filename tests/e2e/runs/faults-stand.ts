@@ -65,11 +65,7 @@ export async function openFaultStand(session: Session, workers: string[]): Promi
   const recipes = new Map(planCluster(spec).machines.map((recipe) => [recipe.name, recipe]));
   await registerSchematics(lab, [...recipes.values()]);
   fs.mkdirSync(session.dir("tmp"), { recursive: true, mode: 0o700 });
-  const talosctl = new Talosctl({
-    binary: lab.tools.talosctl,
-    talosconfig: session.dir("talosconfig"),
-    secrets: [],
-  });
+  const talosctl = new Talosctl({ binary: lab.tools.talosctl, talosconfig: session.dir("talosconfig"), secrets: [] });
   const files = new SecretFiles();
   session.onClose(() => files.close());
   const recipeOf = (machine: string): MachineRecipe => recipes.get(machine)!;

@@ -142,10 +142,7 @@ async function outcomes(
     return {
       ...ended[machine]!,
       machine: { reboots, driverVersion, schematicId },
-      node: {
-        unschedulable: spec?.unschedulable ?? false,
-        marked: metadata?.annotations?.[CORDONED_BY] !== undefined,
-      },
+      node: { unschedulable: spec?.unschedulable ?? false, marked: metadata?.annotations?.[CORDONED_BY] !== undefined },
     };
   };
   return Object.fromEntries(Object.keys(ended).map((machine) => [machine, outcome(machine)]));

@@ -53,9 +53,7 @@ const moments: [string, Moment][] = [
   ["release installed", { seen: helm("pending-install") }],
   [
     "smoke test",
-    {
-      seen: async (lab) => (await jobsIn(lab, namespace)).some(({ status }) => (status?.active ?? 0) > 0),
-    },
+    { seen: async (lab) => (await jobsIn(lab, namespace)).some(({ status }) => (status?.active ?? 0) > 0) },
   ],
   [
     "workload",
@@ -78,9 +76,7 @@ let deployment: string | undefined;
 const deploymentOf = async ({ kubernetes }: Running): Promise<string | undefined> =>
   (await kubernetes.all<V1Deployment>("/apis/apps/v1/namespaces/ollama/deployments"))[0]?.metadata?.uid;
 
-const madeAnew: Moment = {
-  seen: async (lab) => ![undefined, deployment].includes(await deploymentOf(lab)),
-};
+const madeAnew: Moment = { seen: async (lab) => ![undefined, deployment].includes(await deploymentOf(lab)) };
 
 const upgraded: Moment = { seen: helm("pending-upgrade") };
 const uninstalled: Moment = { seen: helm("uninstalling") };

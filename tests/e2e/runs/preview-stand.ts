@@ -74,12 +74,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   const served = {
     command: await serveProvider(new CommandProvider({ directory: checkout })),
     talos: await serveProvider(
-      new TalosProvider({
-        talosctl: tools.talosctl,
-        factory: factory.url,
-        machineApi: nowhere,
-        tempDir: at("talos"),
-      }),
+      new TalosProvider({ talosctl: tools.talosctl, factory: factory.url, machineApi: nowhere, tempDir: at("talos") }),
     ),
   };
   const plugins = {

@@ -49,10 +49,7 @@ async function run(session: Session): Promise<YamlRun> {
       "gpu-yaml:kubeconfig": fs.readFileSync(lab.controlPlane.adminKubeconfig, "utf8"),
     },
     plugins: await servePlugins(lab, folder),
-    environment: {
-      ...environment,
-      PATH: [hosts, languages, environment["PATH"]].join(path.delimiter),
-    },
+    environment: { ...environment, PATH: [hosts, languages, environment["PATH"]].join(path.delimiter) },
   });
   const { signal } = session;
   const onEvent = (progress: object): void => console.error(JSON.stringify(progress).slice(0, 300));

@@ -33,11 +33,7 @@ describe("adopt", () => {
     const result = await adopt(task, undefined, bench);
     expect(read(machine.persistent)).toEqual({ type: "worker", sysctls, kernel });
     expect(read(machine.active)).toEqual({ type: "worker", sysctls });
-    expect(result).toEqual({
-      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-      ...ours,
-      changed: true,
-    });
+    expect(result).toEqual({ hash: expect.stringMatching(/^[0-9a-f]{64}$/), ...ours, changed: true });
   });
 
   test("run again it stages nothing and remembers the same", async () => {

@@ -19,11 +19,7 @@ function ask(there: FoundClass | undefined, seconds: number, more: Partial<FreeT
   let now = there;
   clock.after(seconds, () => (now = undefined));
   const classes = { runtimeClass: async () => now };
-  return {
-    clock,
-    lines,
-    run: () => awaitFree({ ...task, ...more }, classes, clock, (line) => lines.push(line)),
-  };
+  return { clock, lines, run: () => awaitFree({ ...task, ...more }, classes, clock, (line) => lines.push(line)) };
 }
 
 test.each<[string, FoundClass | undefined]>([
