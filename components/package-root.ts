@@ -15,6 +15,4 @@ export function packageRoot(folder: string = __dirname): string {
 }
 
 /** A path with its symbolic links resolved; as it is where there is nothing. */
-export function realpath(file: string): string {
-  return fs.existsSync(file) ? fs.realpathSync(file) : file;
-}
+export const realpath = (file: string): string => (fs.existsSync(file) ? fs.realpathSync(file) : file);

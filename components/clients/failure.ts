@@ -25,9 +25,8 @@ export class CallError extends Error {
 }
 
 /** Whether a later try may succeed. */
-export function isTransient(error: unknown): boolean {
-  return error instanceof CallError && (error.problem === "unreachable" || error.problem === "busy");
-}
+export const isTransient = (error: unknown): boolean =>
+  error instanceof CallError && (error.problem === "unreachable" || error.problem === "busy");
 
 /** What is wrong, why it matters and how to fix it. */
 export type Problem = Omit<Finding, "check">;

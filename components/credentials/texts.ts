@@ -110,9 +110,8 @@ export function talosconfigOf(context: string, client: TalosClient["configuratio
 }
 
 /** Endpoint to reach a machine by: itself when it is one, else the first, else the machine. */
-export function endpointFor(address: string, endpoints: readonly string[]): string {
-  return endpoints.includes(address) ? address : (endpoints[0] ?? address);
-}
+export const endpointFor = (address: string, endpoints: readonly string[]): string =>
+  endpoints.includes(address) ? address : (endpoints[0] ?? address);
 
 /** Why a credential's text is of no use. Nothing of it is ever shown. */
 class UselessCredential extends Error {

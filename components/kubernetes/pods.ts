@@ -119,9 +119,8 @@ export function kubernetesName(...words: string[]): string {
  *
  * @param owner Tells resources apart that have the same words.
  */
-export function namedByPulumi(owner: string, ...words: string[]): string {
-  return ownedName(owner, kubernetesName(...words).slice(0, 47));
-}
+export const namedByPulumi = (owner: string, ...words: string[]): string =>
+  ownedName(owner, kubernetesName(...words).slice(0, 47));
 
 /** The same for a beginning that is a name already, of at most 47 characters. */
 export const ownedName = (owner: string, beginning: string): string => `${beginning}-${shortHash(owner, 6)}`;

@@ -91,14 +91,12 @@ export function smokeTest(
 }
 
 /** Everything that, when it changes, makes an earlier pass worthless. */
-function whatIsTested(recipe: KubernetesRecipe, machine: MachineRecipe): unknown[] {
-  return [
-    [machine.name, machine.talosVersion, machine.schematicId, machine.driverVersion],
-    [machine.kernelModules, machine.sysctls, machine.containerdPart],
-    [recipe.release, recipe.sharingConfig, recipe.runtimeClass, resourceOf(recipe, machine), recipe.smokeTestImage],
-    ...(splitOf(recipe, machine) ? [[recipe.mig?.config]] : []),
-  ];
-}
+const whatIsTested = (recipe: KubernetesRecipe, machine: MachineRecipe): unknown[] => [
+  [machine.name, machine.talosVersion, machine.schematicId, machine.driverVersion],
+  [machine.kernelModules, machine.sysctls, machine.containerdPart],
+  [recipe.release, recipe.sharingConfig, recipe.runtimeClass, resourceOf(recipe, machine), recipe.smokeTestImage],
+  ...(splitOf(recipe, machine) ? [[recipe.mig?.config]] : []),
+];
 
 /** How the machine's cards are split; undefined where they are whole, as on a machine whose cards have no MIG. */
 function splitOf({ mig }: KubernetesRecipe, { nodeLabels }: MachineRecipe): KubernetesRecipe["mig"] {
@@ -106,9 +104,8 @@ function splitOf({ mig }: KubernetesRecipe, { nodeLabels }: MachineRecipe): Kube
 }
 
 /** The cluster's resource, or the machine's own where it does not offer that: whole cards beside slices. */
-export function resourceOf({ resourceName }: KubernetesRecipe, { allocatable }: MachineRecipe): string {
-  return resourceName in allocatable ? resourceName : (Object.keys(allocatable).sort()[0] ?? resourceName);
-}
+export const resourceOf = ({ resourceName }: KubernetesRecipe, { allocatable }: MachineRecipe): string =>
+  resourceName in allocatable ? resourceName : (Object.keys(allocatable).sort()[0] ?? resourceName);
 
 type Container = k8s.types.input.core.v1.Container;
 

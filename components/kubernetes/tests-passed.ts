@@ -68,6 +68,5 @@ export function testsPassed(
 }
 
 /** Machines that could not be tested, and why. */
-export function untested(gate: command.local.Command): pulumi.Output<Record<string, string>> {
-  return answerOf(gate, (answer) => gateResult.parse(answer).untested);
-}
+export const untested = (gate: command.local.Command): pulumi.Output<Record<string, string>> =>
+  answerOf(gate, (answer) => gateResult.parse(answer).untested);

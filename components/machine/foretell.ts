@@ -90,6 +90,5 @@ function hooked<T extends pulumi.ResourceOptions>(opts: T, before: pulumi.Resour
 }
 
 /** The state as it was; undefined of a machine that is new. */
-function stateBefore(inputs: Record<string, unknown> | undefined): MachineState | undefined {
-  return inputs?.["rebootsIfChanged"] === undefined ? undefined : (inputs as unknown as MachineState);
-}
+const stateBefore = (inputs: Record<string, unknown> | undefined): MachineState | undefined =>
+  inputs?.["rebootsIfChanged"] === undefined ? undefined : (inputs as unknown as MachineState);

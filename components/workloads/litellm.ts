@@ -84,14 +84,13 @@ function withUrls(args: unknown): unknown {
  * Its configuration: every model by the interface of its server (litellm, docs/my-website/docs/providers). Requests for one that several
  * servers have are shared out among them.
  */
-function modelList({ servers }: LiteLlmArgs): pulumi.Output<string> {
-  return pulumi.all(servers).apply((all) => {
+const modelList = ({ servers }: LiteLlmArgs): pulumi.Output<string> =>
+  pulumi.all(servers).apply((all) => {
     const entries = all.flatMap(({ provider, models, url }) =>
       models.map((name) => ({ model_name: name, litellm_params: { model: `${provider}/${name}`, api_base: url } })),
     );
     return stringify({ model_list: entries });
   });
-}
 
 function pod(
   args: LiteLlmArgs,

@@ -73,31 +73,29 @@ export function ollamaModels(
   });
 }
 
-function pullPod(
+const pullPod = (
   model: string,
   limit: number,
   endpoint: pulumi.Input<string>,
   image = images.modelPull,
-): k8s.types.input.core.v1.PodSpec {
-  return {
-    restartPolicy: "OnFailure",
-    automountServiceAccountToken: false,
-    enableServiceLinks: false,
-    securityContext: { runAsNonRoot: true, runAsUser: 65534 },
-    containers: [
-      {
-        name: "pull",
-        image,
-        command: ["/bin/sh", "-c", pull],
-        env: [
-          { name: "OLLAMA", value: endpoint },
-          { name: "MODEL", value: model },
-          { name: "BODY", value: JSON.stringify({ model, stream: false }) },
-          { name: "LIMIT", value: String(limit) },
-        ],
-        securityContext: { ...unprivileged, readOnlyRootFilesystem: true },
-        resources: { requests: { cpu: "10m", memory: "16Mi" }, limits: { cpu: "200m", memory: "64Mi" } },
-      },
-    ],
-  };
-}
+): k8s.types.input.core.v1.PodSpec => ({
+  restartPolicy: "OnFailure",
+  automountServiceAccountToken: false,
+  enableServiceLinks: false,
+  securityContext: { runAsNonRoot: true, runAsUser: 65534 },
+  containers: [
+    {
+      name: "pull",
+      image,
+      command: ["/bin/sh", "-c", pull],
+      env: [
+        { name: "OLLAMA", value: endpoint },
+        { name: "MODEL", value: model },
+        { name: "BODY", value: JSON.stringify({ model, stream: false }) },
+        { name: "LIMIT", value: String(limit) },
+      ],
+      securityContext: { ...unprivileged, readOnlyRootFilesystem: true },
+      resources: { requests: { cpu: "10m", memory: "16Mi" }, limits: { cpu: "200m", memory: "64Mi" } },
+    },
+  ],
+});

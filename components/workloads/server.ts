@@ -33,9 +33,7 @@ export interface Server {
  *
  * @param period Seconds between two probes.
  */
-export function patient(readyWithin: number, period: number): number {
-  return Math.ceil(Math.max(readyWithin, 3600) / period);
-}
+export const patient = (readyWithin: number, period: number): number => Math.ceil(Math.max(readyWithin, 3600) / period);
 
 /** A Deployment and its Service. */
 export function server(name: string, args: ServerArgs, opts: pulumi.CustomResourceOptions): Server {

@@ -87,8 +87,5 @@ const betweenMachines = (settings: Record<string, string> = {}): k8s.types.input
   ...envList(settings),
 ];
 
-function tokenOf({ huggingFaceToken: token }: VllmSpec): k8s.types.input.core.v1.EnvVar[] {
-  return token === undefined
-    ? []
-    : [{ name: "HF_TOKEN", valueFrom: { secretKeyRef: { name: token.name, key: token.key } } }];
-}
+const tokenOf = ({ huggingFaceToken: token }: VllmSpec): k8s.types.input.core.v1.EnvVar[] =>
+  token === undefined ? [] : [{ name: "HF_TOKEN", valueFrom: { secretKeyRef: { name: token.name, key: token.key } } }];

@@ -101,11 +101,10 @@ export const talosconfigVia = (text: string, endpoint: string): string =>
   talosconfigOf("lab", talosClientOf(text).configuration, [endpoint]);
 
 /** The machines had their names before the stack came; Talos calls a node by what its machine's configuration says. */
-export function hostnamed(name: string, talosVersion: string): string {
-  return semver.lt(talosVersion, "1.12.0") // from then on talosctl generates a document, beside which the field is an error
+export const hostnamed = (name: string, talosVersion: string): string =>
+  semver.lt(talosVersion, "1.12.0") // from then on talosctl generates a document, beside which the field is an error
     ? stringify({ machine: { network: { hostname: name } } })
     : stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: name });
-}
 
 /** An owner's patches are on the machine already: the cluster's and its own. */
 async function writePatches(
@@ -137,6 +136,4 @@ function kubernetesOf(spec: ClusterSpec): string {
 }
 
 /** `v1.12.6` → `v1.12`: the version contract of a configuration. */
-function minor(version: string): string {
-  return version.split(".").slice(0, 2).join(".");
-}
+const minor = (version: string): string => version.split(".").slice(0, 2).join(".");

@@ -78,9 +78,8 @@ export function officialExtensions(talosVersion: string): Extension[] {
 }
 
 /** Finds an extension the way the Factory does when it makes an image: by its name, else by what the name became. */
-export function findExtension(extensions: readonly Extension[], name: string): Extension | undefined {
-  return extensions.find((each) => each.name === name) ?? extensions.find((each) => each.name === aliases[name]);
-}
+export const findExtension = (extensions: readonly Extension[], name: string): Extension | undefined =>
+  extensions.find((each) => each.name === name) ?? extensions.find((each) => each.name === aliases[name]);
 
 /** Kernel modules belong to one build of Talos; the toolkit brings the libraries of one driver. */
 function tag(name: string, talosVersion: string, drivers: DriverRow | undefined): string {

@@ -16,8 +16,7 @@ export function gpusOf(node: k8s.V1Node | undefined, slices: readonly k8s.V1Reso
 }
 
 /** Taints of a node as the recipe writes them: `key=value:Effect`. */
-export function taintsOfNode(node: k8s.V1Node | undefined): string[] {
-  return (node?.spec?.taints ?? []).map(({ key, value, effect }) =>
+export const taintsOfNode = (node: k8s.V1Node | undefined): string[] =>
+  (node?.spec?.taints ?? []).map(({ key, value, effect }) =>
     describeTaint({ key, effect, ...(value === undefined ? {} : { value }) }),
   );
-}

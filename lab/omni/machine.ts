@@ -182,11 +182,10 @@ function imageOf({ talosVersion, initial = {} }: ManagedMachine, schematicId: st
 }
 
 /** Schematic (YAML) that Omni makes of a machine's extensions; of none: that of the medium that machines are booted from. */
-export function omniSchematic(extensions: string[], kernelArgs: string[] = []): string {
-  return stringify({
+export const omniSchematic = (extensions: string[], kernelArgs: string[] = []): string =>
+  stringify({
     customization: {
       extraKernelArgs: [...siderolink, ...kernelArgs],
       ...(extensions.length > 0 ? { systemExtensions: { officialExtensions: [...extensions].sort() } } : {}),
     },
   });
-}

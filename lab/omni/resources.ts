@@ -73,6 +73,4 @@ function scoped(resources: Resource[], { cluster, machineSet, uuid }: Target): R
   return scopes.map((items) => items.sort((a, b) => (a.metadata.id < b.metadata.id ? -1 : 1)));
 }
 
-function label({ metadata }: Resource, name: string): string | undefined {
-  return metadata.labels?.[name];
-}
+const label = ({ metadata }: Resource, name: string): string | undefined => metadata.labels?.[name];

@@ -30,11 +30,10 @@ export function whyNoRealNode(): string[] {
 }
 
 /** Why a folder for temporary files is of no use to a node, which has a /dev of its own. Empty where it is. */
-export function hiddenOnANode(folder: string): string[] {
-  return /^\/dev(\/|$)/.test(path.resolve(folder))
+export const hiddenOnANode = (folder: string): string[] =>
+  /^\/dev(\/|$)/.test(path.resolve(folder))
     ? [`temporary files are in ${folder} (TMPDIR), and a node has a /dev of its own: set TMPDIR to another folder`]
     : [];
-}
 
 /** CAP_SYS_ADMIN (capability.h), which containers' root usually lacks. */
 const SYS_ADMIN = 21n;

@@ -63,11 +63,10 @@ export async function diagnoseLab(
 }
 
 /** What the checks say of a stack, each with the fix that it is about: a refused stack never reached the cluster. */
-export function refusalsOf(findings: readonly Finding[]): FailureReport[] {
-  return findings.map(({ check, field, problem, why, remedy }) => ({
+export const refusalsOf = (findings: readonly Finding[]): FailureReport[] =>
+  findings.map(({ check, field, problem, why, remedy }) => ({
     fix: fixes.find((fix) => fix.check === check)?.id ?? "unknown",
     symptom: `${field}: ${problem}`,
     cause: why,
     remedy,
   }));
-}

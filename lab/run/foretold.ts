@@ -13,11 +13,10 @@ export function foretoldBy(diagnostics: readonly string[], stack: string): Foret
  * Machines with which something else happened than what the preview had said, by the reboots of each node in the update. Of one that
  * nothing changes for it says nothing, and that is a no.
  */
-export function unforetold(foretold: Foretold, reboots: Record<string, number>): string[] {
-  return Object.entries(reboots).flatMap(([name, count]) => {
+export const unforetold = (foretold: Foretold, reboots: Record<string, number>): string[] =>
+  Object.entries(reboots).flatMap(([name, count]) => {
     const said = foretold[name] ?? "nothing, so that it does not reboot";
     const word = /^reboots: (yes|no|only if)\b/.exec(said)?.[1] ?? "no";
     const right = word === "only if" || (word === "yes" ? count > 0 : count === 0);
     return right ? [] : [`${name}: the preview said ${said}; ${count} reboots came`];
   });
-}

@@ -69,18 +69,16 @@ const openPhase: Phase<Running> = {
 const previewPhase: Phase<Running> = { title: "preview", run: (lab, say) => look(lab, say) };
 
 /** As an owner does: edit the file, look at the preview, then update. */
-function becomePhase(stack: StackConfiguration): Phase<Running> {
-  return {
-    title: "the stack file is edited, its preview",
-    run: async (lab, say) => {
-      const { ok, machines, workloads } = lab.report;
-      lab.report.beforeEdits.push({ machines, workloads });
-      lab.failed ||= !ok;
-      if (lab.failed) return leftOut;
-      return become(lab, stack, say);
-    },
-  };
-}
+const becomePhase = (stack: StackConfiguration): Phase<Running> => ({
+  title: "the stack file is edited, its preview",
+  run: async (lab, say) => {
+    const { ok, machines, workloads } = lab.report;
+    lab.report.beforeEdits.push({ machines, workloads });
+    lab.failed ||= !ok;
+    if (lab.failed) return leftOut;
+    return become(lab, stack, say);
+  },
+});
 
 /** As an owner does who was told what is wrong, and lost nothing by it. */
 const repairPhase: Phase<Running> = {
@@ -120,8 +118,8 @@ async function look(lab: Running, say: Say): Promise<string | Failed> {
 
 const leftOut = "left out, since the one before failed";
 
-function updatePhases(count: number): Phase<Running>[] {
-  return Array.from({ length: count }, (_, index) => ({
+const updatePhases = (count: number): Phase<Running>[] =>
+  Array.from({ length: count }, (_, index) => ({
     title: `update ${index + 1} of ${count}`,
     run: async (lab, say) => {
       if (lab.failed) return leftOut;
@@ -139,7 +137,6 @@ function updatePhases(count: number): Phase<Running>[] {
       return !lab.failed && report.result === "succeeded" ? summary : new Failed(summary);
     },
   }));
-}
 
 /** The way to machines of a cluster that the stack made, for the diagnosis and for who keeps the lab. */
 async function keepTalosconfig({ existing, engine, machines, session }: Running): Promise<void> {

@@ -222,6 +222,5 @@ export function narrate(say: Say): (progress: Progress) => void {
 }
 
 /** Types worth announcing when they begin, because they take their time. */
-function isLong(type: string): boolean {
-  return /Command$|:Release$|:Job$|:Deployment$|:LeaderWorkerSet$|:DaemonSet$|:Pod$/.test(type);
-}
+const isLong = (type: string): boolean =>
+  /Command$|:Release$|:Job$|:Deployment$|:LeaderWorkerSet$|:DaemonSet$|:Pod$/.test(type);

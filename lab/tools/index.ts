@@ -46,6 +46,5 @@ export async function provideLanguages(options: Options = {}): Promise<string> {
 }
 
 /** Provides what tries Prometheus' rules; it takes the files of `promtool test rules`. */
-export async function providePromtool(options: Options = {}): Promise<string> {
-  return (await provide([promtool], options))["promtool"]!;
-}
+export const providePromtool = async (options: Options = {}): Promise<string> =>
+  (await provide([promtool], options))["promtool"]!;

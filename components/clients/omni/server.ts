@@ -128,6 +128,4 @@ export class OmniServer {
 }
 
 /** COSI's words for a resource that is not there: `resource T(n/id@undefined) doesn't exist` (cosi-project/runtime, pkg/state/errors.go). */
-function problemOf(error: CallError): CallProblem {
-  return /doesn't exist/.test(error.message) ? "missing" : error.problem;
-}
+const problemOf = (error: CallError): CallProblem => (/doesn't exist/.test(error.message) ? "missing" : error.problem);

@@ -32,9 +32,8 @@ export function sameConfiguration(a: string, b: string): boolean {
 }
 
 /** Whether the next boot brings another configuration than the one in effect. */
-export function isStaged({ active, persistent }: Configurations): boolean {
-  return active !== undefined && persistent !== undefined && !sameConfiguration(active, persistent);
-}
+export const isStaged = ({ active, persistent }: Configurations): boolean =>
+  active !== undefined && persistent !== undefined && !sameConfiguration(active, persistent);
 
 /** Whether the next boot brings more than another part of the installation (`machine.install`, or its own document), which only an installer reads. */
 export function isMoreThanInstallation({ active = "", persistent = "" }: Configurations): boolean {

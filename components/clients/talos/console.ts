@@ -4,12 +4,11 @@ import { redact } from "../failure";
 const PREFIX = /^(\S+: +)?\w+: +\w+: (\[[^\]]*\]: )?(\[talos\] )?/;
 
 /** Lines of a console by their own text, without keys. */
-export function consoleLines(log: string): string[] {
-  return log
+export const consoleLines = (log: string): string[] =>
+  log
     .split("\n")
     .map((line) => redact(line.trim().replace(PREFIX, "").trim()))
     .filter((line) => line !== "");
-}
 
 /**
  * Why a boot does not go on: lines of a task at which Talos pauses before it reboots, with its error in the lines below: one, or a count

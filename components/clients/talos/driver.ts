@@ -11,12 +11,11 @@ export function parseDriverVersion(text: string): string | undefined {
 }
 
 /** Names of the modules that are loaded and live, from `/proc/modules`. */
-export function parseModules(text: string): Set<string> {
-  return new Set(
+export const parseModules = (text: string): Set<string> =>
+  new Set(
     text
       .split("\n")
       .map((line) => line.split(" "))
       .filter((fields) => fields[4] === "Live")
       .map((fields) => fields[0]!),
   );
-}

@@ -1,12 +1,11 @@
 import { stringify } from "yaml";
 
 /** Objects that `talosctl get … -o json` prints: one after the other, each indented, its closing brace alone in the first column. */
-export function parseResources(text: string): Resource[] {
-  return text
+export const parseResources = (text: string): Resource[] =>
+  text
     .split(/(?<=^\})\s*$\n(?=\{)/m)
     .filter((part) => part.trim() !== "")
     .map((part) => JSON.parse(part) as Resource);
-}
 
 /** A resource of Talos, as `talosctl get -o json` prints it. */
 export interface Resource {
@@ -16,9 +15,7 @@ export interface Resource {
 }
 
 /** Text of a `MachineConfig` resource: a string with all documents; older releases of talosctl printed the first as an object. */
-export function configurationText({ spec }: Resource): string {
-  return typeof spec === "string" ? spec : stringify(spec);
-}
+export const configurationText = ({ spec }: Resource): string => (typeof spec === "string" ? spec : stringify(spec));
 
 /**
  * Rows of a table that talosctl prints, by column title. Titles hold single spaces at most, columns are aligned, so a cell

@@ -126,9 +126,7 @@ function startProblem(name: string, binary: string, error: NodeJS.ErrnoException
  * What Talos says before it shows where two configurations differ (talos v1.13.0 internal/app/machined/pkg/runtime/v1alpha1/
  * v1alpha1_runtime.go, CanApplyImmediate): their lines may be secret, and say nothing of the failure.
  */
-function withoutDiff(text: string): string {
-  return text.split(/\n\s*diff:/, 1)[0]!;
-}
+const withoutDiff = (text: string): string => text.split(/\n\s*diff:/, 1)[0]!;
 
 function quote(text: string): string {
   const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("WARNING:"));
@@ -153,6 +151,5 @@ const PROBLEMS: [RegExp, CallProblem][] = [
 ];
 
 /** What kind of failure a message of talosctl tells of. */
-export function classify(text: string): CallProblem {
-  return PROBLEMS.find(([pattern]) => pattern.test(text))?.[1] ?? "refused";
-}
+export const classify = (text: string): CallProblem =>
+  PROBLEMS.find(([pattern]) => pattern.test(text))?.[1] ?? "refused";

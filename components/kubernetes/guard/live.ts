@@ -53,9 +53,8 @@ export interface ClusterObjects {
  * Who makes an object: a resource of a stack, and the provider's id, which Pulumi draws once and keeps in the stack's
  * state. So a stack of the same name with another state is somebody else.
  */
-export function ownerText(stack: string, resource: string, provider: string): string {
-  return `${stack}/${resource} ${provider}`;
-}
+export const ownerText = (stack: string, resource: string, provider: string): string =>
+  `${stack}/${resource} ${provider}`;
 
 /** Whether two owners are of one stack and its state. */
 export function sameStack(one: string, other: string): boolean {

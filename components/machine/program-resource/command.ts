@@ -46,9 +46,7 @@ export function programCommandHere(verb: string): string {
 }
 
 /** Double quotes around single ones: both sh and cmd take it. */
-function nodeCommand(module: string, verb: string): string {
-  return `node -e "require(${module})" -- ${verb}`;
-}
+const nodeCommand = (module: string, verb: string): string => `node -e "require(${module})" -- ${verb}`;
 
 /** A text of JavaScript. What sh, cmd or JavaScript would read in it goes by its number: a folder may be called anything. */
 function literal(text: string): string {
@@ -56,22 +54,18 @@ function literal(text: string): string {
   return `'${text.replace(signs, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`)}'`;
 }
 
-function posix(file: string): string {
-  return file.split(path.sep).join("/");
-}
+const posix = (file: string): string => file.split(path.sep).join("/");
 
 /** The places of this process. */
-function placesHere(): Places {
-  return {
-    packageRoot: ownRoot(),
-    workingDirectory: process.cwd(),
-    pulumiHome: realpath(process.env["PULUMI_HOME"] ?? path.join(os.homedir(), ".pulumi")),
-    resolve: (from) => {
-      try {
-        return path.dirname(realpath(createRequire(path.join(from, "index.js")).resolve("talos-gpu/package.json")));
-      } catch {
-        return undefined;
-      }
-    },
-  };
-}
+const placesHere = (): Places => ({
+  packageRoot: ownRoot(),
+  workingDirectory: process.cwd(),
+  pulumiHome: realpath(process.env["PULUMI_HOME"] ?? path.join(os.homedir(), ".pulumi")),
+  resolve: (from) => {
+    try {
+      return path.dirname(realpath(createRequire(path.join(from, "index.js")).resolve("talos-gpu/package.json")));
+    } catch {
+      return undefined;
+    }
+  },
+});

@@ -59,6 +59,5 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
 }
 
 /** The program's answer: the last line of its standard output. Not secret, whatever the provider makes of the secrets in its environment. */
-export function answerOf<T>(program: command.local.Command, read: (answer: unknown) => T): pulumi.Output<T> {
-  return pulumi.unsecret(program.stdout).apply((stdout) => read(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")));
-}
+export const answerOf = <T>(program: command.local.Command, read: (answer: unknown) => T): pulumi.Output<T> =>
+  pulumi.unsecret(program.stdout).apply((stdout) => read(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")));

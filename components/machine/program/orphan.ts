@@ -34,9 +34,8 @@ export function upToPulumi(parent: number, look: Look): Ancestor[] {
 }
 
 /** Whether one of them has ended. */
-export function isOrphaned(ancestors: readonly Ancestor[], look: Look): boolean {
-  return ancestors.some(({ pid, started }) => look(pid)?.started !== started);
-}
+export const isOrphaned = (ancestors: readonly Ancestor[], look: Look): boolean =>
+  ancestors.some(({ pid, started }) => look(pid)?.started !== started);
 
 /** Of Linux, which says it in files. */
 export const lookInProc: Look = (pid) => {

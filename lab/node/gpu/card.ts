@@ -48,15 +48,14 @@ export function readCards(): Card[] {
 }
 
 /** What nvidia-smi prints of facts and of settings, one line a card. */
-export function parseCards(told: readonly string[], set: readonly string[]): Card[] {
-  return told.map((line, index) => {
+export const parseCards = (told: readonly string[], set: readonly string[]): Card[] =>
+  told.map((line, index) => {
     const [name = "", driver = "", ...numbers] = line.split(", ");
     const [memoryMiB = 0, powerW = 0, minPowerW = 0, maxPowerW = 0] = numbers.map(Number);
     const values = (set[index] ?? "").split(", ");
     const own = Object.fromEntries(settings.map((field, place) => [field, values[place] ?? "unknown"]));
     return { name, driver, memoryMiB, powerW, minPowerW, maxPowerW, settings: own };
   });
-}
 
 /** The cards as a stack names them. Throws for one that the tables lack. */
 export function asGpus(cards: readonly Card[]): GpuSpec[] {

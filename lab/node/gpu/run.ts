@@ -75,21 +75,19 @@ const row = (id: string, title: string, outcome: Outcome, seconds = 0): CasesRep
   seconds,
 });
 
-function phaseOf(one: Case, stand: Stand, report: CasesReport): Phase<Running> {
-  return {
-    title: one.title,
-    run: async (_, say) => {
-      const begin = performance.now();
-      const outcome = await one.run(stand, say).catch((error: unknown): Outcome => {
-        stand.signal.throwIfAborted();
-        return wrong(error instanceof Error ? error.message : String(error));
-      });
-      report.rows.push(row(one.id, one.title, outcome, (performance.now() - begin) / 1000));
-      if (outcome.held === false) return new Failed(outcome.seen);
-      return outcome.held ? outcome.seen : `not tried: ${outcome.seen}`;
-    },
-  };
-}
+const phaseOf = (one: Case, stand: Stand, report: CasesReport): Phase<Running> => ({
+  title: one.title,
+  run: async (_, say) => {
+    const begin = performance.now();
+    const outcome = await one.run(stand, say).catch((error: unknown): Outcome => {
+      stand.signal.throwIfAborted();
+      return wrong(error instanceof Error ? error.message : String(error));
+    });
+    report.rows.push(row(one.id, one.title, outcome, (performance.now() - begin) / 1000));
+    if (outcome.held === false) return new Failed(outcome.seen);
+    return outcome.held ? outcome.seen : `not tried: ${outcome.seen}`;
+  },
+});
 
 /** Whether each card is as it was: what a case changed is back. */
 function settings(before: readonly Card[], after: readonly Card[]): Outcome {

@@ -53,9 +53,8 @@ export function schemaOf(type: string): z.ZodType {
 }
 
 /** The arguments with the marks of secrets that the schema has, whatever the program says (pkg/tfbridge, MarkSchemaSecrets). */
-export function withSecrets({ machineConfigurationInput: hidden, ...inputs }: Properties): Properties {
-  return typeof hidden === "string" ? { ...inputs, machineConfigurationInput: secret(hidden) } : inputs;
-}
+export const withSecrets = ({ machineConfigurationInput: hidden, ...inputs }: Properties): Properties =>
+  typeof hidden === "string" ? { ...inputs, machineConfigurationInput: secret(hidden) } : inputs;
 
 /**
  * The bridge compares the state that it was given with the one that it makes of the outputs, in which a limit that was not

@@ -41,8 +41,8 @@ export async function toolchainFor(tool: ToolDefinition, env: NodeJS.ProcessEnv)
 }
 
 /** `go env` in a folder: the toolchain, `missing`, or why Go refuses the folder's module. */
-function goEnv(cwd: string, env: NodeJS.ProcessEnv): Promise<Toolchain | string> {
-  return new Promise((resolve) => {
+const goEnv = (cwd: string, env: NodeJS.ProcessEnv): Promise<Toolchain | string> =>
+  new Promise((resolve) => {
     const args = ["env", "-json", "GOVERSION", "GOOS", "GOARCH"];
     execFile("go", args, { cwd, env: goEnvironment(env) }, (error, stdout, stderr) => {
       if (error !== null) return resolve(error.code === "ENOENT" ? "missing" : stderr.trim() || error.message);
@@ -50,7 +50,6 @@ function goEnv(cwd: string, env: NodeJS.ProcessEnv): Promise<Toolchain | string>
       resolve({ version: GOVERSION, os: GOOS, arch: GOARCH });
     });
   });
-}
 
 /** `go1.26.8`, `1.26` or `go1.27rc1` as a semantic version. */
 const loose = (text: string): string => semver.coerce(text)?.version ?? "0.0.0";

@@ -36,9 +36,8 @@ const isOnlooker = ({ name, state }: V1ContainerStatus): boolean =>
   name === onlookerName && state?.terminated?.exitCode === 0;
 
 /** Whether the pod runs and all its containers are ready. */
-export function isReady({ status }: V1Pod): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
-}
+export const isReady = ({ status }: V1Pod): boolean =>
+  status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
 
 /** While a container waits to be started again its own last words say more than why it waits. */
 function containerWords({ state, lastState }: V1ContainerStatus): string {

@@ -40,9 +40,8 @@ export function allInUse({ allocatable, users }: Units): boolean {
 }
 
 /** The pods that have units, e.g. `default/train (2), default/chat (1)`. */
-export function namesOf(users: Units["users"]): string {
-  return users.map(({ pod, units }) => `${pod.metadata?.namespace}/${pod.metadata?.name} (${units})`).join(", ");
-}
+export const namesOf = (users: Units["users"]): string =>
+  users.map(({ pod, units }) => `${pod.metadata?.namespace}/${pod.metadata?.name} (${units})`).join(", ");
 
 /** Devices of init containers are used again by the containers, so the larger of both counts. */
 function requested({ spec }: V1Pod, resource: string): number {

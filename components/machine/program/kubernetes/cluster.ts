@@ -275,6 +275,5 @@ const GATE = "talos-gpu-gate";
  * - 403 for `NamespaceTerminating`: nothing is created in a namespace that is being deleted, and an eviction is. kubectl tries
  *   again until the namespace's controller deletes the pod (kubectl pkg/drain/drain.go, evictPods).
  */
-function isRefusal({ code, byServer, reasons }: KubernetesError): boolean {
-  return code === 429 || (code === 500 && byServer) || (code === 403 && reasons.includes("NamespaceTerminating"));
-}
+const isRefusal = ({ code, byServer, reasons }: KubernetesError): boolean =>
+  code === 429 || (code === 500 && byServer) || (code === 403 && reasons.includes("NamespaceTerminating"));

@@ -7,14 +7,11 @@ import type { NodeState } from "./cluster";
 export const CORDONED_BY = "talos-gpu/cordoned-by";
 
 /** Schematics that updates which have not ended well were about to bring; none on a node without the mark. */
-export function bringsOf(node: NodeState | undefined): string[] {
-  return node?.annotations[CORDONED_BY]?.split(",") ?? [];
-}
+export const bringsOf = (node: NodeState | undefined): string[] => node?.annotations[CORDONED_BY]?.split(",") ?? [];
 
 /** Whether the node is cordoned, and by this program. */
-export function isCordonedByUs(node: NodeState | undefined): boolean {
-  return node !== undefined && node.unschedulable && node.annotations[CORDONED_BY] !== undefined;
-}
+export const isCordonedByUs = (node: NodeState | undefined): boolean =>
+  node !== undefined && node.unschedulable && node.annotations[CORDONED_BY] !== undefined;
 
 /**
  * Command by which somebody gives an update up. `kubectl uncordon` alone leaves the mark (it patches `spec.unschedulable` alone:

@@ -14,12 +14,11 @@ const stackManagers = [MANAGER, "pulumi-kubernetes"];
  * of a create are noted before admission sets the default class (kubernetes,
  * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
  */
-export function isClassGiven(managedFields: Pick<V1ManagedFieldsEntry, "manager" | "fieldsV1">[]): boolean {
-  return managedFields.some(({ manager = "", fieldsV1 }) => {
+export const isClassGiven = (managedFields: Pick<V1ManagedFieldsEntry, "manager" | "fieldsV1">[]): boolean =>
+  managedFields.some(({ manager = "", fieldsV1 }) => {
     const { "f:spec": spec = {} } = (fieldsV1 ?? {}) as { "f:spec"?: object };
     return stackManagers.includes(manager) && "f:storageClassName" in spec;
   });
-}
 
 /** A node, as far as it tells which machine it is. */
 export type AskedNode = ReturnType<typeof askedNode>;

@@ -21,9 +21,8 @@ export function taintMark(taints: readonly NodeTaintState[]): string | null {
 }
 
 /** Taints that the annotation names; none where there is no annotation. What is no taint is left out. */
-export function markedTaints(mark: string | undefined): NodeTaintState[] {
-  return (mark ?? "").split(",").flatMap((text) => {
+export const markedTaints = (mark: string | undefined): NodeTaintState[] =>
+  (mark ?? "").split(",").flatMap((text) => {
     const [, key, value, effect] = /^([^=:]+)(?:=([^=:]*))?:([^=:]+)$/.exec(text) ?? [];
     return key === undefined || effect === undefined ? [] : [{ key, ...(value ? { value } : {}), effect }];
   });
-}

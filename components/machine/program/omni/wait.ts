@@ -103,6 +103,5 @@ async function observe(
 }
 
 /** What only the owner of the cluster can do; the words are also what the lab, in the owner's place, acts on. */
-function addToCluster({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string {
-  return `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page): its patches and extensions are there`;
-}
+const addToCluster = ({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string =>
+  `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page): its patches and extensions are there`;

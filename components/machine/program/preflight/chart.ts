@@ -74,6 +74,5 @@ function releasesIn(index: string, chart: string): Release[] | undefined {
 }
 
 /** Helm takes `v25.10.1` and `25.10.1` for the same release. */
-function isSame(one: string, other: string): boolean {
-  return one === other || (semver.valid(one) !== null && semver.valid(other) !== null && semver.eq(one, other));
-}
+const isSame = (one: string, other: string): boolean =>
+  one === other || (semver.valid(one) !== null && semver.valid(other) !== null && semver.eq(one, other));

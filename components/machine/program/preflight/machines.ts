@@ -96,12 +96,11 @@ async function checkContainerd({ machine, configuration, handler }: AskedMachine
 }
 
 /** Machines of which the stack wants something else than before, or that it looks for at another address. */
-function changedMachines(machines: readonly AskedMachine[], before: PreflightResult["machines"]): AskedMachine[] {
-  return machines.filter(({ machine, wanted, address }) => {
+const changedMachines = (machines: readonly AskedMachine[], before: PreflightResult["machines"]): AskedMachine[] =>
+  machines.filter(({ machine, wanted, address }) => {
     const last = before[machine];
     return last?.wanted !== wanted || (last.place !== undefined && last.place.at !== address);
   });
-}
 
 /**
  * Warns of nodes that an update which failed has left cordoned. Pulumi keeps the inputs of a program's last run that ended well

@@ -34,6 +34,5 @@ function another(volume: Volume, { givenClass, storageClass }: BoundClaim) {
   return problemAt(`${volume.field}.storageClass`, texts.volumeClass, { volume, is, was, remedy, ifDataMayGo });
 }
 
-function moved({ field, namespace }: Volume, claim: BoundClaim) {
-  return problemAt(`${field}.namespace`, texts.volumeNamespace, { namespace, claim, ifDataMayGo });
-}
+const moved = ({ field, namespace }: Volume, claim: BoundClaim) =>
+  problemAt(`${field}.namespace`, texts.volumeNamespace, { namespace, claim, ifDataMayGo });

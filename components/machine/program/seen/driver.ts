@@ -29,6 +29,5 @@ export async function driverProblems(
 }
 
 /** Whether a driver is the wanted one: the very version, or one of the branch where only that is known. */
-function isDriver(driver: string, wanted: string): boolean {
-  return driver === wanted || (/^\d+$/.test(wanted) && driver.startsWith(`${wanted}.`));
-}
+const isDriver = (driver: string, wanted: string): boolean =>
+  driver === wanted || (/^\d+$/.test(wanted) && driver.startsWith(`${wanted}.`));

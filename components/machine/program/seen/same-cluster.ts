@@ -80,8 +80,7 @@ function authoritiesOf(configuration = ""): string[] {
 }
 
 /** The certificates of a PEM text, each without its line breaks. */
-function certificatesOf(pem: string): string[] {
-  return [...pem.matchAll(/-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/g)].map(([, body]) =>
+const certificatesOf = (pem: string): string[] =>
+  [...pem.matchAll(/-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/g)].map(([, body]) =>
     body!.replace(/\s+/g, ""),
   );
-}

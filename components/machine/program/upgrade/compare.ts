@@ -57,9 +57,8 @@ export function runsImage({ talosVersion, schematicId }: Observed, task: Upgrade
  * image of the next boot and removes the other one, which is then the one that runs (seen on Talos v1.13.0 with systemd-boot; talos
  * v1.13.0, bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/boot_label.go, flip). If neither boots, there is no way back.
  */
-export async function waitingImage(machine: Machine, running: string): Promise<string | undefined> {
-  return capabilitiesOf(running).upgradeApi === "legacy" ? undefined : waitingImageOf(await machine.console());
-}
+export const waitingImage = async (machine: Machine, running: string): Promise<string | undefined> =>
+  capabilitiesOf(running).upgradeApi === "legacy" ? undefined : waitingImageOf(await machine.console());
 
 /** Whether two references name one image of the Image Factory, whatever registry mirrors it. */
 export function isSameImage(a: string | undefined, b: string): boolean {

@@ -157,6 +157,4 @@ export async function uncordon(run: Run): Promise<void> {
   report(done);
 }
 
-function mustGo(pod: PodState): boolean {
-  return pod.controller !== "DaemonSet" && !pod.mirror && !pod.finished;
-}
+const mustGo = (pod: PodState): boolean => pod.controller !== "DaemonSet" && !pod.mirror && !pod.finished;

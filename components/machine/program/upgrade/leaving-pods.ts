@@ -35,12 +35,10 @@ export function holding(pod: PodState, refused: string | undefined): { reason: s
 }
 
 /** Of a pod that was not told to go at all: Kubernetes did not answer when it was its turn. */
-export function unanswered(last: string): { reason: string; decides: string } {
-  return {
-    reason: `the update could not ask for its eviction (last: ${last})`,
-    decides: "check that the Kubernetes API answers",
-  };
-}
+export const unanswered = (last: string): { reason: string; decides: string } => ({
+  reason: `the update could not ask for its eviction (last: ${last})`,
+  decides: "check that the Kubernetes API answers",
+});
 
 /** Who decides on a refusal, by the API's words (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the admission plugin NamespaceLifecycle). */
 function whoDecides(namespace: string, refused: string): string {

@@ -220,6 +220,5 @@ function imageFailure(task: UpgradeTask, before: Observed, after: Observed, api:
 }
 
 /** The reboot came, and the configuration that it was for is not the active one. */
-function stillStaged(task: UpgradeTask): Failure {
-  return new Failure(problemAt(`machines.${task.machine}`, texts.configuration, { task }));
-}
+const stillStaged = (task: UpgradeTask): Failure =>
+  new Failure(problemAt(`machines.${task.machine}`, texts.configuration, { task }));

@@ -88,11 +88,10 @@ async function resultOf(run: Run, rebooted: boolean, seen?: Observed): Promise<U
 }
 
 /** Has Talos take the staged configuration as it runs; false where Talos wants a boot for it. */
-function apply(run: Run): Promise<boolean> {
-  return run.phases.run("apply", "the staged configuration, without a reboot if Talos can", () =>
+const apply = (run: Run): Promise<boolean> =>
+  run.phases.run("apply", "the staged configuration, without a reboot if Talos can", () =>
     patiently(run, () => applyLive(run)),
   );
-}
 
 /**
  * Puts the staged configuration into effect without a reboot, where Talos can: it refuses what needs a boot, such as

@@ -9,9 +9,8 @@ import { patiently, type Run, upTo } from "./run";
 import texts from "../texts.json";
 
 /** Whether the driver is loaded as it shall be. */
-export async function driverIsRight(run: Run): Promise<boolean> {
-  return (await patiently(run, () => driverProblems(run.machine, run.task))).length === 0;
-}
+export const driverIsRight = async (run: Run): Promise<boolean> =>
+  (await patiently(run, () => driverProblems(run.machine, run.task))).length === 0;
 
 /** Waits until modules, driver and extension services are as wanted. */
 export async function verify(run: Run): Promise<void> {
