@@ -102,9 +102,7 @@ export function podTolerations(tolerations: GpuToleration[] = []): GpuToleration
   return tolerations.map(({ key, operator, value, effect }) => ({ key, operator, ...defined({ value, effect }) }));
 }
 
-/**
- * A Kubernetes name made of words: lower case, `-` for what a name cannot hold, cut to the 63 characters of a label.
- */
+/** A Kubernetes name made of words: lower case, `-` for what a name cannot hold, cut to the 63 characters of a label. */
 export function kubernetesName(...words: string[]): string {
   const name = words
     .join("-")

@@ -1,6 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { leaderWorkerSet } from "../recipe/facts/leader-worker-set";
+import { leaderWorkerSet } from "../recipe/facts/way";
 import type { ReleaseRecipe } from "../recipe/types";
 import { outlasting } from "./timeouts";
 

@@ -40,9 +40,8 @@ export function registerSchematics(
   opts: pulumi.CustomResourceOptions,
 ): Record<string, pulumi.Output<string>> {
   const registered: Record<string, pulumi.Output<string>> = {};
-  for (const machine of machines) {
+  for (const machine of machines)
     registered[machine.schematicId] ??= registerSchematic(`${name}-${machine.name}-schematic`, machine, opts);
-  }
   return registered;
 }
 

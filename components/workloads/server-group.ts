@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { labels } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
-import { leaderWorkerSet } from "../recipe/facts/leader-worker-set";
+import { leaderWorkerSet } from "../recipe/facts/way";
 import { groupName } from "../recipe/facts/vllm";
 import { podMetadata, type Server, type ServerArgs, serviceOf } from "./server";
 

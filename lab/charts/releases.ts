@@ -1,7 +1,6 @@
 import * as semver from "semver";
 import type { ChartName } from "../../components/recipe/facts/chart";
-import { leaderWorkerSet } from "../../components/recipe/facts/leader-worker-set";
-import { ways } from "../../components/recipe/facts/way";
+import { leaderWorkerSet, ways } from "../../components/recipe/facts/way";
 import type { ChartModule } from "./modules";
 
 /** A chart that the lab has. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import * as semver from "semver";
+import { renamed } from "../../components/recipe/machine/losses";
 import { driverRows, extensionRows, type DriverRow } from "../../components/recipe/facts/talos-release";
 
 // Which Talos releases the Factory offers, and which official extensions each of them has.
@@ -17,11 +18,7 @@ export interface Extension {
 
 /** Names that were renamed since; the Factory still takes the old ones (internal/profile/profile.go). */
 const aliases: Record<string, string> = {
-  "siderolabs/v4l-uvc": "siderolabs/v4l-uvc-drivers",
-  "siderolabs/usb-modem": "siderolabs/usb-modem-drivers",
-  "siderolabs/gasket": "siderolabs/gasket-driver",
-  "siderolabs/talos-vmtoolsd": "siderolabs/vmtoolsd-guest-agent",
-  "siderolabs/xe-guest-utilities": "siderolabs/xen-guest-agent",
+  ...renamed,
   "siderolabs/nvidia-container-toolkit": "siderolabs/nvidia-container-toolkit-lts",
   "siderolabs/nvidia-open-gpu-kernel-modules": "siderolabs/nvidia-open-gpu-kernel-modules-lts",
   "siderolabs/nonfree-kmod-nvidia": "siderolabs/nonfree-kmod-nvidia-lts",

@@ -1,12 +1,13 @@
 import * as fs from "node:fs";
 import { isDeepStrictEqual } from "node:util";
+import { parseAllDocuments } from "yaml";
 import { planCluster } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
 import { talosconfigVia } from "../cluster/existing-cluster";
 import { discoverLab } from "./discovered";
 import { lookAround } from "./look-around";
 import { installOutside } from "../cluster/outside";
-import { applyManifests } from "../cluster/manifests";
+import type { KubernetesObject } from "../kubernetes/cluster";
 import { Failed, type Phase, runPhases, type Say } from "../phases";
 import { unforetold } from "./foretold";
 import { outcomePhase } from "./outcome";
@@ -39,13 +40,40 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   return report;
 }
 
+/**
+ * What a cluster has before a stack comes, file by file (YAML) and in each file's order: definitions of kinds, a secret that a workload
+ * reads, a storage class. Nothing of it is the stack's, so a destroy must leave it.
+ */
 const manifestsPhase: Phase<Running> = {
   title: "what the cluster has before the stack comes",
   run: async ({ kubernetes, options }) => {
-    const applied = await applyManifests(kubernetes, options.manifest);
+    const applied: string[] = [];
+    for (const file of options.manifest) {
+      for (const object of objectsOf(file)) {
+        await kubernetes.apply(object, { fieldManager: "lab", force: false }).catch((error: Error) => {
+          throw new Error(
+            `--manifest ${file}: ${error.message}; the stack would find another cluster than the one meant; mend the file`,
+            { cause: error },
+          );
+        });
+        applied.push(`${object.kind} ${object.metadata?.name}`);
+      }
+    }
     return applied.join(", ");
   },
 };
+
+function objectsOf(file: string): KubernetesObject[] {
+  const documents = parseAllDocuments(fs.readFileSync(file, "utf8")).map((document, index) => {
+    const object = (document as { toJS(): unknown }).toJS() as KubernetesObject | null;
+    if (object === null) return undefined;
+    if (object.apiVersion && object.kind && object.metadata?.name) return object;
+    throw new Error(
+      `--manifest ${file}: document ${index + 1} is no Kubernetes object; it needs apiVersion, kind and metadata.name; add what is missing`,
+    );
+  });
+  return documents.filter((object) => object !== undefined);
+}
 
 /** Something else offers the GPUs before the stack comes, or tries to: the machines have no driver yet. */
 const outsidePhase: Phase<Running> = { title: "what something else installs", run: (lab) => installOutside(lab) };

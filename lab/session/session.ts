@@ -46,9 +46,7 @@ export function openWorkspace(): Workspace {
 
 type Closer = () => Promise<void> | void;
 
-/**
- * What a lab has open. Closes in reverse order, everything, even when one of them fails; a signal closes it as well.
- */
+/** What a lab has open. Closes in reverse order, everything, even when one of them fails; a signal closes it as well. */
 export class Session {
   readonly workspace: Workspace = openWorkspace();
   private readonly controller = new AbortController();

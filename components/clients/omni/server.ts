@@ -1,6 +1,5 @@
 import { stringify } from "yaml";
-import type { OmniPatch, OmniResource } from "../../recipe/machine/omni";
-import { configPatchType, templateAnnotation } from "../../recipe/machine/omni";
+import { configPatchType, type OmniPatch, type OmniResource, templateAnnotation } from "../../recipe/machine/omni";
 import { CallError, type CallProblem } from "../failure";
 import type { SecretFiles } from "../secret-files";
 import { valuesOf } from "../talos/configuration-text";

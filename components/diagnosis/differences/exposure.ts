@@ -85,8 +85,8 @@ function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
   ];
 }
 
-function required(plan: Plan, seen: Observations): Difference[] {
-  return requiredOf(plan).flatMap(({ kind, what, ours, matches, wants }) => {
+const required = (plan: Plan, seen: Observations): Difference[] =>
+  requiredOf(plan).flatMap(({ kind, what, ours, matches, wants }) => {
     const { namespace } = ours ? plan.kubernetes : plan.kubernetes.release;
     const all: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
       kind === "DaemonSet" ? seen.daemonSets : seen.deployments;
@@ -100,7 +100,6 @@ function required(plan: Plan, seen: Observations): Difference[] {
     const problem = `wants ${desired} pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`;
     return difference(`${kind} ${namespace}/${found[0]!.name}`, problem, words);
   });
-}
 
 /** Charts label their objects with `helm.sh/chart: <name>-<version>`. An object without that label is passed over. */
 function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {

@@ -1,4 +1,4 @@
-import { leaderWorkerSet } from "../../recipe/facts/leader-worker-set";
+import { leaderWorkerSet } from "../../recipe/facts/way";
 import { type PlannedServer, plannedServers } from "../../recipe/stack/workloads";
 import type { Plan } from "../../recipe/types";
 import type { Observations } from "../observations";

@@ -43,8 +43,7 @@ export const causes = Object.fromEntries(
   ]),
 ) as Record<CauseId, Cause>;
 
-function pendingReleases({ releases = [] }: Observations): string[] {
-  return releases
+const pendingReleases = ({ releases = [] }: Observations): string[] =>
+  releases
     .filter(({ name, status }) => /^pending-/.test(status) && /gpu-operator|nvidia/.test(name))
     .map(({ namespace, name, status }) => `Helm release ${namespace}/${name} is ${status}`);
-}

@@ -1,5 +1,4 @@
-import { chartOfField, releaseFields } from "../facts/leader-worker-set";
-import { wayFields, wayOf } from "../facts/way";
+import { chartOfField, releaseFields, wayFields, wayOf } from "../facts/way";
 import { envOf } from "../kubernetes/values";
 import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";

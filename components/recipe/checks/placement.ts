@@ -22,8 +22,8 @@ export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
 const gpuPresent = "nvidia.com/gpu.present";
 
 /** Whether a machine's node may have all labels of a selector. Of labels that others set, who knows. */
-export function mayMatch({ name, recipe, spec, cards }: CheckedMachine, selector: Record<string, string>): boolean {
-  return Object.entries(selector).every(([key, value]) => {
+export const mayMatch = ({ name, recipe, spec, cards }: CheckedMachine, selector: Record<string, string>): boolean =>
+  Object.entries(selector).every(([key, value]) => {
     if (key === "kubernetes.io/hostname") return name === value;
     if (key.endsWith("kubernetes.io/arch") && cards.some(isOfArm64)) return value === "arm64";
     const possible = Object.hasOwn(ofKubelet, key) ? ofKubelet[key] : undefined;
@@ -34,7 +34,6 @@ export function mayMatch({ name, recipe, spec, cards }: CheckedMachine, selector
     // The role labels are set by hand: an old one that nobody sets any more is the classic.
     return setByOthers.test(key) && !key.startsWith("node-role.kubernetes.io/");
   });
-}
 
 /** Resource that a request is for. */
 export const resourceOf = (request: GpuRequest, { spec, plan }: CheckContext): string =>

@@ -1,5 +1,5 @@
 import { hintOf, judgeValues, pathsNear, type ValueComplaint } from "../facts/chart";
-import { chartOfField, type ReleaseField, releaseFields } from "../facts/leader-worker-set";
+import { chartOfField, type ReleaseField, releaseFields } from "../facts/way";
 import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../kubernetes/values";
 import { valueAt } from "../mapping";

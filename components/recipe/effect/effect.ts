@@ -98,9 +98,7 @@ const away = (effect: MachineEffect, after: MachineState, before?: MachineState)
 /** What makes an upgrade of a reboot. */
 const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
 
-/**
- * Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever it is told (docs/conformance.md).
- */
+/** Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever it is told (docs/conformance.md). */
 function drainOf(after: MachineState, before: MachineState | undefined): string {
   const { drainedBeforeReboot: said, rebootsIfChanged: wanted, runningVersion, installs } = after;
   const was = before?.rebootsIfChanged;

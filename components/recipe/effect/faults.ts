@@ -6,9 +6,7 @@ import texts from "./texts.json";
 
 /** What is wrong with a step from one Talos release to another; undefined where Talos supports it. */
 export function upgradePathFault(running: string, wanted: string): Fault | undefined {
-  if (semver.lt(wanted, running)) {
-    return faultOf(texts.downgrade, { running, wanted });
-  }
+  if (semver.lt(wanted, running)) return faultOf(texts.downgrade, { running, wanted });
   const minors = minorsBetween(running, wanted);
   if (minors <= 1) return undefined;
   const { major, minor } = semver.parse(running)!;

@@ -100,9 +100,8 @@ export function findCard(model: string): Card | undefined {
   return lookUp(name) ?? withoutMemory(name);
 }
 
-function deviceIn(model: string): string | undefined {
-  return /(?:^|[\s[])(?:0x)?10de[:-](?:0x)?([0-9a-f]{4})(?![\w:])/i.exec(model.slice(0, 300))?.[1]?.toLowerCase();
-}
+const deviceIn = (model: string): string | undefined =>
+  /(?:^|[\s[])(?:0x)?10de[:-](?:0x)?([0-9a-f]{4})(?![\w:])/i.exec(model.slice(0, 300))?.[1]?.toLowerCase();
 
 const older = new Set(olderNames.map(normalize));
 

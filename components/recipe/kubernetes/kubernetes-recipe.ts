@@ -1,9 +1,8 @@
 import { clusterCuda, smokeTestImage } from "../facts/cuda";
 import { helpers } from "../facts/data/images.json";
 import type { MachineFacts } from "../facts/machine-facts";
-import { leaderWorkerSet } from "../facts/leader-worker-set";
+import { leaderWorkerSet, wayOf } from "../facts/way";
 import { capabilitiesOf } from "../facts/talos-release";
-import { wayOf } from "../facts/way";
 import { draRelease } from "./dra-release";
 import { markersOf, needsMarkers } from "./markers";
 import { externalOf, ownValuesOf } from "../outside/external";

@@ -17,14 +17,12 @@ export const daemonLabel = {
 export const powerLimitLabel = (watts: number): string => `${watts}w`;
 
 /** Those of a GPU machine. A label, not the machines' names: a machine that comes or goes then changes no DaemonSet. */
-export function daemonLabels(
+export const daemonLabels = (
   { powerLimit }: MachineSpec,
   { markers, mode, spec }: { markers: boolean; mode: Mode; spec: ClusterSpec },
-): Record<string, string> {
-  return {
-    ...(markers ? { [daemonLabel.validationMarkers]: "true" } : {}),
-    // The operator brings an exporter of its own.
-    ...(!wayOf(mode).findsNodes && spec.monitoring ? { [daemonLabel.dcgmExporter]: "true" } : {}),
-    ...(powerLimit === undefined ? {} : { [daemonLabel.powerLimit]: powerLimitLabel(powerLimit) }),
-  };
-}
+): Record<string, string> => ({
+  ...(markers ? { [daemonLabel.validationMarkers]: "true" } : {}),
+  // The operator brings an exporter of its own.
+  ...(!wayOf(mode).findsNodes && spec.monitoring ? { [daemonLabel.dcgmExporter]: "true" } : {}),
+  ...(powerLimit === undefined ? {} : { [daemonLabel.powerLimit]: powerLimitLabel(powerLimit) }),
+});

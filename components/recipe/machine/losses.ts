@@ -42,7 +42,7 @@ export interface NextImage extends Omit<SchematicContent, "overlay"> {
 const virtual = new Set(["schematic", "modules.dep"]);
 
 /** Names in a manifest that are not those of the official list (image-factory, internal/profile/profile.go, extensionNameAlias). */
-const renamed: Record<string, string> = {
+export const renamed: Record<string, string> = {
   "siderolabs/v4l-uvc": "siderolabs/v4l-uvc-drivers",
   "siderolabs/usb-modem": "siderolabs/usb-modem-drivers",
   "siderolabs/gasket": "siderolabs/gasket-driver",

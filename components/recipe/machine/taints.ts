@@ -48,9 +48,8 @@ export const tolerationOf = (taint: NodeTaint): PodToleration =>
 /** What everything on the GPU machines must tolerate: NVIDIA's taint and those of the machines. */
 export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
   const tolerations = [nvidiaToleration];
-  for (const taint of taints) {
+  for (const taint of taints)
     if (!tolerations.some((toleration) => tolerates(toleration, taint))) tolerations.push(tolerationOf(taint));
-  }
   return tolerations;
 }
 

@@ -13,9 +13,7 @@ export function chartNamed(...names: (string | undefined)[]): ChartName | undefi
   return undefined;
 }
 
-/**
- * One release; of a range the newest that is known, as Helm takes the newest. Undefined of what a template or Renovate has yet to fill in.
- */
+/** One release; of a range the newest that is known, as Helm takes the newest. Undefined of what a template or Renovate has yet to fill in. */
 export function releaseIn(version: string | undefined, chart: ChartName): string | undefined {
   if (version === undefined || /^v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version)) return version;
   const known = charts.filter((one) => one.chart === chart).map((one) => one.version);

@@ -85,9 +85,7 @@ const resourceIn = (values: Record<string, unknown>): string => `nvidia.com/gpu$
 /** Whether the device plugin's configuration gives shared cards a name of their own (k8s-device-plugin, README, renameByDefault). */
 const renames = (values: Record<string, unknown>): boolean => /renameByDefault: *true/.test(JSON.stringify(values));
 
-/**
- * A stack as if it installed itself what is outside: so the same checks judge it. Without `external` the stack as it is.
- */
+/** A stack as if it installed itself what is outside: so the same checks judge it. Without `external` the stack as it is. */
 export function asRelease(spec: ClusterSpec): ClusterSpec {
   const outside = externalOf(spec);
   if (outside === undefined) return spec;

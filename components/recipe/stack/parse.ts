@@ -74,9 +74,7 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
 
 /** What takes the place of a required field, so that the rest of what it belongs to can be checked. Nothing is said about the field itself. */
 function placeholderFor([first, second, third]: Path): string | undefined {
-  if (first === "machines") {
-    return third === "address" ? String(second) : undefined;
-  }
+  if (first === "machines") return third === "address" ? String(second) : undefined;
   return wayFields.some((field) => field === first) && second === "version" ? "999.0.0" : undefined;
 }
 
