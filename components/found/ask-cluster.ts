@@ -1,8 +1,7 @@
 import * as fs from "node:fs";
 import { inTime } from "../clients/clock";
 import { MANAGER } from "../clients/kubernetes/manager";
-import type { ClusterObjects } from "../kubernetes/guard/live";
-import { openCluster } from "../kubernetes/guard/open";
+import { type ClusterObjects, openCluster } from "../kubernetes/guard/live";
 import { isMapping } from "../recipe/mapping";
 import type { AskedStack } from "./release-facts";
 

@@ -35,6 +35,11 @@ const texts: Record<CauseId, RegExp> = {
   releasePending: /another operation \(install\/upgrade\/rollback\) is in progress/,
 };
 
+const pendingReleases = ({ releases = [] }: Observations): string[] =>
+  releases
+    .filter(({ name, status }) => /^pending-/.test(status) && /gpu-operator|nvidia/.test(name))
+    .map(({ namespace, name, status }) => `Helm release ${namespace}/${name} is ${status}`);
+
 /** Known causes beyond the fixes. */
 export const causes = Object.fromEntries(
   causeIds.map((id): [CauseId, Cause] => [
@@ -42,8 +47,3 @@ export const causes = Object.fromEntries(
     { ...words.causes[id], texts: texts[id], ...(id === "releasePending" ? { signs: pendingReleases } : {}) },
   ]),
 ) as Record<CauseId, Cause>;
-
-const pendingReleases = ({ releases = [] }: Observations): string[] =>
-  releases
-    .filter(({ name, status }) => /^pending-/.test(status) && /gpu-operator|nvidia/.test(name))
-    .map(({ namespace, name, status }) => `Helm release ${namespace}/${name} is ${status}`);

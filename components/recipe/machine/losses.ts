@@ -97,20 +97,22 @@ export function losses(
   drop: Loose<DropSpec> = {},
 ): Omit<Finding, "check">[] {
   const field = `machines.${machine}`;
-  const told: Told = (part, text, things) => ({ field: `${field}.${part}`, ...faultOf(text, { ...things, field }) });
   const extensions = lostExtensions(running, next, drop);
   const runs = extensions.map((name) => named(name, running.extensions));
   const them = extensions.length === 1 ? "it" : "them";
   return flat<Omit<Finding, "check">>([
-    extensions.length > 0 && told("extensions", texts.extensions, { runs, them, extensions }),
-    next.installer !== undefined && lostBeside(told, running, next, next.installer, drop),
+    extensions.length > 0 && finding(field, "extensions", texts.extensions, { runs, them, field, extensions }),
+    next.installer !== undefined && lostBeside(field, running, next, next.installer, drop),
   ]);
 }
 
-type Told = (part: string, text: string, things?: Record<string, unknown>) => Omit<Finding, "check">;
+const finding = (machine: string, part: string, text: string, things: object): Omit<Finding, "check"> => ({
+  field: `${machine}.${part}`,
+  ...faultOf(text, { ...things }),
+});
 
 function lostBeside(
-  told: Told,
+  field: string,
   running: RunningImage,
   next: NextImage,
   installer: string,
@@ -126,18 +128,27 @@ function lostBeside(
   const other = next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`;
   return [
     args.length > 0 &&
-      told("kernelArgs", texts.kernelArgs, { started: args.join(" "), those, args: JSON.stringify(args) }),
+      finding(field, "kernelArgs", texts.kernelArgs, {
+        started: args.join(" "),
+        those,
+        field,
+        args: JSON.stringify(args),
+      }),
     overlay !== undefined &&
       !drop.overlay &&
       !isDeepStrictEqual(overlay, next.overlay) &&
-      told("overlay", texts.overlay, { overlay, other, said: JSON.stringify(overlay) }),
-    embeddedMachineConfiguration === true && !drop.embeddedMachineConfiguration && told("drop", texts.embedded),
+      finding(field, "overlay", texts.overlay, { overlay, other, field, said: JSON.stringify(overlay) }),
+    embeddedMachineConfiguration === true &&
+      !drop.embeddedMachineConfiguration &&
+      finding(field, "drop", texts.embedded, { field }),
     kind?.platform !== undefined &&
       platform !== undefined &&
       platform !== kind.platform &&
       !drop.platform &&
-      told("platform", texts.platform, { platform, kind }),
-    kind?.secureBoot === false && running.secureBoot === true && told("secureBoot", texts.secureBoot),
+      finding(field, "platform", texts.platform, { platform, kind, field }),
+    kind?.secureBoot === false &&
+      running.secureBoot === true &&
+      finding(field, "secureBoot", texts.secureBoot, { field }),
   ];
 }
 

@@ -74,8 +74,7 @@ export async function releaseFromOmni(
 /** Everything of ours in Omni that is for this machine. */
 async function ours(task: OmniTask, omni: Omni): Promise<{ type: string; id: string }[]> {
   const found = [];
-  for (const type of [configPatchType, extensionsType]) {
+  for (const type of [configPatchType, extensionsType])
     for (const { id } of await omni.list(type)) if (isOurOmniId(id, task.uuid)) found.push({ type, id });
-  }
   return found;
 }

@@ -21,9 +21,8 @@ export async function driverProblems(
   }
   if (task.extensionServices.length > 0) {
     const services = await machine.services();
-    for (const { name, state } of task.extensionServices) {
+    for (const { name, state } of task.extensionServices)
       if (services[name] !== state) problems.push(`service ${name} is ${services[name] ?? "not there"}, not ${state}`);
-    }
   }
   return problems;
 }
