@@ -9,7 +9,7 @@ import { splitCredentials, type Credentials, credentialFindings } from "./creden
 import { withOutside } from "./found/outside-files";
 import { withAway } from "./found/machines-away";
 import { askFactory, type AskedStack } from "./found/release-facts";
-import { withClassThere } from "./found/ask-cluster";
+import { withClassThere } from "./found/runtime-class-there";
 import { afterGate, gpuStack, passed } from "./kubernetes";
 import { askingClass } from "./kubernetes/pods";
 import { reconciling } from "./kubernetes/reconcile";

@@ -1,6 +1,6 @@
 import { withOutside } from "../components/found/outside-files";
 import { judge } from "../components/recipe";
-import { withClassThere } from "../components/found/ask-cluster";
+import { withClassThere } from "../components/found/runtime-class-there";
 import { arguments_, build, types } from "./support/gpu-cluster";
 import { find, findAll } from "./support/graph";
 import { stackSpec } from "./support/stacks";

@@ -1,29 +1,9 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { selectorsOf } from "../recipe/kubernetes/claim";
 import { shortHash } from "../recipe/short-hash";
 import type { ClaimSpec } from "../recipe/spec/index";
 import { labels } from "./pods";
-
-/** The driver's name, which is the domain of its attributes (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/main.go, DriverName). */
-const domain = "'gpu.nvidia.com'";
-
-/** Words of go-nvlib that are not those of the tables (v0.10.0, pkg/nvlib/device/device.go, GetArchitectureAsString). */
-const architectures: Record<string, string> = { Ada: "Ada Lovelace" };
-
-/**
- * What a claim wants of each card, in CEL. What is named here, the driver publishes of every whole card
- * (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go, Attributes; partitions.go, fullGpuCapacity).
- */
-export function selectorsOf({ memory, architecture, product, cel = [] }: ClaimSpec): string[] {
-  const is = (attribute: string, text: string): string =>
-    `device.attributes[${domain}].${attribute} == ${JSON.stringify(text)}`;
-  return [
-    ...(memory === undefined ? [] : [`device.capacity[${domain}].memory.compareTo(quantity("${memory}")) >= 0`]),
-    ...(architecture === undefined ? [] : [is("architecture", architectures[architecture] ?? architecture)]),
-    ...(product === undefined ? [] : [is("productName", product)]),
-    ...cel,
-  ];
-}
 
 /** Cards that a pod asks for. */
 export interface AskedGpus {

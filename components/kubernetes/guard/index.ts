@@ -4,8 +4,9 @@ import { MANAGER } from "../../clients/kubernetes/manager";
 import { hooksAreThere } from "../../hooks";
 import { leaderWorkerSet } from "../../recipe/facts/way";
 import { isRead } from "../pods";
-import { type ClusterObjects, type LiveObject, openCluster, OWNER, ownerText, sameStack } from "./live";
+import { type ClusterObjects, type LiveObject, OWNER, ownerText, sameStack } from "./live";
 import { foreignSets } from "./leader-worker-set";
+import { openCluster } from "./open";
 import { keepsData, type Verdict, verdictOnMove, verdictOnObject, verdictOnRelease } from "./verdict";
 
 /** How a program that asks Kubernetes knows an object of this stack: the annotation that names the owner, and how its value begins. */

@@ -1,7 +1,4 @@
-import { createRequire } from "node:module";
-import * as path from "node:path";
 import type { ObjectKey } from "../../clients/kubernetes/api";
-import { packageRoot } from "../../package-root";
 
 /** Annotation of every object that a stack makes: by whose word it is there, as `ownerText` writes it. */
 export const OWNER = "talos-gpu/owner";
@@ -72,10 +69,4 @@ export function sameStack(one: string, other: string): boolean {
 export function otherStack(one: string, other: string): string | undefined {
   const [[project, stack], [sameProject, own]] = [one.split("/"), other.split("/")];
   return project === sameProject && stack !== own ? stack : undefined;
-}
-
-/** Objects of a cluster. Their client is bundled with them into a file of its own, which no program loads that asks nothing. */
-export function openCluster(kubeconfig: string): ClusterObjects {
-  const file = path.join(packageRoot(), "bin/cluster-objects.js");
-  return (createRequire(file)(file) as { clusterObjects: typeof openCluster }).clusterObjects(kubeconfig);
 }
