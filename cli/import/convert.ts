@@ -8,10 +8,9 @@ import { stackText, toDo, unnamed } from "../stack-text";
 import { taintText } from "../../components/recipe/machine/taints";
 import { nvidiaPart, type NvidiaPart, unfilledIn } from "./patch";
 import { imageOf, type ImageContent } from "./image";
-import type { Problem as Note } from "../../components/clients/failure";
 import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
-import { faultOf } from "../../components/recipe/rules/fault";
+import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
 import texts from "./texts.json";
 
 /** A stack made of a talconfig or of machine configurations, and what is left to its user. */
@@ -86,9 +85,7 @@ export function convert(
     },
     notes: [
       ...version.notes,
-      ...(config.imageFactory?.installerURLTmpl === undefined
-        ? []
-        : [{ field: "factoryUrl", ...faultOf(texts.installerNames) }]),
+      ...(config.imageFactory?.installerURLTmpl === undefined ? [] : [problemAt("factoryUrl", texts.installerNames)]),
       ...shared.flatMap((part) => part.notes),
       ...chosen.flatMap((read) => notesOf(read, shared, noUki)),
     ],
@@ -215,13 +212,14 @@ function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], n
   const dead = image.kernelArgs.filter((arg) => moduleParameterIn(arg) !== undefined);
   const all = [...parts, ...shared];
   return flat<Note>([
-    gpus === undefined && { field: `${field}.gpus`, ...faultOf(texts.card, { node, unnamed }) },
+    gpus === undefined && problemAt(`${field}.gpus`, texts.card, { node, unnamed }),
     image.notes,
-    dead.length > 0 && { field: `${field}.moduleParameters`, ...faultOf(texts.deadParameters, { dead }) },
+    dead.length > 0 && problemAt(`${field}.moduleParameters`, texts.deadParameters, { dead }),
     others.length > 0 &&
       noUki &&
-      !isSecure(node, image) && { field: `${field}.kernelArgs`, ...faultOf(texts.kernelArgs, { args: others }) },
-    all.some((part) => part.containerd !== undefined) && { field: `${field}.containerd`, ...faultOf(texts.otherTool) },
+      !isSecure(node, image) &&
+      problemAt(`${field}.kernelArgs`, texts.kernelArgs, { args: others }),
+    all.some((part) => part.containerd !== undefined) && problemAt(`${field}.containerd`, texts.otherTool),
     unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
     unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),
     parts.map((part) => part.notes),

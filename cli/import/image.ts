@@ -15,10 +15,9 @@ import {
   toolkitExtension,
 } from "../../components/recipe/facts/extension";
 import { defined } from "../../components/recipe/mapping";
-import type { Problem as Note } from "../../components/clients/failure";
 import type { RawSchematic, Schematics } from "./schematics";
 import type { TalconfigNode } from "./talconfig";
-import { faultOf } from "../../components/recipe/rules/fault";
+import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
 import texts from "./texts.json";
 
 /** What a node's image holds, as far as talhelper's file tells. */
@@ -79,14 +78,11 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   if (raw !== undefined) return contentOf(hostname, raw, installer);
   const driver = nvidiaAloneById.get(id ?? "");
   if (driver !== undefined) return { ...byName, nvidia: true, ...driver };
-  const unknown: Note = {
-    field: `machines.${hostname}.extensions`,
-    ...faultOf(texts.schematic, {
-      id: id?.slice(0, 12),
-      beside: schematic === undefined ? "" : ", and is not what `schematic` says beside it",
-      address: node.ipAddress || hostname,
-    }),
-  };
+  const unknown = problemAt(`machines.${hostname}.extensions`, texts.schematic, {
+    id: id?.slice(0, 12),
+    beside: schematic === undefined ? "" : ", and is not what `schematic` says beside it",
+    address: node.ipAddress || hostname,
+  });
   return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };
 }
 
@@ -123,7 +119,7 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   const isPublic = registry === undefined || ["factory.talos.dev", "ghcr.io"].includes(registry);
   return {
     image: defined({ platform: platform === "metal" ? undefined : platform, secureBoot: secure ? true : undefined }),
-    notes: isPublic ? [] : [{ field: `machines.${hostname}`, ...faultOf(texts.registry, { registry, hostname }) }],
+    notes: isPublic ? [] : [problemAt(`machines.${hostname}`, texts.registry, { registry, hostname })],
   };
 }
 
@@ -136,13 +132,10 @@ function unsupportedParts(hostname: string, raw: RawSchematic, overlay: OverlayS
       .filter((key) => !["extraKernelArgs", "systemExtensions", "bootloader", "secureboot"].includes(key))
       .map((key) => `customization.${key}`),
   ];
-  return parts.map((part) => ({
-    field: `machines.${hostname}`,
-    ...faultOf(texts.unsayable, {
-      part,
-      why: effectOfLack[part.replace("customization.", "")] ?? "the machine would get an image without it",
-    }),
-  }));
+  return parts.map((part) => {
+    const why = effectOfLack[part.replace("customization.", "")] ?? "the machine would get an image without it";
+    return problemAt(`machines.${hostname}`, texts.unsayable, { part, why });
+  });
 }
 
 /** What the lack of a part does. Source: siderolabs/talos, pkg/imager/profile; image-factory, pkg/schematic/schematic.go. */

@@ -5,8 +5,7 @@ import { wayOfChart } from "../../components/recipe/facts/way";
 import { readOutside } from "../../components/recipe/outside/read";
 import type { ExternalSpec } from "../../components/recipe/index";
 import { yamlFiles } from "../yaml-files";
-import type { Problem as Note } from "../../components/clients/failure";
-import { faultOf } from "../../components/recipe/rules/fault";
+import { faultOf, type Problem as Note } from "../../components/recipe/rules/fault";
 import notes from "./texts.json";
 
 /** Objects that say something of a release beside the one that installs it. */

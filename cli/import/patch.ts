@@ -2,10 +2,9 @@ import { asText, defined, flat, isMapping, listAt } from "../../components/recip
 import { readPatch } from "../../components/recipe/machine/user-patches";
 import { customizationPath, type KernelModule } from "../../components/recipe/index";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
-import type { Problem as Note } from "../../components/clients/failure";
 import { partOfOperations } from "./operations";
 import { isEncrypted } from "./substitute";
-import { faultOf } from "../../components/recipe/rules/fault";
+import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
 import texts from "./texts.json";
 
 /** NVIDIA's part of a patch or of a machine's configuration. All else stays where it is. */
@@ -56,7 +55,7 @@ export function nvidiaPart(text: string, field: string): NvidiaPart {
           why: "it speaks of NVIDIA, and nobody can tell what comes of it",
           remedy: "write what it says of NVIDIA into the stack",
         },
-      images.length > 0 && { field, ...faultOf(texts.installExtensions) },
+      images.length > 0 && problemAt(field, texts.installExtensions),
     ]),
   };
 }

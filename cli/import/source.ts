@@ -2,14 +2,13 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { textOfFile } from "../../components/found/text-file";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
-import type { Problem as Note } from "../../components/clients/failure";
 import { defined, flat, listAt, repeated } from "../../components/recipe/mapping";
 import { mappingsIn } from "./patch";
 import { environmentFiles, substitute, variablesOf } from "./substitute";
 import { learn, type Schematics, schematicsIn } from "./schematics";
 import { yamlFiles } from "../yaml-files";
 import { readTalconfig, type Settings, type Talconfig } from "./talconfig";
-import { faultOf } from "../../components/recipe/rules/fault";
+import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
 import texts from "./texts.json";
 
 /** What an import reads. */
@@ -103,10 +102,9 @@ function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patch
   return {
     config: { ...defined({ talosVersion: version }), nodes: machines.map(({ node }) => node) },
     notes: flat<Note>([
-      version !== undefined && { field: "talosVersion", ...faultOf(texts.installImage, { version }) },
+      version !== undefined && problemAt("talosVersion", texts.installImage, { version }),
       machines.map(
-        ({ namedAfterFile, node }) =>
-          namedAfterFile && { field: `machines.${node.hostname}`, ...faultOf(texts.noHost) },
+        ({ namedAfterFile, node }) => namedAfterFile && problemAt(`machines.${node.hostname}`, texts.noHost),
       ),
     ]),
   };

@@ -1,5 +1,6 @@
-import { faultOf } from "../recipe/rules/fault";
-import type { Finding } from "../recipe/types";
+import type { Problem } from "../recipe/rules/fault";
+
+export { type Problem, problemAt } from "../recipe/rules/fault";
 
 /** What went wrong with a call, as far as it decides what to do next. */
 export type CallProblem =
@@ -27,15 +28,6 @@ export class CallError extends Error {
 /** Whether a later try may succeed. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof CallError && (error.problem === "unreachable" || error.problem === "busy");
-
-/** What is wrong, why it matters and how to fix it. */
-export type Problem = Omit<Finding, "check">;
-
-/** What is wrong with a field, by a text of a table (`faultOf`). */
-export const problemAt = (field: string, text: string, things?: Record<string, unknown>): Problem => ({
-  field,
-  ...faultOf(text, things),
-});
 
 /** Why the program stops. Holds every problem, so that one run tells all of them. */
 export class Failure extends Error {

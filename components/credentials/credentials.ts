@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { type Rule, serverUrl } from "../recipe/rules";
-import { faultOf } from "../recipe/rules/fault";
+import { problemAt } from "../recipe/rules/fault";
 import type { ClusterSpec } from "../recipe/spec/index";
 import type { Finding } from "../recipe/types";
 import { credentialTexts } from "./texts";
@@ -151,6 +151,6 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credent
 }
 
 const finding = (field: string, text: string, things?: Record<string, unknown>): Finding => ({
-  ...{ check: "credentials", field },
-  ...faultOf(text, things),
+  check: "credentials",
+  ...problemAt(field, text, things),
 });

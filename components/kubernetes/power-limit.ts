@@ -50,8 +50,10 @@ const administrator = {
 };
 
 /**
- * Power limits of the cards of machines with GPUs: a DaemonSet per distinct limit, on the machines that have it. The GPU Operator has nothing of
+ * Power limits of the cards: a DaemonSet per distinct limit, on the machines that have it. The GPU Operator has nothing of
  * the kind (gpu-operator#942).
+ *
+ * @param machines those with GPUs.
  */
 export function powerLimits(
   name: string,

@@ -1,17 +1,15 @@
 import type { Era } from "./facts/talos-release";
 import type { Mode } from "./facts/way";
-import type { Fault } from "./rules/fault";
+import type { Problem } from "./rules/fault";
 import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./spec/index";
 
 export type { Era } from "./facts/talos-release";
 export type { Mode } from "./facts/way";
 
 /** One thing that is wrong with a stack. Rendered as `field: problem; why; remedy`. */
-export interface Finding extends Fault {
+export interface Finding extends Problem {
   /** Name of the check, e.g. `driver-branches`. */
   check: string;
-  /** Path of the field in the stack, e.g. `machines.gpu-1.extensions`. */
-  field: string;
 }
 
 /** A kernel module that a machine loads. */

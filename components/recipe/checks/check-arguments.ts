@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { knownMinors } from "../facts/talos-release";
-import { type Fault, faultOf, type Rule } from "../rules/fault";
+import { type Fault, faultOf, problemAt, type Rule } from "../rules/fault";
 import { readAs } from "../stack/parse";
 import texts from "../stack/texts.json";
 import { type WorkloadKind, workloadDescriptors } from "../stack/workloads";
@@ -28,7 +28,7 @@ function tolerationFindings(tolerations: unknown): Finding[] {
   const list = (tolerations ?? []) as { operator: string; value?: string }[];
   return list.flatMap(({ operator, value }, index) =>
     operator === "Exists" && value !== undefined && value !== ""
-      ? [{ check: "shape", field: `tolerations[${index}].value`, ...faultOf(texts.exists) }]
+      ? [{ check: "shape", ...problemAt(`tolerations[${index}].value`, texts.exists) }]
       : [],
   );
 }

@@ -3,8 +3,8 @@ import type { PlanBasis } from "../plan";
 import { asRelease } from "../outside/external";
 import type { MachineFacts } from "../facts/machine-facts";
 import type { ClusterSpec } from "../spec/index";
-import { type Fault, faultOf } from "../rules";
-import type { Finding, MachineRecipe } from "../types";
+import { type Fault, faultOf, type Problem } from "../rules";
+import type { MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
 import { gpuRequests } from "../stack/workloads";
 import data from "./checks.json";
@@ -28,7 +28,7 @@ export interface CheckedMachine extends MachineFacts {
 }
 
 /** What a check says; its name is put on by `checkCluster`. */
-export type Complaint = Omit<Finding, "check">;
+export type Complaint = Problem;
 
 /** What a check finds. */
 export type Found = Nested<Complaint>;

@@ -3,10 +3,9 @@ import { imageArgs } from "../facts/data/since.json";
 import { soundsLikeNvidia } from "../facts/extension";
 import type { DropSpec, OverlaySpec } from "../spec/index";
 import { flat, type Nested } from "../mapping";
-import type { Finding } from "../types";
 import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
-import { faultOf } from "../rules/fault";
+import { type Problem, problemAt } from "../rules/fault";
 import texts from "./texts.json";
 
 /** What a machine runs, as far as another image would take it away. What could not be seen is undefined, and not missed. */
@@ -90,26 +89,16 @@ const hasEffect = (arg: string): boolean => moduleParameterIn(arg) === undefined
  *
  * @param machine node name.
  */
-export function losses(
-  machine: string,
-  running: RunningImage,
-  next: NextImage,
-  drop: Loose<DropSpec> = {},
-): Omit<Finding, "check">[] {
+export function losses(machine: string, running: RunningImage, next: NextImage, drop: Loose<DropSpec> = {}): Problem[] {
   const field = `machines.${machine}`;
   const extensions = lostExtensions(running, next, drop);
   const runs = extensions.map((name) => named(name, running.extensions));
   const them = extensions.length === 1 ? "it" : "them";
-  return flat<Omit<Finding, "check">>([
-    extensions.length > 0 && finding(field, "extensions", texts.extensions, { runs, them, field, extensions }),
+  return flat<Problem>([
+    extensions.length > 0 && problemAt(`${field}.extensions`, texts.extensions, { runs, them, field, extensions }),
     next.installer !== undefined && lostBeside(field, running, next, next.installer, drop),
   ]);
 }
-
-const finding = (machine: string, part: string, text: string, things: object): Omit<Finding, "check"> => ({
-  field: `${machine}.${part}`,
-  ...faultOf(text, { ...things }),
-});
 
 function lostBeside(
   field: string,
@@ -117,7 +106,7 @@ function lostBeside(
   next: NextImage,
   installer: string,
   drop: Loose<DropSpec>,
-): Nested<Omit<Finding, "check">> {
+): Nested<Problem> {
   const kept = new Set([...next.kernelArgs, ...(drop.kernelArgs ?? [])].flatMap(splitKernelArgs));
   const args = runningKernelArgs(running).filter((arg) => !kept.has(arg));
   const { overlay, embeddedMachineConfiguration } =
@@ -128,7 +117,7 @@ function lostBeside(
   const other = next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`;
   return [
     args.length > 0 &&
-      finding(field, "kernelArgs", texts.kernelArgs, {
+      problemAt(`${field}.kernelArgs`, texts.kernelArgs, {
         started: args.join(" "),
         those,
         field,
@@ -137,18 +126,18 @@ function lostBeside(
     overlay !== undefined &&
       !drop.overlay &&
       !isDeepStrictEqual(overlay, next.overlay) &&
-      finding(field, "overlay", texts.overlay, { overlay, other, field, said: JSON.stringify(overlay) }),
+      problemAt(`${field}.overlay`, texts.overlay, { overlay, other, field, said: JSON.stringify(overlay) }),
     embeddedMachineConfiguration === true &&
       !drop.embeddedMachineConfiguration &&
-      finding(field, "drop", texts.embedded, { field }),
+      problemAt(`${field}.drop`, texts.embedded, { field }),
     kind?.platform !== undefined &&
       platform !== undefined &&
       platform !== kind.platform &&
       !drop.platform &&
-      finding(field, "platform", texts.platform, { platform, kind, field }),
+      problemAt(`${field}.platform`, texts.platform, { platform, kind, field }),
     kind?.secureBoot === false &&
       running.secureBoot === true &&
-      finding(field, "secureBoot", texts.secureBoot, { field }),
+      problemAt(`${field}.secureBoot`, texts.secureBoot, { field }),
   ];
 }
 
@@ -164,13 +153,13 @@ export function unheardArgs(
   machine: string,
   { commandLine = "", bootArgs, schematic }: RunningImage,
   next: Pick<NextImage, "kernelArgs">,
-): Omit<Finding, "check">[] {
+): Problem[] {
   if (bootArgs === undefined) return [];
   const before = schematic === undefined ? [] : (readSchematic(schematic)?.kernelArgs ?? []);
   const heard = new Set([commandLine, ...bootArgs, ...before].flatMap(splitKernelArgs));
   const args = next.kernelArgs.flatMap(splitKernelArgs).filter((arg) => !heard.has(arg));
   if (args.length === 0) return [];
-  return [{ field: `machines.${machine}.kernelArgs`, ...faultOf(texts.grub, { args: args.join(" ") }) }];
+  return [problemAt(`machines.${machine}.kernelArgs`, texts.grub, { args: args.join(" ") })];
 }
 
 /** NVIDIA's modules and toolkit of a GPU machine are the stack's to choose, whichever branch and flavour were there. */

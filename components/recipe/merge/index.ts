@@ -3,7 +3,7 @@
  * changes nothing and taking it back takes away just what was added. Works on the text: documents that nothing is added to
  * keep every byte, comments stay everywhere.
  */
-import { faultOf } from "../rules/fault";
+import { problemAt } from "../rules/fault";
 import texts from "../machine/texts.json";
 import type { Finding } from "../types";
 import { identityOf, isOfModules, type Added, type Addition } from "./added";
@@ -43,7 +43,7 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
   });
   const { error, parts } = configuration;
   if (error !== undefined)
-    return unchanged([{ check: "adopted-conflict", field: "configuration", ...faultOf(texts.unreadable, { error }) }]);
+    return unchanged([{ check: "adopted-conflict", ...problemAt("configuration", texts.unreadable, { error }) }]);
 
   const wanted = wantedOf(patches);
   intoOwnDocuments(wanted, (document) => wanted.has(document) || parts.some(({ name }) => name === document));

@@ -23,6 +23,18 @@ export function faultOf(text: string, things: Record<string, unknown> = {}): Fau
   return { problem: problem!, why: why!, remedy: remedy.join("; ") };
 }
 
+/** What is wrong with a field of a stack. */
+export interface Problem extends Fault {
+  /** Its path, e.g. `machines.gpu-1.extensions`. */
+  field: string;
+}
+
+/** What is wrong with a field, by a text of a table. */
+export const problemAt = (field: string, text: string, things?: Record<string, unknown>): Problem => ({
+  field,
+  ...faultOf(text, things),
+});
+
 /** A rule about a text: what is wrong with it; undefined when nothing is. */
 export interface Rule {
   (text: string): Fault | undefined;

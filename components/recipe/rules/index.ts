@@ -11,7 +11,7 @@ import texts from "./texts.json";
  * Rules of notation that others made, Kubernetes' above all, each in one place: stack files and components used alone are
  * judged by the same ones.
  */
-export { faultOf, ruleOf, shown, type Fault, type Rule } from "./fault";
+export { faultOf, problemAt, ruleOf, shown, type Fault, type Problem, type Rule } from "./fault";
 export { addressRange, canonicalAddress } from "./address";
 export { namesSecret, secretIn } from "./secret-text";
 export { closest, closestOnes, didYouMean } from "./suggest";

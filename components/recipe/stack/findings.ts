@@ -1,7 +1,8 @@
+import type { Problem } from "../rules";
 import type { Finding } from "../types";
 
 /** One finding as a line: `field: what is wrong; why it matters; how to fix it`. */
-export const renderFinding = (finding: Omit<Finding, "check">): string =>
+export const renderFinding = (finding: Problem): string =>
   `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
 
 /** All findings, numbered, one per line. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { didYouMean, type Fault, faultOf, shown } from "../rules";
+import { didYouMean, type Fault, faultOf, problemAt, shown } from "../rules";
 import type { Finding } from "../types";
 import { childAt, fieldOf } from "./plain-data";
 import texts from "./texts.json";
@@ -10,8 +10,9 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
     const known = keysAt(schema, issue.path);
     return issue.keys.map((key) => ({
       check: "shape",
-      field: fieldOf([...issue.path, key]),
-      ...faultOf(texts.unknown, { meant: didYouMean(key, known).trim() || `known here: ${known.join(", ")}` }),
+      ...problemAt(fieldOf([...issue.path, key]), texts.unknown, {
+        meant: didYouMean(key, known).trim() || `known here: ${known.join(", ")}`,
+      }),
     }));
   }
   const value = issue.path.reduce<any>(childAt, raw);
