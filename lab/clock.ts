@@ -31,7 +31,8 @@ const allowances: Record<keyof TimeoutsSpec, Allowance> = {
   // it would then find another cause.
   reboot: { minutes: 30, seconds: 15, ofNode: 20 },
   verify: { minutes: 5, seconds: 25, ofNode: 30 },
-  release: { minutes: 10, seconds: 45, ofNode: 60 },
+  // The controller of LeaderWorkerSet is a real program with a webhook: beside other labs it was not ready within 53 s.
+  release: { minutes: 10, seconds: 90, ofNode: 60 },
   gate: { minutes: 10, seconds: 45, ofNode: 60, leftOut: 12 },
   workload: { minutes: 20, seconds: 45, ofNode: 60, leftOut: 12 },
 };
