@@ -1,11 +1,11 @@
 import * as fs from "node:fs";
-import { planCluster, type ClusterSpec, type MachineSpec } from "../../components/recipe";
+import { planCluster, type MachineSpec } from "../../components/recipe";
 import { releaseInTables } from "../../components/recipe/facts/talos-release";
 import { chartFolder, isLabChart } from "../charts";
 import { type ChartRepository, serveCharts } from "../charts/repository";
 import type { FixId } from "../../components/diagnosis";
 import { type ControlPlane, startControlPlane } from "../controlplane";
-import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
+import { makeExistingCluster } from "./existing-cluster";
 import { driversOf, knownVersions, startFactory, type Factory } from "../factory";
 import { leadAddresses } from "./led-addresses";
 import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
@@ -14,48 +14,37 @@ import { isReady } from "../kubernetes/node";
 import { Cluster } from "../kubernetes/cluster";
 import { startMachines, type LabMachine, type Machines } from "../machines";
 import { slowControlPlane } from "./own-control-plane";
-import { inStead, plainInstaller, provideReal, startRealMachines } from "./real-machines";
+import { inStead, plainInstaller, provideReal, startRealMachines, type Around } from "./real-machines";
 import { startOmni, type LabOmni } from "../omni";
 import { foreignResources } from "./foreign";
 import type { LabOptions } from "../options";
 import { programOnPath } from "../on-path";
 import type { Phase, Say } from "../phases";
-import type { Session } from "../session/session";
 import { whyNoRealNode } from "../real-node/able";
-import type { ImageFactory, TalosImages } from "../talos";
+import type { TalosImages } from "../talos";
 import { ownPatch, siteOf } from "../talos/site";
 import { provideNodePrograms, provideTools, type Tools } from "../tools";
 import { narrateTools, type OnToolEvent } from "../tools/events";
 
 /** A lab as it comes up: each phase adds what the next ones need. */
-export interface Lab {
+export interface Lab extends Around {
   options: LabOptions;
-  session: Session;
   /** Configuration of the stack, by key. */
   config: Record<string, unknown>;
-  spec: ClusterSpec;
   /** What is taken for granted of the stack, in words. */
   assumed?: string[];
-  /** Talos releases of the stack and of its machines, and of what it becomes. */
-  talosReleases: readonly string[];
   /** Fixes that the stack's plan lacks; a repair takes them back. */
   without: FixId[];
   tools: Tools;
   /** Images of Talos that real machines run; undefined where the machines are emulated. */
   talos?: TalosImages;
-  /** Folders with the programs of a real node; undefined where every node is emulated. */
-  nodePrograms?: readonly string[];
   controlPlane: ControlPlane;
-  kubernetes: Cluster;
-  /** The Image Factory of emulated machines, which is emulated, and that of real machines. A lab has one of them. */
+  /** The emulated Image Factory of emulated machines. */
   factory?: Factory;
-  imageFactory?: ImageFactory;
   /** Where the stack finds it. */
   factoryUrl: string;
   /** The lab's chart repositories; undefined where charts come from their own. */
   charts?: ChartRepository;
-  /** The Talos cluster as it was before; undefined where the stack makes its own from machines in maintenance mode. */
-  existing: ExistingCluster | undefined;
   machines: Machines;
   /** Omni, when it holds a machine of the stack. */
   omni?: LabOmni;
@@ -88,7 +77,7 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
   // The installed one has its host for Node beside it.
   if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
   if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
-  if (real) lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
+  if (lab.options.machines !== "emulated") lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
   return `${built === 0 ? "all there" : `${built} built`}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
 }
 
@@ -246,7 +235,11 @@ function joins({ options }: Lab, { configuration }: MachineSpec): boolean {
 }
 
 /** Omni manages the machines that the stack says it does, in a machine set of workers and one of control planes. */
-async function bringOmni(lab: Lab, existing: ExistingCluster, images: Record<string, InitialImage>): Promise<void> {
+async function bringOmni(
+  lab: Lab,
+  existing: NonNullable<Lab["existing"]>,
+  images: Record<string, InitialImage>,
+): Promise<void> {
   const { spec, session, tools, factory, machines } = lab;
   const cluster = spec.clusterName ?? "lab";
   const managed = Object.entries(spec.machines).flatMap(([name, machine]) => {

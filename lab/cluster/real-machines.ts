@@ -33,25 +33,29 @@ import type { OnToolEvent } from "../tools/events";
 import { until } from "../until";
 import { talosconfigVia, type ExistingCluster } from "./existing-cluster";
 import { plainSchematic } from "./initial-image";
-import { labGpu } from "./lab-gpu";
+import { assetTag, labGpu } from "./lab-gpu";
 import { forward } from "./led-addresses";
 import { Cluster } from "../kubernetes/cluster";
 import { leadToKubelets, letIn } from "./joining";
 import { bootstrapOn, keepKubeconfig, onMachine } from "./own-control-plane";
 
 /** What is there of a lab before its machines. */
-interface Around {
+export interface Around {
   options: Pick<LabOptions, "consoles">;
   session: Session;
   spec: ClusterSpec;
+  /** Talos releases of the stack and of its machines, and of what it becomes. */
   talosReleases: readonly string[];
   tools: Pick<Tools, "talosctl" | "controlplane" | "machines">;
+  /** Folders with the programs of a real node; undefined where every node is emulated. */
+  nodePrograms?: readonly string[];
   /** Undefined where one of the machines is it. */
   controlPlane: ControlPlane | undefined;
+  /** That of real machines. */
   imageFactory?: ImageFactory;
-  /** Undefined until it is known how to reach it. */
+  /** It may have to be told yet how to reach it. */
   kubernetes: Cluster;
-  /** Undefined where the stack makes its own cluster. */
+  /** The Talos cluster as it was before; undefined where the stack makes its own from machines in maintenance mode. */
   existing: ExistingCluster | undefined;
 }
 
@@ -136,7 +140,7 @@ export async function startRealMachines(
       ...(authority === undefined ? {} : { authority }),
       network: { ...site, address, trustd: site.cluster, leads: { ...leads, ...Object.fromEntries(toOthers) } },
       ports: ports[name]!,
-      cards: gpus.map(({ count = 1, model }) => `${count}x ${model}`)[0] ?? "",
+      cards: gpus.map(assetTag)[0] ?? "",
       signal,
     });
     started.push([name, machine]);
@@ -222,7 +226,8 @@ async function startBeside(
   const { signal } = session;
   const folder = session.dir("pods");
   fs.mkdirSync(folder);
-  const args = ["virtual-images", folder, path.join(images.programs, "service"), tools.controlplane];
+  const programs = [path.join(images.programs, "service"), tools.controlplane, ...lab.nodePrograms!];
+  const args = ["virtual-images", folder, ...programs];
   const pods = await spawnGuarded<{ port: number }>(tools.machines, args, { name: "images of pods", signal });
   session.onClose(() => pods.stop());
   const front = await startFront(images.release, imageFactory!, {

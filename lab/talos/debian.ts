@@ -30,7 +30,7 @@ const kernelSuite = "trixie-backports";
 const packages = [
   ..."udev kmod mount runc xfsprogs dosfstools e2fsprogs lvm2 cryptsetup-bin nftables iptables mtools".split(" "),
   ..."base-files dash bash coreutils findutils libc-bin cpio zstd xz-utils squashfs-tools systemd-boot-efi".split(" "),
-  ..."tar grep sed mawk gcc make".split(" "),
+  ..."tar grep sed mawk gcc libc6-dev make".split(" "),
 ];
 const kernelPackages = ["linux-image-cloud-amd64", "linux-headers-cloud-amd64"];
 

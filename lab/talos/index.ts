@@ -15,6 +15,7 @@ import { withLock } from "../tools/lock";
 import type { OnToolEvent } from "../tools/events";
 import { isThere, provideDebian } from "./debian";
 import { fillRegistry, startImageFactory, type ImageFactory } from "./factory";
+import { nvml } from "./nvidia";
 import { joinStores } from "./registry";
 import { layOutInstaller, layOutKubelet, layOutRoot, type Parts } from "./root";
 
@@ -137,7 +138,7 @@ export async function provideTalos(
 /** A short hash of what the images are made of: what they are made from, and the files that say how. */
 async function keyOf(from: readonly unknown[]): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify(from));
-  for (const file of ["index.ts", "factory.ts", "nvidia.ts", "root.ts"])
-    hash.update(await fs.readFile(path.join(__dirname, file)));
+  for (const file of ["index.ts", "factory.ts", "nvidia.ts", "root.ts", nvml])
+    hash.update(await fs.readFile(path.resolve(__dirname, file)));
   return hash.digest("hex").slice(0, 16);
 }

@@ -1,5 +1,6 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
+import { cudaOfDriver } from "../../components/recipe/facts/cuda";
 import { nvidiaExtension } from "../../components/recipe/facts/extension";
 import { eraOf } from "../../components/recipe/facts/talos-release";
 import type { Extension } from "../factory";
@@ -9,6 +10,8 @@ import type { Parts } from "./root";
 // nvidia-gpu, at Talos 1.12 and 1.13); the modules and programs make what Talos and this package look at, and drive no card.
 
 const sourceOf = (init: string, exit: string, globals = ""): string => `
+#include <linux/dmi.h>
+#include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/proc_fs.h>
@@ -18,17 +21,32 @@ static int __init begin(void) { ${init} }
 static void __exit end(void) { ${exit} }
 module_init(begin); module_exit(end); MODULE_LICENSE("Dual MIT/GPL"); MODULE_VERSION(DRIVER);
 `;
-/** The first makes /proc/driver/nvidia and /sys/bus/pci/drivers/nvidia; the others need it, as the real ones do. */
+/**
+ * The first makes /proc/driver/nvidia, /sys/bus/pci/drivers/nvidia and the cards' devices in /dev, as many as the board's asset tag
+ * begins with; the others need it, as the real ones do.
+ */
 const modules: Record<string, string> = {
   nvidia: sourceOf(
     `proc_mkdir("driver/nvidia", NULL); proc_create_single("driver/nvidia/version", 0444, NULL, version);
-  proc_create_single("driver/nvidia/params", 0444, NULL, params); return pci_register_driver(&driver);`,
-    `pci_unregister_driver(&driver); remove_proc_subtree("driver/nvidia", NULL);`,
+  proc_create_single("driver/nvidia/params", 0444, NULL, params); nodes(); return pci_register_driver(&driver);`,
+    `while (made > 0) misc_deregister(&node[--made]); pci_unregister_driver(&driver); remove_proc_subtree("driver/nvidia", NULL);`,
     `static char *NVreg_RestrictProfilingToAdminUsers = "1"; module_param(NVreg_RestrictProfilingToAdminUsers, charp, 0444);
 static char *NVreg_PreserveVideoMemoryAllocations = "0"; module_param(NVreg_PreserveVideoMemoryAllocations, charp, 0444);
 int nvidia_stand_in(void); int nvidia_stand_in(void) { return 0; } EXPORT_SYMBOL(nvidia_stand_in);
 static int version(struct seq_file *m, void *v) { seq_puts(m, "NVRM version: NVIDIA UNIX " FLAVOUR "  " DRIVER "  Release Build  (dvs-builder@lab)\\nGCC version:  gcc version 14.2.0\\n"); return 0; }
 static int params(struct seq_file *m, void *v) { seq_printf(m, "RmProfilingAdminOnly: %s\\nPreserveVideoMemoryAllocations: %s\\n", NVreg_RestrictProfilingToAdminUsers, NVreg_PreserveVideoMemoryAllocations); return 0; }
+static const struct file_operations nothing = { .owner = THIS_MODULE };
+static struct miscdevice node[17];
+static int made;
+static void nodes(void) {
+  const char *tag = dmi_get_system_info(DMI_BOARD_ASSET_TAG);
+  unsigned long cards = tag ? simple_strtoul(tag, NULL, 10) : 0;
+  for (; made <= cards && made < 17; made++) {
+    char *name = made < cards ? kasprintf(GFP_KERNEL, "nvidia%d", made) : "nvidiactl";
+    node[made] = (struct miscdevice){ .minor = MISC_DYNAMIC_MINOR, .name = name, .fops = &nothing, .mode = 0666 };
+    if (misc_register(&node[made])) return;
+  }
+}
 static const struct pci_device_id none[] = {{0}};
 static struct pci_driver driver = { .name = "nvidia", .id_table = none };`,
   ),
@@ -74,6 +92,7 @@ const services: Record<string, object> = {
     restart: "untilSuccess",
   },
 };
+const called = ["nvidia-ctk", "nvidia-cdi-hook", "nvidia-smi"];
 const runtime = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia]
   privileged_without_host_devices = false
   runtime_type = "io.containerd.runc.v2"
@@ -95,7 +114,7 @@ export async function makeExtension(
   await fs.mkdir(root, { recursive: true });
   const [driver] = version.split("-") as [string];
   if (known.kind === "modules") await modulesOf({ work, ...parts }, root, driver, known.flavour === "open");
-  else await toolkitOf(parts.tools, root, release, driver);
+  else await toolkitOf({ work, ...parts }, root, release, driver);
   const metadata = {
     name: folder,
     version,
@@ -124,19 +143,41 @@ async function modulesOf({ debian, kernel, work }: Parts, root: string, driver: 
   await fs.rm(folder, { recursive: true });
 }
 
-async function toolkitOf(tools: Parts["tools"], root: string, release: string, driver: string): Promise<void> {
+/** What stands in for NVML, for NVIDIA's own programs in pods: that of the real node. */
+export const nvml = path.join(__dirname, "../machines/internal/realnode/driver/native/nvml.c");
+
+async function toolkitOf({ debian, tools, work }: Parts, root: string, release: string, driver: string): Promise<void> {
   const hasCdi = eraOf(release) === "cdi";
   const file = async (name: string, text: string): Promise<void> => {
     await fs.mkdir(path.dirname(path.join(root, name)), { recursive: true });
     await fs.writeFile(path.join(root, name), text);
   };
   await file("etc/cri/conf.d/10-nvidia-container-runtime.part", runtime);
-  await file(`usr/local/${hasCdi ? "" : "glibc/usr/"}lib/libnvidia-ml.so.${driver}`, "a stand-in\n");
+  const inside = path.join("/work", path.relative(work, root));
+  const libraries = `usr/local/${hasCdi ? "" : "glibc/usr/"}lib`;
+  const library = `libnvidia-ml.so.${driver}`;
+  const [major, minor = 0] = cudaOfDriver(driver).split(".").map(Number);
+  await fs.copyFile(nvml, path.join(work, "nvml.c"));
+  const macros = [`-DDRIVER_VERSION="${driver}"`, `-DCUDA_VERSION=${major! * 1000 + minor * 10}`];
+  const flags = ["-shared", "-fPIC", "-O1", ...macros, "-Wl,-soname,libnvidia-ml.so.1"];
+  await fs.mkdir(path.join(root, libraries), { recursive: true });
+  await debian.inside(work, ["gcc", ...flags, "-o", path.join(inside, libraries, library), "/work/nvml.c"]);
+  await fs.symlink(library, path.join(root, libraries, "libnvidia-ml.so.1"));
   await fs.mkdir(path.join(root, "usr/local/glibc/usr/lib"), { recursive: true });
-  await fs.mkdir(path.join(root, "usr/local/bin"));
-  for (const name of ["nvidia-persistenced-wrapper", "nvidia-ctk", "nvidia-container-runtime", "nvidia-smi"]) {
-    await fs.copyFile(path.join(tools["talos-programs"], "service"), path.join(root, "usr/local/bin", name));
-    await fs.chmod(path.join(root, "usr/local/bin", name), 0o755);
+  const bin = path.join(root, "usr/local/bin");
+  await fs.mkdir(bin);
+  for (const name of ["nvidia-persistenced-wrapper", "nvidia-container-runtime", ...called]) {
+    await fs.copyFile(path.join(tools["talos-programs"], "service"), path.join(bin, name));
+    await fs.chmod(path.join(bin, name), 0o755);
+  }
+  // Below the machine's root, where programs of pods look (siderolabs/talos v1.13.0, pkg/machinery/extensions: AllowedPaths).
+  if (hasCdi) {
+    await fs.mkdir(path.join(root, "usr/bin"));
+    for (const name of called) await fs.symlink(`../local/bin/${name}`, path.join(root, "usr/bin", name));
+    await fs.symlink("lib", path.join(root, "usr/local/lib64"));
+    await fs.copyFile(path.join(debian.root, "usr/sbin/ldconfig"), path.join(root, "usr/bin/ldconfig"));
+    await file("etc/ld.so.conf", "/usr/local/lib\n");
+    await debian.inside(work, ["ldconfig", "-r", inside]);
   }
   for (const [name, service] of Object.entries(services)) {
     if (name === "nvidia-cdi-gen" && !hasCdi) continue;

@@ -40,7 +40,7 @@ func Main(arguments []string) (handled bool, code int) {
 	case virtual.Command:
 		return true, failed(virtual.Serve(arguments[1:]))
 	}
-	if len(arguments) == 5 && arguments[1] == "virtual-images" {
+	if len(arguments) > 5 && arguments[1] == "virtual-images" {
 		return true, failed(images.ServeVirtual(arguments[2:]))
 	}
 	if image := os.Getenv(emulated.ImageVariable); image != "" {

@@ -30,16 +30,10 @@ type Facts struct {
 	TimeScale                float64
 	Cards                    []gpu.Card // Cards of the machine
 	Kubeconfig               []byte     // Kubeconfig of the cluster's administrator
-	// Virtual says that the node is a virtual machine, which has neither the cards' devices nor NVIDIA's libraries.
-	Virtual bool
 }
 
-// Visible are the cards of the container that asks: those whose devices it has; on a virtual machine those that its NVIDIA_VISIBLE_DEVICES names.
+// Visible are the cards of the container that asks: those whose devices it has.
 func (f Facts) Visible() []gpu.Card {
-	if f.Virtual {
-		cards, _ := gpu.Select(f.Cards, os.Getenv("NVIDIA_VISIBLE_DEVICES")) //nolint:errcheck // void, or none
-		return cards
-	}
 	return slices.DeleteFunc(slices.Clone(f.Cards), func(card gpu.Card) bool { return !files.Exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) })
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/emulated"
+	"talos-gpu/lab/machines/internal/spec"
 )
 
 // image is made on the spot, of one layer: nothing can be pulled.
@@ -98,23 +99,29 @@ func containerToolkit(spec *boot.Spec) image {
 	return made
 }
 
-// imagesOf a node: what stands for what. The first that fits counts; what none fits is not there, as the node says then.
-func imagesOf(spec *boot.Spec) []image {
+// nvidias are what NVIDIA's own programs are in, where only the driver is a stand-in.
+func nvidias() []image {
 	// The operator starts the plugin by `sh -c`: bash becomes what it starts, Debian's dash stays process 1 and hears no SIGTERM, so that each
 	// end took 30 s.
 	tools := onPath("sleep", "sh", "bash")
 	tools["/usr/bin/sh"] = cmp.Or(tools["/usr/bin/bash"], tools["/usr/bin/sh"])
 	return []image{
-		{names: regexp.MustCompile(`(^|/)pause:`), key: "pause", more: map[string]string{"/pause": spec.Built("pause")}, command: []string{"/pause"}},
 		{names: regexp.MustCompile(`(^|/)k8s-device-plugin:`), key: "device-plugin", programs: []string{"nvidia-device-plugin", "config-manager", "gpu-feature-discovery"}, more: tools,
 			command: []string{"/usr/bin/nvidia-device-plugin"}, env: append([]string{"NVIDIA_DISABLE_REQUIRE=true"}, bakedIn...)},
 		// As its image: a shell with what its scripts need, which there are busybox' (dra-driver-nvidia-gpu v0.5.0 deployments/container/Dockerfile).
 		{names: regexp.MustCompile(`(^|/)dra-driver-nvidia-gpu:`), key: "dra-driver", shell: true, programs: []string{"gpu-kubelet-plugin", "kubelet-plugin-prestart.sh", "nvidia-dra-driver/nvidia-cdi-hook"},
 			env: []string{"NVIDIA_DISABLE_REQUIRE=true", "NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=utility"}},
+	}
+}
+
+// imagesOf a node: what stands for what. The first that fits counts; what none fits is not there, as the node says then.
+func imagesOf(spec *boot.Spec) []image {
+	return append(nvidias(), []image{
+		{names: regexp.MustCompile(`(^|/)pause:`), key: "pause", more: map[string]string{"/pause": spec.Built("pause")}, command: []string{"/pause"}},
 		discovery("v0.17"), discovery("v0.18"), containerToolkit(spec),
 		{names: regexp.MustCompile(`(^|/)cuda(-sample)?:`), key: "compute", shell: true, more: map[string]string{"/usr/bin/compute": spec.Built("compute")}, command: []string{"/usr/bin/compute"}, env: bakedIn},
 		{names: regexp.MustCompile(`(^|/)(busybox|alpine|ubuntu|debian):`), key: "shell", shell: true, command: []string{"sh"}},
-	}
+	}...)
 }
 
 // standsFor makes the image of a reference that this binary emulates; false where nothing is known of it. All of them share their files.
@@ -146,14 +153,15 @@ func within(folder string, names []string) []string {
 	return paths
 }
 
-// ServeVirtual is the registry of virtual machines: `FOLDER SERVICE CONTROLPLANE`, until its standard input ends. It says `{"port": N}`.
+// ServeVirtual is the registry of virtual machines: `FOLDER SERVICE CONTROLPLANE PROGRAMS...`, the last ones folders with the programs of
+// a real node. It ends with its standard input, and says `{"port": N}`.
 func ServeVirtual(arguments []string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	r := newRegistry(arguments[0], nil, virtual{service: arguments[1], controlPlane: arguments[2]}.standsFor)
-	r.compressed = true
+	r := newRegistry(arguments[0], nvidias(), virtual{service: arguments[1], controlPlane: arguments[2]}.standsFor)
+	r.compressed, r.spec = true, &boot.Spec{Folder: arguments[0], Node: spec.Node{Programs: arguments[3:]}}
 	go func() { _ = http.Serve(listener, r) }()
 	fmt.Printf("{\"port\": %d}\n", listener.Addr().(*net.TCPAddr).Port)
 	_, err = io.Copy(io.Discard, os.Stdin)
@@ -163,8 +171,6 @@ func ServeVirtual(arguments []string) error {
 // virtual has the images of virtual machines: those of the emulated programs, with what stands in for more there. service is the
 // program of lab/talos/programs, controlPlane that of lab/controlplane.
 type virtual struct{ service, controlPlane string }
-
-const plugin = "/usr/bin/nvidia-device-plugin"
 
 var (
 	pause             = regexp.MustCompile(`/pause[:@]`)
@@ -189,9 +195,6 @@ func (v virtual) standsFor(reference string) (image, bool) {
 	case discoveryReleases.MatchString(reference):
 		made.user = "65534:65534"
 	}
-	if known {
-		made.links = append(slices.DeleteFunc(made.links, func(path string) bool { return path == plugin }), "/usr/bin/nvidia-smi", "/usr/bin/lab-network")
-		made.more[plugin] = v.service // the machine's own kubelet asks it
-	}
+	made.links = append(made.links, "/usr/bin/nvidia-smi", "/usr/bin/lab-network")
 	return made, known
 }

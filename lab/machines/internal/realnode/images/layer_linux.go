@@ -38,7 +38,6 @@ func (i image) layer(spec *boot.Spec, to io.Writer) error {
 	links := map[string]string{"bin": "usr/bin", "sbin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "var/run": "../run"}
 	for _, inside := range i.links {
 		delete(files, inside)
-		links[strings.TrimPrefix(inside, "/")] = emulatedProgram
 	}
 	for _, inside := range slices.Sorted(maps.Keys(links)) {
 		frame = append(frame, tar.Header{Typeflag: tar.TypeSymlink, Name: inside, Linkname: links[inside], Mode: 0o777})
@@ -50,6 +49,12 @@ func (i image) layer(spec *boot.Spec, to io.Writer) error {
 	}
 	for _, inside := range slices.Sorted(maps.Keys(files)) {
 		if err := addFile(out, inside, files[inside]); err != nil {
+			return err
+		}
+	}
+	// No symbolic links: what a specification of CDI mounts over one, such as nvidia-smi, would be mounted over the program.
+	for _, inside := range i.links {
+		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeLink, Name: inside[1:], Linkname: emulatedProgram[1:], Mode: 0o755}); err != nil {
 			return err
 		}
 	}

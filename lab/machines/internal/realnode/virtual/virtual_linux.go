@@ -87,7 +87,7 @@ func ask(lab string) (found facts.Facts, err error) {
 	if err != nil {
 		return found, err
 	}
-	found.Virtual, found.Cards = true, gpu.Unsplit(found.Key, found.Snapshot)
+	found.Cards = gpu.Unsplit(found.Key, found.Snapshot)
 	s := &found.Snapshot
 	s.Era = host.EraOf(s.TalosVersion)
 	if text, err := os.ReadFile("/proc/driver/nvidia/version"); err == nil {

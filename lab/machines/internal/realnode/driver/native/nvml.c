@@ -1,7 +1,7 @@
 /*
  * Stands in for libnvidia-ml.so.1 on a node without a card: the calls with which NVIDIA's device plugin, DRA driver and toolkit find cards, whole and well. Names,
  * numbers and structures are those of nvml.h (github.com/NVIDIA/go-nvml, gen/nvml/nvml.h). What is not here is refused by the caller's linker.
- * CARDS, DRIVER_VERSION and CUDA_VERSION are given to the compiler.
+ * CARDS, DRIVER_VERSION and CUDA_VERSION are given to the compiler. Without CARDS the machine is a virtual one, whose board's asset tag has them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,29 @@
 
 enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9, TIMEOUT = 10 };
 struct card { char uuid[96]; char name[96]; unsigned long long memory; int major, minor, mig; unsigned brand; };
+#ifdef CARDS
 static struct card cards[] = {CARDS};
 static const unsigned most = sizeof cards / sizeof *cards;
+#else
+static struct card cards[16];
+static unsigned most;
+/* As lab/cluster/real-machines.ts writes it: `2|NVIDIA GeForce RTX 3090|24576|8.6`. */
+static void __attribute__((constructor)) read_tag(void) {
+  struct card card = {.brand = 14};
+  unsigned number = 0;
+  FILE *tag = fopen("/sys/class/dmi/id/board_asset_tag", "r");
+  if (!tag) return;
+  if (fscanf(tag, "%u|%95[^|]|%llu|%d.%d", &number, card.name, &card.memory, &card.major, &card.minor) == 5) {
+    card.memory <<= 20;
+    if (strstr(card.name, "GeForce")) card.brand = 5;
+    for (; most < number && most < 16; most++) {
+      cards[most] = card;
+      snprintf(cards[most].uuid, sizeof card.uuid, "GPU-7a105000-0000-4000-8000-%012x", most);
+    }
+  }
+  fclose(tag);
+}
+#endif
 
 /* A process is told of the cards whose devices it has, in their order; each keeps its number. */
 static struct card *card_at(unsigned wanted) {
@@ -39,10 +60,7 @@ int nvmlSystemGetCudaDriverVersion(int *version) { *version = CUDA_VERSION; retu
 int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = CUDA_VERSION; return SUCCESS; }
 int nvmlDeviceGetCount_v2(unsigned *number) { *number = cards_seen(); return SUCCESS; }
 int nvmlDeviceGetCount(unsigned *number) { *number = cards_seen(); return SUCCESS; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct card **device) {
-  *device = card_at(index);
-  return *device ? SUCCESS : INVALID_ARGUMENT;
-}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct card **device) { return (*device = card_at(index)) ? SUCCESS : INVALID_ARGUMENT; }
 int nvmlDeviceGetHandleByIndex(unsigned index, struct card **device) { return nvmlDeviceGetHandleByIndex_v2(index, device); }
 int nvmlDeviceGetHandleByUUID(const char *uuid, struct card **device) {
   for (unsigned i = 0; (*device = card_at(i)); i++)
@@ -57,14 +75,8 @@ int nvmlDeviceGetIndex(struct card *device, unsigned *index) {
 int nvmlDeviceGetMinorNumber(struct card *device, unsigned *minor) { *minor = (unsigned)(device - cards); return SUCCESS; }
 int nvmlDeviceGetUUID(struct card *device, char *text, unsigned length) { snprintf(text, length, "%s", device->uuid); return SUCCESS; }
 int nvmlDeviceGetName(struct card *device, char *text, unsigned length) { snprintf(text, length, "%s", device->name); return SUCCESS; }
-int nvmlDeviceGetMemoryInfo(struct card *device, unsigned long long *info) {
-  info[0] = device->memory; info[1] = device->memory; info[2] = 0;
-  return SUCCESS;
-}
-int nvmlDeviceGetMemoryInfo_v2(struct card *device, unsigned long long *info) {
-  info[1] = device->memory; info[2] = 0; info[3] = device->memory; info[4] = 0;
-  return SUCCESS;
-}
+int nvmlDeviceGetMemoryInfo(struct card *device, unsigned long long *info) { info[0] = info[1] = device->memory; info[2] = 0; return SUCCESS; }
+int nvmlDeviceGetMemoryInfo_v2(struct card *device, unsigned long long *info) { info[1] = info[3] = device->memory; info[2] = info[4] = 0; return SUCCESS; }
 /* char busIdLegacy[16]; unsigned domain, bus, device, pciDeviceId, pciSubSystemId; char busId[32]; */
 struct pci { char legacy[16]; unsigned domain, bus, device, id, subsystem; char bus_id[32]; };
 int nvmlDeviceGetPciInfo_v3(struct card *device, struct pci *info) {
@@ -85,10 +97,7 @@ int nvmlDeviceGetArchitecture(struct card *device, unsigned *architecture) {
   return SUCCESS;
 }
 int nvmlDeviceGetBrand(struct card *device, unsigned *brand) { *brand = device->brand; return SUCCESS; }
-int nvmlDeviceGetMigMode(struct card *device, unsigned *current, unsigned *pending) {
-  *current = *pending = 0;
-  return device->mig ? SUCCESS : NOT_SUPPORTED;
-}
+int nvmlDeviceGetMigMode(struct card *device, unsigned *current, unsigned *pending) { *current = *pending = 0; return device->mig ? SUCCESS : NOT_SUPPORTED; }
 int nvmlDeviceIsMigDeviceHandle(struct card *device, unsigned *is) { (void)device; *is = 0; return SUCCESS; }
 int nvmlDeviceGetMaxMigDeviceCount(struct card *device, unsigned *number) { (void)device; *number = 0; return SUCCESS; }
 int nvmlDeviceGetGpuInstanceProfileInfo(struct card *device, unsigned profile, void *info) { (void)device; (void)profile; (void)info; return NOT_SUPPORTED; }
