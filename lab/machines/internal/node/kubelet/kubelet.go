@@ -185,11 +185,6 @@ func (s *session) podGone(object *corev1.Pod) {
 // podAddresses counts the addresses that pods of emulated nodes have got. No process listens there; they are none of a real node's.
 var podAddresses atomic.Uint32
 
-func nextPodIP() string {
-	count := podAddresses.Add(1)
-	return fmt.Sprintf("10.245.%d.%d", count>>8&255, count&255)
-}
-
 func (k *kubelet) logf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "kubelet %s: %s\n", k.machine.Name(), fmt.Sprintf(format, args...))
 }

@@ -184,7 +184,8 @@ func (p *pod) makeSandbox(ctx context.Context) error {
 	}
 	address := p.session.machine.Address()
 	if !p.Spec.HostNetwork {
-		address = nextPodIP()
+		count := podAddresses.Add(1)
+		address = fmt.Sprintf("10.245.%d.%d", count>>8&255, count&255)
 	}
 	p.handler = handler
 	p.change(ctx, func() { p.sandbox, p.status.PodIP, p.status.PodIPs = true, address, []corev1.PodIP{{IP: address}} })

@@ -87,22 +87,10 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 // brokenSlot is the fault `rollback`: the boot of the new slot fails, and Talos goes back to the old one. (No boot loader does that by itself:
 // talos v1.13.0 bootloader/sdboot/sdboot.go and grub/encode.go count no boots.)
 func (m *Machine) brokenSlot(ctx context.Context) {
-	broken := look(m, func(s *state) string {
-		switch {
-		case s.slots.Previous == nil:
-			return ""
-		case m.spec.SecureBoot && !s.slots.Next.SecureBoot:
-			// An UKI without a signature that the firmware trusts is not started (UEFI specification, Secure Boot).
-			return "the firmware refuses the new image, which is not signed for Secure Boot"
-		case s.take("rollback"):
-			return "the boot of the new slot failed"
-		}
-		return ""
-	})
-	if broken == "" {
+	if !look(m, func(s *state) bool { return s.slots.Previous != nil && s.take("rollback") }) {
 		return
 	}
-	m.Event("%s: reverting to the previous image", broken)
+	m.Event("the boot of the new slot failed: reverting to the previous image")
 	m.update(func(s *state) { s.slots.Revert(); s.reboots++ })
 	m.sleep(ctx, firmwareTime)
 }
