@@ -89,8 +89,12 @@ func containerOf(found facts.Facts, image string, argv []string) *programs.Conta
 		Spec: &corev1.Container{Image: image}, Machine: found.Machine(), Argv: argv, Env: env, Output: os.Stdout, Read: os.ReadFile,
 		Listen: func(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprintf(":%d", port)) },
 	}
-	libraries, _ := filepath.Glob("/usr/l*/*/libnvidia-ml.so*") // below /usr/local/lib, on a virtual machine as Debian has them
-	c.GPUs, c.Libraries = found.Visible(), len(libraries) > 0
+	c.GPUs = found.Visible()
+	// Below /usr/local, as Debian has them, or at /lib, which a driver's root at /usr/local makes of the first.
+	for _, folder := range []string{"/usr/lib", "/usr/l*/*"} {
+		libraries, _ := filepath.Glob(folder + "/libnvidia-ml.so*")
+		c.Libraries = c.Libraries || len(libraries) > 0
+	}
 	var shm syscall.Statfs_t
 	if syscall.Statfs("/dev/shm", &shm) == nil {
 		c.SharedMemory = int64(shm.Blocks) * shm.Bsize

@@ -36,9 +36,6 @@ func (i image) layer(spec *boot.Spec, to io.Writer) error {
 		frame = append(frame, tar.Header{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o755})
 	}
 	links := map[string]string{"bin": "usr/bin", "sbin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "var/run": "../run"}
-	for _, inside := range i.links {
-		delete(files, inside)
-	}
 	for _, inside := range slices.Sorted(maps.Keys(links)) {
 		frame = append(frame, tar.Header{Typeflag: tar.TypeSymlink, Name: inside, Linkname: links[inside], Mode: 0o777})
 	}
@@ -52,7 +49,7 @@ func (i image) layer(spec *boot.Spec, to io.Writer) error {
 			return err
 		}
 	}
-	// No symbolic links: what a specification of CDI mounts over one, such as nvidia-smi, would be mounted over the program.
+	// Last, in the place of files of the same names. A symbolic link would lead a mount over it, such as CDI's of nvidia-smi, to the program.
 	for _, inside := range i.links {
 		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeLink, Name: inside[1:], Linkname: emulatedProgram[1:], Mode: 0o755}); err != nil {
 			return err
