@@ -138,13 +138,14 @@ function givenUp({ configuration, driver }: MachineState): MachineEffect {
 /** The stack has not had it until now. */
 function taken({ configuration, runningVersion, installs, rebootsIfChanged }: MachineState): MachineEffect {
   const { talosVersion = "", schematicId, installerImage } = rebootsIfChanged;
-  if (installs) return { reboots: "yes", because: `Talos ${talosVersion} is installed on it`, changes: [] };
   if (runningVersion !== undefined && runningVersion !== talosVersion)
     return { reboots: "yes", because: `it goes from Talos ${runningVersion} to ${talosVersion}`, changes: [] };
   const image =
     schematicId === undefined
       ? `Talos ${talosVersion} with ${installerImage ?? "its extensions"}`
       : `Talos ${talosVersion} with schematic ${schematicId.slice(0, 12)}`;
+  // In maintenance mode it may have booted from a medium or from a disk that has an image (seen: docs/conformance.md).
+  if (installs) return { reboots: "only if", because: `its disk does not have ${image} already`, changes: [] };
   const by = configuration === "omni" ? "Omni has not brought it to" : "it does not run";
   return { reboots: "only if", because: `${by} ${image} and this configuration already`, changes: [] };
 }
