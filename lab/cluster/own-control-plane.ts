@@ -11,15 +11,15 @@ const startSeconds = 1500;
 
 /**
  * What the owner of a machine writes whose control plane starts on a slow computer, out of the lab's images alone: nothing competes with
- * its controllers, so they need no leases, which they would lose.
+ * its controllers, so they need no leases, which they would lose. Where a probe ends one that still makes its keys, the next one has them.
  */
 export const slowControlPlane: object = {
   cluster: {
     ...{ proxy: { disabled: true }, coreDNS: { disabled: true }, network: { cni: { name: "none" } } },
     // An emulated processor may take longer than the usual minute for the API's schema.
     apiServer: { extraArgs: { "request-timeout": "5m0s" } },
-    controllerManager: { extraArgs: { "leader-elect": "false" } },
-    scheduler: { extraArgs: { "leader-elect": "false" } },
+    controllerManager: { extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },
+    scheduler: { extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },
   },
 };
 
