@@ -5,7 +5,7 @@ import { chartFolder, isLabChart } from "../charts";
 import { type ChartRepository, serveCharts } from "../charts/repository";
 import type { FixId } from "../../components/diagnosis";
 import { type ControlPlane, startControlPlane } from "../controlplane";
-import { makeExistingCluster } from "./existing-cluster";
+import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { driversOf, knownVersions, startFactory, type Factory } from "../factory";
 import { leadAddresses } from "./led-addresses";
 import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
@@ -235,11 +235,7 @@ function joins({ options }: Lab, { configuration }: MachineSpec): boolean {
 }
 
 /** Omni manages the machines that the stack says it does, in a machine set of workers and one of control planes. */
-async function bringOmni(
-  lab: Lab,
-  existing: NonNullable<Lab["existing"]>,
-  images: Record<string, InitialImage>,
-): Promise<void> {
+async function bringOmni(lab: Lab, existing: ExistingCluster, images: Record<string, InitialImage>): Promise<void> {
   const { spec, session, tools, factory, machines } = lab;
   const cluster = spec.clusterName ?? "lab";
   const managed = Object.entries(spec.machines).flatMap(([name, machine]) => {

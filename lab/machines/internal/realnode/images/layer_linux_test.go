@@ -1,6 +1,10 @@
 package images
 
 import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,5 +29,28 @@ func TestLibrariesOfPrograms(t *testing.T) {
 	}
 	if _, err := librariesOf([]string{"/bin/sh", "/nowhere/at/all"}); err == nil || !strings.Contains(err.Error(), "/nowhere/at/all") {
 		t.Errorf("a program that is not there: %v", err)
+	}
+}
+
+func TestProgramsOfAnImageAreTheirOwnFiles(t *testing.T) {
+	var layer bytes.Buffer
+	if err := (image{more: map[string]string{emulatedProgram: "/bin/true"}, links: []string{"/usr/bin/nvidia-smi"}}).layer(nil, &layer); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]byte{}
+	for in := tar.NewReader(&layer); ; {
+		header, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kinds[header.Name] = header.Typeflag; header.Typeflag == tar.TypeLink && kinds[header.Linkname] != tar.TypeReg {
+			t.Errorf("%s leads to %s, which is not there before it", header.Name, header.Linkname)
+		}
+	}
+	if kinds["usr/bin/nvidia-smi"] != tar.TypeLink {
+		t.Errorf("nvidia-smi is of kind %c: what is mounted over it would be mounted over the program", kinds["usr/bin/nvidia-smi"])
 	}
 }

@@ -36,4 +36,10 @@ func TestImagesOfAVirtualMachine(t *testing.T) {
 	if _, known := images.standsFor("example.org/unknown:1"); known {
 		t.Error("an image that nobody knows is there")
 	}
+	registry := newRegistry(t.TempDir(), nvidias(), images.standsFor)
+	for reference, program := range map[string]string{"nvidia/k8s-device-plugin": "nvidia-device-plugin", "nvidia/dra-driver-nvidia-gpu": "gpu-kubelet-plugin"} {
+		if made, _ := registry.imageOf("nvcr.io", reference, "v0.19.3"); !slices.Contains(made.programs, program) {
+			t.Errorf("%s: not NVIDIA's own %s, but %+v", reference, program, made)
+		}
+	}
 }

@@ -67,7 +67,8 @@ const notYet = "[container runtime status check may not have completed yet, CSIN
 // RenewLease is the heartbeat, until ctx ends: a kubelet's own, renewed after a quarter of its 40 seconds (kubernetes pkg/kubelet/kubelet.go,
 // nodeLeaseRenewIntervalFraction), in this computer's time, like the controller manager's patience of 50 s.
 func (n *Node) RenewLease(ctx context.Context) {
-	lease.NewController(clock.RealClock{}, n.client, n.machine.Name(), 40, nil, 10*time.Second, n.machine.Name(), corev1.NamespaceNodeLease, nil).Run(ctx)
+	name := n.machine.Name()
+	lease.NewController(clock.RealClock{}, n.client, name, 40, nil, 10*time.Second, name, corev1.NamespaceNodeLease, nil).Run(ctx)
 }
 
 // startUp is how long a kubelet takes from registration to ready: its runtime and network checks.

@@ -15,7 +15,7 @@ static const unsigned most = sizeof cards / sizeof *cards;
 #else
 static struct card cards[16];
 static unsigned most;
-/* As lab/cluster/real-machines.ts writes it: `2|NVIDIA GeForce RTX 3090|24576|8.6`. */
+/* As lab/cluster/lab-gpu.ts writes it: `2|NVIDIA GeForce RTX 3090|24576|8.6`. */
 static void __attribute__((constructor)) read_tag(void) {
   struct card card = {.brand = 14};
   unsigned number = 0;
