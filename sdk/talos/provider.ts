@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { hasType, pluginDownloadURL, version } from "./utilities";
+import { pluginDownloadURL, version } from "./utilities";
 
 /** Arguments of an explicit provider. */
 export interface ProviderArgs {
@@ -11,11 +11,6 @@ export interface ProviderArgs {
 export class Provider extends pulumi.ProviderResource {
   /** @internal */
   public static readonly __pulumiType = "talos";
-
-  /** True if the object is a Talos provider, also one of another copy of this package. */
-  public static override isInstance(object: any): object is Provider {
-    return hasType(object, `pulumi:providers:${Provider.__pulumiType}`);
-  }
 
   /** Image Factory that makes schematics. */
   declare public readonly imageFactoryUrl: pulumi.Output<string | undefined>;

@@ -32,20 +32,13 @@ export function resourceOptions(
   return shape.secrets ? pulumi.mergeOptions(defaults, { additionalSecretOutputs: [...shape.secrets] }) : defaults;
 }
 
-/**
- * Properties to register a resource with. With an ID in the options the values are a known state to look it up by (all
- * properties); otherwise they are arguments: the required ones must be there, secret ones are marked, outputs are open.
- */
+/** Properties to register a resource with: the required ones must be there, secret ones are marked, outputs are open. */
 export function resourceProperties(
   shape: ResourceShape,
   values: unknown,
   options: pulumi.CustomResourceOptions,
 ): pulumi.Inputs {
   const given = (values ?? {}) as Record<string, pulumi.Input<unknown>>;
-  const outputs = shape.outputs ?? [];
-  if (options.id) {
-    return Object.fromEntries([...shape.inputs, ...outputs].map((name) => [name, given[name]]));
-  }
   for (const name of shape.required ?? []) {
     if (given[name] === undefined && !options.urn) {
       throw new Error(`Missing required property '${name}'`);
@@ -54,7 +47,7 @@ export function resourceProperties(
   const secret = (name: string): boolean => Boolean(shape.secrets?.includes(name) && given[name]);
   return Object.fromEntries([
     ...shape.inputs.map((name) => [name, secret(name) ? pulumi.secret(given[name]) : given[name]]),
-    ...outputs.map((name) => [name, undefined]),
+    ...(shape.outputs ?? []).map((name) => [name, undefined]),
   ]) as pulumi.Inputs;
 }
 
@@ -73,9 +66,4 @@ export function registerModule(
       return construct(name, urn);
     },
   });
-}
-
-/** True if the object is a resource of that type, also when it comes from another copy of this package. */
-export function hasType(object: unknown, type: string): boolean {
-  return typeof object === "object" && object !== null && (object as { __pulumiType?: unknown }).__pulumiType === type;
 }

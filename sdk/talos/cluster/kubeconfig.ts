@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type * as inputs from "../types/input";
 import type * as outputs from "../types/output";
-import { hasType, resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
+import { resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
 
 const shape: ResourceShape = {
   inputs: ["certificateRenewalDuration", "clientConfiguration", "endpoint", "node", "timeouts"],
@@ -24,43 +24,10 @@ export interface KubeconfigArgs {
   timeouts?: pulumi.Input<inputs.cluster.KubeconfigTimeouts | undefined>;
 }
 
-/** Properties by which a known kubeconfig is looked up. */
-export interface KubeconfigState {
-  /** How long before its end the certificate is renewed. */
-  certificateRenewalDuration?: pulumi.Input<string | undefined>;
-  /** Client certificate of the machine API. */
-  clientConfiguration?: pulumi.Input<inputs.cluster.KubeconfigClientConfiguration | undefined>;
-  /** Machine that was asked. */
-  endpoint?: pulumi.Input<string | undefined>;
-  /** The kubeconfig (YAML). */
-  kubeconfigRaw?: pulumi.Input<string | undefined>;
-  /** The kubeconfig taken apart. */
-  kubernetesClientConfiguration?: pulumi.Input<inputs.cluster.KubeconfigKubernetesClientConfiguration | undefined>;
-  /** Address of a control-plane machine. */
-  node?: pulumi.Input<string | undefined>;
-  /** How long creating and updating may take. */
-  timeouts?: pulumi.Input<inputs.cluster.KubeconfigTimeouts | undefined>;
-}
-
 /** Administrator's kubeconfig of a cluster, as a control-plane machine issues it. */
 export class Kubeconfig extends pulumi.CustomResource {
-  /** Looks a known one up by its ID. */
-  public static get(
-    name: string,
-    id: pulumi.Input<pulumi.ID>,
-    state?: KubeconfigState,
-    opts?: pulumi.CustomResourceOptions,
-  ): Kubeconfig {
-    return new Kubeconfig(name, state as any, { ...opts, id });
-  }
-
   /** @internal */
   public static readonly __pulumiType = "talos:cluster/kubeconfig:Kubeconfig";
-
-  /** True if the object is such a resource, also one of another copy of this package. */
-  public static override isInstance(object: any): object is Kubeconfig {
-    return hasType(object, Kubeconfig.__pulumiType);
-  }
 
   /** How long before its end the certificate is renewed. */
   declare public readonly certificateRenewalDuration: pulumi.Output<string>;

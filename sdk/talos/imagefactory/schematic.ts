@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { hasType, resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
+import { resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
 
 const shape: ResourceShape = { inputs: ["schematic"] };
 
@@ -9,34 +9,13 @@ export interface SchematicArgs {
   schematic?: pulumi.Input<string | undefined>;
 }
 
-/** Properties by which a known schematic is looked up. */
-export interface SchematicState {
-  /** Recipe of an image (YAML). */
-  schematic?: pulumi.Input<string | undefined>;
-}
-
 /**
  * Recipe of an image, registered at the Image Factory. Its `id` is the schematic ID, and goes stale when `schematic`
  * changes in place (the provider does not ask for a replacement): use `replaceOnChanges: ["schematic"]`.
  */
 export class Schematic extends pulumi.CustomResource {
-  /** Looks a known one up by its ID. */
-  public static get(
-    name: string,
-    id: pulumi.Input<pulumi.ID>,
-    state?: SchematicState,
-    opts?: pulumi.CustomResourceOptions,
-  ): Schematic {
-    return new Schematic(name, state, { ...opts, id });
-  }
-
   /** @internal */
   public static readonly __pulumiType = "talos:imageFactory/schematic:Schematic";
-
-  /** True if the object is such a resource, also one of another copy of this package. */
-  public static override isInstance(object: any): object is Schematic {
-    return hasType(object, Schematic.__pulumiType);
-  }
 
   /** Recipe of an image (YAML). */
   declare public readonly schematic: pulumi.Output<string | undefined>;

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type * as inputs from "../types/input";
 import type * as outputs from "../types/output";
-import { hasType, resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
+import { resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
 
 const shape: ResourceShape = {
   inputs: ["clientConfiguration", "clientConfigurationWo", "endpoint", "node", "timeouts"],
@@ -23,39 +23,10 @@ export interface BootstrapArgs {
   timeouts?: pulumi.Input<inputs.machine.BootstrapTimeouts | undefined>;
 }
 
-/** Properties by which a known bootstrap is looked up. */
-export interface BootstrapState {
-  /** Client certificate of the machine API. */
-  clientConfiguration?: pulumi.Input<inputs.machine.ClientConfiguration | undefined>;
-  /** The same, never kept in the state. */
-  clientConfigurationWo?: pulumi.Input<inputs.machine.BootstrapClientConfigurationWo | undefined>;
-  /** Machine that was asked. */
-  endpoint?: pulumi.Input<string | undefined>;
-  /** Address of the first control-plane machine. */
-  node?: pulumi.Input<string | undefined>;
-  /** How long creating may take. */
-  timeouts?: pulumi.Input<inputs.machine.BootstrapTimeouts | undefined>;
-}
-
 /** Start of a new etcd cluster on one control-plane machine; done once in a cluster's life. */
 export class Bootstrap extends pulumi.CustomResource {
-  /** Looks a known one up by its ID. */
-  public static get(
-    name: string,
-    id: pulumi.Input<pulumi.ID>,
-    state?: BootstrapState,
-    opts?: pulumi.CustomResourceOptions,
-  ): Bootstrap {
-    return new Bootstrap(name, state as any, { ...opts, id });
-  }
-
   /** @internal */
   public static readonly __pulumiType = "talos:machine/bootstrap:Bootstrap";
-
-  /** True if the object is such a resource, also one of another copy of this package. */
-  public static override isInstance(object: any): object is Bootstrap {
-    return hasType(object, Bootstrap.__pulumiType);
-  }
 
   /** Client certificate of the machine API. */
   declare public readonly clientConfiguration: pulumi.Output<outputs.machine.ClientConfiguration | undefined>;

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type * as inputs from "../types/input";
 import type * as outputs from "../types/output";
-import { hasType, resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
+import { resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
 
 const shape: ResourceShape = {
   inputs: [
@@ -50,58 +50,13 @@ export interface ConfigurationApplyArgs {
   timeouts?: pulumi.Input<inputs.machine.Timeout | undefined>;
 }
 
-/** Properties by which a known applied configuration is looked up. */
-export interface ConfigurationApplyState {
-  /** Mode of applying. */
-  applyMode?: pulumi.Input<string | undefined>;
-  /** Client certificate of the machine API. */
-  clientConfiguration?: pulumi.Input<inputs.machine.ClientConfiguration | undefined>;
-  /** The same, never kept in the state. */
-  clientConfigurationWo?: pulumi.Input<inputs.machine.ConfigurationApplyClientConfigurationWo | undefined>;
-  /** Patches merged into the configuration. */
-  configPatches?: pulumi.Input<pulumi.Input<string>[] | undefined>;
-  /** Machine that was asked. */
-  endpoint?: pulumi.Input<string | undefined>;
-  /** Configuration as sent: input and patches merged. */
-  machineConfiguration?: pulumi.Input<string | undefined>;
-  /** SHA-256 of the configuration as sent, hexadecimal. */
-  machineConfigurationHash?: pulumi.Input<string | undefined>;
-  /** Whole machine configuration (YAML). */
-  machineConfigurationInput?: pulumi.Input<string | undefined>;
-  /** The same, never kept in the state. */
-  machineConfigurationInputWo?: pulumi.Input<string | undefined>;
-  /** Address of the machine. */
-  node?: pulumi.Input<string | undefined>;
-  /** What destroying the resource does to the machine. */
-  onDestroy?: pulumi.Input<inputs.machine.ConfigurationApplyOnDestroy | undefined>;
-  /** Mode that was really used. */
-  resolvedApplyMode?: pulumi.Input<string | undefined>;
-  /** How long each step may take. */
-  timeouts?: pulumi.Input<inputs.machine.Timeout | undefined>;
-}
-
 /**
  * The whole configuration of one machine, applied. The provider never reads it back, and destroying the resource leaves
  * the machine as it is unless `onDestroy` says otherwise. Two of these for one machine overwrite each other.
  */
 export class ConfigurationApply extends pulumi.CustomResource {
-  /** Looks a known one up by its ID. */
-  public static get(
-    name: string,
-    id: pulumi.Input<pulumi.ID>,
-    state?: ConfigurationApplyState,
-    opts?: pulumi.CustomResourceOptions,
-  ): ConfigurationApply {
-    return new ConfigurationApply(name, state as any, { ...opts, id });
-  }
-
   /** @internal */
   public static readonly __pulumiType = "talos:machine/configurationApply:ConfigurationApply";
-
-  /** True if the object is such a resource, also one of another copy of this package. */
-  public static override isInstance(object: any): object is ConfigurationApply {
-    return hasType(object, ConfigurationApply.__pulumiType);
-  }
 
   /** Mode of applying. */
   declare public readonly applyMode: pulumi.Output<string>;

@@ -6,46 +6,24 @@ import { invokeOptions } from "../utilities";
 const token = "talos:machine/getConfiguration:getConfiguration";
 
 /** What a machine configuration is generated from. */
-export interface GetConfigurationArgs {
-  /** URL of the Kubernetes API, e.g. `https://192.168.1.10:6443`. */
-  clusterEndpoint: string;
-  /** Name of the cluster. */
-  clusterName: string;
-  /** Patches merged into what is generated, in this order. */
-  configPatches?: string[];
-  /** Explain every field by a comment. Default: false. */
-  docs?: boolean;
-  /** Show examples in comments. Default: false. */
-  examples?: boolean;
-  /** Kubernetes release, e.g. `v1.34.1`. Default: the one that the provider knows. */
-  kubernetesVersion?: string;
-  /** Secrets of the cluster. */
-  machineSecrets: inputs.machine.MachineSecrets;
-  /** `controlplane` or `worker`. */
-  machineType: string;
-  /** Talos release whose features the configuration may use, e.g. `v1.12.6`. Default: the provider's own. */
-  talosVersion?: string;
-}
-
-/** What a machine configuration is generated from, from outputs of other resources. */
 export interface GetConfigurationOutputArgs {
-  /** URL of the Kubernetes API. */
+  /** URL of the Kubernetes API, e.g. `https://192.168.1.10:6443`. */
   clusterEndpoint: pulumi.Input<string>;
   /** Name of the cluster. */
   clusterName: pulumi.Input<string>;
   /** Patches merged into what is generated, in this order. */
   configPatches?: pulumi.Input<pulumi.Input<string>[] | undefined>;
-  /** Explain every field by a comment. */
+  /** Explain every field by a comment. Default: false. */
   docs?: pulumi.Input<boolean | undefined>;
-  /** Show examples in comments. */
+  /** Show examples in comments. Default: false. */
   examples?: pulumi.Input<boolean | undefined>;
-  /** Kubernetes release. */
+  /** Kubernetes release, e.g. `v1.34.1`. Default: the one that the provider knows. */
   kubernetesVersion?: pulumi.Input<string | undefined>;
   /** Secrets of the cluster. */
   machineSecrets: pulumi.Input<inputs.machine.MachineSecretsArgs>;
   /** `controlplane` or `worker`. */
   machineType: pulumi.Input<string>;
-  /** Talos release whose features the configuration may use. */
+  /** Talos release whose features the configuration may use, e.g. `v1.12.6`. Default: the provider's own. */
   talosVersion?: pulumi.Input<string | undefined>;
 }
 
@@ -91,14 +69,6 @@ const properties = (args: GetConfigurationOutputArgs): pulumi.Inputs => ({
 });
 
 /** Generates the configuration of a machine. */
-export function getConfiguration(
-  args: GetConfigurationArgs,
-  opts?: pulumi.InvokeOptions,
-): Promise<GetConfigurationResult> {
-  return pulumi.runtime.invoke(token, properties(args), invokeOptions(opts));
-}
-
-/** The same, from outputs of other resources. */
 export function getConfigurationOutput(
   args: GetConfigurationOutputArgs,
   opts?: pulumi.InvokeOutputOptions,

@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
-import type * as inputs from "../types/input";
 import type * as outputs from "../types/output";
-import { hasType, resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
+import { resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
 
 const shape: ResourceShape = { inputs: ["talosVersion"], outputs: ["clientConfiguration", "machineSecrets"] };
 
@@ -11,35 +10,10 @@ export interface SecretsArgs {
   talosVersion?: pulumi.Input<string | undefined>;
 }
 
-/** Properties by which known secrets are looked up. */
-export interface SecretsState {
-  /** Client certificate of the machine API, with its authority. */
-  clientConfiguration?: pulumi.Input<inputs.machine.ClientConfiguration | undefined>;
-  /** Secrets that every machine configuration of the cluster is generated from. */
-  machineSecrets?: pulumi.Input<inputs.machine.MachineSecretsArgs | undefined>;
-  /** Talos release whose features the secrets are for. */
-  talosVersion?: pulumi.Input<string | undefined>;
-}
-
 /** Secrets of a cluster: certificate authorities, tokens, encryption keys, and a client certificate for the machine API. */
 export class Secrets extends pulumi.CustomResource {
-  /** Looks known secrets up by their ID. */
-  public static get(
-    name: string,
-    id: pulumi.Input<pulumi.ID>,
-    state?: SecretsState,
-    opts?: pulumi.CustomResourceOptions,
-  ): Secrets {
-    return new Secrets(name, state, { ...opts, id });
-  }
-
   /** @internal */
   public static readonly __pulumiType = "talos:machine/secrets:Secrets";
-
-  /** True if the object is such a resource, also one of another copy of this package. */
-  public static override isInstance(object: any): object is Secrets {
-    return hasType(object, Secrets.__pulumiType);
-  }
 
   /** Client certificate of the machine API, with its authority. */
   declare public readonly clientConfiguration: pulumi.Output<outputs.machine.ClientConfiguration>;

@@ -2,7 +2,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type * as inputs from "./input";
 
-// Shapes of what the provider takes. `…Args` accepts outputs of other resources; the plain one goes with plain invokes.
+// Shapes of what the provider takes.
 
 export namespace cluster {
   /** Client certificate of the machine API, with its authority. */
@@ -13,18 +13,6 @@ export namespace cluster {
     clientCertificate: pulumi.Input<string>;
     /** Key of the client, base64. Secret. */
     clientKey: pulumi.Input<string>;
-  }
-
-  /** A kubeconfig taken apart. */
-  export interface KubeconfigKubernetesClientConfiguration {
-    /** Certificate of the authority, base64. */
-    caCertificate?: pulumi.Input<string | undefined>;
-    /** Certificate of the client, base64. */
-    clientCertificate?: pulumi.Input<string | undefined>;
-    /** Key of the client, base64. Secret. */
-    clientKey?: pulumi.Input<string | undefined>;
-    /** URL of the Kubernetes API. */
-    host?: pulumi.Input<string | undefined>;
   }
 
   /** How long steps may take. */
@@ -54,33 +42,11 @@ export namespace machine {
   }
 
   /** A certificate and its key. */
-  export interface Certificate {
-    /** Certificate, base64. */
-    cert: string;
-    /** Private key, base64. Secret. */
-    key: string;
-  }
-
-  /** A certificate and its key. */
   export interface CertificateArgs {
     /** Certificate, base64. */
     cert: pulumi.Input<string>;
     /** Private key, base64. Secret. */
     key: pulumi.Input<string>;
-  }
-
-  /** Authorities of a cluster. */
-  export interface Certificates {
-    /** Authority of etcd. */
-    etcd: inputs.machine.Certificate;
-    /** Authority of Kubernetes. */
-    k8s: inputs.machine.Certificate;
-    /** Authority of Kubernetes' aggregation layer. */
-    k8sAggregator: inputs.machine.Certificate;
-    /** Key that signs service account tokens. */
-    k8sServiceaccount: inputs.machine.Key;
-    /** Authority of the machine API. */
-    os: inputs.machine.Certificate;
   }
 
   /** Authorities of a cluster. */
@@ -105,14 +71,6 @@ export namespace machine {
     clientCertificate: pulumi.Input<string>;
     /** Key of the client, base64. Secret. */
     clientKey: pulumi.Input<string>;
-  }
-
-  /** Identity of a cluster. */
-  export interface Cluster {
-    /** Identifier of the cluster, base64. */
-    id: string;
-    /** Secret that members find each other by, base64. Secret. */
-    secret: string;
   }
 
   /** Identity of a cluster. */
@@ -144,25 +102,9 @@ export namespace machine {
   }
 
   /** A private key. */
-  export interface Key {
-    /** Private key, base64. Secret. */
-    key: string;
-  }
-
-  /** A private key. */
   export interface KeyArgs {
     /** Private key, base64. Secret. */
     key: pulumi.Input<string>;
-  }
-
-  /** Secrets of the Kubernetes cluster. */
-  export interface KubernetesSecrets {
-    /** Key that encrypts Secrets at rest (older clusters). Secret. */
-    aescbcEncryptionSecret?: string;
-    /** Token by which kubelets join. Secret. */
-    bootstrapToken: string;
-    /** Key that encrypts Secrets at rest. Secret. */
-    secretboxEncryptionSecret: string;
   }
 
   /** Secrets of the Kubernetes cluster. */
@@ -173,18 +115,6 @@ export namespace machine {
     bootstrapToken: pulumi.Input<string>;
     /** Key that encrypts Secrets at rest. Secret. */
     secretboxEncryptionSecret: pulumi.Input<string>;
-  }
-
-  /** Secrets that every machine configuration of the cluster is generated from. */
-  export interface MachineSecrets {
-    /** Authorities. */
-    certs: inputs.machine.Certificates;
-    /** Identity of the cluster. */
-    cluster: inputs.machine.Cluster;
-    /** Secrets of Kubernetes. */
-    secrets: inputs.machine.KubernetesSecrets;
-    /** Secret of the machines' certificate service. */
-    trustdinfo: inputs.machine.TrustdInfo;
   }
 
   /** Secrets that every machine configuration of the cluster is generated from. */
@@ -207,12 +137,6 @@ export namespace machine {
     delete?: pulumi.Input<string | undefined>;
     /** How long to update may take, a Go duration. Default: `10m`. */
     update?: pulumi.Input<string | undefined>;
-  }
-
-  /** Secret of the machines' certificate service. */
-  export interface TrustdInfo {
-    /** Token by which machines join. Secret. */
-    token: string;
   }
 
   /** Secret of the machines' certificate service. */
