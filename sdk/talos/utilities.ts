@@ -33,37 +33,13 @@ export function resourceOptions(
 }
 
 /** Properties to register a resource with: the required ones must be there, secret ones are marked, outputs are open. */
-export function resourceProperties(
-  shape: ResourceShape,
-  values: unknown,
-  options: pulumi.CustomResourceOptions,
-): pulumi.Inputs {
+export function resourceProperties(shape: ResourceShape, values: unknown): pulumi.Inputs {
   const given = (values ?? {}) as Record<string, pulumi.Input<unknown>>;
-  for (const name of shape.required ?? []) {
-    if (given[name] === undefined && !options.urn) {
-      throw new Error(`Missing required property '${name}'`);
-    }
-  }
+  for (const name of shape.required ?? [])
+    if (given[name] === undefined) throw new Error(`Missing required property '${name}'`);
   const secret = (name: string): boolean => Boolean(shape.secrets?.includes(name) && given[name]);
   return Object.fromEntries([
     ...shape.inputs.map((name) => [name, secret(name) ? pulumi.secret(given[name]) : given[name]]),
     ...(shape.outputs ?? []).map((name) => [name, undefined]),
   ]) as pulumi.Inputs;
-}
-
-/** Lets the engine turn a reference to a resource (a URN) back into an object of its class. */
-export function registerModule(
-  module: string,
-  classes: Record<string, (name: string, urn: string) => pulumi.Resource>,
-): void {
-  pulumi.runtime.registerResourceModule("talos", module, {
-    version,
-    construct: (name, type, urn) => {
-      const construct = classes[type];
-      if (!construct) {
-        throw new Error(`unknown resource type ${type}`);
-      }
-      return construct(name, urn);
-    },
-  });
 }

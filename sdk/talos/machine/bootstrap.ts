@@ -42,6 +42,6 @@ export class Bootstrap extends pulumi.CustomResource {
   declare public readonly timeouts: pulumi.Output<outputs.machine.BootstrapTimeouts | undefined>;
 
   constructor(name: string, args: BootstrapArgs, opts: pulumi.CustomResourceOptions = {}) {
-    super(Bootstrap.__pulumiType, name, resourceProperties(shape, args, opts), resourceOptions(shape, opts));
+    super(Bootstrap.__pulumiType, name, resourceProperties(shape, args), resourceOptions(shape, opts));
   }
 }

@@ -88,6 +88,6 @@ export class ConfigurationApply extends pulumi.CustomResource {
   declare public readonly timeouts: pulumi.Output<outputs.machine.Timeout | undefined>;
 
   constructor(name: string, args: ConfigurationApplyArgs, opts: pulumi.CustomResourceOptions = {}) {
-    super(ConfigurationApply.__pulumiType, name, resourceProperties(shape, args, opts), resourceOptions(shape, opts));
+    super(ConfigurationApply.__pulumiType, name, resourceProperties(shape, args), resourceOptions(shape, opts));
   }
 }

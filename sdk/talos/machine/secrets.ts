@@ -23,6 +23,6 @@ export class Secrets extends pulumi.CustomResource {
   declare public readonly talosVersion: pulumi.Output<string>;
 
   constructor(name: string, args?: SecretsArgs, opts: pulumi.CustomResourceOptions = {}) {
-    super(Secrets.__pulumiType, name, resourceProperties(shape, args, opts), resourceOptions(shape, opts));
+    super(Secrets.__pulumiType, name, resourceProperties(shape, args), resourceOptions(shape, opts));
   }
 }
