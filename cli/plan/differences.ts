@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { diffArrays } from "diff";
 import { stringify } from "yaml";
 import { defined, isMapping } from "../../components/recipe/mapping";
 import { secretsIn } from "../../components/recipe/machine/secrets";
@@ -81,22 +82,9 @@ function linesOf(value: unknown, part: string): string[] {
   return stringify(own, { lineWidth: 0 }).trimEnd().split("\n");
 }
 
-/** The shortest way from one list of lines to the other (longest common subsequence). */
-export function lineDifference(before: string[], after: string[]): string[] {
-  const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0));
-  for (let i = before.length - 1; i >= 0; i--)
-    for (let j = after.length - 1; j >= 0; j--)
-      lengths[i]![j] =
-        before[i] === after[j] ? lengths[i + 1]![j + 1]! + 1 : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!);
-  const lines: string[] = [];
-  let [i, j] = [0, 0];
-  while (i < before.length || j < after.length) {
-    if (i < before.length && j < after.length && before[i] === after[j]) {
-      lines.push(`  ${before[i++]!}`);
-      j++;
-    } else if (i < before.length && (j === after.length || lengths[i + 1]![j]! >= lengths[i]![j + 1]!))
-      lines.push(`- ${before[i++]!}`);
-    else lines.push(`+ ${after[j++]!}`);
-  }
-  return lines;
-}
+/** The shortest way from one list of lines to the other. */
+export const lineDifference = (before: string[], after: string[]): string[] =>
+  diffArrays(before, after).flatMap(({ added, removed, value }) => {
+    const mark = removed ? "-" : added ? "+" : " ";
+    return value.map((line) => `${mark} ${line}`);
+  });
