@@ -153,15 +153,7 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
   // Preflight and provider fetch the chart there; an address of the real world is a folder of the lab's repository.
   const charts = lab.charts === undefined ? {} : { TALOS_GPU_CHARTS: lab.charts.addressOf("") };
   const first = [...(lab.omni === undefined ? [] : [lab.omni.bin]), path.dirname(lab.tools.talosctl)];
-  // Pulumi and talosctl end after seconds: a tenth of their time would go into collecting garbage. Near the limit it is collected.
-  return {
-    ...inherited,
-    ...endpoint,
-    ...charts,
-    GOGC: "off",
-    GOMEMLIMIT: "512MiB",
-    PATH: [...first, inherited.PATH ?? ""].join(path.delimiter),
-  };
+  return { ...inherited, ...endpoint, ...charts, PATH: [...first, inherited.PATH ?? ""].join(path.delimiter) };
 }
 
 /** What an update or a preview gives: its report, and what the engine said. */
