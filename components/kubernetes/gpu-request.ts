@@ -1,6 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { selectorsOf } from "../recipe/kubernetes/claim";
+import { ownClaim, selectorsOf } from "../recipe/kubernetes/claim";
 import { shortHash } from "../recipe/short-hash";
 import type { ClaimSpec } from "../recipe/spec/index";
 import { labels } from "./pods";
@@ -25,7 +25,7 @@ export interface GpuRequest {
 
 /**
  * Asks for cards, by one of two ways. An extended resource is requested by its limit alone. A claim is made from a template, which is
- * made beside the pod; its name has a hash of what it says, as nothing of a template can be changed, and a pod with another one starts
+ * made beside the pod unless the claim is the user's own; its name has a hash of what it says, as nothing of a template can be changed, and a pod with another one starts
  * again. Either way the request is also what sends the pod to a node that has the cards: no node selector is needed beside it.
  *
  * @param owner Beginning of the template's name.
@@ -38,6 +38,12 @@ export function gpuRequest(
 ): GpuRequest {
   if (claim === undefined)
     return { pod: {}, resources: { limits: pulumi.output(of).apply((resource) => ({ [resource]: String(gpus) })) } };
+  const asks = (named: k8s.types.input.core.v1.PodResourceClaim): GpuRequest => ({
+    pod: { resourceClaims: [named] },
+    resources: { claims: [{ name: "gpus" }] },
+  });
+  const own = ownClaim(claim);
+  if (own !== undefined) return asks({ name: "gpus", ...own });
   const selectors = selectorsOf(claim).map((expression) => ({ cel: { expression } }));
   const exactly = { deviceClassName: of, count: gpus, ...(selectors.length > 0 ? { selectors } : {}) };
   const template = new k8s.resource.v1.ResourceClaimTemplate(
@@ -52,8 +58,5 @@ export function gpuRequest(
     },
     opts,
   );
-  return {
-    pod: { resourceClaims: [{ name: "gpus", resourceClaimTemplateName: template.metadata.name }] },
-    resources: { claims: [{ name: "gpus" }] },
-  };
+  return asks({ name: "gpus", resourceClaimTemplateName: template.metadata.name });
 }

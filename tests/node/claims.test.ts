@@ -39,5 +39,41 @@ describeReal("a real node whose cards are claimed", () => {
     120_000,
   );
 
+  // What `claim.resourceClaimName` of two workloads comes to.
+  test.each([machine, emulated])(
+    "pods that name one claim share its card: %s",
+    async (node) => {
+      const [claims, pods] = [
+        "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
+        "/api/v1/namespaces/default/pods",
+      ];
+      const requests = [{ name: "gpu", exactly: { deviceClassName: "gpu.nvidia.com" } }];
+      await stand.kubernetes.create(claims, { metadata: { name: `shared-${node}` }, spec: { devices: { requests } } });
+      const container = {
+        name: "main",
+        image: "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04",
+        command: ["sleep", "300"],
+      };
+      for (const name of [`one-${node}`, `two-${node}`])
+        await stand.kubernetes.create(pods, {
+          metadata: { name },
+          spec: {
+            nodeSelector: { "kubernetes.io/hostname": node },
+            containers: [{ ...container, resources: { claims: [{ name: "gpus" }] } }],
+            resourceClaims: [{ name: "gpus", resourceClaimName: `shared-${node}` }],
+          },
+        });
+      const read = (): Promise<Found> => stand.kubernetes.at(`${claims}/shared-${node}`);
+      await until("both have it", read, ({ status }) => status?.reservedFor?.length === 2);
+      for (const name of [`one-${node}`, `two-${node}`])
+        await until(
+          `${name} runs`,
+          () => stand.kubernetes.at<Found>(`${pods}/${name}`),
+          ({ status }) => status.phase === "Running",
+        );
+    },
+    120_000,
+  );
+
   test("nothing of it is left", () => stand.close(), 120_000);
 });

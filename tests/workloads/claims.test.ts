@@ -67,6 +67,21 @@ test("another claim is another template, and so another pod", async () => {
   expect(first.filter((name) => !second.includes(name))).toEqual([expect.stringMatching(/^one-gpus-[0-9a-f]{6}$/)]);
 });
 
+test("a claim of one's own, or its template, is named in the place of a template that is made", async () => {
+  const pods = {
+    one: { image: "busybox", claim: { resourceClaimName: "shared" } },
+    two: { image: "busybox", claim: { resourceClaimTemplateName: "slice" } },
+  };
+  const run = await build(arguments_("dra", { workloads: { pods } }));
+  const specs = findAll(run, types.pod).map(({ inputs }) => inputs["spec"]);
+  expect(specs.flatMap(({ resourceClaims }) => resourceClaims)).toEqual([
+    { name: "gpus", resourceClaimName: "shared" },
+    { name: "gpus", resourceClaimTemplateName: "slice" },
+  ]);
+  for (const { containers } of specs) expect(containers[0].resources.claims).toEqual([{ name: "gpus" }]);
+  expect(findAll(run, template).filter(({ inputs }) => /^(one|two)-/.test(inputs["metadata"].name))).toEqual([]);
+});
+
 test("a node offers its resources, and the whole cards that the driver publishes of it", () => {
   const node = { metadata: { name: "a" }, status: { allocatable: { cpu: "4" } } };
   const device = (type: string) => ({ name: type, attributes: { type: { string: type } } });

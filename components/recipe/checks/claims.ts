@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import { oldestForClaims } from "../chart-notes";
+import { ownClaim } from "../kubernetes/claim";
 import { type Checks, complaint, ofGpuRequests } from "./check";
 import { machinesFor, mayClaim, mayMatch } from "./placement";
 
@@ -21,9 +22,17 @@ export const claimChecks: Checks = {
     ];
   },
   claims: ofGpuRequests((request, context) => {
-    const { claim, gpus, nodeSelector = {} } = request;
+    const { claim, gpus, machines, nodeSelector = {} } = request;
     if (claim === undefined || context.gpuMachines.length === 0) return []; // a component that is used alone has none
     if (context.spec.dra === undefined) return complaint(".claim", "claims/without-dra");
+    const own = ownClaim(claim);
+    if (own !== undefined)
+      return [
+        Object.keys(claim).length > 1 && complaint(".claim", "claims/own-and-more", { fields: Object.keys(claim) }),
+        own.resourceClaimName !== undefined &&
+          machines > 1 &&
+          complaint(".claim", "claims/own-on-machines", { machines }),
+      ];
     const there = context.gpuMachines.filter((machine) => mayMatch(machine, nodeSelector));
     if (there.length === 0 || machinesFor(request, context).some((machine) => mayClaim(machine, request) >= gpus))
       return [];

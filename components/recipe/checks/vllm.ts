@@ -1,4 +1,5 @@
 import { type CheckContext, type CheckedMachine, type Checks, complaint, type Found } from "./check";
+import { ownClaim } from "../kubernetes/claim";
 import { claimable, machinesFor, mayClaim, offers, resourceOf } from "./placement";
 import { vllmImage } from "../facts/cuda";
 import { type GpuRequest, gpuRequests, type Workload, workloadsOfKind } from "../stack/workloads";
@@ -77,8 +78,7 @@ function overMachines(field: string, said: Said, request: GpuRequest, context: C
       complaint(`${field}.machines`, "vllm/machines", { machines, count: fitting.length, gpus, names }),
     fitting.length >= machines &&
       cards.length > 1 &&
-      product === undefined &&
-      cel === undefined &&
+      (product ?? cel ?? ownClaim(request.claim)) === undefined &&
       complaint(`${field}.machines`, context.spec.dra ? "vllm/unlike-claims" : "vllm/unlike", { cards, field }),
     release !== undefined &&
       compareDotted(release, firstOverMachines) < 0 &&

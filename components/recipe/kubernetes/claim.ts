@@ -1,3 +1,4 @@
+import { defined } from "../mapping";
 import type { ClaimSpec } from "../spec/index";
 
 /** The driver's name, which is the domain of its attributes (dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/main.go, DriverName). */
@@ -5,6 +6,13 @@ const domain = "'gpu.nvidia.com'";
 
 /** Words of go-nvlib that are not those of the tables (v0.10.0, pkg/nvlib/device/device.go, GetArchitectureAsString). */
 const architectures: Record<string, string> = { Ada: "Ada Lovelace" };
+
+/** The claim of the user's own that a workload names, or its template, as a pod's spec has it. What it takes is not known here. */
+export const ownClaim = ({ resourceClaimName, resourceClaimTemplateName }: ClaimSpec = {}):
+  Partial<ClaimSpec> | undefined =>
+  (resourceClaimName ?? resourceClaimTemplateName) === undefined
+    ? undefined
+    : defined({ resourceClaimName, resourceClaimTemplateName });
 
 /**
  * What a claim wants of each card, in CEL. What is named here, the driver publishes of every whole card

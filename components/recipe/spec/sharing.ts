@@ -25,15 +25,6 @@ export interface TimeSlicingSpec {
   failRequestsGreaterThanOne?: boolean;
 }
 
-/** GPU sharing by MPS, which the preview refuses. */
-export interface MpsSpec {
-  /**
-   * Replicas per card.
-   * @example `4`
-   */
-  replicas: number;
-}
-
 /** Partitioning by MIG. */
 export interface MigSpec {
   /**
@@ -62,7 +53,7 @@ export interface SharingSpec {
    * @default none
    * @example `{ replicas: 4 }`
    */
-  mps?: MpsSpec;
+  mps?: TimeSlicingSpec;
   /**
    * Devices that a card is split into.
    * @default none

@@ -96,15 +96,8 @@ const cut = (part: string): string => (part.length > shownPart ? `${part.slice(0
 export const childAt = (value: any, key: PropertyKey): any =>
   value !== null && value !== undefined && Object.hasOwn(Object(value) as object, key) ? value[key] : undefined;
 
-const canonicalOnes = new WeakSet<object>();
-
-/** The same data with the keys of every mapping in order; of what is in order already, itself. */
-export function canonical<T extends object>(data: T): T {
-  if (canonicalOnes.has(data)) return data;
-  const copy = sorted(data) as T;
-  canonicalOnes.add(copy);
-  return copy;
-}
+/** The same data with the keys of every mapping in order. */
+export const canonical = <T extends object>(data: T): T => sorted(data) as T;
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);

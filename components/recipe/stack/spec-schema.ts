@@ -132,15 +132,15 @@ const external = z.strictObject({
     .optional(),
 });
 
+const slices = z.strictObject({
+  replicas,
+  renameByDefault: z.boolean().optional(),
+  failRequestsGreaterThanOne: z.boolean().optional(),
+});
+
 const sharing = z.strictObject({
-  timeSlicing: z
-    .strictObject({
-      replicas,
-      renameByDefault: z.boolean().optional(),
-      failRequestsGreaterThanOne: z.boolean().optional(),
-    })
-    .optional(),
-  mps: z.strictObject({ replicas }).optional(),
+  timeSlicing: slices.optional(),
+  mps: slices.optional(),
   mig: z.strictObject({ strategy: z.enum(MigStrategy), profile: text }).optional(),
 });
 

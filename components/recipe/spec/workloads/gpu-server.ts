@@ -1,6 +1,6 @@
 import type { GpuArchitecture } from "../gpu";
 
-/** What a claim wants of each card. All of it must fit. */
+/** What a claim wants of each card, all of which must fit; or a claim of your own, by its name. */
 export interface ClaimSpec {
   /**
    * Memory that it has at least. Cards have a little less than their name says: `70Gi` fits one of 80 GB.
@@ -26,6 +26,18 @@ export interface ClaimSpec {
    * @example `["device.attributes['gpu.nvidia.com'].cudaComputeCapability.isGreaterThan(semver('8.9.0'))"]`
    */
   cel?: string[];
+  /**
+   * A ResourceClaim of your own in the namespace, beside which nothing else stands. Pods that name the same one share its cards.
+   * @default a claim is made for each pod
+   * @example `shared-card`
+   */
+  resourceClaimName?: string;
+  /**
+   * The same with a ResourceClaimTemplate of your own: each pod gets a claim for itself, as of a MIG device.
+   * @default a template is made
+   * @example `mig-slice`
+   */
+  resourceClaimTemplateName?: string;
 }
 
 /** What says which GPUs a workload requests. */

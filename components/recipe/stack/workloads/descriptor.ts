@@ -64,6 +64,8 @@ export const claim = z.strictObject({
   architecture: z.enum(GpuArchitecture).optional(),
   product: text.optional(),
   cel: z.array(text).optional(),
+  resourceClaimName: objectName.optional(),
+  resourceClaimTemplateName: objectName.optional(),
 });
 
 /** Fields of every server that computes on a GPU. */

@@ -21,17 +21,23 @@ func (p *pod) prepareClaims(ctx context.Context) error {
 	give := func(container string, cards []string) {
 		p.allocations[container] = devices.Allocation{Devices: append(p.allocations[container].Devices, cards...), ByCDI: true}
 	}
-	for _, status := range p.Pod.Status.ResourceClaimStatuses {
-		if status.ResourceClaimName == nil {
+	for _, said := range p.Spec.ResourceClaims {
+		name := said.ResourceClaimName
+		for _, made := range p.Pod.Status.ResourceClaimStatuses {
+			if made.Name == said.Name { // from a template
+				name = made.ResourceClaimName
+			}
+		}
+		if name == nil {
 			continue
 		}
-		byRequest, err := p.claimed(ctx, *status.ResourceClaimName)
+		byRequest, err := p.claimed(ctx, *name)
 		if err != nil {
 			return err
 		}
 		cards := slices.Concat(slices.Collect(maps.Values(byRequest))...)
 		for _, container := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
-			if slices.ContainsFunc(container.Resources.Claims, func(asked corev1.ResourceClaim) bool { return asked.Name == status.Name }) {
+			if slices.ContainsFunc(container.Resources.Claims, func(asked corev1.ResourceClaim) bool { return asked.Name == said.Name }) {
 				give(container.Name, cards)
 			}
 		}
