@@ -86,11 +86,17 @@ export async function shown(talosctl: Stand["talosctl"]): Promise<string[]> {
 }
 
 /** What the program said, without what a run does not have with another. */
-export const words = ({ said }: Ended): string[] =>
+export const words = ({ said }: Pick<Ended, "said">): string[] =>
   said
     .split("\n")
-    .map((line) => line.replace(/\b\d+(\.\d+)? ?m?s\b/g, "N s").trim())
+    .map((line) => line.replace(/\b(\d+(\.\d+)? ?(ms|s|m|h))+\b/g, "N s").trim())
     .filter((line) => line !== "");
+
+/** What a lab told of a stack's life: what Pulumi did, what the program said, and what stayed, but not in which order all of it came. */
+export const life = (lines: readonly string[]): string[] => {
+  const told = lines.filter((line) => line.startsWith("    ")).map((line) => line.replace(/ \(\d+ done\)$/, ""));
+  return [...new Set(words({ said: told.join("\n") }))];
+};
 
 /** Lines that one side has and the other has not. */
 export function unlike(real: readonly string[], emulated: readonly string[]): string[] {
@@ -103,4 +109,15 @@ export function unlike(real: readonly string[], emulated: readonly string[]): st
 export const differences: readonly [RegExp, string][] = [
   [/: extension modules\.dep: modules\.dep /, "its version is the kernel's, which is Debian's in the lab"],
   [/: real: metakeys 9$/, "the state of the disk's encryption (META 0x09), which nobody reads"],
+];
+
+/** What may differ in what a lab told, and why. */
+export const differencesOfLabs: readonly [RegExp, string][] = [
+  [/^real: \S+: (powered on|took its configuration in maintenance mode)$/, "so a lab makes a machine"],
+  [
+    /^real: stays: (Lease kube-node-lease\/|StorageClass lab:)/,
+    "the lab's own: a lease, and a class that comes after the machines",
+  ],
+  [/^real: stays: .*\/modules\.dep=/, "the kernel's release, which is Debian's in the lab"],
+  [/: Resource scheduled for deletion$/, "Pulumi says so where it still sees the object"],
 ];

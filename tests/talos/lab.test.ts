@@ -3,6 +3,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { expected } from "../e2e/support/expected";
 import { assertOk, expectReady, nothingLeft, runLab } from "../e2e/support/labs";
+import { differencesOfLabs, life, unlike } from "./judge";
 import { whyNotReal } from "./stand";
 
 /**
@@ -15,7 +16,7 @@ const own = stacks.filter((stack) => stack === process.env.TALOS_GPU_REAL_TALOS)
 const reasons = whyNotReal(["1", ...stacks]).join("; ");
 if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
 
-/** From their first power-on until the stack is gone: Pulumi, Talos, kubelet and control plane are real. What comes of it is what comes of it on emulated ones. */
+/** From their first power-on until the stack is gone: Pulumi, Talos, kubelet and control plane are real. On emulated machines the same comes of it, by the same steps. */
 (reasons === "" ? test : test.skip).each(own.length > 0 ? own : stacks)(
   "%s lives on machines that run Talos itself, and reboots as the preview says",
   async (stack) => {
@@ -35,6 +36,10 @@ if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
     expectReady(run.report, expected[stack]!.workloads);
     expect(left).toEqual([]);
     await nothingLeft(run.folder);
+    const emulated = await runLab(args.filter((arg) => !["--machines", "real", "--consoles", consoles].includes(arg)));
+    assertOk(emulated);
+    const unalike = unlike(life(run.lines), life(emulated.lines));
+    expect(unalike.filter((line) => !differencesOfLabs.some(([known]) => known.test(line)))).toEqual([]);
     fs.rmSync(consoles, { recursive: true });
   },
   60 * 60_000,
