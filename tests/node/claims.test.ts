@@ -3,6 +3,10 @@ import { emulated, type Found, machine, openStand, type Stand, until } from "./s
 
 // NVIDIA's DRA driver on a real node, and an emulated one beside it, under one stack, whose smoke tests claim a card on each.
 
+const pods = "/api/v1/namespaces/default/pods";
+const claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+const image = "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04";
+
 describeReal("a real node whose cards are claimed", () => {
   let stand: Stand;
   beforeAll(async () => {
@@ -26,9 +30,7 @@ describeReal("a real node whose cards are claimed", () => {
   test.each([machine, emulated])(
     "a plain request of nvidia.com/gpu gets a card: %s",
     async (node) => {
-      const pods = "/api/v1/namespaces/default/pods";
       const resources = { limits: { "nvidia.com/gpu": "1" } };
-      const image = "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04";
       const containers = [{ name: "main", image, command: ["nvidia-smi", "-L"], resources }];
       const nodeSelector = { "kubernetes.io/hostname": node };
       const spec = { nodeSelector, restartPolicy: "Never", containers };
@@ -43,10 +45,6 @@ describeReal("a real node whose cards are claimed", () => {
   test.each([machine, emulated])(
     "pods that name one claim share its card: %s",
     async (node) => {
-      const [claims, pods] = [
-        "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
-        "/api/v1/namespaces/default/pods",
-      ];
       const requests = [{ name: "gpu", exactly: { deviceClassName: "gpu.nvidia.com" } }];
       await stand.kubernetes.create(claims, { metadata: { name: `shared-${node}` }, spec: { devices: { requests } } });
       const container = {

@@ -97,14 +97,9 @@ export const childAt = (value: any, key: PropertyKey): any =>
   value !== null && value !== undefined && Object.hasOwn(Object(value) as object, key) ? value[key] : undefined;
 
 /** The same data with the keys of every mapping in order. */
-export const canonical = <T extends object>(data: T): T => sorted(data) as T;
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, sorted((value as Record<string, unknown>)[key])]),
-  );
+export function canonical<T>(data: T): T {
+  if (Array.isArray(data)) return data.map(canonical) as T;
+  if (typeof data !== "object" || data === null) return data;
+  const keys = Object.keys(data).sort() as (keyof T & string)[];
+  return Object.fromEntries(keys.map((key) => [key, canonical(data[key])])) as T;
 }
