@@ -160,8 +160,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   session.onClose(() => lab.machines.stop());
   if (lab.options.pulumi === "installed") session.onClose(await leadAddresses(ownAddresses(lab)));
   const names = Object.keys(spec.machines);
-  if (existing === undefined)
-    return `${names.join(", ")} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
+  if (existing === undefined) return `${names.join(", ")} in maintenance mode, on ${spec.talosVersion}`;
   fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
   await bringOmni(lab, existing, images);
   const waiting = names.filter((name) => joins(lab, spec.machines[name]!));
@@ -181,9 +180,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   return [
     ...(members.length > 0 ? [`${members.join(", ")} on ${spec.talosVersion}, plain image`] : []),
     ...(waiting.length > 0
-      ? [
-          `${waiting.join(", ")} in maintenance mode, connected to Omni, in no cluster, from a boot medium of ${spec.talosVersion}`,
-        ]
+      ? [`${waiting.join(", ")} in maintenance mode, connected to Omni, in no cluster, on ${spec.talosVersion}`]
       : []),
   ].join("; ");
 }
