@@ -6,6 +6,9 @@ import type { NodeState } from "./cluster";
  */
 export const CORDONED_BY = "talos-gpu/cordoned-by";
 
+/** Mark of a node that Talos cordoned, as up to 1.12 it does in an upgrade; it uncordons it seconds after the boot (seen on v1.11.5; node_apply.go). */
+export const CORDONED_BY_TALOS = "talos.dev/cordoned";
+
 /** Schematics that updates which have not ended well were about to bring; none on a node without the mark. */
 export const bringsOf = (node: NodeState | undefined): string[] => node?.annotations[CORDONED_BY]?.split(",") ?? [];
 

@@ -5,7 +5,7 @@ import { isTransient, type Problem, problemAt } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, NodeState, PodState } from "../kubernetes/cluster";
 import { kubeletFails } from "../../../clients/talos/console";
-import { bringsOf, CORDONED_BY, isCordonedByUs, uncordonCommand } from "../kubernetes/cordon-mark";
+import { bringsOf, CORDONED_BY, CORDONED_BY_TALOS, isCordonedByUs, uncordonCommand } from "../kubernetes/cordon-mark";
 import type { UpgradeTask } from "../task";
 import { type NodeCluster, type Run, upTo, waitIn } from "./run";
 import texts from "../texts.json";
@@ -144,6 +144,8 @@ export async function uncordon(run: Run): Promise<void> {
     const state = await cluster.node(node);
     if (state === undefined) return { done: `node ${node} is not in Kubernetes` };
     if (state.annotations[CORDONED_BY] === undefined) {
+      if (state.unschedulable && state.annotations[CORDONED_BY_TALOS] === "true")
+        return { not: "Talos has yet to uncordon it" };
       const is = state.unschedulable ? "stays cordoned, since somebody else cordoned it" : "is not cordoned";
       return { done: `node ${node} ${is}` };
     }
