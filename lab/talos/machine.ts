@@ -152,7 +152,7 @@ export async function startMachine(
     ..."-machine q35,smm=off,sata=off -display none -no-user-config -nodefaults".split(" "),
     ...["-smp", String(Math.min(2, os.availableParallelism())), "-m", String(options.memory ?? 2048)],
     ...drive("if=pflash,format=raw,unit=0,readonly=on", firmware[0]),
-    // What the firmware writes, and what the machine flushes, is on this computer's disk: else a power cut would lose what real ones keep.
+    // What the firmware writes, and what the machine flushes, is on this computer's disk: else a power cut would lose what a real one keeps.
     ...drive("if=pflash,format=qcow2,cache=writethrough,unit=1", variables),
     ...drive("if=virtio,format=qcow2,cache=writeback", disk),
     ...["-netdev", `user,id=net,${network.join(",")}`, "-device", "virtio-net-pci,netdev=net"],

@@ -1,4 +1,7 @@
+import { parse } from "yaml";
+import { valueAt } from "../../components/recipe/mapping";
 import { releases } from "../../lab/talos";
+import { homeOf, homes } from "../support/homes";
 import { rows } from "./failures";
 import { differences, emulate, shown, unlike, words } from "./judge";
 import { API, openStand, RELEASE, whyNotReal, type Stand } from "./stand";
@@ -41,6 +44,26 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
       const again = await stand.start("adopt", stand.adoption(), adopted).ended;
       expect(again.answer["hash"]).toBe(answer["hash"]);
       await stand.machine.save("adopted");
+    },
+    minutes(5),
+  );
+
+  test.each(homes)(
+    "what an owner wrote in the style of %s is there byte for byte after adopt and release",
+    async (style) => {
+      const values = parse(owned.split(/^---$/m)[0]!) as unknown;
+      const written = homeOf(style, (at) => String(valueAt(values, ...at.split("."))));
+      await stand.restore("adopted");
+      await stand.until("it answers", 2, async () => (await stand.bootId()) !== "");
+      await stand.apply(written);
+      expect(await stand.configuration()).toBe(written);
+      const { code, answer } = await stand.start("adopt", stand.adoption()).ended;
+      expect([code, answer["changed"]]).toEqual([0, true]);
+      const left = (await stand.configuration()).split("\n");
+      for (const line of written.split("\n")) expect(left.splice(0, left.indexOf(line) + 1)).toContain(line);
+      const kept = { PULUMI_COMMAND_STDOUT: JSON.stringify(answer) };
+      expect((await stand.start("release", stand.adoption(), kept).ended).code).toBe(0);
+      expect(await stand.configuration()).toBe(written);
     },
     minutes(5),
   );

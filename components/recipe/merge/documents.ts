@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+import { applyPatch, structuredPatch } from "diff";
 import { Document, isMap } from "yaml";
 import { talosDocument } from "../rules/yaml";
 
@@ -49,13 +51,21 @@ export const newPart = (name: string, value: unknown): Part => ({
 /** Puts a configuration together again. */
 export function writeConfiguration(configuration: Configuration): string {
   const layout = layoutOf(configuration.parts.map((part) => part.text).join(""));
-  const texts = configuration.parts.map((part) =>
-    part.changed ? part.document.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false }) : part.text,
-  );
+  const texts = configuration.parts.map((part) => (part.changed ? textOf(part, layout) : part.text));
   return texts
     .map((text, index) => (index === 0 || /^---(\s|$)/.test(text) ? text : `---\n${text}`))
     .map((text) => (text.endsWith("\n") ? text : `${text}\n`))
     .join("");
+}
+
+/** Text of a changed document: lines that nothing was changed in stay as their owner wrote them, spaces and all, where that says the same. */
+function textOf({ document, text }: Part, layout: object): string {
+  const written = (of: Document): string => of.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false });
+  const [before, after] = [written(talosDocument(text)), written(document)];
+  const bare = (line: string): string => line.replaceAll(/\s/g, "");
+  const compareLine = (_: number, line: string, __: string, other: string): boolean => bare(line) === bare(other);
+  const kept = applyPatch(text, structuredPatch("", "", before, after), { compareLine });
+  return kept && isDeepStrictEqual(talosDocument(kept).toJS(), document.toJS()) ? kept : after;
 }
 
 /** Indentation as the configuration has it; Talos writes four. */

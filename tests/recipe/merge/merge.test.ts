@@ -1,7 +1,22 @@
 import { stringify } from "yaml";
 import { customizationPath, mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
+import { homeOf, homes } from "../../support/homes";
 import { ours } from "./ours";
 import { said, talos } from "./said";
+
+test.each(homes)(
+  "each line that an owner wrote in the style of %s stays, space for space, and so it is after taking ours back",
+  (style) => {
+    const written = homeOf(style, (path) => path);
+    const patch = 'machine: { kernel: { modules: [{ name: nvidia }] }, sysctls: { a.b: "1" } }';
+    const { configuration, added, conflicts } = mergeConfiguration(written, [patch]);
+    expect(conflicts).toEqual([]);
+    const left = configuration.split("\n");
+    for (const line of written.split("\n")) expect(left.splice(0, left.indexOf(line) + 1)).toContain(line);
+    expect(left).toEqual([]);
+    expect(unmergeConfiguration(configuration, added)).toBe(written);
+  },
+);
 
 describe("into a real configuration", () => {
   const merged = mergeConfiguration(talos, ours);
