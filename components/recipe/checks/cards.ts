@@ -1,6 +1,7 @@
 import { type Card, flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
+import type { Problem } from "../rules";
 import { closestOnes } from "../rules/suggest";
-import { type Checks, type Complaint, complaint, fault, type Found, ofGpuMachines, ofMachines } from "./check";
+import { type Checks, complaint, fault, type Found, ofGpuMachines, ofMachines } from "./check";
 
 /** Cards of machines, and their power. */
 export const cardChecks: Checks = {
@@ -34,7 +35,7 @@ export const cardChecks: Checks = {
 };
 
 /** What is no card of this package's, whatever a stack says of it: by its name. */
-function unlike(model: string): Omit<Complaint, "field"> | undefined {
+function unlike(model: string): Omit<Problem, "field"> | undefined {
   const name = model.replace(/^NVIDIA /i, "").trim();
   if (isTooOld(model)) return fault("gpu-model/too-old", { model });
   // A profile's name ends in its memory and its kind (NVIDIA vGPU user guide, virtual GPU types).
@@ -43,7 +44,7 @@ function unlike(model: string): Omit<Complaint, "field"> | undefined {
   return undefined;
 }
 
-function unknown(field: string, model: string): Complaint {
+function unknown(field: string, model: string): Problem {
   const name = model.replace(/^NVIDIA |\b(GeForce|Quadro|Tesla) /gi, "").trim();
   if (/^PG\d{3}(-\d{3})?$/i.test(name)) return complaint(`${field}.model`, "gpu-model/board", { model });
   const numbered = knownModels().filter((known) => /^\d{3,4}$/.test(name) && known.split(" ")[1] === name);

@@ -27,11 +27,8 @@ export interface CheckedMachine extends MachineFacts {
   patches: UserPatch[];
 }
 
-/** What a check says; its name is put on by `checkCluster`. */
-export type Complaint = Problem;
-
-/** What a check finds. */
-export type Found = Nested<Complaint>;
+/** What a check finds; its name is put on by `checkCluster`. */
+export type Found = Nested<Problem>;
 
 /** One rule of the domain. The table `checks.json` tells the rule, and where it stands: repository and file, documentation or issue. */
 export type Check = (context: CheckContext) => Found;
@@ -127,7 +124,7 @@ export function fault(saying: Saying, things?: Record<string, unknown>): Fault {
 }
 
 /** The same of a field. */
-export const complaint = (field: string, saying: Saying, things?: Record<string, unknown>): Complaint => ({
+export const complaint = (field: string, saying: Saying, things?: Record<string, unknown>): Problem => ({
   field,
   ...fault(saying, things),
 });

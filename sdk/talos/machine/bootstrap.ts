@@ -3,18 +3,12 @@ import type * as inputs from "../types/input";
 import type * as outputs from "../types/output";
 import { resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
 
-const shape: ResourceShape = {
-  inputs: ["clientConfiguration", "clientConfigurationWo", "endpoint", "node", "timeouts"],
-  required: ["node"],
-  secrets: ["clientConfigurationWo"],
-};
+const shape: ResourceShape = { inputs: ["clientConfiguration", "endpoint", "node", "timeouts"], required: ["node"] };
 
 /** Arguments of a bootstrap. */
 export interface BootstrapArgs {
-  /** Client certificate of the machine API. Either this or `clientConfigurationWo`. */
+  /** Client certificate of the machine API. */
   clientConfiguration?: pulumi.Input<inputs.machine.ClientConfiguration | undefined>;
-  /** The same, never kept in the state. */
-  clientConfigurationWo?: pulumi.Input<inputs.machine.BootstrapClientConfigurationWo | undefined>;
   /** Machine to ask; it forwards to `node`. Default: `node`. */
   endpoint?: pulumi.Input<string | undefined>;
   /** Address of the first control-plane machine. */
@@ -30,10 +24,6 @@ export class Bootstrap extends pulumi.CustomResource {
 
   /** Client certificate of the machine API. */
   declare public readonly clientConfiguration: pulumi.Output<outputs.machine.ClientConfiguration | undefined>;
-  /** The same, never kept in the state. */
-  declare public readonly clientConfigurationWo: pulumi.Output<
-    outputs.machine.BootstrapClientConfigurationWo | undefined
-  >;
   /** Machine that was asked. */
   declare public readonly endpoint: pulumi.Output<string>;
   /** Address of the first control-plane machine. */

@@ -7,41 +7,30 @@ const shape: ResourceShape = {
   inputs: [
     "applyMode",
     "clientConfiguration",
-    "clientConfigurationWo",
     "configPatches",
     "endpoint",
     "machineConfigurationInput",
-    "machineConfigurationInputWo",
     "node",
     "onDestroy",
     "timeouts",
   ],
   required: ["node"],
   outputs: ["machineConfiguration", "machineConfigurationHash", "resolvedApplyMode"],
-  secrets: [
-    "clientConfigurationWo",
-    "machineConfiguration",
-    "machineConfigurationInput",
-    "machineConfigurationInputWo",
-  ],
+  secrets: ["machineConfiguration", "machineConfigurationInput"],
 };
 
 /** Arguments of an applied machine configuration. */
 export interface ConfigurationApplyArgs {
   /** `auto` (default), `reboot`, `no_reboot`, `staged` or `staged_if_needing_reboot`. */
   applyMode?: pulumi.Input<string | undefined>;
-  /** Client certificate of the machine API. Either this or `clientConfigurationWo`. */
+  /** Client certificate of the machine API. */
   clientConfiguration?: pulumi.Input<inputs.machine.ClientConfiguration | undefined>;
-  /** The same, never kept in the state. */
-  clientConfigurationWo?: pulumi.Input<inputs.machine.ConfigurationApplyClientConfigurationWo | undefined>;
   /** Patches that are merged into the configuration, in this order, before it is sent. */
   configPatches?: pulumi.Input<pulumi.Input<string>[] | undefined>;
   /** Machine to ask; it forwards to `node`. Default: `node`. */
   endpoint?: pulumi.Input<string | undefined>;
-  /** Whole machine configuration (YAML). Exactly one of this and `machineConfigurationInputWo`. */
+  /** Whole machine configuration (YAML). */
   machineConfigurationInput?: pulumi.Input<string | undefined>;
-  /** The same, never kept in the state. */
-  machineConfigurationInputWo?: pulumi.Input<string | undefined>;
   /** Address of the machine. */
   node: pulumi.Input<string>;
   /** What destroying the resource does to the machine. Default: nothing. */
@@ -62,10 +51,6 @@ export class ConfigurationApply extends pulumi.CustomResource {
   declare public readonly applyMode: pulumi.Output<string>;
   /** Client certificate of the machine API. */
   declare public readonly clientConfiguration: pulumi.Output<outputs.machine.ClientConfiguration | undefined>;
-  /** The same, never kept in the state. */
-  declare public readonly clientConfigurationWo: pulumi.Output<
-    outputs.machine.ConfigurationApplyClientConfigurationWo | undefined
-  >;
   /** Patches merged into the configuration. */
   declare public readonly configPatches: pulumi.Output<string[] | undefined>;
   /** Machine that was asked. */
@@ -76,8 +61,6 @@ export class ConfigurationApply extends pulumi.CustomResource {
   declare public readonly machineConfigurationHash: pulumi.Output<string>;
   /** Whole machine configuration (YAML). Secret. */
   declare public readonly machineConfigurationInput: pulumi.Output<string | undefined>;
-  /** The same, never kept in the state. */
-  declare public readonly machineConfigurationInputWo: pulumi.Output<string | undefined>;
   /** Address of the machine. */
   declare public readonly node: pulumi.Output<string>;
   /** What destroying the resource does to the machine. */

@@ -25,16 +25,6 @@ export namespace cluster {
 }
 
 export namespace machine {
-  /** Client certificate of the machine API, with its authority. */
-  export interface BootstrapClientConfigurationWo {
-    /** Certificate of the authority, base64. */
-    caCertificate: pulumi.Input<string>;
-    /** Certificate of the client, base64. */
-    clientCertificate: pulumi.Input<string>;
-    /** Key of the client, base64. Secret. */
-    clientKey: pulumi.Input<string>;
-  }
-
   /** How long steps may take. */
   export interface BootstrapTimeouts {
     /** How long to create may take, a Go duration. Default: `10m`. */
@@ -79,16 +69,6 @@ export namespace machine {
     id: pulumi.Input<string>;
     /** Secret that members find each other by, base64. Secret. */
     secret: pulumi.Input<string>;
-  }
-
-  /** Client certificate of the machine API, with its authority. */
-  export interface ConfigurationApplyClientConfigurationWo {
-    /** Certificate of the authority, base64. */
-    caCertificate: pulumi.Input<string>;
-    /** Certificate of the client, base64. */
-    clientCertificate: pulumi.Input<string>;
-    /** Key of the client, base64. Secret. */
-    clientKey: pulumi.Input<string>;
   }
 
   /** What destroying does to the machine. */

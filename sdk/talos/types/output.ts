@@ -36,16 +36,6 @@ export namespace cluster {
 }
 
 export namespace machine {
-  /** Client certificate of the machine API, with its authority. */
-  export interface BootstrapClientConfigurationWo {
-    /** Certificate of the authority, base64. */
-    caCertificate: string;
-    /** Certificate of the client, base64. */
-    clientCertificate: string;
-    /** Key of the client, base64. Secret. */
-    clientKey: string;
-  }
-
   /** How long steps may take. */
   export interface BootstrapTimeouts {
     /** How long to create may take, a Go duration. Default: `10m`. */
@@ -90,16 +80,6 @@ export namespace machine {
     id: string;
     /** Secret that members find each other by, base64. Secret. */
     secret: string;
-  }
-
-  /** Client certificate of the machine API, with its authority. */
-  export interface ConfigurationApplyClientConfigurationWo {
-    /** Certificate of the authority, base64. */
-    caCertificate: string;
-    /** Certificate of the client, base64. */
-    clientCertificate: string;
-    /** Key of the client, base64. Secret. */
-    clientKey: string;
   }
 
   /** What destroying does to the machine. */
