@@ -24,9 +24,9 @@ export interface GpuRequest {
 }
 
 /**
- * Asks for cards, by one of two ways. An extended resource is requested by its limit alone. A claim is made from a template, which is
- * made beside the pod unless the claim is the user's own; its name has a hash of what it says, as nothing of a template can be changed, and a pod with another one starts
- * again. Either way the request is also what sends the pod to a node that has the cards: no node selector is needed beside it.
+ * Asks for cards, by one of two ways. An extended resource is requested by its limit alone. A claim of the user's own is named as it is;
+ * any other is made from a template beside the pod. The template's name has a hash of what it says: nothing of a template can be
+ * changed, so another one starts the pod again. Either way the request also sends the pod to a node that has the cards.
  *
  * @param owner Beginning of the template's name.
  */

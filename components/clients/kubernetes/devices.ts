@@ -18,7 +18,7 @@ export function offeredBy({ metadata, status }: V1Node, slices: readonly V1Resou
   return { ...status?.allocatable, ...(published.length > 0 ? { [deviceClass]: String(published.length) } : {}) };
 }
 
-/** Devices that pods have by claims on a node, by the UID of the pod. NVIDIA's driver has the name of its class, and a pool per node. */
+/** Devices that pods have by claims on a node, by the UID of the pod; those of several pods count for the first. NVIDIA's driver has the name of its class, and a pool per node. */
 export function claimedIn(
   claims: readonly ResourceV1ResourceClaim[],
   node: string,
@@ -28,7 +28,7 @@ export function claimedIn(
   for (const { status } of claims) {
     const results = status?.allocation?.devices?.results ?? [];
     const count = results.filter(({ driver, pool }) => driver === deviceClass && pool === node).length;
-    for (const { uid } of status?.reservedFor ?? []) had[uid] = (had[uid] ?? 0) + count;
+    for (const { uid } of status?.reservedFor?.slice(0, 1) ?? []) had[uid] = (had[uid] ?? 0) + count;
   }
   return had;
 }

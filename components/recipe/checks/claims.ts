@@ -23,8 +23,9 @@ export const claimChecks: Checks = {
   },
   claims: ofGpuRequests((request, context) => {
     const { claim, gpus, machines, nodeSelector = {} } = request;
-    if (claim === undefined || context.gpuMachines.length === 0) return []; // a component that is used alone has none
-    if (context.spec.dra === undefined) return complaint(".claim", "claims/without-dra");
+    const isAlone = context.gpuMachines.length === 0; // a component that is used alone has no machines
+    if (claim === undefined) return [];
+    if (context.spec.dra === undefined && !isAlone) return complaint(".claim", "claims/without-dra");
     const own = ownClaim(claim);
     if (own !== undefined)
       return [

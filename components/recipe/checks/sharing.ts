@@ -2,20 +2,13 @@ import { migOf } from "../facts/card";
 import type { CardUse } from "../facts/machine-facts";
 import { canSplit, instancesOf, profileName, splits } from "../facts/sharing";
 import { compareDotted } from "../facts/version";
+import { ownClaim } from "../kubernetes/claim";
 import { pluginConfigPlaces, sharingOf } from "../machine/own-sharing";
 import { valueAt } from "../mapping";
-import { didYouMean, migProfile } from "../rules";
+import { didYouMean, migProfile, type Problem } from "../rules";
 import { type GpuRequest, gpuRequests } from "../stack/workloads";
 import type { ClusterSpec } from "../spec/index";
-import {
-  type CheckContext,
-  type CheckedMachine,
-  type Checks,
-  type Complaint,
-  complaint,
-  type Found,
-  ofGpuRequests,
-} from "./check";
+import { type CheckContext, type CheckedMachine, type Checks, complaint, type Found, ofGpuRequests } from "./check";
 import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 
 /** How cards are shared, and whether all requests fit. */
@@ -95,7 +88,7 @@ export const sharingChecks: Checks = {
   "gpu-capacity": (context) => {
     if (context.gpuMachines.length === 0) return [];
     const active = gpuRequests(context.spec)
-      .filter((request) => request.active)
+      .filter(({ active, claim }) => active && ownClaim(claim) === undefined) // pods may share a claim of their owner's
       .flatMap((request) => Array.from({ length: request.machines }, () => request));
     const resources = new Set(active.map((request) => resourceOf(request, context)));
     return [...resources].map((resource) => {
@@ -168,7 +161,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
   return [];
 }
 
-function tooMany(resource: string, requests: GpuRequest[], total: number, but: string): Complaint {
+function tooMany(resource: string, requests: GpuRequest[], total: number, but: string): Problem {
   const names = [...new Set(requests.map((request) => request.field.replace(/^workloads\.(pods\.)?/, "")))];
   const listed = names.length > 8 ? `${names.slice(0, 8).join(", ")} and ${names.length - 8} more` : names.join(", ");
   return complaint("workloads", "gpu-capacity", { listed, total, resource, but });

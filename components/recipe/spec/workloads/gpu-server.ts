@@ -27,13 +27,14 @@ export interface ClaimSpec {
    */
   cel?: string[];
   /**
-   * A ResourceClaim of your own in the namespace, beside which nothing else stands. Pods that name the same one share its cards.
+   * Name of a ResourceClaim of your own, in the workload's namespace. No other field of `claim` stands beside it. Pods that name the
+   * same one share its cards.
    * @default a claim is made for each pod
    * @example `shared-card`
    */
   resourceClaimName?: string;
   /**
-   * The same with a ResourceClaimTemplate of your own: each pod gets a claim for itself, as of a MIG device.
+   * Name of a ResourceClaimTemplate of your own, likewise. Kubernetes makes a claim from it for each pod.
    * @default a template is made
    * @example `mig-slice`
    */
@@ -43,7 +44,7 @@ export interface ClaimSpec {
 /** What says which GPUs a workload requests. */
 export interface GpuRequestSpec {
   /**
-   * GPUs that it requests.
+   * GPUs that it requests, or that a claim of your own has.
    * @default `1`
    * @example `2`
    */

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { defined } from "../../mapping";
-import { ownClaim } from "../../kubernetes/claim";
 import * as rules from "../../rules";
 import { groupName, servedNames } from "../../facts/vllm";
 import { faultOf } from "../../rules/fault";
@@ -127,8 +126,7 @@ export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] 
   workloadsOf(spec).flatMap(({ kind, field, said }) => {
     const requests = (workloadDescriptors[kind].gpuRequests as (said: unknown) => Record<string, SaidOfGpus>)(said);
     return Object.entries(requests).map(([name, asked]) => {
-      const { active = true, machines = 1, image, migProfile, claim, nodeSelector } = asked;
-      const { gpus = 1 } = ownClaim(claim) === undefined ? asked : { gpus: 0 }; // how many it takes is not known here
+      const { gpus = 1, active = true, machines = 1, image, migProfile, claim, nodeSelector } = asked;
       return {
         field: `${field}${name === "" ? "" : `.${name}`}`,
         ...{ gpus, active, machines, ...defined({ image, migProfile, claim, nodeSelector }) },
