@@ -113,11 +113,17 @@ export const differences: readonly [RegExp, string][] = [
 
 /** What may differ in what a lab told, and why. */
 export const differencesOfLabs: readonly [RegExp, string][] = [
-  [/^real: \S+: (powered on|took its configuration in maintenance mode)$/, "so a lab makes a machine"],
+  [
+    /^real: \S+: (powered on|took its configuration in maintenance mode|its control plane serves)$/,
+    "so a lab makes a machine",
+  ],
   [
     /^real: stays: (Lease kube-node-lease\/|StorageClass lab:)/,
     "the lab's own: a lease, and a class that comes after the machines",
   ],
   [/^real: stays: .*\/modules\.dep=/, "the kernel's release, which is Debian's in the lab"],
-  [/: Resource scheduled for deletion$/, "Pulumi says so where it still sees the object"],
+  [
+    /: (\[Pod |Waiting for |Replicas |Resource (is|scheduled) )/,
+    "what Pulumi sees of an object that it waits for hangs on when it looks",
+  ],
 ];
