@@ -92,7 +92,7 @@ export const words = ({ said }: Pick<Ended, "said">): string[] =>
     .map((line) => line.replace(/\b(\d+(\.\d+)? ?(ms|s|m|h))+\b/g, "N s").trim())
     .filter((line) => line !== "");
 
-/** What a lab told of a stack's life: what Pulumi did, what the program said, and what stayed. Its order is left out. */
+/** What a lab told of a stack's life: what Pulumi did, what the program said, and what stayed. Lines of one moment overtake each other. */
 export const life = (lines: readonly string[]): string[] => {
   const told = lines.filter((line) => line.startsWith("    ")).map((line) => line.replace(/ \(\d+ done\)$/, ""));
   return [...new Set(words({ said: told.join("\n") }))];

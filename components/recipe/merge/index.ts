@@ -1,7 +1,7 @@
 /**
  * Merging patches into a machine configuration that somebody else made, by key and with memory, so that merging again
- * changes nothing and taking it back takes away just what was added. Works on the text: documents that nothing is added to
- * keep every byte, comments stay everywhere.
+ * changes nothing and taking it back takes away just what was added. Works on the text: lines in which nothing changes keep
+ * every byte.
  */
 import { problemAt } from "../rules/fault";
 import texts from "../machine/texts.json";
