@@ -28,11 +28,12 @@ describe("patches against what Talos' decoder takes", () => {
     expect(loose("machine: {sysctls: [a]}\n")).toBe(1);
   });
 
-  test("a patch costs less than five milliseconds", () => {
+  test("to judge patches takes less time than to read them", () => {
+    const began = performance.now();
     const documents = rightPatches.map(([minor, patch]) => [minor, talosDocuments(patch)] as const);
-    const started = performance.now();
+    const read = performance.now();
     for (const [minor, parsed] of documents) patchFlaws(parsed, { minor, isKnown: true });
-    expect((performance.now() - started) / documents.length).toBeLessThan(5);
+    expect(performance.now() - read).toBeLessThan(read - began);
   });
 });
 
