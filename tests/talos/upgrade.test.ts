@@ -1,7 +1,7 @@
 import { parse } from "yaml";
 import { valueAt } from "../../components/recipe/mapping";
 import { releases } from "../../lab/talos";
-import { homeOf, homes } from "../support/homes";
+import { homeOf, homes, restAfter } from "../support/homes";
 import { rows } from "./failures";
 import { differences, emulate, shown, unlike, words } from "./judge";
 import { API, openStand, RELEASE, whyNotReal, type Stand } from "./stand";
@@ -59,8 +59,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
       expect(await stand.configuration()).toBe(written);
       const { code, answer } = await stand.start("adopt", stand.adoption()).ended;
       expect([code, answer["changed"]]).toEqual([0, true]);
-      const left = (await stand.configuration()).split("\n");
-      for (const line of written.split("\n")) expect(left.splice(0, left.indexOf(line) + 1)).toContain(line);
+      restAfter(written, await stand.configuration());
       const kept = { PULUMI_COMMAND_STDOUT: JSON.stringify(answer) };
       expect((await stand.start("release", stand.adoption(), kept).ended).code).toBe(0);
       expect(await stand.configuration()).toBe(written);

@@ -18,7 +18,7 @@ export function offeredBy({ metadata, status }: V1Node, slices: readonly V1Resou
   return { ...status?.allocatable, ...(published.length > 0 ? { [deviceClass]: String(published.length) } : {}) };
 }
 
-/** Devices that pods have by claims on a node, by the UID of the pod; those of several pods count for the first. NVIDIA's driver has the name of its class, and a pool per node. */
+/** Devices that pods have by claims on a node, by the UID of the pod; shared ones count once. The driver is named as its class, a pool as its node. */
 export function claimedIn(
   claims: readonly ResourceV1ResourceClaim[],
   node: string,

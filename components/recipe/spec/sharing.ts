@@ -3,13 +3,17 @@ export const MigStrategy = { single: "single", mixed: "mixed" } as const;
 /** A strategy, as text. */
 export type MigStrategy = (typeof MigStrategy)[keyof typeof MigStrategy];
 
-/** GPU sharing by time slicing. */
-export interface TimeSlicingSpec {
+/** GPU sharing by replicas. */
+export interface ReplicasSpec {
   /**
    * Replicas per card, at least 2.
    * @example `4`
    */
   replicas: number;
+}
+
+/** GPU sharing by time slicing. */
+export interface TimeSlicingSpec extends ReplicasSpec {
   /**
    * Offer the slices as `nvidia.com/gpu.shared`.
    * @default `false`
@@ -53,7 +57,7 @@ export interface SharingSpec {
    * @default none
    * @example `{ replicas: 4 }`
    */
-  mps?: TimeSlicingSpec;
+  mps?: ReplicasSpec;
   /**
    * Devices that a card is split into.
    * @default none

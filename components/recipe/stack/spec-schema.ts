@@ -140,7 +140,7 @@ const slices = z.strictObject({
 
 const sharing = z.strictObject({
   timeSlicing: slices.optional(),
-  mps: slices.optional(),
+  mps: slices.pick({ replicas: true }).optional(),
   mig: z.strictObject({ strategy: z.enum(MigStrategy), profile: text }).optional(),
 });
 

@@ -144,8 +144,7 @@ export async function uncordon(run: Run): Promise<void> {
     const state = await cluster.node(node);
     if (state === undefined) return { done: `node ${node} is not in Kubernetes` };
     if (state.annotations[CORDONED_BY] === undefined) {
-      if (state.unschedulable && state.annotations[CORDONED_BY_TALOS] === "true")
-        return { not: "Talos has yet to uncordon it" };
+      if (state.unschedulable && CORDONED_BY_TALOS in state.annotations) return { not: "Talos still cordons it" };
       const is = state.unschedulable ? "stays cordoned, since somebody else cordoned it" : "is not cordoned";
       return { done: `node ${node} ${is}` };
     }
