@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { parseAllDocuments, parseDocument } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { stampedCopy } from "../modules";
 import type { Manifest, OperatorFacts } from ".";
 
@@ -14,10 +14,12 @@ import type { Manifest, OperatorFacts } from ".";
 
 const file = path.join(__dirname, "gpu-operator.json");
 
+type Definition = OperatorFacts["definitions"][number];
+
 async function main([helm = "helm", ...sources]: string[]): Promise<void> {
   const { variants } = JSON.parse(fs.readFileSync(file, "utf8")) as OperatorFacts;
   const objects = new Map<string, OperatorFacts["objects"][number]>();
-  const definitions = new Map<string, OperatorFacts["definitions"][number]>();
+  const definitions = new Map<string, Definition>();
   for (const source of sources) {
     const [release = "", folder = ""] = source.split("=");
     const chart = await stamped(folder, release);
@@ -28,10 +30,10 @@ async function main([helm = "helm", ...sources]: string[]): Promise<void> {
         (entry.in[release] ??= []).push(variant);
         objects.set(text, entry);
       }
-    for (const { name, spec } of fs.readdirSync(path.join(chart, "crds")).map((crd) => definition(chart, crd))) {
-      const entry = definitions.get(JSON.stringify(spec)) ?? { releases: [], name, ...spec };
+    for (const each of fs.readdirSync(path.join(chart, "crds")).map((crd) => definition(chart, crd))) {
+      const entry = definitions.get(JSON.stringify(each)) ?? { releases: [], ...each };
       entry.releases.push(release);
-      definitions.set(JSON.stringify(spec), entry);
+      definitions.set(JSON.stringify(each), entry);
     }
     fs.rmSync(chart, { recursive: true });
   }
@@ -59,12 +61,8 @@ async function stamped(folder: string, release: string): Promise<string> {
 function rendered(helm: string, chart: string, values: object): Manifest[] {
   const file = path.join(chart, "recorded-values.json");
   fs.writeFileSync(file, JSON.stringify(values));
-  const env = { HOME: os.tmpdir(), PATH: process.env["PATH"] };
-  const text = execFileSync(helm, ["template", "it", chart, "-n", "gpu", "-f", file], {
-    env,
-    encoding: "utf8",
-    maxBuffer: 2 ** 26,
-  });
+  const options = { env: { HOME: os.tmpdir(), PATH: process.env["PATH"] }, maxBuffer: 2 ** 26 };
+  const text = execFileSync(helm, ["template", "it", chart, "-n", "gpu", "-f", file], options).toString();
   return parseAllDocuments(text)
     .map((document) => (document as { toJS(): unknown }).toJS() as Manifest | null)
     .filter(
@@ -72,26 +70,16 @@ function rendered(helm: string, chart: string, values: object): Manifest[] {
     );
 }
 
-function definition(
-  chart: string,
-  crd: string,
-): { name: string; spec: Omit<OperatorFacts["definitions"][number], "releases" | "name"> } {
-  const { metadata, spec } = parseDocument(fs.readFileSync(path.join(chart, "crds", crd), "utf8")).toJS() as {
-    metadata: { name: string };
-    spec: {
-      group: string;
-      scope: string;
-      names: Record<string, unknown>;
-      versions: { name: string; served: boolean; storage: boolean; subresources?: object }[];
-    };
-  };
+/** A definition without its schemas, which are long and say nothing here. */
+function definition(chart: string, crd: string): Omit<Definition, "releases"> {
+  const text = fs.readFileSync(path.join(chart, "crds", crd), "utf8");
+  const { metadata, spec } = parse(text) as { metadata: { name: string }; spec: Definition };
+  const { group, scope, names } = spec;
   const versions = spec.versions.map(({ name, served, storage, subresources = {} }) => ({
-    name,
-    served,
-    storage,
-    subresources: Object.keys(subresources),
+    ...{ name, served, storage, subresources: Object.keys(subresources) },
   }));
-  return { name: metadata.name, spec: { group: spec.group, scope: spec.scope, names: spec.names, versions } };
+  return { name: metadata.name, group, scope, names, versions };
 }
 
-void main(process.argv.slice(2));
+// Importing it records nothing.
+if (require.main === module) void main(process.argv.slice(2));
