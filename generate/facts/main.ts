@@ -1,17 +1,29 @@
+import { recordOperator } from "./record-operator";
 import { renewCards } from "./renew-cards";
 import { renewReleases } from "./renew-releases";
 
 const usage = `Renews the tables of facts in components/recipe/facts/data. Look at the difference before you commit it.
 
-Usage: npm run facts -- cards [FILE or URL] | releases [URL]
+Usage: npm run facts -- cards [FILE or URL] | releases [URL] | operator HELM RELEASE=FOLDER …
 
   releases  drivers and toolkit of Talos releases that the tables do not have, from an Image Factory;
             default https://factory.talos.dev
   cards     every card of NVIDIA's by its chip, from a list of PCI IDs; default https://pci-ids.ucw.cz/v2.2/pci.ids
+  operator  what the GPU Operator's chart renders to, for the lab's own: with a Helm, of each release (v26.3.3) that the
+            table has and of new ones its folder deployments/gpu-operator
 `;
 
 /** Renews what the arguments name; gives the exit status. */
 async function main([what, from, ...others]: readonly string[]): Promise<number> {
+  if (
+    what === "operator" &&
+    from !== undefined &&
+    others.every((each) => /^v[\d.]+=./.test(each)) &&
+    others.length > 0
+  ) {
+    recordOperator(from, others);
+    return 0;
+  }
   if ((what !== "cards" && what !== "releases") || others.length > 0) {
     (what === "--help" ? process.stdout : process.stderr).write(usage);
     return what === "--help" ? 0 : 2;

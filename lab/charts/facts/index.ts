@@ -1,30 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as path from "node:path";
-
-/** A Kubernetes object. */
-export interface Manifest {
-  kind: string;
-  metadata: { name: string };
-  [key: string]: unknown;
-}
-
-/** What the real chart of the GPU Operator renders to, as recorded by record.ts. */
-export interface OperatorFacts {
-  source: string;
-  /** Values that it was rendered with, by name; release and namespace were `it` and `gpu`. */
-  variants: Record<string, object>;
-  /** Each object with the variants, by release, that it is in. `VERSION` stands for the release. */
-  objects: { in: Record<string, string[]>; object: Manifest }[];
-  /** Custom resource definitions that it brings, without their schemas. */
-  definitions: {
-    releases: string[];
-    name: string;
-    group: string;
-    scope: string;
-    names: Record<string, unknown>;
-    versions: { name: string; served: boolean; storage: boolean; subresources: string[] }[];
-  }[];
-}
+import type { Manifest, OperatorFacts } from "../../../generate/facts/record-operator";
 
 /** The recorded facts. */
 export const operatorFacts = JSON.parse(

@@ -1,7 +1,8 @@
-import { operatorFacts, recordedObjects, type Manifest } from "../../charts/facts";
+import type { Manifest } from "../../../generate/facts/record-operator";
+import { operatorFacts, recordedObjects } from "../../charts/facts";
 import { render, withHelm } from "./render";
 
-// The emulated chart against what was recorded of the real one (lab/charts/facts/record.ts): every object, every field, with
+// The emulated chart against what was recorded of the real one (generate/facts/record-operator.ts): every object, every field, with
 // the default values and with many set. Node Feature Discovery's objects are the real subchart's own.
 
 const releases = [...new Set(operatorFacts.objects.flatMap(({ in: places }) => Object.keys(places)))];

@@ -2,27 +2,50 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { parse, parseAllDocuments } from "yaml";
-import { stampedCopy } from "../modules";
-import type { Manifest, OperatorFacts } from ".";
+import { parse, parseAllDocuments, parseDocument } from "yaml";
+
+/** A Kubernetes object. */
+export interface Manifest {
+  kind: string;
+  metadata: { name: string };
+  [key: string]: unknown;
+}
+
+/** What the real chart of the GPU Operator renders to. */
+export interface OperatorFacts {
+  source: string;
+  /** Values that it was rendered with, by name; release and namespace were `it` and `gpu`. */
+  variants: Record<string, object>;
+  /** Each object with the variants, by release, that it is in. `VERSION` stands for the release. */
+  objects: { in: Record<string, string[]>; object: Manifest }[];
+  /** Custom resource definitions that it brings, without their schemas. */
+  definitions: Definition[];
+}
+
+interface Definition {
+  releases: string[];
+  name: string;
+  group: string;
+  scope: string;
+  names: Record<string, unknown>;
+  versions: { name: string; served: boolean; storage: boolean; subresources: string[] }[];
+}
+
+const recorded = path.resolve(__dirname, "../../lab/charts/facts/gpu-operator.json");
 
 /**
- * Records what the real chart of the GPU Operator renders to: `npx tsx lab/charts/facts/record.ts HELM v25.3.4=FOLDER …`.
- * FOLDER is `deployments/gpu-operator` of github.com/NVIDIA/gpu-operator at that tag. Its Chart.yaml gets the release written
- * into it, as the release process does. Node Feature Discovery's objects are left out: the lab has the real subchart.
+ * Records what the real chart of the GPU Operator renders to.
+ *
+ * @param sources `v25.3.4=FOLDER`, …: `deployments/gpu-operator` of github.com/NVIDIA/gpu-operator at that tag. Its Chart.yaml gets the
+ *   release written into it, as the release process does. Node Feature Discovery's objects are left out: the lab has the real subchart.
  */
-
-const file = path.join(__dirname, "gpu-operator.json");
-
-type Definition = OperatorFacts["definitions"][number];
-
-async function main([helm = "helm", ...sources]: string[]): Promise<void> {
-  const { variants } = JSON.parse(fs.readFileSync(file, "utf8")) as OperatorFacts;
+export function recordOperator(helm: string, sources: readonly string[]): void {
+  const { variants } = JSON.parse(fs.readFileSync(recorded, "utf8")) as OperatorFacts;
   const objects = new Map<string, OperatorFacts["objects"][number]>();
   const definitions = new Map<string, Definition>();
   for (const source of sources) {
     const [release = "", folder = ""] = source.split("=");
-    const chart = await stamped(folder, release);
+    const chart = stamped(folder, release);
     for (const [variant, values] of Object.entries(variants))
       for (const object of rendered(helm, chart, values)) {
         const text = JSON.stringify(object).replaceAll(release, "VERSION");
@@ -38,7 +61,7 @@ async function main([helm = "helm", ...sources]: string[]): Promise<void> {
     fs.rmSync(chart, { recursive: true });
   }
   const facts: OperatorFacts = {
-    source: "github.com/NVIDIA/gpu-operator, deployments/gpu-operator at each tag, by lab/charts/facts/record.ts",
+    source: "github.com/NVIDIA/gpu-operator, deployments/gpu-operator at each tag, by `npm run facts -- operator`",
     variants,
     objects: [...objects.values()],
     definitions: [...definitions.values()],
@@ -47,14 +70,18 @@ async function main([helm = "helm", ...sources]: string[]): Promise<void> {
   const lines = (of: object[]): string => `[\n${of.map((one) => JSON.stringify(one)).join(",\n")}\n]`;
   const [origin, said] = [JSON.stringify(facts.source), JSON.stringify(variants)];
   fs.writeFileSync(
-    file,
+    recorded,
     `{"source":${origin},\n"variants":${said},\n"objects":${lines(facts.objects)},\n"definitions":${lines(facts.definitions)}}\n`,
   );
 }
 
-async function stamped(folder: string, release: string): Promise<string> {
+function stamped(folder: string, release: string): string {
   const chart = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-chart-"));
-  await stampedCopy(folder, chart, release, release);
+  fs.cpSync(folder, chart, { recursive: true });
+  const file = path.join(chart, "Chart.yaml");
+  const description = parseDocument(fs.readFileSync(file, "utf8"));
+  for (const key of ["version", "appVersion"]) description.set(key, release);
+  fs.writeFileSync(file, description.toString());
   return chart;
 }
 
@@ -80,6 +107,3 @@ function definition(chart: string, crd: string): Omit<Definition, "releases"> {
   }));
   return { name: metadata.name, group, scope, names, versions };
 }
-
-// Importing it records nothing.
-if (require.main === module) void main(process.argv.slice(2));
