@@ -51,6 +51,10 @@ const table = {
   pulumi: one("", ""),
   machines: one("", ""),
   consoles: one("FOLDER", "with --machines real: keeps there what each machine's console said"),
+  card: one(
+    "DEVICE",
+    "with --machines real: a card of this computer, as QEMU takes it (vfio-pci,host=0000:01:00.0), for a stack of one\nmachine; all images are then the published ones, from the network. Nobody has tried it with a card yet",
+  ),
   gpu: flag(
     "with --machines node: this computer's cards and driver in place of the stand-in, and every case of a card: a\ntable of what held. It resets no card, and changes no setting of one",
   ),
@@ -125,6 +129,8 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       values.repair && values.then.length > 0,
     "--repair: it puts left-out fixes in place, and none is left out; give --without FIX":
       values.repair && values.without.length === 0,
+    "--card: only a virtual machine can have it; add --machines real, or leave it out":
+      values.card !== undefined && machines !== "real",
     "--consoles: emulated machines have no console; add --machines real, or leave it out":
       values.consoles !== undefined && machines !== "real",
     [notReal("pulumi", "the installed Talos provider asks each machine at its own address")]:

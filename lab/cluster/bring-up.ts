@@ -13,16 +13,15 @@ import { labGpu } from "./lab-gpu";
 import { isReady } from "../kubernetes/node";
 import { Cluster } from "../kubernetes/cluster";
 import { startMachines, type LabMachine, type Machines } from "../machines";
-import { slowControlPlane } from "./own-control-plane";
-import { inStead, plainInstaller, provideReal, startRealMachines, type Around } from "./real-machines";
+import { inStead, plainInstaller, provideReal, startRealMachines, type Around, type RealImages } from "./real-machines";
 import { startOmni, type LabOmni } from "../omni";
 import { foreignResources } from "./foreign";
 import type { LabOptions } from "../options";
 import { programOnPath } from "../on-path";
 import type { Phase, Say } from "../phases";
 import { whyNoRealNode } from "../real-node/able";
-import type { TalosImages } from "../talos";
-import { ownPatch, siteOf } from "../talos/site";
+import { publicFactory } from "../talos/published";
+import { ownPatches, siteOf } from "../talos/site";
 import { provideNodePrograms, provideTools, type Tools } from "../tools";
 import { narrateTools, type OnToolEvent } from "../tools/events";
 
@@ -37,7 +36,7 @@ export interface Lab extends Around {
   without: FixId[];
   tools: Tools;
   /** Images of Talos that real machines run; undefined where the machines are emulated. */
-  talos?: TalosImages;
+  talos?: RealImages;
   controlPlane: ControlPlane;
   /** The emulated Image Factory of emulated machines. */
   factory?: Factory;
@@ -77,7 +76,8 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
   // The installed one has its host for Node beside it.
   if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
   if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
-  if (lab.options.machines !== "emulated") lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
+  if (lab.options.machines !== "emulated" && lab.options.card === undefined)
+    lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
   return `${built === 0 ? "all there" : `${built} built`}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
 }
 
@@ -102,7 +102,9 @@ async function bringControlPlane(lab: Lab): Promise<string> {
     const given = site && {
       ...(isMachine ? {} : { pki: lab.controlPlane.pki }),
       endpoint: site.endpoint,
-      patches: [ownPatch(site, plainInstaller(lab.talos!.release)), ...(isMachine ? [slowControlPlane] : [])],
+      patches: ownPatches(site, {
+        ...{ control: isMachine, card: lab.options.card, image: plainInstaller(lab.talos!.release) },
+      }),
     };
     lab.existing = spec.bootstrap
       ? undefined
@@ -121,6 +123,8 @@ async function bringFactory(lab: Lab): Promise<string> {
     const factory = await startFactory({ versions: [...new Set([...knownVersions(), ...lab.talosReleases])] });
     session.onClose(() => factory.close());
     Object.assign(lab, { factory, factoryUrl: factory.url });
+  } else if (talos.factory === undefined) {
+    lab.factoryUrl = publicFactory();
   } else {
     const imageFactory = await talos.factory(session.dir("factory"), session.signal);
     session.onClose(() => imageFactory.stop());
@@ -144,7 +148,7 @@ function assumedDrivers(release: string): string {
 /** The stack's own chart is fetched at once: a lab without a way to it should say so before it begins. */
 async function bringCharts(lab: Lab): Promise<string> {
   const { chart, version } = planCluster(lab.spec).kubernetes.release;
-  if (lab.options.pulumi === "installed") return `${chart} ${version} from its own`;
+  if (lab.options.pulumi === "installed" || lab.options.card !== undefined) return `${chart} ${version} from its own`;
   const dir = lab.session.dir("charts");
   lab.charts = await serveCharts({ dir, helm: lab.tools.helm });
   lab.session.onClose(() => lab.charts?.close());

@@ -9,20 +9,6 @@ import { untilSeen } from "../until";
 /** Seconds in which a machine's own control plane must serve, which takes minutes where the machine is emulated instruction by instruction. */
 const startSeconds = 1500;
 
-/**
- * What the owner of a machine writes whose control plane starts on a slow computer, out of the lab's images alone: nothing competes with
- * its controllers, so they need no leases, which they would lose. Where a probe ends one that still makes its keys, the next one has them.
- */
-export const slowControlPlane: object = {
-  cluster: {
-    ...{ proxy: { disabled: true }, coreDNS: { disabled: true }, network: { cni: { name: "none" } } },
-    // An emulated processor may take longer than the usual minute for the API's schema.
-    apiServer: { extraArgs: { "request-timeout": "5m0s" } },
-    controllerManager: { extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },
-    scheduler: { extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },
-  },
-};
-
 /** A control plane that is a machine of the stack. Its kubeconfig is there as soon as Talos has given it to somebody ({@link keepKubeconfig}). */
 export function onMachine(dir: string, kubernetes: string): ControlPlane {
   const file = (name: string): string => path.join(dir, name);

@@ -23,6 +23,7 @@ import {
   type TalosImages,
 } from "../talos";
 import { startFront, type Front } from "../talos/front";
+import { publishedDisk } from "../talos/published";
 import { siteOf } from "../talos/site";
 import type { LabOptions } from "../options";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
@@ -41,7 +42,7 @@ import { bootstrapOn, keepKubeconfig, onMachine } from "./own-control-plane";
 
 /** What is there of a lab before its machines. */
 export interface Around {
-  options: Pick<LabOptions, "consoles">;
+  options: Pick<LabOptions, "card" | "consoles">;
   session: Session;
   spec: ClusterSpec;
   /** Talos releases of the stack and of its machines, and of what it becomes. */
@@ -59,11 +60,14 @@ export interface Around {
   existing: ExistingCluster | undefined;
 }
 
+/** What machines begin with, and the Factory of what they come to; undefined where that is the public one. */
+export type RealImages = Pick<TalosImages, "release" | "disk" | "programs"> & Partial<Pick<TalosImages, "factory">>;
+
 /** Images of the stack's release, which real machines run. Their Factory has those of the releases that the machines come to, too. */
 export async function provideReal(
-  { spec, session, talosReleases }: Pick<Around, "spec" | "session" | "talosReleases">,
+  { options, spec, session, talosReleases }: Pick<Around, "options" | "spec" | "session" | "talosReleases">,
   onEvent: OnToolEvent,
-): Promise<TalosImages> {
+): Promise<RealImages> {
   const refuse = (why: string): never => {
     throw new Error(`--machines real: ${why}; leave --machines real out for emulated machines`);
   };
@@ -74,6 +78,12 @@ export async function provideReal(
   if (controls > 1) refuse("one control plane is all that a lab starts, and this stack has several");
   if (machines.length > 1 && controls === 0) refuse("its workers have no control plane that leads to them");
   if (machines.some(({ configuration }) => configuration === "omni")) refuse("no Omni manages such machines");
+  if (options.card !== undefined) {
+    if (machines.length > 1 || controls === 0)
+      refuse("--card: one machine is all that can have it, its own control plane, and this stack is another");
+    const release = spec.talosVersion;
+    return { release, disk: await publishedDisk(release, plainSchematic, session.signal), programs: "" };
+  }
   const provide = (release: string): Promise<TalosImages> => provideTalos(release, { signal: session.signal, onEvent });
   const first = await provide(spec.talosVersion);
   const further: TalosImages[] = [];
@@ -82,7 +92,7 @@ export async function provideReal(
 }
 
 /** Says that the machines run another release than their stack says, where they do. */
-export function inStead({ release }: TalosImages, stack: string): string {
+export function inStead({ release }: RealImages, stack: string): string {
   const { talosVersion: wanted } = clusterOf(readStackFile(stack));
   return wanted === release ? "" : `; the machines run ${release}, the nearest to ${wanted} that is built here`;
 }
@@ -100,7 +110,7 @@ const bootSeconds = 900;
  */
 export async function startRealMachines(
   lab: Around,
-  images: TalosImages,
+  images: RealImages,
   say: (line: string) => void,
 ): Promise<{ machines: Machines; controlPlane: ControlPlane }> {
   const { session, spec, tools, existing } = lab;
@@ -115,9 +125,11 @@ export async function startRealMachines(
     if (talosVersion === "unknown") throw new Error(`${name} does not say which release it runs`);
     return talosVersion;
   };
-  const beside = await startBeside(lab, images, releaseOf, () => controlPlane?.adminKubeconfig ?? "");
-
-  const leads: Record<string, number> = { [`${site.registry}:5000`]: beside.port };
+  const leads: Record<string, number> = {};
+  if (lab.imageFactory !== undefined) {
+    const beside = await startBeside(lab, images, releaseOf, () => controlPlane?.adminKubeconfig ?? "");
+    leads[`${site.registry}:5000`] = beside.port;
+  }
   let authority: string | undefined;
   if (lab.controlPlane !== undefined) {
     leads[`${site.cluster}:${new URL(site.endpoint).port || 443}`] = Number(new URL(lab.controlPlane.server).port);
@@ -135,8 +147,11 @@ export async function startRealMachines(
     const toOthers = others.flatMap(([each, other]) =>
       served.map((port) => [`${other.address}:${port}`, ports[each]![port]] as const),
     );
+    const { card } = lab.options;
     const machine = await startMachine(images, session.dir("machines", name), {
-      memory: role === "controlplane" ? 4096 : 2560,
+      memory: card !== undefined ? 16_384 : role === "controlplane" ? 4096 : 2560,
+      ...(card === undefined ? {} : { card }),
+      yields: role !== "controlplane",
       ...(authority === undefined ? {} : { authority }),
       network: { ...site, address, trustd: site.cluster, leads: { ...leads, ...Object.fromEntries(toOthers) } },
       ports: ports[name]!,
@@ -218,7 +233,7 @@ export async function startRealMachines(
 /** Starts what the machines' images come from, and what tells their pods of them. */
 async function startBeside(
   lab: Around,
-  images: TalosImages,
+  images: RealImages,
   releaseOf: (machine: string) => Promise<string>,
   kubeconfig: () => string,
 ): Promise<Front> {
@@ -279,7 +294,7 @@ async function answer(
 type Said = Pick<MachineState, "talosVersion" | "schematicId" | "bootId" | "driverVersion" | "stage" | "ready">;
 
 /** What is known of a machine of whose API nobody has credentials yet. */
-const inMaintenance = ({ release: talosVersion }: TalosImages): Said => ({
+const inMaintenance = ({ release: talosVersion }: RealImages): Said => ({
   ...{ talosVersion, schematicId: plainSchematic, bootId: "", driverVersion: null, stage: "maintenance", ready: false },
 });
 

@@ -2,11 +2,10 @@ import type { FixId } from "../../components/diagnosis";
 import type { ClusterSpec } from "../../components/recipe";
 import { stringify } from "yaml";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
-import { slowControlPlane } from "../cluster/own-control-plane";
 import { labTimeouts } from "../clock";
 import type { LabOptions } from "../options";
 import { nearestRelease } from "../talos";
-import { ownPatch, siteOf } from "../talos/site";
+import { ownPatches, siteOf } from "../talos/site";
 
 /** A stack's configuration as the lab runs it. */
 export interface StackConfiguration {
@@ -20,12 +19,12 @@ export interface StackConfiguration {
 /** A stack file, by its name or path, with the lab's limits. Throws where there is no such stack, or its shape is wrong. */
 export function stackConfiguration(
   nameOrFile: string,
-  options: Pick<LabOptions, "timeScale" | "machines">,
+  options: Pick<LabOptions, "timeScale" | "machines" | "card">,
   without: readonly FixId[] = [],
 ): StackConfiguration {
   const { read, assumed } = withoutOwnImages(readStackFile(nameOrFile));
   const config = {
-    ...(options.machines === "real" ? onReal(read) : read),
+    ...(options.machines === "real" ? onReal(read, options.card) : read),
     timeouts: labTimeouts({ ...options, leftOut: without.length > 0 }),
   };
   return { config, spec: clusterOf(config), assumed };
@@ -48,12 +47,13 @@ function withoutOwnImages(read: Record<string, unknown>): { read: Record<string,
 }
 
 /** The stack on machines that run real Talos: of the release nearest to the stack's, and with what an owner of such a machine writes. */
-function onReal(config: Record<string, unknown>): Record<string, unknown> {
+function onReal(config: Record<string, unknown>, card: string | undefined): Record<string, unknown> {
   const { talosVersion, machines } = clusterOf(config);
-  const own = stringify(ownPatch(siteOf(clusterOf(config))));
+  const site = siteOf(clusterOf(config));
   const ofEach = Object.entries(machines).map(([name, { talosVersion: _one, patches = [], ...machine }]) => {
-    const more = machine.role === "controlplane" ? [own, stringify(slowControlPlane)] : [own];
+    const more = ownPatches(site, { control: machine.role === "controlplane", card }).map((patch) => stringify(patch));
     return [name, { ...machine, ...(machine.configuration === "owned" ? { patches: [...patches, ...more] } : {}) }];
   });
-  return { ...config, talosVersion: nearestRelease(talosVersion), machines: Object.fromEntries(ofEach) as unknown };
+  const release = card === undefined ? nearestRelease(talosVersion) : talosVersion;
+  return { ...config, talosVersion: release, machines: Object.fromEntries(ofEach) as unknown };
 }

@@ -32,6 +32,8 @@ export interface RealMachine {
   restore(name: string): Promise<void>;
 }
 
+const stubArgument = "io.systemd.stub.kernel-cmdline-extra=console=ttyS0";
+
 /** Programs that make and run such machines, and where they come from. */
 const needed = {
   "qemu-system-x86_64": "Debian and Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install qemu-system-x86",
@@ -112,6 +114,8 @@ async function tryKvm(kernel: string): Promise<boolean> {
  * @param options.authority folder with `ca.crt` and `ca.key` of the machines' API. A worker then gets its certificate.
  * @param options.network default: 10.0.2.0/24, with this computer at 10.0.2.2 and the signer at {@link trustdAddress}.
  * @param options.ports default: any.
+ * @param options.card one of this computer's, as QEMU's option `-device` takes it. The image is a published one then.
+ * @param options.yields whether it leaves the processors to a machine that does not, such as its control plane, whose probes have 1 s each.
  * @param options.cards as its board's asset tag says it, by which the stand-ins of NVIDIA's programs know of them.
  */
 export async function startMachine(
@@ -123,6 +127,8 @@ export async function startMachine(
     network?: MachineNetwork;
     ports?: Ports;
     cards?: string;
+    card?: string;
+    yields?: boolean;
     signal?: AbortSignal;
   } = {},
 ): Promise<RealMachine> {
@@ -157,6 +163,8 @@ export async function startMachine(
     ...drive("if=virtio,format=qcow2,cache=writeback", disk),
     ...["-netdev", `user,id=net,${network.join(",")}`, "-device", "virtio-net-pci,netdev=net"],
     ...["-device", "virtio-rng-pci", "-chardev", `file,id=console,path=${log},append=on`, "-serial", "chardev:console"],
+    // systemd's stub adds what this string says to a kernel's arguments (systemd-stub(7)): a published image says nothing here by itself.
+    ...(options.card === undefined ? [] : ["-device", options.card, "-smbios", `type=11,value=${stubArgument}`]),
     ...(options.cards === undefined ? [] : ["-smbios", `type=2,asset=${options.cards}`]),
     ...["-qmp", "stdio"],
   ];
@@ -174,6 +182,7 @@ export async function startMachine(
     // Passed explicitly: a child does not inherit jest's environment, and by the environment the janitor knows what it may end.
     const { env } = process;
     const child = spawn("qemu-system-x86_64", [...args, ...more], { stdio: ["pipe", "pipe", "pipe"], env });
+    if (options.yields && child.pid) os.setPriority(child.pid, os.constants.priority.PRIORITY_BELOW_NORMAL);
     child.stdin.on("error", () => undefined);
     child.stdin.write(`${JSON.stringify({ execute: "qmp_capabilities" })}\n`);
     child.stderr.on("data", (chunk: Buffer) => said.push(chunk));

@@ -65,15 +65,45 @@ const networkPod = (lab: string, { hostname, port }: URL): object => ({
   },
 });
 
-/** What an owner writes so that its machine works in this site, without the outer world. `image`: what it is installed from, if given. */
-export const ownPatch = ({ registry, endpoint }: Pick<Site, "registry" | "endpoint">, image?: string): object => ({
-  machine: {
-    pods: [networkPod(`${registry}:5000`, new URL(endpoint))],
+/**
+ * What the owner of a machine writes whose control plane starts on a slow computer, out of the lab's images alone: nothing competes with
+ * its controllers, so they need no leases, which they would lose. Where a probe ends one that still makes its keys, the next one has them.
+ */
+const slowControlPlane: object = {
+  cluster: {
+    ...{ proxy: { disabled: true }, coreDNS: { disabled: true }, network: { cni: { name: "none" } } },
+    // An emulated processor may take longer than the usual minute for the API's schema.
+    apiServer: { extraArgs: { "request-timeout": "5m0s" } },
+    controllerManager: { extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },
+    scheduler: { extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },
+  },
+};
+
+/** What an owner writes so that its machine works here. */
+interface Own {
+  /** Whether the machine is a control plane. */
+  control: boolean;
+  /** What it is installed from. Default: what its stack says. */
+  image?: string;
+  /** A card of this computer's that one of the machines has: all have the outer world then, and published images. Default: none. */
+  card?: string | undefined;
+}
+
+/** The same, as patches of its configuration. */
+export function ownPatches({ registry, endpoint }: Site, { control, image, card }: Own): object[] {
+  const machine = {
     certSANs: ["127.0.0.1"], // this computer's way to its API
     install: { disk: "/dev/vda", ...(image === undefined ? {} : { image }) },
+  };
+  if (card !== undefined) return [{ machine }];
+  const alone = {
+    pods: [networkPod(`${registry}:5000`, new URL(endpoint))],
     registries: { mirrors: { "*": { endpoints: [`http://${registry}:5000`] } } },
     time: { disabled: true },
     features: { hostDNS: { enabled: false, forwardKubeDNSToHost: false }, kubePrism: { enabled: false } },
-  },
-  cluster: { discovery: { enabled: false } },
-});
+  };
+  return [
+    { machine: { ...machine, ...alone }, cluster: { discovery: { enabled: false } } },
+    ...(control ? [slowControlPlane] : []),
+  ];
+}

@@ -3,6 +3,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parseOptions } from "../options";
 import { bootsOf, nearestRelease, whyNoMachine } from "../talos";
+import { provideReal } from "../cluster/real-machines";
 import { siteOf } from "../talos/site";
 import { stackConfiguration } from "../run/stack-configuration";
 
@@ -53,6 +54,16 @@ test("an owned control plane gets what an adopted one has, by the stack's own pa
   for (const text of [control, gpu]) expect(text).toContain("mirrors:");
   expect(control).toMatch(/leader-elect: "false"/);
   expect(gpu).not.toContain("leader-elect");
+});
+
+test("beside a card of this computer a stack's one machine has its own release, and the outer world with its images", async () => {
+  const { spec } = stackConfiguration("next", { timeScale: 0.5, machines: "real", card: "edu" });
+  expect(spec.talosVersion).toMatch(/^v1\.15\./);
+  for (const { patches = [] } of Object.values(spec.machines)) expect(patches.join()).not.toMatch(/mirrors|pods:/);
+  const around = { options: { card: "edu" }, spec, session: {}, talosReleases: [] } as never; // a worker
+  await expect(provideReal(around, () => undefined)).rejects.toThrow(
+    /^--machines real: (--card: one machine|not on this)/,
+  );
 });
 
 test("of an image of the user's own the lab takes what the Image Factory's holds, and says so", () => {

@@ -1,0 +1,37 @@
+import { createWriteStream } from "node:fs";
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import type { ReadableStream } from "node:stream/web";
+import { pipeline } from "node:stream/promises";
+import { defaultFactoryUrl } from "../../components/recipe/facts/factory";
+import { cacheFolder } from "../tools/cache";
+import { withLock } from "../tools/lock";
+import { isThere } from "./debian";
+
+/** The Image Factory of everybody; a test may lead elsewhere. */
+export const publicFactory = (): string => process.env.TALOS_GPU_FACTORY ?? defaultFactoryUrl;
+
+/** What it calls a disk that boots into maintenance mode, and its kernel (image-factory v1.2.0, internal/profile), and what they are here. */
+const assets = { "metal-amd64.qcow2": "disk.qcow2", "kernel-amd64": "vmlinuz" };
+
+/** Provides a release's disk as the public Image Factory has it, for a machine with a real card. It is kept in the lab's cache. */
+export async function publishedDisk(release: string, schematic: string, signal: AbortSignal): Promise<string> {
+  const folder = path.join(path.dirname(cacheFolder(process.env)), "talos", `published-${release}`);
+  const download = async (): Promise<void> => {
+    await fs.mkdir(folder, { recursive: true });
+    for (const [asset, name] of Object.entries(assets)) {
+      const file = path.join(folder, name);
+      if (await isThere(file)) continue;
+      const from = `${publicFactory()}/image/${schematic}/${release}/${asset}`;
+      const answer = await fetch(from, { signal });
+      if (!answer.ok)
+        throw new Error(
+          `--card: ${from} answered ${answer.status}, so the machine has no disk: ${await answer.text()}`,
+        );
+      await pipeline(answer.body as ReadableStream, createWriteStream(`${file}.unfinished`), { signal });
+      await fs.rename(`${file}.unfinished`, file);
+    }
+  };
+  await withLock(`${folder}.lock`, download, { signal });
+  return path.join(folder, "disk.qcow2");
+}
