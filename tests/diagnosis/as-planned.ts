@@ -36,6 +36,7 @@ export function asPlanned(plan: Plan): Observations {
       name: machine.name,
       labels: {
         ...machine.nodeLabels,
+        ...(machine.gpuCount > 0 && { "feature.node.kubernetes.io/pci-0300_10de.present": "true" }),
         ...Object.fromEntries(
           machine.extensions.map((extension) => [`extensions.talos.dev/${extension.replace(/^.*\//, "")}`, "1"]),
         ),

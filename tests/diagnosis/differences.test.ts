@@ -72,6 +72,13 @@ test("a stale containerd part is named by the keys that it lacks; what its owner
   ]);
 });
 
+test("a GPU node of which Node Feature Discovery tells nothing gets nothing of the operator's", () => {
+  const [operator, label] = [planOf("rtx5070ti"), "feature.node.kubernetes.io/pci-0300_10de.present"];
+  const told = (of: typeof plan) => problems(changed(asPlanned(of), { take: [["nodes", 0, "labels", label]] }), of);
+  expect(told(operator)).toEqual([expect.stringMatching(/^lacks the label .*pci-10de.*tells of no card/)]);
+  expect(told(plan)).toEqual([]);
+});
+
 test("of a release that is newer than the tables only the driver's branch is told", () => {
   const newer = planOf("rtx5070ti", { talosVersion: "v1.12.99" });
   const seen = (version: string): string[] =>

@@ -1,4 +1,4 @@
-import { ways } from "../../recipe/facts/way";
+import { wayOf, ways } from "../../recipe/facts/way";
 import { describeTaint, readTaint, taintsOf, tolerates } from "../../recipe/machine/taints";
 import type { MachineRecipe, NodeTaint, Plan } from "../../recipe/types";
 import type { Observations, ObservedNode } from "../observations";
@@ -17,6 +17,7 @@ export function nodeDifferences(plan: Plan, { nodes }: Observations): Difference
       ...told([
         ...offers(machine, node.allocatable ?? {}),
         ...labels(machine, node),
+        ...discovery(machine, node, plan),
         ...taints(machine, node, plan),
         ...handler(machine, node, plan),
       ]),
@@ -58,6 +59,17 @@ const labels = ({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] =>
       const now = has === undefined ? "lacks the label" : `is labelled ${key}=${has}, the plan says`;
       return `${now} ${key}=${value}`;
     });
+
+/** Labels of which the GPU Operator wants one to know a GPU node (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
+const ofDiscovery = ["", "0302_", "0300_"].map((kind) => `feature.node.kubernetes.io/pci-${kind}10de.present`);
+
+function discovery({ gpuCount }: MachineRecipe, { labels: has }: ObservedNode, { kubernetes }: Plan): string[] {
+  const unneeded = gpuCount === 0 || !wayOf(kubernetes.mode).findsNodes;
+  if (unneeded || ofDiscovery.some((label) => has[label] === "true")) return [];
+  return [
+    `lacks the label ${ofDiscovery[0]}=true: Node Feature Discovery tells of no card, so the operator puts nothing there`,
+  ];
+}
 
 /** Kubernetes' own taints of a node that is cordoned or not ready; both are told already. */
 const ofKubernetes = /^node\.kubernetes\.io\//;

@@ -14,17 +14,8 @@ import {
   texts,
   values,
 } from "./notation";
-import {
-  type AroundMachinesSpec,
-  ConfigurationOwner,
-  DriverBranch,
-  ExternalKind,
-  GpuArchitecture,
-  MachineRole,
-  MigStrategy,
-  ModuleFlavour,
-  type StackSpec,
-} from "../spec/index";
+import type { AroundMachinesSpec, StackSpec } from "../spec/index";
+import * as words from "../spec/index";
 import { workloadsSchema } from "./workloads";
 
 /** Version of a driver, e.g. `580.178.04`. */
@@ -38,8 +29,8 @@ const containerd = z.strictObject({
 });
 
 const driverSpec = z.strictObject({
-  branch: z.enum(DriverBranch).optional(),
-  flavour: z.enum(ModuleFlavour).optional(),
+  branch: z.enum(words.DriverBranch).optional(),
+  flavour: z.enum(words.ModuleFlavour).optional(),
 });
 
 /** Source: siderolabs/image-factory v1.3, pkg/schematic/schematic.go. */
@@ -53,13 +44,13 @@ const customization = z.strictObject({
 const machineDefaults = z.strictObject({
   talosVersion: text.optional(),
   driver: driverSpec.optional(),
-  role: z.enum(MachineRole).optional(),
-  configuration: z.enum(ConfigurationOwner).optional(),
+  role: z.enum(words.MachineRole).optional(),
+  configuration: z.enum(words.ConfigurationOwner).optional(),
   gpus: z
     .array(
       z.strictObject({
         model: text,
-        architecture: z.enum(GpuArchitecture).optional(),
+        architecture: z.enum(words.GpuArchitecture).optional(),
         memory: quantity.optional(),
         count: cards.optional(),
       }),
@@ -110,7 +101,7 @@ const release = z.strictObject({
 });
 
 const external = z.strictObject({
-  kind: z.enum(ExternalKind).optional(),
+  kind: z.enum(words.ExternalKind).optional(),
   files: z.array(text).optional(),
   version: text.optional(),
   namespace: namespace.optional(),
@@ -119,7 +110,7 @@ const external = z.strictObject({
   values: values.optional(),
   read: z
     .strictObject({
-      kind: z.enum(ExternalKind).optional(),
+      kind: z.enum(words.ExternalKind).optional(),
       by: text.optional(),
       name: text.optional(),
       version: text.optional(),
@@ -141,7 +132,7 @@ const slices = z.strictObject({
 const sharing = z.strictObject({
   timeSlicing: slices.optional(),
   mps: slices.pick({ replicas: true }).optional(),
-  mig: z.strictObject({ strategy: z.enum(MigStrategy), profile: text }).optional(),
+  mig: z.strictObject({ strategy: z.enum(words.MigStrategy), profile: text }).optional(),
 });
 
 const timeouts = z.strictObject({

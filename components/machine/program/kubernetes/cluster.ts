@@ -34,9 +34,6 @@ export const keyOf = ({ apiVersion, kind, metadata: { name, namespace } }: Wante
 /** Kubernetes as the program sees it, behind its API, with whatever a kubeconfig can authenticate by. */
 export type Cluster = Pick<KubernetesCluster, keyof KubernetesCluster>;
 
-/** A RuntimeClass, as far as it tells whose it is. */
-export type FoundClass = NonNullable<Awaited<ReturnType<Cluster["runtimeClass"]>>>;
-
 /** A claim with a volume, whose data would be lost with it. */
 export type BoundClaim = Awaited<ReturnType<Cluster["boundClaims"]>>[number];
 

@@ -1,9 +1,10 @@
-import type { FoundClass } from "../../../../components/machine/program/kubernetes/cluster";
+import type { Cluster } from "../../../../components/machine/program/kubernetes/cluster";
 import { awaitFree } from "../../../../components/machine/program/kubernetes/runtime-class";
 import type { FreeTask } from "../../../../components/machine/program/task";
 import { FakeClock } from "../fakes";
 import { failure } from "../setup";
 
+type FoundClass = NonNullable<Awaited<ReturnType<Cluster["runtimeClass"]>>>;
 const mark = { annotation: "talos-gpu/owner", ours: "shop/prod/" };
 const task = { runtimeClass: "nvidia", mark, limit: "10m", pollSeconds: 1, field: "devicePlugin" };
 const operators: FoundClass = { policy: "cluster-policy", handler: "nvidia", annotations: {} };
