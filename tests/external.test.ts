@@ -3,7 +3,7 @@ import { judge } from "../components/recipe";
 import { withClassThere } from "../components/found/runtime-class-there";
 import { arguments_, build, types } from "./support/gpu-cluster";
 import { find, findAll } from "./support/graph";
-import { stackSpec } from "./support/stacks";
+import { readStackFile } from "../stacks/stack-file";
 
 const outside = (external: object) => ({ devicePlugin: undefined, gpuOperator: undefined, external });
 
@@ -56,7 +56,7 @@ describe("files", () => {
       return files[file];
     });
   const told = (external: object) =>
-    judge({ ...stackSpec("rtx5070ti"), gpuOperator: undefined, ...external }).findings.map(
+    judge({ ...readStackFile("rtx5070ti"), gpuOperator: undefined, ...external }).findings.map(
       ({ field, problem }) => `${field}: ${problem}`,
     );
 

@@ -60,19 +60,12 @@ export function recordOperator(helm: string, sources: readonly string[]): void {
     }
     fs.rmSync(chart, { recursive: true });
   }
-  const facts: OperatorFacts = {
-    source: "github.com/NVIDIA/gpu-operator, deployments/gpu-operator at each tag, by `npm run facts -- operator`",
-    variants,
-    objects: [...objects.values()],
-    definitions: [...definitions.values()],
-  };
+  const source = "github.com/NVIDIA/gpu-operator, deployments/gpu-operator at each tag, by `npm run facts -- operator`";
   // A line for each object: a difference shows which one.
-  const lines = (of: object[]): string => `[\n${of.map((one) => JSON.stringify(one)).join(",\n")}\n]`;
-  const [origin, said] = [JSON.stringify(facts.source), JSON.stringify(variants)];
-  fs.writeFileSync(
-    recorded,
-    `{"source":${origin},\n"variants":${said},\n"objects":${lines(facts.objects)},\n"definitions":${lines(facts.definitions)}}\n`,
-  );
+  const lines = (of: Map<string, object>): string =>
+    `[\n${[...of.values()].map((one) => JSON.stringify(one)).join(",\n")}\n]`;
+  const head = `"source":${JSON.stringify(source)},\n"variants":${JSON.stringify(variants)}`;
+  fs.writeFileSync(recorded, `{${head},\n"objects":${lines(objects)},\n"definitions":${lines(definitions)}}\n`);
 }
 
 function stamped(folder: string, release: string): string {
@@ -90,11 +83,10 @@ function rendered(helm: string, chart: string, values: object): Manifest[] {
   fs.writeFileSync(file, JSON.stringify(values));
   const options = { env: { HOME: os.tmpdir(), PATH: process.env["PATH"] }, maxBuffer: 2 ** 26 };
   const text = execFileSync(helm, ["template", "it", chart, "-n", "gpu", "-f", file], options).toString();
-  return parseAllDocuments(text)
-    .map((document) => (document as { toJS(): unknown }).toJS() as Manifest | null)
-    .filter(
-      (object): object is Manifest => object !== null && !object.metadata.name.includes("node-feature-discovery"),
-    );
+  const objects = parseAllDocuments(text).map(
+    (document) => (document as { toJS(): unknown }).toJS() as Manifest | null,
+  );
+  return objects.flatMap((object) => (object?.metadata.name.includes("node-feature-discovery") ? [] : (object ?? [])));
 }
 
 /** A definition without its schemas, which are long and say nothing here. */

@@ -3,10 +3,9 @@ import * as path from "node:path";
 import { checkCluster, describeEffect, effectsOf, findingsOf, parseSpec, planCluster } from "../../components/recipe";
 import { knownMinors } from "../../components/recipe/facts/talos-release";
 import * as ts from "typescript";
-import { configurationOf, repository as root, stackNames } from "../../stacks/stack-file";
+import { readStackFile, configurationOf, repository as root, stackNames } from "../../stacks/stack-file";
 import { edited, edits } from "../support/edits";
 import { planOf } from "../support/plans";
-import { stackSpec } from "../support/stacks";
 import { anchorsOf, blocksOf, pages, read } from "./pages";
 
 test("the stack that README shows is a stack that the checks accept", () => {
@@ -89,7 +88,7 @@ test("README quotes a preview as a preview speaks", () => {
   const edit = edits.find(({ name }) => name === "talos-patch")!;
   const after = planCluster(parseSpec(edited(edit)).spec!);
   const [effect] = Object.values(effectsOf(planOf(edit.stack), after));
-  const refused = findingsOf({ ...stackSpec("rtx5070ti"), driver: { flavour: "proprietary" } });
+  const refused = findingsOf({ ...readStackFile("rtx5070ti"), driver: { flavour: "proprietary" } });
   expect(quoted!.trim().split("\n")).toEqual([
     describeEffect(effect!),
     ...refused.map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`),

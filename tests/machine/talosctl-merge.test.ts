@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import * as fs from "node:fs";
-import * as os from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
@@ -8,8 +7,8 @@ import * as semver from "semver";
 import { stringify } from "yaml";
 import { knownMinors } from "../../components/recipe/facts/talos-release";
 import { mergeConfiguration, unmergeConfiguration } from "../../components/recipe/merge";
-import { provideTools } from "../../lab/tools";
 import { catalogue } from "../../lab/tools/catalogue";
+import { withTalosctl } from "./with-talosctl";
 
 /**
  * The real talosctl judges the merge of an adopted machine's configuration: what it makes of a generated configuration and
@@ -21,14 +20,7 @@ import { catalogue } from "../../lab/tools/catalogue";
  * where Talos appends both; what is empty (`""`, 0) takes a value's place, where Talos takes it for not said.
  */
 const run = promisify(execFile);
-let talosctl: string;
-let folder: string;
-
-beforeAll(async () => {
-  ({ talosctl } = await provideTools({ only: ["talosctl"] }));
-  folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-merge-"));
-}, 20 * 60_000);
-afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+const its = withTalosctl();
 
 const word = fc.constantFrom("alpha", "beta", "gamma", "delta");
 const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
@@ -123,16 +115,16 @@ test("the contracts go up to that of the pinned talosctl", () => expect(contract
 
 describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) => {
   test("the merge gives what talosctl gives; merged again it changes nothing; taken back it is what was there", async () => {
-    const base = path.join(folder, `${contract}.yaml`);
+    const base = path.join(its.folder, `${contract}.yaml`);
     const args = ["--talos-version", contract, "--install-disk", "/dev/sda", "--output-types", "worker"];
-    await run(talosctl, ["gen", "config", "lab", "https://10.0.0.1:6443", ...args, "--output", base]);
+    await run(its.talosctl, ["gen", "config", "lab", "https://10.0.0.1:6443", ...args, "--output", base]);
     const live = fs.readFileSync(base, "utf8");
     const secrets = [...live.matchAll(/^\s+(?:token|secret|id|key): (\S{16,})/gm)].map((match) => match[1]!);
     expect(secrets.length).toBeGreaterThan(0);
 
     const patched = async (file: string, patches: string[]): Promise<string> => {
       const wanted = patches.flatMap((text) => ["--patch", text]);
-      return (await run(talosctl, ["machineconfig", "patch", file, ...wanted])).stdout;
+      return (await run(its.talosctl, ["machineconfig", "patch", file, ...wanted])).stdout;
     };
     const nothing = "machine: {}\n"; // talosctl writes ours in its own order
     const before = await patched(base, [nothing]);
@@ -140,7 +132,7 @@ describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) =
       const patches = [first, second];
       const { configuration, added, conflicts } = mergeConfiguration(live, patches);
       expect(conflicts).toEqual([]);
-      const file = path.join(folder, "merged.yaml");
+      const file = path.join(its.folder, "merged.yaml");
       fs.writeFileSync(file, configuration);
       const [ours, theirs] = await Promise.all([patched(file, [nothing]), patched(base, patches)]);
       expect(withoutOrder(ours)).toEqual(withoutOrder(theirs));

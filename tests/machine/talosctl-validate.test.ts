@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import * as fs from "node:fs";
-import * as os from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
@@ -8,17 +7,10 @@ import { mergeConfiguration } from "../../components/recipe/merge";
 import { parseSpec, planCluster, type ClusterSpec } from "../../components/recipe";
 import { makeExistingCluster } from "../../lab/cluster/existing-cluster";
 import { readStackFile, stackNames } from "../../stacks/stack-file";
-import { provideTools } from "../../lab/tools";
+import { withTalosctl } from "./with-talosctl";
 
 const run = promisify(execFile);
-let talosctl: string;
-let folder: string;
-
-beforeAll(async () => {
-  ({ talosctl } = await provideTools({ only: ["talosctl"] }));
-  folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-validate-"));
-}, 20 * 60_000);
-afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+const its = withTalosctl();
 
 /** Every stack of the repository, and both eras with everything on that a machine's configuration can carry. */
 function specs(): [string, ClusterSpec][] {
@@ -56,10 +48,10 @@ function specs(): [string, ClusterSpec][] {
 test.each(specs())(
   "%s: the real talosctl accepts every machine's configuration, strictly",
   async (name, spec) => {
-    const existing = await makeExistingCluster(path.join(folder, name), talosctl, spec);
+    const existing = await makeExistingCluster(path.join(its.folder, name), its.talosctl, spec);
     for (const machine of planCluster(spec).machines) {
       const base = existing.configurations[machine.name]!;
-      const file = path.join(folder, name, `${machine.name}-with-gpu.yaml`);
+      const file = path.join(its.folder, name, `${machine.name}-with-gpu.yaml`);
       if (machine.configuration === "adopted") {
         const { configuration, conflicts } = mergeConfiguration(fs.readFileSync(base, "utf8"), machine.patches);
         expect(conflicts).toEqual([]);
@@ -69,9 +61,9 @@ test.each(specs())(
         const own = (spec.patches ?? []).length + (spec.machines[machine.name]!.patches ?? []).length;
         const ours = machine.patches.slice(machine.configuration === "omni" ? 0 : own);
         const args = ours.flatMap((patch) => ["--patch", patch]);
-        await run(talosctl, ["machineconfig", "patch", base, ...args, "--output", file]);
+        await run(its.talosctl, ["machineconfig", "patch", base, ...args, "--output", file]);
       }
-      await run(talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]);
+      await run(its.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]);
       const machineSection = parse(fs.readFileSync(file, "utf8").split(/^---$/m)[0]!).machine;
       const modules = (machineSection.kernel?.modules ?? []).map((module: { name: string }) => module.name);
       if (machine.gpuCount > 0) expect(modules).toContain("nvidia");
@@ -84,7 +76,9 @@ test.each(specs())(
 );
 
 test("strict validation does refuse: a misspelt field is not accepted", async () => {
-  const file = path.join(folder, "wrong.yaml");
+  const file = path.join(its.folder, "wrong.yaml");
   fs.writeFileSync(file, "version: v1alpha1\nmachine:\n  type: worker\n  kernal: {}\ncluster: {}\n");
-  await expect(run(talosctl, ["validate", "--strict", "--mode", "metal", "--config", file])).rejects.toThrow(/kernal/);
+  await expect(run(its.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file])).rejects.toThrow(
+    /kernal/,
+  );
 });

@@ -3,7 +3,8 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { renderFinding } from "../../components/recipe";
 import { readConfiguration } from "../../stacks/configuration";
-import { stackConfig, stacks, stackSpec } from "../support/stacks";
+import { stackConfig, stacks } from "../support/stacks";
+import { readStackFile } from "../../stacks/stack-file";
 
 const notSecret = (): boolean => false;
 
@@ -13,7 +14,7 @@ test.each(stacks)("%s is read as its file has it", (stack) => {
     notSecret,
     {},
   );
-  expect(spec).toEqual(stackSpec(stack));
+  expect(spec).toEqual(readStackFile(stack));
   expect(credentials).toEqual({});
 });
 

@@ -3,7 +3,8 @@ import * as path from "node:path";
 import { stringify } from "yaml";
 import { checkCluster, parseSpec, planCluster, type ClusterSpec } from "../../components/recipe";
 import { expected } from "../e2e/support/expected";
-import { stacks, stackSpec } from "../support/stacks";
+import { stacks } from "../support/stacks";
+import { readStackFile } from "../../stacks/stack-file";
 
 const folder = path.join(__dirname, "..", "fixtures", "plans");
 
@@ -15,7 +16,7 @@ test("a test brings up each stack in the lab, and says what it must come to", ()
  * diff of a pull request. `UPDATE_GOLDEN=1 npx jest tests/stacks/plans` writes the files.
  */
 describe.each(stacks)("plan of %s", (stack) => {
-  const parsed = parseSpec(stackSpec(stack));
+  const parsed = parseSpec(readStackFile(stack));
   const spec = parsed.spec as ClusterSpec;
 
   test("nothing is wrong with the stack", () => {

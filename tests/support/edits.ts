@@ -1,5 +1,5 @@
 import { merged } from "../recipe/stacks";
-import { stackSpec } from "./stacks";
+import { readStackFile } from "../../stacks/stack-file";
 import { fixture, table } from "./table";
 
 /** Configuration of a stack, as data that an edit may change. */
@@ -21,4 +21,4 @@ export const edits = table<Edit>(fixture("edits.yaml"), ["name", "stack", "chang
 
 /** What a stack says after an edit. */
 export const edited = ({ stack, change }: Pick<Edit, "stack" | "change">): Said =>
-  merged(stackSpec(stack), change) as Said;
+  merged(readStackFile(stack), change) as Said;

@@ -1,6 +1,6 @@
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
 import { record, type Run, type RunOptions } from "./recorder";
-import { stackSpec } from "./stacks";
+import { readStackFile } from "../../stacks/stack-file";
 import { kubeconfig, machineSecrets, providers, talosconfig } from "./talos";
 
 /** Type tokens of what a cluster registers. */
@@ -25,7 +25,7 @@ const credentials = { talosconfig, machineSecrets, kubeconfig };
 
 /** Arguments of a cluster as one of the stacks has them, with changes. */
 export function arguments_(stack: string, changes: Record<string, unknown> = {}): GpuClusterArgs {
-  return { ...(stackSpec(stack) as unknown as GpuClusterArgs), ...credentials, ...changes };
+  return { ...(readStackFile(stack) as unknown as GpuClusterArgs), ...credentials, ...changes };
 }
 
 /** Registers a cluster with the recording monitor. Throws what the program threw. */

@@ -1,9 +1,9 @@
 import { parseSpec, planCluster, type Plan } from "../../components/recipe";
-import { stackSpec } from "./stacks";
+import { readStackFile } from "../../stacks/stack-file";
 
 /** Plan of a stack of this repository, with fields of its specification replaced. */
 export function planOf(stack: string, changes: Record<string, unknown> = {}): Plan {
-  const { spec, findings } = parseSpec({ ...stackSpec(stack), ...changes });
+  const { spec, findings } = parseSpec({ ...readStackFile(stack), ...changes });
   if (!spec) throw new Error(JSON.stringify(findings));
   return planCluster(spec);
 }

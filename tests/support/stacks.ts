@@ -5,11 +5,8 @@ export const stacks = stackNames();
 
 /** A stack's configuration as Pulumi hands it to a program: by full key, objects and lists as JSON. */
 export function stackConfig(stack: string): Record<string, string> {
-  const entries = Object.entries(stackSpec(stack));
+  const entries = Object.entries(readStackFile(stack));
   return Object.fromEntries(
     entries.map(([key, value]) => [`talos-gpu:${key}`, typeof value === "string" ? value : JSON.stringify(value)]),
   );
 }
-
-/** A stack's configuration without the project's prefix: what it says of its cluster. */
-export const stackSpec = (stack: string): Record<string, unknown> => readStackFile(stack);

@@ -12,10 +12,10 @@ import {
 import { pageOf } from "../../../cli/plan/page";
 import { plan as verb, tooLong } from "../../../cli/plan/verb";
 import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
-import { configurationOf } from "../../../stacks/stack-file";
+import { readStackFile, configurationOf } from "../../../stacks/stack-file";
 import { edited, edits, type Said } from "../../support/edits";
 import { gitIn } from "../../support/git";
-import { stacks, stackSpec } from "../../support/stacks";
+import { stacks } from "../../support/stacks";
 import { runVerb, scratch } from "../stand";
 
 const golden = path.join(__dirname, "..", "..", "fixtures", "plan-pages");
@@ -31,14 +31,14 @@ function expectGolden(name: string, text: string): void {
 }
 
 const side = (said: Said) => ({ plan: planCluster(parseSpec(said).spec!), findings: findingsOf(said) });
-const of = (stack: string, after: Said): Comparison => compare(stack, "main", side(stackSpec(stack)), side(after));
+const of = (stack: string, after: Said): Comparison => compare(stack, "main", side(readStackFile(stack)), side(after));
 
 test("the page of a stack alone", () => {
-  expectGolden("modern", pageOf(compare("modern", undefined, undefined, side(stackSpec("modern")))));
+  expectGolden("modern", pageOf(compare("modern", undefined, undefined, side(readStackFile("modern")))));
 });
 
 test.each(stacks)("%s against itself changes nothing", (stack) => {
-  const comparison = of(stack, stackSpec(stack));
+  const comparison = of(stack, readStackFile(stack));
   expect(comparison).toMatchObject({ stackChanges: [], valueChanges: [], away: [] });
   expect(pageOf(comparison)).toContain("Nothing changes against `main`.");
 });
@@ -147,7 +147,7 @@ describe("the verb", () => {
 
   beforeAll(() => {
     git("init", "-q");
-    write(stackSpec("velaryon"));
+    write(readStackFile("velaryon"));
     git("add", ".");
     git("commit", "-qm", "stack");
     write(edited(edits.find(({ name }) => name === "label")!));
@@ -184,20 +184,20 @@ describe("the verb", () => {
     fs.writeFileSync(file, "config: [");
     git("add", ".");
     git("commit", "-qm", "broken");
-    write(stackSpec("velaryon"));
+    write(readStackFile("velaryon"));
     const { status, remark } = await run("--base", "broken");
     expect([status, remark]).toEqual([0, "broken has no valid stack velaryon, so there is nothing to compare with"]);
   });
 
   test("a refused stack is a finding", async () => {
-    write({ ...stackSpec("velaryon"), talosVersion: "v1.11" });
+    write({ ...readStackFile("velaryon"), talosVersion: "v1.11" });
     expect(await run()).toMatchObject({ status: 1, result: expect.stringContaining("`talosVersion`") });
-    write({ ...stackSpec("velaryon"), machines: 5 });
+    write({ ...readStackFile("velaryon"), machines: 5 });
     expect(await run()).toMatchObject({ status: 1, result: expect.stringContaining("`machines`") });
   });
 
   test("so is one that Pulumi could not hand to its program", async () => {
-    write({ ...stackSpec("velaryon"), patches: [`# ${"long ".repeat(30_000)}\nmachine: {}\n`] });
+    write({ ...readStackFile("velaryon"), patches: [`# ${"long ".repeat(30_000)}\nmachine: {}\n`] });
     const { result } = await run("--json");
     const { findings } = JSON.parse(result) as { findings: { problem: string }[] };
     expect(findings).toMatchObject([{ problem: "the stack's configuration has 148 KiB" }]);

@@ -40,20 +40,17 @@ interface Ended {
   stderr: string;
 }
 
+const outside = () => ({
+  ...{ PATH: process.env["PATH"], TMPDIR: temporary },
+  ...{ TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"), TALOS_GPU_TALOSCONFIG: talosconfig },
+});
+
 function start(
   verb: string,
   input: object,
   env: NodeJS.ProcessEnv = {},
 ): { child: ChildProcess; ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [program, verb], {
-    env: {
-      PATH: process.env["PATH"],
-      TMPDIR: temporary,
-      TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"),
-      TALOS_GPU_TALOSCONFIG: talosconfig,
-      ...env,
-    },
-  });
+  const child = spawn(process.execPath, [program, verb], { env: { ...outside(), ...env } });
   const out = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
@@ -113,14 +110,7 @@ test.each(["pulumi", "plugin", "shell"] as const)(
       const plugin = spawn(${JSON.stringify(process.execPath)}, ["-e", process.env.PLUGIN], { stdio: "inherit" });
       console.log(JSON.stringify({ pulumi: process.pid, plugin: plugin.pid }));`;
     const child = spawn(pulumi, ["-e", engine], {
-      env: {
-        PATH: process.env["PATH"],
-        TMPDIR: temporary,
-        TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"),
-        TALOS_GPU_TALOSCONFIG: talosconfig,
-        TASK: JSON.stringify(wanted),
-        PLUGIN: plugin,
-      },
+      env: { ...outside(), TASK: JSON.stringify(wanted), PLUGIN: plugin },
     });
     const pids: Partial<Record<"pulumi" | "plugin" | "shell" | "program", number>> = {};
     for await (const line of readline.createInterface({ input: child.stdout })) {

@@ -18,7 +18,7 @@ import { schematics } from "../../machine/program/fakes";
 import { setup } from "../../machine/program/setup";
 import { edited, edits, type Said } from "../../support/edits";
 import { planOf } from "../../support/plans";
-import { stackSpec } from "../../support/stacks";
+import { readStackFile } from "../../../stacks/stack-file";
 import { fixture, table } from "../../support/table";
 
 function planned(said: Said): Plan {
@@ -98,7 +98,7 @@ test.each(updates)("of $stack, $name", ({ stack, was = {}, is = {}, name: _, ...
 });
 
 const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machineState> => {
-  const plan = planned({ ...(stackSpec(stack) as Said), talosVersion });
+  const plan = planned({ ...(readStackFile(stack) as Said), talosVersion });
   return machineState(plannedMachines(plan)[0]!);
 };
 

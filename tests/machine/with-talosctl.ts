@@ -1,0 +1,15 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { provideTools } from "../../lab/tools";
+
+/** The real talosctl for a file's tests, and a folder that goes with them; both are there once the tests run. */
+export function withTalosctl(): { talosctl: string; folder: string } {
+  const its = { talosctl: "", folder: "" };
+  beforeAll(async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-talosctl-"));
+    Object.assign(its, { folder }, await provideTools({ only: ["talosctl"] }));
+  }, 20 * 60_000);
+  afterAll(() => fs.rmSync(its.folder, { recursive: true, force: true }));
+  return its;
+}
