@@ -117,14 +117,12 @@ export const differencesOfLabs: readonly [RegExp, string][] = [
     /^real: \S+: (powered on|(is|took its configuration) in maintenance mode|its control plane serves)$/,
     "so a lab makes a machine",
   ],
+  [/^(real|emulated): [\w.-]+: (building|built) N s /, "what a computer lacks of the lab is built once"],
   [
     /^real: stays: (Lease kube-node-lease\/|StorageClass lab:)/,
     "the lab's own: a lease, and a class that comes after the machines",
   ],
-  [
-    /: modern-gpu-upgrade: /,
-    "its disk has Talos in maintenance mode, so it is upgraded; an emulated one installs the stack's image at once",
-  ],
+  [/: modern-gpu-upgrade: /, "its disk has Talos in maintenance mode: it is upgraded, an emulated one installed"],
   [/^real: .*: compare: waiting up to /, "Kubernetes answers a while after the machine"],
   [/^real: stays: .*\/modules\.dep=/, "the kernel's release, which is Debian's in the lab"],
   [
