@@ -56,8 +56,8 @@ func run(name string, args []string) error {
 	return nil
 }
 
-// scheduler is the real one, and what answers the probes of its static pod while it starts: they give it 30 s to its first answer (Talos,
-// k8s.NewSchedulerPod), and without KVM it took longer (modern on v1.13.0, 2026-11-26: 16 starts in 15 minutes, and no pod was placed).
+// scheduler is the real one, and what answers the probes of its static pod while it starts: they give it 30 s to its first answer (talos v1.13.0
+// controllers/k8s/control_plane_static_pod.go), and without KVM it took longer (modern, 2026-11-26: 16 starts in 15 minutes, and no pod was placed).
 func scheduler(args []string) error {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	listener, err := net.Listen("tcp", "127.0.0.1:10259")
