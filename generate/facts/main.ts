@@ -2,7 +2,7 @@ import { recordOperator } from "./record-operator";
 import { renewCards } from "./renew-cards";
 import { renewReleases } from "./renew-releases";
 
-const usage = `Renews the tables of facts in components/recipe/facts/data. Look at the difference before you commit it.
+const usage = `Renews the tables of facts in components/recipe/facts/data and lab/charts/facts. Look at the difference before you commit it.
 
 Usage: npm run facts -- cards [FILE or URL] | releases [URL] | operator HELM RELEASE=FOLDER …
 
@@ -15,12 +15,8 @@ Usage: npm run facts -- cards [FILE or URL] | releases [URL] | operator HELM REL
 
 /** Renews what the arguments name; gives the exit status. */
 async function main([what, from, ...others]: readonly string[]): Promise<number> {
-  if (
-    what === "operator" &&
-    from !== undefined &&
-    others.every((each) => /^v[\d.]+=./.test(each)) &&
-    others.length > 0
-  ) {
+  const sources = others.length > 0 && others.every((each) => /^v[\d.]+=./.test(each));
+  if (what === "operator" && from !== undefined && sources) {
     recordOperator(from, others);
     return 0;
   }

@@ -71,11 +71,16 @@ export function recordOperator(helm: string, sources: readonly string[]): void {
 function stamped(folder: string, release: string): string {
   const chart = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-chart-"));
   fs.cpSync(folder, chart, { recursive: true });
+  stamp(chart, release, release);
+  return chart;
+}
+
+/** Writes a release into a chart's Chart.yaml, as the release process of its project does. */
+export function stamp(chart: string, version: string, appVersion: string): void {
   const file = path.join(chart, "Chart.yaml");
   const description = parseDocument(fs.readFileSync(file, "utf8"));
-  for (const key of ["version", "appVersion"]) description.set(key, release);
+  for (const [key, value] of Object.entries({ version, appVersion })) description.set(key, value);
   fs.writeFileSync(file, description.toString());
-  return chart;
 }
 
 function rendered(helm: string, chart: string, values: object): Manifest[] {

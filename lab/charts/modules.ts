@@ -1,6 +1,6 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { parseDocument } from "yaml";
+import { stamp } from "../../generate/facts/record-operator";
 import { copyFolder, moduleFolder } from "../tools/ways/module";
 
 /** A chart inside a Go module: what its project tags, and the Go proxy serves. */
@@ -47,12 +47,8 @@ export async function placeWhole(folder: string, make: (draft: string) => Promis
   }
 }
 
-/** Copies a chart and writes a release into its Chart.yaml, as the release process of its project does. */
+/** Copies a chart, with a release written into it. */
 export async function stampedCopy(from: string, to: string, version: string, appVersion: string): Promise<void> {
   await copyFolder(from, to);
-  const file = path.join(to, "Chart.yaml");
-  const description = parseDocument(await fs.readFile(file, "utf8"));
-  description.set("version", version);
-  description.set("appVersion", appVersion);
-  await fs.writeFile(file, description.toString());
+  stamp(to, version, appVersion);
 }

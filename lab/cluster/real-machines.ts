@@ -150,7 +150,7 @@ export async function startRealMachines(
     const { card } = lab.options;
     const machine = await startMachine(images, session.dir("machines", name), {
       memory: card !== undefined ? 16_384 : role === "controlplane" ? 4096 : 2560,
-      ...(card === undefined ? {} : { card }),
+      ...(card === undefined ? {} : { device: card }),
       yields: role !== "controlplane",
       ...(authority === undefined ? {} : { authority }),
       network: { ...site, address, trustd: site.cluster, leads: { ...leads, ...Object.fromEntries(toOthers) } },

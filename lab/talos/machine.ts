@@ -32,8 +32,6 @@ export interface RealMachine {
   restore(name: string): Promise<void>;
 }
 
-const stubArgument = "io.systemd.stub.kernel-cmdline-extra=console=ttyS0";
-
 /** Programs that make and run such machines, and where they come from. */
 const needed = {
   "qemu-system-x86_64": "Debian and Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install qemu-system-x86",
@@ -106,6 +104,9 @@ async function tryKvm(kernel: string): Promise<boolean> {
   }
 }
 
+/** What systemd's stub takes for more of a kernel's arguments (systemd-stub(7)): a published image's console is not the serial one. */
+const serialConsole = "io.systemd.stub.kernel-cmdline-extra=console=ttyS0";
+
 /**
  * Makes a machine and turns it on. It belongs to the lab that has the folder `dir`: if we leave the machine running, that lab's janitor ends it.
  *
@@ -114,7 +115,7 @@ async function tryKvm(kernel: string): Promise<boolean> {
  * @param options.authority folder with `ca.crt` and `ca.key` of the machines' API. A worker then gets its certificate.
  * @param options.network default: 10.0.2.0/24, with this computer at 10.0.2.2 and the signer at {@link trustdAddress}.
  * @param options.ports default: any.
- * @param options.card one of this computer's, as QEMU's option `-device` takes it. The image is a published one then.
+ * @param options.device a card of this computer's, as QEMU's option `-device` takes it. The image is a published one then.
  * @param options.yields whether it leaves the processors to a machine that does not, such as its control plane, whose probes have 1 s each.
  * @param options.cards as its board's asset tag says it, by which the stand-ins of NVIDIA's programs know of them.
  */
@@ -127,7 +128,7 @@ export async function startMachine(
     network?: MachineNetwork;
     ports?: Ports;
     cards?: string;
-    card?: string;
+    device?: string;
     yields?: boolean;
     signal?: AbortSignal;
   } = {},
@@ -163,8 +164,7 @@ export async function startMachine(
     ...drive("if=virtio,format=qcow2,cache=writeback", disk),
     ...["-netdev", `user,id=net,${network.join(",")}`, "-device", "virtio-net-pci,netdev=net"],
     ...["-device", "virtio-rng-pci", "-chardev", `file,id=console,path=${log},append=on`, "-serial", "chardev:console"],
-    // systemd's stub adds what this string says to a kernel's arguments (systemd-stub(7)): a published image says nothing here by itself.
-    ...(options.card === undefined ? [] : ["-device", options.card, "-smbios", `type=11,value=${stubArgument}`]),
+    ...(options.device === undefined ? [] : ["-device", options.device, "-smbios", `type=11,value=${serialConsole}`]),
     ...(options.cards === undefined ? [] : ["-smbios", `type=2,asset=${options.cards}`]),
     ...["-qmp", "stdio"],
   ];

@@ -3,13 +3,13 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import type { ReadableStream } from "node:stream/web";
 import { pipeline } from "node:stream/promises";
-import { defaultFactoryUrl } from "../../components/recipe/facts/factory";
+import { defaultFactoryUrl, factoryAt } from "../../components/recipe/facts/factory";
 import { cacheFolder } from "../tools/cache";
 import { withLock } from "../tools/lock";
 import { isThere } from "./debian";
 
 /** The Image Factory of everybody; a test may lead elsewhere. */
-export const publicFactory = (): string => process.env.TALOS_GPU_FACTORY ?? defaultFactoryUrl;
+export const publicFactory = (): string => factoryAt(defaultFactoryUrl, process.env);
 
 /** What it calls a disk that boots into maintenance mode, and its kernel (image-factory v1.2.0, internal/profile), and what they are here. */
 const assets = { "metal-amd64.qcow2": "disk.qcow2", "kernel-amd64": "vmlinuz" };

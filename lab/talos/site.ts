@@ -79,7 +79,7 @@ const slowControlPlane: object = {
   },
 };
 
-/** What an owner writes so that its machine works here. */
+/** What decides about the patches of a machine's owner. */
 interface Own {
   /** Whether the machine is a control plane. */
   control: boolean;
@@ -89,7 +89,7 @@ interface Own {
   card?: string | undefined;
 }
 
-/** The same, as patches of its configuration. */
+/** Patches that an owner writes so that its machine works in this site. */
 export function ownPatches({ registry, endpoint }: Site, { control, image, card }: Own): object[] {
   const machine = {
     certSANs: ["127.0.0.1"], // this computer's way to its API

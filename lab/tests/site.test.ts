@@ -57,10 +57,15 @@ test("an owned control plane gets what an adopted one has, by the stack's own pa
 });
 
 test("beside a card of this computer a stack's one machine has its own release, and the outer world with its images", async () => {
-  const { spec } = stackConfiguration("next", { timeScale: 0.5, machines: "real", card: "edu" });
-  expect(spec.talosVersion).toMatch(/^v1\.15\./);
-  for (const { patches = [] } of Object.values(spec.machines)) expect(patches.join()).not.toMatch(/mirrors|pods:/);
-  const around = { options: { card: "edu" }, spec, session: {}, talosReleases: [] } as never; // a worker
+  const beside = { timeScale: 0.5, machines: "real", card: "edu" } as const;
+  expect(stackConfiguration("next", beside).spec.talosVersion).toMatch(/^v1\.15\./);
+  const { spec } = stackConfiguration("modern", beside);
+  for (const { patches = [] } of Object.values(spec.machines)) {
+    expect(patches.join()).toContain("certSANs:");
+    expect(patches.join()).not.toMatch(/mirrors:|pods:|leader-elect/);
+  }
+  expect(() => parseOptions(["--card", "edu", "--machines", "node"])).toThrow(/^--card: only a virtual machine/);
+  const around = { options: beside, spec, session: {}, talosReleases: [] } as never; // of several machines
   await expect(provideReal(around, () => undefined)).rejects.toThrow(
     /^--machines real: (--card: one machine|not on this)/,
   );
