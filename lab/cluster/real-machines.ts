@@ -4,49 +4,27 @@ import type * as net from "node:net";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { SecretFiles } from "../../components/clients/secret-files";
-import { parseDriverVersion } from "../../components/clients/talos/driver";
 import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
-import type { ClusterSpec } from "../../components/recipe";
 import type { ControlPlane } from "../controlplane";
 import type { Machines, MachineState } from "../machines";
-import {
-  bootsOf,
-  freePorts,
-  provideTalos,
-  served,
-  startMachine,
-  whyNoMachine,
-  type ImageFactory,
-  type Ports,
-  type RealMachine,
-  type TalosImages,
-} from "../talos";
+import { bootsOf, freePorts, served, startMachine, type ImageFactory, type Ports, type RealMachine } from "../talos";
 import { startFront, type Front } from "../talos/front";
-import { publishedDisk } from "../talos/published";
 import { siteOf } from "../talos/site";
-import type { LabOptions } from "../options";
-import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import { spawnGuarded } from "../session/process";
-import type { Session } from "../session/session";
 import type { Tools } from "../tools";
-import type { OnToolEvent } from "../tools/events";
 import { until } from "../until";
 import { talosconfigVia, type ExistingCluster } from "./existing-cluster";
-import { plainSchematic } from "./initial-image";
 import { assetTag, labGpu } from "./lab-gpu";
 import { forward } from "./led-addresses";
 import { Cluster } from "../kubernetes/cluster";
 import { leadToKubelets, letIn } from "./joining";
+import { inMaintenance, saidOf } from "./machine-state";
 import { bootstrapOn, keepKubeconfig, onMachine } from "./own-control-plane";
+import type { RealImages, RealStack } from "./real-images";
 
 /** What is there of a lab before its machines. */
-export interface Around {
-  options: Pick<LabOptions, "card" | "consoles">;
-  session: Session;
-  spec: ClusterSpec;
-  /** Talos releases of the stack and of its machines, and of what it becomes. */
-  talosReleases: readonly string[];
+export interface Around extends RealStack {
   tools: Pick<Tools, "talosctl" | "controlplane" | "machines">;
   /** Folders with the programs of a real node; undefined where every node is emulated. */
   nodePrograms?: readonly string[];
@@ -59,47 +37,6 @@ export interface Around {
   /** The Talos cluster as it was before; undefined where the stack makes its own from machines in maintenance mode. */
   existing: ExistingCluster | undefined;
 }
-
-/** What machines begin with, and the Factory of what they come to; undefined where that is the public one. */
-export type RealImages = Pick<TalosImages, "release" | "disk" | "programs"> & Partial<Pick<TalosImages, "factory">>;
-
-/** Images of the stack's release, which real machines run. Their Factory has those of the releases that the machines come to, too. */
-export async function provideReal(
-  { options, spec, session, talosReleases }: Pick<Around, "options" | "spec" | "session" | "talosReleases">,
-  onEvent: OnToolEvent,
-): Promise<RealImages> {
-  const refuse = (why: string): never => {
-    throw new Error(`--machines real: ${why}; leave --machines real out for emulated machines`);
-  };
-  const lacks = whyNoMachine();
-  if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
-  const machines = Object.values(spec.machines);
-  const controls = machines.filter(({ role }) => role === "controlplane").length;
-  if (controls > 1) refuse("one control plane is all that a lab starts, and this stack has several");
-  if (machines.length > 1 && controls === 0) refuse("its workers have no control plane that leads to them");
-  if (machines.some(({ configuration }) => configuration === "omni")) refuse("no Omni manages such machines");
-  if (options.card !== undefined) {
-    if (machines.length > 1 || controls === 0)
-      refuse("--card: one machine is all that can have it, its own control plane, and this stack is another");
-    const release = spec.talosVersion;
-    return { release, disk: await publishedDisk(release, plainSchematic, session.signal), programs: "" };
-  }
-  const provide = (release: string): Promise<TalosImages> => provideTalos(release, { signal: session.signal, onEvent });
-  const first = await provide(spec.talosVersion);
-  const further: TalosImages[] = [];
-  for (const release of talosReleases) if (release !== first.release) further.push(await provide(release));
-  return { ...first, factory: (work, signal) => first.factory(work, signal, further) };
-}
-
-/** Says that the machines run another release than their stack says, where they do. */
-export function inStead({ release }: RealImages, stack: string): string {
-  const { talosVersion: wanted } = clusterOf(readStackFile(stack));
-  return wanted === release ? "" : `; the machines run ${release}, the nearest to ${wanted} that is built here`;
-}
-
-/** The installer that a machine begins with. */
-export const plainInstaller = (release: string): string =>
-  `factory.talos.dev/metal-installer/${plainSchematic}:${release}`;
 
 /** Seconds in which a virtual machine must have booted into maintenance mode, and taken its configuration. */
 const bootSeconds = 900;
@@ -151,7 +88,6 @@ export async function startRealMachines(
     const machine = await startMachine(images, session.dir("machines", name), {
       memory: card !== undefined ? 16_384 : role === "controlplane" ? 4096 : 2560,
       ...(card === undefined ? {} : { device: card }),
-      yields: role !== "controlplane",
       ...(authority === undefined ? {} : { authority }),
       network: { ...site, address, trustd: site.cluster, leads: { ...leads, ...Object.fromEntries(toOthers) } },
       ports: ports[name]!,
@@ -201,7 +137,9 @@ export async function startRealMachines(
   const state = async (machine: RealMachine): Promise<MachineState> => {
     const client = talosctl();
     const known =
-      client === undefined ? inMaintenance(images) : await saidOf(new TalosMachine(client, machine.address, files));
+      client === undefined
+        ? inMaintenance(images.release)
+        : await saidOf(new TalosMachine(client, machine.address, files));
     const events = tail(machine)
       .split("\n")
       .map((what) => ({ at: 0, what }));
@@ -289,26 +227,6 @@ async function answer(
       (error: Error) => error.message,
     );
   return (await until({ seconds: bootSeconds, every: 2000, signal }, taken, (problem) => problem === "")).seen;
-}
-
-type Said = Pick<MachineState, "talosVersion" | "schematicId" | "bootId" | "driverVersion" | "stage" | "ready">;
-
-/** What is known of a machine of whose API nobody has credentials yet. */
-const inMaintenance = ({ release: talosVersion }: RealImages): Said => ({
-  ...{ talosVersion, schematicId: plainSchematic, bootId: "", driverVersion: null, stage: "maintenance", ready: false },
-});
-
-/** What a machine says of itself; while it does not answer, that is unknown. */
-async function saidOf(talos: TalosMachine): Promise<Said> {
-  const known = <T>(work: Promise<T>): Promise<T | undefined> => work.catch(() => undefined);
-  const [talosVersion = "unknown", schematicId = "unknown", status, bootId = "", driver] = await Promise.all([
-    ...([known(talos.version()), known(talos.schematic()), known(talos.status())] as const),
-    ...([known(talos.bootId()), known(talos.read("/proc/driver/nvidia/version"))] as const),
-  ]);
-  return {
-    ...{ talosVersion, schematicId, bootId, driverVersion: parseDriverVersion(driver ?? "") ?? null },
-    ...{ stage: status?.stage ?? "unknown", ready: status?.ready ?? false },
-  };
 }
 
 const tail = (machine: RealMachine): string => machine.console().trim().split("\n").slice(-8).join("\n");

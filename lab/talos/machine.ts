@@ -32,10 +32,13 @@ export interface RealMachine {
   restore(name: string): Promise<void>;
 }
 
-/** Programs that make and run such machines, and where they come from. */
-const needed = {
+/** Programs that run such machines, and where they come from. */
+const running = {
   "qemu-system-x86_64": "Debian and Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install qemu-system-x86",
   "qemu-img": "Debian and Ubuntu: apt-get install qemu-utils; Fedora: dnf install qemu-img",
+};
+/** Programs that make their images. */
+const making = {
   go: "https://go.dev/dl",
   "apt-get": "apt: Talos' userland and kernel are Debian's packages",
   "dpkg-deb": "dpkg: Debian's packages are unpacked with it",
@@ -45,12 +48,12 @@ const needed = {
 /** UEFI firmware and its empty variables, as Debian's ovmf has them. */
 const firmware = ["/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"] as const;
 
-/** Why this computer cannot run real Talos, all reasons at once; empty where it can. */
-export function whyNoMachine(): string[] {
+/** Why this computer cannot run real Talos, all reasons at once; empty where it can. @param published its images are not made here. */
+export function whyNoMachine(published = false): string[] {
   if (process.platform !== "linux" || process.arch !== "x64")
     return ["images of real Talos are made on Linux on x86-64 alone"];
   return [
-    ...Object.entries(needed)
+    ...Object.entries({ ...running, ...(published ? {} : making) })
       .filter(([name]) => programOnPath(name) === undefined)
       .map(([name, from]) => `there is no ${name} on PATH (${from})`),
     ...(firmware.every((file) => fs.existsSync(file)) ? [] : [`there is no ${firmware[0]} (apt-get install ovmf)`]),
@@ -116,7 +119,6 @@ const serialConsole = "io.systemd.stub.kernel-cmdline-extra=console=ttyS0";
  * @param options.network default: 10.0.2.0/24, with this computer at 10.0.2.2 and the signer at {@link trustdAddress}.
  * @param options.ports default: any.
  * @param options.device a card of this computer's, as QEMU's option `-device` takes it. The image is a published one then.
- * @param options.yields whether it leaves the processors to a machine that does not, such as its control plane, whose probes have 1 s each.
  * @param options.cards as its board's asset tag says it, by which the stand-ins of NVIDIA's programs know of them.
  */
 export async function startMachine(
@@ -129,7 +131,6 @@ export async function startMachine(
     ports?: Ports;
     cards?: string;
     device?: string;
-    yields?: boolean;
     signal?: AbortSignal;
   } = {},
 ): Promise<RealMachine> {
@@ -182,7 +183,6 @@ export async function startMachine(
     // Passed explicitly: a child does not inherit jest's environment, and by the environment the janitor knows what it may end.
     const { env } = process;
     const child = spawn("qemu-system-x86_64", [...args, ...more], { stdio: ["pipe", "pipe", "pipe"], env });
-    if (options.yields && child.pid) os.setPriority(child.pid, os.constants.priority.PRIORITY_BELOW_NORMAL);
     child.stdin.on("error", () => undefined);
     child.stdin.write(`${JSON.stringify({ execute: "qmp_capabilities" })}\n`);
     child.stderr.on("data", (chunk: Buffer) => said.push(chunk));

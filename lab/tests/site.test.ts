@@ -3,7 +3,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parseOptions } from "../options";
 import { bootsOf, nearestRelease, whyNoMachine } from "../talos";
-import { provideReal } from "../cluster/real-machines";
+import { provideReal } from "../cluster/real-images";
 import { siteOf } from "../talos/site";
 import { stackConfiguration } from "../run/stack-configuration";
 

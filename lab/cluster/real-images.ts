@@ -1,0 +1,58 @@
+import type { ClusterSpec } from "../../components/recipe";
+import { clusterOf, readStackFile } from "../../stacks/stack-file";
+import type { LabOptions } from "../options";
+import type { Session } from "../session/session";
+import { provideTalos, whyNoMachine, type TalosImages } from "../talos";
+import { publishedDisk } from "../talos/published";
+import type { OnToolEvent } from "../tools/events";
+import { plainSchematic } from "./initial-image";
+
+/** What machines begin with, and the Factory of what they come to; undefined where that is the public one. */
+export type RealImages = Pick<TalosImages, "release" | "disk" | "programs"> & Partial<Pick<TalosImages, "factory">>;
+
+/** For what images are made. */
+export interface RealStack {
+  options: Pick<LabOptions, "card" | "consoles">;
+  session: Session;
+  spec: ClusterSpec;
+  /** Talos releases of the stack and of its machines, and of what it becomes. */
+  talosReleases: readonly string[];
+}
+
+/** Images of the stack's release, which real machines run. Their Factory has those of the releases that the machines come to, too. */
+export async function provideReal(
+  { options, spec, session, talosReleases }: RealStack,
+  onEvent: OnToolEvent,
+): Promise<RealImages> {
+  const refuse = (why: string): never => {
+    throw new Error(`--machines real: ${why}; leave --machines real out for emulated machines`);
+  };
+  const lacks = whyNoMachine(options.card !== undefined);
+  if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
+  const machines = Object.values(spec.machines);
+  const controls = machines.filter(({ role }) => role === "controlplane").length;
+  if (controls > 1) refuse("one control plane is all that a lab starts, and this stack has several");
+  if (machines.length > 1 && controls === 0) refuse("its workers have no control plane that leads to them");
+  if (machines.some(({ configuration }) => configuration === "omni")) refuse("no Omni manages such machines");
+  if (options.card !== undefined) {
+    if (machines.length > 1 || controls === 0)
+      refuse("--card: one machine is all that can have it, its own control plane, and this stack is another");
+    const release = spec.talosVersion;
+    return { release, disk: await publishedDisk(release, plainSchematic, session.signal), programs: "" };
+  }
+  const provide = (release: string): Promise<TalosImages> => provideTalos(release, { signal: session.signal, onEvent });
+  const first = await provide(spec.talosVersion);
+  const further: TalosImages[] = [];
+  for (const release of talosReleases) if (release !== first.release) further.push(await provide(release));
+  return { ...first, factory: (work, signal) => first.factory(work, signal, further) };
+}
+
+/** Says that the machines run another release than their stack says, where they do. */
+export function inStead({ release }: RealImages, stack: string): string {
+  const { talosVersion: wanted } = clusterOf(readStackFile(stack));
+  return wanted === release ? "" : `; the machines run ${release}, the nearest to ${wanted} that is built here`;
+}
+
+/** The installer that a machine begins with. */
+export const plainInstaller = (release: string): string =>
+  `factory.talos.dev/metal-installer/${plainSchematic}:${release}`;
