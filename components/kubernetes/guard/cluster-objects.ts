@@ -26,6 +26,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
     v1: ["Pod", "PersistentVolumeClaim", "Service", "Secret", "ConfigMap"],
     "apps/v1": ["Deployment", "StatefulSet", "DaemonSet"],
     "batch/v1": ["Job"],
+    "resource.k8s.io/v1": ["ResourceClaim"],
   };
 
   async function held({ kind, name }: ObjectKey, found: KubernetesObject): Promise<string[]> {
@@ -37,7 +38,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
     const lists = Object.entries(kept).flatMap(([apiVersion, kinds]) =>
       kinds.map(async (contained) => {
         const path = await api.pathOf({ apiVersion, kind: contained, namespace: name });
-        const objects = await api.list<KubernetesObject>(`${contained}s of ${name}`, path!);
+        const objects = path === undefined ? [] : await api.list<KubernetesObject>(`${contained}s of ${name}`, path);
         return objects.map(({ metadata }) => `${contained} ${metadata?.name}`);
       }),
     );
