@@ -22,9 +22,13 @@ export interface ImageFactory {
   stop(): Promise<void>;
 }
 
-/** Nobody has signed these modules; SELinux and IMA need what Debian's kernel has not; the console is a file; the kubelet wants what Talos' kernel does at an oops. */
+/**
+ * Nobody has signed these modules; SELinux and IMA need what Debian's kernel has not; the console is a file; the kubelet wants what Talos'
+ * kernel does at an oops. An emulated processor forgets its pages at each change of page tables, which `pti=on` makes two of each system
+ * call: Talos asks that the first one says so (pkg/kernel/kspp/kspp.go), and the kernel takes the last.
+ */
 const kernelArgs =
-  "-selinux -module.sig_enforce -ima_template -ima_appraise -ima_hash console=ttyS0 talos.dashboard.disabled=1 oops=panic";
+  "-selinux -module.sig_enforce -ima_template -ima_appraise -ima_hash pti=off init_on_alloc=0 console=ttyS0 talos.dashboard.disabled=1 oops=panic";
 
 /**
  * Starts the Factory beside the registry of a release's images.

@@ -155,7 +155,7 @@ export async function startMachine(
   ];
   const drive = (kind: string, file: string): string[] => ["-drive", `${kind},file=${file}`];
   const args = [
-    ...(accelerated ? ["-accel", "kvm", "-cpu", "host"] : ["-accel", "tcg,thread=multi", "-cpu", "max"]),
+    ...(accelerated ? ["-accel", "kvm", "-cpu", "host"] : ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]),
     // Without SATA, whose state of a kernel that another one started (kexec) cannot be restored: "bad FIS receive buffer address".
     ..."-machine q35,smm=off,sata=off -display none -no-user-config -nodefaults".split(" "),
     ...["-smp", String(Math.min(2, os.availableParallelism())), "-m", String(options.memory ?? 2048)],
