@@ -1,3 +1,4 @@
+import * as fs from "node:fs";
 import { diagnose, type Difference, differences, fixes } from "../../components/diagnosis";
 import { checkCluster, type Finding, planCluster } from "../../components/recipe";
 import { askFactory } from "../../components/found/release-facts";
@@ -33,16 +34,12 @@ export async function diagnoseLab(
   const refused = refusalsOf(checkCluster({ ...lab.spec, ...(await askFactory(lab.spec)) }));
   if (refused.length > 0) return { unlike: [], failures: refused, explained: true };
   const addresses = Object.entries(lab.spec.machines).map(([name, { address }]) => [name, address]);
+  const talosconfig = lab.session.dir("talosconfig");
+  const patience = (rebootSeconds / lab.options.timeScale + realPartsSeconds) * 1000;
+  const machines = { talosctl: lab.tools.talosctl, talosconfig, secrets: [], patience };
   const { observations, unseen } = await observe(
-    {
-      kubeconfig: lab.kubernetes.kubeconfig,
-      machines: {
-        talosctl: lab.tools.talosctl,
-        talosconfig: lab.session.dir("talosconfig"),
-        secrets: [],
-        patience: (rebootSeconds / lab.options.timeScale + realPartsSeconds) * 1000,
-      },
-    },
+    // Of a cluster whose first update failed nobody has a talosconfig: Kubernetes alone tells then.
+    { kubeconfig: lab.kubernetes.kubeconfig, ...(fs.existsSync(talosconfig) ? { machines } : {}) },
     Object.fromEntries(addresses) as Record<string, string>,
   );
   const plan = planCluster(lab.spec);
