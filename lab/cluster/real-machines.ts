@@ -109,7 +109,7 @@ export async function startRealMachines(
     if (problem !== "")
       throw new Error(
         `machine ${name}: maintenance mode took no configuration within ${bootSeconds} s, so it joins nothing; its console ends:\n` +
-          `${tail(machine)}\n(last: ${problem})`,
+          `${lastLines(machine).join("\n")}\n(last: ${problem})`,
       );
     say(`${name}: ${file === undefined ? "is" : "took its configuration"} in maintenance mode`);
   }
@@ -140,16 +140,9 @@ export async function startRealMachines(
       client === undefined
         ? inMaintenance(images.release)
         : await saidOf(new TalosMachine(client, machine.address, files));
-    const events = tail(machine)
-      .split("\n")
-      .map((what) => ({ at: 0, what }));
-    return {
-      ...known,
-      address: machine.address,
-      reboots: bootsOf(machine.console()) - 1,
-      events,
-      requests: machine === first ? requests : 0,
-    };
+    const events = lastLines(machine).map((what) => ({ at: 0, what }));
+    const reboots = bootsOf(machine.console()) - 1;
+    return { ...known, address: machine.address, reboots, events, requests: machine === first ? requests : 0 };
   };
   const waiting = existing === undefined ? started : [];
   const machines: Machines = {
@@ -229,4 +222,4 @@ async function answer(
   return (await until({ seconds: bootSeconds, every: 2000, signal }, taken, (problem) => problem === "")).seen;
 }
 
-const tail = (machine: RealMachine): string => machine.console().trim().split("\n").slice(-8).join("\n");
+const lastLines = (machine: RealMachine): string[] => machine.console().trim().split("\n").slice(-8);

@@ -15,8 +15,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
   const api = new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]);
   const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
     ...key,
-    uid: found.metadata?.uid ?? "",
-    owner: found.metadata?.annotations?.[OWNER],
+    ...{ uid: found.metadata?.uid ?? "", owner: found.metadata?.annotations?.[OWNER] },
     holds: await held(key, found),
     object: found,
   });
