@@ -12,7 +12,7 @@ export type RealImages = Pick<TalosImages, "release" | "disk" | "programs"> & Pa
 
 /** For what images are made. */
 export interface RealStack {
-  options: Pick<LabOptions, "card" | "consoles">;
+  options: Pick<LabOptions, "card">;
   session: Session;
   spec: ClusterSpec;
   /** Talos releases of the stack and of its machines, and of what it becomes. */

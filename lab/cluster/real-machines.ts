@@ -11,6 +11,7 @@ import type { Machines, MachineState } from "../machines";
 import { bootsOf, freePorts, served, startMachine, type ImageFactory, type Ports, type RealMachine } from "../talos";
 import { startFront, type Front } from "../talos/front";
 import { siteOf } from "../talos/site";
+import type { LabOptions } from "../options";
 import { spawnGuarded } from "../session/process";
 import type { Tools } from "../tools";
 import { until } from "../until";
@@ -25,6 +26,7 @@ import type { RealImages, RealStack } from "./real-images";
 
 /** What is there of a lab before its machines. */
 export interface Around extends RealStack {
+  options: Pick<LabOptions, "card" | "consoles">;
   tools: Pick<Tools, "talosctl" | "controlplane" | "machines">;
   /** Folders with the programs of a real node; undefined where every node is emulated. */
   nodePrograms?: readonly string[];

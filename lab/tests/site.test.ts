@@ -38,6 +38,7 @@ test("a computer without QEMU is told how to get it", () => {
   process.env.PATH = "/nowhere";
   try {
     expect(whyNoMachine().join("; ")).toContain("no qemu-system-x86_64 on PATH (Debian and Ubuntu: apt-get install");
+    expect(whyNoMachine(true).join()).not.toMatch(/no (go|unshare) on PATH/);
   } finally {
     process.env.PATH = PATH;
   }
