@@ -30,10 +30,15 @@ export const answers = (port: number): Promise<boolean> =>
     socket.once("error", () => resolve(false));
   });
 
-/** A port where nobody listens, below those that systems give to outgoing connections (Linux: from 32768 on). */
+/** Ports that this process gave away: whoever has one may not listen yet. */
+const given = new Set<number>();
+
+/** A port where nobody listens, below those that systems give to outgoing connections (Linux: from 32768 on). Never the same twice. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
-    if (!(await answers(port))) return port;
+    if (given.has(port) || (await answers(port))) continue;
+    given.add(port);
+    return port;
   }
 }
