@@ -1,7 +1,6 @@
 import { migManagerValues } from "./mig-manager";
 import { sharingConfigName } from "../facts/sharing";
 import type { GpuOperatorSpec } from "../spec/index";
-import { everyMachineIsTainted } from "../machine/user-patches";
 import { withControlPlane } from "../machine/taints";
 import type { Era, ReleaseRecipe } from "../types";
 import { exporterCounters } from "./exporter";
@@ -16,17 +15,14 @@ export function operatorRelease(operator: GpuOperatorSpec, ground: Ground): Rele
 }
 
 function commonValues({ spec, tolerations, config }: Ground): ChartInput {
-  const noneIsFree = everyMachineIsTainted(spec);
   return {
     driver: { enabled: false },
     toolkit: { enabled: false },
     // A list in values takes the place of the chart's, so each brings the chart's own entries along.
     daemonsets: { tolerations },
-    "node-feature-discovery": noneIsFree
-      ? discoveryTolerations(tolerations)
-      : { worker: { tolerations: withControlPlane(tolerations) } },
-    // What belongs to no machine has no other place then, as far as the stack knows.
-    ...(noneIsFree ? { operator: { tolerations: withControlPlane(tolerations) } } : {}),
+    "node-feature-discovery": discoveryTolerations(tolerations),
+    // It belongs to no machine, and there may be none that is free.
+    operator: { tolerations: withControlPlane(tolerations) },
     // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.
     validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
     // Said always, as the default differs by release: without the Prometheus Operator's definition it cannot be made.

@@ -49,12 +49,6 @@ export function taintsWithPatches({ patches = [] }: Pick<ClusterSpec, "patches">
   return [...taintsOf(machine), ...texts.flatMap((text) => readPatch(text, "").taints)];
 }
 
-/** Whether no machine of the stack takes a pod that tolerates nothing but a control plane's taint. */
-export const everyMachineIsTainted = (spec: Pick<ClusterSpec, "machines" | "patches">): boolean =>
-  Object.values(spec.machines).every((machine) =>
-    taintsWithPatches(spec, machine).some(({ effect }) => effect !== "PreferNoSchedule"),
-  );
-
 const read = remembering((text: string): Omit<UserPatch, "field"> => {
   const nothing = {
     ...{ text, documents: [], config: {}, kinds: [], files: [], modules: [], sysctls: {} },
