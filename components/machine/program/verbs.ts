@@ -114,17 +114,19 @@ async function runPreflight(task: z.infer<typeof preflightTask>, clients: Client
 
 async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
   const cluster = clusterOf(task, clients);
-  const { touches } = clients;
   const others = new Map(task.otherControlPlanes.map((address) => [address, clients.machine(address)]));
-  const bench = { ...benchOf(task, clients), others, cluster, clientVersion: await clients.clientVersion(), touches };
-  return withTaints(await upgrade(task, bench, previousAnswer(upgradeResult)), task, cluster, clients);
+  const taint = tainting(task, cluster, clients);
+  const clientVersion = await clients.clientVersion();
+  const bench = { ...benchOf(task, clients), others, cluster, clientVersion, touches: clients.touches, taint };
+  const answer = await upgrade(task, bench, previousAnswer(upgradeResult));
+  return { ...answer, ...(await taint()) };
 }
 
 async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
-  const cluster = clusterOf(task, clients);
+  const taint = tainting(task, clusterOf(task, clients), clients);
   await clients.clientVersion(); // without talosctl nothing could end the wait for the machine
   const answer = await waitForOmni(task, { ...benchOf(task, clients), omni: clients.omni });
-  return withTaints(answer, task, cluster, clients);
+  return { ...answer, ...(await taint()) };
 }
 
 /** The cluster of a machine that is brought to its image: it cannot do without where its node gets taints. */
@@ -139,18 +141,14 @@ const taintedCluster = (machine: string, clients: Clients): KubernetesCluster =>
   );
 
 /**
- * The answer of a machine that is done, once its node has the stack's taints and no other of the stack's. Those that it no longer wants
- * go here, before anything is without its toleration: the smoke test comes next.
+ * What gives a machine's node the stack's taints and no other of the stack's, and tells which are its own. Those that it no longer wants
+ * go, before anything is without its toleration: the smoke test comes next.
  */
-async function withTaints(
-  answer: object,
-  task: TaintTask,
-  cluster: KubernetesCluster | undefined,
-  clients: Clients,
-): Promise<object> {
-  if (cluster === undefined) return answer;
+function tainting(task: TaintTask, cluster: KubernetesCluster | undefined, clients: Clients): () => Promise<object> {
+  if (cluster === undefined) return () => Promise.resolve({});
   const before = previousAnswer(upgradeResult)?.taints;
-  return { ...answer, taints: await taint(task, before, cluster, clock, clients.reportOf(task.machine)) };
+  const report = clients.reportOf(task.machine);
+  return async () => ({ taints: await taint(task, before, cluster, clock, report) });
 }
 
 async function runUntaint({ machine }: z.infer<typeof untaintTask>, clients: Clients): Promise<unknown> {

@@ -17,26 +17,19 @@ describe("the cache of built tools", () => {
   afterEach(() => sandbox.remove());
 
   test.each([
-    ["a source", "module/main.go", "package main\n"],
-    ["a source in a package below", "module/internal/deep/deep.go", "package deep\n"],
-    ["the pins", "module/go.mod", "module example.test/tool\n\ngo 1.26.1\n"],
-    ["the checksums", "module/go.sum", "example.test/other v1.0.0 h1:x=\n"],
-    ["a file that may be embedded", "module/data/rules.json", "{}"],
-  ])("a change of %s gives another key", async (_what, name, content) => {
+    ["a source", "module/main.go", "package main\n", true],
+    ["a source in a package below", "module/internal/deep/deep.go", "package deep\n", true],
+    ["the pins", "module/go.mod", "module example.test/tool\n\ngo 1.26.1\n", true],
+    ["the checksums", "module/go.sum", "example.test/other v1.0.0 h1:x=\n", true],
+    ["a file that may be embedded", "module/data/rules.json", "{}", true],
+    ["TypeScript", "module/index.ts", "export {};\n", false],
+    ["a Go test", "module/main_test.go", "package main\n", false],
+    ["test data", "module/testdata/input.json", "{}", false],
+    ["prose", "module/README.md", "# Tool\n", false],
+  ])("a change of %s in %s, %j: gives another key: %j", async (_what, name, content, another) => {
     const before = await cacheKey(tool, toolchain);
     sandbox.write(name, content);
-    expect(await cacheKey(tool, toolchain)).not.toBe(before);
-  });
-
-  test.each([
-    ["TypeScript", "module/index.ts", "export {};\n"],
-    ["a Go test", "module/main_test.go", "package main\n"],
-    ["test data", "module/testdata/input.json", "{}"],
-    ["prose", "module/README.md", "# Tool\n"],
-  ])("%s beside the sources changes nothing", async (_what, name, content) => {
-    const before = await cacheKey(tool, toolchain);
-    sandbox.write(name, content);
-    expect(await cacheKey(tool, toolchain)).toBe(before);
+    expect((await cacheKey(tool, toolchain)) !== before).toBe(another);
   });
 
   test("the key depends on stamps, toolchain and platform, and on nothing of the place or time", async () => {

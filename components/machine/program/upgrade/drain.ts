@@ -149,6 +149,7 @@ export async function uncordon(run: Run): Promise<void> {
       return { done: `node ${node} ${is}` };
     }
     if (!state.ready) return { not: "not ready" };
+    await run.taint?.(); // after the uncordon the scheduler would be first
     await cluster.uncordon(node, CORDONED_BY);
     return { done: `node ${node} takes pods again` };
   };

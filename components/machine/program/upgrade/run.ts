@@ -28,6 +28,8 @@ export interface Workbench {
   report: Report;
   /** Told before the machine or its node is changed: from then on the run is brought to its end. Default: nobody is told. */
   touches?: () => void;
+  /** Gives the node its taints; asked before it takes pods again. Default: it has none to get. */
+  taint?: () => Promise<unknown>;
 }
 
 /** One run of the upgrade program on one machine. Each of its phases looks at the machine first. */

@@ -34,6 +34,13 @@ describe("killed and run again", () => {
     },
   );
 
+  test("the node has its taints before it takes pods again", async () => {
+    const { cluster, bench, run } = setup();
+    bench.taint = () => Promise.resolve(cluster.calls.push("taint"));
+    await run();
+    expect(cluster.calls).toEqual(["cordon", "taint", "uncordon"]);
+  });
+
   test("while the machine is down for longer than a wrong address would get", async () => {
     const { machine, cluster, run } = setup();
     machine.timing.boot = 900;
