@@ -37,6 +37,8 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
   return patterns.map((pattern) => [like(pattern), { why: "somebody else's, which is still there" }]);
 }
 
+const clusterStays = "a cluster that the stack bootstrapped stays, as its machines do";
+
 /** What a new cluster has of itself, where none was there before: Kubernetes v1.36, Talos v1.13. */
 function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
   if (!spec.bootstrap || before.lines.includes("Namespace default")) return [];
@@ -48,8 +50,7 @@ function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
     `ClusterRole(Binding)? (system|cluster-admin$|admin$|edit$|view$)`,
     `(CertificateSigningRequest|FlowSchema|IPAddress|PriorityClass|PriorityLevelConfiguration|ServiceCIDR) `,
   ];
-  const why = "a cluster that the stack bootstrapped stays, as its machines do";
-  return [[like(`^(${own.join("|")})`), { why }]];
+  return [[like(`^(${own.join("|")})`), "passes"]];
 }
 
 /** What of a machine's node is ours, whatever its name, unless an operator had set it before or writes its own in its place. */
@@ -68,9 +69,7 @@ function onNode(
   // still there, writes its own in its place (gpu-operator, controllers/state_manager.go, addGPUStateLabels).
   const { first = [] } = plan.spec.upgrade ?? {};
   const outlived = plan.kubernetes.mode === "operator" && first.length > 0 && !first.includes(name);
-  const why = plan.spec.bootstrap
-    ? "a cluster that the stack bootstrapped stays, as its machines do"
-    : "its owner added the machine to the cluster, and there it stays";
+  const why = plan.spec.bootstrap ? clusterStays : "its owner added the machine to the cluster, and there it stays";
   return [
     ...(operatorWas || outlived
       ? [[(line: string) => line.startsWith(here) && operatorLabels[0](line), operatorLabels[1]] as Rule]
@@ -111,7 +110,7 @@ export function leftovers(
     ...before.lines.filter((line) => !after.lines.includes(line) && !isRenewed(line)).map(gone),
     ...after.lines.filter((line) => !before.lines.includes(line)),
   ];
-  const found: Leftovers = { left: [], stays: [] };
+  const found: Leftovers = { left: [], stays: plan.spec.bootstrap ? [`the cluster: ${clusterStays}`] : [] };
   for (const line of lines.sort()) {
     const verdict = rules.find(([applies]) => applies(line))?.[1] ?? "left";
     if (verdict === "left") found.left.push(line);

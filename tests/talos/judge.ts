@@ -119,14 +119,14 @@ export const differencesOfLabs: readonly [RegExp, string][] = [
   ],
   [/^(real|emulated): [\w.-]+: (building|built) N s /, "what a computer lacks of the lab is built once"],
   [
-    /^real: stays: (Lease kube-node-lease\/|StorageClass lab:)/,
-    "the lab's own: a lease, and a class that comes after the machines",
+    /^real: stays: (Lease kube-node-lease\/|StorageClass lab:|Pod kube-system\/lab-network-)/,
+    "the lab's own: a lease, and a class and the network, which come after the machines",
   ],
   [/: modern-gpu-upgrade: /, "its disk has Talos in maintenance mode: it is upgraded, an emulated one installed"],
   [/^real: .*: compare: waiting up to /, "Kubernetes answers a while after the machine"],
   [/^real: stays: .*\/modules\.dep=/, "the kernel's release, which is Debian's in the lab"],
   [
-    /: (\[Pod |Waiting for |Replicas |Resource (is|scheduled) )/,
+    /: (\[Pod |Waiting for |Replicas |Resource (is|scheduled) |Skipping await logic)/,
     "what Pulumi sees of an object that it waits for hangs on when it looks",
   ],
 ];
