@@ -95,6 +95,17 @@ export class LabEngine {
     await stack.runPulumiCmd(["refresh", "--yes", "--skip-preview", ...pending]);
   }
 
+  /** Outputs of the resources in the state, secrets in the clear, also of an update that failed. */
+  async made(): Promise<Record<string, unknown>[]> {
+    const clear = (_key: string, value: any): unknown =>
+      value?.plaintext === undefined ? value : JSON.parse(value.plaintext as string, clear);
+    const state = JSON.stringify(await this.stack.exportStack());
+    const { deployment } = JSON.parse(state, clear) as {
+      deployment: { resources?: { outputs?: Record<string, unknown> }[] };
+    };
+    return (deployment.resources ?? []).map(({ outputs = {} }) => outputs);
+  }
+
   /** Takes away the lock of an update that was killed: `pulumi cancel`. */
   async unlock(): Promise<void> {
     await this.stack.cancel();

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { parseAllDocuments } from "yaml";
+import { type TalosClient, talosconfigOf } from "../../components/credentials/texts";
 import { planCluster } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
-import { talosconfigVia } from "../cluster/existing-cluster";
 import { discoverLab } from "./discovered";
 import { lookAround } from "./look-around";
 import { installOutside } from "../cluster/outside";
@@ -166,11 +166,14 @@ const updatePhases = (count: number): Phase<Running>[] =>
     },
   }));
 
-/** The way to machines of a cluster that the stack made, for the diagnosis and for who keeps the lab. */
+/**
+ * The way to machines of a cluster that the stack made, for the diagnosis and for who keeps the lab. The state has it as soon as there is
+ * anything to look at; a failed update has no outputs.
+ */
 async function keepTalosconfig({ existing, engine, machines, session }: Running): Promise<void> {
   if (existing !== undefined) return;
-  const made = (await engine.outputs())["talosconfig"]?.value as string | undefined;
-  if (!made) return; // an update that failed before it leaves the text empty
-  const file = session.dir("talosconfig");
-  fs.writeFileSync(file, talosconfigVia(made, machines.api), { mode: 0o600 });
+  const client = (await engine.made()).find((made) => made["clientConfiguration"])?.["clientConfiguration"];
+  if (client === undefined) return;
+  const text = talosconfigOf("lab", client as TalosClient["configuration"], [machines.api]);
+  fs.writeFileSync(session.dir("talosconfig"), text, { mode: 0o600 });
 }

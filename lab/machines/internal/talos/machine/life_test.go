@@ -82,6 +82,14 @@ func newFactory(t *testing.T) string {
 	return server.URL
 }
 
+// must gives what a call answers that may not fail.
+func must[T any](answer T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return answer
+}
+
 // life of a machine that runs.
 type life struct{ *machine.Machine }
 
@@ -90,24 +98,17 @@ func start(t *testing.T, version, schematicID string, config []byte) life {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(path, config, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(path, os.WriteFile(path, config, 0o600))
 	description := spec.Machine{
 		Name: "w1", Address: "10.0.0.2", Role: "worker", TalosVersion: version, SchematicID: schematicID, Platform: "metal", Config: path,
 		GPUs: []host.GPU{{Model: "RTX 5070 Ti", PCIDevice: "0300_10de", Count: 1}},
 	}
-	m, err := machine.New(t.Context(), description, machine.Environment{Clock: clock.New(fast), Factory: factory.NewClient(newFactory(t)), Dir: dir, Cluster: []spec.Machine{description}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(machine.New(t.Context(), description, machine.Environment{Clock: clock.New(fast), Factory: factory.NewClient(newFactory(t)), Dir: dir, Cluster: []spec.Machine{description}}))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); m.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
-	if err := m.AwaitPower(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(m, m.AwaitPower(ctx))
 	return life{m}
 }
 
@@ -144,9 +145,7 @@ func (l life) said(text string) bool {
 func TestUndeclaredModulesUndoTheUpgrade(t *testing.T) {
 	l := start(t, "v1.12.6", plain, configuration())
 	l.until(t, "running", up)
-	if _, err := l.UpgradeAndReboot(t.Context(), installer(gpu, "v1.12.6")); err != nil {
-		t.Fatal(err)
-	}
+	must(l.UpgradeAndReboot(t.Context(), installer(gpu, "v1.12.6")))
 	l.until(t, "the new image, booting", func(r machine.Report) bool { return r.SchematicID == gpu && r.Stage == "booting" })
 	report := l.until(t, "the old image again", func(r machine.Report) bool { return r.SchematicID == plain && up(r) })
 	if report.Reboots != 2 || report.Upgrades != 1 || !l.said("reverting failed upgrade") {
@@ -189,9 +188,7 @@ func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
 	l.until(t, "running", up)
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if err := l.Pull(t.Context(), image); err != nil {
-		t.Fatal(err)
-	}
+	must(l, l.Pull(t.Context(), image))
 	if code, err := l.Install(gone, image, func(string) {}); code != 0 || err != nil {
 		t.Fatalf("%d %v", code, err)
 	}
@@ -200,16 +197,10 @@ func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
 	}
 	// The next boot pauses; the one after it runs what ran before.
 	twice := configuration(modules, "  files:\n"+part+part)
-	if _, err := l.Apply(&api.ApplyConfigurationRequest{Data: twice, Mode: api.ApplyConfigurationRequest_STAGED}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Reboot(false); err != nil {
-		t.Fatal(err)
-	}
+	must(l.Apply(&api.ApplyConfigurationRequest{Data: twice, Mode: api.ApplyConfigurationRequest_STAGED}))
+	must(l.Reboot(false))
 	l.until(t, "the new image, paused", func(r machine.Report) bool { return r.SchematicID == gpu && l.said("rebooting in 35 minutes") })
-	if _, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(modules), Mode: api.ApplyConfigurationRequest_AUTO}); err != nil {
-		t.Fatal(err)
-	}
+	must(l.Apply(&api.ApplyConfigurationRequest{Data: configuration(modules), Mode: api.ApplyConfigurationRequest_AUTO}))
 	if report := l.until(t, "running", up); report.SchematicID != plain || !l.said("reverting failed upgrade") {
 		t.Fatalf("%+v", report)
 	}
@@ -220,16 +211,12 @@ func TestADefaultRuntimeThatTheImageDoesNotHave(t *testing.T) {
 	byDefault := strings.Replace(part, "[plugins]", `[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = 'nvidia'`, 1)
 	l := start(t, "v1.13.0", plain, configuration())
 	l.until(t, "running", up)
-	if _, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration("  files:\n" + byDefault), Mode: api.ApplyConfigurationRequest_REBOOT}); err != nil {
-		t.Fatal(err)
-	}
+	must(l.Apply(&api.ApplyConfigurationRequest{Data: configuration("  files:\n" + byDefault), Mode: api.ApplyConfigurationRequest_REBOOT}))
 	report := l.until(t, "the kubelet fails", func(machine.Report) bool { return l.said("unknown service runtime.v1.RuntimeService") })
 	if report.Stage != "booting" || l.Snapshot().KubeletRunning {
 		t.Fatalf("%+v", report)
 	}
-	if _, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(), Mode: api.ApplyConfigurationRequest_AUTO}); err != nil {
-		t.Fatal(err)
-	}
+	must(l.Apply(&api.ApplyConfigurationRequest{Data: configuration(), Mode: api.ApplyConfigurationRequest_AUTO}))
 	if report := l.until(t, "running", up); report.Reboots != 2 {
 		t.Fatalf("%+v", report)
 	}
@@ -255,9 +242,7 @@ func TestImagesThatTheFactoryDoesNotMake(t *testing.T) {
 func TestABusyMachineRefuses(t *testing.T) {
 	l := start(t, "v1.12.6", plain, configuration())
 	l.until(t, "running", up)
-	if _, err := l.UpgradeAndReboot(t.Context(), installer(plain, "v1.12.7")); err != nil {
-		t.Fatal(err)
-	}
+	must(l.UpgradeAndReboot(t.Context(), installer(plain, "v1.12.7")))
 	_, upgrade := l.UpgradeAndReboot(t.Context(), installer(plain, "v1.12.7"))
 	_, apply := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(), Mode: api.ApplyConfigurationRequest_STAGED})
 	for _, err := range []error{upgrade, apply} {
@@ -274,9 +259,7 @@ func TestAPullThatFails(t *testing.T) {
 	if err := l.PullPatiently(t.Context(), installer(strings.Repeat("0", 64), "v1.13.0")); status.Code(err) != codes.NotFound {
 		t.Fatalf("%v", err)
 	}
-	if err := l.Fault("pull-error", 2); err != nil {
-		t.Fatal(err)
-	}
+	must(l, l.Fault("pull-error", 2))
 	if err := l.PullPatiently(t.Context(), installer(plain, "v1.13.0")); err != nil || !l.said("retrying error: failed to pull image") {
 		t.Fatal(err)
 	}
