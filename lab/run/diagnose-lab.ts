@@ -38,7 +38,7 @@ export async function diagnoseLab(
   const patience = (rebootSeconds / lab.options.timeScale + realPartsSeconds) * 1000;
   const machines = { talosctl: lab.tools.talosctl, talosconfig, secrets: [], patience };
   const { observations, unseen } = await observe(
-    // Of a cluster whose first update failed nobody has a talosconfig: Kubernetes alone tells then.
+    // Where an update failed before it had a client of the machines, Kubernetes alone tells.
     { kubeconfig: lab.kubernetes.kubeconfig, ...(fs.existsSync(talosconfig) ? { machines } : {}) },
     Object.fromEntries(addresses) as Record<string, string>,
   );
