@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import * as semver from "semver";
 import { officialExtensions } from "../factory";
-import { cacheFolder } from "../tools/cache";
+import { cacheFolder, forgetOldVersions } from "../tools/cache";
 import { provideTalosPrograms } from "../tools/index";
 import { talosModules } from "../tools/catalogue";
 import { moduleFolder } from "../tools/ways/module";
@@ -98,7 +98,7 @@ export async function provideTalos(
     return startImageFactory(parts, store, work, given);
   };
   const build = async (): Promise<void> => {
-    if (await isThere(disk)) return;
+    if (await isThere(disk)) return fs.utimes(folder, new Date(), new Date()); // it is used
     const started = performance.now();
     await fs.rm(folder, { recursive: true, force: true });
     await fs.mkdir(folder);
@@ -123,6 +123,7 @@ export async function provideTalos(
     ])
       await fs.rm(rest, { recursive: true });
     await fs.rename(`${disk}.unfinished`, disk);
+    await forgetOldVersions(cache, release, 3); // half a gigabyte each
     const detail = `images of Talos ${release} in ${folder}`;
     options.onEvent?.({
       tool: "talos-programs",

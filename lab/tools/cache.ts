@@ -46,19 +46,16 @@ export async function isCached(binary: string): Promise<boolean> {
   }
 }
 
-/**
- * Removes the versions of a tool that were not used for longest, and what killed builds left. A program that runs from one
- * is not disturbed.
- */
-export async function forgetOldVersions(cache: string, tool: ToolDefinition): Promise<void> {
+/** Removes what was not used for longest of all that bears a name, and what killed builds left. A program that runs is not disturbed. */
+export async function forgetOldVersions(cache: string, called: string, kept = KEPT): Promise<void> {
   const names = await fs.readdir(cache);
   const all = await Promise.all(
     names.map(async (name) => ({ name, used: (await fs.lstat(path.join(cache, name))).mtimeMs })),
   );
-  const version = new RegExp(`^${tool.name}-[0-9a-f]{16}$`);
+  const version = new RegExp(`^${called}-[0-9a-f]{16}$`);
   const old = all.filter(({ name }) => version.test(name)).sort((a, b) => b.used - a.used);
   const abandoned = all.filter(({ name, used }) => name.endsWith(".unfinished") && Date.now() - used > ABANDONED);
-  for (const { name } of [...old.slice(KEPT), ...abandoned])
+  for (const { name } of [...old.slice(kept), ...abandoned])
     await fs.rm(path.join(cache, name), { recursive: true, force: true });
 }
 

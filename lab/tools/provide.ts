@@ -54,7 +54,7 @@ async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<st
     const onProgress = (packages: number, seconds: number): void =>
       tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
     tell("built", binary, await build(tool, binary, { env, onProgress, ...signal }));
-    await forgetOldVersions(cache, tool);
+    await forgetOldVersions(cache, tool.name);
     return binary;
   };
   const onWait = (pid: number): void => tell("building", `waiting for process ${pid}, which builds it`);

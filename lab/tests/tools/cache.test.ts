@@ -68,7 +68,7 @@ describe("the cache of built tools", () => {
     fs.utimesSync(sandbox.write("cache/helm-123.unfinished", "half a binary"), 0, 0);
     sandbox.write("cache/helm-124.unfinished", "half a binary");
 
-    await forgetOldVersions(cache, tool);
+    await forgetOldVersions(cache, tool.name);
 
     const kept = keys.slice(0, 12).map((key) => `helm-${key}`);
     expect(fs.readdirSync(cache)).toEqual([...kept, "helm-124.unfinished", "pulumi-0000000000000000"].sort());
