@@ -46,7 +46,10 @@ export async function isCached(binary: string): Promise<boolean> {
   }
 }
 
-/** Removes what was not used for longest of all that bears a name, and what killed builds left. A program that runs is not disturbed. */
+/**
+ * Removes what was not used for longest of all that bears a name, and what killed builds left. A running program stays in memory; of
+ * images some are kept for labs that run.
+ */
 export async function forgetOldVersions(cache: string, called: string, kept = KEPT): Promise<void> {
   const names = await fs.readdir(cache);
   const all = await Promise.all(
