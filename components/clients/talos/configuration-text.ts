@@ -47,20 +47,6 @@ function withoutInstallation(value: unknown): unknown[] {
   return [{ ...value, machine }];
 }
 
-/**
- * Whether the boot loader takes the image's kernel arguments. Only GRUB writes `BOOT_IMAGE` (grub, loader/linux.c), and takes those of
- * the configuration instead where that has an installation without `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go).
- *
- * @param active configuration that is in force; empty where it is not known.
- */
-export function takesImageArgs(active: string, commandLine: string | undefined): boolean {
-  if (!/(^|\s)BOOT_IMAGE=/.test(commandLine ?? "")) return true;
-  const documents = valuesOf(active);
-  const installs = documents.flatMap((document) => valueAt(document, "machine", "install") ?? []);
-  const byDocument = documents.some(isInstallation);
-  return byDocument || installs.length === 0 || installs.some((one) => valueAt(one, "grubUseUKICmdline") === true);
-}
-
 /** Kernel arguments that a configuration gives the boot loader (`machine.install.extraKernelArgs`). */
 export const installArgs = (text: string): string[] =>
   valuesOf(text)
@@ -83,4 +69,4 @@ export function installImage(text: string): string | undefined {
 }
 
 /** The document that has the place of `machine.install` from Talos 1.14 on. */
-const isInstallation = (document: unknown): boolean => valueAt(document, "kind") === "UnattendedInstallConfig";
+export const isInstallation = (document: unknown): boolean => valueAt(document, "kind") === "UnattendedInstallConfig";

@@ -3,7 +3,8 @@ import type { RunningImage } from "../../recipe/machine/losses";
 import { defined } from "../../recipe/mapping";
 import { imageId } from "../../recipe/machine/schematic";
 import { bootErrorsOf, consoleLines } from "./console";
-import { installArgs, takesImageArgs } from "./configuration-text";
+import { bootsByGrub, takesImageArgs } from "./boot-loader";
+import { installArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../secret-files";
 import type { Configurations, Ending, InstallerPlace, UpgradeApi } from "../machine";
@@ -105,7 +106,7 @@ export class TalosMachine {
     const [security] = parseResources(await this.ask("get", "securitystate", "-o", "json"));
     const { active = "", persistent = active } = await this.configurations();
     const commandLine = await this.read("/proc/cmdline");
-    const byImage = takesImageArgs(active, commandLine);
+    const byImage = takesImageArgs(active, bootsByGrub(await this.resources("discoveredvolumes")));
     return {
       ...defined({ schematic: schematic || undefined, commandLine: commandLine?.trim() }),
       extensions: Object.fromEntries(metadata.map(({ name = "", version = "" }) => [name, version])),

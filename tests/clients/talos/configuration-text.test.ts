@@ -1,23 +1,4 @@
-import {
-  installImage,
-  isMoreThanInstallation,
-  takesImageArgs,
-} from "../../../components/clients/talos/configuration-text";
-
-const grub = "BOOT_IMAGE=/A/vmlinuz talos.platform=metal";
-
-test.each<[string, string, string | undefined, boolean]>([
-  ["GRUB, and an installation that does not say so", "machine: {install: {disk: /dev/sda}}", grub, false],
-  ["GRUB, and one that says not", "machine: {install: {grubUseUKICmdline: false}}", grub, false],
-  ["GRUB, and one that says so", "machine: {install: {grubUseUKICmdline: true}}", grub, true],
-  ["GRUB, and no installation", "machine: {type: worker}", grub, true],
-  ["GRUB, and one of a document's", "machine: {install: {}}\n---\nkind: UnattendedInstallConfig", grub, true],
-  ["GRUB, and a configuration that is not known", "", grub, true],
-  ["systemd-boot", "machine: {install: {disk: /dev/sda}}", "talos.platform=metal", true],
-  ["a command line that is not known", "machine: {install: {disk: /dev/sda}}", undefined, true],
-])("whether the image's kernel arguments are taken: %s", (_, active, commandLine, takes) => {
-  expect(takesImageArgs(active, commandLine)).toBe(takes);
-});
+import { installImage, isMoreThanInstallation } from "../../../components/clients/talos/configuration-text";
 
 test.each([
   ["machine.install", "machine: {type: worker, install: {image: IMAGE}}"],

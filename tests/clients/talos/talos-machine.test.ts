@@ -110,23 +110,53 @@ describe("the configurations of a machine", () => {
   });
 });
 
+/** A volume as `talosctl get discoveredvolumes -o json` prints it: since Talos 1.9 with underscores in its keys. */
+const volume = (id: string, label: string, parent: string): object => ({
+  metadata: { id },
+  spec: { type: "partition", parent, partition_label: label },
+});
+const systemDisk = [volume("sda1", "EFI", "sda"), volume("sda5", "META", "sda"), volume("sda6", "STATE", "sda")];
+const boot = volume("sda3", "BOOT", "sda");
+const bootOfTalos18 = { metadata: { id: "sda3" }, spec: { parent: "sda", partitionLabel: "BOOT" } };
+const afterKexec = "talos.platform=metal intel_iommu=on";
+const fromPowerOn = `BOOT_IMAGE=/A/vmlinuz ${afterKexec}`;
+
 // talos v1.12.6, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go: extra kernel arguments are not supported with systemd-boot.
-test.each([
-  ["GRUB takes those of the configuration", "BOOT_IMAGE=/A/vmlinuz talos.platform=metal", "", ["intel_iommu=on"]],
-  ["GRUB takes the image's where it is told so", "BOOT_IMAGE=/A/vmlinuz", "\n    grubUseUKICmdline: true", []],
-  ["systemd-boot always takes the image's", "talos.platform=metal intel_iommu=on", "", []],
-])("kernel arguments that stay with the configuration: %s", async (_, commandLine, setting, stay) => {
+test.each<[string, object[], string, string, string[]]>([
+  ["GRUB takes those of the configuration", [...systemDisk, boot], fromPowerOn, "", ["intel_iommu=on"]],
+  ["GRUB, whose name no kexec hands on", [...systemDisk, boot], afterKexec, "", ["intel_iommu=on"]],
+  ["GRUB, as Talos 1.8 names its partition", [...systemDisk, bootOfTalos18], afterKexec, "", ["intel_iommu=on"]],
+  ["GRUB on a disk without META", [boot], afterKexec, "", ["intel_iommu=on"]],
+  [
+    "GRUB takes the image's where it is told so",
+    [...systemDisk, boot],
+    fromPowerOn,
+    "\n    grubUseUKICmdline: true",
+    [],
+  ],
+  ["systemd-boot always takes the image's", systemDisk, afterKexec, "", []],
+  [
+    "a partition BOOT of another disk is not Talos'",
+    [...systemDisk, volume("sdb1", "BOOT", "sdb")],
+    afterKexec,
+    "",
+    [],
+  ],
+])("kernel arguments that stay with the configuration: %s", async (_, volumes, commandLine, setting, stay) => {
   const spec = `machine:\n  install:\n    extraKernelArgs: [intel_iommu=on]${setting}\n`;
   const configuration = JSON.stringify({ metadata: { id: "v1alpha1" }, spec }, null, 4);
   const answers = {
     machineconfig: `${configuration}\n`,
+    discoveredvolumes: volumes.map((one) => `${JSON.stringify(one, null, 4)}\n`).join(""),
     "/proc/cmdline": commandLine,
     "/system/state/config.yaml": spec,
   };
   const run = (args: readonly string[]): Promise<string> =>
     Promise.resolve(Object.entries(answers).find(([asked]) => args.includes(asked))?.[1] ?? "");
   const one = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
-  expect((await one.image()).configuredArgs).toEqual(stay);
+  const image = await one.image();
+  expect(image.configuredArgs).toEqual(stay);
+  expect(image.bootArgs).toEqual(stay.length > 0 ? stay : undefined);
 });
 
 // Both IDs are the Factory's: of the modules and the toolkit for production, in two orders.

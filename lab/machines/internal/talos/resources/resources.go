@@ -15,7 +15,9 @@ import (
 	"github.com/cosi-project/runtime/pkg/state/impl/namespaced"
 	"github.com/cosi-project/runtime/pkg/state/registry"
 	machineryconfig "github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/siderolabs/talos/pkg/machinery/extensions"
+	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 	"github.com/siderolabs/talos/pkg/machinery/resources/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
@@ -68,7 +70,7 @@ func NewState(ctx context.Context) (*State, error) {
 	}
 	for _, kind := range []meta.ResourceWithRD{
 		&config.MachineConfig{}, &hardware.PCIDevice{}, &runtime.ExtensionStatus{}, &runtime.MachineStatus{}, &runtime.MetaKey{},
-		&runtime.PlatformMetadata{}, &runtime.SecurityState{},
+		&runtime.PlatformMetadata{}, &runtime.SecurityState{}, &block.DiscoveredVolume{},
 	} {
 		if err := definitions.Register(ctx, kind); err != nil {
 			return nil, err
@@ -81,7 +83,7 @@ func NewState(ctx context.Context) (*State, error) {
 func (st *State) Show(ctx context.Context, view View) error {
 	gone := st.shown
 	st.shown = map[string]resource.Metadata{}
-	for _, wanted := range slices.Concat(configuration(view), status(view), extensionStatuses(view), devices(view)) {
+	for _, wanted := range slices.Concat(configuration(view), status(view), extensionStatuses(view), devices(view), volumes()) {
 		key := resource.String(wanted)
 		st.shown[key] = wanted.Metadata().Copy()
 		delete(gone, key)
@@ -183,6 +185,18 @@ func devices(view View) (list []resource.Resource) {
 		if view.DriverVersion != "" {
 			r.TypedSpec().Driver = "nvidia"
 		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// volumes are the partitions of a machine that boots by systemd-boot. One that boots by GRUB has BOOT and BIOS as well (seen on Talos v1.13.0; talos v1.14.1
+// bootloader/sdboot/sdboot.go and grub/install.go, PrepareBootPartitions).
+func volumes() (list []resource.Resource) {
+	for index, label := range []string{constants.EFIPartitionLabel, constants.MetaPartitionLabel, constants.StatePartitionLabel, constants.EphemeralPartitionLabel} {
+		r := block.NewDiscoveredVolume(block.NamespaceName, fmt.Sprintf("sda%d", index+1))
+		spec := r.TypedSpec()
+		spec.Type, spec.Parent, spec.PartitionLabel, spec.PartitionIndex = "partition", "sda", label, uint(index+1)
 		list = append(list, r)
 	}
 	return list

@@ -1,0 +1,36 @@
+import { valueAt } from "../../recipe/mapping";
+import { isInstallation, valuesOf } from "./configuration-text";
+import type { Resource } from "./talosctl-output";
+
+/**
+ * Whether a machine boots by GRUB: then Talos' own disk has the partition BOOT. By the same partition Talos itself finds GRUB (talos v1.14.1,
+ * internal/app/machined/pkg/runtime/v1alpha1/bootloader, grub/probe.go; CleanupBootloader removes it from a machine that boots by
+ * systemd-boot). `BOOT_IMAGE` of the kernel's command line does not tell: it is missing after a kexec, which is Talos' usual reboot
+ * (seen on Talos v1.13.0).
+ *
+ * @param volumes the machine's `discoveredvolumes`.
+ */
+export function bootsByGrub(volumes: readonly Resource[]): boolean {
+  // Talos 1.8 writes partitionLabel, later releases partition_label (pkg/machinery/resources/block/discovered_volume.go).
+  const labelOf = ({ spec }: Resource): unknown => valueAt(spec, "partition_label") ?? valueAt(spec, "partitionLabel");
+  const diskOf = ({ spec }: Resource): unknown => valueAt(spec, "parent");
+  const ofTalos = volumes.filter((volume) => labelOf(volume) === "META").map(diskOf);
+  return volumes.some(
+    (volume) => labelOf(volume) === "BOOT" && (ofTalos.length === 0 || ofTalos.includes(diskOf(volume))),
+  );
+}
+
+/**
+ * Whether the boot loader takes the image's kernel arguments. GRUB takes those of the configuration instead where that has an
+ * installation without `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go).
+ *
+ * @param active configuration that is in force; empty where it is not known.
+ * @param byGrub whether the machine boots by GRUB.
+ */
+export function takesImageArgs(active: string, byGrub: boolean): boolean {
+  if (!byGrub) return true;
+  const documents = valuesOf(active);
+  const installs = documents.flatMap((document) => valueAt(document, "machine", "install") ?? []);
+  const byDocument = documents.some(isInstallation);
+  return byDocument || installs.length === 0 || installs.some((one) => valueAt(one, "grubUseUKICmdline") === true);
+}
