@@ -24,8 +24,9 @@ export function stackFileOf(nameOrFile: string): string {
   return path.join(stacksDir, `Pulumi.${nameOrFile}.yaml`);
 }
 
+/** Where the file of a stack is looked for, where one works. */
+export const placesOf = (name: string): string[] =>
+  [".", "stacks"].map((folder) => path.join(folder, `Pulumi.${name}.yaml`));
+
 /** A stack's file where one works. */
-function localFile(name: string): string | undefined {
-  const here = [".", "stacks"].map((folder) => path.join(folder, `Pulumi.${name}.yaml`));
-  return here.find((file) => fs.existsSync(file));
-}
+const localFile = (name: string): string | undefined => placesOf(name).find((file) => fs.existsSync(file));

@@ -1,8 +1,12 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { isBelow, projectRootOf } from "../../components/found/bounded-file";
 import { textOfFile } from "../../components/found/text-file";
 import { wayOfChart } from "../../components/recipe/facts/way";
+import type { OutsideFile } from "../../components/recipe/outside/document";
+import { isChartSource, readExternal } from "../../components/recipe/outside/external";
 import { readOutside } from "../../components/recipe/outside/read";
+import { defined } from "../../components/recipe/mapping";
 import type { ExternalSpec } from "../../components/recipe/index";
 import { yamlFiles } from "../yaml-files";
 import { faultOf, type Problem as Note } from "../../components/recipe/rules/fault";
@@ -38,7 +42,20 @@ export function outsideOf(file: string, folder: string): { external?: ExternalSp
   }
   const there = path.dirname(owner.name);
   const beside = [...texts].filter(([name, text]) => path.dirname(name) === there && besides.test(text));
-  return { external: { files: named([...new Set([owner.name, ...beside.map(([name]) => name)])]) }, notes: [] };
+  const files = [...new Set([owner.name, ...beside.map(([name]) => name)])];
+  const root = projectRootOf(folder);
+  if (files.every((one) => isBelow(root, one))) return { external: { files: named(files) }, notes: [] };
+  return { external: copyOf(files.map((name) => ({ name, text: texts.get(name) ?? "" }))), notes: [] };
+}
+
+/**
+ * What files say, for a stack of another repository: a stack names only files of its own. Where values of them are in files that nobody
+ * gave, the stack has none: it would be judged by what these seem to lack.
+ */
+function copyOf(files: OutsideFile[]): ExternalSpec {
+  const { kind, version, namespace, values, missing = [] } = readExternal(files);
+  const known = missing.every(isChartSource);
+  return defined({ kind, version, namespace, values: known ? values : undefined });
 }
 
 /** Folder of the repository, or the folder itself where it is in none. */

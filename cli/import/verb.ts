@@ -95,7 +95,8 @@ function withoutFlaws(imported: Imported, folder: string): Imported {
   for (const { field, problem, why, remedy } of judge({ ...spec, external }).findings) {
     const [machine] = Object.keys(machines).filter((name) => isWithin(field, `machines.${name}.containerd`));
     const place = machine === undefined ? "external" : `machines.${machine}.containerd`;
-    if (machine === undefined && (!isWithin(field, "external") || external?.read?.kind === undefined)) continue;
+    const isOfExternal = isWithin(field, "external") && (external?.read?.kind ?? external?.values) !== undefined;
+    if (machine === undefined && !isOfExternal) continue;
     const member = field.slice(place.length + 1);
     const files = spec.external?.files?.join(", ");
     left.push({
@@ -106,7 +107,8 @@ function withoutFlaws(imported: Imported, folder: string): Imported {
     if (machine !== undefined) machines[machine] = withoutContainerd(machines[machine]!);
   }
   const flawed = left.some(({ field }) => field === "external");
-  const { kind, namespace } = external?.read ?? {};
+  const kind = external?.read?.kind ?? external?.kind;
+  const namespace = external?.read?.namespace ?? external?.namespace;
   return {
     ...imported,
     spec: {

@@ -1,11 +1,11 @@
-import { execFileSync } from "node:child_process";
 import * as path from "node:path";
 import { withOutside } from "../../components/found/outside-files";
 import { type Finding, judge } from "../../components/recipe/index";
 import { configurationOf, stackNameOf, textOf } from "../../stacks/stack-file";
-import { stackFileOf } from "../stack";
+import { placesOf, stackFileOf } from "../stack";
 import { type Verb, valueOf } from "../verb";
 import { compare, type Side } from "./comparison";
+import { type FilesInGit, filesInGit } from "./files-in-git";
 import { pageOf, refusalOf } from "./page";
 
 /** `talos-gpu plan`: says on paper what an update does. */
@@ -14,23 +14,29 @@ export const plan: Verb = {
   options: {
     stack: { value: "NAME", help: "the stack, by its name or its file" },
     base: { value: "REF", help: "compare with the stack file of this commit, branch or tag (default: with nothing)" },
+    at: {
+      value: "REF",
+      help: "plan the stack file of this commit, branch or tag, e.g. a pull request's (default: the file as it lies here)",
+    },
   },
-  more: "Reads only files and git: no network, no credentials. From the base it takes only the stack file; this release of talos-gpu\ncomputes the plan on both sides.\n",
+  more: `Reads only files and git: no network, no credentials. Of the commits that --base and --at name it takes the stack file and the files
+that external.files names, as data; this release of talos-gpu computes the plan on both sides.
+`,
   run: async (given, output) => {
     const stack = valueOf(given, "stack");
     if (stack === undefined)
       throw new Error("--stack: is missing, so it is not known what to plan; give a stack's name, or its file");
-    const file = stackFileOf(stack);
-    const base = valueOf(given, "base");
-    const after = sideOf(textOf(file), file, file);
+    const [base, at] = [valueOf(given, "base"), valueOf(given, "at")];
+    const { file, text, files } = at === undefined ? inFolder(stack) : inCommit(stack, at);
+    const after = sideOf(text, file, file, files);
     if (after.side === undefined) {
       const { findings } = after;
       if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: stackNameOf(file), findings })}\n`);
       else output.result(refusalOf(findings));
       return 1;
     }
-    const earlier = base === undefined ? undefined : fileAt(base, file);
-    const before = earlier === undefined ? undefined : baseSideOf(earlier, file, base!);
+    const earlier = base === undefined ? undefined : filesInGit("--base", base, path.dirname(file));
+    const before = earlier?.has(file) === true ? baseSideOf(file, base!, earlier) : undefined;
     if (base !== undefined && before?.side === undefined)
       output.remark(
         `${base} has no ${before ? "valid " : ""}stack ${stackNameOf(file)}, so there is nothing to compare with`,
@@ -42,64 +48,56 @@ export const plan: Verb = {
   },
 };
 
+/** A stack file, and where the files are that it names. */
+interface Found {
+  /** Its path in the working tree, where it need not be. */
+  file: string;
+  text: string;
+  /** Default: the working tree. */
+  files?: FilesInGit;
+}
+
+function inFolder(stack: string): Found {
+  const file = stackFileOf(stack);
+  return { file, text: textOf(file) };
+}
+
+/** The stack file of a commit, by the stack's name where the working tree has it, or by its path. */
+function inCommit(stack: string, ref: string): Found {
+  const candidates = /[/\\]|\.ya?ml$/.test(stack) ? [stack] : placesOf(stack);
+  const files = filesInGit("--at", ref, path.dirname(candidates[0]!));
+  const file = candidates.find((one) => files.has(one));
+  if (file === undefined)
+    throw new Error(
+      `--stack: ${ref} has no ${candidates.join(", and no ")}, so nothing is known of it; name the path of a stack file that it has`,
+    );
+  try {
+    return { file, text: files.read(file), files };
+  } catch (error) {
+    throw new Error(
+      `--stack: ${file} of ${ref} cannot be read (${(error as Error).message}), so nothing is known of it; name a stack file`,
+      { cause: error },
+    );
+  }
+}
+
 /** A stack file's plan; none where its shape is wrong. Throws an Error where it is no YAML. */
-function sideOf(text: string, name: string, file: string, ref?: string): { side?: Side; findings: Finding[] } {
+function sideOf(text: string, name: string, file: string, files?: FilesInGit): { side?: Side; findings: Finding[] } {
   const written = configurationOf(text, name);
-  const config = {
-    ...written,
-    ...withOutside(written, path.dirname(file), ref === undefined ? undefined : readAt(ref)),
-  };
+  const config = { ...written, ...withOutside(written, path.dirname(file), files?.read) };
   const judged = judge(config);
   const { plan } = judged;
   const findings = [...judged.findings, ...tooLong(config)];
   return plan === undefined ? { findings } : { side: { plan, findings }, findings };
 }
 
-/** Reads files as they were in git. */
-const readAt =
-  (ref: string) =>
-  (file: string): string => {
-    const text = fileAt(ref, file);
-    if (text === undefined) throw new Error(`it is not in ${ref}`);
-    return text;
-  };
-
-/** The same of the base, without a plan also where its file is no YAML: the edit that is looked at may be what mends it. */
-function baseSideOf(text: string, file: string, ref: string): { side?: Side } {
+/** The same of the base, without a plan also where its file cannot be read: the edit that is looked at may be what mends it. */
+function baseSideOf(file: string, ref: string, files: FilesInGit): { side?: Side } {
   try {
-    return sideOf(text, `${ref}:${file}`, file, ref);
+    return sideOf(files.read(file), `${ref}:${file}`, file, files);
   } catch {
     return {};
   }
-}
-
-/**
- * Text of a file as it was in git.
- *
- * @param ref a commit, branch or tag, e.g. `origin/main`.
- * @returns undefined where that commit has no such file.
- * @throws Error when there is no such commit, or no repository.
- */
-function fileAt(ref: string, file: string): string | undefined {
-  const git = (...args: string[]): string =>
-    execFileSync("git", ["-C", path.dirname(path.resolve(file)), ...args], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "pipe"],
-      maxBuffer: 64 * 1024 * 1024,
-    });
-  let commit: string;
-  try {
-    commit = git("rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`).trim();
-  } catch (error) {
-    const stderr = (error as { stderr?: string }).stderr?.trim();
-    throw new Error(
-      `--base: git knows no commit ${ref}${stderr ? ` (${stderr})` : ""}, so there is nothing to compare with; fetch it first, or leave --base out`,
-      { cause: error },
-    );
-  }
-  const place = `./${path.basename(file)}`;
-  if (git("ls-tree", "--name-only", commit, place).trim() === "") return undefined;
-  return git("show", `${commit}:${place}`);
 }
 
 /** What Linux takes of one environment variable, its name and end included, in bytes (include/uapi/linux/binfmts.h, MAX_ARG_STRLEN). */

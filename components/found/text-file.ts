@@ -1,13 +1,17 @@
 import * as fs from "node:fs";
 
 /**
- * Text of a file of somebody's: UTF-8, or UTF-16 as a Windows shell writes it (`>` of PowerShell 5). Which one it is, YAML tells by the
- * first bytes (yaml.org, spec 1.2.2, 5.2 Character Encodings).
+ * Text of a file of somebody's, as `textOfBytes` reads it.
  *
  * @throws Error of the system where the file cannot be read.
  */
-export function textOfFile(file: string): string {
-  const bytes = fs.readFileSync(file);
+export const textOfFile = (file: string): string => textOfBytes(fs.readFileSync(file));
+
+/**
+ * Text of a file's content: UTF-8, or UTF-16 as a Windows shell writes it (`>` of PowerShell 5). Which one it is, YAML tells by the
+ * first bytes (yaml.org, spec 1.2.2, 5.2 Character Encodings).
+ */
+export function textOfBytes(bytes: Uint8Array): string {
   const [first, second] = bytes;
   const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0);
   const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0);

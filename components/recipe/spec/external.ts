@@ -18,8 +18,9 @@ export interface ExternalSpec {
   kind?: ExternalKind;
   /**
    * Files that install it, as the tool has them: a HelmRelease of Flux with its OCIRepository or HelmRepository, an Application of Argo
-   * CD, ConfigMaps and files of values that these name, or a file of values alone. Their paths are relative to the stack file. The
-   * program of the stacks, the command and `GpuCluster.withFacts` read them.
+   * CD, ConfigMaps and files of values that these name, or a file of values alone. Their paths are relative to the stack file, and
+   * lead to regular files of at most 1 MiB in the same repository. The program of the stacks, the command and `GpuCluster.withFacts` read
+   * them.
    * @default none
    * @example `[../flux/gpu-operator/helmrelease.yaml, ../flux/gpu-operator/ocirepository.yaml]`
    */

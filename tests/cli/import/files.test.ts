@@ -168,11 +168,25 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
     path.join(app, "helmrelease.yaml"),
     `${helmRelease.replace(/ }\n$/, "")}, gfd: { enabld: true } }\n`,
   );
-  const flawed = await run(...argv);
-  expect(flawed.config["talos-gpu:external"]).toEqual({ kind: "devicePlugin", namespace: "gpu" });
+  const mended = path.join(repository, "mended.yaml");
+  const flawed = await run(...argv, "--out", mended);
+  expect((parse(fs.readFileSync(mended, "utf8")) as typeof flawed).config["talos-gpu:external"]).toEqual({
+    kind: "devicePlugin",
+    namespace: "gpu",
+  });
   expect(flawed.remarks.filter((line) => line.startsWith("external"))).toEqual([
     expect.stringMatching(/gfd\.enabld .*no such value.*then name it under external\.files: .*helmrelease\.yaml/),
   ]);
+  // A stack of another repository cannot name the files, so it has what they say.
+  fs.writeFileSync(path.join(app, "helmrelease.yaml"), helmRelease);
+  const elsewhere = await run(...argv);
+  expect(elsewhere.config["talos-gpu:external"]).toEqual({
+    kind: "devicePlugin",
+    version: "0.19.3",
+    namespace: "gpu",
+    values: { runtimeClassName: "nvidia", tolerations: [{ key: "gpu", operator: "Exists" }] },
+  });
+  expect(elsewhere.remarks.filter((line) => line.startsWith("external"))).toEqual([]);
   fs.writeFileSync(path.join(app, "second.yaml"), helmRelease);
   const several = await run(...argv); // whose cluster's it is cannot be told
   expect(several.config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });

@@ -1,0 +1,96 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { isBelow, largestFile, notPlain, tooLarge } from "../../components/found/bounded-file";
+import { textOfBytes } from "../../components/found/text-file";
+
+/** Files of a commit, which may be a stranger's: they are read as data, without checking the commit out. */
+export interface FilesInGit {
+  /** Whether the commit has a file of that path. */
+  has: (file: string) => boolean;
+  /**
+   * Text of a regular file of at most 1 MiB.
+   *
+   * @param file its path, from the working folder, as if the commit were checked out.
+   * @throws Error with the reason alone, e.g. `it is not in main`.
+   */
+  read: (file: string) => string;
+}
+
+/**
+ * The files that a commit has.
+ *
+ * @param option that names the commit, for messages, e.g. `--base`.
+ * @param ref a commit, branch or tag, e.g. `origin/main`.
+ * @param folder of the repository, or in it. It need not be there, if one above it is.
+ * @throws Error when there is no such commit, or no repository.
+ */
+export function filesInGit(option: string, ref: string, folder: string): FilesInGit {
+  const start = existing(path.resolve(folder));
+  const commit = commitOf(option, ref, start);
+  const root = git(start, "rev-parse", "--show-toplevel").toString().trim();
+  // Links on the way to the folder count, those in the working tree do not: the commit may have others.
+  const nameOf = (file: string): string | undefined =>
+    nameIn(root, path.join(fs.realpathSync(start), path.relative(start, path.resolve(file))));
+  return {
+    has: (file) => {
+      const name = nameOf(file);
+      return name !== undefined && entryIn(root, commit, name) !== undefined;
+    },
+    read: (file) => {
+      const name = nameOf(file);
+      if (name === undefined) throw new Error("it is outside of the repository");
+      const entry = entryIn(root, commit, name);
+      if (entry === undefined) throw new Error(`it is not in ${ref}`);
+      if (!regular.has(entry.mode)) throw new Error(notPlain);
+      if (Number(git(root, "cat-file", "-s", entry.id)) > largestFile) throw new Error(tooLarge);
+      return textOfBytes(git(root, "cat-file", "blob", entry.id));
+    },
+  };
+}
+
+/** Modes of what git calls a blob, symbolic links aside (git, Documentation/gitformat-index.adoc: 100644, 100755, 120000). */
+const regular = new Set(["100644", "100755"]);
+
+interface Entry {
+  mode: string;
+  id: string;
+}
+
+/** The entry of a path in a commit's tree. Git follows no symbolic link there, so a path through one has no entry. */
+function entryIn(root: string, commit: string, name: string): Entry | undefined {
+  const [line = ""] = git(root, "ls-tree", "-z", "--full-tree", commit, "--", name).toString().split("\0");
+  const { mode, id, found } = /^(?<mode>\d{6}) \w+ (?<id>[0-9a-f]+)\t(?<found>.+)$/s.exec(line)?.groups ?? {};
+  return mode === undefined || id === undefined || found !== name ? undefined : { mode, id };
+}
+
+/** Path of a file in the repository, as git writes it; undefined outside. */
+function nameIn(root: string, file: string): string | undefined {
+  const name = path.relative(root, file);
+  return name === "" || !isBelow(root, file) ? undefined : name.split(path.sep).join("/");
+}
+
+/** A folder, or the nearest one above it that is there. */
+function existing(folder: string): string {
+  const parent = path.dirname(folder);
+  return parent === folder || fs.existsSync(folder) ? folder : existing(parent);
+}
+
+function commitOf(option: string, ref: string, folder: string): string {
+  try {
+    const spelt = `${ref}^{commit}`;
+    return git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", spelt).toString().trim();
+  } catch (error) {
+    const said = (error as { stderr?: Buffer }).stderr?.toString().trim() ?? "";
+    throw new Error(
+      `${option}: git knows no commit ${ref}${said === "" ? "" : ` (${said})`}, so its files are not known; fetch it first, or leave ${option} out`,
+      { cause: error },
+    );
+  }
+}
+
+const git = (folder: string, ...args: string[]): Buffer =>
+  execFileSync("git", ["-C", folder, "--literal-pathspecs", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    maxBuffer: 16 * largestFile,
+  });
