@@ -1,5 +1,4 @@
 import type * as k8s from "@kubernetes/client-node";
-import { customizationPath } from "../../components/recipe/machine/containerd/containerd";
 import { controlPlaneRole, describeTaint } from "../../components/recipe/machine/taints";
 import { defined, valueAt } from "../../components/recipe/mapping";
 import { installImage, valuesOf } from "../../components/clients/talos/configuration-text";
@@ -7,6 +6,7 @@ import type { TalosMachine } from "../../components/clients/talos/talos-machine"
 import { KubernetesApi } from "../../components/clients/kubernetes/api";
 import { askMachines, type Failed, lookAtEach } from "../reach/machines";
 import type { Access } from "../reach/access";
+import { lookAtContainerd } from "./containerd";
 import { labelManagers } from "./labels";
 import { releasesOf } from "./releases";
 import type { PciDevice } from "../../components/clients/talos/pci-device";
@@ -77,7 +77,7 @@ const ask = (seen: SeenMachine, machine: TalosMachine): Promise<Failed[]> =>
     "its image": async () => (seen.image = await machine.image()),
     "its cards": async () =>
       (seen.devices = (await machine.resources("pcidevices")).map(({ spec }) => spec as PciDevice)),
-    "containerd's options": async () => (seen.containerdPart = (await machine.read(customizationPath)) ?? ""),
+    "containerd's options": async () => Object.assign(seen, await lookAtContainerd(machine)),
     // It is full of secrets: the cluster's names are kept, and the installer's.
     "its configuration": async () => {
       const { active = "" } = await machine.configurations();

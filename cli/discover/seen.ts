@@ -22,6 +22,8 @@ export interface SeenMachine {
   taints: string[];
   /** Content of the file that holds what somebody told containerd; empty without one. */
   containerdPart?: string;
+  /** containerd's whole configuration, where Talos merges what somebody told it without such a file (Talos ≥ 1.14). */
+  mergedContainerd?: string;
   /** Name of its Talos cluster, and the URL of its Kubernetes API. */
   clusterName?: string;
   clusterEndpoint?: string;

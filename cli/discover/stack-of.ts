@@ -3,7 +3,6 @@ import * as semver from "semver";
 import {
   checkCluster,
   type ClusterSpec,
-  type ContainerdSpec,
   type DriverSpec,
   type MachineSpec,
   planCluster,
@@ -12,11 +11,10 @@ import {
   runningKernelArgs,
 } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension, soundsLikeNvidia } from "../../components/recipe/facts/extension";
-import { eraOf } from "../../components/recipe/facts/talos-release";
 import { defined, filled } from "../../components/recipe/mapping";
-import { containerdPart } from "../../components/recipe/machine/containerd/containerd";
 import { stackText, toDo } from "../stack-text";
 import { cardsOf } from "./cards";
+import { containerdOf } from "./containerd";
 import { exposureOf } from "./exposure";
 import { ownMarks } from "./labels";
 import type { Seen, SeenMachine } from "./seen";
@@ -76,7 +74,7 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
   if (seen.devices === undefined) note(path, "its cards could not be looked at; write them as gpus");
   if (seen.talosVersion !== undefined) note(path, `runs ${seen.talosVersion}`);
   if (!omni) note(path, "somebody else made its configuration: the stack merges its part in, and takes it out again");
-  const containerd = containerdOf(seen, path, note);
+  const containerd = containerdOf(seen, (text) => note(path, text));
   return {
     address: seen.address,
     role: seen.controlPlane ? "controlplane" : "worker",
@@ -143,33 +141,6 @@ function driverOf({ image }: SeenMachine): DriverSpec | undefined {
 /** Arguments that Omni gives every machine (siderolabs/omni, siderolink). */
 const isOmni = ({ image }: SeenMachine): boolean =>
   `${image?.commandLine ?? ""} ${image?.schematic ?? ""}`.includes("siderolink.api=");
-
-/** The options that make the containerd part that is there; a comment where none do. */
-function containerdOf(seen: SeenMachine, path: string, note: Note): ContainerdSpec | undefined {
-  const there = seen.containerdPart?.trim() ?? "";
-  if (there === "") return undefined;
-  const era = eraOf(seen.talosVersion ?? "v1.12.0");
-  const [, list = ""] = /cdi_spec_dirs\s*=\s*\[([^\]]*)\]/.exec(there) ?? [];
-  const dirs = [...list.matchAll(/"([^"]+)"/g)].map(([, dir = ""]) => dir);
-  // Those that containerd and Talos have anyway are added by the options themselves.
-  const named = dirs.filter((dir) => !["/etc/cdi", "/var/run/cdi", "/run/cdi"].includes(dir));
-  const candidates = [named, dirs].flatMap((cdiSpecDirs) =>
-    [false, true].flatMap((nvidiaDefaultRuntime) =>
-      [false, true].map((baseRuntimeSpec): ContainerdSpec => ({
-        ...(nvidiaDefaultRuntime ? { nvidiaDefaultRuntime } : {}),
-        ...(baseRuntimeSpec ? { baseRuntimeSpec } : {}),
-        ...filled({ cdiSpecDirs }),
-      })),
-    ),
-  );
-  const found = candidates.find((spec) => containerdPart(spec, era).toml?.trim() === there);
-  if (found === undefined)
-    note(
-      path,
-      "its configuration writes /etc/cri/conf.d/20-customization.part: say what that sets under containerd, or the update ends with the conflict",
-    );
-  return found;
-}
 
 /**
  * The stack file of a cluster.

@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Secrets } from "../credentials/access";
 import { longestRun } from "../recipe/effect";
-import { customizationPath } from "../recipe/machine/containerd/containerd";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { defined } from "../recipe/mapping";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
@@ -72,17 +71,15 @@ function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
   const { extensions, sysctls, containerdPart } = machine;
   const { reboot, verify } = machine.timeouts;
   /** By which its configuration is seen to be in effect. */
-  const files = {
-    ...Object.fromEntries(
-      Object.entries(sysctls).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
-    ),
-    ...defined({ [customizationPath]: containerdPart }),
-  };
+  const files = Object.fromEntries(
+    Object.entries(sysctls).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
+  );
   const task = pulumi
     .output(hash)
     .apply((found) =>
       JSON.stringify({
         ...{ ...goalOf(machine, found), ...omniIdentity(machine), extensions, files },
+        ...defined({ containerdPart }),
         timeouts: { reboot, verify },
       } satisfies Omit<OmniWaitTask, "pollSeconds">),
     );

@@ -68,7 +68,7 @@ test("a stale containerd part is named by the keys that it lacks; what its owner
     problems(changed(asPlanned(withPart), { set: [["machines", 0, "containerdPart", part]] }), withPart);
   expect(seen(`${withPart.machines[0]!.containerdPart!}\n[debug]\nlevel = "info"\n`)).toEqual([]);
   expect(seen("")).toEqual([
-    "/etc/cri/conf.d/20-customization.part is stale: it lacks plugins.io.containerd.cri.v1.runtime.cdi_spec_dirs",
+    '/etc/cri/conf.d/20-customization.part is stale: it lacks plugins."io.containerd.cri.v1.runtime".cdi_spec_dirs',
   ]);
 });
 

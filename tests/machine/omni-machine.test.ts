@@ -37,7 +37,8 @@ test("Omni's machine: no schematic and no configuration of ours, but resources i
   expect(omniWaitTask.parse(JSON.parse(wait.inputs["stdin"] as string))).toMatchObject({
     extensions: ["siderolabs/x"],
     modules: ["nvidia", "nvidia_uvm"],
-    files: { "/proc/sys/net/core/bpf_jit_harden": "1", "/etc/cri/conf.d/20-customization.part": "[plugins]\n" },
+    files: { "/proc/sys/net/core/bpf_jit_harden": "1" },
+    containerdPart: "[plugins]\n",
   });
   expect(waitsFor(made, find(made, "kubernetes:core/v1:NodePatch"))).toContain(wait.urn);
 });

@@ -1,5 +1,5 @@
-import { parse, type TomlValue } from "smol-toml";
 import { customizationPath } from "../../recipe/machine/containerd/containerd";
+import { missingKeys } from "../../recipe/machine/containerd/effective";
 import { findRelease } from "../../recipe/facts/talos-release";
 import type { MachineRecipe, Plan } from "../../recipe/types";
 import type { Observations, ObservedMachine } from "../observations";
@@ -92,30 +92,6 @@ function services({ extensionServices }: MachineRecipe, { services: seen }: Obse
 /** The machine's part may say more than ours: that of its owner is merged with it. */
 function containerd({ containerdPart: planned }: MachineRecipe, { containerdPart: has }: ObservedMachine) {
   if (planned === undefined || has === undefined) return undefined;
-  const missing = missingIn(tableOf(has), tableOf(planned), "");
+  const missing = missingKeys(has, planned);
   return missing.length > 0 && `${customizationPath} is stale: it lacks ${missing.join(", ")}`;
 }
-
-function tableOf(toml: string): TomlValue {
-  try {
-    return parse(toml);
-  } catch {
-    return {};
-  }
-}
-
-/** Dotted keys whose planned value the actual one does not have. */
-function missingIn(actual: TomlValue | undefined, planned: TomlValue, at: string): string[] {
-  if (isTable(planned)) {
-    return Object.entries(planned).flatMap(([key, value]) =>
-      missingIn(isTable(actual) ? actual[key] : undefined, value, at === "" ? key : `${at}.${key}`),
-    );
-  }
-  const has = Array.isArray(planned)
-    ? Array.isArray(actual) && planned.every((item) => actual.includes(item))
-    : actual === planned;
-  return has ? [] : [at];
-}
-
-const isTable = (value: TomlValue | undefined): value is Record<string, TomlValue> =>
-  typeof value === "object" && !Array.isArray(value) && !(value instanceof Date);

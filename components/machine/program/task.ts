@@ -166,6 +166,8 @@ export const omniWaitTask = z.strictObject({
   extensions: z.array(z.string()),
   /** Contents of files that show that the configuration is in effect, by path. */
   files: z.record(z.string(), z.string()),
+  /** TOML that containerd's configuration must have. Default none. */
+  containerdPart: z.string().optional(),
   timeouts: z.strictObject({ reboot: duration, verify: duration }),
 });
 /** The task of `omni-wait` as the program reads it. */

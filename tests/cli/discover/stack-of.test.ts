@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import * as semver from "semver";
 import { parse } from "yaml";
 import { cardsOf } from "../../../cli/discover/cards";
@@ -5,6 +6,7 @@ import { labelManagers } from "../../../cli/discover/labels";
 import { releasesOf } from "../../../cli/discover/releases";
 import type { PciDevice } from "../../../components/clients/talos/pci-device";
 import type { Seen, SeenMachine } from "../../../cli/discover/seen";
+import { lookAtContainerd } from "../../../cli/discover/containerd";
 import { renderDiscovered, stackOf } from "../../../cli/discover/stack-of";
 import { schematicOf } from "../../../components/recipe";
 import { charts } from "../../../components/recipe/facts/data/charts";
@@ -106,6 +108,61 @@ test("containerd's options are told by what they make", () => {
   const part = containerdPart(containerd, "legacy").toml!;
   const { spec } = discovered({ machines: [{ containerdPart: part }] });
   expect(spec.machines["gpu-1"]).toMatchObject({ containerd });
+});
+
+describe("containerd's options where Talos merges them without a file (Talos 1.14)", () => {
+  const containerd = { nvidiaDefaultRuntime: true, cdiSpecDirs: ["/var/cdi/static"] };
+  const part = containerdPart(containerd, "cdi").toml!;
+  const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+  /** As talos v1.14.1 merges (internal/pkg/toml/merge.go). */
+  const merged = (customizations: Record<string, string>): string =>
+    [
+      `## file /etc/cri/conf.d/00-base.part (sha256:${"a".repeat(64)})`,
+      ...Object.entries(customizations).map(
+        ([name, text]) => `## in-memory customization "${name}" (sha256:${sha256(text)})`,
+      ),
+      "",
+      "version = 3",
+      '[plugins."io.containerd.cri.v1.runtime"]',
+      'cdi_spec_dirs = ["/run/cdi", "/var/cdi/static"]',
+      '[plugins."io.containerd.cri.v1.runtime".containerd]',
+      'default_runtime_name = "nvidia"',
+    ].join("\n");
+  const seenWith = (customizations: Record<string, string>) => {
+    const mergedContainerd = merged(customizations);
+    const made = discovered({ machines: [{ talosVersion: "v1.14.1", containerdPart: "", mergedContainerd }] });
+    return {
+      containerd: made.spec.machines["gpu-1"]!.containerd,
+      comments: made.comments["machines.gpu-1"]!.join("\n"),
+    };
+  };
+
+  test("are looked for in the merged configuration as well", async () => {
+    const whole = merged({ customization: part });
+    const files: Record<string, string> = { "/etc/cri/conf.d/cri.toml": whole };
+    const read = (path: string): Promise<string | undefined> => Promise.resolve(files[path]);
+    expect(await lookAtContainerd({ read })).toEqual({ containerdPart: "", mergedContainerd: whole });
+    files["/etc/cri/conf.d/cri.toml"] = merged({});
+    expect(await lookAtContainerd({ read })).toEqual({ containerdPart: "" });
+  });
+
+  test("are those of the part that the stack would write", () => {
+    const seen = seenWith({ customization: part });
+    expect(seen.containerd).toEqual(containerd);
+    expect(seen.comments).not.toContain("containerd");
+  });
+
+  test("are told with a comment where the part says more", () => {
+    const seen = seenWith({ customization: `${part}\n[debug]\nlevel = "info"\n` });
+    expect(seen.containerd).toEqual(containerd);
+    expect(seen.comments).toContain("say all that it sets under containerd");
+  });
+
+  test("stay with the document that says them", () => {
+    const seen = seenWith({ zz: part });
+    expect(seen.containerd).toBeUndefined();
+    expect(seen.comments).toContain("CRICustomizationConfig zz, which stays as it is");
+  });
 });
 
 test("where nothing offers GPUs, the newest release that fits is proposed", () => {

@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import { customizationPath } from "../../../recipe/machine/containerd/containerd";
+import { containerdEvidence, containerdProblem } from "../../../recipe/machine/containerd/effective";
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { BootGuard } from "../seen/boot-guard";
 import { waitOrFail } from "../../../clients/clock";
@@ -96,6 +97,11 @@ async function observe(
   for (const [path, content] of Object.entries(task.files)) {
     const there = await machine.read(path);
     if (there?.trim() !== content.trim()) missing.push(`${path} is not as configured`);
+  }
+  if (task.containerdPart !== undefined) {
+    const there = await machine.read(containerdEvidence(task.talosVersion));
+    const problem = containerdProblem(task.talosVersion, task.containerdPart, there);
+    if (problem !== undefined) missing.push(problem);
   }
   if (missing.length > 0) await guard.look();
   if (missing.length === 0 && !state.ready) missing.push("Omni does not call it ready");

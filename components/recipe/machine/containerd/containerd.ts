@@ -4,17 +4,21 @@ import { remembering } from "../../memory";
 import type { ContainerdSpec } from "../../spec/index";
 import type { Era } from "../../types";
 
-/** The one file from which Talos takes containerd settings. Source: talos, pkg/machinery/constants, CRICustomizationConfigPart. */
+/**
+ * The path by which `machine.files` has containerd settings; no other file of the machine's may have any. Talos up to 1.13 writes it, later
+ * releases merge it without a file (talos v1.14.1, pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go), as they do with the documents
+ * CRICustomizationConfig. Source: talos, pkg/machinery/constants, CRICustomizationConfigPart.
+ */
 export const customizationPath = "/etc/cri/conf.d/20-customization.part";
 
 /** Name of containerd's CRI runtime plugin in its configuration of version 3 (Talos ≥ 1.8). */
-const runtimePlugin = "io.containerd.cri.v1.runtime";
+export const runtimePlugin = "io.containerd.cri.v1.runtime";
 
 /** Where containerd looks for CDI specifications when nobody says otherwise. Source: containerd 2, internal/cri/config. */
 const containerdCdiDirs = ["/etc/cdi", "/var/run/cdi"];
 
 /** Talos' base OCI specification, which it gives to `runc` only. Source: talos, hack/cri-plugin.part. */
-const baseSpec = "/etc/cri/conf.d/base-spec.json";
+export const baseSpec = "/etc/cri/conf.d/base-spec.json";
 
 /**
  * Composes the machine's containerd part from one fragment per option; `version` never gets in (a part's version overwrites Talos' own).
@@ -58,7 +62,7 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
   }
 }
 
-const isTable = (value: unknown): value is TomlTable => isMapping(value) && !(value instanceof Date);
+export const isTable = (value: unknown): value is TomlTable => isMapping(value) && !(value instanceof Date);
 
 /** Merges like Talos does (internal/pkg/toml/merge.go): tables by key, arrays one after the other, scalars by the later one. */
 function merge(into: TomlTable, from: TomlTable, path: string, clashes: string[]): void {

@@ -32,6 +32,8 @@ export class FakeMachine implements Machine {
   readyAfter = 0;
   /** Lines of its console. */
   lines: string[] = [];
+  /** Files of its, by path, beside those that show its driver. */
+  files: Record<string, string> = {};
   /** Images on its disk. */
   disk: string[] = [];
   /** Whether the caller of the newer API is cut off before it asks for the reboot. */
@@ -90,6 +92,7 @@ export class FakeMachine implements Machine {
   async read(path: string): Promise<string | undefined> {
     const driver = this.loadedDriver();
     return this.ask("read", () => {
+      if (this.files[path] !== undefined) return this.files[path];
       if (path === "/proc/cmdline") return this.running.commandLine;
       if (driver === undefined) return path === "/proc/modules" ? "overlay 1 0 - Live 0x0\n" : undefined;
       if (path === "/proc/modules") return MODULES.map((name) => `${name} 62 0 - Live 0x0 (O)\n`).join("");

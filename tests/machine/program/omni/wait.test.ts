@@ -1,6 +1,7 @@
 import { waitForOmni } from "../../../../components/machine/program/omni/wait";
 import { omniWaitTask, type OmniWaitTask } from "../../../../components/machine/program/task";
 import { customizationPath } from "../../../../components/recipe";
+import { mergedConfigurationPath } from "../../../../components/recipe/machine/containerd/effective";
 import { FakeOmni } from "./fake-omni";
 import { FakeClock, FakeMachine } from "../fakes";
 import { failure } from "../setup";
@@ -86,6 +87,54 @@ describe("omni-wait", () => {
     });
   });
 
+  describe("containerd's part on Talos 1.14, which writes no file of the part", () => {
+    const runtime = 'plugins."io.containerd.cri.v1.runtime"';
+    const containerdPart = `[${runtime}]\ncdi_spec_dirs = ["/var/cdi"]\n\n[${runtime}.containerd]\ndefault_runtime_name = "nvidia"\n`;
+    /** What Talos merges (talos v1.14.1, internal/app/machined/pkg/controllers/files/cri_config.go, internal/pkg/toml/merge.go). */
+    const merged = (name: string, customizations: string[]): string =>
+      [
+        "## file /etc/cri/conf.d/00-base.part (sha256:aa)",
+        ...customizations.map((each) => `## in-memory customization "${each}" (sha256:bb)`),
+        "",
+        "version = 3",
+        "[plugins]",
+        `  [${runtime}]`,
+        "    enable_cdi = true",
+        '    cdi_spec_dirs = ["/run/cdi", "/var/cdi"]',
+        `    [${runtime}.containerd]`,
+        `      default_runtime_name = "${name}"`,
+      ].join("\n");
+    const waiting = (configuration: string | undefined) => {
+      const parts = bench();
+      parts.omni.seen!.talosVersion = "v1.14.1";
+      if (configuration !== undefined) parts.machine.files[mergedConfigurationPath] = configuration;
+      return waitForOmni(wanted({ talosVersion: "v1.14.1", containerdPart }), parts);
+    };
+
+    test("is in effect when the merged configuration has every value of it", async () => {
+      const seen = await waiting(merged("nvidia", ["customization"]));
+      expect(seen).toMatchObject({ talosVersion: "v1.14.1" });
+    });
+
+    test("is not in effect yet: the keys are named", async () => {
+      const message = await failure(waiting("version = 3\n"));
+      expect(message).toContain(
+        `${mergedConfigurationPath} lacks plugins."io.containerd.cri.v1.runtime".cdi_spec_dirs, plugins."io.containerd.cri.v1.runtime".containerd.default_runtime_name`,
+      );
+    });
+
+    test("is overridden: so is the document that comes later", async () => {
+      const message = await failure(waiting(merged("runc", ["aa", "customization", "zz"])));
+      expect(message).toContain("containerd.default_runtime_name");
+      expect(message).toContain("CRICustomizationConfig zz, which Talos merges later");
+      expect(message).not.toContain("CRICustomizationConfig aa");
+    });
+
+    test("has no configuration of containerd's to be seen in", async () => {
+      expect(await failure(waiting(undefined))).toContain(`${mergedConfigurationPath} is not there`);
+    });
+  });
+
   test.each<[string, (omni: FakeOmni) => void, Partial<OmniWaitTask>, string]>([
     ["membership", (omni) => (omni.state = undefined), {}, "it is in no cluster: add the machine"],
     ["machine", (omni) => (omni.seen = undefined), {}, "Omni knows no machine"],
@@ -99,7 +148,8 @@ describe("omni-wait", () => {
       "could not apply its configuration: not allowed",
     ],
     ["driver", () => {}, { driverVersion: "570.211.01" }, "no NVIDIA driver is loaded"],
-    ["file", () => {}, { files: { [customizationPath]: "x" } }, `${customizationPath} is not as configured`],
+    ["file", () => {}, { files: { "/proc/sys/a": "x" } }, "/proc/sys/a is not as configured"],
+    ["part", () => {}, { containerdPart: "a = 1\n" }, `${customizationPath} is not as configured`],
     ["readiness", (omni) => (omni.state!.ready = false), {}, "Omni does not call it ready"],
   ])("says what is missing at its limit: %s", async (_, spoil, more, part) => {
     const parts = bench();

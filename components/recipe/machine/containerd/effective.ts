@@ -1,0 +1,64 @@
+import type { TomlValue } from "smol-toml";
+import { capabilitiesOf } from "../../facts/talos-release";
+import { customizationPath, isTable, parseToml } from "./containerd";
+
+/**
+ * containerd's configuration as Talos merges it from its own part, from those of extensions, and from what the machine's configuration
+ * says.
+ */
+export const mergedConfigurationPath = "/etc/cri/conf.d/cri.toml";
+
+/**
+ * Name by which Talos ≥ 1.14 merges the part of `machine.files`. A CRICustomizationConfig of a name that comes later in the alphabet is
+ * merged later, and wins (talos v1.14.1, internal/app/machined/pkg/controllers/files/cri_config.go: `20-NAME.part`, in lexical order).
+ */
+export const legacyCustomization = "customization";
+
+/** Where a machine shows what its part of containerd's configuration came to. Talos ≥ 1.14 merges the part without a file of its own. */
+export const containerdEvidence = (talosVersion: string): string =>
+  capabilitiesOf(talosVersion).documents ? mergedConfigurationPath : customizationPath;
+
+/** What of the machine's configuration Talos ≥ 1.14 merged, in its order, with the SHA-256 of each. */
+export const customizationsIn = (merged: string): { name: string; sha256: string }[] =>
+  [...merged.matchAll(/^## in-memory customization "([^"]*)" \(sha256:([0-9a-f]*)\)$/gm)].map(
+    ([, name = "", sha256 = ""]) => ({ name, sha256 }),
+  );
+
+/**
+ * What keeps a part of containerd's configuration from being in effect.
+ *
+ * @param there content of `containerdEvidence` on the machine; undefined where there is no such file.
+ * @returns undefined where the part is in effect.
+ */
+export function containerdProblem(talosVersion: string, part: string, there: string | undefined): string | undefined {
+  const evidence = containerdEvidence(talosVersion);
+  if (evidence === customizationPath)
+    return there?.trim() === part.trim() ? undefined : `${evidence} is not as configured`;
+  if (there === undefined) return `${evidence} is not there`;
+  const lacks = missingKeys(there, part);
+  if (lacks.length === 0) return undefined;
+  const later = customizationsIn(there)
+    .map(({ name }) => name)
+    .filter((name) => name > legacyCustomization);
+  const rivals = later.map((name) => `CRICustomizationConfig ${name}`).join(", ");
+  const why = later.length === 0 ? "" : `; what it has may be of ${rivals}, which Talos merges later`;
+  return `${evidence} lacks ${lacks.join(", ")}${why}`;
+}
+
+/** Dotted keys of a part whose value a configuration does not have. Of a list it may have more, since Talos joins lists. */
+export function missingKeys(configuration: string, part: string): string[] {
+  return missingIn(parseToml(configuration).table ?? {}, parseToml(part).table ?? {}, "");
+}
+
+function missingIn(actual: TomlValue | undefined, planned: TomlValue, at: string): string[] {
+  if (isTable(planned)) {
+    return Object.entries(planned).flatMap(([key, value]) => {
+      const name = /^[\w-]+$/.test(key) ? key : `"${key}"`;
+      return missingIn(isTable(actual) ? actual[key] : undefined, value, at === "" ? name : `${at}.${name}`);
+    });
+  }
+  const has = Array.isArray(planned)
+    ? Array.isArray(actual) && planned.every((item) => actual.includes(item))
+    : actual === planned;
+  return has ? [] : [at];
+}
