@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -30,7 +31,18 @@ func Follow(ctx context.Context, config Config, machine host.Machine) error {
 		return errors.New("a real node needs root, for namespaces and control groups; run the lab as root, or leave --machines node out")
 	}
 	return host.EachBoot(ctx, machine, func(snapshot host.Snapshot) (changed, stop func(), err error) {
-		return func() {}, start(ctx, config, machine, snapshot), nil
+		stop = start(ctx, config, machine, snapshot)
+		// Talos >= 1.14 restarts containerd where its configuration changes, in the same boot. Here the node begins again: its containerd reads it then.
+		changed = func() {
+			now := machine.Snapshot()
+			if maps.Equal(now.CRIParts, snapshot.CRIParts) {
+				return
+			}
+			machine.Event("the real node begins again with another configuration of containerd")
+			stop()
+			snapshot, stop = now, start(ctx, config, machine, now)
+		}
+		return changed, func() { stop() }, nil
 	})
 }
 

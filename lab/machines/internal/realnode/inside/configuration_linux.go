@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/files"
@@ -25,7 +26,7 @@ var kubeletConfig string
 func configureContainerd(spec *boot.Spec, network int) error {
 	parts := maps.Clone(spec.CRIParts)
 	parts["99-lab.part"] = fmt.Sprintf("[plugins.\"io.containerd.cri.v1.images\".registry]\n  config_path = %q\n[plugins.\"io.containerd.cri.v1.runtime\"]\n  restrict_oom_score_adj = %v\n", images.RegistryConfig, !files.MayLowerScores())
-	merged, err := containerd.Merge(parts)
+	merged, err := containerd.Merge(parts, host.Minor(spec.TalosVersion))
 	if err != nil {
 		return err
 	}

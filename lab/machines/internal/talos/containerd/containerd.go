@@ -17,7 +17,11 @@ const (
 	// Folder of the parts.
 	Folder = "/etc/cri/conf.d"
 	// CustomizationPath is the one part that a machine configuration may bring.
-	CustomizationPath = Folder + "/20-customization.part"
+	CustomizationPath = Folder + "/" + CustomizationPart
+	// CustomizationPart is its name among the parts.
+	CustomizationPart = "20-customization.part"
+	// InMemoryFrom is the first minor of Talos that merges the customization without a file (talos v1.14.1 controllers/files/cri_config.go).
+	InMemoryFrom = 14
 	// ConfigPath is the merged configuration.
 	ConfigPath = Folder + "/cri.toml"
 )
@@ -63,8 +67,8 @@ const NvidiaPart = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.
 
 // Merge makes one configuration of the parts, by file name: in lexical order, tables merged, arrays concatenated, scalars
 // of later parts win, and a change of type is an error (talos v1.13.0 internal/pkg/toml/merge.go, with machinery's own
-// merge).
-func Merge(parts map[string]string) (string, error) {
+// merge). The head names where each is from, as a release of that minor does.
+func Merge(parts map[string]string, minor int) (string, error) {
 	merged, out := map[string]any{}, &bytes.Buffer{}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		path, partial := Folder+"/"+name, map[string]any{}
@@ -74,7 +78,14 @@ func Merge(parts map[string]string) (string, error) {
 		if err := merge.Merge(merged, partial); err != nil {
 			return "", fmt.Errorf("error merging %q: %w", path, err)
 		}
-		fmt.Fprintf(out, "## %s (sha256:%x)\n", path, sha256.Sum256([]byte(parts[name])))
+		origin := path
+		switch {
+		case minor >= InMemoryFrom && name == CustomizationPart:
+			origin = `in-memory customization "customization"`
+		case minor >= InMemoryFrom:
+			origin = "file " + path
+		}
+		fmt.Fprintf(out, "## %s (sha256:%x)\n", origin, sha256.Sum256([]byte(parts[name])))
 	}
 	out.WriteByte('\n')
 	err := toml.NewEncoder(out).SetIndentTables(true).Encode(merged)

@@ -27,7 +27,7 @@ func TestParts(t *testing.T) {
 		if test.nvidia {
 			parts["10-nvidia-container-runtime.part"] = containerd.NvidiaPart
 		}
-		text, err := containerd.Merge(parts)
+		text, err := containerd.Merge(parts, 13)
 		effective := containerd.Effective{}
 		if err == nil {
 			effective, err = containerd.Read(text)
@@ -37,6 +37,22 @@ func TestParts(t *testing.T) {
 		}
 		if (err == nil) != (test.runtimes != "") || !strings.Contains(text, test.merged) || err == nil && (effective.Default != test.standard || !slices.Equal(effective.Runtimes, strings.Fields(test.runtimes))) {
 			t.Errorf("%s: %+v\n%s", test.name, effective, text)
+		}
+	}
+}
+
+// TestHead: by these lines a client tells what the machine's configuration set (talos v1.13.0 and v1.14.1 internal/pkg/toml/merge.go).
+func TestHead(t *testing.T) {
+	parts := map[string]string{"00-base.part": containerd.BasePart(14), "20-customization.part": "[debug]\nlevel = 'info'\n"}
+	for minor, heads := range map[int][]string{
+		13: {"## /etc/cri/conf.d/00-base.part (sha256:", "## /etc/cri/conf.d/20-customization.part (sha256:"},
+		14: {"## file /etc/cri/conf.d/00-base.part (sha256:", "## in-memory customization \"customization\" (sha256:"},
+	} {
+		text, err := containerd.Merge(parts, minor)
+		for _, head := range heads {
+			if err != nil || !strings.Contains(text, head) {
+				t.Errorf("%d: %v\n%s", minor, err, text)
+			}
 		}
 	}
 }

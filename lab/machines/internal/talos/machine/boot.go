@@ -89,8 +89,29 @@ func (m *Machine) userSetup(ctx context.Context) error {
 	return fmt.Errorf("error running phase in boot sequence: task writeUserFiles: failed, %w", err)
 }
 
-// writeUserFiles begins with the parts that an image and its extensions bring.
+// writeUserFiles writes machine.files, and with them containerd's configuration. From Talos 1.14 on a controller merges that, and no boot waits for it.
 func (m *Machine) writeUserFiles(active config.Provider) error {
+	files, err := configuration.UserFiles(active)
+	if err != nil {
+		return err
+	}
+	if m.mergesInMemory() {
+		m.mergeCRI(files)
+		return userfiles.Write(m.root, userfiles.WithoutCustomization(files), nil)
+	}
+	parts := m.criParts()
+	if err := m.renderCRI(parts); err != nil {
+		return err
+	}
+	return userfiles.Write(m.root, files, func(content string) error {
+		parts[containerd.CustomizationPart] = content
+		// The file itself can be read there (talos v1.12.6 controllers/files/etcfile.go).
+		return errors.Join(nvidia.WriteFile(m.root, containerd.CustomizationPath, content), m.renderCRI(parts))
+	})
+}
+
+// criParts are those that the running image and its extensions bring.
+func (m *Machine) criParts() map[string]string {
 	image := m.running()
 	parts := map[string]string{"00-base.part": containerd.BasePart(host.Minor(image.Version))}
 	for _, extension := range image.Extensions {
@@ -98,18 +119,28 @@ func (m *Machine) writeUserFiles(active config.Provider) error {
 			parts["10-nvidia-container-runtime.part"] = containerd.NvidiaPart
 		}
 	}
-	files, err := configuration.UserFiles(active)
-	if err != nil {
-		return err
+	return parts
+}
+
+// mergesInMemory says that the running release has no file of the customization.
+func (m *Machine) mergesInMemory() bool {
+	return host.Minor(m.running().Version) >= containerd.InMemoryFrom
+}
+
+// mergeCRI is the controller of Talos >= 1.14: it takes the first item of the customization's path, at boot and whenever the configuration changes (talos
+// v1.14.1 controllers/files/cri_config.go and pkg/machinery/config/types/v1alpha1/v1alpha1_cri_bridge.go; seen on Talos v1.14.1). Parts that cannot be merged
+// leave the configuration that is there.
+func (m *Machine) mergeCRI(files []userfiles.File) {
+	parts := m.criParts()
+	for _, file := range files {
+		if file.Path == containerd.CustomizationPath {
+			parts[containerd.CustomizationPart] = file.Content
+			break
+		}
 	}
 	if err := m.renderCRI(parts); err != nil {
-		return err
+		m.Event("controller failed: files.CRIConfigController: %v", err)
 	}
-	return userfiles.Write(m.root, files, func(content string) error {
-		parts["20-customization.part"] = content
-		// The file itself can be read there (talos v1.12.6 controllers/files/etcfile.go).
-		return errors.Join(nvidia.WriteFile(m.root, containerd.CustomizationPath, content), m.renderCRI(parts))
-	})
 }
 
 // cri is containerd's configuration as it took effect.
@@ -121,7 +152,7 @@ type cri struct {
 
 // renderCRI merges the parts. When they can't be merged, what was rendered before stays.
 func (m *Machine) renderCRI(parts map[string]string) error {
-	merged, err := containerd.Merge(parts)
+	merged, err := containerd.Merge(parts, host.Minor(m.running().Version))
 	if err != nil {
 		return err
 	}
@@ -172,7 +203,7 @@ func (m *Machine) failKubelet(ctx context.Context) {
 	}
 }
 
-// applyLive does what the controllers do whenever the active configuration changes: sysctls and modules. A module is
+// applyLive does what the controllers do whenever the active configuration changes: sysctls, modules, and from Talos 1.14 on containerd. A module is
 // loaded, never unloaded (talos v1.13.0 controllers/runtime/kernel_module_spec.go).
 func (m *Machine) applyLive() {
 	active, before := m.active(), look(m, func(s *state) boot { return s.boot })
@@ -186,13 +217,16 @@ func (m *Machine) applyLive() {
 			m.Event("%v", err)
 		}
 	}
+	if files, err := configuration.UserFiles(active); err == nil && before.kubelet && m.mergesInMemory() {
+		m.mergeCRI(files)
+	}
 	m.update(func(s *state) {
 		s.boot.driver, s.boot.sysctls = driver, map[string]string{}
 		for key, value := range active.Machine().Sysctls() {
 			s.boot.sysctls[key] = value
 		}
 		if s.boot.kubelet {
-			s.boot.services = m.services(s, true)
+			s.boot.services = m.services(s, s.boot.cri.problem == nil)
 		}
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"talos-gpu/lab/machines/internal/clock"
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/spec"
+	"talos-gpu/lab/machines/internal/talos/containerd"
 	"talos-gpu/lab/machines/internal/talos/factory"
 	"talos-gpu/lab/machines/internal/talos/machine"
 )
@@ -218,6 +219,27 @@ func TestADefaultRuntimeThatTheImageDoesNotHave(t *testing.T) {
 	}
 	must(l.Apply(&api.ApplyConfigurationRequest{Data: configuration(), Mode: api.ApplyConfigurationRequest_AUTO}))
 	if report := l.until(t, "running", up); report.Reboots != 2 {
+		t.Fatalf("%+v", report)
+	}
+}
+
+// Seen on Talos v1.14.1: containerd takes the part as it runs, the first of two; its file is not there, and other files are written at the next boot.
+func TestFilesOnARunningTalos114(t *testing.T) {
+	byDefault := strings.Replace(part, "[plugins]", `[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = 'nvidia'`, 1)
+	owners := "    - {path: /var/lib/owner.conf, op: create, permissions: 0o644, content: theirs}\n"
+	l := start(t, "v1.14.1", gpu, configuration(modules))
+	l.until(t, "running", up)
+	answer, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(modules, "  files:\n"+byDefault+part+owners), Mode: api.ApplyConfigurationRequest_NO_REBOOT})
+	if err != nil || answer.Mode != api.ApplyConfigurationRequest_NO_REBOOT {
+		t.Fatalf("%v %v", answer, err)
+	}
+	there := func(path string) bool { _, err := os.Stat(filepath.Join(l.RootFS(), path)); return err == nil }
+	if l.Snapshot().DefaultRuntime != "nvidia" || there(containerd.CustomizationPath) || !there(containerd.ConfigPath) || there("/var/lib/owner.conf") {
+		t.Fatalf("%+v", l.Snapshot())
+	}
+	must(l.Reboot(false))
+	report := l.until(t, "rebooted", func(r machine.Report) bool { return r.Reboots == 1 && up(r) })
+	if l.Snapshot().DefaultRuntime != "nvidia" || !there("/var/lib/owner.conf") || there(containerd.CustomizationPath) {
 		t.Fatalf("%+v", report)
 	}
 }

@@ -1,7 +1,7 @@
 // Package userfiles is machine.files: what Talos writes in the boot sequence's userSetup phase, and what it refuses.
 //
 // Source: talos v1.13.0 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles and
-// injectCRIConfigPatch (unchanged since v1.9.0).
+// injectCRIConfigPatch (unchanged from v1.9.0 to v1.13). Talos 1.14 leaves containerd's part out there (WithoutCustomization).
 package userfiles
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
@@ -53,6 +54,12 @@ func Write(root string, files []File, inject func(content string) error) error {
 		}
 	}
 	return problems.ErrorOrNil()
+}
+
+// WithoutCustomization are the items that Talos >= 1.14 writes: containerd's part is none of them, however often it is there (talos v1.14.1
+// v1alpha1_sequencer_tasks.go, WriteUserFiles).
+func WithoutCustomization(files []File) []File {
+	return slices.DeleteFunc(slices.Clone(files), func(file File) bool { return file.Path == containerd.CustomizationPath })
 }
 
 func prepare(root string, file File) (string, error) {

@@ -46,3 +46,11 @@ func TestFilesBelowVar(t *testing.T) {
 		t.Fatalf("%q, %v", content, err)
 	}
 }
+
+func TestWithoutCustomization(t *testing.T) {
+	const part = "/etc/cri/conf.d/20-customization.part"
+	left := userfiles.WithoutCustomization([]userfiles.File{{Path: part, Op: "create"}, {Path: "/var/a", Op: "create"}, {Path: part, Op: "create"}})
+	if len(left) != 1 || left[0].Path != "/var/a" {
+		t.Fatalf("%v", left)
+	}
+}
