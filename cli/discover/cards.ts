@@ -1,11 +1,21 @@
 import { hex, isNvidiaCard, type PciDevice } from "../../components/clients/talos/pci-device";
-import { findCard, type GpuSpec } from "../../components/recipe/index";
+import type { ToldCard } from "../../components/clients/kubernetes/told-cards";
+import { type GpuSpec } from "../../components/recipe/index";
+import { findCard, meantSize, sizesInWords } from "../../components/recipe/facts/card";
+import { defined } from "../../components/recipe/mapping";
 import { namesOfDevice } from "../../components/recipe/facts/pci-cards";
 import { deviceNames } from "../../generate/facts/pci-cards";
 import { unnamed } from "../stack-text";
 
-/** NVIDIA's cards among a machine's PCI devices, as a stack says them, and what could not be told. */
-export function cardsOf(devices: readonly PciDevice[]): { gpus: GpuSpec[]; notes: string[] } {
+/**
+ * NVIDIA's cards among a machine's PCI devices, as a stack says them, and what could not be told.
+ *
+ * @param told what NVIDIA's programs on the node tell of their memory, which no PCI device does.
+ */
+export function cardsOf(
+  devices: readonly PciDevice[],
+  told: readonly ToldCard[] = [],
+): { gpus: GpuSpec[]; notes: string[] } {
   const cards = devices.filter(isNvidiaCard);
   const notes: string[] = [];
   const counts = new Map<string, number>();
@@ -23,6 +33,24 @@ export function cardsOf(devices: readonly PciDevice[]): { gpus: GpuSpec[]; notes
     const short = findCard(model)?.model ?? model;
     counts.set(short, (counts.get(short) ?? 0) + 1);
   }
-  const gpus = [...counts].map(([model, count]): GpuSpec => ({ model, ...(count > 1 ? { count } : {}) }));
+  const gpus = [...counts].map(([model, count]): GpuSpec => {
+    const { memory, note } = memoryOf(model, told);
+    if (note !== undefined) notes.push(note);
+    return { model, ...defined({ memory }), ...(count > 1 ? { count } : {}) };
+  });
   return { gpus, notes: [...new Set(notes)] };
+}
+
+/** The memory that a stack should say of a card, because its name does not tell it. */
+function memoryOf(model: string, told: readonly ToldCard[]): { memory?: string; note?: string } {
+  const card = findCard(model);
+  if (card === undefined) return {};
+  const ofCard = told.filter(({ product }) => findCard(product)?.model === card.model);
+  const sizes = new Set(ofCard.flatMap(({ memoryMiB }) => meantSize(card, memoryMiB) ?? []));
+  const [size, ...others] = sizes;
+  if (size !== undefined && others.length === 0) return size === card.memoryMiB ? {} : { memory: `${size}Mi` };
+  if (card.memoriesMiB === undefined) return {};
+  return {
+    note: `the ${model} exists with ${sizesInWords(card.memoriesMiB)}: write which one as its memory (nvidia-smi shows it)`,
+  };
 }

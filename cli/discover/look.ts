@@ -4,6 +4,8 @@ import { defined, valueAt } from "../../components/recipe/mapping";
 import { installImage, valuesOf } from "../../components/clients/talos/configuration-text";
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { KubernetesApi } from "../../components/clients/kubernetes/api";
+import { slicesPath } from "../../components/clients/kubernetes/devices";
+import { toldCards } from "../../components/clients/kubernetes/told-cards";
 import { askMachines, type Failed, lookAtEach } from "../reach/machines";
 import type { Access } from "../reach/access";
 import { lookAtContainerd } from "./containerd";
@@ -31,7 +33,9 @@ export async function look(access: Access, within: number, say: (line: string) =
     ...(await listed(api, "deployments", unseen)),
     ...(await listed(api, "daemonsets", unseen)),
   ]);
-  const machines = nodes.filter(isTalos).map(fromNode);
+  // Only the DRA driver makes slices, and only new releases of Kubernetes have them.
+  const slices = await api.list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath).catch(() => []);
+  const machines = nodes.filter(isTalos).map((node) => fromNode(node, slices));
   if (machines.length === 0) unseen.push(`${api.server} has no node of Talos`);
   if (access.machines === undefined) {
     unseen.push("without a talosconfig no machine was looked at: its cards, its image and its configuration");
@@ -58,10 +62,12 @@ const listed = async (api: KubernetesApi, kind: string, unseen: string[]): Promi
 
 const isTalos = ({ status }: k8s.V1Node): boolean => /^Talos\b/.test(status?.nodeInfo?.osImage ?? "");
 
-function fromNode({ metadata, spec, status }: k8s.V1Node): SeenMachine {
+function fromNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSlice[]): SeenMachine {
+  const { metadata, spec, status } = node;
   const { name = "", labels = {}, managedFields = [] } = metadata ?? {};
   return {
     ...{ name, labels, labelManagers: labelManagers(managedFields), controlPlane: controlPlaneRole in labels },
+    toldCards: toldCards(node, slices),
     address: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "",
     offers: Object.entries(status?.allocatable ?? {})
       .filter(([resource, count]) => resource.startsWith("nvidia.com/") && count !== "0")

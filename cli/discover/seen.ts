@@ -1,3 +1,4 @@
+import type { ToldCard } from "../../components/clients/kubernetes/told-cards";
 import type { PciDevice } from "../../components/clients/talos/pci-device";
 import type { ChartName } from "../../components/recipe/facts/chart";
 import type { RunningImage } from "../../components/recipe/machine/losses";
@@ -13,6 +14,8 @@ export interface SeenMachine {
   image?: RunningImage;
   installer?: string;
   devices?: PciDevice[];
+  /** Its cards with their memory, as NVIDIA's programs on its node tell them. */
+  toldCards?: ToldCard[];
   labels: Record<string, string>;
   /** Field managers that set a label, by its key; a key whose managers the API does not tell stays out. */
   labelManagers?: Record<string, string[]>;

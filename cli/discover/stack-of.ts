@@ -69,7 +69,7 @@ type Note = (path: string, text: string) => void;
 function machineOf(seen: SeenMachine, talosVersion: string, note: Note): MachineSpec {
   const path = `machines.${seen.name}`;
   const omni = isOmni(seen);
-  const { gpus, notes } = cardsOf(seen.devices ?? []);
+  const { gpus, notes } = cardsOf(seen.devices ?? [], seen.toldCards);
   for (const text of notes) note(path, text);
   if (seen.devices === undefined) note(path, "its cards could not be looked at; write them as gpus");
   if (seen.talosVersion !== undefined) note(path, `runs ${seen.talosVersion}`);

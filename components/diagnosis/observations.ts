@@ -1,5 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import { offeredBy } from "../clients/kubernetes/devices";
+import { toldCards } from "../clients/kubernetes/told-cards";
 import { UNTESTED } from "../machine/program/task";
 import { describeTaint } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
@@ -185,6 +186,8 @@ export function observedNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSl
     ...{ ...nameOf(metadata), labels: metadata?.labels ?? {}, ready },
     /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`, and devices for claims, by their class. */
     allocatable: offeredBy(node, slices),
+    /** Its cards with their memory, as NVIDIA's programs tell them; empty where none does. */
+    cards: toldCards(node, slices),
     /** Whether it is cordoned. */
     unschedulable: spec?.unschedulable ?? false,
     /** Taints as `key=value:Effect`, or `key:Effect` without a value. */

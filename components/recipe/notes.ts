@@ -1,6 +1,15 @@
 import { asRelease } from "./outside/external";
 import { chartNotes, externalNote, externalNotes, withoutRuntimeClass } from "./chart-notes";
-import { findCard, kernelArgsFor, migOf, powerRangeOf } from "./facts/card";
+import {
+  type Card,
+  findCard,
+  kernelArgsFor,
+  memoryBounds,
+  migOf,
+  powerRangeOf,
+  saidMemory,
+  sizesInWords,
+} from "./facts/card";
 import { isForwardCompatible, newerCuda } from "./facts/cuda";
 import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
@@ -10,7 +19,7 @@ import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
 import { metricsNote } from "./kubernetes/exporter";
 import { migManagerRelease } from "./kubernetes/mig-manager";
-import { flat, type Nested } from "./mapping";
+import { defined, flat, type Nested } from "./mapping";
 import type { ClusterSpec } from "./spec/index";
 import type { KubernetesRecipe } from "./types";
 import { gpuRequests, namespacesMade, plannedVolumes } from "./stack/workloads";
@@ -49,6 +58,7 @@ export function notesOf(
     chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
     externalNotes(spec, crossing, over),
     withoutRuntimeClass(spec),
+    memoryNotes(spec, facts),
     cudaNotes(spec, facts),
     migNotes(spec, facts),
     sharingNote(spec),
@@ -101,7 +111,38 @@ const spark = ({ name, cards, flavour }: MachineFacts): Nested<string> =>
 /** A request for a GPU is one for any of the machine's. */
 const unlikeCards = ({ name, cards }: MachineFacts): Nested<string> =>
   cards.length > 1 &&
-  `machines.${name}.gpus: a pod that requests a GPU there gets any of its cards (${cards.map(({ model }) => model).join(", ")}): Kubernetes does not tell them apart`;
+  `machines.${name}.gpus: a pod that requests a GPU there gets any of its cards (${cardNames(cards).join(", ")}): Kubernetes does not tell them apart`;
+
+/** Names of cards; where two have the same one, with their memory. */
+function cardNames(cards: readonly Card[]): string[] {
+  const isShared = ({ model }: Card): boolean => cards.filter((card) => card.model === model).length > 1;
+  return cards.map((card) =>
+    isShared(card)
+      ? `${card.model} with ${card.memoryMiB === undefined ? "unknown memory" : `${card.memoryMiB}Mi`}`
+      : card.model,
+  );
+}
+
+/** Claims that the larger card of a name takes and the smaller one does not, where the stack does not say which one it has. */
+function memoryNotes(spec: ClusterSpec, facts: MachineFacts[]): Nested<string> {
+  if (spec.dra === undefined) return undefined;
+  const uses = facts.flatMap((machine) => machine.uses);
+  return gpuRequests(spec).map(({ field, claim }) => {
+    const { memory } = claim ?? {};
+    const wantedMiB = saidMemory({ ...defined({ memory }) });
+    if (wantedMiB === undefined) return undefined;
+    return uses.map((use) => {
+      const { memoriesMiB = [] } = use.card ?? {};
+      const bounds = use.card && memoryBounds(use.card);
+      return (
+        bounds !== undefined &&
+        bounds.least < wantedMiB &&
+        wantedMiB <= bounds.greatest &&
+        `${use.field}.memory: the ${use.card!.model} exists with ${sizesInWords(memoriesMiB)}, and the ${memory} of ${field}.claim.memory do not fit each of them; say which one it is (nvidia-smi shows it): on a smaller one no such pod starts`
+      );
+    });
+  });
+}
 
 /** vfio-pci takes every card of the IDs that it is given (linux v6.18, drivers/vfio/pci/vfio_pci.c); others by its address alone. */
 const passedOn = ({ name, uses, spec: { kernelArgs = [], patches = [] } }: MachineFacts): Nested<string> => {

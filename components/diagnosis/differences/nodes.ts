@@ -2,6 +2,7 @@ import { wayOf, ways } from "../../recipe/facts/way";
 import { describeTaint, readTaint, taintsOf, tolerates } from "../../recipe/machine/taints";
 import type { MachineRecipe, NodeTaint, Plan } from "../../recipe/types";
 import type { Observations, ObservedNode } from "../observations";
+import { cardMemory } from "./card-memory";
 import { difference, type Difference } from "./difference";
 
 /** Where a machine's node differs from the plan. */
@@ -20,6 +21,7 @@ export function nodeDifferences(plan: Plan, { nodes }: Observations): Difference
         ...discovery(machine, node, plan),
         ...taints(machine, node, plan),
         ...handler(machine, node, plan),
+        ...cardMemory(plan.spec.machines[machine.name]?.gpus ?? [], node),
       ]),
     ];
   });

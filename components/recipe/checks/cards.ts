@@ -1,4 +1,16 @@
-import { type Card, flavoursOf, isTooOld, knownModels, type PowerRange, powerRangeOf } from "../facts/card";
+import {
+  type Card,
+  findCard,
+  flavoursOf,
+  isTooOld,
+  knownModels,
+  meantSize,
+  memorySizes,
+  type PowerRange,
+  powerRangeOf,
+  saidMemory,
+  sizesInWords,
+} from "../facts/card";
 import type { Problem } from "../rules";
 import { closestOnes } from "../rules/suggest";
 import { type Checks, complaint, fault, type Found, ofGpuMachines, ofMachines } from "./check";
@@ -14,6 +26,17 @@ export const cardChecks: Checks = {
       if (!use.card) return [unknown(use.field, use.model)];
       if (said === undefined || said === use.card.architecture) return [];
       return complaint(`${use.field}.architecture`, "gpu-model/architecture", { said, ...use });
+    }),
+  ),
+  "gpu-memory": ofMachines((machine) =>
+    machine.uses.map(({ field }, index): Found => {
+      const gpu = machine.spec.gpus?.[index];
+      const saidMiB = gpu && saidMemory(gpu);
+      const card = gpu && findCard(gpu.model);
+      if (saidMiB === undefined || card === undefined) return undefined;
+      const sizes = memorySizes(card);
+      if (sizes.length === 0 || meantSize(card, saidMiB) !== undefined) return undefined;
+      return complaint(`${field}.memory`, "gpu-memory", { said: gpu!.memory, card, sizes: sizesInWords(sizes) });
     }),
   ),
   "mixed-cards": ofGpuMachines((machine) => {

@@ -1,6 +1,6 @@
 import type { CheckContext, CheckedMachine } from "./check";
 import type { GpuRequest } from "../stack/workloads";
-import { isOfArm64 } from "../facts/card";
+import { isOfArm64, memoryBounds } from "../facts/card";
 import type { CardUse } from "../facts/machine-facts";
 import { workloadResource } from "../facts/sharing";
 import { quantityValue } from "../rules/quantity";
@@ -43,12 +43,15 @@ export const resourceOf = (request: GpuRequest, { spec, plan }: CheckContext): s
 export const offers = ({ recipe: { allocatable, atLeast = [] } }: CheckedMachine, resource: string): number =>
   atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0);
 
-/** Cards of a machine that may be what a request claims: by what the tables know of them. Of a product's name and of CEL, who knows. */
+/**
+ * Cards of a machine that may be what a request claims: by what the tables know of them. A card that exists with several sizes of memory may
+ * have the greatest; a note asks which it is. Of a product's name and of CEL, who knows.
+ */
 export function claimable({ uses }: CheckedMachine, { claim: { memory, architecture } = {} }: GpuRequest): CardUse[] {
   const wanted = memory === undefined ? 0 : (quantityValue(memory) ?? 0) / 1024 ** 2;
   return uses.filter(
     ({ card }) =>
-      (card?.memoryMiB ?? Infinity) >= wanted &&
+      ((card && memoryBounds(card)?.greatest) ?? Infinity) >= wanted &&
       (architecture === undefined || card === undefined || card.architecture === architecture),
   );
 }

@@ -6,7 +6,8 @@ import type { ModuleFlavour } from "../spec/index";
 import { compareDotted, majorOf } from "./version";
 
 export type { Card } from "./data/cards";
-export { cardOf, findCard, isTooOld, knownModels } from "./find-card";
+export { memoryBounds, memorySizes, meantSize, sizesInWords } from "./card-memory";
+export { cardOf, findCard, isTooOld, knownModels, saidMemory } from "./find-card";
 
 /** An architecture of NVIDIA's, and what drives it. */
 export interface Architecture {

@@ -1,6 +1,7 @@
 import chips from "./data/chips.json";
 import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import mig from "./data/mig.json";
+import { meantSize, memorySizes, withMemory } from "./card-memory";
 import { architectureOfChip, isOlderDevice, listedChips, namesOfDevice, olderNames } from "./pci-cards";
 import { defined } from "../mapping";
 import { quantityValue } from "../rules/quantity";
@@ -42,7 +43,7 @@ function addAliases(): void {
   }
 }
 
-/** What the list of PCI IDs tells of a card: its architecture by its chip. Memory and power limits are not known then. */
+/** What the list of PCI IDs tells of a card: its architecture by its chip, and its memory where the name has it. Power limits are not known then. */
 function cardOfChip(name: string, chip: string): Card | undefined {
   const architecture = architectureOfChip(chip);
   const computeCapability = capabilityOf((start) => chip.startsWith(start));
@@ -55,8 +56,14 @@ function cardOfChip(name: string, chip: string): Card | undefined {
   const model = name.replace(/^(GeForce|Quadro|Tesla) /, "");
   return {
     ...{ model, architecture, computeCapability, ...byName },
-    ...defined({ minDriver, mig, mayHaveMig: mayHaveMig || undefined }),
+    ...defined({ minDriver, mig, mayHaveMig: mayHaveMig || undefined, memoryMiB: memoryInName(name) }),
   };
+}
+
+/** Memory that a listed name tells, e.g. of `RTX 4060 Ti 16GB`, in MiB. The number of a GH200 is that of its processor's memory. */
+function memoryInName(name: string): number | undefined {
+  const gigabytes = /^GH200/.test(name) ? undefined : / (\d+) ?GB\b/.exec(name)?.[1];
+  return gigabytes === undefined ? undefined : Number(gigabytes) * 1024;
 }
 
 /** The first capability whose letters are meant. */
@@ -116,11 +123,12 @@ function cardOfDevice(id: string): Card | undefined {
   const found = [...new Set(namesOfDevice(id).flatMap((name) => lookUp(normalize(name)) ?? []))];
   const [first, ...others] = found;
   if (first === undefined || others.length === 0) return first;
-  const { memoryMiB, power: _power, ...alike } = first;
-  return {
-    ...alike,
-    ...(memoryMiB !== undefined && others.every((card) => card.memoryMiB === memoryMiB) ? { memoryMiB } : {}),
-  };
+  const { memoryMiB: _memory, memoriesMiB: _memories, rebuiltMiB: _rebuilt, power: _power, ...alike } = first;
+  if (found.some((card) => memorySizes(card).length === 0)) return alike;
+  const [size, ...otherSizes] = [...new Set(found.flatMap(memorySizes))];
+  return otherSizes.length === 0
+    ? { ...alike, ...defined({ memoryMiB: size }) }
+    : { ...alike, memoriesMiB: [size!, ...otherSizes] };
 }
 
 function lookUp(name: string): Card | undefined {
@@ -139,7 +147,9 @@ function withoutMemory(name: string): Card | undefined {
   for (let digits = 1; match?.[2] && digits <= match[2].length; digits++) {
     const base = `${match[1]}${match[2].slice(0, -digits)}${match[4] ?? ""}`;
     const card = lookUp(base);
-    if (card && !card.mig && !card.mayHaveMig) return card;
+    if (!card || card.mig || card.mayHaveMig) continue;
+    const size = meantSize(card, Number(match[2].slice(-digits)) * 1024);
+    return size === undefined ? card : withMemory(card, size);
   }
   return undefined;
 }
@@ -147,16 +157,29 @@ function withoutMemory(name: string): Card | undefined {
 /** The card of an entry of a stack: of the tables, else as the stack describes it; undefined when neither knows it. */
 export function cardOf(gpu: GpuSpec): Card | undefined {
   const known = findCard(gpu.model);
-  if (known) return known;
+  const said = saidMemory(gpu);
+  if (known) return withSaidMemory(known, said);
   const row = gpu.architecture && Object.entries(chips.architectures).find(([, name]) => name === gpu.architecture);
   if (!row) return undefined;
   const least = capabilityOf((start) => start.startsWith(row[0])) ?? "0.0";
-  const bytes = quantityValue(gpu.memory ?? "");
   return {
     ...{ model: gpu.model, architecture: row[1], computeCapability: least, mayHaveMig: true, described: true },
     ...ofName(gpu.model.replace(/^NVIDIA /, "")),
-    ...(bytes === undefined ? {} : { memoryMiB: Math.round(bytes / 2 ** 20) }),
+    ...defined({ memoryMiB: said }),
   };
+}
+
+/** Memory that a stack says of a card, in MiB. */
+export function saidMemory({ memory }: Pick<GpuSpec, "memory">): number | undefined {
+  const bytes = memory === undefined ? undefined : quantityValue(memory);
+  return bytes === undefined ? undefined : Math.round(bytes / 2 ** 20);
+}
+
+/** The one of the known sizes that a stack means; where none is known, what the stack says. A check names a size that no such card has. */
+function withSaidMemory(card: Card, said: number | undefined): Card {
+  if (said === undefined) return card;
+  const size = memorySizes(card).length === 0 ? said : meantSize(card, said);
+  return size === undefined ? card : withMemory(card, size);
 }
 
 /** Models of the tables. */

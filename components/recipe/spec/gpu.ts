@@ -27,9 +27,10 @@ export interface GpuSpec {
    */
   architecture?: GpuArchitecture;
   /**
-   * Memory of a card that the tables do not have.
+   * Memory of one card: of one that the tables do not have, or of one that exists with several sizes (e.g. RTX 4060 Ti, RTX 3060). Its
+   * name does not tell it; nvidia-smi does.
    * @default by the tables, else unknown
-   * @example `48Gi`
+   * @example `16Gi`
    */
   memory?: string;
   /**

@@ -8,6 +8,7 @@ import {
   isOfArm64,
   knownModels,
   lastCudaOf,
+  memorySizes,
   migGeometries,
   migOf,
   openModulesRefuse,
@@ -76,7 +77,8 @@ test("the table is whole", () => {
   expect(new Set(knownModels()).size).toBe(knownModels().length);
   for (const row of cards) {
     expect(architectureOf(row).name).toBe(row.architecture);
-    expect(row.memoryMiB ?? 0).toBeGreaterThan(1024);
+    expect(Math.min(...memorySizes(row))).toBeGreaterThan(1024);
+    expect(memorySizes(row)).not.toEqual([]);
     expect(findCard(row.model)).toBe(row);
     expect(["geforce", "workstation", "datacenter", "spark"]).toContain(row.family);
   }

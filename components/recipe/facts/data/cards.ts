@@ -22,8 +22,12 @@ export interface Card {
   family: CardFamily;
   architecture: string;
   computeCapability: string;
-  /** Undefined where the tables do not say it. */
+  /** Memory of one GPU; undefined where the tables do not say it, or know several sizes. */
   memoryMiB?: number;
+  /** Sizes that cards of this name exist with, the usual one first, as long as nobody said which one it is. */
+  memoriesMiB?: number[];
+  /** A size that NVIDIA never sold, with which rebuilt cards are about. */
+  rebuiltMiB?: number;
   /** Class and vendor as Node Feature Discovery labels them, e.g. `0300_10de`. */
   pciDevice: string;
   power?: Power;

@@ -1,0 +1,33 @@
+import type { V1Node, V1ResourceSlice } from "@kubernetes/client-node";
+import { ways } from "../../recipe/facts/way";
+import { saidMemory } from "../../recipe/facts/card";
+
+/** A kind of card in a machine, as NVIDIA's programs on its node tell it. */
+export interface ToldCard {
+  /** Name of the card, e.g. `NVIDIA-GeForce-RTX-4060-Ti`. */
+  product: string;
+  memoryMiB: number;
+}
+
+/**
+ * Cards of a node with their memory: by the labels of GPU Feature Discovery, which tell of one kind of card (k8s-device-plugin,
+ * internal/lm/resource.go: `gpu.product`, `gpu.memory` in MiB), and by the devices that the DRA driver publishes (dra-driver-nvidia-gpu
+ * v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go). Slices of a card are none.
+ */
+export function toldCards(node: Pick<V1Node, "metadata">, slices: readonly V1ResourceSlice[]): ToldCard[] {
+  const { name, labels = {} } = node.metadata ?? {};
+  const product = labels["nvidia.com/gpu.product"]?.replace(/-SHARED$/, "");
+  const memoryMiB = Number(labels["nvidia.com/gpu.memory"]);
+  const labelled = product !== undefined && memoryMiB > 0 && !product.includes("-MIG-") ? [{ product, memoryMiB }] : [];
+  const published = slices
+    .filter(({ spec }) => spec?.nodeName === name && spec?.driver === ways.dra.deviceClass)
+    .flatMap(({ spec }) => spec?.devices ?? [])
+    .filter(({ attributes }) => attributes?.["type"]?.string === "gpu")
+    .flatMap(({ attributes, capacity }): ToldCard[] => {
+      const memory = capacity?.["memory"]?.value;
+      const productName = attributes?.["productName"]?.string;
+      const size = memory === undefined ? undefined : saidMemory({ memory });
+      return productName === undefined || size === undefined ? [] : [{ product: productName, memoryMiB: size }];
+    });
+  return [...labelled, ...published];
+}

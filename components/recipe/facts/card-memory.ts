@@ -1,0 +1,49 @@
+import type { Card } from "./data/cards";
+
+/** What is known of a card's memory. */
+type Memory = Pick<Card, "memoryMiB" | "memoriesMiB" | "rebuiltMiB">;
+
+/**
+ * How far the memory that a card reports may be from the size on its box. A10 and T4 keep a sixteenth for error correction, and `16G` in
+ * powers of ten is 7 % less than 16 GiB. Cards of one name differ by more: 10 and 12 GiB are the nearest two.
+ */
+const tolerance = 0.08;
+
+/** Sizes in MiB that a card of this name may have; empty where nothing is known of its memory. */
+export function memorySizes({ memoryMiB, memoriesMiB, rebuiltMiB }: Memory): number[] {
+  const sold = memoriesMiB ?? (memoryMiB === undefined ? [] : [memoryMiB]);
+  return rebuiltMiB === undefined ? sold : [...sold, rebuiltMiB];
+}
+
+/** The size of a card's that somebody means, e.g. 16380 by 16 GiB; undefined when the card has none like it. */
+export function meantSize(card: Memory, saidMiB: number): number | undefined {
+  const distance = (size: number): number => Math.abs(size - saidMiB) / size;
+  const [nearest] = memorySizes(card).toSorted((a, b) => distance(a) - distance(b));
+  return nearest !== undefined && distance(nearest) <= tolerance ? nearest : undefined;
+}
+
+/** Least and greatest memory that a card may have, in MiB; undefined where nothing is known of it. */
+export function memoryBounds({ memoryMiB, memoriesMiB }: Memory): { least: number; greatest: number } | undefined {
+  if (memoryMiB !== undefined) return { least: memoryMiB, greatest: memoryMiB };
+  if (memoriesMiB === undefined) return undefined;
+  return { least: Math.min(...memoriesMiB), greatest: Math.max(...memoriesMiB) };
+}
+
+/** Sizes as a stack may say them, e.g. `8188Mi or 16380Mi`. */
+export const sizesInWords = (sizes: readonly number[]): string =>
+  sizes
+    .toSorted((a, b) => a - b)
+    .map((size) => `${size}Mi`)
+    .join(" or ");
+
+const sized = new Map<string, Card>();
+
+/** The card with one memory, the same object each time: cards are told apart by it. */
+export function withMemory(card: Card, memoryMiB: number): Card {
+  if (card.memoryMiB === memoryMiB) return card;
+  const key = JSON.stringify([card.model, card.pciDevice, memoryMiB]);
+  const { memoriesMiB: _several, ...rest } = card;
+  const known = sized.get(key) ?? { ...rest, memoryMiB };
+  sized.set(key, known);
+  return known;
+}
