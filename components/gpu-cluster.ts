@@ -76,6 +76,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const { machines: _, ...cluster } = plan.spec;
     super("talos-gpu:index:GpuCluster", name, cluster, summary.watching(opts));
     const child = { parent: this };
+    for (const line of plan.information ?? []) void pulumi.log.info(line, this);
     for (const note of plan.notes) void pulumi.log.warn(note, this);
 
     const access = accessOf(clusterCredentials(name, plan, splitCredentials(args).given, child));

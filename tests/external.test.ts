@@ -1,3 +1,4 @@
+import * as pulumi from "@pulumi/pulumi";
 import { withOutside } from "../components/found/outside-files";
 import { judge } from "../components/recipe";
 import { withClassThere } from "../components/found/runtime-class-there";
@@ -21,6 +22,16 @@ test.each([
   expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"])).not.toHaveProperty("chart");
   const server = findAll(run, types.deployment)[0];
   if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+});
+
+test("whose release it is, is information and no warning", async () => {
+  const warn = jest.spyOn(pulumi.log, "warn").mockResolvedValue(undefined);
+  const info = jest.spyOn(pulumi.log, "info").mockResolvedValue(undefined);
+  await build(arguments_("rtx5070ti", outside({ kind: "devicePlugin" })));
+  const said = (log: jest.SpyInstance): string[] => log.mock.calls.map(([line]) => line as string);
+  expect(said(info).filter((line) => /is not this stack's/.test(line))).toHaveLength(1);
+  expect(said(warn).filter((line) => /is not this stack's/.test(line))).toEqual([]);
+  jest.restoreAllMocks();
 });
 
 test("a driver for dynamic resource allocation is somebody else's: tests and pods claim its cards", async () => {

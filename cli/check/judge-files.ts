@@ -1,8 +1,9 @@
-import { judge } from "../../components/recipe/index";
+import { judge, renderFinding } from "../../components/recipe/index";
 import { fault, isOfFiles } from "../../components/recipe/checks/check";
 import { capabilitiesOf, newestRelease } from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
 import type { OutsideFile } from "../../components/recipe/outside/document";
+import { isFilledIn } from "../../components/recipe/outside/filled-in";
 import type { Fault } from "../../components/recipe/rules";
 import { unnamed } from "../stack-text";
 import { lineIn, type Piece } from "./lines";
@@ -63,10 +64,15 @@ export function judgeSubjects(
   for (const { spec, pieces, about, faults } of subjects) {
     const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
     for (const talosVersion of asked) {
-      const { findings, plan } = judge({ ...spec, talosVersion });
-      for (const note of (plan?.notes ?? []).flatMap((one) => noteOf(one, pieces)))
-        notes.set(JSON.stringify(note), note);
-      for (const { field, check, problem, why, remedy } of [...findings, ...(faults?.(talosVersion) ?? [])]) {
+      const { findings, harmless, plan } = judge({ ...spec, talosVersion });
+      const told = harmless.map(renderFinding);
+      const others = (plan?.notes ?? []).filter((note) => !told.includes(note));
+      for (const note of others.flatMap((one) => noteOf(one, pieces))) notes.set(JSON.stringify(note), note);
+      for (const { field, check, problem, why, remedy } of [
+        ...findings,
+        ...harmless,
+        ...(faults?.(talosVersion) ?? []),
+      ]) {
         // What only this package would do is nothing to a file of somebody's.
         if (!about.test(field) || !isOfFiles(check) || problem.includes(`"${unnamed}"`) || /\bthis package\b/.test(why))
           continue;
@@ -113,9 +119,6 @@ function noteOf(note: string, pieces: Map<string, Piece>): FileNote[] {
   return piece === undefined ? [] : [{ file: piece.file, problem: toFile(problem) }];
 }
 
-/** What a tool fills in before Talos sees it, so that nobody can tell from here what is there. */
-const filledIn = /\$\{|\{\{|\{%|ENC\[|\b(?:op|vault):\/\/|\bref\+|<path:/;
-
 /** Where a finding stands: as its problem says at its end, or in what its field was made of. Undefined where nobody can tell. */
 function placeOf(
   field: string,
@@ -127,13 +130,13 @@ function placeOf(
     const { file = "" } = atEnd.groups;
     const line = Number(atEnd.groups["line"]);
     const whole = [...pieces.values()].find((piece) => piece.file === file);
-    if (whole !== undefined && filledIn.test(whole.text.split("\n")[line - whole.line] ?? "")) return undefined;
+    if (whole !== undefined && isFilledIn(whole.text.split("\n")[line - whole.line] ?? "")) return undefined;
     return { file, line, problem: `${nameOf(field)}${problem.slice(0, atEnd.index)}` };
   }
   const [, piece] = [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ?? [];
   if (piece === undefined) return undefined;
   const line = lineIn(piece, `${problem} ${field.split(".").at(-1)}`, "officialExtensions systemExtensions");
-  if (filledIn.test(piece.text.split("\n")[line - piece.line] ?? "")) return undefined;
+  if (isFilledIn(piece.text.split("\n")[line - piece.line] ?? "")) return undefined;
   return { file: piece.file, line, problem: `${nameOf(field)}${problem}` };
 }
 

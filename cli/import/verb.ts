@@ -75,7 +75,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
   const { leftOut } = imported;
   if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: text, notes: left, leftOut })}\n`);
   else if (out === undefined) output.result(text);
-  for (const one of left) output.remark(renderFinding(one));
+  for (const one of [...left, ...harmlessIn(imported, folder)]) output.remark(renderFinding(one));
   if (leftOut.length > 0)
     output.remark(
       `Not in the stack, as nothing says that they have a GPU: ${leftOut.join(", ")} (if one has: --gpu NODE=MODEL)`,
@@ -129,6 +129,10 @@ function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
     ({ field }) => !asked.some((noted) => isWithin(field, noted)),
   );
 }
+
+/** What of the stack only has no effect: it leaves nothing to do. */
+const harmlessIn = ({ spec }: Imported, folder: string): Finding[] =>
+  judge({ ...spec, ...withOutside(spec, folder) }).harmless;
 
 /** `NODE=MODEL` or `NODE=2 x MODEL`. */
 function cardsOf(texts: string[]): Record<string, GpuSpec[]> {

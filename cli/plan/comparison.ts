@@ -55,10 +55,15 @@ export function compare(stack: string, base: string | undefined, before: Side | 
     waves: wavesOf(after.plan),
     /** Number of waves after which what offers the GPUs comes; the others wait for the smoke tests of the machines until there. */
     wavesAhead: aheadOf(after.plan),
-    notes: after.plan.notes.map((text) => ({ text, isNew: before !== undefined && !before.plan.notes.includes(text) })),
+    notes: notesOf(after.plan).map((text) => ({
+      text,
+      isNew: before !== undefined && !notesOf(before.plan).includes(text),
+    })),
     findings: after.findings,
   };
 }
+
+const notesOf = ({ information = [], notes }: Plan): string[] => [...information, ...notes];
 
 /** What cannot be used meanwhile, and for how long. */
 function awayOf(from: Plan | undefined, to: Plan, all: Record<string, MachineEffect>): string[] {

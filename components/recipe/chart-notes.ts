@@ -5,6 +5,7 @@ import { eraOf } from "./facts/talos-release";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
 import { envOf } from "./kubernetes/values";
 import { flat, type Nested, valueAt } from "./mapping";
+import { filledPaths } from "./outside/filled-in";
 import { externalOf, ownValuesOf } from "./outside/external";
 
 /** Which releases of a chart judge the values of one that is not in the tables, and what a release is known for. */
@@ -123,6 +124,16 @@ export function withoutRuntimeClass(spec: ClusterSpec): Nested<string> {
   );
 }
 
+/** What needs no action: whose the release is. */
+export function externalInformation(spec: ClusterSpec): string[] {
+  const outside = externalOf(spec);
+  if (outside === undefined) return [];
+  const { chart, namespace } = outside.release;
+  return [
+    `external: ${chart} in namespace ${namespace} is not this stack's: nothing of it is made, changed or removed here`,
+  ];
+}
+
 /**
  * What is not known of what something else installs, or has to be done there.
  *
@@ -134,13 +145,16 @@ export function externalNotes(spec: ClusterSpec, crossing: string[], over: strin
   const { read, values: said } = spec.external;
   const { kind, by = "its installer", release } = outside;
   const known = said !== undefined || read?.values !== undefined;
-  const { chart, namespace, values } = release;
+  const { values } = release;
   const own = ownValuesOf(spec);
   return [
-    `external: ${chart} in namespace ${namespace} is not this stack's: nothing of it is made, changed or removed here`,
     read?.missing?.map(
       ({ kind, name }) =>
         `external: ${kind} ${name} is not among the files, so what it says is neither known nor judged; name it under external.files`,
+    ),
+    filledPaths(values).map(
+      (path) =>
+        `external.values.${path}: another tool fills it in, so what it comes to is not known here, and not judged`,
     ),
     !known && "external: its values are not known, and so not judged; name its files under external.files",
     known &&

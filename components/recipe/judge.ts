@@ -1,8 +1,9 @@
-import { checkCluster } from "./checks/check-cluster";
+import { checkCluster, foundIn, isHarmless } from "./checks/check-cluster";
 import { isWithin } from "./machine/apart";
 import { nextEraAfter } from "./facts/talos-release";
 import { planBasis } from "./plan";
 import type { ClusterSpec } from "./spec/index";
+import { renderFinding } from "./stack/findings";
 import { readSpec } from "./stack/parse";
 import { toldOnce } from "./stack/pools";
 import type { Finding, Plan } from "./types";
@@ -11,6 +12,8 @@ import type { Finding, Plan } from "./types";
 export interface Judged {
   /** Everything that is wrong with it, shape and meaning together. */
   findings: Finding[];
+  /** What only has no effect. The notes of the plan tell of it, too. */
+  harmless: Finding[];
   /** What it would do. Undefined where its shape is wrong; where only its meaning is wrong, the plan is there. */
   plan?: Plan;
 }
@@ -21,14 +24,17 @@ export interface Judged {
  */
 export function judge(raw: unknown): Judged {
   const { spec, findings: ofShape, pruned, poolOf, written } = readSpec(raw);
-  if (spec === undefined || written === undefined) return { findings: ofShape };
+  if (spec === undefined || written === undefined) return { findings: ofShape, harmless: [] };
   const basis = planBasis(spec);
   const related = (field: string): boolean => pruned.some((path) => isWithin(field, path) || isWithin(path, field));
-  const ofMeaning = checkCluster(spec, basis).filter(({ field }) => !related(field));
+  const all = foundIn(spec, basis).filter(({ field }) => !related(field));
+  const harmless = toldOnce(all.filter(isHarmless), written, poolOf);
+  const ofMeaning = all.filter((finding) => !isHarmless(finding));
   const findings = [...ofShape, ...toldOnce(ofMeaning, written, poolOf)];
-  if (ofShape.length > 0) return { findings };
+  if (ofShape.length > 0) return { findings, harmless };
   const { plan } = basis;
-  return { findings, plan: { ...plan, notes: [...plan.notes, ...beforeNextEra(spec, ofMeaning)] } };
+  const notes = [...plan.notes, ...harmless.map(renderFinding), ...beforeNextEra(spec, ofMeaning)];
+  return { findings, harmless, plan: { ...plan, notes } };
 }
 
 /** What to change in somebody else's release before Talos of the next era, of a stack that does not have it yet: one line. */

@@ -3,6 +3,7 @@ import { kubernetesRecipe } from "./kubernetes/kubernetes-recipe";
 import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
 import { needsMarkers } from "./kubernetes/markers";
+import { externalInformation } from "./chart-notes";
 import { notesOf } from "./notes";
 import { factsOf, seenBy } from "./machine/apart";
 import { inUpgradeOrder, upgradeWindows } from "./machine/order";
@@ -77,6 +78,7 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     kubernetes,
     after: upgradeWindows(machines, spec.upgrade),
     notes: notesOf(spec, [...releases.values()], facts, kubernetes),
+    ...(spec.external === undefined ? {} : { information: externalInformation(spec) }),
   };
   return { plan, ...(release ? { release } : {}), facts, clusterPatches, machinePatches };
 }

@@ -151,4 +151,6 @@ export interface Plan {
   after: Record<string, string[]>;
   /** What was assumed, or should be known before going on: one sentence each. */
   notes: string[];
+  /** What is good to know and needs no action: one sentence each. Absent where there is nothing. */
+  information?: string[];
 }

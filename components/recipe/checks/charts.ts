@@ -22,7 +22,8 @@ export const chartChecks: Checks = {
       if (text === undefined || (text === "" && plan.spec.external)) return [];
       const { takes, why, example } = lines[field];
       const version = semver.parse(text);
-      if (version && text === text.trim() && takes(version)) return [];
+      const isFormer = field === "dra" && plan.spec.external !== undefined;
+      if (version && text === text.trim() && (isFormer || takes(version))) return [];
       const things = { text, chart: chartOfField(field), why, example };
       return complaint(`${field}.version`, version ? "chart-version/other" : "chart-version/form", things);
     }),
@@ -90,6 +91,7 @@ const lines = {
     why: "versions that begin with a year are the operator's, and the chart before 0.11.0 has no value for the RuntimeClass that Talos needs",
     example: "0.19.3",
   },
+  // The former chart has the same program, driver root and class of devices (NVIDIA/k8s-dra-driver-gpu, deployments/helm): from outside it is right.
   dra: {
     takes: (version: semver.SemVer) => version.major < 20,
     why: "versions that begin with a year are those of NVIDIA's former chart, nvidia-dra-driver-gpu, in another repository",

@@ -2,8 +2,10 @@ import { flat } from "../mapping";
 import { checkContext } from "./check";
 import { checks } from "./index";
 import { externalOf, ownValuesOf, type External } from "../outside/external";
+import { isFilledAt } from "../outside/filled-in";
 import { planBasis, type PlanBasis } from "../plan";
 import { groupsApart, isWithin } from "../machine/apart";
+import { releaseFields } from "../facts/way";
 import type { ClusterSpec } from "../spec/index";
 import type { Finding } from "../types";
 
@@ -12,7 +14,18 @@ import type { Finding } from "../types";
  *
  * @param basis of its plan. Default: it is planned here.
  */
-export function checkCluster(spec: ClusterSpec, basis: PlanBasis = planBasis(spec)): Finding[] {
+export const checkCluster = (spec: ClusterSpec, basis: PlanBasis = planBasis(spec)): Finding[] =>
+  foundIn(spec, basis).filter((finding) => !isHarmless(finding));
+
+/**
+ * Whether something only has no effect, and the stack may go on. A value of the stack's own that has no effect is a mistake all the same:
+ * who wrote it here expects one. A value of a release outside runs as it is today.
+ */
+export const isHarmless = ({ dead, field }: Finding): boolean =>
+  dead === true && !releaseFields.some((release) => isWithin(field, release));
+
+/** What is wrong with a stack, and what of it only has no effect. */
+export function foundIn(spec: ClusterSpec, basis: PlanBasis): Finding[] {
   const groups = groupsApart(spec);
   const apart = groups.flatMap(({ machines }) => Object.keys(machines));
   const findings = [
@@ -32,7 +45,9 @@ function findingsAsOne(basis: PlanBasis): Finding[] {
   );
   if (ownValuesOf(basis.plan.spec) === undefined) return findings;
   const outside = externalOf(basis.plan.spec);
-  const renamed = findings.map((finding) => (outside === undefined ? finding : asExternal(finding, outside)));
+  const renamed = findings
+    .map((finding) => (outside === undefined ? finding : asExternal(finding, outside)))
+    .filter(({ field }) => outside === undefined || !isToBeFilled(field, outside.release.values));
   // Of a value that both ask about, the check of somebody's own values knows that the chart's value follows where one is left out.
   const told = new Set(renamed.flatMap(({ check, field }) => (check === "external" ? [field] : [])));
   return renamed.filter(({ check, field }) => check === "external" || !told.has(field));
@@ -53,6 +68,18 @@ function asExternal(finding: Finding, { kind, places }: External): Finding {
     why: renamed(finding.why),
     remedy: renamed(finding.remedy),
   };
+}
+
+/** Whether what a finding is about is only known once a tool has filled it in. */
+function isToBeFilled(field: string, values: Record<string, unknown>): boolean {
+  const [, path] = /^external\.values\.(.*)$/.exec(field) ?? [];
+  return (
+    path !== undefined &&
+    isFilledAt(
+      values,
+      path.split(/[.[\]]+/).filter((step) => step !== ""),
+    )
+  );
 }
 
 /** What is wrong with machines that have a release or a driver of their own. Of what is the cluster's, the cluster's checks tell. */

@@ -1,5 +1,6 @@
 import { containerdKeys, containerdOf } from "../facts/containerd-schema";
-import { strategiesIn } from "../kubernetes/plugin-release";
+import * as semver from "semver";
+import { firstByCdi, strategiesIn } from "../kubernetes/plugin-release";
 import { envOf } from "../kubernetes/values";
 import { containerdPart, customizationPath, parseToml } from "../machine/containerd/containerd";
 import { containerdFlaws } from "../machine/containerd/flaws";
@@ -55,7 +56,7 @@ export const containerdChecks: Checks = {
     if (!spec?.nvidiaDefaultRuntime && named !== "nvidia") return [];
     const field = `.containerd.${spec?.nvidiaDefaultRuntime ? "nvidiaDefaultRuntime" : "extra"}`;
     if (machine.gpuCount === 0) return complaint(field, "default-runtime/no-gpu");
-    if (plan.era !== "cdi") return [];
+    if (plan.era !== "cdi" || needsRuntime(plan)) return [];
     const { mode } = plan.kubernetes;
     return complaint(field, `default-runtime/${mode === "dra" || byCdi(plan) ? "cdi" : mode}`);
   }),
@@ -73,6 +74,15 @@ export const containerdChecks: Checks = {
 };
 
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;
+
+/**
+ * Whether a standalone plugin is too old to hand cards out by CDI as this package has seen it: it names them in a variable, which NVIDIA's
+ * runtime reads on Talos 1.13 as before (k8s-device-plugin v0.17.0, api/config/v1/consts.go: `envvar` is the default).
+ */
+function needsRuntime({ kubernetes: { mode, release } }: Plan): boolean {
+  const version = semver.parse(release.version);
+  return mode === "devicePlugin" && version !== null && semver.lt(version, firstByCdi);
+}
 
 /** Whether a pod gets its card without NVIDIA's runtime: the operator of Talos ≥ 1.13 hands out by CDI unless it is told otherwise. */
 function byCdi({ kubernetes: { mode, release } }: Plan): boolean {

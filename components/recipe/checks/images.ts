@@ -122,7 +122,10 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Fault |
   if (lost) return fault("kernel-args/barred", { lost });
   const found = moduleParameterIn(arg);
   const key = arg.replaceAll('"', "").split("=")[0];
-  return found && fault("kernel-args/module", { key, machine: where, found });
+  if (found === undefined) return undefined;
+  const without = fault("kernel-args/module", { key, machine: where, found });
+  // A blank makes several arguments of it, of which the kernel may read one.
+  return /\s/.test(arg) ? without : { ...without, dead: true };
 }
 
 function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Nested<Fault> {
@@ -145,7 +148,9 @@ function machineArgs(machine: CheckedMachine, { spec, release }: CheckContext): 
     const found = argFault(arg, machine);
     return found === undefined ? [] : [{ field: `.kernelArgs[${index}]`, ...found }];
   });
-  if (faults.length > 0 || args.length === 0 || !release || release.version.minor >= 10 || machine.spec.secureBoot)
-    return faults;
-  return complaint(".kernelArgs", "kernel-args/boot", { spec });
+  const living = args.filter((arg) => moduleParameterIn(arg) === undefined);
+  const isWrong = faults.some(({ dead }) => dead !== true);
+  const takesEffect = !release || release.version.minor >= 10 || machine.spec.secureBoot === true;
+  if (isWrong || living.length === 0 || takesEffect) return faults;
+  return [...faults, complaint(".kernelArgs", "kernel-args/boot", { spec })];
 }

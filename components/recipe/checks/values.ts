@@ -1,10 +1,10 @@
-import { hintOf, judgeValues, pathsNear, type ValueComplaint } from "../facts/chart";
+import { hintOf, judgeValues, meantBy, type ValueComplaint } from "../facts/chart";
 import { chartOfField, type ReleaseField, releaseFields } from "../facts/way";
 import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../kubernetes/values";
 import { valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
-import { didYouMean, shown } from "../rules";
+import { shown } from "../rules";
 import { describe } from "../shape";
 import { type CheckContext, type Checks, complaint, type Found } from "./check";
 import { wrongNames, wrongValues } from "./wrong-values";
@@ -44,8 +44,10 @@ function misnamed({ spec }: CheckContext, field: ReleaseField): Found {
     if (kind === "boolean") return complaint(at, "chart-values/boolean", { kind: describe(kind) });
     if (kind !== "unknown")
       return complaint(at, "chart-values/shape", { kind: describe(kind === "array" ? "[any" : kind) });
-    const remedy =
-      hintOf(path) ?? `${didYouMean(path, pathsNear(judge, path))}see \`helm show values\`, or leave it out`;
-    return complaint(at, "chart-values/unknown", { name, version, remedy });
+    const meant = meantBy(judge, path);
+    const question = meant === undefined ? "" : `did you mean "${meant}"? `;
+    const remedy = hintOf(path) ?? `${question}see \`helm show values\`, or leave it out`;
+    const unknown = complaint(at, "chart-values/unknown", { name, version, remedy });
+    return { ...unknown, dead: true as const };
   });
 }

@@ -48,7 +48,7 @@ export function judgeValues(
   );
   const isBeyond = others.length === 0 && !semver.eq(judge.version, version);
   const isOpen = ({ path, kind }: ValueComplaint): boolean =>
-    isBeyond && kind === "unknown" && hintOf(path) === undefined && !isSlip(judge, path);
+    isBeyond && kind === "unknown" && hintOf(path) === undefined && meantBy(judge, path) === undefined;
   return {
     complaints: complaints.filter((complaint) => !isOpen(complaint)),
     open: complaints.filter(isOpen).map(({ path }) => path),
@@ -68,14 +68,21 @@ const hints: [RegExp, string][] = [
 /** What to do instead of setting a value that no release has; undefined where nothing is known. */
 export const hintOf = (path: string): string | undefined => hints.find(([pattern]) => pattern.test(path))?.[1];
 
-/** Whether the last key of a path is one that the chart has beside it, with a slip of one or two letters. */
-function isSlip(chart: ChartValues, path: string): boolean {
+/**
+ * The value that was meant by one that a chart does not have: its last key stands in the same place there, with a slip of one or two
+ * letters. A key that is only alike means something else (`operator.defaultRuntime`, `operator.defaultGPUMode`).
+ */
+export function meantBy(chart: ChartValues, path: string): string | undefined {
   const above = path.slice(0, path.lastIndexOf(".") + 1);
   const key = path.slice(above.length).toLowerCase();
-  return pathsNear(chart, path)
+  const most = Math.min(2, Math.floor(key.length / 4));
+  const [nearest] = pathsNear(chart, path)
     .filter((known) => known.startsWith(above))
-    .map((known) => known.slice(above.length).split(".")[0]!.toLowerCase())
-    .some((known) => editDistance(key, known) <= Math.min(2, Math.floor(key.length / 4)));
+    .map((known) => known.slice(above.length).split(".")[0]!)
+    .map((known) => ({ known, distance: editDistance(key, known.toLowerCase()) }))
+    .filter(({ distance }) => distance <= most)
+    .sort((one, other) => one.distance - other.distance);
+  return nearest && `${above}${nearest.known}`;
 }
 
 /** Values that a chart would ignore or misread, e.g. `devicePlugin.nodeSelector`. */
@@ -105,7 +112,7 @@ export function valueComplaints(chart: ChartValues, values: Record<string, unkno
 }
 
 /** Paths among which one was probably meant: the chart's own, or those of the chart that it brings. */
-export function pathsNear(chart: ChartValues, path: string): string[] {
+function pathsNear(chart: ChartValues, path: string): string[] {
   const sub = chart.subcharts.find((key) => path.startsWith(`${key}.`));
   return sub === undefined
     ? Object.keys(chart.paths)

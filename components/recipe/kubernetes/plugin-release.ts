@@ -40,7 +40,7 @@ function saysMigStrategy(plugin: DevicePluginSpec): boolean {
 }
 
 /** First plugin of our tables; by such ones `cdi-cri` is the default. The strategy itself came with 0.15.0. */
-const firstByCdi = "0.17.4";
+export const firstByCdi = "0.17.4";
 
 /**
  * How the plugin hands out devices. By default CDI from Talos 1.13 on, which gives a card to a pod of any runtime: a chart of

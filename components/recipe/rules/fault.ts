@@ -6,6 +6,8 @@ export interface Fault {
   problem: string;
   why: string;
   remedy: string;
+  /** Whether it only has no effect, so that nothing goes wrong with it. Absent where something does. */
+  dead?: true;
 }
 
 /**

@@ -121,7 +121,8 @@ export function toldOnce(
     const ofAll = machine !== "" && fromDefaults(below, machineDefaults, machines[machine] ?? pools[pool ?? ""] ?? {});
     // A machine's name may be a word of the message, too, such as `gpu`: so every name is taken out of every message.
     const nameless = (word: string): string => (names.has(word) ? "#" : word);
-    const parts = Object.values(finding).map((part: string) =>
+    const { check, problem, why, remedy } = finding;
+    const parts = [check, field, problem, why, remedy].map((part) =>
       part
         .replaceAll(`machines.${machine}.`, "#.")
         .replace(/[\w-]+(?:\.[\w-]+)+/g, nameless)

@@ -166,7 +166,7 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   // What is wrong with it is its owner's to mend: the stack plans without.
   fs.writeFileSync(
     path.join(app, "helmrelease.yaml"),
-    `${helmRelease.replace(/ }\n$/, "")}, gfd: { enabld: true } }\n`,
+    `${helmRelease.replace(/ }\n$/, "")}, gfd: { enabld: true }, failOnInitError: "no" }\n`,
   );
   const mended = path.join(repository, "mended.yaml");
   const flawed = await run(...argv, "--out", mended);
@@ -175,7 +175,9 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
     namespace: "gpu",
   });
   expect(flawed.remarks.filter((line) => line.startsWith("external"))).toEqual([
-    expect.stringMatching(/gfd\.enabld .*no such value.*then name it under external\.files: .*helmrelease\.yaml/),
+    expect.stringMatching(
+      /failOnInitError must be true or false.*then name it under external\.files: .*helmrelease\.yaml/,
+    ),
   ]);
   // A stack of another repository cannot name the files, so it has what they say.
   fs.writeFileSync(path.join(app, "helmrelease.yaml"), helmRelease);
@@ -187,6 +189,13 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
     values: { runtimeClassName: "nvidia", tolerations: [{ key: "gpu", operator: "Exists" }] },
   });
   expect(elsewhere.remarks.filter((line) => line.startsWith("external"))).toEqual([]);
+  // What only has no effect is told, and leaves nothing out.
+  fs.writeFileSync(path.join(app, "helmrelease.yaml"), helmRelease.replace(/ }\n$/, ", gfd: { enabld: true } }\n"));
+  fs.rmSync(out);
+  const { remarks } = await run(...argv, "--out", out);
+  expect(parse(fs.readFileSync(out, "utf8"))).toMatchObject({ config: { "talos-gpu:external": { files } } });
+  expect(remarks).toContainEqual(expect.stringMatching(/^external\.values\.gfd\.enabld: .*no such value/));
+
   fs.writeFileSync(path.join(app, "second.yaml"), helmRelease);
   const several = await run(...argv); // whose cluster's it is cannot be told
   expect(several.config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });
