@@ -10,6 +10,7 @@ import {
   runningExtensions,
   runningKernelArgs,
 } from "../../components/recipe/index";
+import { findCard, kernelArgsFor } from "../../components/recipe/facts/card";
 import { branchedName, nvidiaExtension, soundsLikeNvidia } from "../../components/recipe/facts/extension";
 import { defined, filled } from "../../components/recipe/mapping";
 import { stackText, toDo } from "../stack-text";
@@ -72,6 +73,12 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
   const { gpus, notes } = cardsOf(seen.devices ?? [], seen.toldCards);
   for (const text of notes) note(path, text);
   if (seen.devices === undefined) note(path, "its cards could not be looked at; write them as gpus");
+  const needed = kernelArgsFor(gpus.flatMap(({ model }) => findCard(model) ?? []));
+  if (gpus.length > 0 && seen.labels["kubernetes.io/arch"] === "arm64" && needed.length === 0)
+    note(
+      path,
+      "it is an arm64 machine with a card in a slot: if the kernel of Talos ≥ 1.13 shows an Oops of nvidia, write arm64.nobti under kernelArgs (talos#13019 is about a GB10)",
+    );
   if (seen.talosVersion !== undefined) note(path, `runs ${seen.talosVersion}`);
   if (!omni) note(path, "somebody else made its configuration: the stack merges its part in, and takes it out again");
   const containerd = containerdOf(seen, (text) => note(path, text));

@@ -15,6 +15,7 @@ import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
 import { nvidiaExtension } from "./facts/extension";
 import { hasNoSwitch, hasSwitches, type MachineFacts } from "./facts/machine-facts";
+import { storageModule, usesStorage } from "./machine/storage-module";
 import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
 import { metricsNote } from "./kubernetes/exporter";
@@ -53,12 +54,14 @@ export function notesOf(
       passedOn(machine),
       switches(machine),
       spark(machine),
+      branchTargets(machine, machine.spec.talosVersion ?? spec.talosVersion),
       power(machine),
     ]),
     chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
     externalNotes(spec, crossing, over),
     withoutRuntimeClass(spec),
     memoryNotes(spec, facts),
+    usesStorage(spec) && externalNote(spec, storageNote),
     cudaNotes(spec, facts),
     migNotes(spec, facts),
     sharingNote(spec),
@@ -107,6 +110,21 @@ const describedCards = ({ uses }: MachineFacts): Nested<string> =>
 const spark = ({ name, cards, flavour }: MachineFacts): Nested<string> =>
   cards.some(({ family }) => family === "spark") &&
   `machines.${name}.gpus: not tried by us on a GB10: if the card does not come up with the ${flavour} modules (talosctl dmesg), set machines.${name}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}; Talos' documentation names the proprietary ones, and elsewhere those of driver 580.173.02 ended with Xid 169`;
+
+/** First minor release whose kernel has branch target identification on arm64 (talos#13019). */
+const firstWithBranchTargets = 13;
+
+/** A card in a slot of an arm64 machine: an overlay is one of a single-board computer, so it shows the processor. */
+const branchTargets = ({ name, spec, cards }: MachineFacts, talosVersion: string): Nested<string> =>
+  cards.length > 0 &&
+  spec.overlay !== undefined &&
+  kernelArgsFor(cards).length === 0 &&
+  !(spec.kernelArgs ?? []).includes("arm64.nobti") &&
+  (parseTalosVersion(talosVersion)?.minor ?? 0) >= firstWithBranchTargets &&
+  `machines.${name}.kernelArgs: the kernel of Talos ≥ 1.${firstWithBranchTargets} has branch target identification on arm64, with which NVIDIA's modules crash on a GB10 (talos#13019); whether they do with a card in a slot is not known: if the kernel log shows an Oops of nvidia, write arm64.nobti there`;
+
+/** GPUDirect Storage: NVIDIA supports it with the open modules alone (docs.nvidia.com, GPU Operator, GPUDirect RDMA and GPUDirect Storage). */
+const storageNote = `gpuOperator.values.gds.enabled: the module ${storageModule} is loaded on each machine with a card; GPUDirect Storage was not tried on Talos by us, NVIDIA supports it with the open kernel modules alone, and cuFile goes through the processor's memory where the file system does not take part`;
 
 /** A request for a GPU is one for any of the machine's. */
 const unlikeCards = ({ name, cards }: MachineFacts): Nested<string> =>

@@ -2,6 +2,7 @@ import * as semver from "semver";
 import { labelledByHand } from "../chart-notes";
 import tables from "../facts/data/chart-values.json";
 import { splits } from "../facts/sharing";
+import { hasStorageModule } from "../machine/storage-module";
 import { draDriverRoot } from "../kubernetes/dra-release";
 import { toolkitFolder } from "../kubernetes/operator-release";
 import { migManagerHangs, migManagerRelease } from "../kubernetes/mig-manager";
@@ -35,7 +36,7 @@ export const wrongValues = (
   table: "wrongWords" | "unlikeTalos" | "withoutGpus" | "neededOutside",
   asked: (at: string) => boolean = () => true,
 ): Found =>
-  (tables[table] as WrongValue[]).map(({ at, takes, is, when, problem = "", why, remedy = "leave it out" }) => {
+  (tables[table] as WrongValue[]).map(({ at, takes, is, when, problem = "", why, remedy }) => {
     const [release = "", ...path] = at.split(".");
     const said = context.spec[release as "gpuOperator"];
     const value = valueAt(said, ...path);
@@ -44,14 +45,19 @@ export const wrongValues = (
     if (takes === undefined) {
       const isMeant = typeof is === "string" ? kinds[is]! : (one: unknown): boolean => one === is;
       return (
-        isMeant(value) && { field: at, problem: problem.replace("%s", String(value)), why, remedy: filled(remedy) }
+        isMeant(value) && {
+          field: at,
+          problem: problem.replace("%s", String(value)),
+          why,
+          remedy: filled(remedy ?? "leave it out"),
+        }
       );
     }
     // `null` stands for the chart's own value.
     const isRight = Array.isArray(takes) ? takes.includes(value) : kinds[takes]!(value);
     if (value === undefined || value === null || isRight) return false;
     const what = !Array.isArray(takes) ? takes : `${takes.length > 1 ? "one of " : ""}${takes.join(", ")}`;
-    return { field: at, problem: `must be ${what}`, why, remedy: "write that, or leave it out" };
+    return { field: at, problem: `must be ${what}`, why, remedy: remedy ?? "write that, or leave it out" };
   });
 
 const filled = (remedy: string): string => remedy.replace(/\$\{(\w+)\}/g, (_, name: string) => ours[name]!);
@@ -90,6 +96,8 @@ const conditions: Record<string, (context: CheckContext) => boolean> = {
   "the plugin is asked for CDI on Talos ≥ 1.13": ({ spec, plan }) =>
     plan.era !== "legacy" &&
     strategiesIn(spec.devicePlugin?.values?.["deviceListStrategy"]).some((word) => word.startsWith("cdi-")),
+  "a machine's extensions lack nvidia_fs": ({ gpuMachines }) =>
+    gpuMachines.some(({ recipe }) => !hasStorageModule(recipe.talosVersion)),
   "cards are split": ({ spec: { sharing } }) => sharing?.mig !== undefined,
   "cards are split into slices": ({ spec: { sharing } }) => sharing?.mig !== undefined && splits(sharing.mig.profile),
   "nobody labels every GPU machine by hand": ({ spec }) => !labelledByHand(Object.values(spec.machines)),

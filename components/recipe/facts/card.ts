@@ -78,7 +78,8 @@ export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean => /^(NVIDIA 
 /**
  * What the kernel of a machine with these cards is told: from Talos 1.13 on it has branch target identification on arm64, with which NVIDIA's
  * modules crash. Source: talos#13019 (GB10); siderolabs/docs v1.14, nvidia-gpu-proprietary (Grace Blackwell). Grace Hopper has the same
- * processor as that; nobody has told of one.
+ * processor as that; nobody has told of one. Of other arm64 machines with a card in a slot nothing is known either: a note tells of the
+ * argument where the stack shows that a machine is one.
  */
 export const kernelArgsFor = (cards: readonly Card[]): string[] => (cards.some(isOfArm64) ? ["arm64.nobti"] : []);
 

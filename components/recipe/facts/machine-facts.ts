@@ -83,7 +83,7 @@ export const hasNoSwitch = (uses: CardUse[]): boolean =>
 const maybeSwitched = /SXM(?!2)|HBM|DGX-|^(PG|A100|A800|H\d|GH\d|G?B[123]\d\d)(?!.*(PCIe|PCIE|NVL|L ))/;
 
 /** Modules of HGX boards, by the name of their card. */
-const onBoards = /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B200$|B300 SXM)/;
+const onBoards = /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B[12]00$|B300 SXM)/;
 
 /**
  * `production`, unless only `lts` brings a driver that knows all cards: Maxwell to Volta on Talos ≥ 1.13 (580 is their last

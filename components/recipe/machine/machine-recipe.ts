@@ -7,6 +7,7 @@ import { ownPatch } from "./patches";
 import { kernelArgsFor } from "../facts/card";
 import { capabilitiesOf, eraOf, usesContainerCli, type Release } from "../facts/talos-release";
 import { installerImage, ownSchematic, schematicOf } from "./schematic";
+import { hasStorageModule, storageModule, usesStorage } from "./storage-module";
 import { wayOf } from "../facts/way";
 import { allocatableOf, atLeastOf, canSplit, migConfigName } from "../facts/sharing";
 import { sharingOf } from "./own-sharing";
@@ -42,7 +43,7 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
       ? schematicOf({ extensions, kernelArgs: kernelArgsOf(facts), ...defined({ overlay, customization }) })
       : ownSchematic(own);
   const image = own ?? installerImage(schematic.id, talosVersion, defined({ factoryUrl, platform, secureBoot }));
-  const kernelModules = isGpu ? kernelModulesOf(facts) : [];
+  const kernelModules = isGpu ? kernelModulesOf(facts, spec) : [];
   const sysctls = isGpu ? sysctlsOf(spec) : {};
   // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
   const byOmni = configuration === "omni";
@@ -94,10 +95,12 @@ const kernelArgsOf = ({ spec, cards }: MachineFacts): string[] => [
 ];
 
 /** NVIDIA's modules, in the order in which they need each other. */
-function kernelModulesOf(facts: MachineFacts): KernelModule[] {
-  // siderolabs/docs, nvidia-fabricmanager (B200); NVIDIA Fabric Manager user guide (B200, B300: the subnet manager of their NVLinks).
-  const infiniband = facts.cards.some((card) => /^B[23]00\b/.test(card.model)) ? ["ib_umad"] : [];
-  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband].map((name) => ({
+function kernelModulesOf(facts: MachineFacts, spec: ClusterSpec): KernelModule[] {
+  // siderolabs/docs, nvidia-fabricmanager ("an NVIDIA baseboard, like a DGX B200"); NVIDIA Fabric Manager user guide (B200, B300: the
+  // subnet manager of their NVLinks). A B100 is on the same board.
+  const infiniband = facts.cards.some((card) => /^B[123]00\b/.test(card.model)) ? ["ib_umad"] : [];
+  const storage = usesStorage(spec) && hasStorageModule(spec.talosVersion) ? [storageModule] : [];
+  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...storage, ...infiniband].map((name) => ({
     name,
     ...filled({ parameters: facts.spec.moduleParameters?.[name] }),
   }));

@@ -181,3 +181,11 @@ test("the file says what is left in comments, and reads back as the stack", () =
   expect(text).toMatch(/# runs v1\.12\.6\n/);
   expect(text).toContain("helm -n gpu get values gpu-operator");
 });
+
+test.each([
+  ["arm64", { "kubernetes.io/arch": "arm64" }, true],
+  ["amd64", { "kubernetes.io/arch": "amd64" }, false],
+])("a card in a slot of an %s machine: told of arm64.nobti: %j", (_, labels, isTold) => {
+  const { comments } = discovered({ machines: [{ labels }] });
+  expect((comments["machines.gpu-1"] ?? []).join().includes("arm64.nobti")).toBe(isTold);
+});

@@ -29,6 +29,7 @@ var ours = map[string][]string{
 	"nvidia_modeset": {"nvidia"},
 	"nvidia_drm":     {"nvidia", "nvidia_modeset"},
 	"nvidia_peermem": {"nvidia"},
+	"nvidia_fs":      {"nvidia"},
 }
 
 // Load loads the modules that a configuration declares. The extensions blacklist theirs (nvidia.conf in

@@ -1,0 +1,16 @@
+import { kernelModules } from "../facts/data/since.json";
+import { valueAt } from "../mapping";
+import { asRelease } from "../outside/external";
+import type { ClusterSpec } from "../spec/index";
+import { parseTalosVersion } from "../facts/version";
+
+/** The kernel module of GPUDirect Storage. The operator's validator waits until it is loaded (gpu-operator v26.7.0, cmd/nvidia-validator/main.go, NvidiaFs). */
+export const storageModule = "nvidia_fs";
+
+/** Whether NVIDIA's extensions of a Talos release have it. */
+export const hasStorageModule = (talosVersion: string): boolean =>
+  (parseTalosVersion(talosVersion)?.minor ?? 0) >= kernelModules.since[storageModule];
+
+/** Whether the operator's values switch GPUDirect Storage on. */
+export const usesStorage = (spec: ClusterSpec): boolean =>
+  valueAt(asRelease(spec).gpuOperator?.values, "gds", "enabled") === true;

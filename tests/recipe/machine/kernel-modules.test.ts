@@ -1,0 +1,83 @@
+import { type ClusterSpec, findingsOf, type MachineSpec, planCluster } from "../../../components/recipe";
+import { validStack } from "../stacks";
+
+/** A stack of one machine with a card, whose operator has GPUDirect Storage switched on. */
+function withStorage(talosVersion: string, machine: Partial<MachineSpec> = {}): ClusterSpec {
+  const { machines, ...stack } = validStack("one-card");
+  return {
+    ...stack,
+    talosVersion,
+    gpuOperator: { version: "v26.3.3", values: { gds: { enabled: true } } },
+    machines: { gpu: { ...machines["gpu"]!, ...machine } },
+  };
+}
+
+const modulesOf = (stack: ClusterSpec): string[] =>
+  planCluster(stack).machines.flatMap(({ kernelModules }) => kernelModules.map(({ name }) => name));
+const gdsFindings = (stack: ClusterSpec): string[] =>
+  findingsOf(stack).flatMap(({ field, why, remedy }) => (field.includes("gds") ? [`${why}; ${remedy}`] : []));
+
+test("GPUDirect Storage is refused up to Talos 1.13, whose extensions lack nvidia_fs", () => {
+  expect(gdsFindings(withStorage("v1.13.9"))).toEqual([expect.stringContaining("Talos 1.14")]);
+  expect(modulesOf(withStorage("v1.13.9"))).not.toContain("nvidia_fs");
+});
+
+test("GPUDirect Storage on Talos 1.14 loads nvidia_fs, and a note says what is not known", () => {
+  const stack = withStorage("v1.14.1");
+  expect(findingsOf(stack)).toEqual([]);
+  expect(modulesOf(stack)).toContain("nvidia_fs");
+  expect(planCluster(stack).machines[0]!.patches.join()).toContain("nvidia_fs");
+  expect(planCluster(stack).notes).toContainEqual(
+    expect.stringMatching(/^gpuOperator\.values\.gds\.enabled: .*nvidia_fs/),
+  );
+});
+
+test("one machine that stays on Talos 1.13 keeps GPUDirect Storage from being switched on", () => {
+  const stack = withStorage("v1.14.1", { talosVersion: "v1.13.9" });
+  expect(gdsFindings(stack)).toHaveLength(1);
+});
+
+test("the same of a release that something outside of the stack installs", () => {
+  const { gpuOperator: _ours, ...stack } = withStorage("v1.14.1");
+  const external = {
+    kind: "gpuOperator",
+    namespace: "gpu-operator",
+    version: "v26.3.3",
+    values: { gds: { enabled: true } },
+  };
+  const outside = { ...stack, external } as ClusterSpec;
+  expect(modulesOf(outside)).toContain("nvidia_fs");
+  expect(planCluster(outside).notes).toContainEqual(expect.stringMatching(/^external\.values\.gds\.enabled: /));
+});
+
+test("without GPUDirect Storage nothing loads nvidia_fs", () => {
+  expect(modulesOf({ ...withStorage("v1.14.1"), gpuOperator: { version: "v26.3.3" } })).not.toContain("nvidia_fs");
+});
+
+test.each([
+  ["B100", true],
+  ["B200", true],
+  ["B300", true],
+  ["H200", false],
+  ["GB200", false],
+])("a board of %s gets ib_umad for its switches: %j", (model, does) => {
+  const modules = modulesOf(withStorage("v1.14.1", { gpus: [{ model, count: 8 }] }));
+  expect(modules.includes("ib_umad")).toBe(does);
+});
+
+test("a board of eight B100 gets the fabric manager", () => {
+  const { machines } = planCluster(withStorage("v1.14.1", { gpus: [{ model: "B100", count: 8 }] }));
+  expect(machines[0]!.extensions).toContain("siderolabs/nvidia-fabricmanager-production");
+});
+
+test("an arm64 machine with a card of its own is told of arm64.nobti", () => {
+  const notesOf = (talosVersion: string, machine: Partial<MachineSpec>): string =>
+    planCluster(withStorage(talosVersion, machine))
+      .notes.filter((note) => note.includes("arm64.nobti"))
+      .join();
+  const overlay = { image: "siderolabs/sbc-raspberrypi", name: "rpi_generic" };
+  expect(notesOf("v1.14.1", { overlay })).toContain("machines.gpu.kernelArgs");
+  expect(notesOf("v1.14.1", { overlay, kernelArgs: ["arm64.nobti"] })).toBe("");
+  expect(notesOf("v1.12.6", { overlay })).toBe("");
+  expect(notesOf("v1.14.1", {})).toBe("");
+});
