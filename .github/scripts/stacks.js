@@ -1,7 +1,7 @@
 // Which stacks a run is about, and whether a machine of each may reboot: what the workflows' matrices are made of.
 //
 //   node .github/scripts/stacks.js all       every stack, against the commit of its last successful update
-//   node .github/scripts/stacks.js changed BASE   the stacks whose files are not as in that commit
+//   node .github/scripts/stacks.js changed BASE HEAD   the stacks whose files are not the same in two commits
 //
 // Prints `stacks=[…]`, for GITHUB_OUTPUT. A stack whose last update is not known counts as one that reboots: the
 // approval is then asked for once too often, and not once too little.
@@ -56,10 +56,10 @@ function mayReboot(stack, base) {
   }
 }
 
-const [what, base] = process.argv.slice(2);
+const [what, base, head] = process.argv.slice(2);
 let stacks;
 if (what === "changed") {
-  stacks = named(run("git", "diff", "--name-only", "--diff-filter=d", "-z", base, "HEAD", "--", "stacks/")).map(
+  stacks = named(run("git", "diff", "--name-only", "--diff-filter=d", "-z", base, head, "--", "stacks/")).map(
     (stack) => ({ stack }),
   );
 } else {

@@ -6,17 +6,22 @@ import { parse } from "yaml";
 export const repository = path.join(__dirname, "..", "..");
 export const folder = path.join(repository, ".github", "workflows");
 
+/** Folders of `actions`, each an action that other repositories may use. */
+export const actions = ["check", "plan"] as const;
+
 export interface Step {
   name?: string;
   id?: string;
   uses?: string;
   run?: string;
+  shell?: string;
   with?: Record<string, unknown>;
   env?: Record<string, string>;
 }
 export interface Job {
   permissions?: Record<string, string>;
   environment?: string;
+  if?: string;
   "timeout-minutes"?: number;
   strategy?: { "max-parallel"?: number };
   /** Another workflow, in the place of steps. */
@@ -33,6 +38,21 @@ export interface Workflow {
 }
 
 export const read = (file: string): Workflow => parse(fs.readFileSync(path.join(folder, file), "utf8")) as Workflow;
+
+/** An action of this repository, as its action.yml says it. */
+export interface Action {
+  name: string;
+  description: string;
+  inputs: Record<string, { description: string; default?: string }>;
+  runs: { using: string; steps: Step[] };
+}
+
+export const readAction = (name: string): Action =>
+  parse(fs.readFileSync(path.join(repository, "actions", name, "action.yml"), "utf8")) as Action;
+
+/** The step of an action whose command has a text. */
+export const stepOfAction = ({ runs }: Action, text: string): Step =>
+  runs.steps.find(({ run }) => run?.includes(text))!;
 
 /** The step of a job whose command has a text. */
 export const stepOf = (workflow: Workflow, job: string, text: string): Step =>
@@ -86,12 +106,18 @@ export function runStep(
   return { status, said: `${stdout}${stderr}`, output };
 }
 
-/** Puts some of the stacks into a folder, with what the workflows run, as a checkout has them. */
+/** Puts some of the stacks into a folder, with what the workflows run, as a checkout has them once its packages are installed. */
 export function checkout(work: string, stacks: string[] = []): void {
-  for (const name of [".github", ...stacks.map((stack) => `stacks/Pulumi.${stack}.yaml`)])
+  for (const name of [".github", "actions", ...stacks.map((stack) => `stacks/Pulumi.${stack}.yaml`)])
     fs.cpSync(path.join(repository, name), path.join(work, name), { recursive: true });
   fs.symlinkSync(path.join(repository, "node_modules"), path.join(work, "node_modules"));
+  standIn(path.join(work, "components/bin"), "cli.js", command);
 }
+
+/** Runs the command from its sources, as the build of the packages would have bundled it. */
+const command = `const args = ${JSON.stringify([`${repository}/lab/bundle/run.js`, `${repository}/cli/main.ts`])};
+const { status } = require("node:child_process").spawnSync(process.execPath, [...args, ...process.argv.slice(2)], { stdio: "inherit" });
+process.exit(status);`;
 
 /** A program of the test's own, under a name on PATH. */
 export function standIn(tools: string, name: string, source: string): void {

@@ -3,10 +3,28 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parseOptions } from "../../lab/options";
 import { stackNames } from "../../stacks/stack-file";
-import { folder, read, repository, runStep, standIn, stepOf } from "./runner";
+import { parse } from "yaml";
+import { actions, folder, read, readAction, repository, runStep, type Step, standIn, stepOf } from "./runner";
 
 const files = fs.readdirSync(folder);
 const stepsOf = (file: string) => Object.values(read(file).jobs).flatMap((job) => job.steps ?? []);
+
+/** An action by the hash of a commit, which nobody can move to other code; or one of this repository. */
+const pinned = /^(?:[\w.-]+\/[\w./-]+@[0-9a-f]{40}|\.\/actions\/[\w-]+)$/;
+
+/** A line of a file that names such a hash says in a comment which release it is; Dependabot renews both. */
+function expectReleases(text: string): void {
+  const lines = text.split("\n").filter((line) => /uses: +[^.\s]/.test(line));
+  for (const line of lines) expect(line).toMatch(/uses: \S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+}
+
+/** What holds for every step: of a workflow, and of an action. */
+function expectSafe(steps: Step[]): void {
+  for (const { run, uses } of steps) {
+    if (run !== undefined) expect(run).not.toContain("${{");
+    if (uses !== undefined) expect(uses).toMatch(pinned);
+  }
+}
 
 describe.each(files)("%s", (file) => {
   const workflow = read(file);
@@ -16,24 +34,90 @@ describe.each(files)("%s", (file) => {
     expect(workflow.permissions).toEqual(expect.objectContaining({ contents: "read" }));
   });
 
-  // An expression in a script is text that somebody else may have written, put into a shell.
-  test("puts no expression into a script", () => {
-    for (const { run } of steps) expect(run ?? "").not.toContain("${{");
+  // An expression in a script is text that somebody else may have written, put into a shell. What an action of somebody else's does is
+  // decided by its commit.
+  test("puts no expression into a script, and names each action's commit", () => {
+    expectSafe(steps);
+    expectReleases(fs.readFileSync(path.join(folder, file), "utf8"));
+  });
+
+  // The token in .git/config is readable for all that runs after it. No job pushes.
+  test("keeps no credentials of a checkout", () => {
+    const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
+    for (const { with: given } of checkouts) expect(given).toMatchObject({ "persist-credentials": false });
   });
 
   test("runs scripts that are there", () => {
     const scripts = steps.flatMap(({ run }) =>
-      [...(run ?? "").matchAll(/\.github\/\S+\.(?:js|sh)/g)].map(([script]) => script),
+      [...(run ?? "").matchAll(/(?:\.github|actions)\/\S+\.(?:js|sh)/g)].map(([script]) => script),
     );
     for (const script of scripts) expect(fs.existsSync(path.join(repository, script))).toBe(true);
   });
 
-  // What an action of somebody else's does is decided by its release, and what runs at all by a limit.
-  test("names each action's release, and limits each job", () => {
-    for (const { uses } of steps) if (uses !== undefined) expect(uses).toMatch(/^[\w-]+\/[\w/-]+@v\d/);
+  test("limits each job", () => {
     for (const job of Object.values(workflow.jobs))
       expect(job.uses?.startsWith("./.github/workflows/") || job["timeout-minutes"]).toBeTruthy();
   });
+
+  // GitHub's tokens for other services prove who runs: only what publishes has a use for one.
+  test("asks for a token of identity only where something is published", () => {
+    const asking = Object.entries(workflow.jobs).filter(([, { permissions }]) => permissions?.["id-token"] === "write");
+    for (const [name] of asking) expect(name).toBe("publish");
+  });
+});
+
+describe.each(actions)("the action %s", (name) => {
+  const action = readAction(name);
+  const text = fs.readFileSync(path.join(repository, "actions", name, "action.yml"), "utf8");
+
+  test("puts no expression into a script, and names each action's commit", () => {
+    expectSafe(action.runs.steps);
+    expectReleases(text);
+  });
+
+  test("says what each input is, and runs scripts that are there", () => {
+    expect(action.runs.using).toBe("composite");
+    for (const { description } of Object.values(action.inputs)) expect(description).not.toBe("");
+    for (const { run, shell } of action.runs.steps) {
+      expect(run === undefined).toBe(shell === undefined);
+      for (const [, script] of (run ?? "").matchAll(/\$GITHUB_ACTION_PATH\/([\w.-]+\.(?:js|sh))/g))
+        expect(fs.existsSync(path.join(repository, "actions", name, script!))).toBe(true);
+    }
+  });
+
+  test("uses only inputs that it has", () => {
+    const used = [...text.matchAll(/inputs\.([\w-]+)/g)].map(([, input]) => input);
+    expect([...new Set(used)].sort()).toEqual(Object.keys(action.inputs).sort());
+  });
+});
+
+test("one release of each action is used everywhere", () => {
+  const texts = [
+    ...files.map((file) => path.join(folder, file)),
+    ...actions.map((name) => path.join(repository, "actions", name, "action.yml")),
+  ].map((file) => fs.readFileSync(file, "utf8"));
+  const used = texts.flatMap((text) => [...text.matchAll(/uses: ([\w/.-]+)(@[0-9a-f]{40} # \S+)/g)]);
+  const releases = new Map<string, Set<string>>();
+  for (const [, action, release] of used) releases.set(action!, (releases.get(action!) ?? new Set()).add(release!));
+  for (const [action, found] of releases)
+    expect({ action, releases: [...found] }).toEqual({ action, releases: [[...found][0]] });
+});
+
+test("Dependabot renews every action, and the packages", () => {
+  const { updates } = parse(fs.readFileSync(path.join(repository, ".github/dependabot.yml"), "utf8")) as {
+    updates: { "package-ecosystem": string; directory?: string; directories?: string[] }[];
+  };
+  const of = (ecosystem: string): string[] =>
+    updates
+      .filter((one) => one["package-ecosystem"] === ecosystem)
+      .flatMap(({ directory, directories = [] }) => [...(directory === undefined ? [] : [directory]), ...directories]);
+  expect(of("github-actions")).toEqual(["/", ...actions.map((name) => `/actions/${name}`)]);
+  expect(of("npm")).toEqual(["/", "/docs"]);
+});
+
+test("every action of the folder is looked at", () => {
+  const there = fs.readdirSync(path.join(repository, "actions"), { withFileTypes: true });
+  expect(there.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual([...actions]);
 });
 
 describe("others' code", () => {
@@ -42,19 +126,37 @@ describe("others' code", () => {
     ["pull_request_target", "workflow_run"].some((event) => event in read(file).on),
   );
 
-  test("is looked at with a token by plan.yml alone", () => expect(privileged).toEqual(["plan.yml"]));
+  test("is looked at with a token by these alone", () => expect(privileged).toEqual(["plan.yml", "preview.yml"]));
 
   test.each(privileged)("never runs in %s", (file) => {
     const text = fs.readFileSync(path.join(folder, file), "utf8");
-    expect(text).not.toMatch(/head\.(sha|ref|repo)|head_ref|secrets\./);
-    const checkouts = stepsOf(file).filter(({ uses }) => uses?.startsWith("actions/checkout"));
+    const checkouts = stepsOf(file).filter(({ uses }) => uses?.startsWith("actions/checkout@"));
     expect(checkouts).not.toEqual([]);
     for (const { with: given } of checkouts) {
       expect(given).not.toHaveProperty("ref");
-      expect(given).toMatchObject({ "persist-credentials": false });
+      expect(given).not.toHaveProperty("repository");
     }
-    expect(text).not.toMatch(/git (checkout|switch|merge|reset|pull)\b/);
+    expect(text).not.toMatch(/head_ref|head\.ref/);
+    expect(text).not.toMatch(/git (checkout|switch|merge(?!-base)|reset|pull|worktree)\b/);
+    // What an earlier run of a pull request left in a cache would be run.
+    for (const { with: given } of stepsOf(file)) expect(given ?? {}).not.toHaveProperty("cache");
   });
+
+  test("gets no secret in plan.yml", () =>
+    expect(fs.readFileSync(path.join(folder, "plan.yml"), "utf8")).not.toContain("secrets."));
+
+  test("gets secrets in preview.yml only in an environment, and never a fork's", () => {
+    const { stacks, preview } = read("preview.yml").jobs;
+    expect(stacks).toMatchObject({ if: "github.event.pull_request.head.repo.full_name == github.repository" });
+    expect(JSON.stringify(stacks)).not.toContain("secrets.");
+    expect(preview).toMatchObject({ needs: "stacks", environment: "${{ matrix.stack }}-preview" });
+  });
+});
+
+test("credentials of a cluster are used on main alone", () => {
+  expect(read("up.yml").on).toEqual({ push: { branches: ["main"] } });
+  expect(read("up.yml").jobs["up"]).toMatchObject({ if: "github.ref == 'refs/heads/main'" });
+  expect(read("preview.yml").on).toMatchObject({ pull_request_target: { branches: ["main"] } });
 });
 
 test("every stack lives with the published plugins and charts", () => {

@@ -1,0 +1,78 @@
+// Takes the configuration of a stack from a commit of a pull request into the working tree, which is main's: what a preview with
+// credentials may be given of another person's. Only what the stack says of its cluster may differ from main. Refused, with every
+// reason, is what would reach further:
+//
+// - other parts of the stack file (`environment` brings in secrets of Pulumi ESC, `secretsprovider` calls a service);
+// - configuration of other projects and providers, e.g. `kubernetes:kubeconfig`;
+// - credentials, and addresses that these are sent to;
+// - encrypted values, which a field might show.
+//
+//   node .github/scripts/take-stack.js STACK COMMIT
+const { execFileSync } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+const { isDeepStrictEqual } = require("node:util");
+const { parse } = require("yaml");
+
+const largest = 1024 * 1024;
+/** Fields of a stack that hold credentials, or say where they are sent (stacks/configuration.ts, credentialKeys). */
+const credentials = ["talosconfig", "machineSecrets", "kubeconfig", "omniEndpoint", "omniServiceAccountKey"];
+const project = "talos-gpu:";
+
+const [stack = "", commit = ""] = process.argv.slice(2);
+if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(stack)) throw new Error(`${stack} is not a stack name`);
+if (!/^[0-9a-f]{40}$/.test(commit)) throw new Error(`${commit} is not a commit`);
+const file = `stacks/Pulumi.${stack}.yaml`;
+
+const git = (...args) =>
+  execFileSync("git", ["--literal-pathspecs", ...args], { encoding: "utf8", maxBuffer: 2 * largest });
+
+function textOfCommit() {
+  const [, mode, id] = /^(\d{6}) blob ([0-9a-f]+)\t/.exec(git("ls-tree", "--full-tree", commit, "--", file)) ?? [];
+  if (mode !== "100644" && mode !== "100755") throw new Error(`${file}: is no plain file in ${commit}`);
+  if (Number(git("cat-file", "-s", id)) > largest) throw new Error(`${file}: has more than 1 MiB in ${commit}`);
+  return git("cat-file", "blob", id);
+}
+
+/** What a stack file says, as Pulumi's reader takes it. */
+function read(text) {
+  const document = parse(text, { merge: true, maxAliasCount: 10_000 }) ?? {};
+  const { config, ...rest } = document;
+  return { config: config ?? {}, rest };
+}
+
+/** Whether a key says something of the cluster, and nothing of credentials. */
+function isOfCluster(key) {
+  if (!key.includes(":")) return !credentials.includes(key);
+  return key.startsWith(project) && !credentials.includes(key.slice(project.length));
+}
+
+/** Whether there is an encrypted value anywhere in it (`secure: v1:…`). */
+function hasSecret(value) {
+  if (value === null || typeof value !== "object") return false;
+  return "secure" in value || Object.values(value).some(hasSecret);
+}
+
+function refusals(before, after) {
+  const refused = [];
+  for (const key of new Set([...Object.keys(before.rest), ...Object.keys(after.rest)]))
+    if (!isDeepStrictEqual(before.rest[key], after.rest[key])) refused.push(`${key}: is not as in main`);
+  for (const key of new Set([...Object.keys(before.config), ...Object.keys(after.config)])) {
+    if (isDeepStrictEqual(before.config[key], after.config[key])) continue;
+    if (!isOfCluster(key)) refused.push(`config.${key}: is not as in main`);
+    else if (hasSecret(after.config[key])) refused.push(`config.${key}: has an encrypted value, and is not as in main`);
+  }
+  return refused;
+}
+
+const before = fs.existsSync(file) ? read(fs.readFileSync(file, "utf8")) : { config: {}, rest: {} };
+const after = read(textOfCommit());
+const refused = refusals(before, after);
+if (refused.length > 0)
+  throw new Error(
+    `${file}: a preview takes only what a stack says of its cluster from a pull request, so it is left out; merge the rest first:\n${refused.map((one) => `  ${JSON.stringify(one)}`).join("\n")}`,
+  );
+fs.mkdirSync(path.dirname(file), { recursive: true });
+fs.rmSync(file, { force: true });
+// What was judged, not the text, in which another reader of YAML might see something else. JSON is YAML.
+fs.writeFileSync(file, `${JSON.stringify({ ...after.rest, config: after.config }, null, 2)}\n`);

@@ -1,0 +1,68 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { checkout, readAction, repository, runStep, stepOfAction } from "./runner";
+
+// The step of the action `check` that reads the files.
+
+const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-check-action-"));
+const work = path.join(temp, "work");
+const step = stepOfAction(readAction("check"), "check.sh");
+
+/** Runs the step with these inputs; the others have their defaults. */
+function check(inputs: Record<string, string>) {
+  const all = Object.entries(readAction("check").inputs).map(([name, { default: value = "" }]) => [name, value]);
+  const given = { ...(Object.fromEntries(all) as Record<string, string>), ...inputs };
+  const expressions = Object.fromEntries(Object.entries(given).map(([name, value]) => [`inputs.${name}`, value]));
+  const environment = { GITHUB_ACTION_PATH: path.join(work, "actions/check") };
+  return runStep(step, { cwd: work, tools: path.join(temp, "tools"), temp, expressions, environment });
+}
+
+beforeAll(() => {
+  checkout(work);
+  const sound = path.join(repository, "tests/fixtures/talhelper/home-ops");
+  fs.cpSync(sound, path.join(work, "talos"), { recursive: true });
+  // Since Talos 1.13 containerd has no such plugin: what stands below it has no effect.
+  fs.mkdirSync(path.join(work, "a folder"));
+  fs.writeFileSync(
+    path.join(work, "a folder/runtime class.yaml"),
+    "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: { name: nvidia }\nhandler: nvida\n",
+  );
+});
+afterAll(() => fs.rmSync(temp, { recursive: true }));
+
+test("annotates what is wrong, writes it for code scanning, and ends with the command's status", () => {
+  const { status, said } = check({ paths: "talos\na folder\n", sarif: "found.sarif" });
+  expect(said).toMatch(/^::error file=a folder\/runtime class\.yaml,line=\d+,title=/m);
+  expect(status).toBe(1);
+  const { version, runs } = JSON.parse(fs.readFileSync(path.join(work, "found.sarif"), "utf8")) as {
+    version: string;
+    runs: { results: unknown[] }[];
+  };
+  expect(version).toBe("2.1.0");
+  expect(runs[0]!.results).toHaveLength(said.match(/^::error/gm)!.length);
+});
+
+test("is content with files that are sound, and hands arguments on", () => {
+  const { status, said } = check({ paths: "talos", arguments: "--talos\nv1.13.6\n" });
+  expect([status, said]).toEqual([0, expect.stringContaining("Nothing is wrong in")]);
+  expect(check({ paths: "talos", arguments: "--talos\nv9.9.9" })).toMatchObject({
+    status: 2,
+    said: expect.stringContaining("v9.9.9 is not known") as unknown,
+  });
+});
+
+test("takes no path for an option, and asks for one", () => {
+  expect(check({ paths: "--format=text" })).toMatchObject({
+    said: expect.stringContaining("--format=text: cannot be read") as unknown,
+  });
+  expect(check({ paths: "\n" })).toMatchObject({
+    status: 2,
+    said: expect.stringContaining("paths: is empty") as unknown,
+  });
+});
+
+test("leaves no empty file for code scanning where the command could not look", () => {
+  expect(check({ paths: "talos", arguments: "--talos\nv9.9.9", sarif: "none.sarif" }).status).toBe(2);
+  expect(fs.existsSync(path.join(work, "none.sarif"))).toBe(false);
+});
