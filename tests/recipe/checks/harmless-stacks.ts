@@ -44,6 +44,7 @@ export const harmlessStacks: HarmlessStack[] = [
           values: {
             driver: { enabled: false },
             toolkit: { enabled: false },
+            cdi: { enabled: false },
             operator: { defaultRuntime: "containerd" },
           },
           places: { "operator.defaultRuntime": "hr.yaml:13" },

@@ -33,8 +33,8 @@ test("a value of the stack's own that has no effect refuses it, with the one tha
   const { findings, harmless } = judge({ ...stack, gpuOperator: { ...stack.gpuOperator, values } });
   expect(harmless).toEqual([]);
   expect(findings.map(({ field, remedy }) => [field, remedy])).toEqual([
-    ["gpuOperator.values.operator.defaultRuntime", "see `helm show values`, or leave it out"],
     ["gpuOperator.values.driver.enable", 'did you mean "driver.enabled"? see `helm show values`, or leave it out'],
+    ["gpuOperator.values.operator.defaultRuntime", "see `helm show values`, or leave it out"],
   ]);
 });
 
