@@ -46,6 +46,8 @@ export interface Wait<T> {
   poll: number;
   /** Looks once: the value when the condition holds, else `{ not: <what is missing> }`. */
   look: () => Promise<{ done: T } | { not: string }>;
+  /** Gets what is missing, each time that it is something else than at the look before. Default: nobody does. */
+  onMissing?: (missing: string) => void;
 }
 
 /** A wait that reached its limit. */
@@ -69,6 +71,7 @@ export class LimitReached extends Error {
 export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
   const end = clock.now() + wait.limit;
   let missing: string;
+  let last: string | undefined;
   do {
     try {
       const seen = await wait.look();
@@ -78,6 +81,8 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
       if (!isTransient(error)) throw error;
       missing = lastLine(error);
     }
+    if (missing !== last) wait.onMissing?.(missing);
+    last = missing;
     await clock.sleep(Math.max(0, Math.min(wait.poll, end - clock.now())));
   } while (clock.now() < end);
   throw new LimitReached(wait.what, wait.limit, missing);

@@ -15,7 +15,7 @@ type Test = GateTask["tests"][number];
 /** The cluster as the gate sees it. */
 export type TestedCluster = Pick<
   Cluster,
-  "jobs" | "podsOfJob" | "node" | "podsOn" | "claimed" | "suspend" | "remove" | "makeAnew"
+  "jobs" | "podsOfJob" | "warningsOfJob" | "node" | "podsOn" | "claimed" | "suspend" | "remove" | "makeAnew"
 >;
 
 /**
@@ -75,13 +75,16 @@ export async function awaitTests(
       failed.push(await explained(test, `failed: ${condition(job, "Failed")?.message ?? "no reason given"}`));
       return true;
     }
-    const waiting = (await cluster.podsOfJob(namespace, test.job)).map(schedulerWords);
+    const pods = await cluster.podsOfJob(namespace, test.job);
+    const waiting = pods.map(schedulerWords);
     const { users, plugin, ...units } = await seen(test);
     const busy = waiting.some((words) =>
       words.includes(isDeviceClass(resource) ? cannotAllocate : `Insufficient ${resource}`),
     );
     if (!busy || !allInUse({ users, ...units }) || !plugin.every(isReady)) {
       busySince.delete(machine);
+      const sees = await stateOf(test, pods, units.allocatable ?? 0, plugin);
+      if (sees !== undefined) say(machine, sees);
       return false;
     }
     const since = busySince.get(machine) ?? clock.now();
@@ -123,12 +126,39 @@ export async function awaitTests(
     return { ...unitsOf(resource, node, pods, claimed), plugin };
   };
 
+  /** Why a test is not over yet; undefined where nothing tells it. */
+  const stateOf = async (test: Test, pods: V1Pod[], offered: number, plugin: V1Pod[]): Promise<string | undefined> => {
+    if (pods.length === 0) {
+      const refusal = await refusalOf(test);
+      return refusal && `its smoke test waits: ${refusal}`;
+    }
+    const words = pods.map(podWords).filter((text) => text !== "");
+    if (words.length === 0)
+      return pods.some(({ status }) => status?.phase === "Running")
+        ? "its smoke test runs"
+        : "its smoke test's pod starts";
+    const isUnplaced = pods.some((pod) => schedulerWords(pod) !== "");
+    const offer = isUnplaced
+      ? [`the node offers ${offered} of ${test.resource}`, ...pluginWords(plugin, test.resource)]
+      : [];
+    return `its smoke test waits: ${[...words, ...offer].join("; ")}`;
+  };
+
+  /** Why Kubernetes makes no pod of a test; undefined where it says nothing. */
+  const refusalOf = async ({ job }: Test): Promise<string | undefined> => {
+    const last = (await cluster.warningsOfJob(namespace, job)).at(-1);
+    // The name of the pod that was not made is another one at each try.
+    return last && `its pod is refused: ${last.replace(/^Error creating: (?:pods "[^"]*" is forbidden: )?/, "")}`;
+  };
+
   const explained = async (test: Test, outcome: string): Promise<Problem> => {
     const { machine, job, resource } = test;
     const pods = await cluster.podsOfJob(namespace, job);
     const { allocatable, users, plugin } = await seen(test);
     const others = users.filter(({ pod }) => !pods.some(({ metadata }) => metadata?.uid === pod.metadata?.uid));
+    const refusal = pods.length === 0 ? await refusalOf(test) : undefined;
     const facts = [
+      ...(refusal === undefined ? [] : [refusal]),
       ...pods.map(podWords).filter((words) => words !== ""),
       `the node offers ${allocatable ?? 0} of ${resource}`,
       others.length === 0 ? "no other pod uses it" : `in use by ${namesOf(others)}`,
@@ -146,6 +176,8 @@ export async function awaitTests(
     });
   };
 
+  const names = left.map(({ machine }) => machine).join(", ");
+  report(`waits up to ${formatDuration(limit)} for the smoke test${left.length === 1 ? "" : "s"} of ${names}`);
   try {
     await waitFor<true>(clock, {
       what: "the smoke tests",

@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import type {
+  CoreV1Event,
   KubernetesObject,
   ResourceV1ResourceClaim,
   V1Job,
@@ -196,6 +197,16 @@ export class KubernetesCluster {
   podsOfJob(namespace: string, job: string): Promise<V1Pod[]> {
     const ofJob = query({ labelSelector: `batch.kubernetes.io/job-name=${job}` });
     return this.api.list(`pods of Job ${namespace}/${job}`, `/api/v1/namespaces/${namespace}/pods?${ofJob}`);
+  }
+
+  /** What Kubernetes warns of a Job, the newest last: why its pod cannot be made, say. Nothing where events are forbidden. */
+  async warningsOfJob(namespace: string, job: string): Promise<string[]> {
+    const about = `involvedObject.kind=Job,involvedObject.name=${job},type=Warning`;
+    const path = `/api/v1/namespaces/${namespace}/events?${query({ fieldSelector: about })}`;
+    const events = await this.api.list<CoreV1Event>(`events of Job ${namespace}/${job}`, path, { instead: notKnown });
+    const timeOf = ({ lastTimestamp, eventTime, metadata }: CoreV1Event): number =>
+      new Date(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? 0).getTime();
+    return events.sort((one, other) => timeOf(one) - timeOf(other)).flatMap(({ message }) => message ?? []);
   }
 
   /** Suspends a Job, which takes its pods away, and notes why on it. */

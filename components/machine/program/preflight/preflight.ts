@@ -126,6 +126,8 @@ async function askKubernetes(
       limit,
       poll: task.pollSeconds * 1_000,
       look: async () => ({ done: await cluster.nodes() }),
+      onMissing: (missing) =>
+        report(`waits up to ${formatDuration(limit)} for the Kubernetes API at ${cluster.server}: ${missing}`),
     });
   } catch (error) {
     if (error instanceof LimitReached)

@@ -57,6 +57,7 @@ class Cluster implements TestedCluster {
 
   suspend_ = false;
   made = 0;
+  warnings: string[] = [];
   jobs = async () =>
     [
       { metadata: { name: "test-1" }, spec: { suspend: this.suspend_ }, status: { conditions: this.conditions } },
@@ -71,6 +72,7 @@ class Cluster implements TestedCluster {
     return true;
   };
   podsOfJob = async () => this.tests as any;
+  warningsOfJob = async (): Promise<string[]> => this.warnings;
   node = async () => ({ allocatable: this.allocatable }) as any;
   podsOn = async () => this.pods as any;
   /** A card for each pod but the driver's. */
@@ -142,11 +144,63 @@ test.each(rows)("%s", async (_, row) => {
     );
   }
   expect(cluster.suspended).toEqual(row.suspended ? [`test-1: ${row.untested}`] : []);
-  if (row.lines) expect(lines).toEqual(row.lines);
-  if (row.says) expect(lines[0]).toContain(row.says);
+  expect(lines[0]).toBe("waits up to 10m for the smoke test of gpu-1");
+  if (row.lines) expect(lines.slice(1)).toEqual(row.lines);
+  if (row.says) expect(lines[1]).toContain(row.says);
   const seconds = clock.now() / 1_000;
   if (typeof row.seconds === "number") expect(seconds).toBe(row.seconds);
   else if (row.seconds)
     expect([seconds, seconds >= row.seconds[0] && seconds < row.seconds[1]]).toEqual([seconds, true]);
   if (row.made !== undefined) expect(cluster.made).toBe(row.made);
+});
+
+describe("what it says while it waits", () => {
+  const rejected = (name: string) =>
+    `Error creating: pods "${name}" is forbidden: pod rejected: RuntimeClass "nvidia" not found`;
+
+  /** The lines of a wait in which the cluster becomes something else after so many seconds, and the test passes at 60. */
+  async function linesOf(cluster: Cluster, changes: Record<number, () => void>): Promise<string[]> {
+    const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
+    for (const [at, change] of Object.entries(changes)) clock.after(Number(at), change);
+    clock.after(60, () => cluster.become("complete"));
+    await awaitTests(task, cluster, clock, (line) => lines.push(line));
+    return lines;
+  }
+
+  test("names at once why there is no pod, and what it sees as that changes", async () => {
+    const cluster = new Cluster();
+    Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
+    const starting = pod("test-1-c", 1, { phase: "Pending" });
+    const lines = await linesOf(cluster, {
+      10: () => (cluster.warnings = [rejected("test-1-a"), rejected("test-1-b")]),
+      20: () => (cluster.tests = [starting]),
+      30: () => (cluster.tests = [pod("test-1-c", 1)]),
+    });
+    expect(lines).toEqual([
+      "waits up to 10m for the smoke test of gpu-1",
+      'gpu-1: its smoke test waits: its pod is refused: pod rejected: RuntimeClass "nvidia" not found',
+      "gpu-1: its smoke test's pod starts",
+      "gpu-1: its smoke test runs",
+      "gpu-1: its smoke test passed",
+    ]);
+  });
+
+  test("says what the node offers while the scheduler finds no place, and how the plugin is", async () => {
+    const cluster = new Cluster();
+    Object.assign(cluster, { allocatable: {}, pods: [] });
+    const [, line] = await linesOf(cluster, {});
+    expect(line).toBe(
+      `gpu-1: its smoke test waits: Pod gpu-smoke-test-gpu-1-abc: ${INSUFFICIENT}; the node offers 0 of ${GPU}; ` +
+        "no pod of the device plugin is on the node",
+    );
+  });
+
+  test("at its limit it names why there is no pod", async () => {
+    const cluster = new Cluster();
+    Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
+    const message = await failure(awaitTests(task, cluster, new FakeClock(), () => {}));
+    expect(message).toContain(
+      'did not pass within 10m (its pod is refused: pod rejected: RuntimeClass "nvidia" not found',
+    );
+  });
 });

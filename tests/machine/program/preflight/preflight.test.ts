@@ -52,3 +52,13 @@ test("a mirror has a folder for each repository's address", async () => {
   expect(outcome).toMatchObject({ machines: {} });
   expect(asked).toContain(`${mirror}/charts.example/nvidia/index.yaml`);
 });
+
+test("what it waits for is said at once, and again when it changes", async () => {
+  const { lines, outcome } = await ask({ silentAtFirst: ["ECONNREFUSED", "ECONNREFUSED", "no route to host"] });
+  expect(outcome).toMatchObject({ machines: {} });
+  const waits = "waits up to 3m for the Kubernetes API at https://10.0.0.9:6443:";
+  expect(lines.filter((line) => line.startsWith("waits"))).toEqual([
+    `${waits} ECONNREFUSED`,
+    `${waits} no route to host`,
+  ]);
+});

@@ -56,6 +56,8 @@ export interface Stand {
   web: Record<string, Answer>;
   /** Nodes by what differs from the machine's, or why they cannot be had. */
   nodes: (Partial<AskedNode> | "$ours" | "$strange")[] | [CallProblem, string];
+  /** Why its first questions get no answer, one after the other. */
+  silentAtFirst: string[];
   /** Text of the kubeconfig's certificate. */
   authority: string;
   owners: Record<string, string>;
@@ -108,6 +110,7 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   for (const [call, [problem, message]] of Object.entries(changes.faults ?? {}))
     Object.assign(machine, { [call]: () => Promise.reject(new CallError(problem, message)) });
   const asked: string[] = [];
+  const silent = [...(changes.silentAtFirst ?? [])];
   const web: Web = {
     get: async (url) => {
       asked.push(url);
@@ -117,6 +120,8 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   const cluster: AskedCluster = {
     ...{ server: "https://10.0.0.9:6443", authority: authority && certificate(authority) },
     nodes: async () => {
+      const silence = silent.shift();
+      if (silence !== undefined) throw new CallError("unreachable", silence);
       const [problem, message] = nodes;
       if (typeof message === "string" && !message.startsWith("$")) throw new CallError(problem as CallProblem, message);
       return (nodes as Exclude<typeof nodes, [CallProblem, string]>).map((one) =>
