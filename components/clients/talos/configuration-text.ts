@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { parseAllDocuments } from "yaml";
-import { isMapping, valueAt } from "../../recipe/mapping";
+import { valueAt } from "../../recipe/mapping";
 import type { Configurations } from "../machine";
 
 /** What the documents of a text say; without those that are empty. */
@@ -35,18 +35,6 @@ export function sameConfiguration(a: string, b: string): boolean {
 export const isStaged = ({ active, persistent }: Configurations): boolean =>
   active !== undefined && persistent !== undefined && !sameConfiguration(active, persistent);
 
-/** Whether the next boot brings more than another part of the installation (`machine.install`, or its own document), which only an installer reads. */
-export function isMoreThanInstallation({ active = "", persistent = "" }: Configurations): boolean {
-  const [is, becomes] = [active, persistent].map((text) => canonical(valuesOf(text).flatMap(withoutInstallation)));
-  return is !== becomes;
-}
-
-function withoutInstallation(value: unknown): unknown[] {
-  if (!isMapping(value) || !isMapping(value["machine"])) return isInstallation(value) ? [] : [value];
-  const { install: _, ...machine } = value["machine"];
-  return [{ ...value, machine }];
-}
-
 /** Kernel arguments that a configuration gives the boot loader (`machine.install.extraKernelArgs`). */
 export const installArgs = (text: string): string[] =>
   valuesOf(text)
@@ -59,6 +47,13 @@ export function filesOf(text: string): { path: string; content: string }[] {
   const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
   return files.map((file) => ({ path: textOf(valueAt(file, "path")), content: textOf(valueAt(file, "content")) }));
 }
+
+/** Whether a configuration keeps the workload in a sandbox of its own (Talos ≥ 1.14, SecurityProfileConfig). */
+export const isolatesWorkload = (text: string): boolean =>
+  valuesOf(text).some(
+    (document) =>
+      valueAt(document, "kind") === "SecurityProfileConfig" && valueAt(document, "workloadIsolation") === true,
+  );
 
 /** Installer image that a configuration names. */
 export function installImage(text: string): string | undefined {

@@ -33,6 +33,16 @@ export type MachineStatus = Awaited<ReturnType<TalosMachine["status"]>>;
 /** A member of etcd, as Talos lists it. */
 export type EtcdMember = Awaited<ReturnType<TalosMachine["etcdMembers"]>>[number];
 
+/** A service, as Talos lists it. */
+export interface ServiceState {
+  /** E.g. `Running`, `Waiting`. */
+  state: string;
+  /** Whether Talos has looked at its health and found it bad. */
+  failing: boolean;
+  /** What happened last, e.g. `Health check successful`. */
+  event: string;
+}
+
 /** talosctl's words for where an installer is (talos v1.13.0, cmd/talosctl/cmd/talos/upgrade.go). */
 const namespaces: Record<InstallerPlace, string> = { disk: "system", memory: "inmem" };
 
@@ -161,6 +171,13 @@ export class TalosMachine {
   async services(): Promise<Record<string, string>> {
     const rows = parseTable(await this.ask("services"));
     return Object.fromEntries(rows.map((row) => [row["SERVICE"] ?? "", row["STATE"] ?? ""]));
+  }
+
+  /** A service of Talos; undefined where it is not there, as it has not been started in this boot. */
+  async service(name: string): Promise<ServiceState | undefined> {
+    const rows = parseTable(await this.ask("services"));
+    const row = rows.find(({ SERVICE }) => SERVICE === name);
+    return row && { state: row["STATE"] ?? "", failing: row["HEALTH"] === "Fail", event: row["LAST EVENT"] ?? "" };
   }
 
   async configurations(): Promise<Configurations> {

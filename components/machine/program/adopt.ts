@@ -7,6 +7,7 @@ import type { Machine } from "../../clients/talos/talos-machine";
 import type { Configurations } from "../../clients/machine";
 import type { Report } from "./progress";
 import { askLast } from "./removal";
+import { criProblem, isolationWaits } from "./seen/sandbox";
 import type { AdoptResult, AdoptTask } from "./task";
 import texts from "./texts.json";
 
@@ -51,6 +52,7 @@ export async function adopt(
     const result = { hash: configurationHash(merged.configuration), added, changed };
     if (!changed) {
       report("equal: the configuration says all of it already");
+      await warnOfContainerd(task, bench);
       return result;
     }
     report("stage: the next boot brings it into effect");
@@ -104,6 +106,16 @@ export async function release(
     }
     return { changed };
   });
+}
+
+/** A machine whose configuration is right may lack a boot, which nobody would see: Talos calls it ready. */
+async function warnOfContainerd({ machine: name }: AdoptTask, { machine, report }: AdoptBench): Promise<void> {
+  const problem = await criProblem(machine);
+  if (problem === undefined) return;
+  const remedy = (await isolationWaits(machine))
+    ? "its SecurityProfileConfig takes effect at a boot: reboot the machine, one control plane at a time"
+    : "look at `talosctl logs cri`";
+  report(`warning: ${name}: ${problem}; ${remedy}`);
 }
 
 /** Somebody changed the configuration after it was read. */

@@ -6,6 +6,7 @@ import { contractFault, handOverFault, kubernetesPathFault, upgradePathFault } f
 import { machineState, type MachineState } from "./state";
 import { renderFinding } from "../stack/findings";
 import type { Plan } from "../types";
+import { isOfModule, waitsForBoot } from "./way";
 
 /** Whether something comes: for certain, not at all, or on a condition. */
 export type Word = "yes" | "no" | "only if";
@@ -168,7 +169,9 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
   const condition = conditionOf(before, after, boot, perhaps);
   if (condition !== undefined) return { reboots: "only if", because: condition, changes };
   return quiet(
-    live.length > 0 ? `none is needed for ${reasons(live)}${untilBoot(live)}` : "its image and its configuration stay",
+    live.length > 0
+      ? `none is needed for ${reasons(live)}${untilBoot(live, after)}`
+      : "its image and its configuration stay",
     changes,
   );
 }
@@ -201,9 +204,17 @@ function reasons(changes: Change[]): string {
 }
 
 /** What of changes that are taken live has no effect yet: Talos does not load a module again (talos, kernel_module_spec.go). */
-function untilBoot(live: Change[]): string {
-  const ofModules = live.some(({ field = "" }) => /^(machine\.kernel\.modules$|KernelModuleConfig\/)/.test(field));
-  return ofModules ? "; a changed parameter of a loaded kernel module takes effect at the machine's next boot" : "";
+function untilBoot(live: Change[], { rebootsIfChanged: { talosVersion = "" } }: MachineState): string {
+  const parts = live.flatMap(({ field }) => field ?? []);
+  const late = parts.filter((part) => !isOfModule(part) && waitsForBoot(part, talosVersion, false));
+  return [
+    ...(parts.some(isOfModule)
+      ? ["a changed parameter of a loaded kernel module takes effect at the machine's next boot"]
+      : []),
+    ...(late.length > 0 ? [`${late.join(" and ")}: with effect from the machine's next boot`] : []),
+  ]
+    .map((text) => `; ${text}`)
+    .join("");
 }
 
 /** What is special where Omni upgrades: its own order, and whose the release is. */

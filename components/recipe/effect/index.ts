@@ -1,6 +1,6 @@
 /** What an update does to a machine: who reboots, why, and for how long it is away. */
 export { describeEffect, effectOf, effectOfLook, effectsOf, type MachineEffect, refusalOf, type Word } from "./effect";
-export { partsOf } from "./parts";
+export { changedParts, partsOf } from "./parts";
 export { changesSomething, longestRun, pausePhases, upgradePhases, type UpgradePhase } from "./upgrade-phases";
 export { machineState, type MachineState } from "./state";
-export { needsBoot, wayOf, type Differences, type Way } from "./way";
+export { needsBoot, waitsForBoot, wayOf, type Differences, type Way } from "./way";

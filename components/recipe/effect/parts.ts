@@ -1,9 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
+import { customizationPath } from "../machine/containerd/containerd";
 import { mainDocument } from "../merge/documents";
 import { wantedOf } from "../merge/wanted";
-import { isMapping } from "../mapping";
+import { isMapping, valueAt } from "../mapping";
 import { remembering } from "../memory";
 import { shortHash } from "../short-hash";
 import { canonical } from "../stack/plain-data";
+import { containerdFile } from "./way";
 
 /** Keys of the main document that one part of a configuration is told by: `machine.kernel.modules`. */
 const depth = 3;
@@ -19,7 +22,24 @@ const partsOfDocument = (name: string, value: unknown): [part: string, value: un
 function below(value: unknown, path: string[]): [part: string, value: unknown][] {
   if (isMapping(value) && path.length < depth && Object.keys(value).length > 0)
     return Object.entries(value).flatMap(([key, inner]) => below(inner, [...path, key]));
+  if (path.join(".") === "machine.files" && Array.isArray(value)) return partsOfFiles(value);
   return path.length > 0 ? [[path.join("."), value]] : [];
+}
+
+/** containerd's part is told apart from the other files: Talos takes it in another way. */
+function partsOfFiles(items: unknown[]): [part: string, value: unknown][] {
+  const isContainerds = (item: unknown): boolean => valueAt(item, "path") === customizationPath;
+  const groups: [string, unknown[]][] = [
+    [containerdFile, items.filter(isContainerds)],
+    ["machine.files", items.filter((item) => !isContainerds(item))],
+  ];
+  return groups.filter(([, group]) => group.length > 0);
+}
+
+/** The parts in which two configurations differ, each of one or more documents. */
+export function changedParts(before: string, after: string): string[] {
+  const [was, is] = [partsOf([before]), partsOf([after])];
+  return [...new Set([...was.keys(), ...is.keys()])].filter((part) => !isDeepStrictEqual(was.get(part), is.get(part)));
 }
 
 /**

@@ -5,7 +5,7 @@ import { formatDuration, durationValue } from "../rules/duration";
 import { parseTalosVersion } from "../facts/version";
 import { partHashes } from "./parts";
 import { longestAway } from "./upgrade-phases";
-import { isOfInstallation, needsBoot, wayOf } from "./way";
+import { needsBoot, waitsForBoot, wayOf } from "./way";
 
 /**
  * What a machine shall be, sorted by what a change of it does to the machine. These are the inputs of the component
@@ -64,15 +64,15 @@ export function machineState(machine: PlannedMachine): MachineState {
   // Omni applies a configuration as Talos takes it before the upgrade program looks (siderolabs/omni, machineconfig/status.go: mode
   // auto), and so is that of a machine applied which was installed from maintenance mode (`staged_if_needing_reboot`).
   const appliesLive = omni || machine.installs;
-  const bootsForAll = wayOf({ image: false, configuration: true, gpu: gpu && !appliesLive }) === "reboot";
+  const waits = (part: string): boolean => !appliesLive && waitsForBoot(part, machine.talosVersion, gpu);
   const boot: Record<string, string> = {};
   const live: Record<string, string> = {};
   for (const [part, hash] of Object.entries(partHashes(machine.patches))) {
-    const boots = (bootsForAll && !isOfInstallation(part)) || needsBoot(part, machine.talosVersion);
-    (boots ? boot : live)[part] = hash;
+    const boots = wayOf({ image: false, configuration: true, boot: waits(part) }) === "reboot";
+    (boots || needsBoot(part, machine.talosVersion) ? boot : live)[part] = hash;
   }
   const { extensions = [], kernelArgs = [] } = readSchematic(machine.schematic) ?? {};
-  const generated = machine.configuration === "owned" ? generatedOf(machine) : {};
+  const { boots, stays } = machine.configuration === "owned" ? generatedOf(machine, waits) : {};
   const contract = machine.configuration === "owned" ? contractMinor(machine) : undefined;
   return {
     address: machine.address,
@@ -88,12 +88,12 @@ export function machineState(machine: PlannedMachine): MachineState {
           : { schematicId: machine.schematicId }),
       extensions,
       ...filled({ kernelArgs: omni ? [] : kernelArgs }),
-      ...(bootsForAll ? generated : {}),
+      ...boots,
       ...filled({ parts: boot }),
     },
     ...filled({ mayRebootIfChanged: defined({ contract, reconcileToken: machine.reconcileToken }) }),
     changesWithoutReboot: {
-      ...(bootsForAll ? {} : generated),
+      ...stays,
       ...filled({
         parts: live,
         labels: machine.nodeLabels,
@@ -108,9 +108,17 @@ export function machineState(machine: PlannedMachine): MachineState {
   };
 }
 
-/** What the generated part of an owned configuration is made of. */
-function generatedOf({ clusterName, clusterEndpoint, kubernetesVersion, role }: PlannedMachine): Changeable {
-  return { ...defined({ clusterName, clusterEndpoint, kubernetesVersion }), role };
+/** What the generated part of an owned configuration is made of, by whether a change of it waits for a boot. */
+function generatedOf(
+  { clusterName, clusterEndpoint, kubernetesVersion, role }: PlannedMachine,
+  waits: (part: string) => boolean,
+): { boots: Changeable; stays: Changeable } {
+  const ofCluster = defined({ clusterName, clusterEndpoint, kubernetesVersion });
+  const [clusterWaits, roleWaits] = [waits("cluster"), waits("machine.type")];
+  return {
+    boots: { ...(clusterWaits ? ofCluster : {}), ...(roleWaits ? { role } : {}) },
+    stays: { ...(clusterWaits ? {} : ofCluster), ...(roleWaits ? {} : { role }) },
+  };
 }
 
 /** Talos' generator goes by the minor (talos, pkg/machinery/config/contract.go). */

@@ -20,7 +20,7 @@ export interface AroundMachinesSpec {
    * time; afterwards `talosctl upgrade-k8s` updates kube-proxy and CoreDNS, which a new configuration leaves as they are.
    * @default none
    * @example `v1.35.0`
-   * @causes another configuration of owned machines, which a GPU machine takes with one reboot
+   * @causes another configuration of owned machines, which a GPU machine takes with one reboot up to Talos 1.13
    */
   kubernetesVersion?: string;
   /**
@@ -33,14 +33,14 @@ export interface AroundMachinesSpec {
    * Name of the Talos cluster. Required with an owned machine. Also required with a machine of Omni's, and is then the cluster's name in Omni.
    * @default none
    * @example `home`
-   * @causes another configuration of owned machines, which a GPU machine takes with one reboot
+   * @causes another configuration of owned machines, which a GPU machine takes with one reboot up to Talos 1.13
    */
   clusterName?: string;
   /**
    * URL of the Kubernetes API. Required with an owned machine.
    * @default none
    * @example `https://10.0.10.10:6443`
-   * @causes another configuration of owned machines, which a GPU machine takes with one reboot
+   * @causes another configuration of owned machines, which a GPU machine takes with one reboot up to Talos 1.13
    */
   clusterEndpoint?: string;
   /**
@@ -132,7 +132,7 @@ export interface ClusterOptionsSpec extends AroundMachinesSpec {
    * Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13, later for its modules and files alone
    */
   patches?: string[];
   /**

@@ -22,28 +22,28 @@ export interface ContainerdSpec {
    * Make `nvidia` the default runtime. CUDA images then give GPUs to pods that request none.
    * @default `false`
    * @example `true`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
    */
   nvidiaDefaultRuntime?: boolean;
   /**
    * Give the nvidia runtime Talos' base OCI specification.
    * @default `false`
    * @example `true`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
    */
   baseRuntimeSpec?: boolean;
   /**
    * CDI directories. They are added to the existing ones: to `/run/cdi` on Talos ≥ 1.13, to containerd's defaults on older releases.
    * @default none but Talos' own
    * @example `[/var/cdi/static, /var/cdi/dynamic]`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
    */
   cdiSpecDirs?: string[];
   /**
    * Further TOML of the part; no `version` key.
    * @default none
    * @example `"[debug]\nlevel = \"debug\""`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
    */
   extra?: string;
 }
@@ -158,7 +158,7 @@ export interface MachineDefaultsSpec {
    * Further strategic-merge patches of this machine (YAML text), applied before ours. Nothing secret belongs here.
    * @default none
    * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13, later for its modules and files alone
    */
   patches?: string[];
   /**
@@ -172,7 +172,7 @@ export interface MachineDefaultsSpec {
    * Node taints: key to `value:Effect`, or to `:Effect` where there is no value. What this package runs tolerates them.
    * @default none
    * @example `{ gpu: "true:NoSchedule" }`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
    */
   taints?: Record<string, string>;
   /**
@@ -204,7 +204,7 @@ export interface MachineDefaultsSpec {
    * Options of containerd; all of them end in the machine's single containerd part.
    * @default none
    * @example `{ cdiSpecDirs: [/var/cdi/static] }`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes another configuration, which a GPU machine takes with one reboot up to Talos 1.13
    */
   containerd?: ContainerdSpec;
 }

@@ -1,4 +1,6 @@
-import { installImage, isMoreThanInstallation } from "../../../components/clients/talos/configuration-text";
+import { installImage } from "../../../components/clients/talos/configuration-text";
+import { changedParts } from "../../../components/recipe/effect/parts";
+import { isOfInstallation } from "../../../components/recipe/effect/way";
 
 test.each([
   ["machine.install", "machine: {type: worker, install: {image: IMAGE}}"],
@@ -6,6 +8,7 @@ test.each([
 ])("the installation alone is no more than that: %s", (_, text) => {
   const [active, persistent] = ["a:1", "a:2"].map((image) => text.replace("IMAGE", image)) as [string, string];
   expect([active, persistent].map(installImage)).toEqual(["a:1", "a:2"]);
-  expect(isMoreThanInstallation({ active, persistent })).toBe(false);
-  expect(isMoreThanInstallation({ active, persistent: persistent.replace("worker", "controlplane") })).toBe(true);
+  const parts = (after: string): boolean[] => changedParts(active, after).map(isOfInstallation);
+  expect(parts(persistent)).toEqual([true]);
+  expect(parts(persistent.replace("worker", "controlplane"))).toContain(false);
 });

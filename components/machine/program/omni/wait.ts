@@ -12,6 +12,7 @@ import type { OmniWaitTask, UpgradeResult } from "../task";
 import type { Workbench } from "../upgrade/run";
 import { loadedDriver } from "../../../clients/talos/driver";
 import { driverProblems } from "../seen/driver";
+import { criProblem } from "../seen/sandbox";
 import texts from "../texts.json";
 
 /**
@@ -94,6 +95,8 @@ async function observe(
   if (missing.length > 0) return { image, missing };
   // Omni's word may be older than what it was given just now; what is seen on the machine is not.
   missing.push(...(await driverProblems(machine, task)));
+  const cri = await criProblem(machine);
+  if (cri !== undefined) missing.push(`${cri}${/\bsandboxd\b/.test(cri) ? sandboxRemedy : ""}`);
   for (const [path, content] of Object.entries(task.files)) {
     const there = await machine.read(path);
     if (there?.trim() !== content.trim()) missing.push(`${path} is not as configured`);
@@ -107,6 +110,9 @@ async function observe(
   if (missing.length === 0 && !state.ready) missing.push("Omni does not call it ready");
   return { image, missing };
 }
+
+/** Omni reboots no machine for a configuration that Talos takes as it runs. */
+const sandboxRemedy = ": workload isolation (SecurityProfileConfig) takes effect at a boot, so reboot the machine";
 
 /** What only the owner of the cluster can do; the words are also what the lab, in the owner's place, acts on. */
 const addToCluster = ({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string =>

@@ -1,9 +1,11 @@
 import * as semver from "semver";
-import { type Way, wayOf } from "../../../recipe/effect/way";
+import { changedParts } from "../../../recipe/effect/parts";
+import { waitsForBoot, type Way, wayOf } from "../../../recipe/effect/way";
 import { capabilitiesOf } from "../../../recipe/facts/talos-release";
-import { installImage, isMoreThanInstallation, isStaged } from "../../../clients/talos/configuration-text";
+import { installImage, isStaged } from "../../../clients/talos/configuration-text";
 import { waitingImageOf } from "../../../clients/talos/console";
 import type { Machine } from "../../../clients/talos/talos-machine";
+import { criProblem, isolationWaits } from "../seen/sandbox";
 import type { UpgradeTask } from "../task";
 import { reach } from "./reach";
 import { patiently, type Run } from "./run";
@@ -16,8 +18,8 @@ export interface Observed {
   schematicId: string | undefined;
   /** Whether the next boot brings another configuration. */
   staged: boolean;
-  /** Whether of that configuration more differs than what an installer alone reads. */
-  stagedForBoot: boolean;
+  /** Parts of the configuration that the next boot brings otherwise. */
+  stagedParts: string[];
 }
 
 /**
@@ -38,7 +40,7 @@ export function observe(run: Run): Promise<Observed> {
       talosVersion: await machine.version(),
       schematicId: runsOwn ? task.schematicId : await machine.schematic(),
       staged,
-      stagedForBoot: staged && isMoreThanInstallation(configurations),
+      stagedParts: staged ? changedParts(configurations.active ?? "", configurations.persistent ?? "") : [],
     };
   });
 }
@@ -70,6 +72,8 @@ export function isSameImage(a: string | undefined, b: string): boolean {
 export interface Compared {
   before: Observed;
   way: Way;
+  /** Whether its image or its configuration is another one. */
+  differs: boolean;
   /** Whether its boot is paused. */
   paused: boolean;
   waiting: string | undefined;
@@ -92,13 +96,33 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
     }
     report(`reach: ${paused}; a corrected configuration is staged, so the program reboots the machine into it`);
   }
-  const way = wayOf({
+  const gpu = task.modules.length > 0;
+  const differences = {
     image: !runsImage(before, task),
     configuration: before.staged,
-    gpu: task.modules.length > 0 && before.stagedForBoot,
-  });
+    boot: before.stagedParts.some((part) => waitsForBoot(part, before.talosVersion, gpu)),
+  };
+  const planned = wayOf(differences);
+  const way = planned === "reboot" || !(await waitsForSandbox(run, planned)) ? planned : "reboot";
   const waiting = await patiently(run, () => waitingImage(machine, before.talosVersion));
   if (way === "none" && waiting !== undefined && !isSameImage(waiting, task.installerImage))
     report(`warning: ${task.machine}: ${waiting} is installed there, so the next boot brings another image`);
-  return { before, way, paused: paused !== undefined, waiting };
+  return { before, way, differs: planned !== "none", paused: paused !== undefined, waiting };
+}
+
+/**
+ * Whether the machine must boot before anything else of its configuration is touched: workload isolation waits for a boot, and containerd
+ * does not come up again without it. Where nothing is to be done and containerd is up, that is only reported.
+ */
+async function waitsForSandbox(run: Run, planned: Way): Promise<boolean> {
+  const { task, machine, report } = run;
+  if (!(await patiently(run, () => isolationWaits(machine)))) return false;
+  const problem = await patiently(run, () => criProblem(machine));
+  const what = "its SecurityProfileConfig takes effect at a boot, and containerd does not start again before that";
+  if (planned === "none" && problem === undefined) {
+    report(`warning: ${task.machine}: ${what}: reboot the machine before its configuration changes`);
+    return false;
+  }
+  report(`compare: ${problem === undefined ? "" : `${problem}; `}${what}, so the machine reboots`);
+  return true;
 }

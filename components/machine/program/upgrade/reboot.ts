@@ -73,7 +73,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   let place: InstallerPlace = isRun || isInstalled ? "disk" : await pull(run, api);
   await drain(run);
   const doing = isRun
-    ? `rebooting once, ${task.reboots ? "as asked" : "to activate the staged configuration"}`
+    ? `rebooting once, ${purposeOf(task, before)}`
     : isInstalled
       ? "rebooting once, into the image that is installed already"
       : `upgrading through the ${api} API${api === "legacy" ? ", in which Talos itself evicts pods that are left" : ""}`;
@@ -92,6 +92,12 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   if (!runsImage(after, task)) throw imageFailure(task, before, after, api, guard.problem);
   if (after.staged) throw stillStaged(task);
   return after;
+}
+
+/** What a reboot without another image is for. */
+function purposeOf({ reboots }: UpgradeTask, { staged }: Observed): string {
+  if (staged) return "to activate the staged configuration";
+  return reboots ? "as asked" : "so that the configuration in force takes effect";
 }
 
 /**

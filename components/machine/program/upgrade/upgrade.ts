@@ -9,7 +9,7 @@ import { precheck } from "./precheck";
 import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
 import { patiently, type Run, runOf, type Workbench } from "./run";
-import { driverIsRight, verify } from "./verify";
+import { isWell, verify } from "./verify";
 import texts from "../texts.json";
 
 /**
@@ -35,8 +35,8 @@ export async function upgrade(
 }
 
 /** A reboot that somebody asked for brings nothing new: what differs from the stack is an update's to bring. */
-function rebootAlone({ machine }: UpgradeTask, { way }: Compared): Way {
-  if (way === "none") return "reboot";
+function rebootAlone({ machine }: UpgradeTask, { differs }: Compared): Way {
+  if (!differs) return "reboot";
   throw new Failure(problemAt(`machines.${machine}`, texts.unlike));
 }
 
@@ -56,7 +56,7 @@ async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> 
   }
   if (task.reboots) compared = { ...compared, way: rebootAlone(task, compared) };
   const { before, way } = compared;
-  if (!paused && way === "none" && earlier.cordoned !== true && (await driverIsRight(run))) {
+  if (!paused && way === "none" && earlier.cordoned !== true && (await isWell(run))) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {
       run.report("equal: runs the wanted image and configuration, nothing to do");
       return resultOf(run, false, before);
@@ -96,7 +96,7 @@ const apply = (run: Run): Promise<boolean> =>
  * Puts the staged configuration into effect without a reboot, where Talos can: it refuses what needs a boot, such as
  * `machine.files` (talos v1.13.9 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go, CanApplyImmediate).
  *
- * Not for a machine with NVIDIA's modules (`wayOf` says why).
+ * Not for what Talos takes and does not act on before a boot (`waitsForBoot`).
  *
  * @returns whether it is in effect.
  */

@@ -1,21 +1,25 @@
 import { splitKernelArgs } from "../../../recipe/machine/kernel-args";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { waitOrFail } from "../../../clients/clock";
-import { problemAt } from "../../../clients/failure";
+import { type Problem, problemAt } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import { driverProblems } from "../seen/driver";
+import { criProblem } from "../seen/sandbox";
 import type { UpgradeTask } from "../task";
 import { patiently, type Run, upTo } from "./run";
 import texts from "../texts.json";
 
-/** Whether the driver is loaded as it shall be. */
-export const driverIsRight = async (run: Run): Promise<boolean> =>
-  (await patiently(run, () => driverProblems(run.machine, run.task))).length === 0;
+/** Whether the driver is loaded as it shall be, and pods can start. */
+export const isWell = (run: Run): Promise<boolean> =>
+  patiently(run, async () => {
+    const { machine, task } = run;
+    return (await criProblem(machine)) === undefined && (await driverProblems(machine, task)).length === 0;
+  });
 
-/** Waits until modules, driver and extension services are as wanted. */
+/** Waits until containerd is up, and modules, driver and extension services are as wanted. */
 export async function verify(run: Run): Promise<void> {
   const { task, machine, report, limits } = run;
-  await run.phases.run("verify", `modules, driver and extension services, ${upTo(limits.verify)}`, () =>
+  await run.phases.run("verify", `containerd, modules, driver and extension services, ${upTo(limits.verify)}`, () =>
     awaitDriver(run),
   );
   const unfollowed = await patiently(run, () => unfollowedArgs(machine, task));
@@ -28,18 +32,30 @@ export async function verify(run: Run): Promise<void> {
 
 async function awaitDriver({ machine, task, clock, guard, limits: { verify: limit }, poll }: Run): Promise<void> {
   const end = clock.now() + limit;
-  let problems: string[] = [];
+  const field = `machines.${task.machine}`;
+  const within = formatDuration(limit);
+  let cri: string | undefined;
+  let ofDriver: string[] = [];
   const look = async () => {
-    problems = await driverProblems(machine, task);
+    cri = await criProblem(machine);
+    ofDriver = await driverProblems(machine, task);
+    const problems = [...(cri === undefined ? [] : [cri]), ...ofDriver];
     if (problems.length > 0) await guard.look(end - clock.now());
     return problems.length === 0 ? { done: true } : { not: problems.join(", ") };
   };
-  await waitOrFail(clock, { limit, poll, look }, (_, last) =>
-    (problems.length > 0 ? problems : [last]).map((problem) =>
-      problemAt(`machines.${task.machine}`, texts.noGpu, { problem, limit: formatDuration(limit), task }),
-    ),
-  );
+  const lacks = (problem: string): Problem => problemAt(field, texts.noGpu, { problem, limit: within, task });
+  await waitOrFail(clock, { limit, poll, look }, (_, last) => [
+    ...(cri === undefined ? [] : [withoutPods(cri, within, task)]),
+    ...(cri === undefined && ofDriver.length === 0 ? [last] : ofDriver).map(lacks),
+  ]);
 }
+
+const withoutPods = (problem: string, within: string, { machine, address }: UpgradeTask): Problem => ({
+  field: `machines.${machine}`,
+  problem: `${problem} (after ${within})`,
+  why: "containerd does not serve Kubernetes there, although Talos may call the machine ready",
+  remedy: `look at \`talosctl -n ${address} services\` and \`talosctl -n ${address} logs cri\`, repair the cause and run again`,
+});
 
 /** Kernel arguments of the stack that the kernel's command line does not follow. */
 async function unfollowedArgs(machine: Machine, { image }: Pick<UpgradeTask, "image">): Promise<string[]> {

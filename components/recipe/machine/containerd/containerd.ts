@@ -62,6 +62,7 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
   }
 }
 
+/** Whether a value of TOML is a table. */
 export const isTable = (value: unknown): value is TomlTable => isMapping(value) && !(value instanceof Date);
 
 /** Merges like Talos does (internal/pkg/toml/merge.go): tables by key, arrays one after the other, scalars by the later one. */

@@ -1,9 +1,24 @@
 import { CallError, type CallProblem } from "../../../../components/clients/failure";
-import type { EtcdMember, Machine, MachineStatus } from "../../../../components/clients/talos/talos-machine";
+import { isolatesWorkload } from "../../../../components/clients/talos/configuration-text";
+import type {
+  EtcdMember,
+  Machine,
+  MachineStatus,
+  ServiceState,
+} from "../../../../components/clients/talos/talos-machine";
 import type { Configurations, Ending, InstallerPlace, UpgradeApi } from "../../../../components/clients/machine";
 import type { RunningImage } from "../../../../components/recipe/machine/losses";
 import type { FakeClock } from "./clock";
 import { MODULES, schematics } from "./task";
+
+const running: ServiceState = { state: "Running", failing: false, event: "Health check successful" };
+
+/** What cri says where workload isolation came into the configuration without a boot (seen on Talos v1.14.1). */
+export const waitingForSandbox: ServiceState = {
+  state: "Waiting",
+  failing: true,
+  event: 'Waiting for service "sandboxd" to be registered',
+};
 
 const NVIDIA: Record<string, string> = { [schematics.gpu]: "570.211.01", [schematics.other]: "570.211.01" };
 
@@ -25,6 +40,10 @@ export class FakeMachine implements Machine {
   down = false;
   active = "machine: {type: worker}\n";
   persistent = this.active;
+  /** The configuration that its last boot began with. */
+  bootedWith = this.active;
+  /** Its service cri. */
+  cri: ServiceState = running;
   /** Whether the driver of the running image is loaded, given that the configuration asks for it. */
   driverWorks = true;
   rollback = false;
@@ -108,6 +127,13 @@ export class FakeMachine implements Machine {
         : { "ext-nvidia-persistenced": this.loadedDriver() === undefined ? "Waiting" : "Running" }),
     }));
   }
+  async service(name: string): Promise<ServiceState | undefined> {
+    return this.ask("service", () => {
+      const isolates = isolatesWorkload(this.bootedWith);
+      if (name === "sandboxd") return isolates ? { state: "Running", failing: false, event: "" } : undefined;
+      return this.bootProblems.length > 0 ? undefined : this.cri;
+    });
+  }
   async console(): Promise<string[]> {
     return this.ask("console", () => this.lines);
   }
@@ -127,6 +153,8 @@ export class FakeMachine implements Machine {
     return this.act("activate", () => {
       if (this.needsBoot) throw new CallError("refused", "this config change can't be applied in immediate mode");
       this.active = this.persistent = configuration;
+      // As Talos v1.14.1 does where containerd starts again.
+      if (isolatesWorkload(configuration) && !isolatesWorkload(this.bootedWith)) this.cri = waitingForSandbox;
     });
   }
   async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
@@ -182,7 +210,8 @@ export class FakeMachine implements Machine {
     this.boots++;
     this.lines = [];
     this.stageName = "booting";
-    this.active = this.persistent;
+    this.active = this.bootedWith = this.persistent;
+    this.cri = running;
     if (this.next !== undefined && !this.rollback)
       [this.schematicId, this.talosVersion] = this.next.split(":") as [string, string];
     this.next = undefined;

@@ -4,6 +4,7 @@ import { customizationPath } from "../../../../components/recipe";
 import { mergedConfigurationPath } from "../../../../components/recipe/machine/containerd/effective";
 import { FakeOmni } from "./fake-omni";
 import { FakeClock, FakeMachine } from "../fakes";
+import { waitingForSandbox } from "../fakes/machine";
 import { failure } from "../setup";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
@@ -128,6 +129,14 @@ describe("omni-wait", () => {
       expect(message).toContain("containerd.default_runtime_name");
       expect(message).toContain("CRICustomizationConfig zz, which Talos merges later");
       expect(message).not.toContain("CRICustomizationConfig aa");
+    });
+
+    test("waits with containerd itself, where workload isolation waits for a boot", async () => {
+      const parts = bench();
+      parts.machine.cri = waitingForSandbox;
+      const message = await failure(waitForOmni(wanted(), parts));
+      expect(message).toContain('service cri is Waiting and not healthy (Waiting for service "sandboxd"');
+      expect(message).toContain("so reboot the machine");
     });
 
     test("has no configuration of containerd's to be seen in", async () => {
