@@ -1,24 +1,43 @@
 const { availableParallelism } = require("node:os");
+const { labTests } = require("./tests/kinds");
 
-// Only labs with published parts (LAB_OPTIONS) ask the outer world by Node: the machine program asks their chart repositories. Where Node
-// is told of certificates for it, it reads them at each start: two thirds of one.
+// Only labs with published parts (LAB_OPTIONS) ask servers outside this computer from Node: the machine program asks their chart
+// repositories. Node reads additional certificates at each start, which takes two thirds of that start.
 if (!process.env.LAB_OPTIONS) delete process.env.NODE_EXTRA_CA_CERTS;
 
-/** @type {import("jest").Config} */
-module.exports = {
+const common = {
   testEnvironment: "<rootDir>/tests/support/environment.js",
   // @pulumi/pulumi keeps its store on `global`; jest's clean-up of globals would break it between test files.
   testEnvironmentOptions: { globalsCleanup: "off" },
   roots: ["<rootDir>/tests", "<rootDir>/lab/tests"],
-  testMatch: ["**/*.test.ts"],
   transform: { "^.+\\.ts$": "<rootDir>/tests/transform.js" },
   moduleNameMapper: {
     "^talos-gpu$": "<rootDir>/components/index.ts",
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
-  testTimeout: 30000,
-  // Labs wait more than they work: with a file per core, more than a third of the cores' time is idle.
+};
+
+/** @type {import("jest").Config} */
+module.exports = {
+  projects: [
+    {
+      ...common,
+      displayName: "unit",
+      testMatch: ["<rootDir>/tests/**/*.test.ts"],
+      testPathIgnorePatterns: ["/node_modules/", ...labTests],
+      setupFilesAfterEnv: ["<rootDir>/tests/support/unit-limit.js"],
+    },
+    {
+      ...common,
+      displayName: "lab",
+      testRegex: labTests.map((part) => `${part}.*\\.test\\.ts$`),
+      setupFilesAfterEnv: ["<rootDir>/tests/support/lab-limit.js"],
+      globalSetup: "<rootDir>/tests/support/turns.js",
+    },
+  ],
+  // Files of the lab wait for their turns, and labs wait for their machines more than they work.
   maxWorkers: 2 * availableParallelism(),
-  maxConcurrency: 2,
+  // The labs of one file also take turns with those of others.
+  maxConcurrency: 3,
   testSequencer: "<rootDir>/tests/sequencer.js",
 };

@@ -4,6 +4,7 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import { Cluster } from "../kubernetes/cluster";
 import { answers, freePort } from "../loopback";
+import { takeTurn } from "../session/turn";
 import { until } from "../until";
 import { type ComponentName, configurations, flagsOf } from "./configuration";
 
@@ -48,6 +49,10 @@ export async function startControlPlane({
   signal?: AbortSignal;
 }): Promise<ControlPlane> {
   signal?.throwIfAborted();
+  const endTurn = await takeTurn({
+    ...(signal && { signal }),
+    onWait: (atOnce) => console.error(`waiting until fewer than ${atOnce} labs run on this computer`),
+  });
   const folder = path.resolve(dir);
   fs.mkdirSync(path.dirname(folder), { recursive: true });
   fs.mkdirSync(folder, { mode: 0o700 });
@@ -64,6 +69,7 @@ export async function startControlPlane({
     // The last started first, so that none sees its server go.
     for (const component of components) await component.stop();
     await fs.promises.rm(folder, { recursive: true, force: true });
+    endTurn();
   };
   const adminKubeconfig = file("super-admin.conf");
   let controllers: Component;

@@ -43,7 +43,7 @@ test("a run of the tests that fails tells the lines of its sources, too", async 
   );
   const failed = run(process.execPath, [path.resolve("lab/bundle/run.js"), file]);
   await expect(failed).rejects.toThrow(/Error: mine[^]*fails\.ts:3:/);
-}, 60_000);
+});
 
 test("it is kept while its sources stay what they are, and made again when one of them changes", async () => {
   const file = program("changes.ts", `export const part = (): number => 1;`);

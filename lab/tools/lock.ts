@@ -11,40 +11,52 @@ const stale = 2 * 3_600_000;
 
 /**
  * Runs `work` while holding a lock that other processes of this computer respect, or waits until it is free; `onWait` is told, once per
- * owner, whose process is waited for. The lock is a symbolic link to its owner's process id, which is made in one step; that of a dead
- * owner is taken away. It spares work, it does not guard it: two that break the same lock at once build into files of their own.
+ * owner, whose process is waited for. It spares work, it does not guard it: two that break the same lock at once build into files of
+ * their own.
  */
 export async function withLock<T>(
-  lock: string,
+  file: string,
   work: () => Promise<T>,
   { signal, onWait }: { signal?: AbortSignal; onWait?: (pid: number) => void } = {},
 ): Promise<T> {
-  fs.mkdirSync(path.dirname(lock), { recursive: true });
   let told: number | undefined;
-  for (let owner = take(lock); owner !== undefined; owner = take(lock)) {
-    if (owner !== told) onWait?.((told = owner));
+  let lock = tryLock(file);
+  while ("owner" in lock) {
+    if (lock.owner !== told) onWait?.((told = lock.owner));
     await pause(lookAgain);
     signal?.throwIfAborted();
+    lock = tryLock(file);
   }
   try {
     return await work();
   } finally {
-    fs.rmSync(lock, { force: true });
+    lock.release();
   }
 }
 
-/** Takes the lock; else gives the process that has it. */
-function take(lock: string): number | undefined {
+/**
+ * Takes a lock if it is free. The lock is a symbolic link to its owner's process id, which is made in one step. The lock of a dead
+ * process is free.
+ *
+ * @returns what releases it, or the process that has it.
+ */
+export function tryLock(file: string): { release: () => void } | { owner: number } {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
   try {
-    fs.symlinkSync(String(process.pid), lock);
-    return undefined;
+    fs.symlinkSync(String(process.pid), file);
+    let held = true;
+    const release = (): void => {
+      if (held) fs.rmSync(file, { force: true }); // later it may be another's
+      held = false;
+    };
+    return { release };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  const made = fs.lstatSync(lock, { throwIfNoEntry: false });
-  if (made === undefined) return take(lock);
-  const owner = made.isSymbolicLink() ? Number(fs.readlinkSync(lock)) : Number.NaN;
-  if (isAlive(owner) && Date.now() - made.mtimeMs < stale) return owner;
-  fs.rmSync(lock, { recursive: true, force: true });
-  return take(lock);
+  const made = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (made === undefined) return tryLock(file);
+  const owner = made.isSymbolicLink() ? Number(fs.readlinkSync(file)) : Number.NaN;
+  if (isAlive(owner) && Date.now() - made.mtimeMs < stale) return { owner };
+  fs.rmSync(file, { recursive: true, force: true });
+  return tryLock(file);
 }

@@ -46,11 +46,10 @@ const servers: [string, () => Promise<string>, RegExp][] = [
 describe("exit status 2: nothing could be looked at", () => {
   test.concurrent.each(servers)("%s", async (_, server, expected) => {
     const file = kubeconfig(folder, await server());
-    const { status, report, seconds } = await consult(cli, ["--kubeconfig", file, "--within", "3"]);
+    const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "3"]);
     expect(report.unseen).toEqual([expect.stringMatching(/^Kubernetes could not be looked at: /)]);
     expect(report.unseen[0]).toMatch(expected);
     expect([status, report.status, report.differences, report.findings]).toEqual([2, 2, [], []]);
-    expect(seconds).toBeLessThan(30);
   });
 
   test("a client certificate that has expired, by name and date", async () => {

@@ -66,7 +66,6 @@ export interface Said {
   status: number | null;
   stdout: string;
   stderr: string;
-  seconds: number;
 }
 
 /** Runs the command as a user would, without anything of the environment that leads to a cluster. */
@@ -74,14 +73,12 @@ export function runCommand(cli: string, args: string[], environment: NodeJS.Proc
   const { KUBECONFIG: _k, TALOSCONFIG: _t, NO_COLOR: _n, ...inherited } = process.env;
   const folder = path.dirname(cli);
   const env = { ...inherited, HOME: folder, ...environment };
-  const start = performance.now();
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
       [cli, ...args],
-      { cwd: folder, env, timeout: 90_000 },
-      (_, stdout, stderr) =>
-        resolve({ status: child.exitCode, stdout, stderr, seconds: (performance.now() - start) / 1000 }),
+      { cwd: folder, env, timeout: 300_000 },
+      (_, stdout, stderr) => resolve({ status: child.exitCode, stdout, stderr }),
     );
   });
 }

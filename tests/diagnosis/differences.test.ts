@@ -1,13 +1,12 @@
 import { diagnose, differences, inOneLine, type Observations } from "../../components/diagnosis";
 import { planCluster } from "../../components/recipe/index";
 import { smokeTestNames } from "../../components/recipe/kubernetes/smoke-test-names";
-import { stackNames } from "../../stacks/stack-file";
 import { planOf } from "../support/plans";
 import { only } from "../support/table";
 import { asPlanned, ready } from "./as-planned";
 import { changed, table, type UnlikeRow } from "./cases";
+import { stacks } from "../support/stacks";
 
-const stacks = stackNames();
 /** The stack of the table: a device plugin, and a card in eight slices. */
 const plan = planOf("rtx3090");
 

@@ -23,7 +23,6 @@ test.concurrent.each([
     expect(report.discovered?.unlike).toEqual(["kubernetes.release"]);
     expect(lines.join("\n")).not.toMatch(/(create|update|delete)\S* \S+-(release|runtime-class) /);
   },
-  10 * 60_000,
 );
 
 test.concurrent.each(["plugin", "operator"])(
@@ -38,5 +37,4 @@ test.concurrent.each(["plugin", "operator"])(
     expect(later.map(({ step, pods }) => [step, pods])).toEqual(later.map(({ step }) => [step, first!.pods]));
     expect(reboots).toBe(1);
   },
-  10 * 60_000,
 );

@@ -10,7 +10,7 @@ const ran: Record<string, Told<LifeRun>> = {};
 
 beforeAll(async () => {
   await Promise.all(labs.map(async (name) => (ran[name] = await runApart<LifeRun>("life", name))));
-}, 30 * 60_000); // the tools may have to be built first
+});
 
 /** Every edit and its end, in their order. */
 const stepsOf = (edits: LifeEdit[]): string[] =>

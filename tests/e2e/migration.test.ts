@@ -86,7 +86,6 @@ test.concurrent.each(migrations)(
     const { changes } = report.updates[2]!;
     expect(report.previews).toMatchObject([{ result: "succeeded", changes, machineRequests: 0 }]);
   },
-  10 * 60_000,
 );
 
 /** The order that Talos' documentation asks for (siderolabs/docs, upgrading-talos 1.13, "Before upgrade"). */

@@ -50,48 +50,44 @@ function readAll(folder: string, wanted: (file: string) => boolean): string {
     .join("\n");
 }
 
-test(
-  "no secret is in an argument vector, a log line, an event or plain state",
-  async () => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-recorders-"));
-    try {
-      const log = path.join(folder, "arguments");
-      const lab = startLab(["--keep", "--updates", "2"], await recorders(folder, log));
-      const labFolder = await lab.folder();
-      await lab.line(/The cluster runs until Ctrl-C/);
+test("no secret is in an argument vector, a log line, an event or plain state", async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-recorders-"));
+  try {
+    const log = path.join(folder, "arguments");
+    const lab = startLab(["--keep", "--updates", "2"], await recorders(folder, log));
+    const labFolder = await lab.folder();
+    await lab.line(/The cluster runs until Ctrl-C/);
 
-      const read = (file: string): unknown => parse(fs.readFileSync(path.join(labFolder, file), "utf8"));
-      const kubeconfig = fs.readFileSync(/KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!, "utf8");
-      const secrets = ["talos/secrets.yaml", "talosconfig"].flatMap((file) => secretsOf(read(file)));
-      secrets.push(...secretsOf(parse(kubeconfig)));
-      // 9 of the bundle, a key of the talosconfig, a key of the kubeconfig.
-      expect(secrets.length).toBeGreaterThanOrEqual(11);
-      // A key also shows when only its middle is quoted, or when it is decoded.
-      const needles = secrets
-        .flatMap((secret) => [secret, Buffer.from(secret, "base64").toString("utf8")])
-        .map((text) => text.slice(40, 80) || text);
-      const decoded = secrets.map((secret) => secret.slice(-40));
+    const read = (file: string): unknown => parse(fs.readFileSync(path.join(labFolder, file), "utf8"));
+    const kubeconfig = fs.readFileSync(/KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!, "utf8");
+    const secrets = ["talos/secrets.yaml", "talosconfig"].flatMap((file) => secretsOf(read(file)));
+    secrets.push(...secretsOf(parse(kubeconfig)));
+    // 9 of the bundle, a key of the talosconfig, a key of the kubeconfig.
+    expect(secrets.length).toBeGreaterThanOrEqual(11);
+    // A key also shows when only its middle is quoted, or when it is decoded.
+    const needles = secrets
+      .flatMap((secret) => [secret, Buffer.from(secret, "base64").toString("utf8")])
+      .map((text) => text.slice(40, 80) || text);
+    const decoded = secrets.map((secret) => secret.slice(-40));
 
-      const places: Record<string, string> = {
-        arguments: fs.readFileSync(log, "utf8"),
-        "log lines": [lab.lines.join("\n"), readAll(labFolder, (file) => file.endsWith(".log"))].join("\n"),
-        events: fs.readFileSync(path.join(labFolder, "engine/events.jsonl"), "utf8"),
-        "plain state": readAll(path.join(labFolder, "engine/state"), () => true),
-      };
-      lab.child.kill("SIGINT");
-      expect((await lab.ended).stdout).toContain("k8s-worker4");
-      await nothingLeft(labFolder);
+    const places: Record<string, string> = {
+      arguments: fs.readFileSync(log, "utf8"),
+      "log lines": [lab.lines.join("\n"), readAll(labFolder, (file) => file.endsWith(".log"))].join("\n"),
+      events: fs.readFileSync(path.join(labFolder, "engine/events.jsonl"), "utf8"),
+      "plain state": readAll(path.join(labFolder, "engine/state"), () => true),
+    };
+    lab.child.kill("SIGINT");
+    expect((await lab.ended).stdout).toContain("k8s-worker4");
+    await nothingLeft(labFolder);
 
-      for (const [place, text] of Object.entries(places)) {
-        expect(text.length).toBeGreaterThan(500);
-        const found = [...needles, ...decoded].filter((needle) => needle.trim().length >= 12 && text.includes(needle));
-        expect({ place, found }).toEqual({ place, found: [] });
-      }
-      for (const program of ["pulumi", "talosctl", "helm", "node"])
-        expect(places["arguments"]).toMatch(new RegExp(`^${program} `, "m"));
-    } finally {
-      fs.rmSync(folder, { recursive: true });
+    for (const [place, text] of Object.entries(places)) {
+      expect(text.length).toBeGreaterThan(500);
+      const found = [...needles, ...decoded].filter((needle) => needle.trim().length >= 12 && text.includes(needle));
+      expect({ place, found }).toEqual({ place, found: [] });
     }
-  },
-  10 * 60_000,
-);
+    for (const program of ["pulumi", "talosctl", "helm", "node"])
+      expect(places["arguments"]).toMatch(new RegExp(`^${program} `, "m"));
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+});

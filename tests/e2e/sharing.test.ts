@@ -48,5 +48,4 @@ test.concurrent.each(chains.map((chain): [string, Expected[]] => [chain.map(({ s
     }
     expect(report.updates[1]!.changes.same).toBe(report.updates[0]!.changes.create);
   },
-  10 * 60_000,
 );

@@ -60,5 +60,4 @@ test.concurrent.each(Object.entries(expected))(
     }
     await nothingLeft(folder);
   },
-  10 * 60_000,
 );

@@ -82,7 +82,7 @@ async function runScript(
   }
   const said = (expected: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      const limit = setTimeout(() => reject(new Error(`"${expected}" not said within 5 s, but: ${output}`)), 5000);
+      const limit = setTimeout(() => reject(new Error(`"${expected}" not said within 5 min, but: ${output}`)), 300_000);
       const look = (): void => {
         if (!output.includes(expected)) return;
         clearTimeout(limit);

@@ -85,7 +85,10 @@ test("writes whole files, only while the driver is up, and again when a validato
   const seen: string[] = [];
   const said = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      const limit = setTimeout(() => reject(new Error(`"${text}" not said within 5 s, but: ${seen.join("")}`)), 5000);
+      const limit = setTimeout(
+        () => reject(new Error(`"${text}" not said within 5 min, but: ${seen.join("")}`)),
+        300_000,
+      );
       const look = (): void => {
         if (!seen.join("").includes(text)) return void child.stdout.once("data", look);
         clearTimeout(limit);

@@ -145,7 +145,7 @@ describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) =
       expect(await patched(file, [nothing])).toBe(before);
     });
     await fc.assert(property, { numRuns: 3, endOnFailure: true });
-  }, 120_000);
+  });
 });
 
 /** Documents in the order of their names: which of them comes first means nothing. */

@@ -6,8 +6,9 @@ import { parse } from "yaml";
 import { mergeConfiguration } from "../../components/recipe/merge";
 import { parseSpec, planCluster, type ClusterSpec } from "../../components/recipe";
 import { makeExistingCluster } from "../../lab/cluster/existing-cluster";
-import { readStackFile, stackNames } from "../../stacks/stack-file";
+import { readStackFile } from "../../stacks/stack-file";
 import { withTalosctl } from "./with-talosctl";
+import { stacks } from "../support/stacks";
 
 const run = promisify(execFile);
 const its = withTalosctl();
@@ -37,43 +38,39 @@ function specs(): [string, ClusterSpec][] {
     ),
     devicePlugin: { version: "0.18.2" },
   });
-  const stacks = stackNames().map((name): [string, ClusterSpec] => [name, parseSpec(readStackFile(name)).spec!]);
+  const ours = stacks.map((name): [string, ClusterSpec] => [name, parseSpec(readStackFile(name)).spec!]);
   return [
-    ...stacks,
+    ...ours,
     ["everything on 1.12", everything("v1.12.6", "v1.35.0")],
     ["everything on 1.13", everything("v1.13.0", "v1.36.0")],
   ];
 }
 
-test.each(specs())(
-  "%s: the real talosctl accepts every machine's configuration, strictly",
-  async (name, spec) => {
-    const existing = await makeExistingCluster(path.join(its.folder, name), its.talosctl, spec);
-    for (const machine of planCluster(spec).machines) {
-      const base = existing.configurations[machine.name]!;
-      const file = path.join(its.folder, name, `${machine.name}-with-gpu.yaml`);
-      if (machine.configuration === "adopted") {
-        const { configuration, conflicts } = mergeConfiguration(fs.readFileSync(base, "utf8"), machine.patches);
-        expect(conflicts).toEqual([]);
-        fs.writeFileSync(file, configuration);
-      } else {
-        // The stack's own patches are on the base already, save Omni's; what is new are ours, which come last.
-        const own = (spec.patches ?? []).length + (spec.machines[machine.name]!.patches ?? []).length;
-        const ours = machine.patches.slice(machine.configuration === "omni" ? 0 : own);
-        const args = ours.flatMap((patch) => ["--patch", patch]);
-        await run(its.talosctl, ["machineconfig", "patch", base, ...args, "--output", file]);
-      }
-      await run(its.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]);
-      const machineSection = parse(fs.readFileSync(file, "utf8").split(/^---$/m)[0]!).machine;
-      const modules = (machineSection.kernel?.modules ?? []).map((module: { name: string }) => module.name);
-      if (machine.gpuCount > 0) expect(modules).toContain("nvidia");
-      else expect(modules).toEqual([]);
-      // Omni names the image itself.
-      expect(machineSection.install.image === machine.installerImage).toBe(machine.configuration !== "omni");
+test.each(specs())("%s: the real talosctl accepts every machine's configuration, strictly", async (name, spec) => {
+  const existing = await makeExistingCluster(path.join(its.folder, name), its.talosctl, spec);
+  for (const machine of planCluster(spec).machines) {
+    const base = existing.configurations[machine.name]!;
+    const file = path.join(its.folder, name, `${machine.name}-with-gpu.yaml`);
+    if (machine.configuration === "adopted") {
+      const { configuration, conflicts } = mergeConfiguration(fs.readFileSync(base, "utf8"), machine.patches);
+      expect(conflicts).toEqual([]);
+      fs.writeFileSync(file, configuration);
+    } else {
+      // The stack's own patches are on the base already, save Omni's; what is new are ours, which come last.
+      const own = (spec.patches ?? []).length + (spec.machines[machine.name]!.patches ?? []).length;
+      const ours = machine.patches.slice(machine.configuration === "omni" ? 0 : own);
+      const args = ours.flatMap((patch) => ["--patch", patch]);
+      await run(its.talosctl, ["machineconfig", "patch", base, ...args, "--output", file]);
     }
-  },
-  60_000,
-);
+    await run(its.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]);
+    const machineSection = parse(fs.readFileSync(file, "utf8").split(/^---$/m)[0]!).machine;
+    const modules = (machineSection.kernel?.modules ?? []).map((module: { name: string }) => module.name);
+    if (machine.gpuCount > 0) expect(modules).toContain("nvidia");
+    else expect(modules).toEqual([]);
+    // Omni names the image itself.
+    expect(machineSection.install.image === machine.installerImage).toBe(machine.configuration !== "omni");
+  }
+});
 
 test("strict validation does refuse: a misspelt field is not accepted", async () => {
   const file = path.join(its.folder, "wrong.yaml");

@@ -9,7 +9,7 @@ export function withTalosctl(): { talosctl: string; folder: string } {
   beforeAll(async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-talosctl-"));
     Object.assign(its, { folder }, await provideTools({ only: ["talosctl"] }));
-  }, 20 * 60_000);
+  });
   afterAll(() => fs.rmSync(its.folder, { recursive: true, force: true }));
   return its;
 }

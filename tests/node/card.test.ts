@@ -12,7 +12,7 @@ describeReal("the cases of a card, on a stand-in of one", () => {
   let folder: string;
   beforeAll(async () => {
     ({ report, folder } = await runLab<CasesReport>(["--machines", "node", "--cases", "all"]));
-  }, 30 * 60_000);
+  });
 
   const titles = chosenCases(["all"]).map(({ id, title }) => [title, id]);
   test.each([...titles, ["everything is taken down", "down"]])("%s", (_title, id) => {
@@ -22,5 +22,5 @@ describeReal("the cases of a card, on a stand-in of one", () => {
 
   test("nothing of it is left: no process, mount, link, control group, file", async () => {
     await nothingLeft(folder);
-  }, 60_000);
+  });
 });

@@ -11,7 +11,7 @@ describeReal("a real node whose cards are claimed", () => {
   let stand: Stand;
   beforeAll(async () => {
     stand = await openStand("node-claims");
-  }, 40 * 60_000);
+  });
 
   test("the emulated driver publishes of a card what the real one does", async () => {
     const { items } = await stand.kubernetes.at("/apis/resource.k8s.io/v1/resourceslices");
@@ -27,51 +27,39 @@ describeReal("a real node whose cards are claimed", () => {
   });
 
   // Kubernetes ≥ 1.36: the driver's class stands for the resource (kubernetes v1.36.3 pkg/features, DRAExtendedResource).
-  test.each([machine, emulated])(
-    "a plain request of nvidia.com/gpu gets a card: %s",
-    async (node) => {
-      const resources = { limits: { "nvidia.com/gpu": "1" } };
-      const containers = [{ name: "main", image, command: ["nvidia-smi", "-L"], resources }];
-      const nodeSelector = { "kubernetes.io/hostname": node };
-      const spec = { nodeSelector, restartPolicy: "Never", containers };
-      await stand.kubernetes.create(pods, { metadata: { name: `plain-${node}` }, spec });
-      const read = (): Promise<Found> => stand.kubernetes.at(`${pods}/plain-${node}`);
-      await until("the pod's end", read, ({ status }) => status.phase === "Succeeded");
-    },
-    120_000,
-  );
+  test.each([machine, emulated])("a plain request of nvidia.com/gpu gets a card: %s", async (node) => {
+    const resources = { limits: { "nvidia.com/gpu": "1" } };
+    const containers = [{ name: "main", image, command: ["nvidia-smi", "-L"], resources }];
+    const nodeSelector = { "kubernetes.io/hostname": node };
+    const spec = { nodeSelector, restartPolicy: "Never", containers };
+    await stand.kubernetes.create(pods, { metadata: { name: `plain-${node}` }, spec });
+    const read = (): Promise<Found> => stand.kubernetes.at(`${pods}/plain-${node}`);
+    await until("the pod's end", read, ({ status }) => status.phase === "Succeeded");
+  });
 
   // What `claim.resourceClaimName` of two workloads comes to.
-  test.each([machine, emulated])(
-    "pods that name one claim share its card: %s",
-    async (node) => {
-      const requests = [{ name: "gpu", exactly: { deviceClassName: "gpu.nvidia.com" } }];
-      await stand.kubernetes.create(claims, { metadata: { name: `shared-${node}` }, spec: { devices: { requests } } });
-      const container = {
-        name: "main",
-        image: "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04",
-        command: ["sleep", "300"],
-      };
-      for (const name of [`one-${node}`, `two-${node}`])
-        await stand.kubernetes.create(pods, {
-          metadata: { name },
-          spec: {
-            nodeSelector: { "kubernetes.io/hostname": node },
-            containers: [{ ...container, resources: { claims: [{ name: "gpus" }] } }],
-            resourceClaims: [{ name: "gpus", resourceClaimName: `shared-${node}` }],
-          },
-        });
-      const read = (): Promise<Found> => stand.kubernetes.at(`${claims}/shared-${node}`);
-      await until("both have it", read, ({ status }) => status?.reservedFor?.length === 2);
-      for (const name of [`one-${node}`, `two-${node}`])
-        await until(
-          `${name} runs`,
-          () => stand.kubernetes.at<Found>(`${pods}/${name}`),
-          ({ status }) => status.phase === "Running",
-        );
-    },
-    120_000,
-  );
+  test.each([machine, emulated])("pods that name one claim share its card: %s", async (node) => {
+    const requests = [{ name: "gpu", exactly: { deviceClassName: "gpu.nvidia.com" } }];
+    await stand.kubernetes.create(claims, { metadata: { name: `shared-${node}` }, spec: { devices: { requests } } });
+    const container = { name: "main", image: "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04", command: ["sleep", "300"] };
+    for (const name of [`one-${node}`, `two-${node}`])
+      await stand.kubernetes.create(pods, {
+        metadata: { name },
+        spec: {
+          nodeSelector: { "kubernetes.io/hostname": node },
+          containers: [{ ...container, resources: { claims: [{ name: "gpus" }] } }],
+          resourceClaims: [{ name: "gpus", resourceClaimName: `shared-${node}` }],
+        },
+      });
+    const read = (): Promise<Found> => stand.kubernetes.at(`${claims}/shared-${node}`);
+    await until("both have it", read, ({ status }) => status?.reservedFor?.length === 2);
+    for (const name of [`one-${node}`, `two-${node}`])
+      await until(
+        `${name} runs`,
+        () => stand.kubernetes.at<Found>(`${pods}/${name}`),
+        ({ status }) => status.phase === "Running",
+      );
+  });
 
-  test("nothing of it is left", () => stand.close(), 120_000);
+  test("nothing of it is left", () => stand.close());
 });

@@ -11,13 +11,13 @@ describeReal("a real node", () => {
   beforeAll(async () => {
     ({ talosctl } = await provideTools({ only: ["talosctl"] }));
     stand = await openStand();
-  }, 40 * 60_000);
+  });
 
   test("the doctor finds nothing on the healthy node", async () => {
     const { status, report } = await ask(talosctl, stand.access);
     expect(report).toMatchObject({ differences: [], findings: [], unseen: [], notes: [] });
     expect(status).toBe(0);
-  }, 120_000);
+  });
 
   test("what emulated GPU feature discovery says of its node, the real one says of its own, by whichever master of Node Feature Discovery", async () => {
     const labelsOf = async (): Promise<Record<string, string>[]> => {
@@ -30,7 +30,7 @@ describeReal("a real node", () => {
     const ofNvidia = Object.entries(other!).filter(([name]) => /^nvidia\.com\//.test(name));
     expect(real).toMatchObject(Object.fromEntries(ofNvidia));
     expect(other!["nvidia.com/gpu.product"]).toBe("NVIDIA-GeForce-RTX-3090-SHARED");
-  }, 120_000);
+  });
 
   const pods = "/api/v1/namespaces/default/pods";
   const classes = "/apis/node.k8s.io/v1/runtimeclasses";
@@ -57,16 +57,12 @@ describeReal("a real node", () => {
       { runtimeClassName: "nvidia", resources: { limits: { "nvidia.com/gpu": "2" } } },
       "UnexpectedAdmissionError",
     ],
-  ])(
-    "the emulated node has the real one's words: %s",
-    async (name, spec, reason) => {
-      await stand.kubernetes.create(classes, { metadata: { name }, handler: "nope" });
-      const [real, other] = await Promise.all([machine, emulated].map((node) => wordsOn(node, name, spec, reason)));
-      await stand.kubernetes.remove(`${classes}/${name}`);
-      expect(other).toBe(real);
-    },
-    120_000,
-  );
+  ])("the emulated node has the real one's words: %s", async (name, spec, reason) => {
+    await stand.kubernetes.create(classes, { metadata: { name }, handler: "nope" });
+    const [real, other] = await Promise.all([machine, emulated].map((node) => wordsOn(node, name, spec, reason)));
+    await stand.kubernetes.remove(`${classes}/${name}`);
+    expect(other).toBe(real);
+  });
 
   test("what loses its parent on the node is laid to rest when it ends", async () => {
     const script = 'sh -c "sleep 0.1 & exit 0"; sleep 0.5; grep -l "^State:.*zombie" /proc/[0-9]*/status || true';
@@ -75,5 +71,5 @@ describeReal("a real node", () => {
 
   test("nothing of it is left: no process, mount, link, control group, file", async () => {
     await stand.close();
-  }, 120_000);
+  });
 });

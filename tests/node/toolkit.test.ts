@@ -11,8 +11,8 @@ describeReal(`a real node of Talos ${release}`, () => {
   let stand: Stand;
   beforeAll(async () => {
     stand = await openStand("node-1.12");
-  }, 40 * 60_000);
-  afterAll(() => stand?.close(), 120_000);
+  });
+  afterAll(() => stand?.close());
 
   /** Runs a pod that names its cards to NVIDIA's runtime, and gives it once its container is as wanted. */
   const podWith = async (cards: string, node: string, holds: (container: Found) => boolean): Promise<Found> => {
@@ -44,7 +44,7 @@ describeReal(`a real node of Talos ${release}`, () => {
     const modes = said.trim().split("\n");
     // What the specification is made of, NVML, is a mode as well.
     expect(modes).toContain(`Auto-detected mode as '${usesContainerCli(release) ? "legacy" : "jit-cdi"}'`);
-  }, 120_000);
+  });
 
   test("the emulated runtime refuses a card that is not there as the real one does", async () => {
     const messages = await Promise.all(
@@ -54,5 +54,5 @@ describeReal(`a real node of Talos ${release}`, () => {
       }),
     );
     expect(messages[1]).toBe(messages[0]);
-  }, 120_000);
+  });
 });

@@ -56,7 +56,7 @@ beforeAll(() => {
     const own = path.join(repository, "components/node_modules", name); // where its release is another one than the rest has
     fs.symlinkSync(fs.existsSync(own) ? own : tool(name), at("node_modules", name));
   }
-}, 120_000);
+});
 afterAll(() => fs.rmSync(consumer, { recursive: true }));
 
 test("it holds what a consumer needs, and nothing else", () => {
@@ -101,7 +101,7 @@ test("publint finds nothing", () => {
     status: 0,
     said: expect.stringContaining("All good!") as unknown,
   });
-}, 60_000);
+});
 
 test("are-the-types-wrong finds nothing, in any way of resolving", () => {
   const judge = `
@@ -117,7 +117,7 @@ test("are-the-types-wrong finds nothing, in any way of resolving", () => {
     said: { types: "included", entrypoints: [".", "./bin/engine-gone.js", "./package.json"], problems: [] },
     stderr: "",
   });
-}, 60_000);
+});
 
 test("Pulumi's host gets what serves it from its folder, and a program the components by its name", () => {
   const both = "console.log(typeof require('./node_modules/talos-gpu'), typeof require('talos-gpu').GpuCluster)";
@@ -201,4 +201,4 @@ test("a program of a consumer's type-checks on it, and previews its whole chain"
       "kubernetes:apps/v1:Deployment",
     ]),
   );
-}, 300_000);
+});

@@ -16,7 +16,7 @@ describe("the published interface", () => {
     resources: Record<string, { inputProperties: Record<string, object>; properties: object; description: string }>;
     types: Record<string, { properties?: Record<string, object> }>;
   };
-  beforeAll(async () => void (schema = JSON.parse(await renderSchema()) as typeof schema), 120_000);
+  beforeAll(async () => void (schema = JSON.parse(await renderSchema()) as typeof schema));
 
   test("holds the components that a user composes, and no other", () => {
     const names = sources("components").flatMap((file) =>

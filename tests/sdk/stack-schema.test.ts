@@ -8,7 +8,8 @@ import * as rules from "../../components/recipe/rules";
 import { stackSchemaFile } from "../../generate/schema/main";
 import { stackFileSchema } from "../../generate/schema/json-schema";
 import { invalidStacks } from "../recipe/stacks";
-import { repository, stackNames, stacksDir } from "../../stacks/stack-file";
+import { repository, stacksDir } from "../../stacks/stack-file";
+import { stacks } from "../support/stacks";
 
 const ajv = new Ajv({ allErrors: true });
 const accepts = ajv.compile(stackFileSchema());
@@ -30,7 +31,7 @@ function errorsOf(file: unknown): string[] {
   );
 }
 
-test.each(stackNames())("%s: names the schema in its first line, and is right by it", (name) => {
+test.each(stacks)("%s: names the schema in its first line, and is right by it", (name) => {
   const file = path.join(stacksDir, `Pulumi.${name}.yaml`);
   const [, named] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(fs.readFileSync(file, "utf8"))!;
   expect(path.join(stacksDir, named!)).toBe(stackSchemaFile);

@@ -14,7 +14,7 @@ if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
   beforeAll(async () => {
     workspace = openWorkspace();
     factory = await (await provideTalos(RELEASE)).factory(`${workspace.dir}/factory`);
-  }, 30 * 60_000);
+  });
   afterAll(async () => {
     await factory?.stop();
     await workspace.remove();
@@ -24,7 +24,7 @@ if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
     const { came, real } = await asked(factory.url, RELEASE);
     expect(came).toEqual(real);
     expect(factory.errors.filter((error) => /generating|pushing|signing/.test(error))).toEqual([]);
-  }, 300_000);
+  });
 
   test.each([RELEASE, RELEASE.slice(1)])(
     "lists extensions of %s in the form of the emulated one's",

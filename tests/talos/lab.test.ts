@@ -42,5 +42,4 @@ if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
     expect(unalike.filter((line) => !differencesOfLabs.some(([known]) => known.test(line)))).toEqual([]);
     fs.rmSync(consoles, { recursive: true });
   },
-  60 * 60_000,
 );

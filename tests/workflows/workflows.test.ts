@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { parseOptions } from "../../lab/options";
-import { stackNames } from "../../stacks/stack-file";
+import { stacks } from "../support/stacks";
 import { parse } from "yaml";
 import { actions, folder, read, readAction, repository, runStep, type Step, standIn, stepOf } from "./runner";
 
@@ -161,7 +161,7 @@ test("credentials of a cluster are used on main alone", () => {
 
 test("every stack lives with the published plugins and charts", () => {
   const { strategy, steps } = read("conformance.yml").jobs["conformance"]!;
-  expect(strategy).toMatchObject({ matrix: { stack: stackNames() } });
+  expect(strategy).toMatchObject({ matrix: { stack: stacks } });
   const lab = /npm run --silent lab -- (.*)$/.exec(
     steps!.find(({ run }) => run?.includes("run --silent lab"))?.run ?? "",
   );
@@ -174,7 +174,7 @@ test("the published plugins judge tests that there are", () => {
   const { tests } = (strategy as { matrix: { tests: string[] } }).matrix;
   for (const each of tests)
     expect({ each, there: fs.existsSync(path.join(repository, each)) }).toEqual({ each, there: true });
-  const { env } = steps!.find(({ run }) => run?.includes("npm test"))!;
+  const { env } = steps!.find(({ run }) => run?.includes("npm run test:lab"))!;
   expect(parseOptions(env!["LAB_OPTIONS"]!.split(" "))).toMatchObject({ pulumi: "installed" });
 });
 

@@ -30,7 +30,7 @@ const isWhole = (): void => expect(JSON.parse(run("stack", "export"))).toMatchOb
     run("stack", "init", "a");
     fs.writeFileSync(path.join(folder, "state.json"), run("stack", "export"));
     run("stack", "import", "--file", "state.json");
-  }, 60_000);
+  });
 
   test("a state that was cut off is said so, and its copy beside it is the one before", () => {
     fs.truncateSync(state);

@@ -15,8 +15,6 @@ import { openTestLab, type TestLab } from "./lab";
 
 // What the package takes for granted of Pulumi's engine and of the Kubernetes provider, asked of both and of a real control plane.
 
-jest.setTimeout(300_000);
-
 let lab: TestLab;
 let cluster: Cluster;
 let kubeconfig: string;
@@ -25,7 +23,7 @@ beforeAll(async () => {
   lab = await openTestLab();
   kubeconfig = readFileSync(lab.kubeconfig, "utf8");
   cluster = Cluster.of(lab.kubeconfig);
-}, 1_800_000);
+});
 
 afterAll(async () => {
   await lab?.close();

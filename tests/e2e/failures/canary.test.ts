@@ -8,7 +8,7 @@ let ran: CanaryRun;
 
 beforeAll(async () => {
   ({ outcome: ran } = await runApart<CanaryRun>("canary"));
-}, 20 * 60_000); // the tools may have to be built first
+});
 
 const ended = ({ result, diagnostics }: CanaryUpdate): void =>
   expect([result, result === "succeeded" ? "" : diagnostics.join("\n")]).toEqual(["succeeded", ""]);

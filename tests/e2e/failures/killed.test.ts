@@ -14,7 +14,7 @@ beforeAll(async () => {
   for (const { signal, phase, commands, next, reboots } of run.cases)
     table.push([signal, phase, commands.join("\n") || "–", next.slice(0, 40), reboots]);
   process.stderr.write(`${table.toString()}\n`);
-}, 20 * 60_000);
+});
 
 /**
  * The commands that every SIGKILL needs. What Pulumi writes beside the state is half written only where the kill comes at that very

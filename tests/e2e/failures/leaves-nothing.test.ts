@@ -21,5 +21,4 @@ test.concurrent.each<[string, string[], (lab: LabRun) => void, number | undefine
     if (status !== undefined) expect(ended.status).toBe(status);
     await nothingLeft(folder);
   },
-  3 * 60_000,
 );

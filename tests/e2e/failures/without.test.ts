@@ -41,7 +41,6 @@ test.concurrent.each(cases)(
     // Installed with one reboot, and started again: the loop itself.
     if (fix === "perMachinePatch") expect(machines["gpu-1"]!.reboots).toBeGreaterThanOrEqual(2);
   },
-  10 * 60_000,
 );
 
 test.concurrent(
@@ -55,7 +54,6 @@ test.concurrent(
     expect(said).toContain(refusal);
     expect(said).not.toMatch(/^\s+at .*\.[jt]s:\d+/m);
   },
-  10 * 60_000,
 );
 
 const refusal = "kernel modules are of branch lts, the container toolkit of production";

@@ -47,7 +47,7 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
     // The folder of the program's main file, from which talos-gpu/bin/program.js is found.
     expect(new Set(processes.map(({ folder }) => path.basename(folder)))).toEqual(new Set(["stacks"]));
     const ended = (alive: readonly unknown[]): boolean => alive.length === 0;
-    await untilSeen("the plugins have ended", { seconds: 5, every: 50 }, () => pluginsAlive(folder), ended);
+    await untilSeen("the plugins have ended", { seconds: 300, every: 50 }, () => pluginsAlive(folder), ended);
   },
   600_000,
 );

@@ -2,8 +2,9 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { askFactory } from "../../../components/found/release-facts";
 import { planCluster } from "../../../components/recipe";
-import { clusterOf, readStackFile, repository, stackNames } from "../../../stacks/stack-file";
+import { clusterOf, readStackFile, repository } from "../../../stacks/stack-file";
 import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
+import { stacks } from "../../support/stacks";
 
 // By the real CLI, in a checkout, each program in a process of its own by the SDK's cmd/run, which checks its types: what a
 // user's first `pulumi preview` does. One cluster for all of them, as a preview changes nothing.
@@ -24,7 +25,7 @@ const told = (diagnostics: readonly string[]): string[] =>
     (line) => /^(error|warning|mandatory)/.test(line) && !line.includes("using pulumi-language-nodejs from $PATH"),
   );
 
-test.each(stackNames().filter((name) => name !== elsewhere))(
+test.each(stacks.filter((name) => name !== elsewhere))(
   "the first preview of %s shows its machines and what runs on them, and breaks no policy",
   async (name) => {
     const { result, diagnostics, creates, policyPacks } = await stand.stack(name);

@@ -23,7 +23,6 @@ export interface Ran {
   answer: UpgradeResult | undefined;
   /** Its progress, one line per phase, and why it failed. */
   lines: string[];
-  seconds: number;
   /** Reboots of the machine until the run began, where a case counts them. */
   rebootsBefore?: number;
 }
@@ -112,7 +111,6 @@ async function registerSchematics(lab: Lab, recipes: MachineRecipe[]): Promise<v
 /** Runs the bundle as the command provider does: from the stacks' folder, task by standard input, credentials by environment. */
 async function runProgram(lab: Lab, verb: string, task: object, onLine?: RunOptions["onLine"]): Promise<Ran> {
   const { TALOSCONFIG: _talosconfig, KUBECONFIG: _kubeconfig, ...inherited } = process.env;
-  const begin = performance.now();
   const child = spawn(process.execPath, ["-e", "require('talos-gpu/bin/program.js')", "--", verb], {
     cwd: stacksDir,
     env: {
@@ -141,10 +139,5 @@ async function runProgram(lab: Lab, verb: string, task: object, onLine?: RunOpti
     );
   });
   const last = Buffer.concat(output).toString("utf8").trim().split("\n").at(-1) ?? "";
-  return {
-    status,
-    answer: status === 0 ? (JSON.parse(last) as UpgradeResult) : undefined,
-    lines,
-    seconds: (performance.now() - begin) / 1000,
-  };
+  return { status, answer: status === 0 ? (JSON.parse(last) as UpgradeResult) : undefined, lines };
 }

@@ -149,7 +149,7 @@ async function outcomes(
 }
 
 async function until(met: () => Promise<boolean>): Promise<void> {
-  await untilSeen(met.toString(), { seconds: 60, every: 50 }, met, Boolean);
+  await untilSeen(met.toString(), { seconds: 300, every: 50 }, met, Boolean);
 }
 
 asProgram(run);

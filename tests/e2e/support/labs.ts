@@ -110,7 +110,7 @@ export function left(folder: string): string[] {
  * Resolves when a lab has left no folder, process, mount, link and control group; rejects after the limit, naming what is left. A
  * link gets as long once more: the kernel takes a network apart when nobody waits for it, and took over 30 s on a busy computer.
  */
-export async function nothingLeft(folder: string, limitSeconds = 30): Promise<void> {
+export async function nothingLeft(folder: string, limitSeconds = 300): Promise<void> {
   const all = (): string[] => [...(fs.existsSync(folder) ? [folder] : []), ...left(folder), ...traces(folder)];
   const patience = { seconds: limitSeconds, every: 100 };
   await untilSeen("nothing is left", patience, all, (still) => still.length === 0);

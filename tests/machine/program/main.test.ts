@@ -124,7 +124,6 @@ test.each(["pulumi", "plugin", "shell"] as const)(
     expect(fs.readdirSync(temporary)).toEqual([]);
     child.kill("SIGKILL");
   },
-  20_000,
 );
 
 test("talosctl gets the talosconfig in a file for the user alone, no secret by environment or arguments, and the file goes", async () => {

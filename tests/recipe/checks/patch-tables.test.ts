@@ -27,14 +27,6 @@ describe("patches against what Talos' decoder takes", () => {
     expect(loose("apiVersion: v1alpha1\nkind: NewConfig\n")).toBe(0);
     expect(loose("machine: {sysctls: [a]}\n")).toBe(1);
   });
-
-  test("to judge patches takes less time than to read them", () => {
-    const began = performance.now();
-    const documents = rightPatches.map(([minor, patch]) => [minor, talosDocuments(patch)] as const);
-    const read = performance.now();
-    for (const [minor, parsed] of documents) patchFlaws(parsed, { minor, isKnown: true });
-    expect(performance.now() - read).toBeLessThan(read - began);
-  });
 });
 
 describe("secrets in patches", () => {
