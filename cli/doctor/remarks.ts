@@ -1,6 +1,8 @@
 import type { Observations } from "../../components/diagnosis";
 import type { Plan } from "../../components/recipe/index";
 import { programError } from "../../components/diagnosis/known/cards";
+import { escapesInWords } from "../../components/recipe/facts/escapes";
+import { findRelease } from "../../components/recipe/facts/talos-release";
 import { systemOf } from "../../components/diagnosis/system";
 
 /** Why the cluster that was seen cannot be the plan's; undefined when it may be. */
@@ -50,5 +52,10 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
           `machine ${name}: ${line}; a program caused it, and the card still works. If a program that is known to be good causes it, too, test the card`,
       ),
   );
-  return [...sees, ...untested, ...ofPrograms];
+  const escapes = (seen.machines ?? []).flatMap(({ name, talosVersion = "", extensions = [] }) => {
+    if (!extensions.some((extension) => extension.startsWith("nvidia-container-toolkit"))) return [];
+    const words = escapesInWords(talosVersion, findRelease(talosVersion)?.drivers.toolkit);
+    return words === undefined ? [] : [`machine ${name}: ${words}`];
+  });
+  return [...sees, ...untested, ...ofPrograms, ...escapes];
 }

@@ -16,11 +16,16 @@ import { canSplit } from "./facts/sharing";
 import { nvidiaExtension } from "./facts/extension";
 import { hasNoSwitch, hasSwitches, type MachineFacts } from "./facts/machine-facts";
 import { storageModule, usesStorage } from "./machine/storage-module";
-import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
+import { escapesInWords } from "./facts/escapes";
+import { isolation } from "./facts/data/since.json";
+import { eraOf, findRelease, firstMinorOf, type Release } from "./facts/talos-release";
+import { factsOf, seenBy } from "./machine/apart";
+import { readPatch } from "./machine/user-patches";
+import { valueOfDocument } from "./rules/yaml";
 import { parseTalosVersion } from "./facts/version";
 import { metricsNote } from "./kubernetes/exporter";
 import { migManagerRelease } from "./kubernetes/mig-manager";
-import { defined, flat, type Nested } from "./mapping";
+import { defined, flat, type Nested, valueAt } from "./mapping";
 import type { ClusterSpec } from "./spec/index";
 import type { KubernetesRecipe } from "./types";
 import { gpuRequests, namespacesMade, plannedVolumes } from "./stack/workloads";
@@ -54,6 +59,8 @@ export function notesOf(
       passedOn(machine),
       switches(machine),
       spark(machine),
+      escapes(spec, machine),
+      isolated(spec, machine),
       branchTargets(machine, machine.spec.talosVersion ?? spec.talosVersion),
       power(machine),
     ]),
@@ -110,6 +117,28 @@ const describedCards = ({ uses }: MachineFacts): Nested<string> =>
 const spark = ({ name, cards, flavour }: MachineFacts): Nested<string> =>
   cards.some(({ family }) => family === "spark") &&
   `machines.${name}.gpus: not tried by us on a GB10: if the card does not come up with the ${flavour} modules (talosctl dmesg), set machines.${name}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}; Talos' documentation names the proprietary ones, and elsewhere those of driver 580.173.02 ended with Xid 169`;
+
+/** A toolkit with which a hostile image leaves its container. */
+function escapes(spec: ClusterSpec, { name, spec: machine, gpuCount }: MachineFacts): Nested<string> {
+  if (gpuCount === 0) return undefined;
+  const { talosVersion } = seenBy(spec, machine);
+  const toolkit = findRelease(talosVersion, factsOf(spec, talosVersion))?.drivers.toolkit;
+  const words = escapesInWords(talosVersion, toolkit);
+  return words !== undefined && `machines.${name}: ${words}`;
+}
+
+/** Workload isolation, where a patch of the stack switches it on: nobody has told of it with a card yet. */
+function isolated({ patches = [] }: ClusterSpec, { name, spec, gpuCount }: MachineFacts): Nested<string> {
+  const documents = [...patches, ...(spec.patches ?? [])].flatMap((text) => readPatch(text, "").documents);
+  const isOn = documents
+    .map(valueOfDocument)
+    .some((value) => valueAt(value, "kind") === isolation.document && valueAt(value, "workloadIsolation") === true);
+  return (
+    isOn &&
+    gpuCount > 0 &&
+    `machines.${name}: with workload isolation (${isolation.document}) containerd, the kubelet and all pods have process and mount namespaces of their own; the CDI specification, the devices and the folder of nvidia-persistenced were seen inside on Talos 1.14.1 without a card, and no report tells of it with one: try one machine first (upgrade.first)`
+  );
+}
 
 /** First minor release whose kernel has branch target identification on arm64 (talos#13019). */
 const firstWithBranchTargets = 13;

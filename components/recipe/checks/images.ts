@@ -1,9 +1,12 @@
 import { soundsLikeNvidia, unsuffixedNames } from "../facts/extension";
+import { installer, multipath } from "../facts/data/since.json";
 import { extensionsOf, minorsWith } from "../facts/talos-release";
+import { parseTalosVersion } from "../facts/version";
 import { moduleParameterIn } from "../machine/kernel-args";
 import { officialName } from "../machine/losses";
 import { asText, listOf, type Nested, valueAt } from "../mapping";
 import { closest, didYouMean, type Fault, shown } from "../rules";
+import { valueOfDocument } from "../rules/yaml";
 import {
   type CheckContext,
   type CheckedMachine,
@@ -24,7 +27,9 @@ export const imageChecks: Checks = {
       const field = `.extensions[${index}]`;
       const suffixed = Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name] : undefined;
       const things = { name: shown(name), suffixed: suffixed?.join(" or ") };
-      if (suffixed) return complaint(field, "extension-name/branch", things);
+      // image-factory, internal/profile/profile.go, ExtensionNameAlias; omni, extensions.go: both names stand for one that was renamed since.
+      const isFabricManager = /fabric-?manager$/.test(name);
+      if (suffixed) return complaint(field, `extension-name/${isFabricManager ? "fabric" : "branch"}`, things);
       if (minorsWith(name).length > 0 || release?.extensions?.includes(name)) return [];
       const known = release ? [...extensionsOf(release.minor.minor)].map(withoutPrefix) : [];
       const meant = closest(withoutPrefix(name), known);
@@ -85,7 +90,22 @@ export const imageChecks: Checks = {
     }),
   ),
   "installer-image": ofMachines(ofOwnImage),
+  multipath: ofPatches(({ patch, machines }) => {
+    const configures = patch.documents
+      .map(valueOfDocument)
+      .some(
+        (value) => valueAt(value, "kind") === "ExtensionServiceConfig" && valueAt(value, "name") === multipath.service,
+      );
+    const machine = machines.find(
+      ({ spec, recipe }) =>
+        minorOf(recipe.talosVersion) >= multipath.since &&
+        (spec.installerImage !== undefined || recipe.extensions.includes(multipath.extension)),
+    );
+    return configures && machine !== undefined && fault("multipath", { machine, ...multipath });
+  }),
 };
+
+const minorOf = (talosVersion: string): number => parseTalosVersion(talosVersion)?.minor ?? 0;
 
 /** Fields of what only the Image Factory would put into an image, or into its name. */
 const ofFactory = ["extensions", "kernelArgs", "overlay", "customization", "platform", "secureBoot"] as const;
@@ -98,7 +118,9 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
   if (image === undefined || spec.configuration === "omni") return undefined; // omni-machine tells
   const { tag = "" } = reference.exec(image)?.groups ?? {};
   const [, release] = /^v?(\d+\.\d+\.\d+)/.exec(tag) ?? [];
+  const hasEnded = image.replace(/[@:].*$/, "") === installer.repository && minorOf(talosVersion) > installer.lastMinor;
   return [
+    hasEnded && complaint(".installerImage", "installer-image/ended", { ...installer, talosVersion }),
     !reference.test(image) && complaint(".installerImage", "installer-image/reference", { image: shown(image) }),
     release !== undefined &&
       `v${release}` !== talosVersion.replace(/[-+].*$/, "") &&

@@ -80,13 +80,28 @@ export const patchContentChecks: Checks = {
   "omni-patch": ofPatches(({ patch, machines }) => {
     const machine = machines.find(({ spec }) => spec.configuration === "omni");
     if (machine === undefined) return [];
-    const kinds = patch.kinds.filter((kind) => forbidden.documents.includes(kind)).map((kind) => `is a ${kind}`);
-    const fields = forbidden.fields
-      .filter((path) => valueAt(patch.config, ...path.split(".")) !== undefined)
-      .map((path) => `sets ${path}`);
-    return [...fields, ...kinds].map((does) => fault("omni-patch", { does, machine }));
+    return patch.documents
+      .flatMap((document) => keptByOmni(valueOfDocument(document)))
+      .map((does) => fault("omni-patch", { does, machine }));
   }),
 };
+
+/** What a document of a patch does that Omni refuses in each patch: fields, items of lists, and the document itself. */
+function keptByOmni(value: unknown): string[] {
+  const said = valueAt(value, "kind");
+  const kind = typeof said === "string" ? said : undefined;
+  const ofDocuments: Record<string, string[]> = forbidden.fieldsOfDocuments;
+  const fields = kind === undefined ? forbidden.fields : (ofDocuments[kind] ?? []);
+  const items = forbidden.items.filter(({ document, field, item }) => {
+    const list = valueAt(value, ...field.split("."));
+    return document === kind && Array.isArray(list) && list.includes(item);
+  });
+  return [
+    ...fields.filter((path) => valueAt(value, ...path.split(".")) !== undefined).map((path) => `sets ${path}`),
+    ...items.map(({ field, item }) => `has ${item} in ${field}`),
+    ...(kind !== undefined && forbidden.documents.includes(kind) ? [`is a ${kind}`] : []),
+  ];
+}
 
 /** Label prefixes of Kubernetes that a kubelet may set on its own node. Source: kubernetes, plugin/pkg/admission/noderestriction. */
 const allowed =
