@@ -4,6 +4,7 @@ import { isDeviceClass } from "../recipe/facts/way";
 import type { KubernetesRecipe } from "../recipe/types";
 import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
+import type { SecretKeySpec } from "../recipe/spec/index";
 
 /** A toleration of a workload, as a pod spec has it. */
 export interface GpuToleration {
@@ -149,3 +150,10 @@ export function envList(env: Record<string, string> = {}): { name: string; value
   for (const name of [...left.keys()]) add(name);
   return list;
 }
+
+/** A variable of a container with a key of a Secret, whose content is in no state; none where there is no Secret. */
+export const secretVariable = (
+  variable: string,
+  secret: SecretKeySpec | undefined,
+): k8s.types.input.core.v1.EnvVar[] =>
+  secret === undefined ? [] : [{ name: variable, valueFrom: { secretKeyRef: { name: secret.name, key: secret.key } } }];

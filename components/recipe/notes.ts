@@ -28,6 +28,7 @@ import { migManagerRelease } from "./kubernetes/mig-manager";
 import { defined, flat, type Nested, valueAt } from "./mapping";
 import type { ClusterSpec } from "./spec/index";
 import type { KubernetesRecipe } from "./types";
+import { openServers } from "./open-servers";
 import { gpuRequests, namespacesMade, plannedVolumes } from "./stack/workloads";
 
 /** What was assumed, or should be known before going on: one sentence each. The first release is the stack's. */
@@ -73,6 +74,7 @@ export function notesOf(
     migNotes(spec, facts),
     sharingNote(spec),
     namespaceNotes(spec),
+    openServers(spec),
     spec.monitoring && spec.monitoring.dashboard !== false && metricsNote(kubernetes),
   ]);
 }

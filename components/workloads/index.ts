@@ -4,8 +4,15 @@ import { gpuRelease } from "../kubernetes/release";
 import { clusterLimits } from "../kubernetes/timeouts";
 import { isDeviceClass, leaderWorkerSet } from "../recipe/facts/way";
 import { workloadResource } from "../recipe/facts/sharing";
+import { defined } from "../recipe/mapping";
 import { type GpuPodSpec, type GpuRequestSpec, type WorkloadsSpec } from "../recipe/spec/index";
-import { languageServers, plannedServers, type WorkloadKind, workloadsOfKind } from "../recipe/stack/workloads";
+import {
+  allowedNamespaces,
+  languageServers,
+  plannedServers,
+  type WorkloadKind,
+  workloadsOfKind,
+} from "../recipe/stack/workloads";
 import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
 import { type GpuAccess } from "./gpu-access";
@@ -89,9 +96,10 @@ const makers: { [W in ServerKind]: Maker<W> } = {
     return new Vllm(name, { ...withGpuAccess(said), cudaVersion }, after);
   },
   litellm: (name, said, { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts }) => {
-    const servers = languageServers({ workloads: spec }).flatMap(({ kind, key, models }): LiteLlmServer[] => {
+    const servers = languageServers({ workloads: spec }).flatMap(({ kind, key, models, said }): LiteLlmServer[] => {
       const url = endpoints[key];
-      return url === undefined ? [] : [{ provider: providers[kind], models, url }];
+      const apiKeySecret = "apiKeySecret" in said ? said.apiKeySecret : undefined;
+      return url === undefined ? [] : [{ provider: providers[kind], models, url, ...defined({ apiKeySecret }) }];
     });
     return new LiteLlm(name, { ...said, servers, tolerations, readyWithin }, opts);
   },
@@ -123,7 +131,8 @@ function serve(name: string, plan: Plan, around: Surroundings): Endpoints {
   for (const kind of Object.keys(makers) as ServerKind[]) {
     const make = makers[kind] as Maker<ServerKind>;
     for (const { key, name: serverName, said } of workloadsOfKind(plan.spec, kind)) {
-      const args = key === kind ? said : { ...said, serverName };
+      const allowFrom = allowedNamespaces(plan.spec, kind, said);
+      const args = { ...said, ...defined({ allowFrom, serverName: key === kind ? undefined : serverName }) };
       const { endpoint } = make(`${name}-${key}`, args, { ...around, cudaVersion, spec, endpoints });
       if (said.active !== false) endpoints[key] = endpoint;
     }

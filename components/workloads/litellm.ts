@@ -2,11 +2,11 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
 import { isToCome } from "../recipe/checks/check-arguments";
-import { isMapping } from "../recipe/mapping";
+import { defined, isMapping } from "../recipe/mapping";
 import { stringify } from "yaml";
-import { type GpuToleration, labels, podTolerations, unprivileged } from "../kubernetes/pods";
+import { type GpuToleration, labels, podTolerations, secretVariable, unprivileged } from "../kubernetes/pods";
 import { workloads as images } from "../recipe/facts/data/images.json";
-import { type LiteLlmSpec } from "../recipe/spec/index";
+import { type LiteLlmSpec, type SecretKeySpec } from "../recipe/spec/index";
 import { litellm as kind } from "../recipe/stack/workloads/litellm";
 import { shortHash } from "../recipe/short-hash";
 import { server } from "./server";
@@ -24,6 +24,8 @@ export interface LiteLlmServer {
   models: string[];
   /** Its URL, usually `endpoint` of its component; the proxy waits for it. */
   url: pulumi.Input<string>;
+  /** Key that it asks for, in a Secret of the proxy's namespace. Default: it asks for none. */
+  apiKeySecret?: SecretKeySpec;
 }
 
 /** Arguments of a LiteLLM proxy. */
@@ -64,7 +66,8 @@ export class LiteLlm extends pulumi.ComponentResource {
     const { active = true, readyWithin = 1200 } = args;
     const revision = text.apply((content) => shortHash(content, 16));
     const spec = pod(args, config, readyWithin, revision);
-    const settings = { name: ownName, namespace: within, port, active, readyWithin, pod: spec };
+    const { allowFrom } = args;
+    const settings = { name: ownName, namespace: within, port, active, readyWithin, allowFrom, pod: spec };
     this.endpoint = server(name, settings, child).endpoint;
     this.registerOutputs({ endpoint: this.endpoint });
   }
@@ -86,11 +89,29 @@ function withUrls(args: unknown): unknown {
  */
 const modelList = ({ servers }: LiteLlmArgs): pulumi.Output<string> =>
   pulumi.all(servers).apply((all) => {
-    const entries = all.flatMap(({ provider, models, url }) =>
-      models.map((name) => ({ model_name: name, litellm_params: { model: `${provider}/${name}`, api_base: url } })),
-    );
+    const entries = all.flatMap(({ provider, models, url, apiKeySecret }, index) => {
+      // LiteLLM reads the variable (litellm, docs/my-website/docs/proxy/configs.md, "os.environ/").
+      const api_key = apiKeySecret && `os.environ/${keyVariable(index)}`;
+      const server = defined({ api_base: url, api_key });
+      return models.map((name) => ({ model_name: name, litellm_params: { model: `${provider}/${name}`, ...server } }));
+    });
     return stringify({ model_list: entries });
   });
+
+/** Variable with the key of a server, by its place in the list. */
+const keyVariable = (index: number): string => `SERVER_KEY_${index}`;
+
+/** The keys of the servers that ask for one, and the key that clients of the proxy must send. */
+const keysOf = ({ servers, masterKeySecret }: LiteLlmArgs): pulumi.Output<k8s.types.input.core.v1.EnvVar[]> =>
+  pulumi
+    .all(servers)
+    .apply((all) => [
+      ...secretVariable(
+        "LITELLM_MASTER_KEY",
+        masterKeySecret === undefined ? undefined : { name: masterKeySecret, key: "LITELLM_MASTER_KEY" },
+      ),
+      ...all.flatMap(({ apiKeySecret }, index) => secretVariable(keyVariable(index), apiKeySecret)),
+    ]);
 
 function pod(
   args: LiteLlmArgs,
@@ -101,10 +122,6 @@ function pod(
   // Both need no key (litellm, docs/my-website/docs/proxy/health.md).
   const ready = { httpGet: { path: "/health/readiness", port: "http" } };
   const alive = { httpGet: { path: "/health/liveliness", port: "http" } };
-  const masterKey = {
-    name: "LITELLM_MASTER_KEY",
-    valueFrom: { secretKeyRef: { name: args.masterKeySecret ?? "", key: "LITELLM_MASTER_KEY" } },
-  };
   return {
     tolerations: podTolerations(args.tolerations),
     automountServiceAccountToken: false,
@@ -116,7 +133,7 @@ function pod(
         args: ["--config", configFile, "--port", String(port)],
         ports: [{ name: "http", containerPort: port }],
         // The proxy reads its configuration at start only: another one is another pod.
-        env: [{ name: "CONFIG_REVISION", value: revision }, ...(args.masterKeySecret === undefined ? [] : [masterKey])],
+        env: keysOf(args).apply((keys) => [{ name: "CONFIG_REVISION", value: revision }, ...keys]),
         // The image is made for root (litellm, Dockerfile: no USER).
         securityContext: unprivileged,
         startupProbe: { ...alive, periodSeconds: 5, failureThreshold: Math.ceil(readyWithin / 5) },

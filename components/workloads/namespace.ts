@@ -41,7 +41,8 @@ export function workloadNamespace(
 }
 
 /** Kinds that need no GPU, and so do not wait for the gate. A claim and a Service may be in a namespace that is told by name alone. */
-const withoutGpu = /^kubernetes:core\/v1:(Namespace|PersistentVolumeClaim|Service|ConfigMap)$/;
+const withoutGpu =
+  /^kubernetes:(core\/v1:(Namespace|PersistentVolumeClaim|Service|ConfigMap)|networking.k8s.io\/v1:NetworkPolicy)$/;
 
 /**
  * Has what needs no GPU wait for what the operator's namespace waits for, and for nothing more: then the machines are done that come

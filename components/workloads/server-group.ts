@@ -4,6 +4,7 @@ import { labels } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import { leaderWorkerSet } from "../recipe/facts/way";
 import { groupName } from "../recipe/facts/vllm";
+import { clientsOf } from "./network-policy";
 import { podMetadata, type Server, type ServerArgs, serviceOf } from "./server";
 
 /** A server of several pods, each on a machine of its own, of which the first one answers. */
@@ -40,6 +41,7 @@ export function serverGroup(name: string, args: ServerGroupArgs, opts: pulumi.Cu
     k8s.types.input.core.v1.Container,
   ];
   const following = { name: container, image, env, securityContext, resources, volumeMounts, command: follower };
+  const dependsOn = clientsOf(name, args, opts);
   const runs = args.active
     ? new k8s.apiextensions.CustomResource(
         `${name}-group`,
@@ -63,6 +65,7 @@ export function serverGroup(name: string, args: ServerGroupArgs, opts: pulumi.Cu
         },
         pulumi.mergeOptions(opts, {
           customTimeouts: outlasting(args.readyWithin),
+          dependsOn,
           replaceOnChanges: ["spec"],
           deleteBeforeReplace: true,
         }),

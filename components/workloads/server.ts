@@ -2,12 +2,12 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { labels } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
+import { type AllowedClients, clientsOf } from "./network-policy";
 
 /** A server of one replica that holds its GPUs for itself. */
-export interface ServerArgs {
+export interface ServerArgs extends AllowedClients {
   /** Name of the Deployment and the Service. */
   name: string;
-  namespace: pulumi.Input<string>;
   port: number;
   /** Whether it runs: one replica, or none. */
   active: boolean;
@@ -38,6 +38,7 @@ export const patient = (readyWithin: number, period: number): number => Math.cei
 /** A Deployment and its Service. */
 export function server(name: string, args: ServerArgs, opts: pulumi.CustomResourceOptions): Server {
   const metadata = { name: args.name, namespace: args.namespace, labels: labels(args.name) };
+  const dependsOn = clientsOf(name, args, opts);
   const deployment = new k8s.apps.v1.Deployment(
     `${name}-deployment`,
     {
@@ -53,7 +54,7 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
         template: { metadata: podMetadata(args), spec: args.pod },
       },
     },
-    pulumi.mergeOptions(opts, { customTimeouts: outlasting(args.readyWithin) }),
+    pulumi.mergeOptions(opts, { customTimeouts: outlasting(args.readyWithin), dependsOn }),
   );
   const endpoint = serviceOf(name, args, labels(args.name), deployment, opts);
   return { runs: deployment, namespace: args.namespace, endpoint };

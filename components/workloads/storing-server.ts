@@ -19,6 +19,7 @@ export interface StoringArgs extends ServerAccess {
   gpus?: number;
   claim?: ClaimSpec;
   nodeSelector?: Record<string, string>;
+  allowFrom?: string[];
 }
 
 /** A server over several machines, by what differs from one with one pod. */
@@ -69,7 +70,8 @@ export function storingServer<Args extends StoringArgs>(
   };
   const { gpuResourceName: of, gpus } = args;
   const asked = gpuRequest(name, serverName, { of, gpus, claim: args.claim, namespace }, opts);
-  const settings = { name: serverName, namespace, port, active, readyWithin, exposure };
+  const { allowFrom } = args;
+  const settings = { name: serverName, namespace, port, active, readyWithin, exposure, allowFrom };
   const having = {
     resources: asked.resources,
     volumeMounts: [

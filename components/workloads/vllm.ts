@@ -1,7 +1,7 @@
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
-import { envList, unprivileged } from "../kubernetes/pods";
+import { envList, secretVariable, unprivileged } from "../kubernetes/pods";
 import { vllmImage } from "../recipe/facts/cuda";
 import { type VllmSpec } from "../recipe/spec/index";
 import { vllm as kind } from "../recipe/stack/workloads/vllm";
@@ -46,7 +46,7 @@ export class Vllm extends pulumi.ComponentResource {
       container: (readyWithin) => ({
         image,
         command: vllmCommand(args),
-        env: [...tokenOf(args), ...(machines > 1 ? betweenMachines(fabric?.settings) : [])],
+        env: [...secretsOf(args), ...(machines > 1 ? betweenMachines(fabric?.settings) : [])],
         // The image is made for root: it keeps its caches under /root.
         securityContext: { ...unprivileged, runAsUser: 0 },
         // The first start downloads the model and compiles for the card; /health answers once it is loaded.
@@ -87,5 +87,8 @@ const betweenMachines = (settings: Record<string, string> = {}): k8s.types.input
   ...envList(settings),
 ];
 
-const tokenOf = ({ huggingFaceToken: token }: VllmSpec): k8s.types.input.core.v1.EnvVar[] =>
-  token === undefined ? [] : [{ name: "HF_TOKEN", valueFrom: { secretKeyRef: { name: token.name, key: token.key } } }];
+/** Its token for models, and the key that clients must send (vllm, vllm/envs.py: HF_TOKEN, VLLM_API_KEY). */
+const secretsOf = ({ huggingFaceToken, apiKeySecret }: VllmSpec): k8s.types.input.core.v1.EnvVar[] => [
+  ...secretVariable("HF_TOKEN", huggingFaceToken),
+  ...secretVariable("VLLM_API_KEY", apiKeySecret),
+];

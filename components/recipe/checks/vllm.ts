@@ -16,7 +16,8 @@ export const vllmChecks: Checks = {
 
 function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Found {
   const { spec } = context;
-  const { args = [], gpus = 1, machines = 1, huggingFaceToken, namespace } = said;
+  const { args = [], gpus = 1, machines = 1, huggingFaceToken, apiKeySecret, namespace } = said;
+  const proxy = spec.workloads?.litellm;
   // The pod may land on any machine that offers enough, for certain: of one whose units are not known, nobody can tell.
   const request = gpuRequests(spec).find((one) => one.field === field)!;
   const old = machinesFor(request, context)
@@ -34,6 +35,15 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
     huggingFaceToken !== undefined &&
       namespace === undefined &&
       complaint(`${field}.huggingFaceToken`, "vllm/token", { huggingFaceToken, field }),
+    apiKeySecret !== undefined && [
+      namespace === undefined && complaint(`${field}.apiKeySecret`, "vllm/key", { apiKeySecret, field }),
+      // Its namespace is there before it, so that the Secret can be, only with a key of its own.
+      said.active !== false &&
+        proxy !== undefined &&
+        proxy.active !== false &&
+        proxy.masterKeySecret === undefined &&
+        complaint("workloads.litellm.masterKeySecret", "vllm/key-behind-proxy", { apiKeySecret, field }),
+    ],
     old !== undefined && complaint(field, "vllm/old-card", { ...old, oldest, field }),
   ];
 }

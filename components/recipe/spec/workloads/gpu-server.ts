@@ -79,6 +79,13 @@ export interface GpuServerSpec {
    */
   active?: boolean;
   /**
+   * Namespaces whose pods may reach it; those of its own namespace always may, and so may LiteLLM of the stack. `[]`: nobody else. It
+   * makes a NetworkPolicy, which has an effect only where the cluster's network plugin enforces such policies.
+   * @default none: every pod of the cluster may reach it
+   * @example `[open-webui]`
+   */
+  allowFrom?: string[];
+  /**
    * StorageClass of the volume. Kubernetes cannot change it later, so the preview refuses another value: the volume and its
    * data would be lost.
    * @default the cluster's

@@ -19,6 +19,13 @@ export interface LiteLlmSpec {
    */
   masterKeySecret?: string;
   /**
+   * Namespaces whose pods may reach it; those of its own namespace always may. `[]`: nobody else. It makes a NetworkPolicy, which has an
+   * effect only where the cluster's network plugin enforces such policies.
+   * @default none: every pod of the cluster may reach it
+   * @example `[open-webui]`
+   */
+  allowFrom?: string[];
+  /**
    * Namespace. The stack makes it, unless `masterKeySecret` is set: that Secret must exist before, so its namespace must too.
    * @default `litellm`
    * @example `team-gateway`

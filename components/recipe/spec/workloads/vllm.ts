@@ -67,6 +67,14 @@ export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
    */
   huggingFaceToken?: SecretKeySpec;
   /**
+   * Key that clients must send. The Secret must be there first, so `namespace` must name an existing one; LiteLLM of the stack needs a Secret of
+   * that name in its own namespace. vLLM asks for the key below `/v1` and a few other paths alone: `/tokenize`, `/metrics` and others answer
+   * without. Use `allowFrom` with it.
+   * @default none: everyone who can reach it may use it
+   * @example `{ name: vllm, key: api-key }`
+   */
+  apiKeySecret?: SecretKeySpec;
+  /**
    * Limit of `/dev/shm`, which the processes of one model share. It counts as the pod's memory once used.
    * @default `8Gi`
    * @example `16Gi`

@@ -55,6 +55,9 @@ export const underItsName =
     field: `workloads.${workload}`,
   });
 
+/** A key of a Secret that is there already. */
+export const secretKey = z.strictObject({ name: objectName, key: ruled(rules.dataKey) });
+
 /** Profile of MIG devices. */
 export const migProfile = ruled(rules.migProfile);
 
@@ -79,6 +82,7 @@ export const gpuServer = {
   claim: claim.optional(),
   nodeSelector: labels.optional(),
   namespace: namespace.optional(),
+  allowFrom: z.array(namespace).optional(),
 };
 
 const tolerations = z.array(

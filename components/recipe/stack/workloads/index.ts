@@ -101,8 +101,22 @@ export function workloadsOf({ workloads = {} }: Pick<ClusterSpec, "workloads">):
 export const workloadsOfKind = <W extends WorkloadKind>(spec: Pick<ClusterSpec, "workloads">, kind: W): Workload<W>[] =>
   workloadsOf(spec).filter((workload): workload is Workload<W> => workload.kind === kind);
 
+/**
+ * Namespaces whose pods may reach a server, but for its own; undefined where every pod may. LiteLLM of the stack may reach the servers
+ * that it stands in front of.
+ */
+export function allowedNamespaces(
+  spec: Pick<ClusterSpec, "workloads">,
+  kind: WorkloadKind,
+  { allowFrom }: { allowFrom?: string[] },
+): string[] | undefined {
+  const proxies = modelsOf[kind as NamedKind] === undefined ? [] : workloadsOfKind(spec, "litellm");
+  const ofProxies = proxies.map(({ name, said }) => said.namespace ?? name);
+  return allowFrom && [...new Set([...allowFrom, ...ofProxies])];
+}
+
 /** A server of language models that runs, and its models. */
-export interface LanguageServer extends Pick<Workload<LanguageServerKind>, "kind" | "field" | "key"> {
+export interface LanguageServer extends Pick<Workload<LanguageServerKind>, "kind" | "field" | "key" | "said"> {
   models: string[];
 }
 

@@ -1,12 +1,13 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { image, namespace, objectName, ruled, tell, text } from "../notation";
-import { describeWorkload, ofCluster, underItsName } from "./descriptor";
+import { describeWorkload, ofCluster, secretKey, underItsName } from "./descriptor";
 
 const schema = z.strictObject({
   active: z.boolean().optional(),
   image: image.optional(),
   masterKeySecret: objectName.optional(),
+  allowFrom: z.array(namespace).optional(),
   namespace: namespace.optional(),
 });
 
@@ -17,7 +18,12 @@ export const litellm = describeWorkload("litellm", {
     ...ofCluster,
     servers: z.array(
       z
-        .strictObject({ provider: text, models: z.array(text), url: ruled(rules.otherServer) })
+        .strictObject({
+          provider: text,
+          models: z.array(text),
+          url: ruled(rules.otherServer),
+          apiKeySecret: secretKey.optional(),
+        })
         .superRefine(({ provider, models }, context) => {
           const fault = (model: string) => (provider.startsWith("ollama") ? rules.ollamaModel(model) : undefined);
           for (const [index, model] of models.entries()) tell(context, fault(model), "models", index);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import * as rules from "../../rules";
-import { count, objectName, quantity, ruled, ruledMapping, text } from "../notation";
-import { cudaVersion, describeWorkload, serverAccess, gpuServer, underItsName } from "./descriptor";
+import { count, quantity, ruled, ruledMapping, text } from "../notation";
+import { cudaVersion, describeWorkload, secretKey, serverAccess, gpuServer, underItsName } from "./descriptor";
 
 /** A variable of NCCL or Gloo, which some of PyTorch's talk by instead. */
 const fabricSetting = rules.ruleOf(
@@ -20,7 +20,8 @@ const schema = z.strictObject({
     })
     .optional(),
   args: z.array(text).optional(),
-  huggingFaceToken: z.strictObject({ name: objectName, key: ruled(rules.dataKey) }).optional(),
+  huggingFaceToken: secretKey.optional(),
+  apiKeySecret: secretKey.optional(),
   sharedMemory: quantity.optional(),
 });
 

@@ -1,0 +1,132 @@
+import { ComfyUi, LiteLlm, Ollama, Vllm } from "talos-gpu";
+import { parse } from "yaml";
+import { judge } from "../../components/recipe";
+import { allowedNamespaces } from "../../components/recipe/stack/workloads";
+import { readStackFile } from "../../stacks/stack-file";
+import { find, findAll, waitsFor } from "../support/graph";
+import { record, type Run } from "../support/recorder";
+
+// Whom a server answers: every pod of the cluster, those of some namespaces, or those that have a key.
+
+const types = {
+  policy: "kubernetes:networking.k8s.io/v1:NetworkPolicy",
+  deployment: "kubernetes:apps/v1:Deployment",
+  group: "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet",
+  config: "kubernetes:core/v1:ConfigMap",
+};
+const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
+const model = "Qwen/Qwen2.5-7B-Instruct";
+const server = { provider: "hosted_vllm", models: [model], url: "http://vllm.vllm.svc:8000/v1" };
+
+const servers: [string, (allowFrom?: string[]) => void][] = [
+  ["ollama", (allowFrom) => void new Ollama("s", { ...access, ...(allowFrom && { allowFrom }) })],
+  ["comfyui", (allowFrom) => void new ComfyUi("s", { ...access, ...(allowFrom && { allowFrom }) })],
+  ["vllm", (allowFrom) => void new Vllm("s", { model, ...access, ...(allowFrom && { allowFrom }) })],
+  ["litellm", (allowFrom) => void new LiteLlm("s", { servers: [server], ...(allowFrom && { allowFrom }) })],
+];
+
+describe.each(servers)("%s", (kind, make) => {
+  test("with allowFrom answers its own namespace and those, and no pod runs before that holds", async () => {
+    const run = await record(() => make(["open-webui"]));
+    const policy = find(run, types.policy);
+    const { metadata, spec } = policy.inputs;
+    const { template, selector } = find(run, types.deployment).inputs.spec;
+    expect(metadata).toMatchObject({ name: kind, namespace: kind });
+    expect(spec.podSelector).toEqual({ matchLabels: template.metadata.labels as object });
+    expect(spec.podSelector).toEqual(selector);
+    expect(spec.policyTypes).toEqual(["Ingress"]);
+    expect(spec.ingress[0]).toEqual({
+      from: [
+        { podSelector: {} },
+        { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "open-webui" } } },
+      ],
+      ports: [{ port: "http" }],
+    });
+    expect(template.spec.containers[0].ports).toMatchObject([{ name: "http" }]);
+    expect(waitsFor(run, find(run, types.deployment)).has(policy.urn)).toBe(true);
+  });
+
+  test("with an empty list answers its own namespace alone", async () => {
+    const run = await record(() => make([]));
+    expect(find(run, types.policy).inputs.spec.ingress[0].from).toEqual([{ podSelector: {} }]);
+  });
+
+  test("without it answers every pod", async () => {
+    expect(findAll(await record(() => make()), types.policy)).toEqual([]);
+  });
+});
+
+test("pods of a server over several machines reach each other at every port", async () => {
+  const run = await record(() => void new Vllm("s", { model, ...access, machines: 2, allowFrom: [] }));
+  const policy = find(run, types.policy);
+  const { leaderTemplate, workerTemplate } = find(run, types.group).inputs.spec.leaderWorkerTemplate;
+  const pods = policy.inputs.spec.podSelector as object;
+  expect(policy.inputs.spec.ingress[1]).toEqual({ from: [{ podSelector: pods }] });
+  for (const { metadata } of [leaderTemplate, workerTemplate])
+    expect(pods).toEqual({ matchLabels: metadata.labels as object });
+  expect(waitsFor(run, find(run, types.group)).has(policy.urn)).toBe(true);
+});
+
+describe("a key of vLLM", () => {
+  const apiKeySecret = { name: "vllm-key", key: "key" };
+  const variables = (run: Run): any => find(run, types.deployment).inputs.spec.template.spec.containers[0].env;
+
+  test("comes from a Secret by name", async () => {
+    const run = await record(() => void new Vllm("s", { model, ...access, namespace: "ai", apiKeySecret }));
+    expect(variables(run)).toEqual([{ name: "VLLM_API_KEY", valueFrom: { secretKeyRef: apiKeySecret } }]);
+  });
+
+  test("is known to LiteLLM by a Secret of its own namespace, and stands in no configuration", async () => {
+    const open = { provider: "ollama_chat", models: ["llama3.2:3b"], url: "http://ollama.ollama.svc:11434" };
+    const run = await record(
+      () => void new LiteLlm("s", { servers: [open, { ...server, apiKeySecret }], masterKeySecret: "own" }),
+    );
+    expect(variables(run).slice(1)).toEqual([
+      { name: "LITELLM_MASTER_KEY", valueFrom: { secretKeyRef: { name: "own", key: "LITELLM_MASTER_KEY" } } },
+      { name: "SERVER_KEY_1", valueFrom: { secretKeyRef: apiKeySecret } },
+    ]);
+    const { model_list: routes } = parse(find(run, types.config).inputs.data["config.yaml"] as string) as {
+      model_list: { litellm_params: object }[];
+    };
+    expect(routes.map(({ litellm_params }) => litellm_params)).toEqual([
+      { model: "ollama_chat/llama3.2:3b", api_base: open.url },
+      { model: `hosted_vllm/${model}`, api_base: server.url, api_key: "os.environ/SERVER_KEY_1" },
+    ]);
+  });
+});
+
+describe("in a stack", () => {
+  const notes = (workloads: object): string[] => {
+    const { plan, findings } = judge({ ...readStackFile("aarhus-h100"), workloads });
+    expect(findings).toEqual([]);
+    return plan!.notes.filter((note) => note.includes("every pod of the cluster"));
+  };
+
+  test("LiteLLM may reach the servers of language models behind it, and no other server", () => {
+    const workloads = { litellm: { namespace: "gateway" }, ollama: { models: ["a"] }, comfyui: {} };
+    const allowFrom = ["open-webui"];
+    expect(allowedNamespaces({ workloads }, "ollama", { allowFrom })).toEqual(["open-webui", "gateway"]);
+    expect(allowedNamespaces({ workloads }, "comfyui", { allowFrom })).toEqual(["open-webui"]);
+    expect(allowedNamespaces({ workloads }, "ollama", {})).toBeUndefined();
+    expect(allowedNamespaces({ workloads: {} }, "ollama", { allowFrom })).toEqual(["open-webui"]);
+  });
+
+  test("a note tells of each server that everyone can use, with what ends that", () => {
+    const vllm = { model, namespace: "ai" };
+    expect(notes({ ollama: { active: false }, vllm, litellm: {} })).toEqual([
+      "workloads.litellm: every pod of the cluster can use its models, since it asks for no key; give it a key (masterKeySecret), or name the namespaces that may under workloads.litellm.allowFrom",
+      "workloads.vllm: every pod of the cluster can use it, since it asks for no key; give it a key (apiKeySecret), and name the namespaces that may under workloads.vllm.allowFrom",
+    ]);
+    expect(notes({ named: { small: { comfyui: {} } } })).toEqual([
+      expect.stringMatching(/^workloads\.named\.small\.comfyui: .* run workflows on it.*comfyui\.allowFrom$/),
+    ]);
+  });
+
+  test("none tells of what is closed, or has a key", () => {
+    const keyed = { model, namespace: "ai", apiKeySecret: { name: "k", key: "k" } };
+    expect(notes({ ollama: { models: ["llama3.2:3b"], allowFrom: [] }, litellm: { masterKeySecret: "k" } })).toEqual(
+      [],
+    );
+    expect(notes({ vllm: keyed, litellm: { masterKeySecret: "k" } })).toEqual([]);
+  });
+});
