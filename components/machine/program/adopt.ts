@@ -2,7 +2,9 @@ import { isNvidiaService } from "../../recipe/facts/extension";
 import { type Added, mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
 import { configurationHash, sameConfiguration } from "../../clients/talos/configuration-text";
 import type { Clock } from "../../clients/clock";
-import { Failure, problemAt } from "../../clients/failure";
+import { CallError, Failure, type Problem, problemAt } from "../../clients/failure";
+import { documentConflictsIn, formOf } from "../../recipe/machine/document-conflicts";
+import { documentsOf } from "../../recipe/merge/wanted";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { Configurations } from "../../clients/machine";
 import type { Report } from "./progress";
@@ -45,6 +47,8 @@ export async function adopt(
     report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
     const merged = mergeConfiguration(live, task.patches, previous?.added);
     if (merged.conflicts.length > 0) throw new Failure(...merged.conflicts);
+    const refused = documentProblems(task, live, merged.configuration);
+    if (refused.length > 0) throw new Failure(...refused);
 
     const changed = !sameConfiguration(live, merged.configuration);
     const added =
@@ -56,7 +60,7 @@ export async function adopt(
       return result;
     }
     report("stage: the next boot brings it into effect");
-    await stage(machine, live, merged.configuration);
+    await stage(machine, live, merged.configuration).catch(unlessRefused(task));
     if (!isAwaited()) {
       await machine.stage(live);
       throw new Error("Pulumi no longer runs, so the previous configuration is staged again");
@@ -106,6 +110,46 @@ export async function release(
     }
     return { changed };
   });
+}
+
+/**
+ * What Talos would refuse of the configuration, since the machine's own documents say what the stack's patches say as fields, or the other
+ * way round.
+ */
+function documentProblems({ machine }: AdoptTask, live: string, merged: string): Problem[] {
+  const own = new Map(documentsOf(live));
+  const all = new Map(documentsOf(merged));
+  const before = new Set(documentConflictsIn(own).flatMap(({ document, fields }) => fields.map((at) => document + at)));
+  return documentConflictsIn(all).flatMap(({ document, fields }) =>
+    fields
+      .filter((at) => !before.has(document + at))
+      .map((at) => ({
+        field: `machines.${machine}.patches`,
+        problem: `with the stack's patches the machine's configuration has the document ${document} and the field ${at}`,
+        why: "Talos takes one of the two, and refuses a configuration with both",
+        remedy: has(own, document)
+          ? `write it as the documents have it (${formOf(document, at)}), or take ${document} out of the machine's own configuration`
+          : `say under ${at} what the patches say in ${document}, or move the field into the document where the machine's configuration is made (${formOf(document, at)})`,
+      })),
+  );
+}
+
+type Documents = ReadonlyMap<string, unknown>;
+
+const has = (documents: Documents, name: string): boolean =>
+  [...documents.keys()].some((other) => other === name || other.startsWith(`${name}/`));
+
+/** Talos checks a configuration before it takes it: what it says then is of the patches, and not of credentials. */
+function unlessRefused({ machine, address }: AdoptTask): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof CallError) || !/code = InvalidArgument/.test(error.message)) throw error;
+    throw new Failure({
+      field: `machines.${machine}.patches`,
+      problem: `Talos refuses the configuration that they make of the machine's own: ${error.message}`,
+      why: "nothing was changed",
+      remedy: `correct the patch that sets what Talos names; the machine's own configuration is shown by \`talosctl -n ${address} get machineconfig -o yaml\``,
+    });
+  };
 }
 
 /** A machine whose configuration is right may lack a boot, which nobody would see: Talos calls it ready. */

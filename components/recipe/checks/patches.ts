@@ -1,10 +1,9 @@
-import { documentConflicts } from "../facts/data/since.json";
 import { minorsOfKind, schemaMinor } from "../facts/talos-schema";
 import { parseTalosVersion } from "../facts/version";
+import { documentConflictsIn, formOf } from "../machine/document-conflicts";
 import { patchFlaws, patchKey } from "../machine/patch-flaws";
 import type { UserPatch } from "../machine/user-patches";
 import { isMapping, listAt, valueAt } from "../mapping";
-import { mainDocument } from "../merge/documents";
 import { intoOwnDocuments, wantedOf } from "../merge/wanted";
 import { valueOfDocument } from "../rules/yaml";
 import { allPatches, type CheckedMachine, type Checks, complaint, fault, type Found, ofPatches } from "./check";
@@ -104,30 +103,20 @@ const reservedNames = ({ field, documents }: UserPatch): Found =>
     .filter((document) => document.get("kind") === "CRICustomizationConfig" && document.get("name") === reserved)
     .map(() => complaint(field, "patch-conflict/name", { reserved }));
 
-const conflicting = new Map<string, string[]>(Object.entries(documentConflicts.fields));
-
 /** A field of a patch beside a document of a patch. Of an adopted machine's, `adopt` moves those that have a place there. */
 function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
   const wanted = wantedOf(patches.filter(({ flaw }) => flaw === undefined).map(({ text }) => text));
   if (machine.spec.configuration === "adopted") intoOwnDocuments(wanted, (kind) => wanted.has(kind));
-  const main = wanted.get(mainDocument);
-  return patches.flatMap((patch) =>
-    patch.kinds.flatMap((kind) => {
-      const fields = conflicting.get(kind) ?? [];
-      const beside = fields.filter((field) => isSet(valueAt(main, ...field.split("."))));
-      if (beside.length === 0) return [];
-      return complaint(patch.field, "patch-conflict/both", { kind, beside, machine });
-    }),
-  );
+  return documentConflictsIn(wanted).flatMap(({ document, fields }) => {
+    const [kind] = document.split("/");
+    const forms = fields.map((field) => formOf(document, field)).join(", ");
+    return patches
+      .filter((patch) => patch.kinds.includes(kind!))
+      .map((patch) =>
+        complaint(patch.field, "patch-conflict/both", { kind: document, beside: fields, machine, forms }),
+      );
+  });
 }
-
-/** Talos takes a field that holds nothing for one that is not there. */
-const isSet = (value: unknown): boolean =>
-  value !== undefined &&
-  value !== null &&
-  value !== "" &&
-  value !== false &&
-  !(Array.isArray(value) && value.length === 0);
 
 /** Whether something in a document is deleted, in whatever style it is written. */
 function deletes(document: Document): boolean {

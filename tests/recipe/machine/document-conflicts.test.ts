@@ -1,0 +1,100 @@
+import { documentConflictsIn, formOf } from "../../../components/recipe/machine/document-conflicts";
+import { documentsOf } from "../../../components/recipe/merge/wanted";
+
+const found = (text: string) => documentConflictsIn(new Map(documentsOf(text)));
+
+// Each refused by `talosctl validate -m metal` v1.14.1, or by Validate of its machinery.
+test.each<[string, string, string, string]>([
+  [
+    "machine: {features: {stableHostname: true}}",
+    "kind: HostnameConfig\nauto: stable",
+    "HostnameConfig",
+    "machine.features.stableHostname",
+  ],
+  [
+    "machine: {features: {hostDNS: {enabled: true}}}",
+    "kind: ResolverConfig\nhostDNS: {enabled: true}",
+    "ResolverConfig",
+    "machine.features.hostDNS",
+  ],
+  [
+    "cluster: {allowSchedulingOnMasters: false}",
+    "kind: KubeNodeConfig",
+    "KubeNodeConfig",
+    "cluster.allowSchedulingOnMasters",
+  ],
+  [
+    "cluster: {apiServer: {admissionControl: [{name: A}]}}",
+    "kind: KubeAuthorizerConfig\nname: node",
+    "KubeAuthorizerConfig",
+    "cluster.apiServer.admissionControl",
+  ],
+  [
+    "machine: {systemDiskEncryption: {ephemeral: {provider: luks2}}}",
+    "kind: VolumeConfig\nname: EPHEMERAL\nencryption: {provider: luks2}",
+    "VolumeConfig/EPHEMERAL",
+    "machine.systemDiskEncryption.ephemeral",
+  ],
+  [
+    "machine: {systemDiskEncryption: {state: {provider: luks2}}}",
+    "kind: VolumeConfig\nname: STATE\nencryption: {provider: luks2}",
+    "VolumeConfig/STATE",
+    "machine.systemDiskEncryption.state",
+  ],
+  [
+    "machine: {controlPlane: {controllerManager: {disabled: true}}}",
+    "kind: KubeControllerManagerConfig",
+    "KubeControllerManagerConfig",
+    "machine.controlPlane.controllerManager",
+  ],
+  [
+    "machine: {controlPlane: {scheduler: {disabled: true}}}",
+    "kind: KubeSchedulerConfig",
+    "KubeSchedulerConfig",
+    "machine.controlPlane.scheduler",
+  ],
+  [
+    "machine: {kubelet: {extraMounts: [{destination: /a}]}}",
+    "kind: KubeletConfig",
+    "KubeletConfig",
+    "machine.kubelet.extraMounts",
+  ],
+  [
+    "machine: {install: {extraKernelArgs: [a]}}",
+    "kind: UnattendedInstallConfig",
+    "UnattendedInstallConfig",
+    "machine.install.extraKernelArgs",
+  ],
+])("%s beside %j", (main, document, named, field) => {
+  expect(found(`${main}\n---\napiVersion: v1alpha1\n${document}\n`)).toContainEqual({
+    document: named,
+    fields: expect.arrayContaining([field]),
+  });
+});
+
+test.each([
+  [
+    "a resolver without hostDNS",
+    "machine: {features: {hostDNS: {enabled: true}}}\n---\nkind: ResolverConfig\nnameservers: []",
+  ],
+  ["a volume without encryption", "machine: {systemDiskEncryption: {state: {}}}\n---\nkind: VolumeConfig\nname: STATE"],
+  [
+    "the encryption of the other volume",
+    "machine: {systemDiskEncryption: {state: {}}}\n---\nkind: VolumeConfig\nname: EPHEMERAL\nencryption: {}",
+  ],
+  ["a time server that is no list", "machine: {time: {disabled: false, servers: []}}\n---\nkind: TimeSyncConfig"],
+  ["no document", "machine: {kubelet: {image: a}}"],
+])("no conflict: %s", (_, text) => {
+  expect(found(text)).toEqual([]);
+});
+
+test("the form of the documents is named, and that there is none", () => {
+  expect(formOf("KubeletConfig", "machine.kubelet.extraArgs")).toBe(
+    "machine.kubelet.extraArgs: extraArgs of KubeletConfig",
+  );
+  expect(formOf("KubeletConfig", "machine.kubelet.nodeIP")).toBe("machine.kubelet.nodeIP: nodeIP of KubeNodeConfig");
+  expect(formOf("KubeletConfig", "machine.kubelet.extraMounts")).toBe("no document says machine.kubelet.extraMounts");
+  expect(formOf("KubeSpanConfig", "machine.network.kubespan")).toBe(
+    "machine.network.kubespan: the fields of KubeSpanConfig",
+  );
+});
