@@ -1,0 +1,156 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { withAway } from "../../components/found/machines-away";
+import { withClassThere } from "../../components/found/runtime-class-there";
+import type { Kubeconfig } from "../../components/clients/kubernetes/api";
+import { KubernetesCluster } from "../../components/machine/program/kubernetes/cluster";
+import { type Asked, allows, askedBy, inWords, rightsOf, type Rule, rulesOf } from "../support/rbac";
+import { cliStand, kubeconfig, type Listening, listen, offering, runCommand } from "./stand";
+
+// Each role of docs/roles is enough for what it is for, and gives nothing that is not asked for.
+
+const { folder, cli, at } = cliStand();
+const roles = path.join(__dirname, "../../docs/roles");
+const role = (name: string): Rule[] => rulesOf(path.join(roles, `${name}.yaml`));
+
+const pod = (name: string, restartCount: number) => ({
+  metadata: { namespace: "nvidia", name, uid: name },
+  spec: { nodeName: "gpu-1", containers: [{ name: "ctr" }] },
+  status: {
+    phase: "Running",
+    containerStatuses: [
+      { name: "ctr", restartCount, ready: false, state: { running: {} }, lastState: { terminated: { exitCode: 1 } } },
+    ],
+  },
+});
+const objects: Record<string, unknown[]> = { ...offering, "/api/v1/pods": [pod("nvidia-device-plugin-x", 1)] };
+const kinds = {
+  "/api/v1": [{ kind: "Node", name: "nodes", namespaced: false }],
+  "/apis/node.k8s.io/v1": [{ kind: "RuntimeClass", name: "runtimeclasses", namespaced: false }],
+} as Record<string, object[]>;
+
+/** An API server that allows what rules allow, and the requests that it got. */
+function guarded(rules: readonly Rule[]): { server: Promise<Listening>; asked: Asked[] } {
+  const asked: Asked[] = [];
+  const server = listen((request, response) => {
+    const { pathname } = new URL(request.url!, "http://cluster");
+    const wanted = askedBy(request);
+    if (wanted !== undefined) asked.push(wanted);
+    response.setHeader("content-type", "application/json");
+    if (wanted !== undefined && !allows(rules, wanted)) {
+      response.statusCode = 403;
+      const message = `forbidden: cannot ${inWords(wanted)}`;
+      response.end(JSON.stringify({ kind: "Status", status: "Failure", reason: "Forbidden", code: 403, message }));
+    } else if (wanted === undefined) response.end(JSON.stringify({ resources: kinds[pathname] ?? [] }));
+    else if (wanted.resource === "pods/log") response.end("a line\n");
+    else if (wanted.verb === "list") response.end(JSON.stringify({ metadata: {}, items: objects[pathname] ?? [] }));
+    else response.end(JSON.stringify({ metadata: { name: "gpu-1", resourceVersion: "1", annotations: {} }, spec: {} }));
+  });
+  return { server, asked };
+}
+
+/** What was asked, each once, and sorted. */
+const words = (all: readonly Asked[]): string[] => [...new Set(all.map(inWords))].sort();
+
+/** Runs a verb of the command against such a server. */
+async function run(rules: Rule[], ...args: string[]) {
+  const { server, asked } = guarded(rules);
+  const said = await runCommand(cli, [...args, "--kubeconfig", kubeconfig(folder, await at(server))]);
+  return { said, asked };
+}
+
+describe.each([
+  ["doctor", ["--json"]],
+  ["discover", []],
+  ["bug-report", ["--within", "20", "--out", "report"]],
+])("the role of %s", (verb, args) => {
+  test("is enough, and has no right that is not used", async () => {
+    fs.rmSync(path.join(folder, "report"), { recursive: true, force: true });
+    const { asked } = await run(role(verb), verb, ...args);
+    const denied = words(asked).filter((one) => !words(rightsOf(role(verb))).includes(one));
+    // Only who may read every Secret sees Helm's records; without it the rest is judged.
+    expect(denied).toEqual(verb === "discover" ? [] : ["list secrets"]);
+    expect(words(rightsOf(role(verb))).filter((one) => !words(asked).includes(one))).toEqual([]);
+  });
+});
+
+test("the role of Helm's records is what the doctor lacks without it", async () => {
+  const { asked } = await run([...role("doctor"), ...role("helm-records")], "doctor", "--json");
+  expect(words(asked)).toEqual(words(rightsOf([...role("doctor"), ...role("helm-records")])));
+});
+
+test("a role that lacks a right is noticed", async () => {
+  const [first, ...rest] = role("doctor");
+  const { said, asked } = await run(
+    [{ ...first!, resources: first!.resources.filter((one) => one !== "pods") }, ...rest],
+    "doctor",
+    "--json",
+  );
+  expect(words(asked)).toContain("list pods");
+  expect(said.stdout).toMatch(/pods could not be listed/);
+});
+
+test("the role of a preview is what the package asks, and no more", async () => {
+  const { server, asked } = guarded(role("preview"));
+  const text = fs.readFileSync(kubeconfig(folder, await at(server)), "utf8");
+  const machines = { "gpu-1": { address: "192.0.2.1", role: "worker", mayBeAway: true, gpus: [{ model: "L4" }] } };
+  const stack = { kubeconfig: text, devicePlugin: { version: "0.18.2" }, machines };
+  await Promise.all([withAway(stack), withClassThere(stack)]);
+  expect(words(asked)).toEqual(words(rightsOf(role("preview"))));
+});
+
+test("the role of a reboot is what a drain asks, and no more", async () => {
+  const { server, asked } = guarded(role("reboot"));
+  const address = await at(server);
+  const config: Kubeconfig = {
+    getCurrentCluster: () => ({ name: "fake", server: address, skipTLSVerify: true }),
+    getCurrentContext: () => "fake",
+    getCurrentUser: () => ({ name: "fake" }),
+    applyToHTTPSOptions: async () => undefined,
+  };
+  const cluster = new KubernetesCluster(config, []);
+  // The calls of components/machine/program/upgrade: precheck.ts, drain.ts, reach.ts.
+  await cluster.nodes();
+  await cluster.node("gpu-1");
+  await cluster.isAlone();
+  await cluster.cordon("gpu-1", "a", "b");
+  await cluster.pods("gpu-1");
+  await cluster.attachedVolumes("gpu-1");
+  await cluster.evict({ namespace: "nvidia", name: "x", uid: "1" } as Parameters<typeof cluster.evict>[0]);
+  await cluster.uncordon("gpu-1", "a");
+  await cluster.unmark("gpu-1", "a");
+  expect(words(asked)).toEqual(words(rightsOf(role("reboot"))));
+});
+
+test("those are all calls to Kubernetes around a reboot", () => {
+  const sources = path.join(__dirname, "../../components/machine/program/upgrade");
+  const texts = fs.readdirSync(sources).map((file) => fs.readFileSync(path.join(sources, file), "utf8"));
+  const called = texts.flatMap((text) => [...text.matchAll(/\bcluster\.(\w+)\(/g)].map(([, method]) => method!));
+  expect([...new Set(called)].sort()).toEqual([
+    "attachedVolumes",
+    "cordon",
+    "evict",
+    "isAlone",
+    "node",
+    "nodes",
+    "pods",
+    "uncordon",
+    "unmark",
+  ]);
+});
+
+test.each([
+  ["GET", "/api/v1/pods?limit=5", "list pods"],
+  ["GET", "/api/v1/namespaces", "list namespaces"],
+  ["GET", "/api/v1/namespaces/a", "get namespaces"],
+  ["GET", "/api/v1/namespaces/a/pods", "list pods"],
+  ["GET", "/api/v1/namespaces/a/pods/b/log?container=c", "get pods/log"],
+  ["POST", "/api/v1/namespaces/a/pods/b/eviction", "create pods/eviction"],
+  ["PATCH", "/api/v1/nodes/a", "patch nodes"],
+  ["DELETE", "/apis/batch/v1/namespaces/a/jobs/b", "delete jobs.batch"],
+  ["GET", "/apis/batch/v1/jobs?watch=true", "watch jobs.batch"],
+])("%s %s asks to %s", (method, url, expected) => expect(inWords(askedBy({ method, url })!)).toBe(expected));
+
+test.each(["/api", "/apis/apps/v1", "/version"])("%s may be asked by everybody", (url) =>
+  expect(askedBy({ method: "GET", url })).toBeUndefined(),
+);

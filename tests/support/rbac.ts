@@ -1,0 +1,67 @@
+import * as fs from "node:fs";
+import type * as http from "node:http";
+import { parse } from "yaml";
+
+/** A rule of a ClusterRole. */
+export interface Rule {
+  apiGroups: string[];
+  resources: string[];
+  verbs: string[];
+}
+
+/** What a request asks for, as Kubernetes' authorization takes it. */
+export interface Asked {
+  group: string;
+  /** With its part after a slash, e.g. `pods/log`. */
+  resource: string;
+  verb: string;
+}
+
+/** Rules of the ClusterRole in a file. */
+export function rulesOf(file: string): Rule[] {
+  const role = parse(fs.readFileSync(file, "utf8")) as { apiVersion: string; kind: string; rules: Rule[] };
+  if (role.apiVersion !== "rbac.authorization.k8s.io/v1" || role.kind !== "ClusterRole")
+    throw new Error(`${file}: is no ClusterRole`);
+  return role.rules;
+}
+
+const changing: Record<string, string> = { POST: "create", PUT: "update", PATCH: "patch" };
+
+/**
+ * What a request asks for; undefined of what every authenticated user may, such as the list of kinds (kubernetes,
+ * plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go, system:discovery). Source: kubernetes, staging/src/k8s.io/apiserver,
+ * pkg/endpoints/request/requestinfo.go.
+ */
+export function askedBy({
+  method = "GET",
+  url = "/",
+}: Pick<http.IncomingMessage, "method" | "url">): Asked | undefined {
+  const { pathname, searchParams } = new URL(url, "http://cluster");
+  const [root, ...rest] = pathname.split("/").filter(Boolean);
+  const group = root === "api" ? "" : (rest.shift() ?? "");
+  const [, ...parts] = rest; // without the version
+  if (!["api", "apis"].includes(root ?? "") || parts.length === 0) return undefined;
+  // `namespaces/x` alone is an object, and with more behind it a place.
+  const [kind = "", name, part] = parts[0] === "namespaces" && parts.length > 2 ? parts.slice(2) : parts;
+  const resource = part === undefined ? kind : `${kind}/${part}`;
+  if (method === "DELETE") return { group, resource, verb: name === undefined ? "deletecollection" : "delete" };
+  const reading = searchParams.get("watch") === "true" ? "watch" : name === undefined ? "list" : "get";
+  return { group, resource, verb: changing[method] ?? reading };
+}
+
+/** Whether rules allow it. */
+export const allows = (rules: readonly Rule[], { group, resource, verb }: Asked): boolean =>
+  rules.some(
+    ({ apiGroups, resources, verbs }) =>
+      apiGroups.includes(group) && resources.includes(resource) && verbs.includes(verb),
+  );
+
+/** Every right that rules give, one by one. */
+export const rightsOf = (rules: readonly Rule[]): Asked[] =>
+  rules.flatMap(({ apiGroups, resources, verbs }) =>
+    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb })))),
+  );
+
+/** A right in words, e.g. `list pods`, `get runtimeclasses.node.k8s.io`. */
+export const inWords = ({ group, resource, verb }: Asked): string =>
+  `${verb} ${resource}${group === "" ? "" : `.${group}`}`;
