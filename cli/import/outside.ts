@@ -7,7 +7,7 @@ import type { OutsideFile } from "../../components/recipe/outside/document";
 import { isChartSource, readExternal } from "../../components/recipe/outside/external";
 import { readOutside } from "../../components/recipe/outside/read";
 import { defined } from "../../components/recipe/mapping";
-import type { ExternalSpec } from "../../components/recipe/index";
+import type { ClusterSpec, ExternalSpec } from "../../components/recipe/index";
 import { yamlFiles } from "../yaml-files";
 import { faultOf, type Problem as Note } from "../../components/recipe/rules/fault";
 import notes from "./texts.json";
@@ -25,6 +25,7 @@ const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)
 export function outsideOf(file: string, folder: string): { external?: ExternalSpec; notes: Note[] } {
   const texts = textsOf(rootOf(path.resolve(path.dirname(file))));
   const owners = [...texts].flatMap(([name, text]) => {
+    if (!ofNvidia.test(text)) return [];
     // A patch of kustomize's alone installs nothing.
     const release = readOutside([{ name, text }]).releases.find(
       ({ by, missing }) => by !== "values" && missing.every(({ kind }) => kind !== "HelmRelease"),
@@ -32,21 +33,64 @@ export function outsideOf(file: string, folder: string): { external?: ExternalSp
     return release === undefined ? [] : [{ name, text, chart: release.chart }];
   });
   const [owner] = owners;
-  if (owner === undefined) return { notes: [] };
   const named = (names: string[]): string[] => names.map((one) => path.relative(folder, one));
+  const unread = [...texts].flatMap(([name, text]) => unreadNotes(name, text, folder));
+  if (owner === undefined) return { notes: unread };
   if (owners.length > 1) {
     const several = faultOf(notes.owners, { owners: named(owners.map(({ name }) => name)) });
-    const one = owners.every(({ chart }) => chart === owner.chart);
-    const kind = wayOfChart(owner.chart).field;
-    return { ...(one ? { external: { kind } } : {}), notes: [{ field: "external", ...several }] };
+    // Next to an operator the driver gives out the cards. A stack that installs nothing gives out none twice.
+    const { chart } = owners.find((one) => one.chart === "dra-driver-nvidia-gpu") ?? owner;
+    return { external: { kind: wayOfChart(chart).field }, notes: [...unread, { field: "external", ...several }] };
   }
   const there = path.dirname(owner.name);
   const beside = [...texts].filter(([name, text]) => path.dirname(name) === there && besides.test(text));
-  const files = [...new Set([owner.name, ...beside.map(([name]) => name)])];
+  const say = namespaceFiles(owner, texts);
+  const files = [...new Set([owner.name, ...beside.map(([name]) => name), ...say])];
   const root = projectRootOf(folder);
-  if (files.every((one) => isBelow(root, one))) return { external: { files: named(files) }, notes: [] };
-  return { external: copyOf(files.map((name) => ({ name, text: texts.get(name) ?? "" }))), notes: [] };
+  if (files.every((one) => isBelow(root, one))) return { external: { files: named(files) }, notes: unread };
+  return { external: copyOf(files.map((name) => ({ name, text: texts.get(name) ?? "" }))), notes: unread };
 }
+
+/** Objects by which a release is installed. */
+const installing =
+  /^kind: *["']?(?:HelmRelease|OCIRepository|HelmRepository|HelmChart|Application|ApplicationSet|List)\b/m;
+
+/** What of a file that may install one of NVIDIA's charts cannot be read. */
+function unreadNotes(name: string, text: string, folder: string): Note[] {
+  if (!ofNvidia.test(text) || !installing.test(text)) return [];
+  return readOutside([{ name: path.relative(folder, name), text }]).flaws.map(({ file, line, problem }) => ({
+    field: "external",
+    problem: `${file}:${line} ${problem}`,
+    why: "what it installs is not known here, and this stack may install the same a second time",
+    remedy: "repair the file and import again, or write external in the place of what this stack would install",
+  }));
+}
+
+/** That the stack would install what gives out the cards: no file was seen that does. */
+export function installNote({ gpuOperator, devicePlugin }: Pick<ClusterSpec, "gpuOperator" | "devicePlugin">): Note[] {
+  const [field, release] = gpuOperator === undefined ? ["devicePlugin", devicePlugin] : ["gpuOperator", gpuOperator];
+  if (release === undefined) return [];
+  const what = field === "gpuOperator" ? "GPU Operator" : "NVIDIA's device plugin";
+  return [
+    {
+      field,
+      problem: `no file here installs what gives out the cards, so this stack will install ${what} ${release.version}`,
+      why: "two of them would give out the same cards twice",
+      remedy: `if Flux, Argo CD or \`helm install\` has installed one, write external in the place of ${field}`,
+    },
+  ];
+}
+
+/** The file that says the namespace of a release, where it is another one than the release's. */
+function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[] {
+  const files = [...texts].map(([name, text]) => ({ name, text })).filter(({ text }) => saysNamespace.test(text));
+  const { releases } = readOutside([owner, ...files.filter(({ name }) => name !== owner.name)]);
+  const place = releases.find((release) => release.place.file === owner.name)?.namespacePlace;
+  return place === undefined || place.file === owner.name ? [] : [place.file];
+}
+
+/** What may say the namespace of other files: a Flux Kustomization, or a kustomization. */
+const saysNamespace = /^(?:kind: *["']?Kustomization\b|namespace:|resources:)/m;
 
 /**
  * What files say, for a stack of another repository: a stack names only files of its own. Where values of them are in files that nobody
@@ -69,9 +113,12 @@ function rootOf(folder: string): string {
 /** Folders that no cluster is made of. */
 const passedOver = /^(?:\.|(?:node_modules|tests?|examples?|fixtures|_?archived?)$)/;
 
-/** Its YAML files that speak of NVIDIA's charts, by name. */
+/** Names of NVIDIA's charts, also the former one of the DRA driver. */
+const ofNvidia = /gpu-operator|device-plugin|dra-driver/;
+
+/** Its YAML files that speak of NVIDIA's charts, or say of others which namespace they are for; by name. */
 function textsOf(root: string): Map<string, string> {
   const files = yamlFiles(root, { passedOver, most: 10_000, largest: 256 * 1024 });
   const texts = files.map((file): [string, string] => [file, textOfFile(file)]);
-  return new Map(texts.filter(([, text]) => /gpu-operator|device-plugin/.test(text)));
+  return new Map(texts.filter(([, text]) => ofNvidia.test(text) || saysNamespace.test(text)));
 }

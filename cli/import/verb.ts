@@ -6,7 +6,7 @@ import { editorLine, writeStack } from "../stack-text";
 import { type Given, type Output, type Verb, valueOf } from "../verb";
 import { convert, type Imported, renderStack, unknownSchematics } from "./convert";
 import type { Problem as Note } from "../../components/clients/failure";
-import { outsideOf } from "./outside";
+import { installNote, outsideOf } from "./outside";
 import { askForSchematic, learn } from "./schematics";
 import { readSource } from "./source";
 
@@ -66,7 +66,8 @@ async function importAll(given: Given, output: Output): Promise<number> {
     read.spec = { ...rest, external };
   }
   const imported = withoutFlaws(read, folder);
-  imported.notes.push(...ofOutside);
+  const installs = installNote(imported.spec);
+  imported.notes.push(...ofOutside, ...installs);
   imported.notes.unshift(...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined));
   const text = `${editorLine(out)}${renderStack(imported, files.map((file) => path.basename(file)).join(", "))}`;
   if (out !== undefined) writeStack(out, text);
@@ -80,7 +81,8 @@ async function importAll(given: Given, output: Output): Promise<number> {
     output.remark(
       `Not in the stack, as nothing says that they have a GPU: ${leftOut.join(", ")} (if one has: --gpu NODE=MODEL)`,
     );
-  return left.length > 0 ? 1 : 0;
+  // What the stack would install is a choice that it may keep.
+  return left.length > installs.length ? 1 : 0;
 }
 
 /**

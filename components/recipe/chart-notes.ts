@@ -129,9 +129,8 @@ export function externalInformation(spec: ClusterSpec): string[] {
   const outside = externalOf(spec);
   if (outside === undefined) return [];
   const { chart, namespace } = outside.release;
-  return [
-    `external: ${chart} in namespace ${namespace} is not this stack's: nothing of it is made, changed or removed here`,
-  ];
+  const where = outside.assumesNamespace ? "" : ` in namespace ${namespace}`;
+  return [`external: ${chart}${where} is not this stack's: nothing of it is made, changed or removed here`];
 }
 
 /**
@@ -152,6 +151,8 @@ export function externalNotes(spec: ClusterSpec, crossing: string[], over: strin
       ({ kind, name }) =>
         `external: ${kind} ${name} is not among the files, so what it says is neither known nor judged; name it under external.files`,
     ),
+    outside.assumesNamespace &&
+      `external.namespace: no file says it, so ${release.namespace} is assumed, and the doctor looks for the release in the whole cluster; write the namespace, or name the file that says it under external.files (targetNamespace of a Flux Kustomization, namespace of a kustomization)`,
     filledPaths(values).map(
       (path) =>
         `external.values.${path}: another tool fills it in, so what it comes to is not known here, and not judged`,

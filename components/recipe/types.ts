@@ -110,6 +110,10 @@ export interface KubernetesRecipe {
   leaderWorkerSet?: ReleaseRecipe;
   /** Whether something outside of the stack installs the release: nothing of it is made or touched. Absent where the stack does. */
   external?: true;
+  /** Whether nothing says in which namespace it is, so that whoever looks for it has to find it. Absent where something does. */
+  assumesNamespace?: true;
+  /** Who installs it, e.g. `Flux`; absent where nothing tells, and where the stack does. */
+  by?: string;
   /** Whether release, namespace and RuntimeClass stay when they leave the stack. Absent where they go with it. */
   handBack?: true;
   /** Namespace of what the stack makes for its GPUs: the release's, or one of its own where that is somebody else's. */

@@ -52,6 +52,8 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     release,
     ...(spec.leaderWorkerSet ? { leaderWorkerSet: leaderWorkerSetRelease(spec.leaderWorkerSet, tolerations) } : {}),
     ...(outside ? { external: true as const } : {}),
+    ...(outside?.assumesNamespace ? { assumesNamespace: true as const } : {}),
+    ...(outside?.by === undefined ? {} : { by: outside.by }),
     ...(said?.handBack ? { handBack: true as const } : {}),
     namespace,
     ...(givenNamespaces.includes(namespace) || said?.takeOver !== undefined ? {} : { namespaceLabels: privileged }),

@@ -16,6 +16,8 @@ export interface External {
   resourceName: string;
   /** File and line of a value, by its path. */
   places: Record<string, string>;
+  /** Whether nothing says the namespace, so that it is the chart's usual one. */
+  assumesNamespace: boolean;
 }
 
 /** What is outside; undefined where the stack says none. Without a kind it counts as an operator, and a check asks for it. */
@@ -44,6 +46,7 @@ export function externalOf({
       (deviceClass === undefined && capabilitiesOf(talosVersion).toolkit === "extension" ? "nvidia" : ""),
     resourceName: external.resourceName ?? deviceClass ?? resourceIn(values),
     places: read.places ?? {},
+    assumesNamespace: external.namespace === undefined && read.namespace === undefined,
   };
 }
 

@@ -1,8 +1,8 @@
-import { posix } from "node:path";
 import type { ExternalMissingSpec } from "../spec/index";
 import { chartNamed, releaseIn } from "./chart";
 import { none, placeOf, textAt, valuesAt, type Doc, type Values } from "./document";
-import { asText, isMapping, listAt, listOf, mergeAsHelm, valueAt } from "../mapping";
+import { listAt, mergeAsHelm, valueAt } from "../mapping";
+import { filesIn, isKustomization, namespaceOf, parts } from "./namespace";
 import { folderOf, namedBy, release, valuesOf, type OutsideRelease } from "./release";
 
 /** A HelmRelease; one that names no chart is kustomize's patch of one that does, and stands for both. */
@@ -53,18 +53,6 @@ function patchedBy(patch: Doc, bases: Doc[], docs: Doc[]): Doc | undefined {
   return namedBy(patch, having.length === 0 ? bases : bases.filter(({ place }) => taken.has(place.file)));
 }
 
-const parts = ["resources", "bases", "components"];
-
-/** Files and folders in lists of a kustomization. */
-const filesIn = (kustomization: Doc, keys: string[]): string[] =>
-  keys
-    .flatMap((key) => listOf(kustomization.root[key]))
-    .map((one) => posix.join(folderOf(kustomization), asText(isMapping(one) ? one["path"] : one)).replace(/\/$/, ""));
-
-/** Whether a document is kustomize's own, which need not say its kind. */
-export const isKustomization = ({ root, place }: Doc): boolean =>
-  root["kind"] === "Kustomization" || /(?:^|\/)kustomization\.ya?ml$/i.test(place.file);
-
 function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const { root, place } = doc;
   const own = textAt(root, "metadata", "name");
@@ -110,10 +98,10 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
     return found ?? none;
   });
   const name = textAt(root, "spec", "releaseName") ?? (target && own ? `${target}-${own}` : own);
-  const namespace = target ?? textAt(root, "metadata", "namespace");
+  const where = target === undefined ? namespaceOf(doc, docs) : { name: target, place };
   return [
     release(
-      { chart, by: "Flux", name, version, namespace, place, missing },
+      { chart, by: "Flux", name, version, namespace: where?.name, namespacePlace: where?.place, place, missing },
       [...taken, valuesAt(doc, ["spec", "values"]) ?? none],
       said && placeOf(said.at, said.path),
     ),

@@ -12,7 +12,8 @@ import {
   type OutsideFile,
   type Values,
 } from "./document";
-import { isKustomization, ofHelmRelease } from "./flux";
+import { ofHelmRelease } from "./flux";
+import { isKustomization } from "./namespace";
 import { ofLists } from "./lists";
 import { asText, listAt, listOf, valueAt } from "../mapping";
 import { parameterOf, release, valuesOf, type OutsideRelease } from "./release";

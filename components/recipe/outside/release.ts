@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import type { ExternalMissingSpec } from "../spec/index";
 import type { ChartName } from "../facts/chart";
 import { none, textAt, valuesAt, type Doc, type Place, type Values } from "./document";
+import { isFilledIn } from "./filled-in";
 import { asText, defined, mergeAsHelm } from "../mapping";
 
 /** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
@@ -15,6 +16,8 @@ export interface OutsideRelease {
   version?: string;
   /** Undefined where the files leave it to something else, such as a kustomization. */
   namespace?: string;
+  /** Where its namespace stands. */
+  namespacePlace?: Place;
   /** What Helm is given, without the chart's own values. */
   values: Record<string, unknown>;
   /** Where the object begins. */
@@ -76,9 +79,17 @@ export type Said = { [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undef
   "chart" | "by" | "place" | "missing"
 >;
 
+/** A name that nobody has yet to fill in. */
+const unlessFilledIn = (name: string | undefined): string | undefined =>
+  name === undefined || isFilledIn(name) ? undefined : name;
+
 /** A release with the values of its parts, of which each goes over those before it. */
 export function release(said: Said, parts: Values[], versionPlace?: Place): OutsideRelease {
-  const known = defined(said) as unknown as OutsideRelease;
+  const known = defined({
+    ...said,
+    name: unlessFilledIn(said.name),
+    namespace: unlessFilledIn(said.namespace),
+  }) as unknown as OutsideRelease;
   return {
     ...known,
     ...(versionPlace && known.version !== undefined ? { versionPlace } : {}),

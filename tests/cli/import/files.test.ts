@@ -25,7 +25,10 @@ const written = (text: string, name = "gpu-1.yaml"): string => {
 test("a talconfig in the style of the home-ops template plans, but for the cards' names", async () => {
   const talconfig = path.join(folder, "talconfig.yaml");
   const { status, config, remarks } = await run(talconfig, "--gpu", "k8s-1=RTX 3060", "--gpu", "k8s-2=RTX 3060");
-  expect([status, remarks]).toEqual([0, [expect.stringMatching(/^Not in the stack.*: k8s-0 \(/)]]);
+  expect([status, remarks]).toEqual([
+    0,
+    [expect.stringMatching(/^gpuOperator: no file here/), expect.stringMatching(/^Not in the stack.*: k8s-0 \(/)],
+  ]);
   expect(config).toMatchObject({ "talos-gpu:talosVersion": "v1.13.6" });
   const own = (branch: string) => ({ configuration: "adopted", driver: { branch, flavour: "open" } });
   expect(config["talos-gpu:machines"]).toEqual({
@@ -44,7 +47,10 @@ test("a talconfig in the style of the home-ops template plans, but for the cards
 test("a version that no file tells is asked for, and may be named", async () => {
   const text = "talosVersion: ${version}\nnodes: [{hostname: gpu, ipAddress: 10.0.0.1}]\n";
   const asked = await run(written(text), "--gpu", "gpu=RTX 3060");
-  expect(asked.remarks).toEqual([expect.stringMatching(/^talosVersion: is \$\{version\}, which no file .* --talos /)]);
+  expect(asked.remarks).toEqual([
+    expect.stringMatching(/^talosVersion: is \$\{version\}, which no file .* --talos /),
+    expect.stringMatching(/^devicePlugin: no file here/),
+  ]);
   expect([asked.status, asked.config]).toEqual([
     1,
     expect.not.objectContaining({ "talos-gpu:talosVersion": expect.anything() }),
@@ -112,6 +118,7 @@ describe("a machine's configuration", () => {
     expect(remarks.map((text) => text.split("; ")[0])).toEqual([
       "talosVersion: is v1.12.6, as in machine.install.image",
       "machines.node0: has the name of its file, as its configuration names no host",
+      expect.stringMatching(/^devicePlugin: no file here/),
       expect.stringMatching(/^machines\.node0\.address: /),
     ]);
   });
@@ -223,7 +230,7 @@ test("containerd's part of another tool stays there where it is flawed, and the 
   const text = stringify({ talosVersion: "v1.13.6", nodes: [node] });
   const { config, remarks } = await run(written(text, "talconfig.yaml"), "--gpu", "gpu=L4");
   expect(config["talos-gpu:machines"]).not.toHaveProperty("gpu.containerd");
-  expect(remarks).toEqual([
+  expect(remarks.filter((line) => line.startsWith("machines"))).toEqual([
     expect.stringMatching(/^machines\.gpu\.containerd: .*default_runtime_name is not a containerd/),
   ]);
 });
@@ -246,5 +253,96 @@ test("an installer of one's own goes over as it is", async () => {
   expect(own).toMatchObject({
     "talos-gpu:talosVersion": "v1.12.6",
     "talos-gpu:machines": { gpu: { installerImage: `${image}:v1.12.6-sysbox-1` } },
+  });
+});
+
+describe("what gives out the cards", () => {
+  /** A repository with a talconfig of one machine, and files of Flux'. */
+  async function imported(files: Record<string, string>) {
+    const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
+    const all = {
+      "talos/talconfig.yaml": stringify({
+        talosVersion: "v1.13.6",
+        nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1" }],
+      }),
+      ".git/HEAD": "",
+      ...files,
+    };
+    for (const [name, text] of Object.entries(all)) {
+      fs.mkdirSync(path.join(repository, path.dirname(name)), { recursive: true });
+      fs.writeFileSync(path.join(repository, name), text);
+    }
+    const out = path.join(repository, "stack.yaml");
+    const { remarks, status } = await run(
+      path.join(repository, "talos/talconfig.yaml"),
+      "--gpu",
+      "gpu=L4",
+      "--out",
+      out,
+    );
+    const text = fs.readFileSync(out, "utf8");
+    fs.rmSync(repository, { recursive: true });
+    const { config } = parse(text) as { config: Record<string, any> };
+    return { config, text, remarks, status };
+  }
+
+  const helmRelease = (name: string, chart: string, version = "26.3.3", values = "{}") =>
+    `kind: HelmRelease\nmetadata: { name: ${name} }\nspec: { chart: { spec: { chart: ${chart}, version: ${version} } }, values: ${values} }\n`;
+  const dra = helmRelease(
+    "dra",
+    "nvidia-dra-driver-gpu",
+    "25.8.0",
+    "{ nvidiaDriverRoot: /usr/local, gpuResourcesEnabledOverride: true }",
+  );
+
+  test("is said where no file installs it: the stack would, and the choice is left to the user", async () => {
+    const { config, text, remarks, status } = await imported({});
+    expect(config).toHaveProperty(["talos-gpu:gpuOperator"]);
+    const said = /gpuOperator: no file here installs what gives out the cards, so this stack will install GPU Operator/;
+    expect(remarks).toEqual([expect.stringMatching(said)]);
+    expect(text).toMatch(said);
+    expect(status).toBe(0);
+  });
+
+  test("is the DRA driver of a release, also of its former chart", async () => {
+    const { config } = await imported({ "apps/dra/helmrelease.yaml": dra });
+    expect(config["talos-gpu:external"]).toEqual({ files: ["apps/dra/helmrelease.yaml"] });
+    expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
+  });
+
+  test("is the DRA driver next to an operator", async () => {
+    const { config, remarks } = await imported({
+      "apps/a.yaml": helmRelease("gpu-operator", "gpu-operator"),
+      "apps/dra.yaml": dra,
+    });
+    expect(config["talos-gpu:external"]).toEqual({ kind: "dra" });
+    expect(remarks).toContainEqual(expect.stringMatching(/^external: apps\/a\.yaml, apps\/dra\.yaml install/));
+  });
+
+  test("may be in a file that is no YAML, which is named", async () => {
+    const { remarks, status } = await imported({
+      "apps/gpu/helmrelease.yaml": helmRelease("gpu-operator", "gpu-operator").replace("spec:", "\tspec:"),
+    });
+    expect(remarks).toContainEqual(
+      expect.stringMatching(/^external: apps\/gpu\/helmrelease\.yaml:3 is not YAML: .*a second time; repair the file/),
+    );
+    expect(status).toBe(1);
+  });
+
+  test("has the namespace that a Flux Kustomization says, whose file the stack names", async () => {
+    const ks =
+      "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: { path: ./apps/gpu/app, targetNamespace: kube-system }\n";
+    const { config } = await imported({
+      "apps/gpu/app/helmrelease.yaml": helmRelease(
+        "nvidia-device-plugin",
+        "nvidia-device-plugin",
+        "0.19.3",
+        "{ runtimeClassName: nvidia }",
+      ),
+      "apps/gpu/app/kustomization.yaml": "resources: [./helmrelease.yaml]\n",
+      "apps/gpu/ks.yaml": ks,
+      "apps/other/ks.yaml": ks.replace("./apps/gpu", "./apps/other").replace("kube-system", "other"),
+    });
+    expect(config["talos-gpu:external"]).toEqual({ files: ["apps/gpu/app/helmrelease.yaml", "apps/gpu/ks.yaml"] });
   });
 });

@@ -1,0 +1,94 @@
+import { posix } from "node:path";
+import { listOf, asText, isMapping } from "../mapping";
+import { type Doc, type Place, placeOf, textAt } from "./document";
+import { folderOf } from "./release";
+
+/** A namespace, and where it stands. */
+export interface SaidNamespace {
+  name: string;
+  place: Place;
+}
+
+/**
+ * The namespace that an object of Flux' has in the cluster. `targetNamespace` of the Flux Kustomization that applies its file goes over
+ * `namespace` of the kustomizations that take the file in, of which the outermost goes over the others, and this over the object's own.
+ * Source: fluxcd/kustomize-controller, api/v1/kustomization_types.go (TargetNamespace); kubernetes-sigs/kustomize, namespace transformer.
+ */
+export function namespaceOf(doc: Doc, docs: readonly Doc[]): SaidNamespace | undefined {
+  const target = targetOf(doc, docs.filter(isOfFlux));
+  if (target !== undefined) return target;
+  return outermost(doc, docs.filter(isKustomization)) ?? saidAt(doc, ["metadata", "namespace"]);
+}
+
+/** Whether a document is kustomize's own, which need not say its kind. */
+export const isKustomization = ({ root, place }: Doc): boolean =>
+  (root["kind"] === "Kustomization" && !isOfFlux({ root })) ||
+  (root["kind"] === undefined && /(?:^|\/)kustomization\.ya?ml$/i.test(place.file));
+
+/** Lists in which a kustomization takes others and objects in. */
+export const parts = ["resources", "bases", "components"];
+
+/** Files and folders in lists of a kustomization. */
+export const filesIn = (kustomization: Doc, keys: string[]): string[] =>
+  keys
+    .flatMap((key) => listOf(kustomization.root[key]))
+    .map((one) => posix.join(folderOf(kustomization), asText(isMapping(one) ? one["path"] : one)).replace(/\/$/, ""));
+
+const isOfFlux = ({ root }: Pick<Doc, "root">): boolean =>
+  asText(root["apiVersion"]).startsWith("kustomize.toolkit.fluxcd.io/");
+
+function saidAt(doc: Doc, path: string[]): SaidNamespace | undefined {
+  const name = textAt(doc.root, ...path);
+  return name === undefined ? undefined : { name, place: placeOf(doc, path) };
+}
+
+/** What the Flux Kustomization says whose path is nearest above the file. Undefined where several are, and say unlike things. */
+function targetOf(doc: Doc, kustomizations: Doc[]): SaidNamespace | undefined {
+  const folder = stepsOf(folderOf(doc));
+  const above = kustomizations.flatMap((kustomization) => {
+    const depth = depthBelow(folder, stepsOf(textAt(kustomization.root, "spec", "path") ?? ""));
+    return depth === undefined ? [] : [{ kustomization, depth }];
+  });
+  const nearest = Math.min(...above.map(({ depth }) => depth));
+  const said = above
+    .filter(({ depth }) => depth === nearest)
+    .map(({ kustomization }) => saidAt(kustomization, ["spec", "targetNamespace"]));
+  return new Set(said.map((one) => one?.name)).size === 1 ? said[0] : undefined;
+}
+
+/** Steps of a path without those that lead up, as a file's name begins in the stack's folder and a Kustomization's path in the repository. */
+const stepsOf = (path: string): string[] =>
+  posix
+    .normalize(path)
+    .split("/")
+    .filter((step) => step !== "" && step !== "." && step !== "..");
+
+/**
+ * How many folders one is below another; undefined where it is not. Either name may begin further up: a file's may be an absolute one,
+ * or begin in a folder of the repository.
+ */
+function depthBelow(folder: string[], above: string[]): number | undefined {
+  const isAt = (start: number): boolean => above.every((step, index) => folder[start + index] === step);
+  const starts = folder.map((_, start) => start).filter(isAt);
+  if (above.length > 0 && starts.length > 0) return folder.length - above.length - starts.at(-1)!;
+  // A file that stands next to the stack's tells nothing of folders.
+  const isEndOf = folder.every((step, index) => above.at(index - folder.length) === step);
+  return isEndOf ? 0 : undefined;
+}
+
+/** What the outermost kustomization says that takes a document's file in, over those between. */
+function outermost(doc: Doc, kustomizations: Doc[]): SaidNamespace | undefined {
+  const seen = new Set<Doc>();
+  let found: SaidNamespace | undefined;
+  let names = [doc.place.file, folderOf(doc)];
+  for (;;) {
+    const holder = kustomizations.find((one) => {
+      const lists = filesIn(one, parts);
+      return !seen.has(one) && names.some((name) => lists.includes(name));
+    });
+    if (holder === undefined) return found;
+    seen.add(holder);
+    found = saidAt(holder, ["namespace"]) ?? found;
+    names = [holder.place.file, folderOf(holder)];
+  }
+}
