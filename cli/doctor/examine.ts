@@ -2,6 +2,7 @@ import { KubernetesApi } from "../../components/clients/kubernetes/api";
 import { diagnose, differences } from "../../components/diagnosis";
 import { systemOf } from "../../components/diagnosis/system";
 import { withoutAway } from "../../components/diagnosis/away";
+import { withWhereabouts } from "../../components/diagnosis/whereabouts";
 import { type Plan } from "../../components/recipe/index";
 import type { Access, Looking } from "../reach/access";
 import { observeCluster, type Seen } from "./observe/observe-cluster";
@@ -45,7 +46,7 @@ export async function examine(looking: Looking, plan: Plan | undefined, within: 
   const present = plan && foreign === undefined ? withoutAway(plan, observations) : undefined;
   // Held against somebody else's cluster, everything is unlike the plan and nothing is told by it.
   const judged = foreign === undefined ? (present?.seen ?? observations) : {};
-  const expected = present?.plan ?? plan;
+  const expected = plan && withWhereabouts(present?.plan ?? plan, judged);
   const away = present?.away ?? [];
   const ofAway = (line: string): boolean => away.some((name) => line.startsWith(`machine ${name} `));
   return reportOf({

@@ -93,13 +93,28 @@ const required = (plan: Plan, seen: Observations): Difference[] =>
     if (all === undefined) return [];
     // A chart may have one DaemonSet per kind of node, e.g. beside MPS.
     const found = all.filter((candidate) => candidate.namespace === namespace && matches(candidate.name));
-    if (found.length === 0) return difference(`${kind} of ${what}`, `is not in namespace ${namespace}`);
+    if (found.length === 0) {
+      const elsewhere = all.find(({ name }) => matches(name) && isOfNvidia(name))?.namespace;
+      const problem = ours ? `is not in namespace ${namespace}` : whereInstead(plan, namespace, elsewhere);
+      return difference(`${kind} of ${what}`, problem);
+    }
     const desired = found.reduce((sum, candidate) => sum + (candidate.desired ?? 0), 0);
     if (found.every((candidate) => candidate.desired === undefined) || desired >= wants) return [];
     const words = found.flatMap(({ name }) => lastWords(seen, kind, namespace, name));
     const problem = `wants ${desired} pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`;
     return difference(`${kind} ${namespace}/${found[0]!.name}`, problem, words);
   });
+
+/** Whether a name is of NVIDIA's objects: other makers have device plugins, too. */
+const isOfNvidia = (name: string): boolean => /nvidia|nvdp|gpu-operator|^dra-driver/.test(name);
+
+/** Why something is not where the plan has it. */
+function whereInstead({ kubernetes }: Plan, namespace: string, elsewhere: string | undefined): string {
+  if (elsewhere === undefined)
+    return kubernetes.assumesNamespace ? "is in no namespace of the cluster" : `is not in namespace ${namespace}`;
+  const there = `is in namespace ${elsewhere}, the plan says ${namespace}`;
+  return kubernetes.external ? `${there}: write \`external.namespace: ${elsewhere}\`` : there;
+}
 
 /** Charts label their objects with `helm.sh/chart: <name>-<version>`. An object without that label is passed over. */
 function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {

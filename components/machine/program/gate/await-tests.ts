@@ -122,7 +122,12 @@ export async function awaitTests(
       isDeviceClass(resource) ? cluster.claimed(machine, resource) : {},
     ]);
     const { pods: named } = offersOf(resource);
-    const plugin = pods.filter(({ metadata }) => metadata?.namespace === namespace && named.test(metadata.name ?? ""));
+    // Of a release outside nobody says here where it is: its program tells it from other makers' plugins.
+    const plugin = pods.filter(
+      ({ metadata, spec }) =>
+        named.test(metadata?.name ?? "") &&
+        (metadata?.namespace === namespace || spec?.containers.some(({ image }) => ofNvidia.test(image ?? ""))),
+    );
     return { ...unitsOf(resource, node, pods, claimed), plugin };
   };
 
@@ -209,6 +214,9 @@ export async function awaitTests(
 
 /** The scheduler's words (kubernetes v1.36.3, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, Filter). */
 const cannotAllocate = "cannot allocate all claims";
+
+/** Images of NVIDIA's device plugin and DRA driver, also in a mirror. */
+const ofNvidia = /k8s-device-plugin|k8s-dra-driver-gpu|dra-driver-nvidia-gpu/;
 
 /** What has a pod on the machine, so that its cards can be had. */
 const offersOf = (resource: string): Way["offers"] => (isDeviceClass(resource) ? ways.dra : ways.devicePlugin).offers;

@@ -1,0 +1,44 @@
+import { differences, inOneLine, type Observations } from "../../components/diagnosis";
+import { withWhereabouts } from "../../components/diagnosis/whereabouts";
+import { type ClusterSpec, type ExternalSpec, planCluster } from "../../components/recipe";
+import { planOf } from "../support/plans";
+import { asPlanned } from "./as-planned";
+
+const { talosVersion } = planOf("rtx3090").spec;
+const machines: ClusterSpec["machines"] = {
+  gpu: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 3090" }] },
+};
+const planWith = (external: ExternalSpec) =>
+  planCluster({ talosVersion, machines, external: { kind: "devicePlugin", ...external } });
+
+/** What is seen where the release of a plan is in another namespace. */
+function movedTo(namespace: string, external: ExternalSpec): Observations {
+  const plan = planWith(external);
+  const seen = asPlanned({
+    ...plan,
+    kubernetes: { ...plan.kubernetes, release: { ...plan.kubernetes.release, namespace } },
+  });
+  const jobs = seen.jobs!.map((job) => ({ ...job, namespace: plan.kubernetes.namespace }));
+  const namespaces = [{ name: plan.kubernetes.namespace, labels: plan.kubernetes.namespaceLabels ?? {} }];
+  return { ...seen, jobs, namespaces };
+}
+
+const judged = (external: ExternalSpec, seen: Observations) =>
+  differences(seen, withWhereabouts(planWith(external), seen)).map(inOneLine);
+
+test("a release whose namespace nothing says is looked for in the whole cluster", () => {
+  expect(planWith({}).kubernetes.release.namespace).toBe("nvidia-device-plugin");
+  expect(judged({}, movedTo("kube-system", {}))).toEqual([]);
+});
+
+test("one that is nowhere is said to be in no namespace", () => {
+  const seen = { ...movedTo("kube-system", {}), daemonSets: [], pods: [] };
+  expect(judged({}, seen)).toEqual(["DaemonSet of the device plugin: is in no namespace of the cluster"]);
+});
+
+test("one that is in another namespace than the stack says is told with the field that puts it right", () => {
+  const said = { namespace: "gpu" };
+  expect(judged(said, movedTo("kube-system", said))).toEqual([
+    "DaemonSet of the device plugin: is in namespace kube-system, the plan says gpu: write `external.namespace: kube-system`",
+  ]);
+});
