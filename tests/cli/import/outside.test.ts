@@ -1,0 +1,95 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { parse, stringify } from "yaml";
+import { importFiles } from "../../../cli/import/verb";
+import { runVerb } from "../stand";
+
+describe("what gives out the cards", () => {
+  /** A repository with a talconfig of one machine, and files of Flux'. */
+  async function imported(files: Record<string, string>) {
+    const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
+    const all = {
+      "talos/talconfig.yaml": stringify({
+        talosVersion: "v1.13.6",
+        nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1" }],
+      }),
+      ".git/HEAD": "",
+      ...files,
+    };
+    for (const [name, text] of Object.entries(all)) {
+      fs.mkdirSync(path.join(repository, path.dirname(name)), { recursive: true });
+      fs.writeFileSync(path.join(repository, name), text);
+    }
+    const out = path.join(repository, "stack.yaml");
+    const { remarks, status } = await runVerb("import", importFiles, [
+      path.join(repository, "talos/talconfig.yaml"),
+      "--gpu=gpu=L4",
+      `--out=${out}`,
+    ]);
+    const text = fs.readFileSync(out, "utf8");
+    fs.rmSync(repository, { recursive: true });
+    const { config } = parse(text) as { config: Record<string, any> };
+    return { config, text, remarks, status };
+  }
+
+  const helmRelease = (name: string, chart: string, version = "26.3.3", values = "{}") =>
+    `kind: HelmRelease\nmetadata: { name: ${name} }\nspec: { chart: { spec: { chart: ${chart}, version: ${version} } }, values: ${values} }\n`;
+  const dra = helmRelease(
+    "dra",
+    "nvidia-dra-driver-gpu",
+    "25.8.0",
+    "{ nvidiaDriverRoot: /usr/local, gpuResourcesEnabledOverride: true }",
+  );
+
+  test("is said where no file installs it: the stack would, and the choice is left to the user", async () => {
+    const { config, text, remarks, status } = await imported({});
+    expect(config).toHaveProperty(["talos-gpu:gpuOperator"]);
+    const said = /gpuOperator: no file here installs what gives out the cards, so this stack will install GPU Operator/;
+    expect(remarks).toEqual([expect.stringMatching(said)]);
+    expect(text).toMatch(said);
+    expect(status).toBe(0);
+  });
+
+  test("is the DRA driver of a release, also of its former chart", async () => {
+    const { config } = await imported({ "apps/dra/helmrelease.yaml": dra });
+    expect(config["talos-gpu:external"]).toEqual({ files: ["apps/dra/helmrelease.yaml"] });
+    expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
+  });
+
+  test("is the DRA driver next to an operator", async () => {
+    const { config, remarks } = await imported({
+      "apps/a.yaml": helmRelease("gpu-operator", "gpu-operator"),
+      "apps/dra.yaml": dra,
+    });
+    expect(config["talos-gpu:external"]).toEqual({ kind: "dra" });
+    expect(remarks).toContainEqual(expect.stringMatching(/^external: apps\/a\.yaml, apps\/dra\.yaml install/));
+  });
+
+  test("may be in a file that is no YAML, which is named", async () => {
+    const { remarks, status } = await imported({
+      "apps/gpu/helmrelease.yaml": helmRelease("gpu-operator", "gpu-operator").replace("spec:", "\tspec:"),
+    });
+    expect(remarks).toContainEqual(
+      expect.stringMatching(/^external: apps\/gpu\/helmrelease\.yaml:3 is not YAML: .*a second time; repair the file/),
+    );
+    expect(status).toBe(1);
+  });
+
+  test("has the namespace that a Flux Kustomization says, whose file the stack names", async () => {
+    const ks =
+      "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: { path: ./apps/gpu/app, targetNamespace: kube-system }\n";
+    const { config } = await imported({
+      "apps/gpu/app/helmrelease.yaml": helmRelease(
+        "nvidia-device-plugin",
+        "nvidia-device-plugin",
+        "0.19.3",
+        "{ runtimeClassName: nvidia }",
+      ),
+      "apps/gpu/app/kustomization.yaml": "resources: [./helmrelease.yaml]\n",
+      "apps/gpu/ks.yaml": ks,
+      "apps/other/ks.yaml": ks.replace("./apps/gpu", "./apps/other").replace("kube-system", "other"),
+    });
+    expect(config["talos-gpu:external"]).toEqual({ files: ["apps/gpu/app/helmrelease.yaml", "apps/gpu/ks.yaml"] });
+  });
+});
