@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { applyPatch, structuredPatch } from "diff";
 import { Document, isMap } from "yaml";
 import { talosDocument } from "../rules/yaml";
+import { withChanges } from "./text";
 
 /** One document of a configuration: its text until something in it changes. */
 export interface Part {
@@ -58,14 +58,12 @@ export function writeConfiguration(configuration: Configuration): string {
     .join("");
 }
 
-/** Text of a changed document: lines that nothing was changed in stay as their owner wrote them, spaces and all, where that says the same. */
+/** Text of a changed document: what nothing was changed in stays as its owner wrote it, where that says the same. */
 function textOf({ document, text }: Part, layout: object): string {
   const written = (of: Document): string => of.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false });
-  const [before, after] = [written(talosDocument(text)), written(document)];
-  const bare = (line: string): string => line.replaceAll(/\s/g, "");
-  const compareLine = (_: number, line: string, __: string, other: string): boolean => bare(line) === bare(other);
-  const kept = applyPatch(text, structuredPatch("", "", before, after), { compareLine });
-  return kept && isDeepStrictEqual(talosDocument(kept).toJS(), document.toJS()) ? kept : after;
+  const after = written(document);
+  const kept = withChanges(text, written(talosDocument(text)), after);
+  return isDeepStrictEqual(talosDocument(kept).toJS(), document.toJS()) ? kept : after;
 }
 
 /** Indentation as the configuration has it; Talos writes four. */
