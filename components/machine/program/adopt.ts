@@ -45,14 +45,15 @@ export async function adopt(
     if (live === undefined)
       throw new Failure(problemAt(`machines.${task.machine}.configuration`, texts.maintenance, { task }));
     report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
-    const merged = mergeConfiguration(live, task.patches, previous?.added);
+    const release = await machine.version();
+    const merged = mergeConfiguration(live, task.patches, previous?.added, release);
     if (merged.conflicts.length > 0) throw new Failure(...merged.conflicts);
     const refused = documentProblems(task, live, merged.configuration);
     if (refused.length > 0) throw new Failure(...refused);
 
     const changed = !sameConfiguration(live, merged.configuration);
     const added =
-      (changed ? undefined : stagedBefore(task, configurations.active, live, previous?.added)) ?? merged.added;
+      (changed ? undefined : stagedBefore(task, configurations.active, live, previous?.added, release)) ?? merged.added;
     const result = { hash: configurationHash(merged.configuration), added, changed };
     if (!changed) {
       report("equal: the configuration says all of it already");
@@ -197,9 +198,10 @@ function stagedBefore(
   active: string | undefined,
   live: string,
   previous: Added | undefined,
+  release: string,
 ): Added | undefined {
   if (active === undefined || sameConfiguration(active, live)) return undefined;
-  const again = mergeConfiguration(active, task.patches, previous);
+  const again = mergeConfiguration(active, task.patches, previous, release);
   return again.conflicts.length === 0 && sameConfiguration(again.configuration, live) ? again.added : undefined;
 }
 

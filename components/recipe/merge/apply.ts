@@ -15,10 +15,14 @@ export class Applier {
   public readonly conflicts: Finding[] = [];
   private readonly before: Map<string, Addition>;
 
-  /** @param previous what an earlier merge brought in: ours to change. */
+  /**
+   * @param previous what an earlier merge brought in: ours to change.
+   * @param release Talos release whose rules count. Default: those of the newest.
+   */
   constructor(
     private readonly configuration: Configuration,
     previous: Addition[],
+    private readonly release?: string,
   ) {
     this.before = new Map(previous.map((addition) => [identityOf(addition), addition]));
   }
@@ -43,7 +47,8 @@ export class Applier {
   private map(part: Part, path: Step[], wanted: Record<string, unknown>): void {
     for (const [key, value] of Object.entries(wanted)) {
       const here = [...path, key];
-      if (isReplaced(part.name, here) || typeof value !== "object" || value === null) this.value(part, here, value);
+      if (isReplaced(part.name, here, this.release) || typeof value !== "object" || value === null)
+        this.value(part, here, value);
       else if (!this.container(part, here, value)) continue;
       else if (Array.isArray(value)) this.list(part, here, value);
       else this.map(part, here, value as Record<string, unknown>);
@@ -109,7 +114,8 @@ export class Applier {
   /** Whether what stands there must not be replaced; that it conflicts is told. */
   private mustStay(part: Part, path: Step[], node: Node, value: unknown, ours: Addition | undefined): boolean {
     if (typeof path.at(-1) === "string") {
-      const holdsMore = (isMap(node) || isSeq(node)) && typeof value !== "object" && !isReplaced(part.name, path);
+      const holdsMore =
+        (isMap(node) || isSeq(node)) && typeof value !== "object" && !isReplaced(part.name, path, this.release);
       if (holdsMore) this.conflict(path, "holds more than one value where the patches have one");
       return holdsMore;
     }

@@ -31,8 +31,9 @@ export interface Merged {
  * @param live configuration of the machine: YAML, one or more documents.
  * @param patches strategic-merge patches (YAML text), later ones over earlier ones.
  * @param previous what the last merge added: ours to change, and to take away where the patches no longer have it.
+ * @param release Talos release that the machine runs, whose rules count. Default: those of the newest.
  */
-export function mergeConfiguration(live: string, patches: string[], previous?: Added): Merged {
+export function mergeConfiguration(live: string, patches: string[], previous?: Added, release?: string): Merged {
   const configuration = readConfiguration(live);
   const earlier = previous?.additions ?? [];
   const unchanged = (conflicts: Finding[]): Merged => ({
@@ -45,10 +46,10 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
   if (error !== undefined)
     return unchanged([{ check: "adopted-conflict", ...problemAt("configuration", texts.unreadable, { error }) }]);
 
-  const wanted = wantedOf(patches);
+  const wanted = wantedOf(patches, release);
   intoOwnDocuments(wanted, (document) => wanted.has(document) || parts.some(({ name }) => name === document));
   const appliedTo = (to: Configuration): Applier => {
-    const applier = new Applier(to, earlier);
+    const applier = new Applier(to, earlier, release);
     applier.apply(wanted);
     return applier;
   };

@@ -1,17 +1,24 @@
+import * as semver from "semver";
 import type { Step } from "./added";
 import { lists } from "../facts/data/since.json";
 
 const keys: Record<string, Record<string, string> | undefined> = lists.keys;
 const replaced: Record<string, string[] | undefined> = lists.replaced;
+const replacedSince: Record<string, Record<string, string> | undefined> = lists.replacedSince;
 
 /**
  * Whether a later value of a field takes the place of the whole earlier one. The value of an argument does, be it one text or a list
  * (talos v1.13.9, v1alpha1_types.go, Args.Merge); before 1.13 it is one text.
  *
  * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`.
+ * @param release Talos release whose rules count. Default: those of the newest.
  */
-export const isReplaced = (document: string, path: Step[]): boolean =>
-  path.at(-2) === "extraArgs" || (replaced[kindOf(document)] ?? []).includes(fieldOf(path));
+export function isReplaced(document: string, path: Step[], release?: string): boolean {
+  const [kind, field] = [kindOf(document), fieldOf(path)];
+  const since = replacedSince[kind]?.[field];
+  if (since !== undefined) return release === undefined || semver.gte(release, since);
+  return path.at(-2) === "extraArgs" || (replaced[kind] ?? []).includes(field);
+}
 
 const kindOf = (document: string): string => document.replace(/\/.*$/s, "");
 

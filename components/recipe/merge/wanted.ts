@@ -10,12 +10,16 @@ import { remembering } from "../memory";
 /** What the patches want, by document name. */
 export type Wanted = Map<string, Record<string, unknown>>;
 
-/** Puts patches together, later ones over earlier ones, lists by key. */
-export function wantedOf(patches: string[]): Wanted {
+/**
+ * Puts patches together, later ones over earlier ones, lists by key.
+ *
+ * @param release Talos release whose rules count. Default: those of the newest.
+ */
+export function wantedOf(patches: string[], release?: string): Wanted {
   const wanted: Wanted = new Map();
   for (const patch of patches) {
     for (const [name, value] of documentsOf(patch))
-      wanted.set(name, mergeMaps(name, wanted.get(name) ?? {}, value, []));
+      wanted.set(name, mergeMaps(name, wanted.get(name) ?? {}, value, [], release));
   }
   return wanted;
 }
@@ -76,23 +80,25 @@ function mergeMaps(
   into: Record<string, unknown>,
   from: Record<string, unknown>,
   path: Step[],
+  release?: string,
 ): Record<string, unknown> {
   const merged = { ...into };
   for (const [key, value] of Object.entries(from)) {
     // Talos, too, takes a field that holds nothing for one that is not there.
-    if (value !== null && value !== undefined) merged[key] = mergeValue(document, merged[key], value, [...path, key]);
+    if (value !== null && value !== undefined)
+      merged[key] = mergeValue(document, merged[key], value, [...path, key], release);
   }
   return merged;
 }
 
-function mergeValue(document: string, old: unknown, value: unknown, path: Step[]): unknown {
-  if (isReplaced(document, path)) return value;
-  if (Array.isArray(value)) return mergeLists(document, Array.isArray(old) ? old : [], value, path);
-  if (isMapping(value)) return mergeMaps(document, isMapping(old) ? old : {}, value, path);
+function mergeValue(document: string, old: unknown, value: unknown, path: Step[], release?: string): unknown {
+  if (isReplaced(document, path, release)) return value;
+  if (Array.isArray(value)) return mergeLists(document, Array.isArray(old) ? old : [], value, path, release);
+  if (isMapping(value)) return mergeMaps(document, isMapping(old) ? old : {}, value, path, release);
   return value;
 }
 
-function mergeLists(document: string, old: unknown[], items: unknown[], path: Step[]): unknown[] {
+function mergeLists(document: string, old: unknown[], items: unknown[], path: Step[], release?: string): unknown[] {
   const key = keyOfList(document, path);
   const merged = [...old];
   for (const item of items) {
@@ -105,7 +111,7 @@ function mergeLists(document: string, old: unknown[], items: unknown[], path: St
     if (index < 0) merged.push(item);
     else if (isMapping(found) && isMapping(item)) {
       const step = { key: key ?? "", id: String(item[key ?? ""]) };
-      merged[index] = isWhole(document, path) ? item : mergeMaps(document, found, item, [...path, step]);
+      merged[index] = isWhole(document, path) ? item : mergeMaps(document, found, item, [...path, step], release);
     }
   }
   return merged;

@@ -23,3 +23,19 @@ describe("a rule of image verification", () => {
     expect(said(unmergeConfiguration(theirs, first.added))).toEqual(said(theirs));
   });
 });
+
+describe("search domains", () => {
+  const resolver = (...domains: string[]): string => stringify({ kind: "ResolverConfig", searchDomains: { domains } });
+
+  test.each([
+    ["v1.14.1", ["ours"]],
+    ["v1.15.0-beta.0", ["ours"]],
+    ["v1.14.0", ["theirs", "ours"]],
+    ["v1.13.9", ["theirs", "ours"]],
+  ])("of ours on Talos %s: as Talos itself merges them, and taken back", (release, domains) => {
+    const live = resolver("theirs");
+    const { configuration, added } = mergeConfiguration(live, [resolver("ours")], undefined, release);
+    expect(said(configuration)).toEqual(said(resolver(...domains)));
+    expect(said(unmergeConfiguration(configuration, added))).toEqual(said(live));
+  });
+});
