@@ -7,6 +7,7 @@ import type { PreflightTask } from "../machine/program/preflight/task";
 import { runProgram } from "../machine/program-resource";
 import { imageOf } from "../machine/upgrade-task";
 import { capabilitiesOf } from "../recipe/facts/talos-release";
+import { wayOf } from "../recipe/facts/way";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
 import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
@@ -60,7 +61,12 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
     machines: spec.bootstrap ? [] : driven.map(askedOf),
     omni: machines.filter((machine) => !isDriven(machine)).map(omniTaskOf),
     installers: [...new Set(driven.map(({ installerImage }) => installerImage))].sort(),
-    ...(kubernetes.external ? {} : { chart: { name: chart, version, repository } }),
+    ...(kubernetes.external
+      ? {}
+      : {
+          chart: { name: chart, version, repository },
+          installs: { field: wayOf(kubernetes.mode).field, release: release.name, namespace: release.namespace },
+        }),
     kubernetes: spec.bootstrap !== true,
     namespaces: made.sort(),
     volumes: plannedVolumes(spec).map(({ resource, ...volume }) => ({

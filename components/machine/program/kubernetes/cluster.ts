@@ -18,6 +18,7 @@ import { defined } from "../../../recipe/mapping";
 import { MANAGER } from "../../../clients/kubernetes/manager";
 import { nodeTaintState, type PutBackTask, UNTESTED } from "../task";
 import { type AskedNode, askedNode, isClassGiven, type NodeState, nodeState, type PodState, podState } from "./states";
+import { type GpuOffer, gpuOffers, type Workload } from "../../../clients/kubernetes/gpu-offers";
 import { claimedIn, slicesPath } from "../../../clients/kubernetes/devices";
 import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-mark";
 
@@ -173,6 +174,28 @@ export class KubernetesCluster {
     );
   }
 
+  /**
+   * What gives out NVIDIA's cards; undefined where DaemonSets or Deployments may not be listed. `withoutPlugin`: the operator's policy turns its
+   * device plugin off.
+   */
+  async gpuOffers(): Promise<{ offers: GpuOffer[] | undefined; withoutPlugin: boolean }> {
+    const forbidden = { instead: { 403: undefined } };
+    const [sets, deployments, policies] = await Promise.all([
+      this.api.ask<{ items?: Workload[] }>("DaemonSets", "/apis/apps/v1/daemonsets", forbidden),
+      this.api.ask<{ items?: Workload[] }>("Deployments", "/apis/apps/v1/deployments", forbidden),
+      this.api.list<ClusterPolicy>("ClusterPolicies", "/apis/nvidia.com/v1/clusterpolicies", { instead: notKnown }),
+    ]);
+    const plugins = policies.map(({ spec }) => spec?.devicePlugin?.enabled);
+    const withoutPlugin = plugins.length > 0 && plugins.every((enabled) => enabled === false);
+    if (sets === undefined || deployments === undefined) return { offers: undefined, withoutPlugin };
+    // Objects of a list have no kind of their own.
+    const all = [
+      ...(sets.items ?? []).map((set) => ({ ...set, kind: "DaemonSet" })),
+      ...(deployments.items ?? []).map((deployment) => ({ ...deployment, kind: "Deployment" })),
+    ];
+    return { offers: gpuOffers(all), withoutPlugin };
+  }
+
   /** Claims whose volume there is, and that bear the annotation, which names the `owner`. None where their list is forbidden. */
   async boundClaims(annotation: string) {
     const asking = { instead: { 403: undefined } };
@@ -265,6 +288,9 @@ export class KubernetesCluster {
     return this.api.ask(`node ${name}`, path, { method: "PATCH", type: MERGE, body, instead });
   }
 }
+
+/** What the operator's policy says of its plugin (gpu-operator v26.3.3, api/nvidia/v1/clusterpolicy_types.go). */
+type ClusterPolicy = KubernetesObject & { spec?: { devicePlugin?: { enabled?: boolean } } };
 
 const MERGE = "application/merge-patch+json";
 const jobsOf = (namespace: string): string => `/apis/batch/v1/namespaces/${namespace}/jobs`;

@@ -13,6 +13,7 @@ import { askMachines, warnOfCordons } from "./machines";
 import { remembered, takenAway } from "./memory";
 import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
 import type { Places, Web } from "./web";
+import { foreignOffers } from "./others";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
 import texts from "../texts.json";
@@ -23,7 +24,7 @@ const WITNESSES = 3;
 /** The cluster of the kubeconfig, as far as something is asked of it before machines are touched. */
 export type AskedCluster = Pick<
   Cluster,
-  "server" | "authority" | "nodes" | "node" | "annotationOf" | "boundClaims" | "podsOfClass"
+  "server" | "authority" | "nodes" | "node" | "annotationOf" | "boundClaims" | "podsOfClass" | "gpuOffers"
 >;
 
 /** What the questions are asked of. */
@@ -143,6 +144,11 @@ async function askKubernetes(
   const objects = [
     ...(await foreignNamespaces(task, cluster)),
     ...(await orTold(lostVolumes(task, cluster), report, unknown)),
+    ...(await orTold(
+      foreignOffers(task, cluster, report),
+      report,
+      (why) => `not known whether something else in the cluster gives out the cards (${why})`,
+    )),
   ];
   // The same credentials as the last time are of the same cluster: no machine is asked again.
   const pair = shortHash(JSON.stringify([cluster.server, cluster.authority, around.talosconfig]), 16);

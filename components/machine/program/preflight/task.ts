@@ -41,6 +41,15 @@ export const preflightTask = z.strictObject({
   installers: z.array(z.string()),
   /** The chart that exposes the GPUs; undefined where it is not this stack's to install. */
   chart: z.strictObject({ name: z.string(), version: z.string(), repository: z.string() }).optional(),
+  /** What the stack installs to give out the cards: of nothing else may the cluster have the same. Absent where it is not this stack's to install. */
+  installs: z
+    .strictObject({
+      field: z.enum(["gpuOperator", "devicePlugin", "dra"]),
+      /** Name of its Helm release, and its namespace. */
+      release: z.string(),
+      namespace: z.string(),
+    })
+    .optional(),
   /** Whether there is a cluster to be asked; none while the stack makes it. */
   kubernetes: z.boolean(),
   namespaces: z.array(z.string()),

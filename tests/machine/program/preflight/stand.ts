@@ -8,6 +8,7 @@ import {
   type PreflightTask,
 } from "../../../../components/machine/program/preflight/task";
 import type { Answer, Web } from "../../../../components/machine/program/preflight/web";
+import { gpuOffers, type Workload } from "../../../../components/clients/kubernetes/gpu-offers";
 import { FakeOmni } from "../omni/fake-omni";
 import { FakeClock, FakeMachine, schematics } from "../fakes";
 
@@ -56,6 +57,12 @@ export interface Stand {
   web: Record<string, Answer>;
   /** Nodes by what differs from the machine's, or why they cannot be had. */
   nodes: (Partial<AskedNode> | "$ours" | "$strange")[] | [CallProblem, string];
+  /** DaemonSets and Deployments of the cluster. */
+  workloads: Workload[];
+  /** Whether the operator's policy turns its device plugin off. */
+  withoutPlugin: boolean;
+  /** What the stack installs. */
+  installs: PreflightTask["installs"];
   /** Why its first questions get no answer, one after the other. */
   silentAtFirst: string[];
   /** Text of the kubeconfig's certificate. */
@@ -100,6 +107,7 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     chart: { name: "gpu-operator", version: changes.version ?? "v25.10.1", repository },
     ...{ kubernetes: true, namespaces: ["gpu-operator"], volumes },
     mark: { annotation: "talos-gpu/owner", ours: "shop/prod/" },
+    ...(changes.installs && { installs: changes.installs }),
     ...(classed && { classGone: { name: "nvidia", but: "gpu-operator" } }),
     drain,
     limit: "3m",
@@ -132,6 +140,10 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     annotationOf: async (namespace) => owners[namespace],
     boundClaims: async () => claims,
     podsOfClass: async () => classed ?? [],
+    gpuOffers: async () => ({
+      offers: gpuOffers(changes.workloads ?? []),
+      withoutPlugin: changes.withoutPlugin ?? false,
+    }),
   };
   const lines: string[] = [];
   const around = {

@@ -1,0 +1,81 @@
+import type { V1Deployment } from "@kubernetes/client-node";
+import type { WayField } from "../../recipe/facts/way";
+import { defined } from "../../recipe/mapping";
+import { type Keeper, keeperOf } from "./keeper";
+
+/** A DaemonSet or Deployment, as far as it tells whose program it runs. */
+export type Workload = Pick<V1Deployment, "kind" | "metadata" | "spec">;
+
+/** Something in a cluster that gives NVIDIA's cards to pods. */
+export interface GpuOffer {
+  field: WayField;
+  /** What it is, e.g. `DaemonSet kube-system/nvidia-device-plugin`. */
+  title: string;
+  namespace: string;
+  /** Name of the Helm release, where its labels tell it. */
+  release?: string;
+  keeper?: Keeper;
+  /** Whether some stack of Pulumi's has installed it: then it may be this one's. */
+  byPulumi: boolean;
+}
+
+/** NVIDIA's charts by the name that they give their objects (`helm.sh/chart`), with the field of a stack that installs the same. */
+const charts: Record<string, WayField> = {
+  "gpu-operator": "gpuOperator",
+  "nvidia-device-plugin": "devicePlugin",
+  "dra-driver-nvidia-gpu": "dra",
+  "nvidia-dra-driver-gpu": "dra",
+};
+
+/** NVIDIA's programs by their images, also in a mirror. AMD's plugin has the same name in a folder of its own (ROCm/k8s-device-plugin). */
+const images: [RegExp, WayField][] = [
+  [/(?:^|\/)gpu-operator[:@]/, "gpuOperator"],
+  [/(?:^|\/)k8s-device-plugin[:@]/, "devicePlugin"],
+  [/(?:^|\/)(?:k8s-dra-driver-gpu|dra-driver-nvidia-gpu)[:@]/, "dra"],
+];
+const ofOthers = /(?:^|\/)(?:rocm|amd)\//i;
+
+/**
+ * What gives out NVIDIA's cards, by what it runs and by the labels of NVIDIA's charts. What an object of the cluster owns is left out: the
+ * operator's own DaemonSets, as the operator is told itself.
+ */
+export function gpuOffers(workloads: readonly Workload[]): GpuOffer[] {
+  const found = new Map<string, GpuOffer>();
+  for (const workload of workloads) {
+    const offer = offerOf(workload);
+    if (offer === undefined) continue;
+    const key = [offer.field, offer.namespace, offer.release].join(" ");
+    if (!found.has(key)) found.set(key, offer);
+  }
+  return [...found.values()];
+}
+
+function offerOf(workload: Workload): GpuOffer | undefined {
+  const { kind = "object", metadata = {} } = workload;
+  const { namespace = "", name = "", labels = {}, annotations = {}, managedFields = [] } = metadata;
+  const field = fieldOf(workload);
+  if (field === undefined || (metadata.ownerReferences ?? []).length > 0) return undefined;
+  const helm = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;
+  return {
+    ...{ field, title: `${kind} ${namespace}/${name}`, namespace },
+    byPulumi: managedFields.some(({ manager = "" }) => manager.startsWith("pulumi")),
+    ...defined({ release: annotations["meta.helm.sh/release-name"] ?? helm, keeper: keeperOf(metadata) }),
+  };
+}
+
+/** Feature discovery and the exporter are of the same chart, or of the same image, and give out nothing. */
+const givesOutNothing = /feature-discovery|dcgm|mps-control/;
+
+function fieldOf({ metadata, spec }: Workload): WayField | undefined {
+  const { name = "", labels = {} } = metadata ?? {};
+  if (givesOutNothing.test(name)) return undefined;
+  const running = (spec?.template.spec?.containers ?? []).flatMap(({ image }) => image ?? []);
+  const byImage = images.find(([pattern]) => running.some((image) => pattern.test(image) && !ofOthers.test(image)));
+  if (byImage !== undefined) return byImage[1];
+  const [, chart = ""] = /^(.+?)-v?\d+\.\d/.exec(labels["helm.sh/chart"] ?? "") ?? [];
+  return Object.hasOwn(charts, chart) && !isDiscovery(labels) ? charts[chart] : undefined;
+}
+
+/** Node Feature Discovery comes with NVIDIA's charts, under its own name. */
+const isDiscovery = (labels: Record<string, string>): boolean =>
+  labels["app.kubernetes.io/name"] === "node-feature-discovery";
