@@ -22,15 +22,15 @@ export default withMermaid({
   title: "talos-gpu",
   description: "NVIDIA GPUs on Talos Linux, from the image to a pod that computes, with Pulumi",
   base: process.env["SITE_BASE"] ?? "/",
-  rewrites: { "stacks/README.md": "stacks/index.md" },
+  rewrites: { "stacks/README.md": "stacks/index.md", "roles/README.md": "roles/index.md" },
   lastUpdated: true,
   markdown: {
     config(md) {
       const close = md.core.ruler;
       close.push("repository-links", (state) => {
         const page = (state.env as { relativePath: string }).relativePath.replace(
-          "stacks/index.md",
-          "stacks/README.md",
+          /^(stacks|roles)\/index\.md$/,
+          "$1/README.md",
         );
         for (const { children } of state.tokens)
           for (const token of children ?? []) {
@@ -64,6 +64,7 @@ export default withMermaid({
           { text: "DGX Spark and GB10", link: "/beside/spark" },
           { text: "Your own image, extensions and mirrors", link: "/beside/own-image" },
           { text: "Credentials", link: "/credentials" },
+          { text: "Roles that are enough", link: "/roles/" },
           { text: "Fleets", link: "/fleets" },
         ],
       },

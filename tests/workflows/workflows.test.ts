@@ -219,3 +219,30 @@ test("an update goes one stack at a time, in an environment that follows from it
   expect(concurrency).toEqual({ group: "up", "cancel-in-progress": false });
   expect(jobs["up"]).toMatchObject({ strategy: { "max-parallel": 1 }, environment: "${{ matrix.environment }}" });
 });
+
+describe("the site", () => {
+  const lock = JSON.parse(fs.readFileSync(path.join(repository, "docs/package-lock.json"), "utf8")) as {
+    packages: Record<string, { integrity?: string; resolved?: string; devDependencies?: Record<string, string> }>;
+  };
+  const { "": root, ...packages } = lock.packages;
+
+  // It is published, so what builds it must not change by itself.
+  test("is built from a lock file, which has a hash of every package and names no host", () => {
+    const { scripts } = JSON.parse(fs.readFileSync(path.join(repository, "package.json"), "utf8")) as {
+      scripts: Record<string, string>;
+    };
+    expect(scripts["site"]).toMatch(/^npm ci --prefix docs --ignore-scripts && /);
+    expect(Object.keys(packages).length).toBeGreaterThan(100);
+    for (const { integrity, resolved } of Object.values(packages)) {
+      expect(integrity).toMatch(/^sha512-/);
+      expect(resolved ?? "https://registry.npmjs.org/").toMatch(/^https:\/\/registry\.npmjs\.org\//);
+    }
+  });
+
+  test("has the packages that it asks for", () => {
+    const { devDependencies } = JSON.parse(fs.readFileSync(path.join(repository, "docs/package.json"), "utf8")) as {
+      devDependencies: Record<string, string>;
+    };
+    expect(root!.devDependencies).toEqual(devDependencies);
+  });
+});
