@@ -6,7 +6,7 @@ import type { MonitoringSpec } from "../recipe/spec/index";
 import { isDeviceClass, wayOf } from "../recipe/facts/way";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe, Plan } from "../recipe/types";
-import { classOf, daemonSet, labels } from "./pods";
+import { administrator, classOf, daemonSet, labels } from "./pods";
 
 const component = "nvidia-dcgm-exporter";
 const port = 9400;
@@ -92,7 +92,7 @@ function exporter(
           { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
         ],
         // Profiling metrics are an administrator's (dcgm-exporter, README).
-        securityContext: { runAsUser: 0, capabilities: { add: ["SYS_ADMIN"] } },
+        securityContext: administrator,
         resources: { requests: { cpu: "50m", memory: "256Mi" }, limits: { memory: "1Gi" } },
         readinessProbe: { httpGet: { path: "/health", port: "metrics" }, periodSeconds: 10 },
         livenessProbe: { httpGet: { path: "/health", port: "metrics" }, initialDelaySeconds: 45, periodSeconds: 10 },

@@ -30,6 +30,17 @@ export const unprivileged = {
   seccompProfile: { type: "RuntimeDefault" },
 };
 
+/**
+ * What an administrator's calls to the driver need: root, and CAP_SYS_ADMIN alone of all capabilities (open-gpu-kernel-modules,
+ * kernel-open/common/inc/nv-linux.h, NV_IS_SUSER). The devices come by the NVIDIA runtime, so the container need not be privileged.
+ * Kubernetes does not let `allowPrivilegeEscalation: false` go with this capability.
+ */
+export const administrator = {
+  runAsUser: 0,
+  capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] },
+  seccompProfile: { type: "RuntimeDefault" },
+};
+
 /** Pod Security `restricted`. NVIDIA's devices are open to every user (mode 0666). */
 export const restricted = { ...unprivileged, runAsNonRoot: true, runAsUser: 65534, readOnlyRootFilesystem: true };
 

@@ -2,7 +2,7 @@ import type * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import { daemonLabel, powerLimitLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
-import { allCardsFor, classOf, daemonSet, kubernetesName } from "./pods";
+import { administrator, allCardsFor, classOf, daemonSet, kubernetesName } from "./pods";
 
 /** What the script asks of every card, in the order in which it reads. */
 const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,utilization.gpu";
@@ -38,18 +38,6 @@ done
 `.trim();
 
 /**
- * Setting a limit is an administrator's call to the driver: root, and CAP_SYS_ADMIN alone of all capabilities
- * (open-gpu-kernel-modules, kernel-open/common/inc/nv-linux.h, NV_IS_SUSER). The devices come by the NVIDIA runtime, so the
- * container need not be privileged. Kubernetes does not let `allowPrivilegeEscalation: false` go with this capability.
- */
-const administrator = {
-  runAsUser: 0,
-  readOnlyRootFilesystem: true,
-  capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] },
-  seccompProfile: { type: "RuntimeDefault" },
-};
-
-/**
  * Power limits of the cards: a DaemonSet per distinct limit, on the machines that have it. The GPU Operator has nothing of
  * the kind (gpu-operator#942).
  *
@@ -80,7 +68,7 @@ export function powerLimits(
             { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
             { name: "NVIDIA_DRIVER_CAPABILITIES", value: "utility" },
           ],
-          securityContext: administrator,
+          securityContext: { ...administrator, readOnlyRootFilesystem: true }, // a limit is an administrator's call
           resources: { requests: { cpu: "5m", memory: "32Mi" }, limits: { cpu: "200m", memory: "128Mi" } },
           readinessProbe: { exec: { command: ["test", "-f", "/tmp/limited"] }, periodSeconds: 5, timeoutSeconds: 5 },
           volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],

@@ -26,6 +26,12 @@ test("with the device plugin: exporter on the GPU nodes under the runtime class,
   // A machine that is in no stack keeps the label of an operator that was there before.
   expect(fits(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
   expect(pod.containers[0].resources.limits).not.toHaveProperty(["nvidia.com/gpu"]);
+  // Profiling metrics need this one right of an administrator, and nothing else does.
+  expect(pod.containers[0].securityContext).toEqual({
+    runAsUser: 0,
+    capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] },
+    seccompProfile: { type: "RuntimeDefault" },
+  });
   expect(waitsFor(ran, set)).toContain(find(ran, "kubernetes:helm.sh/v3:Release").urn);
   const { selector, ports } = find(ran, "kubernetes:core/v1:Service").inputs.spec;
   expect(set.inputs.spec.template.metadata.labels).toMatchObject(selector);
