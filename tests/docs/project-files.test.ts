@@ -1,0 +1,118 @@
+import { execFileSync } from "node:child_process";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { workloadDescriptors } from "../../components/recipe/stack/workloads";
+import type { WorkloadDescriptor } from "../../components/recipe/stack/workloads/descriptor";
+import { policies } from "../../policy/policies";
+import { blocksOf, files, read } from "./pages";
+
+// Files that people and tools expect of a project, beside its pages.
+
+interface Form {
+  name: string;
+  description: string;
+  body: { type: string; id?: string; attributes: { label?: string; value?: string; description?: string } }[];
+}
+const folder = ".github/ISSUE_TEMPLATE/";
+const forms = files.filter((file) => file.startsWith(folder) && !file.endsWith("/config.yml"));
+
+/** The command's verbs, by their list: it cannot be loaded here, as it takes modules that only a bundle has. */
+const verbs = [...read("cli/verbs.ts").matchAll(/^ {2}(?:"([a-z-]+)"|([a-z]+))(?:,|:)/gm)].map(
+  ([, quoted, plain]) => quoted ?? plain!,
+);
+
+/** Verbs of the command that a text names. */
+const verbsIn = (text: string): string[] => [...text.matchAll(/talos-gpu ([a-z][a-z-]*)/g)].map(([, verb]) => verb!);
+
+describe("a form for issues", () => {
+  // docs.github.com, "Syntax for GitHub's form schema".
+  test.each(forms)("%s is one that GitHub takes", (file) => {
+    const { name, description, body } = parse(read(file)) as Form;
+    expect([name, description].filter((text) => typeof text !== "string" || text === "")).toEqual([]);
+    const ids = body.flatMap(({ id }) => id ?? []);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBeGreaterThan(0);
+    for (const { type, id, attributes } of body) {
+      expect(["markdown", "textarea", "input", "dropdown", "checkboxes"]).toContain(type);
+      expect(type === "markdown" ? attributes.value : attributes.label).toBeTruthy();
+      expect(id ?? "none").toMatch(/^[A-Za-z0-9_-]+$/);
+    }
+  });
+
+  test.each(forms)("%s names verbs that there are", (file) => {
+    const named = verbsIn(read(file));
+    expect(verbs).toContain("doctor");
+    expect(named.filter((verb) => !verbs.includes(verb))).toEqual([]);
+  });
+
+  test("of what fails asks for the plan and the report", () => {
+    const text = read(`${folder}fails.yml`);
+    expect(verbsIn(text)).toEqual(expect.arrayContaining(["plan", "bug-report", "doctor"]));
+    expect(text).toContain("SECURITY.md");
+  });
+});
+
+describe("the preset of Renovate", () => {
+  const { customManagers } = JSON.parse(read("renovate/stack.json")) as {
+    customManagers: { managerFilePatterns: string[]; matchStrings: string[] }[];
+  };
+  const [{ managerFilePatterns, matchStrings }] = customManagers as [(typeof customManagers)[number]];
+  const found = (line: string): Record<string, string | undefined> | undefined =>
+    new RegExp(matchStrings[0]!).exec(line)?.groups;
+
+  test("reads the comments that its page shows", () => {
+    const lines = blocksOf("docs/beside/renovate.md", /^yaml$/).flatMap((block) =>
+      block.split("\n").filter((line) => line.includes("# renovate:")),
+    );
+    expect(lines.map(found)).toEqual([
+      { currentValue: "v1.13.9", datasource: "github-releases", depName: "siderolabs/talos", registryUrl: undefined },
+      {
+        currentValue: "v26.3.3",
+        datasource: "helm",
+        depName: "gpu-operator",
+        registryUrl: "https://helm.ngc.nvidia.com/nvidia",
+      },
+    ]);
+    expect(found('  version: "0.17.4" # renovate: datasource=helm depName=x')).toMatchObject({
+      currentValue: "0.17.4",
+    });
+    expect(found("  version: v26.3.3")).toBeUndefined();
+  });
+
+  test("looks at stack files, and is the one that the page names", () => {
+    const pattern = new RegExp(managerFilePatterns[0]!.slice(1, -1));
+    expect(["stacks/Pulumi.velaryon.yaml", "Pulumi.yaml", "a.yaml"].map((file) => pattern.test(file))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(read("docs/beside/renovate.md")).toContain("//renovate/stack");
+  });
+});
+
+describe("the pack of policies", () => {
+  test("lists in its page what each policy asks", () => {
+    const rows = [...read("policy/README.md").matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)];
+    expect(rows.map(([, name, asks]) => [name, asks])).toEqual(
+      policies.map(({ name, description }) => [name, description]),
+    );
+  });
+
+  test("is a package, with what Pulumi needs of it", () => {
+    const manifest = JSON.parse(read("policy/package.json")) as { main: string; private?: boolean };
+    expect(manifest).toMatchObject({ main: "bin/index.js", scripts: { prepack: "npm run build" } });
+    expect(manifest.private).toBeUndefined();
+    const cwd = path.join(__dirname, "../../policy");
+    const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd, encoding: "utf8" });
+    const [{ files: inside }] = JSON.parse(packed) as [{ files: { path: string }[] }];
+    const names = inside.map((file) => file.path);
+    expect(names).toEqual(expect.arrayContaining(["PulumiPolicy.yaml", "README.md", "package.json"]));
+    expect(names.filter((name) => name.endsWith(".ts"))).toEqual([]);
+  });
+});
+
+test("the page on security names the port of every server", () => {
+  const servers = Object.values(workloadDescriptors).flatMap(({ server }: WorkloadDescriptor<never>) => server ?? []);
+  const text = read("SECURITY.md");
+  for (const { name, port } of servers) expect(text.toLowerCase()).toContain(`${name} ${port}`);
+});
