@@ -39,7 +39,13 @@ export function foretell(
     void pulumi.log.info(line, about);
   };
   const ofComponent = hook(`${name}-reboots`, ({ urn, oldInputs, oldOutputs }) => {
-    const { word, refused } = foretold(machine.name, stateBefore(oldInputs), oldOutputs, state);
+    const { word, refused } = foretold(
+      machine.name,
+      stateBefore(oldInputs),
+      oldOutputs,
+      state,
+      machine.versionContract !== undefined,
+    );
     tell(word, named(urn));
     if (refused !== undefined) throw new Error(refused);
   });
@@ -58,18 +64,20 @@ export function foretell(
  *
  * @param before as the last update began it; undefined of a machine that is new.
  * @param outputs of the component, as the last update left them.
+ * @param isContractSaid whether the stack has `versionContract` for the machine.
  */
 export function foretold(
   node: string,
   before: MachineState | undefined,
   outputs: Record<string, unknown> | undefined,
   after: MachineState,
+  isContractSaid = false,
 ): { word: string; refused?: string } {
   const runs = outputs?.["talosVersion"];
   const failed = before !== undefined && runs === undefined;
   const effect = failed ? effectOfLook(after) : effectOf(before, after);
   // After an update that failed, the preflight compares with what that one had planned.
-  const refused = refusalOf(node, runs, after, failed ? undefined : before);
+  const refused = refusalOf(node, runs, after, failed ? undefined : before, isContractSaid);
   return { word: describeEffect(effect), ...(refused === undefined ? {} : { refused }) };
 }
 

@@ -1,31 +1,18 @@
 import { asRelease } from "./outside/external";
 import { chartNotes, externalNote, externalNotes, withoutRuntimeClass } from "./chart-notes";
-import {
-  type Card,
-  findCard,
-  kernelArgsFor,
-  memoryBounds,
-  migOf,
-  powerRangeOf,
-  saidMemory,
-  sizesInWords,
-} from "./facts/card";
+import { type Card, findCard, kernelArgsFor, migOf, powerRangeOf } from "./facts/card";
 import { isForwardCompatible, newerCuda } from "./facts/cuda";
 import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
 import { nvidiaExtension } from "./facts/extension";
 import { hasNoSwitch, hasSwitches, type MachineFacts } from "./facts/machine-facts";
+import { machineNotes } from "./machine/machine-notes";
 import { storageModule, usesStorage } from "./machine/storage-module";
-import { escapesInWords } from "./facts/escapes";
-import { isolation } from "./facts/data/since.json";
-import { eraOf, findRelease, firstMinorOf, type Release } from "./facts/talos-release";
-import { factsOf, seenBy } from "./machine/apart";
-import { readPatch } from "./machine/user-patches";
-import { valueOfDocument } from "./rules/yaml";
+import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
 import { metricsNote } from "./kubernetes/exporter";
 import { migManagerRelease } from "./kubernetes/mig-manager";
-import { defined, flat, type Nested, valueAt } from "./mapping";
+import { flat, type Nested } from "./mapping";
 import type { ClusterSpec } from "./spec/index";
 import type { KubernetesRecipe } from "./types";
 import { openServers } from "./open-servers";
@@ -60,15 +47,12 @@ export function notesOf(
       passedOn(machine),
       switches(machine),
       spark(machine),
-      escapes(spec, machine),
-      isolated(spec, machine),
-      branchTargets(machine, machine.spec.talosVersion ?? spec.talosVersion),
       power(machine),
     ]),
     chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
     externalNotes(spec, crossing, over),
     withoutRuntimeClass(spec),
-    memoryNotes(spec, facts),
+    machineNotes(spec, facts),
     usesStorage(spec) && externalNote(spec, storageNote),
     cudaNotes(spec, facts),
     migNotes(spec, facts),
@@ -120,40 +104,6 @@ const spark = ({ name, cards, flavour }: MachineFacts): Nested<string> =>
   cards.some(({ family }) => family === "spark") &&
   `machines.${name}.gpus: not tried by us on a GB10: if the card does not come up with the ${flavour} modules (talosctl dmesg), set machines.${name}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}; Talos' documentation names the proprietary ones, and elsewhere those of driver 580.173.02 ended with Xid 169`;
 
-/** A toolkit with which a hostile image leaves its container. */
-function escapes(spec: ClusterSpec, { name, spec: machine, gpuCount }: MachineFacts): Nested<string> {
-  if (gpuCount === 0) return undefined;
-  const { talosVersion } = seenBy(spec, machine);
-  const toolkit = findRelease(talosVersion, factsOf(spec, talosVersion))?.drivers.toolkit;
-  const words = escapesInWords(talosVersion, toolkit);
-  return words !== undefined && `machines.${name}: ${words}`;
-}
-
-/** Workload isolation, where a patch of the stack switches it on: nobody has told of it with a card yet. */
-function isolated({ patches = [] }: ClusterSpec, { name, spec, gpuCount }: MachineFacts): Nested<string> {
-  const documents = [...patches, ...(spec.patches ?? [])].flatMap((text) => readPatch(text, "").documents);
-  const isOn = documents
-    .map(valueOfDocument)
-    .some((value) => valueAt(value, "kind") === isolation.document && valueAt(value, "workloadIsolation") === true);
-  return (
-    isOn &&
-    gpuCount > 0 &&
-    `machines.${name}: with workload isolation (${isolation.document}) containerd, the kubelet and all pods have process and mount namespaces of their own; the CDI specification, the devices and the folder of nvidia-persistenced were seen inside on Talos 1.14.1 without a card, and no report tells of it with one: try one machine first (upgrade.first)`
-  );
-}
-
-/** First minor release whose kernel has branch target identification on arm64 (talos#13019). */
-const firstWithBranchTargets = 13;
-
-/** A card in a slot of an arm64 machine: an overlay is one of a single-board computer, so it shows the processor. */
-const branchTargets = ({ name, spec, cards }: MachineFacts, talosVersion: string): Nested<string> =>
-  cards.length > 0 &&
-  spec.overlay !== undefined &&
-  kernelArgsFor(cards).length === 0 &&
-  !(spec.kernelArgs ?? []).includes("arm64.nobti") &&
-  (parseTalosVersion(talosVersion)?.minor ?? 0) >= firstWithBranchTargets &&
-  `machines.${name}.kernelArgs: the kernel of Talos ≥ 1.${firstWithBranchTargets} has branch target identification on arm64, with which NVIDIA's modules crash on a GB10 (talos#13019); whether they do with a card in a slot is not known: if the kernel log shows an Oops of nvidia, write arm64.nobti there`;
-
 /** GPUDirect Storage: NVIDIA supports it with the open modules alone (docs.nvidia.com, GPU Operator, GPUDirect RDMA and GPUDirect Storage). */
 const storageNote = `gpuOperator.values.gds.enabled: the module ${storageModule} is loaded on each machine with a card; GPUDirect Storage was not tried on Talos by us, NVIDIA supports it with the open kernel modules alone, and cuFile goes through the processor's memory where the file system does not take part`;
 
@@ -170,27 +120,6 @@ function cardNames(cards: readonly Card[]): string[] {
       ? `${card.model} with ${card.memoryMiB === undefined ? "unknown memory" : `${card.memoryMiB}Mi`}`
       : card.model,
   );
-}
-
-/** Claims that the larger card of a name takes and the smaller one does not, where the stack does not say which one it has. */
-function memoryNotes(spec: ClusterSpec, facts: MachineFacts[]): Nested<string> {
-  if (spec.dra === undefined) return undefined;
-  const uses = facts.flatMap((machine) => machine.uses);
-  return gpuRequests(spec).map(({ field, claim }) => {
-    const { memory } = claim ?? {};
-    const wantedMiB = saidMemory({ ...defined({ memory }) });
-    if (wantedMiB === undefined) return undefined;
-    return uses.map((use) => {
-      const { memoriesMiB = [] } = use.card ?? {};
-      const bounds = use.card && memoryBounds(use.card);
-      return (
-        bounds !== undefined &&
-        bounds.least < wantedMiB &&
-        wantedMiB <= bounds.greatest &&
-        `${use.field}.memory: the ${use.card!.model} exists with ${sizesInWords(memoriesMiB)}, and the ${memory} of ${field}.claim.memory do not fit each of them; say which one it is (nvidia-smi shows it): on a smaller one no such pod starts`
-      );
-    });
-  });
 }
 
 /** vfio-pci takes every card of the IDs that it is given (linux v6.18, drivers/vfio/pci/vfio_pci.c); others by its address alone. */

@@ -2,6 +2,7 @@ import { upgradePathFault } from "../effect/faults";
 import { eraOf, firstMinorOf, knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";
+import { readContract } from "../machine/contract";
 import { didYouMean, shown } from "../rules";
 import { type Checks, complaint, type Found, ofMachines, together } from "./check";
 import * as semver from "semver";
@@ -50,6 +51,14 @@ export const releaseChecks: Checks = {
     // Patch releases of a cluster of Omni's are Omni's to change, in either direction; our program does not do it.
     const isOmnis = machine.spec.configuration === "omni" && running.minor === target.minor;
     return fault && !isOmnis ? { field, ...fault } : [];
+  }),
+  "version-contract": ofMachines(({ spec: { versionContract: said, configuration }, recipe: { talosVersion } }) => {
+    if (said === undefined || configuration !== "owned") return [];
+    const contract = readContract(said);
+    if (contract === undefined) return complaint(".versionContract", "version-contract/form", { said: shown(said) });
+    const [wanted, generated] = [parseTalosVersion(talosVersion), parseTalosVersion(contract)];
+    const isNewer = wanted !== undefined && generated !== undefined && generated.minor > wanted.minor;
+    return isNewer && complaint(".versionContract", "version-contract/newer", { said, talosVersion });
   }),
   "upgrade-first": ({ spec, machines }) => {
     const first = spec.upgrade?.first ?? [];

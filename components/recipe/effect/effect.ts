@@ -2,6 +2,7 @@ import { parseTalosVersion } from "../facts/version";
 import { plannedMachines } from "../machine/planned-machine";
 import type { Fault } from "../rules";
 import { changesOf, identityChanges, isOurs, said, type Change } from "./changes";
+import { driftFault } from "../machine/contract";
 import { contractFault, handOverFault, kubernetesPathFault, upgradePathFault } from "./faults";
 import { machineState, type MachineState } from "./state";
 import { renderFinding } from "../stack/findings";
@@ -69,12 +70,14 @@ export function effectOfLook(state: MachineState): MachineEffect {
  * @param machine its node name.
  * @param runs Talos release that the last update that ended well has seen on it, if there was one.
  * @param before as that update left it; undefined where that is not known.
+ * @param isContractSaid whether the stack has `versionContract` for the machine.
  */
 export function refusalOf(
   machine: string,
   runs: unknown,
   after: MachineState,
   before?: MachineState,
+  isContractSaid = false,
 ): string | undefined {
   const said = (field: string, fault: Fault | undefined): string | undefined =>
     fault && renderFinding({ field, ...fault });
@@ -85,7 +88,14 @@ export function refusalOf(
   const contract = after.mayRebootIfChanged?.contract;
   return (
     said(`machines.${machine}.talosVersion`, has && wanted && upgradePathFault(has.text, wanted.text)) ??
-    said(`machines.${machine}.runningVersion`, has && contract ? contractFault(has.text, contract) : undefined) ??
+    said(
+      `machines.${machine}.${isContractSaid ? "versionContract" : "runningVersion"}`,
+      has && contract ? contractFault(has.text, contract) : undefined,
+    ) ??
+    said(
+      `machines.${machine}.versionContract`,
+      driftFault(before?.mayRebootIfChanged?.contract, contract, isContractSaid),
+    ) ??
     said("kubernetesVersion", before && kubernetesPathFault(before, after))
   );
 }

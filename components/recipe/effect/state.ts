@@ -1,8 +1,8 @@
+import { contractMinor } from "../machine/contract";
 import type { PlannedMachine } from "../machine/planned-machine";
 import { readSchematic } from "../machine/schematic";
 import { defined, filled } from "../mapping";
 import { formatDuration, durationValue } from "../rules/duration";
-import { parseTalosVersion } from "../facts/version";
 import { partHashes } from "./parts";
 import { longestAway } from "./upgrade-phases";
 import { needsBoot, waitsForBoot, wayOf } from "./way";
@@ -73,7 +73,7 @@ export function machineState(machine: PlannedMachine): MachineState {
   }
   const { extensions = [], kernelArgs = [] } = readSchematic(machine.schematic) ?? {};
   const { boots, stays } = machine.configuration === "owned" ? generatedOf(machine, waits) : {};
-  const contract = machine.configuration === "owned" ? contractMinor(machine) : undefined;
+  const contract = machine.configuration === "owned" ? contractMinor(machine.contract) : undefined;
   return {
     address: machine.address,
     configuration: machine.configuration,
@@ -119,12 +119,6 @@ function generatedOf(
     boots: { ...(clusterWaits ? ofCluster : {}), ...(roleWaits ? { role } : {}) },
     stays: { ...(clusterWaits ? {} : ofCluster), ...(roleWaits ? {} : { role }) },
   };
-}
-
-/** Talos' generator goes by the minor (talos, pkg/machinery/config/contract.go). */
-function contractMinor({ contract }: PlannedMachine): string {
-  const minor = parseTalosVersion(contract)?.minor;
-  return minor === undefined ? contract : `v1.${minor}`;
 }
 
 function drainOf({ configuration, drain, timeouts }: PlannedMachine): string {

@@ -23,11 +23,3 @@ function namesHost({ config, kinds }: UserPatch): boolean {
   const { network } = (config["machine"] ?? {}) as { network?: { hostname?: unknown } | null };
   return kinds.includes("HostnameConfig") || (network?.hostname ?? undefined) !== undefined;
 }
-
-/** Release whose features a generated configuration may use: the machine gets it before its upgrade, so the older of the two. */
-export function contractOf(talosVersion: string, runningVersion: string | undefined): string {
-  const running = semver.valid(runningVersion);
-  const wanted = semver.valid(talosVersion);
-  if (runningVersion === undefined || running === null || wanted === null) return talosVersion; // for a check to name
-  return semver.lt(running, wanted) ? runningVersion : talosVersion;
-}

@@ -1,7 +1,8 @@
 import { factsOf } from "./apart";
 import { containerdPart } from "./containerd/containerd";
 import { nvidiaExtension } from "../facts/extension";
-import { contractOf, hostnamePatch } from "./hostname";
+import { contractOf } from "./contract";
+import { hostnamePatch } from "./hostname";
 import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
 import { kernelArgsFor } from "../facts/card";
@@ -56,9 +57,7 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   // not known here (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
   const kubeletDocument = byOmni && capabilitiesOf(talosVersion).documents;
   const hostname =
-    configuration === "owned"
-      ? hostnamePatch(name, contractOf(talosVersion, machine.runningVersion), patches)
-      : undefined; // somebody else named the others
+    configuration === "owned" ? hostnamePatch(name, contractOf({ ...machine, talosVersion }), patches) : undefined; // somebody else named the others
   const isGuess = context.release?.assumed || own !== undefined;
   return {
     ...{ name, address, role, configuration, era, gpuCount, extensions },

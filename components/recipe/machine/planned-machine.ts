@@ -1,7 +1,7 @@
 import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../spec/index";
 import type { MachineRecipe, Plan } from "../types";
 import { defined } from "../mapping";
-import { contractOf } from "./hostname";
+import { contractOf } from "./contract";
 
 /** Limits of an upgrade's waits, Go durations. */
 export type UpgradeTimeouts = Required<Pick<TimeoutsSpec, "pull" | "drain" | "reboot" | "verify">>;
@@ -10,7 +10,7 @@ export type UpgradeTimeouts = Required<Pick<TimeoutsSpec, "pull" | "drain" | "re
 export interface PlannedMachine
   extends
     MachineRecipe,
-    Pick<MachineSpec, "runningVersion" | "drop">,
+    Pick<MachineSpec, "runningVersion" | "versionContract" | "drop">,
     Pick<ClusterSpec, "clusterName" | "clusterEndpoint" | "kubernetesVersion" | "reconcileToken"> {
   /** Release whose features its generated configuration uses. */
   contract: string;
@@ -39,12 +39,12 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
   };
   const controlPlanes = machines.filter(({ role }) => role === "controlplane");
   return machines.map((machine) => {
-    const { runningVersion, drop } = spec.machines[machine.name]!;
+    const { runningVersion, versionContract, drop } = spec.machines[machine.name]!;
     return {
       ...machine,
       ...ofCluster,
-      ...defined({ runningVersion, drop }),
-      contract: contractOf(machine.talosVersion, runningVersion),
+      ...defined({ runningVersion, versionContract, drop }),
+      contract: contractOf({ talosVersion: machine.talosVersion, ...defined({ runningVersion, versionContract }) }),
       otherControlPlanes: controlPlanes.filter(({ name }) => name !== machine.name).map(({ address }) => address),
     };
   });

@@ -192,14 +192,22 @@ export interface MachineDefaultsSpec {
    */
   mayBeAway?: boolean;
   /**
-   * Release that the machine runs today; a preview then refuses a jump over a minor release. The configuration of an owned machine is
-   * generated for the older of this release and the wanted one. An owned machine that goes from Talos 1.11 to 1.12 needs it: it gets its
-   * configuration before its upgrade, and Talos 1.11 refuses one for 1.12.
+   * Release that the machine runs today; a preview then refuses a jump over a minor release. Without `versionContract` the configuration of an
+   * owned machine is generated for the older of this release and the wanted one.
    * @default unknown: the upgrade itself looks
    * @example `v1.11.5`
    * @causes another configuration of an owned machine where a minor release writes it differently, with one reboot
    */
   runningVersion?: string;
+  /**
+   * Talos' version contract of an owned machine: the release whose defaults its generated configuration has. Write the release that created
+   * the cluster, and leave it there whatever `talosVersion` says later: Talos advises against another contract for a cluster that is there. A
+   * machine gets its configuration before its upgrade, so it must be able to read it: Talos before 1.12 refuses a contract of 1.12 or newer.
+   * @default the older of `runningVersion` and `talosVersion`; a preview then refuses a change of `talosVersion` that would bring another one
+   * @example `v1.11`
+   * @causes another configuration where Talos writes it differently for that release, with one reboot
+   */
+  versionContract?: string;
   /**
    * Options of containerd; all of them end in the machine's single containerd part.
    * @default none

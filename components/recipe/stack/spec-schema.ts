@@ -79,6 +79,7 @@ const machineDefaults = z.strictObject({
   powerLimit: z.number().positive().optional(),
   mayBeAway: z.boolean().optional(),
   runningVersion: text.optional(),
+  versionContract: text.optional(),
   containerd: containerd.optional(),
 });
 

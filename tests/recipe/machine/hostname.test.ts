@@ -1,6 +1,6 @@
 import { parse } from "yaml";
 import { documentsOf } from "../../../components/recipe/merge/wanted";
-import { contractOf, hostnamePatch } from "../../../components/recipe/machine/hostname";
+import { hostnamePatch } from "../../../components/recipe/machine/hostname";
 import { readPatch } from "../../../components/recipe/machine/user-patches";
 
 // tests/machine/talosctl-validate.test.ts has the real talosctl judge what it makes of a generated configuration.
@@ -32,9 +32,4 @@ test.each([
 test("another patch of the network names nothing", () => {
   const patch = readPatch("machine: {network: {nameservers: [192.0.2.1]}}", "patches[0]");
   expect(hostnamePatch("gpu-1", "v1.12.0", [patch])).toBeDefined();
-});
-
-test("the contract is the older of what runs and what shall run", () => {
-  expect(contractOf("v1.13.0", "v1.11.5")).toBe("v1.11.5");
-  expect(contractOf("v1.13.0", undefined)).toBe("v1.13.0");
 });
