@@ -1,7 +1,9 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { type Rule, serverUrl } from "../recipe/rules";
-import { problemAt } from "../recipe/rules/fault";
+import { defined } from "../recipe/mapping";
+import { problemAt, ruleOf } from "../recipe/rules/fault";
+import { isPlainHttp } from "../recipe/rules/plain-http";
 import type { ClusterSpec } from "../recipe/spec/index";
 import type { Finding } from "../recipe/types";
 import { credentialTexts } from "./texts";
@@ -23,6 +25,14 @@ export interface Credentials {
   /** Key of a service account of Omni; required with a machine of Omni's. Default: OMNI_SERVICE_ACCOUNT_KEY of the environment. */
   omniServiceAccountKey?: pulumi.Input<string>;
 }
+
+const encrypted = ruleOf(
+  (url) => !isPlainHttp(url),
+  "is plain HTTP; configurations of machines go there, with their secrets, and everyone on the way can read them; write https://",
+);
+
+/** URL of a server to which secrets are sent: encrypted, unless it is on this computer. */
+const encryptedServer: Rule = (url) => serverUrl(url) ?? encrypted(url);
 
 /** A name of a credential. */
 export type Credential = keyof Credentials;
@@ -73,7 +83,7 @@ export const credentials: Readonly<Record<Credential, Described>> = {
   },
   omniEndpoint: {
     variable: "OMNI_ENDPOINT",
-    rule: () => serverUrl,
+    rule: () => encryptedServer,
     needed: ({ omni }) => omni,
     variableWillDo: always,
     why: "Omni could not be given the machines' patches",
@@ -133,7 +143,10 @@ export function credentialFindings(
       const { why, variable } = credentials[name];
       return finding(name, texts.missing, { why, name, variable, file: isOmnis(name) ? "" : " to its file" });
     });
-  return [...(spec?.bootstrap ? beforeTheirCluster(given) : []), ...missing, ...textFindings(given, owners)];
+  // Omni's variable holds the address itself.
+  const { omniEndpoint = owners.omni ? environment["OMNI_ENDPOINT"] || undefined : undefined } = given;
+  const all = defined({ ...given, omniEndpoint });
+  return [...(spec?.bootstrap ? beforeTheirCluster(given) : []), ...missing, ...textFindings(all, owners)];
 }
 
 /**

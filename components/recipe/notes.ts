@@ -16,6 +16,7 @@ import { flat, type Nested } from "./mapping";
 import type { ClusterSpec } from "./spec/index";
 import type { KubernetesRecipe } from "./types";
 import { openServers } from "./open-servers";
+import { plainHttpNotes } from "./plain-http-notes";
 import { gpuRequests, namespacesMade, plannedVolumes } from "./stack/workloads";
 
 /** What was assumed, or should be known before going on: one sentence each. The first release is the stack's. */
@@ -59,6 +60,7 @@ export function notesOf(
     sharingNote(spec),
     namespaceNotes(spec),
     openServers(spec),
+    plainHttpNotes(spec),
     spec.monitoring && spec.monitoring.dashboard !== false && metricsNote(kubernetes),
   ]);
 }

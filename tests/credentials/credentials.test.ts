@@ -34,11 +34,18 @@ test("Omni's own variables will do", () => {
   expect(missing("omni", true, { OMNI_ENDPOINT: "https://omni", OMNI_SERVICE_ACCOUNT_KEY: "k" })).toEqual([]);
 });
 
+test("an address of Omni's by its variable is looked at, too", () => {
+  const environment = { OMNI_ENDPOINT: "http://omni.example", OMNI_SERVICE_ACCOUNT_KEY: "k" };
+  expect(missing("omni", true, environment)).toEqual(["omniEndpoint"]);
+  expect(missing("adopted", true, environment)).not.toContain("omniEndpoint");
+});
+
 test.each([
   ["kubeconfig", 5, "is number but must be text"],
   ["talosconfig", ["x"], "is a list but must be text"],
   ["machineSecrets", {}, "is object but must be text"],
   ["omniEndpoint", "omni.example", "URL"],
+  ["omniEndpoint", "http://omni.example", "is plain HTTP"],
 ])("%s that is %j is refused", (field, value, problem) => {
   const given = { ...nothing, talosconfig, kubeconfig, [field]: value };
   const found = credentialFindings(given, oneMachine("v1.12.6", {}), {});
