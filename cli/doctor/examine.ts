@@ -2,6 +2,7 @@ import { KubernetesApi } from "../../components/clients/kubernetes/api";
 import { diagnose, differences } from "../../components/diagnosis";
 import { systemOf } from "../../components/diagnosis/system";
 import { withoutAway } from "../../components/diagnosis/away";
+import { inventoryOf } from "../../components/diagnosis/inventory";
 import { withWhereabouts } from "../../components/diagnosis/whereabouts";
 import { type Plan } from "../../components/recipe/index";
 import type { Access, Looking } from "../reach/access";
@@ -54,6 +55,7 @@ export async function examine(looking: Looking, plan: Plan | undefined, within: 
     planned: plan !== undefined,
     differences: differences(judged, expected),
     findings: diagnose(judged, expected),
+    inventory: inventoryOf(systemOf(judged, expected), judged),
     unseen: [...unseen.filter((line) => !ofAway(line)), ...(foreign === undefined ? [] : [foreign])],
     notes: [
       ...looking.leftOut,

@@ -1,5 +1,7 @@
 import type { Observations } from "../../components/diagnosis";
-import type { Plan } from "../../components/recipe/index";
+import { waitingForUnits } from "../../components/diagnosis/differences/waiting";
+import { type Plan, readSchematic } from "../../components/recipe/index";
+import { unfollowedArgs } from "../../components/recipe/machine/kernel-args";
 import { programError } from "../../components/diagnosis/known/cards";
 import { escapesInWords } from "../../components/recipe/facts/escapes";
 import { findRelease } from "../../components/recipe/facts/talos-release";
@@ -57,5 +59,19 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
     const words = escapesInWords(talosVersion, findRelease(talosVersion)?.drivers.toolkit);
     return words === undefined ? [] : [`machine ${name}: ${words}`];
   });
-  return [...sees, ...untested, ...ofPrograms, ...escapes];
+  return [...sees, ...untested, ...ofPrograms, ...escapes, ...unfollowed(seen, plan), ...waitingForUnits(seen)];
+}
+
+/** Kernel arguments of the stack's that a machine was not started with. */
+function unfollowed({ machines = [] }: Observations, plan: Plan | undefined): string[] {
+  return (plan?.machines ?? []).flatMap(({ name, schematic }) => {
+    const commandLine = machines.find((machine) => machine.name === name)?.commandLine;
+    const brought = readSchematic(schematic)?.kernelArgs ?? [];
+    const lacking = commandLine === undefined ? [] : unfollowedArgs(brought, commandLine);
+    return lacking.length === 0
+      ? []
+      : [
+          `machine ${name}: its kernel was not started as kernelArgs says (${lacking.join(" ")}): reboot it if its image is new; GRUB takes no arguments from the image unless the machine's configuration says machine.install.grubUseUKICmdline`,
+        ];
+  });
 }

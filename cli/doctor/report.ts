@@ -17,6 +17,8 @@ export interface DoctorReport {
   unseen: string[];
   /** What was left out on purpose, and what is no failure but good to know. */
   notes: string[];
+  /** What there is to compute with, a line for each machine. */
+  inventory: string[];
 }
 
 /** A report on a system. */
@@ -34,18 +36,25 @@ type Style = Parameters<typeof styleText>[0];
 
 /** The report for people. */
 export function renderReport(report: DoctorReport, colour: boolean): string {
-  const { system, planned, differences, findings, unseen, notes } = report;
+  const { system, planned, differences, findings, unseen, notes, inventory } = report;
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
   const { era, mode, namespace, gpuMachines } = system;
   const exposed = mode === null ? "nothing exposes GPUs" : `${mode} in ${namespace ?? "an unknown namespace"}`;
   const unlike = planned ? "unlike the plan" : "not as it must be";
+  const machines = gpuMachines.join(", ") || "none seen";
+  const sawNothing = unseen.length > 0 && gpuMachines.length === 0 && mode === null && era === null;
   return [
-    `GPU machines: ${gpuMachines.join(", ") || "none seen"}; ${exposed}; ${era === null ? "no Talos node seen" : `era ${era}`}`,
+    ...unseen.map((line) => `${paint("yellow", "? could not look:")} ${line}`),
+    ...(sawNothing
+      ? []
+      : [`GPU machines: ${machines}; ${exposed}; ${era === null ? "no Talos node seen" : `era ${era}`}`]),
+    ...inventory.map((line) => `    ${line}`),
     ...notes.map((note) => paint("dim", `note: ${note}`)),
     ...differences.flatMap((difference) => [
       `${paint("red", `✖ ${unlike}:`)} ${inOneLine(difference)}`,
       ...(difference.lastWords ?? []).map((line) => `    ${line}`),
+      ...(difference.remedy === undefined ? [] : [`    remedy: ${difference.remedy}`]),
     ]),
     ...findings.flatMap(({ fix, symptom, cause, remedy, evidence }) => [
       `${paint("red", "✖ known:")} ${symptom}`,
@@ -54,15 +63,14 @@ export function renderReport(report: DoctorReport, colour: boolean): string {
       ...evidence.map((line) => `    seen:   ${line}`),
       `    fix:    ${fix}`,
     ]),
-    ...(planned && differences.length > 0 ? [paint("dim", remedy)] : []),
-    ...unseen.map((line) => `${paint("yellow", "? could not look:")} ${line}`),
+    ...(planned && differences.some((one) => one.remedy === undefined) ? [paint("dim", remedy)] : []),
     verdict(report, (text) => paint("green", text)),
   ].join("\n");
 }
 
-/** One way for whatever somebody did by hand. */
+/** One way for whatever somebody did by hand to what the stack makes. */
 const remedy =
-  'to put right what is unlike the plan: change the text of reconcileToken in the stack\'s file (e.g. "2026-11-22"), then pulumi preview and pulumi up';
+  'to put right what is unlike the plan and has no remedy of its own: change the text of reconcileToken in the stack\'s file (e.g. "2026-11-22"), then pulumi preview and pulumi up';
 
 function verdict({ status, differences, findings, unseen }: DoctorReport, well: (text: string) => string): string {
   if (status === 0) return well("✔ nothing found: the cluster offers what it should");

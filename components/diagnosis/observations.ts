@@ -1,5 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
 import { offeredBy } from "../clients/kubernetes/devices";
+import { keeperOf } from "../clients/kubernetes/keeper";
 import { toldCards } from "../clients/kubernetes/told-cards";
 import { UNTESTED } from "../machine/program/task";
 import { describeTaint } from "../recipe/machine/taints";
@@ -55,6 +56,8 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard)
       ({ resources: { claims = [], limits = {} } = {} }) =>
         claims.length > 0 || Object.keys(limits).some((limit) => limit.startsWith("nvidia.com/")),
     ),
+    /** Units of NVIDIA's resources that its containers ask for, by the resource. */
+    requests: requestsOf(containers),
     initContainers: (status?.initContainerStatuses ?? []).map(container),
     containers: (status?.containerStatuses ?? []).map(container),
     images: containers.flatMap(({ image }) => image ?? []),
@@ -71,6 +74,13 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard)
       visibleDevices: env.find((one) => one.name === "NVIDIA_VISIBLE_DEVICES")?.value,
     }),
   };
+}
+
+function requestsOf(containers: readonly k8s.V1Container[]): Record<string, number> {
+  const requests: Record<string, number> = {};
+  for (const [resource, count] of containers.flatMap(({ resources }) => Object.entries(resources?.limits ?? {})))
+    if (resource.startsWith("nvidia.com/")) requests[resource] = (requests[resource] ?? 0) + Number(count);
+  return requests;
 }
 
 /** A container's state. */
@@ -102,6 +112,7 @@ export type ObservedDaemonSet = Kept<typeof observedDaemonSet, "namespace" | "na
 export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) => ({
   ...named(metadata),
   labels: metadata?.labels ?? {},
+  ...defined({ keeper: keeperOf(metadata) }),
   nodeSelector: spec?.template.spec?.nodeSelector ?? {},
   /** Pods that it wants, and pods that are ready. */
   desired: status?.desiredNumberScheduled ?? 0,
@@ -117,6 +128,7 @@ export type ObservedDeployment = Kept<typeof observedDeployment, "namespace" | "
 export const observedDeployment = ({ metadata, spec, status }: k8s.V1Deployment) => ({
   ...named(metadata),
   labels: metadata?.labels ?? {},
+  ...defined({ keeper: keeperOf(metadata) }),
   desired: spec?.replicas ?? 1,
   ready: status?.readyReplicas ?? 0,
   outdated: status?.observedGeneration !== metadata?.generation,
@@ -219,6 +231,10 @@ export interface ObservedMachine {
   driverVersion?: string | null;
   /** NVIDIA's cards on its PCI bus; undefined when nobody looked. */
   cards?: number;
+  /** Their PCI IDs, e.g. `10de:2204`; undefined when nobody looked. */
+  cardIds?: string[];
+  /** Command line that its kernel was started with; undefined when nobody looked. */
+  commandLine?: string;
   /** Names of its image's extensions, e.g. `nvidia-container-toolkit-production`; undefined when nobody looked. */
   extensions?: string[];
   /** How far it has booted, e.g. `running`, `booting`. */

@@ -38,7 +38,12 @@ test("one that is nowhere is said to be in no namespace", () => {
 
 test("one that is in another namespace than the stack says is told with the field that puts it right", () => {
   const said = { namespace: "gpu" };
-  expect(judged(said, movedTo("kube-system", said))).toEqual([
-    "DaemonSet of the device plugin: is in namespace kube-system, the plan says gpu: write `external.namespace: kube-system`",
+  const seen = movedTo("kube-system", said);
+  expect(differences(seen, withWhereabouts(planWith(said), seen))).toEqual([
+    {
+      about: "DaemonSet of the device plugin",
+      problem: "is in namespace kube-system, the plan says gpu",
+      remedy: "write `external.namespace: kube-system` in the stack's file",
+    },
   ]);
 });

@@ -95,9 +95,14 @@ async function observeMachine(
     modules: async () => {
       const text = await machine.read("/proc/modules");
       if (text !== undefined) seen.modules = [...parseModules(text)];
+      const commandLine = await machine.read("/proc/cmdline");
+      if (commandLine !== undefined) seen.commandLine = commandLine.trim();
     },
     driver: async () => (seen.driverVersion = (await loadedDriver(machine)) ?? null),
-    cards: async () => (seen.cards = await machine.cards()),
+    cards: async () => {
+      const cardIds = await machine.cards();
+      Object.assign(seen, { cards: cardIds.length, cardIds });
+    },
     services: async () => {
       seen.services = await machine.services();
       // With a talosconfig that may not read logs there are fewer errors to tell, which is no failure.

@@ -8,7 +8,7 @@ import { installArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../secret-files";
 import type { Configurations, Ending, InstallerPlace, UpgradeApi } from "../machine";
-import { isNvidiaCard } from "./pci-device";
+import { hex, isNvidiaCard, type PciDevice } from "./pci-device";
 import type { Talosctl } from "./talosctl";
 import { configurationText, parseResources, parseTable, parseVersion, type Resource } from "./talosctl-output";
 
@@ -102,10 +102,12 @@ export class TalosMachine {
     return parseResources(await this.ask("get", type, "-o", "json"));
   }
 
-  /** NVIDIA's cards on its PCI bus, driven or not. */
-  async cards(): Promise<number> {
+  /** PCI IDs of NVIDIA's cards on its bus, driven or not, e.g. `10de:2204`. */
+  async cards(): Promise<string[]> {
     const devices = await this.resources("pcidevices");
-    return devices.filter(({ spec }) => isNvidiaCard(spec ?? {})).length;
+    return devices
+      .filter(({ spec }) => isNvidiaCard(spec ?? {}))
+      .map(({ spec }) => `10de:${hex((spec as PciDevice).product_id) ?? ""}`);
   }
 
   /** What the running image has that another one may lack. */

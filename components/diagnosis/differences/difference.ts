@@ -9,6 +9,8 @@ export interface Difference {
   problem: string;
   /** What whatever crashes or waits said last, one line each. */
   lastWords?: string[];
+  /** What puts it right, where an update of the stack does not. */
+  remedy?: string;
 }
 
 /** A difference in one line, without its last words. */

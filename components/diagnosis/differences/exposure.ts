@@ -1,6 +1,7 @@
 import { smokeTestNames } from "../../recipe/kubernetes/smoke-test-names";
 import { wayOf } from "../../recipe/facts/way";
 import type { Plan } from "../../recipe/types";
+import { ownersRemedy } from "../owner";
 import type { Observations, ObservedDaemonSet, ObservedDeployment, ObservedJob, ObservedPod } from "../observations";
 import { difference, type Difference, lastWords, wordsOfPod } from "./difference";
 
@@ -8,9 +9,19 @@ import { difference, type Difference, lastWords, wordsOfPod } from "./difference
 export function exposureDifferences(plan: Plan, seen: Observations): Difference[] {
   const { release: installed, namespace } = plan.kubernetes;
   const namespaces = [...new Set([installed.namespace, namespace])]; // of the release, and of what the stack has beside it
+  const remedy = ownersRemedy(plan, seen);
+  const ofOwner = (found: Difference[]): Difference[] =>
+    remedy === undefined ? found : found.map((one) => ({ ...one, remedy: one.remedy ?? remedy }));
   return [
-    ...[runtimeClass, namespaceLabels, release, required, chartVersion].flatMap((aspect) => aspect(plan, seen)),
-    ...namespaces.flatMap((one) => unreadyOfNvidia(seen, one)),
+    ...runtimeClass(plan, seen),
+    ...namespaceLabels(plan, seen),
+    ...release(plan, seen),
+    ...required(plan, seen, remedy),
+    ...ofOwner(chartVersion(plan, seen)),
+    ...namespaces.flatMap((one) => {
+      const unready = unreadyOfNvidia(seen, one);
+      return one === namespace ? unready : ofOwner(unready);
+    }),
     ...smokeTests(plan, seen),
   ];
 }
@@ -22,7 +33,11 @@ function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): D
   const { handler: has = handler } = found ?? {};
   const problem =
     found === undefined ? "is not there" : has !== handler && `has the handler ${has}, the plan says ${handler}`;
-  return difference(`RuntimeClass ${name}`, problem);
+  const told = difference(`RuntimeClass ${name}`, problem);
+  if (!kubernetes.external) return told;
+  const owner = kubernetes.by ?? "whoever installs what gives out the cards";
+  const remedy = `the stack makes none here: have ${owner} make it, with \`handler: ${handler}\``;
+  return told.map((one) => ({ ...one, remedy }));
 }
 
 function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Difference[] {
@@ -85,25 +100,35 @@ function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
   ];
 }
 
-const required = (plan: Plan, seen: Observations): Difference[] =>
-  requiredOf(plan).flatMap(({ kind, what, ours, matches, wants }) => {
-    const { namespace } = ours ? plan.kubernetes : plan.kubernetes.release;
-    const all: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
-      kind === "DaemonSet" ? seen.daemonSets : seen.deployments;
-    if (all === undefined) return [];
-    // A chart may have one DaemonSet per kind of node, e.g. beside MPS.
-    const found = all.filter((candidate) => candidate.namespace === namespace && matches(candidate.name));
-    if (found.length === 0) {
-      const elsewhere = all.find(({ name }) => matches(name) && isOfNvidia(name))?.namespace;
-      const problem = ours ? `is not in namespace ${namespace}` : whereInstead(plan, namespace, elsewhere);
-      return difference(`${kind} of ${what}`, problem);
-    }
-    const desired = found.reduce((sum, candidate) => sum + (candidate.desired ?? 0), 0);
-    if (found.every((candidate) => candidate.desired === undefined) || desired >= wants) return [];
-    const words = found.flatMap(({ name }) => lastWords(seen, kind, namespace, name));
-    const problem = `wants ${desired} pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`;
-    return difference(`${kind} ${namespace}/${found[0]!.name}`, problem, words);
+const required = (plan: Plan, seen: Observations, ofOwner?: string): Difference[] =>
+  requiredOf(plan).flatMap((one) => {
+    const found = lackOf(one, plan, seen);
+    const remedy = one.ours ? undefined : ofOwner;
+    return remedy === undefined ? found : found.map((each) => ({ ...each, remedy: each.remedy ?? remedy }));
   });
+
+/** What lacks of a controller that the plan asks for. */
+function lackOf({ kind, what, ours, matches, wants }: Required, plan: Plan, seen: Observations): Difference[] {
+  const { namespace } = ours ? plan.kubernetes : plan.kubernetes.release;
+  const all: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
+    kind === "DaemonSet" ? seen.daemonSets : seen.deployments;
+  if (all === undefined) return [];
+  // A chart may have one DaemonSet per kind of node, e.g. beside MPS.
+  const found = all.filter((candidate) => candidate.namespace === namespace && matches(candidate.name));
+  if (found.length === 0) {
+    const elsewhere = all.find(({ name }) => matches(name) && isOfNvidia(name))?.namespace;
+    const problem = ours ? `is not in namespace ${namespace}` : whereInstead(plan, namespace, elsewhere);
+    const remedy = `write \`external.namespace: ${elsewhere}\` in the stack's file`;
+    return difference(`${kind} of ${what}`, problem).map((one) =>
+      !ours && elsewhere !== undefined && plan.kubernetes.external ? { ...one, remedy } : one,
+    );
+  }
+  const desired = found.reduce((sum, candidate) => sum + (candidate.desired ?? 0), 0);
+  if (found.every((candidate) => candidate.desired === undefined) || desired >= wants) return [];
+  const words = found.flatMap(({ name }) => lastWords(seen, kind, namespace, name));
+  const problem = `wants ${desired} pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`;
+  return difference(`${kind} ${namespace}/${found[0]!.name}`, problem, words);
+}
 
 /** Whether a name is of NVIDIA's objects: other makers have device plugins, too. */
 const isOfNvidia = (name: string): boolean => /nvidia|nvdp|gpu-operator|^dra-driver/.test(name);
@@ -112,8 +137,7 @@ const isOfNvidia = (name: string): boolean => /nvidia|nvdp|gpu-operator|^dra-dri
 function whereInstead({ kubernetes }: Plan, namespace: string, elsewhere: string | undefined): string {
   if (elsewhere === undefined)
     return kubernetes.assumesNamespace ? "is in no namespace of the cluster" : `is not in namespace ${namespace}`;
-  const there = `is in namespace ${elsewhere}, the plan says ${namespace}`;
-  return kubernetes.external ? `${there}: write \`external.namespace: ${elsewhere}\`` : there;
+  return `is in namespace ${elsewhere}, the plan says ${namespace}`;
 }
 
 /** Charts label their objects with `helm.sh/chart: <name>-<version>`. An object without that label is passed over. */

@@ -6,6 +6,7 @@ import { difference, type Difference, inOneLine, lastWords } from "./difference"
 import { exposureDifferences, unreadyOfNvidia } from "./exposure";
 import { machineDifferences } from "./machines";
 import { isGpu, nodeDifferences, readiness } from "./nodes";
+import { waitingForGpus } from "./waiting";
 import { workloadDifferences } from "./workloads";
 
 export { type Difference, inOneLine } from "./difference";
@@ -17,7 +18,7 @@ export { type Difference, inOneLine } from "./difference";
 export function differences(seen: Observations, plan?: Plan): Difference[] {
   if (plan === undefined) return withoutPlan(seen);
   const areas = [machineDifferences, nodeDifferences, exposureDifferences, workloadDifferences];
-  const found = areas.flatMap((area) => area(plan, seen));
+  const found = [...areas.flatMap((area) => area(plan, seen)), ...waitingForGpus(seen)];
   // A workload in the release's namespace is seen by two areas.
   return [...new Map(found.map((one) => [inOneLine(one), one])).values()];
 }
@@ -38,6 +39,7 @@ function withoutPlan(seen: Observations): Difference[] {
     ...difference("cluster", isListed && mode === undefined && nothingOffers),
     ...nodes.flatMap((node) => gpuNode(node, seen, namespace)),
     ...missingRuntimeClasses(seen),
+    ...waitingForGpus(seen),
     ...(namespace === undefined ? [] : unreadyOfNvidia(seen, namespace)),
   ];
 }

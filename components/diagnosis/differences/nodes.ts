@@ -4,9 +4,10 @@ import type { MachineRecipe, NodeTaint, Plan } from "../../recipe/types";
 import type { Observations, ObservedNode } from "../observations";
 import { cardMemory } from "./card-memory";
 import { difference, type Difference } from "./difference";
+import { otherCards } from "./other-cards";
 
 /** Where a machine's node differs from the plan. */
-export function nodeDifferences(plan: Plan, { nodes }: Observations): Difference[] {
+export function nodeDifferences(plan: Plan, { nodes, machines = [] }: Observations): Difference[] {
   if (nodes === undefined) return [];
   return plan.machines.flatMap((machine) => {
     const about = `node ${machine.name}`;
@@ -23,6 +24,14 @@ export function nodeDifferences(plan: Plan, { nodes }: Observations): Difference
         ...handler(machine, node, plan),
         ...cardMemory(plan.spec.machines[machine.name]?.gpus ?? [], node),
       ]),
+      ...difference(
+        about,
+        otherCards(
+          plan.spec.machines[machine.name]?.gpus ?? [],
+          node,
+          machines.find(({ name }) => name === machine.name),
+        ),
+      ).map((one) => ({ ...one, remedy: "correct gpus in the stack's file, then pulumi up" })),
     ];
   });
 }
@@ -30,7 +39,10 @@ export function nodeDifferences(plan: Plan, { nodes }: Observations): Difference
 /** Whether a node takes pods. */
 export const readiness = ({ name, ready, notReady, unschedulable }: ObservedNode): Difference[] => [
   ...difference(`node ${name}`, ready === false && "is not ready", notReady === undefined ? [] : [notReady]),
-  ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod goes there"),
+  ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod goes there").map((one) => ({
+    ...one,
+    remedy: `kubectl uncordon ${name}`,
+  })),
 ];
 
 function offers(

@@ -15,3 +15,16 @@ export function moduleParameterIn(arg: string): { module: string; parameter: str
   const whole = arg.startsWith('"') ? `${name}=${/\s/.test(text) ? `"${text}"` : text}` : parameter;
   return { module: module.replaceAll("-", "_"), parameter: whole };
 }
+
+/** Arguments that a kernel's command line does not follow, of those that an image brings. */
+export function unfollowedArgs(brought: readonly string[], commandLine: string): string[] {
+  const running = splitKernelArgs(commandLine);
+  const wanted = brought.flatMap(splitKernelArgs);
+  return wanted.filter((arg) => {
+    // `-x` and `-x=1` take away what Talos brings, and are themselves on no command line (go-procfs v0.1.2, procfs/cmdline.go, AppendAll).
+    if (!/^-./.test(arg)) return !running.includes(arg);
+    const gone = arg.slice(1);
+    const isGone = (word: string): boolean => word === gone || (!gone.includes("=") && word.startsWith(`${gone}=`));
+    return running.some((word) => isGone(word) && !wanted.includes(word));
+  });
+}

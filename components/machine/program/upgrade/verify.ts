@@ -1,4 +1,4 @@
-import { splitKernelArgs } from "../../../recipe/machine/kernel-args";
+import { unfollowedArgs } from "../../../recipe/machine/kernel-args";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { waitOrFail } from "../../../clients/clock";
 import { type Problem, problemAt } from "../../../clients/failure";
@@ -22,7 +22,7 @@ export async function verify(run: Run): Promise<void> {
   await run.phases.run("verify", `containerd, modules, driver and extension services, ${upTo(limits.verify)}`, () =>
     awaitDriver(run),
   );
-  const unfollowed = await patiently(run, () => unfollowedArgs(machine, task));
+  const unfollowed = await patiently(run, () => unfollowedBy(machine, task));
   if (unfollowed.length > 0)
     report(
       `warning: ${task.machine}: its kernel was not started as kernelArgs says (${unfollowed.join(" ")}): GRUB takes no arguments from ` +
@@ -58,17 +58,8 @@ const withoutPods = (problem: string, within: string, { machine, address }: Upgr
 });
 
 /** Kernel arguments of the stack that the kernel's command line does not follow. */
-async function unfollowedArgs(machine: Machine, { image }: Pick<UpgradeTask, "image">): Promise<string[]> {
+async function unfollowedBy(machine: Machine, { image }: Pick<UpgradeTask, "image">): Promise<string[]> {
   if (image.kernelArgs.length === 0) return [];
   const text = await machine.read("/proc/cmdline");
-  if (text === undefined) return [];
-  const running = splitKernelArgs(text);
-  const wanted = image.kernelArgs.flatMap(splitKernelArgs);
-  return wanted.filter((arg) => {
-    // `-x` and `-x=1` take away what Talos brings, and are themselves on no command line (go-procfs v0.1.2, procfs/cmdline.go, AppendAll).
-    if (!/^-./.test(arg)) return !running.includes(arg);
-    const gone = arg.slice(1);
-    const isGone = (word: string): boolean => word === gone || (!gone.includes("=") && word.startsWith(`${gone}=`));
-    return running.some((word) => isGone(word) && !wanted.includes(word));
-  });
+  return text === undefined ? [] : unfollowedArgs(image.kernelArgs, text);
 }

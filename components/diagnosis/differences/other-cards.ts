@@ -1,0 +1,31 @@
+import { cardOf, findCard } from "../../recipe/facts/card";
+import { namesOfDevice } from "../../recipe/facts/pci-cards";
+import type { GpuSpec } from "../../recipe/spec/index";
+import type { ObservedMachine, ObservedNode } from "../observations";
+
+/**
+ * Cards of a machine that the stack does not name: kernel modules, driver and checks followed from those that it does. By what NVIDIA's
+ * programs tell of the node, else by the PCI IDs of the machine, of which one may be several cards'. A card that the stack only describes is
+ * known by no name.
+ */
+export function otherCards(
+  gpus: readonly GpuSpec[],
+  node: Pick<ObservedNode, "cards"> | undefined,
+  machine: Pick<ObservedMachine, "cardIds"> | undefined,
+): string | undefined {
+  const cards = gpus.map((gpu) => cardOf(gpu));
+  if (cards.length === 0 || cards.some((card) => card === undefined || card.described)) return undefined;
+  const planned = [...new Set(cards.flatMap((card) => card?.model ?? []))];
+  const told = (node?.cards ?? []).map(({ product }) => modelsOf([product]));
+  const seen =
+    told.length > 0 ? told : (machine?.cardIds ?? []).map((id) => modelsOf([id, ...namesOfDevice(id.slice(5))]));
+  const others = seen.filter((models) => models.length > 0 && !models.some((model) => planned.includes(model)));
+  if (others.length === 0) return undefined;
+  const has = [...new Set(others.map(([first = ""]) => first))].join(", ");
+  return `has a card ${has}, the plan says ${planned.join(", ")}: name the card that is there under gpus of the machine`;
+}
+
+/** Models that names may stand for. */
+const modelsOf = (names: readonly string[]): string[] => [
+  ...new Set(names.flatMap((name) => findCard(name)?.model ?? [])),
+];

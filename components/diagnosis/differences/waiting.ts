@@ -1,0 +1,48 @@
+import type { Observations, ObservedNode, ObservedPod } from "../observations";
+import { didYouMean } from "../../recipe/rules/suggest";
+import { difference, type Difference } from "./difference";
+
+/** Pods that ask for GPUs and wait for a node that no node of the cluster can be. */
+export const waitingForGpus = (seen: Observations): Difference[] =>
+  waiting(seen).flatMap((pod) => difference(`Pod ${pod.namespace}/${pod.name}`, inVain(pod, seen.nodes ?? [])));
+
+/** Pods that wait for units which other pods have: one sentence each. */
+export const waitingForUnits = (seen: Observations): string[] =>
+  waiting(seen)
+    .filter((pod) => inVain(pod, seen.nodes ?? []) === undefined)
+    .map(
+      (pod) =>
+        `Pod ${pod.namespace}/${pod.name} is Pending, and asks for ${askedBy(pod)}: it waits for free units, or for a node that fits it otherwise (\`kubectl -n ${pod.namespace} describe pod ${pod.name}\`)`,
+    );
+
+const waiting = ({ pods = [], nodes = [] }: Observations): ObservedPod[] =>
+  nodes.length === 0
+    ? []
+    : pods.filter(
+        ({ phase, node, requests = {} }) =>
+          phase === "Pending" && node === undefined && Object.keys(requests).length > 0,
+      );
+
+const askedBy = ({ requests = {} }: ObservedPod): string =>
+  Object.entries(requests)
+    .map(([resource, count]) => `${count} of ${resource}`)
+    .join(" and ");
+
+/** Why no node will ever have what a pod asks for; undefined where one might. */
+function inVain({ requests = {} }: ObservedPod, nodes: readonly ObservedNode[]): string | undefined {
+  const offered = nodes.flatMap(({ allocatable = {} }) => Object.entries(allocatable));
+  for (const [resource, count] of Object.entries(requests)) {
+    const most = Math.max(0, ...offered.filter(([name]) => name === resource).map(([, units]) => Number(units)));
+    if (most >= count) continue;
+    if (most > 0)
+      return `is Pending for good: it asks for ${count} of ${resource}, and no node offers more than ${most}; lower its limit`;
+    const others = [
+      ...new Set(offered.filter(([name, units]) => isGpuResource(name) && units !== "0").map(([name]) => name)),
+    ];
+    if (others.length === 0) return `is Pending: it asks for ${resource}, which no node offers`;
+    return `is Pending for good: it asks for ${resource}, which no node offers; ${didYouMean(resource, others)}the nodes offer ${others.join(", ")}`;
+  }
+  return undefined;
+}
+
+const isGpuResource = (name: string): boolean => name.startsWith("nvidia.com/");

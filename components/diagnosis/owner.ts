@@ -1,0 +1,28 @@
+import { type Keeper, keeperWords, restoreCommand } from "../clients/kubernetes/keeper";
+import type { Plan } from "../recipe/types";
+import type { Observations } from "./observations";
+
+/**
+ * How whatever installed the release outside puts it back, which no update of the stack does: by the marks on what is left of it, else by
+ * what the stack's files say. Undefined where the stack installs it.
+ */
+export function ownersRemedy(
+  { kubernetes }: Plan,
+  { daemonSets = [], deployments = [] }: Observations,
+): string | undefined {
+  if (!kubernetes.external) return undefined;
+  const { release, by } = kubernetes;
+  const [marked] = [...daemonSets, ...deployments].flatMap(({ namespace, keeper }) =>
+    namespace === release.namespace && keeper !== undefined && /nvidia|nvdp|gpu|dra/.test(keeper.name) ? [keeper] : [],
+  );
+  const keeper = marked ?? saidBy(by, release);
+  if (keeper === undefined)
+    return "something else than this stack installs it: install it again the same way (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)";
+  return `${keeperWords(keeper)} installs it, and \`pulumi up\` does not: ${restoreCommand(keeper)}`;
+}
+
+function saidBy(by: string | undefined, { name, namespace }: Plan["kubernetes"]["release"]): Keeper | undefined {
+  if (by === "Flux") return { by, name, namespace };
+  if (by === "Argo CD") return { by, name };
+  return by === "helmfile" ? { by: "Helm", name, namespace } : undefined;
+}

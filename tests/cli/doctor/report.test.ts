@@ -1,0 +1,50 @@
+import { renderReport, reportOf } from "../../../cli/doctor/report";
+import type { Difference } from "../../../components/diagnosis";
+import type { System } from "../../../components/diagnosis/system";
+
+const system: System = {
+  era: "cdi",
+  mode: "devicePlugin",
+  namespace: "gpu",
+  gpuMachines: [{ name: "gpu-1" }],
+  runtimeClass: { name: "nvidia", owner: "component" },
+  nodeSelector: {},
+};
+const { era: _era, mode: _mode, namespace: _namespace, ...nothing } = { ...system, gpuMachines: [] };
+
+type Said = Parameters<typeof reportOf>[0];
+
+const lines = (said: Partial<Said>): string[] =>
+  renderReport(
+    reportOf({ system, planned: true, differences: [], findings: [], unseen: [], notes: [], inventory: [], ...said }),
+    false,
+  ).split("\n");
+
+test("of a cluster that is down it says that it could not look, and nothing of what is not there", () => {
+  expect(lines({ system: nothing, unseen: ["Kubernetes could not be looked at: refused"] })).toEqual([
+    "? could not look: Kubernetes could not be looked at: refused",
+    "1 not looked at",
+  ]);
+});
+
+test("of a cluster that is well it says what is there", () => {
+  const inventory = ["gpu-1: RTX 3060, driver 595.71.05, 4 × nvidia.com/gpu"];
+  expect(lines({ inventory })).toEqual([
+    "GPU machines: gpu-1; devicePlugin in gpu; era cdi",
+    "    gpu-1: RTX 3060, driver 595.71.05, 4 × nvidia.com/gpu",
+    "✔ nothing found: the cluster offers what it should",
+  ]);
+});
+
+test("what has a remedy of its own is not for an update of the stack", () => {
+  const cordoned: Difference = { about: "node gpu-1", problem: "is cordoned", remedy: "kubectl uncordon gpu-1" };
+  const unready: Difference = { about: "DaemonSet gpu/x", problem: "not ready" };
+  expect(lines({ differences: [cordoned] }).slice(1)).toEqual([
+    "✖ unlike the plan: node gpu-1: is cordoned",
+    "    remedy: kubectl uncordon gpu-1",
+    "1 unlike what it should be",
+  ]);
+  expect(lines({ differences: [cordoned, unready] })).toContainEqual(
+    expect.stringMatching(/has no remedy of its own: change the text of reconcileToken/),
+  );
+});

@@ -1,0 +1,64 @@
+import { differences, type Observations } from "../../components/diagnosis";
+import { type ClusterSpec, type ExternalSpec, planCluster } from "../../components/recipe";
+import { asPlanned } from "./as-planned";
+
+const machines: ClusterSpec["machines"] = {
+  gpu: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 3090" }] },
+};
+const planWith = (external: ExternalSpec) =>
+  planCluster({ talosVersion: "v1.12.6", machines, external: { kind: "devicePlugin", ...external } });
+
+/** What is told of a release outside that is gone, by who installs it as far as the stack knows, and what is left of it. */
+function remediesOf(external: ExternalSpec, left: Observations = {}): (string | undefined)[] {
+  const plan = planWith(external);
+  const seen = asPlanned(plan);
+  const namespace = plan.kubernetes.namespace;
+  const ours = {
+    jobs: seen.jobs!.map((job) => ({ ...job, namespace })),
+    namespaces: [{ name: namespace, labels: plan.kubernetes.namespaceLabels ?? {} }],
+  };
+  return differences({ ...seen, ...ours, daemonSets: [], pods: [], ...left }, plan).map(({ remedy }) => remedy);
+}
+
+test.each<[string, ExternalSpec, string]>([
+  [
+    "Flux",
+    { read: { by: "Flux", name: "nvdp", namespace: "kube-system" } },
+    "Flux' HelmRelease kube-system/nvdp installs it, and `pulumi up` does not: flux reconcile helmrelease nvdp -n kube-system --force",
+  ],
+  [
+    "Argo CD",
+    { read: { by: "Argo CD", name: "gpu", namespace: "gpu" } },
+    "Argo CD's Application gpu installs it, and `pulumi up` does not: argocd app sync gpu",
+  ],
+  [
+    "nobody that is known",
+    {},
+    "something else than this stack installs it: install it again the same way (Flux: flux reconcile helmrelease NAME --force; Argo CD: argocd app sync NAME; Helm: helm upgrade)",
+  ],
+])("what a release outside lacks is for %s to put back", (_, external, remedy) => {
+  expect(remediesOf(external)).toEqual([remedy]);
+});
+
+test("the marks on what is left of it go before what the files say", () => {
+  const labels = { "helm.sh/chart": "nvidia-device-plugin-0.17.4" };
+  const keeper = { by: "Helm", name: "nvdp", namespace: "gpu" } as const;
+  const remaining = { namespace: "gpu", name: "nvdp-nvidia-device-plugin", labels, keeper, desired: 1, ready: 0 };
+  expect(remediesOf({ namespace: "gpu", read: { by: "Flux" } }, { daemonSets: [remaining] })).toEqual([
+    "Helm release gpu/nvdp installs it, and `pulumi up` does not: helm upgrade nvdp CHART -n gpu --reuse-values",
+  ]);
+});
+
+test("a RuntimeClass that is gone is for the one who made it", () => {
+  const { daemonSets, pods } = asPlanned(planWith({ namespace: "gpu" })) as Required<Observations>;
+  expect(remediesOf({ namespace: "gpu", read: { by: "Flux" } }, { daemonSets, pods, runtimeClasses: [] })).toEqual([
+    "the stack makes none here: have Flux make it, with `handler: nvidia`",
+  ]);
+});
+
+test("a cordoned node is uncordoned", () => {
+  const plan = planWith({ namespace: "gpu" });
+  const { daemonSets, pods, nodes } = asPlanned(plan) as Required<Observations>;
+  const cordoned = nodes.map((node) => ({ ...node, unschedulable: true }));
+  expect(remediesOf({ namespace: "gpu" }, { daemonSets, pods, nodes: cordoned })).toEqual(["kubectl uncordon gpu"]);
+});
