@@ -4,6 +4,7 @@ import { configurationHash, sameConfiguration } from "../../clients/talos/config
 import type { Clock } from "../../clients/clock";
 import { CallError, Failure, type Problem, problemAt } from "../../clients/failure";
 import { documentConflictsIn, formOf } from "../../recipe/machine/document-conflicts";
+import { containerdOverrides, ownPart } from "../../recipe/machine/document-overrides";
 import { documentsOf } from "../../recipe/merge/wanted";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { Configurations } from "../../clients/machine";
@@ -48,7 +49,10 @@ export async function adopt(
     const release = await machine.version();
     const merged = mergeConfiguration(live, task.patches, previous?.added, release);
     if (merged.conflicts.length > 0) throw new Failure(...merged.conflicts);
-    const refused = documentProblems(task, live, merged.configuration);
+    const refused = [
+      ...documentProblems(task, live, merged.configuration),
+      ...containerdProblems(task, merged.configuration),
+    ];
     if (refused.length > 0) throw new Failure(...refused);
 
     const changed = !sameConfiguration(live, merged.configuration);
@@ -134,6 +138,17 @@ function documentProblems({ machine }: AdoptTask, live: string, merged: string):
       })),
   );
 }
+
+/** What the machine's own documents would override of the stack's part of containerd's configuration, silently. */
+const containerdProblems = ({ machine }: AdoptTask, merged: string): Problem[] =>
+  containerdOverrides(new Map(documentsOf(merged)))
+    .filter(({ loses }) => loses === ownPart)
+    .map(({ key, wins }) => ({
+      field: `machines.${machine}.containerd`,
+      problem: `the machine's configuration says ${key} otherwise, in ${wins}`,
+      why: "Talos merges that document later, so the stack's value would have no effect",
+      remedy: `take it out of the document (\`talosctl edit machineconfig\`), or say it in the stack as the document does`,
+    }));
 
 type Documents = ReadonlyMap<string, unknown>;
 

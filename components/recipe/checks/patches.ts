@@ -1,6 +1,8 @@
+import { live } from "../facts/data/since.json";
 import { minorsOfKind, schemaMinor } from "../facts/talos-schema";
 import { parseTalosVersion } from "../facts/version";
 import { documentConflictsIn, formOf } from "../machine/document-conflicts";
+import { containerdOverrides, fieldOverrides } from "../machine/document-overrides";
 import { patchFlaws, patchKey } from "../machine/patch-flaws";
 import type { UserPatch } from "../machine/user-patches";
 import { isMapping, listAt, valueAt } from "../mapping";
@@ -69,6 +71,19 @@ export const patchChecks: Checks = {
     ...allPatches(context).flatMap(({ patch }) => reservedNames(patch)),
     ...context.machines.flatMap((machine) => conflicts(machine, [...context.clusterPatches, ...machine.patches])),
   ],
+  "patch-override": (context) => {
+    if ((context.release?.version.minor ?? live.everythingFrom) < live.everythingFrom) return []; // no such documents
+    return context.machines.flatMap((machine) => {
+      const patches = [...context.clusterPatches, ...machine.patches].filter(({ flaw }) => flaw === undefined);
+      const wanted = wantedOf(patches.map(({ text }) => text));
+      const overrides = [...fieldOverrides(wanted), ...containerdOverrides(wanted, machine.recipe.containerdPart)];
+      return overrides.map((override) => {
+        const [kind = ""] = [override.wins, override.loses].flatMap((words) => /^[A-Z]\w+/.exec(words)?.[0] ?? []);
+        const field = patches.findLast((patch) => patch.kinds.includes(kind))?.field ?? `${machine.field}.patches`;
+        return complaint(field, "patch-override", { override, machine });
+      });
+    });
+  },
   "patch-delete": ofPatches(({ patch, machines }) => {
     const adopted = machines.find((machine) => machine.spec.configuration === "adopted");
     return adopted !== undefined && patch.documents.some(deletes) && fault("patch-delete", { adopted });

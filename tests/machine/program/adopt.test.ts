@@ -97,56 +97,6 @@ describe("adopt", () => {
     expect(machine.calls).toEqual([]);
   });
 
-  describe("a configuration that Talos would refuse", () => {
-    const documents =
-      "---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n---\napiVersion: v1alpha1\nkind: KubeletConfig\n";
-    const adoptPatch = (patch: string, live = `${text({ type: "worker" })}${documents}`) => {
-      const { machine, bench } = setup(live);
-      return { machine, done: adopt({ ...task, patches: [patch] }, undefined, bench) };
-    };
-
-    test("names the field of the stack, the document of the machine and the form that works", async () => {
-      const { machine, done } = adoptPatch(
-        text({ features: { stableHostname: true }, kubelet: { extraMounts: [{ destination: "/a" }] } }),
-      );
-      const message = await failure(done);
-      expect(message).toContain(
-        "machines.gpu-1.patches: with the stack's patches the machine's configuration has the document HostnameConfig and the field machine.features.stableHostname; ",
-      );
-      expect(message).toContain("(machine.features.stableHostname: auto: stable of HostnameConfig)");
-      expect(message).toContain("the document KubeletConfig and the field machine.kubelet.extraMounts");
-      expect(message).not.toContain("credentials");
-      expect(machine.calls).toEqual([]);
-    });
-
-    test("is told the other way round where the stack brings the document", async () => {
-      const live = text({ type: "worker", kubelet: { image: "a" } });
-      const message = await failure(adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done);
-      expect(message).toContain("say under machine.kubelet.image what the patches say in KubeletConfig, or move");
-    });
-
-    test("is none where a field goes into its document", async () => {
-      const { machine, done } = adoptPatch(text({ kubelet: { extraArgs: { v: "4" } } }));
-      await done;
-      expect(machine.calls).toEqual(["stage"]);
-    });
-
-    test("is told in Talos' words where only Talos knows", async () => {
-      const { machine, bench } = setup();
-      machine.stage = () =>
-        Promise.reject(
-          new CallError(
-            "refused",
-            "talosctl apply-config failed (exit 1): code = InvalidArgument desc = * unknown conflict",
-          ),
-        );
-      const message = await failure(adopt(task, undefined, bench));
-      expect(message).toMatch(
-        /^machines\.gpu-1\.patches: Talos refuses the configuration .* unknown conflict; nothing was changed; /,
-      );
-    });
-  });
-
   test.each(["adopt", "release"])(
     "%s keeps what somebody applies between its reading and its staging",
     async (verb) => {

@@ -1,0 +1,98 @@
+import type { TomlTable, TomlValue } from "smol-toml";
+import { asText, isMapping, listAt, mappingAt, valueAt } from "../mapping";
+import { mainDocument } from "../merge/documents";
+import { customizationPath, isTable, parseToml } from "./containerd/containerd";
+import { legacyCustomization } from "./containerd/effective";
+
+/** One thing that two places of a configuration say otherwise: Talos lets one of them win, and says nothing. */
+export interface Override {
+  /** What they say, e.g. `vm.swappiness`. */
+  key: string;
+  /** The place whose value counts, and the other one. */
+  wins: string;
+  loses: string;
+}
+
+/**
+ * What a document says otherwise than the field of `machine` beside it: the document wins (talos v1.14.1, config/container/container.go;
+ * seen on Talos v1.14.1). Of udev's rules the whole field counts for nothing.
+ *
+ * @param documents by name: `config` for the document with machine and cluster, else `kind` or `kind/name`.
+ */
+export function fieldOverrides(documents: ReadonlyMap<string, unknown>): Override[] {
+  const main = documents.get(mainDocument);
+  const ofParams = [
+    ["SysctlConfig", "sysctls"],
+    ["SysfsConfig", "sysfs"],
+  ].flatMap(([wins = "", field = ""]) => {
+    const params = mappingAt(documents.get(wins), "params");
+    return Object.entries(mappingAt(main, "machine", field))
+      .filter(([key, value]) => key in params && asText(params[key]) !== asText(value))
+      .map(([key]) => ({ key, wins, loses: `machine.${field}` }));
+  });
+  const ofModules = listAt(main, "machine", "kernel", "modules").flatMap((module) => {
+    const name = asText(module["name"]);
+    const wins = `KernelModuleConfig/${name}`;
+    const document = documents.get(wins);
+    const parametersOf = (value: unknown): string => JSON.stringify(valueAt(value, "parameters") ?? []);
+    if (document === undefined || parametersOf(document) === parametersOf(module)) return [];
+    return [{ key: `parameters of ${name}`, wins, loses: "machine.kernel.modules" }];
+  });
+  const udev = valueAt(main, "machine", "udev", "rules");
+  const ofUdev =
+    documents.has("UdevRulesConfig") && Array.isArray(udev) && udev.length > 0
+      ? [{ key: "rules", wins: "UdevRulesConfig", loses: "machine.udev" }]
+      : [];
+  return [...ofParams, ...ofModules, ...ofUdev];
+}
+
+/** A part of containerd's configuration that the machine's configuration has. */
+interface Customization {
+  name: string;
+  /** What a message calls it. */
+  words: string;
+  table: TomlTable;
+}
+
+/**
+ * What two of containerd's parts say otherwise: that of the name which comes later in the alphabet wins (`legacyCustomization` says why).
+ *
+ * @param part the stack's own part, where `machine.files` has none of its own.
+ */
+export function containerdOverrides(documents: ReadonlyMap<string, unknown>, part?: string): Override[] {
+  const all = customizationsOf(documents, part).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return all.flatMap((later, index) =>
+    all
+      .slice(0, index)
+      .flatMap((earlier) =>
+        clashes(earlier.table, later.table, "").map((key) => ({ key, wins: later.words, loses: earlier.words })),
+      ),
+  );
+}
+
+/** What a message calls the part of `machine.files`. */
+export const ownPart = "containerd's part in machine.files";
+
+function customizationsOf(documents: ReadonlyMap<string, unknown>, part?: string): Customization[] {
+  const files = listAt(documents.get(mainDocument), "machine", "files");
+  const legacy = part ?? files.find(({ path }) => path === customizationPath)?.["content"];
+  const named = [...documents.values()].filter((value) => valueAt(value, "kind") === "CRICustomizationConfig");
+  return [
+    ...(typeof legacy === "string" ? [{ name: legacyCustomization, words: ownPart, toml: legacy }] : []),
+    ...named.filter(isMapping).map((value) => {
+      const name = asText(value["name"]);
+      return { name, words: `CRICustomizationConfig ${name}`, toml: asText(value["content"]) };
+    }),
+  ].map(({ name, words, toml }) => ({ name, words, table: parseToml(toml).table ?? {} }));
+}
+
+/** Dotted keys that both set, to different values; lists are joined. */
+function clashes(earlier: TomlTable, later: TomlTable, at: string): string[] {
+  return Object.entries(later).flatMap(([key, value]): string[] => {
+    const old: TomlValue | undefined = earlier[key];
+    const here = at === "" ? key : `${at}.${/^[\w-]+$/.test(key) ? key : `"${key}"`}`;
+    if (old === undefined) return [];
+    if (isTable(old) && isTable(value)) return clashes(old, value, here);
+    return old === value || (Array.isArray(old) && Array.isArray(value)) ? [] : [here];
+  });
+}
