@@ -2,6 +2,7 @@ import { nvidiaExtension } from "../../recipe/facts/extension";
 import { usesContainerCli } from "../../recipe/facts/talos-release";
 import { factsOf } from "../../recipe/machine/apart";
 import { customizationPath } from "../../recipe/machine/containerd/containerd";
+import { mergesInMemory } from "../../recipe/machine/containerd/effective";
 import { type Evidence, matching } from "../evidence";
 import type { Observations } from "../observations";
 import { showsGpu, type System } from "../system";
@@ -54,13 +55,13 @@ export const machineFixes = {
 
 /**
  * Either says it: the configuration in force (who may read it), or what Talos logs where it pauses the boot. Source: talos,
- * v1alpha1_sequencer_tasks.go, pauseOnFailure; etcd-file resources are made once, injectCRIConfigPatch.
+ * v1alpha1_sequencer_tasks.go, pauseOnFailure; from 1.14 on the first item counts, and the machine boots; etcd-file resources are made once, injectCRIConfigPatch.
  */
 function partTwice(seen: Observations): Evidence[] {
-  return (seen.machines ?? []).flatMap(({ name, stage, bootErrors = [], repeatedFiles = [] }) => {
+  return (seen.machines ?? []).flatMap(({ name, stage, talosVersion, bootErrors = [], repeatedFiles = [] }) => {
     const logged = bootErrors.filter((line) => /EtcFileSpecs\S*\(.*20-customization\.part.*already exists/.test(line));
     return [
-      ...(repeatedFiles.includes(customizationPath)
+      ...(repeatedFiles.includes(customizationPath) && !(talosVersion !== undefined && mergesInMemory(talosVersion))
         ? [`${name}: its configuration has ${customizationPath} more than once${stage ? `; it is ${stage}` : ""}`]
         : []),
       ...logged.map((line) => `${name}: ${line}`),

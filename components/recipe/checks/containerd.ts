@@ -4,21 +4,22 @@ import { firstByCdi, strategiesIn } from "../kubernetes/plugin-release";
 import { envOf } from "../kubernetes/values";
 import { containerdPart, customizationPath, parseToml } from "../machine/containerd/containerd";
 import { containerdFlaws } from "../machine/containerd/flaws";
+import { mergesInMemory } from "../machine/containerd/effective";
 import { handlerLeftovers } from "../machine/containerd/leftovers";
-import { isMapping, valueAt } from "../mapping";
+import { asText, isMapping, valueAt } from "../mapping";
+import { valueOfDocument } from "../rules/yaml";
 import type { Plan } from "../types";
 import { type Checks, complaint, fault, ofMachines, ofPatches, together } from "./check";
 
 /** The containerd of machines. */
 export const containerdChecks: Checks = {
-  "containerd-part": ofPatches(({ patch, machines }) => {
+  "containerd-part": ofPatches(({ patch, machines }, { spec: { talosVersion } }) => {
+    if (!patch.files.some(({ path }) => path === customizationPath)) return [];
     const isOfAll = patch.field.startsWith("patches");
     const field = isOfAll ? "machines.<name>" : machines[0]!.field;
     const how = isOfAll ? "on every machine" : "by hand";
-    return (
-      patch.files.some(({ path }) => path === customizationPath) &&
-      fault("containerd-part", { customizationPath, how, field })
-    );
+    const saying = mergesInMemory(talosVersion) ? "containerd-part/first" : "containerd-part/boot";
+    return fault(saying, { customizationPath, how, field });
   }),
   "containerd-version": together(
     ofMachines(
@@ -27,8 +28,13 @@ export const containerdChecks: Checks = {
     ),
     ofPatches(
       ({ patch }) =>
-        patch.files.some((file) => file.path === customizationPath && hasVersion(file.content)) &&
-        fault("containerd-version"),
+        [
+          ...patch.files.filter(({ path }) => path === customizationPath).map(({ content }) => content),
+          ...patch.documents
+            .map(valueOfDocument)
+            .filter(isCustomization)
+            .map((value) => asText(value["content"])),
+        ].some(hasVersion) && fault("containerd-version"),
     ),
   ),
   "containerd-toml": ofMachines((machine, { plan, spec: { talosVersion } }) => {
@@ -72,6 +78,9 @@ export const containerdChecks: Checks = {
     ),
   ),
 };
+
+const isCustomization = (value: unknown): value is Record<string, unknown> =>
+  isMapping(value) && value["kind"] === "CRICustomizationConfig";
 
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;
 

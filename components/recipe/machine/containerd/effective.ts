@@ -14,9 +14,12 @@ export const mergedConfigurationPath = "/etc/cri/conf.d/cri.toml";
  */
 export const legacyCustomization = "customization";
 
-/** Where a machine shows what its part of containerd's configuration came to. Talos ≥ 1.14 merges the part without a file of its own. */
+/** Whether a release merges containerd's part without a file of its own, and takes the first where there are two (Talos ≥ 1.14). */
+export const mergesInMemory = (talosVersion: string): boolean => capabilitiesOf(talosVersion).documents;
+
+/** Where a machine shows what its part of containerd's configuration came to. */
 export const containerdEvidence = (talosVersion: string): string =>
-  capabilitiesOf(talosVersion).documents ? mergedConfigurationPath : customizationPath;
+  mergesInMemory(talosVersion) ? mergedConfigurationPath : customizationPath;
 
 /** What of the machine's configuration Talos ≥ 1.14 merged, in its order, with the SHA-256 of each. */
 export const customizationsIn = (merged: string): { name: string; sha256: string }[] =>
