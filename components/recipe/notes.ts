@@ -6,7 +6,7 @@ import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
 import { nvidiaExtension } from "./facts/extension";
 import { hasNoSwitch, hasSwitches, type MachineFacts } from "./facts/machine-facts";
-import { machineNotes } from "./machine/machine-notes";
+import { machineNotes } from "./machine-notes";
 import { storageModule, usesStorage } from "./machine/storage-module";
 import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";

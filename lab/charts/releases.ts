@@ -16,8 +16,8 @@ export const chartRepositories: Readonly<Record<LabChart, string>> = {
 
 /**
  * Charts that are in the Go modules of their programs, and the releases that the Go proxy has of them, oldest first. Of the device plugin,
- * whose chart has its Node Feature Discovery in it, the proxy has no v0.20.0: the lab takes the nearest one for it. What 0.20.0 has
- * more are the values `*.enableHostNetwork`.
+ * whose chart has its Node Feature Discovery in it, the proxy has no v0.20.0, and of LeaderWorkerSet no v0.10.0: the lab takes the nearest one
+ * for it. What the plugin's 0.20.0 has more are the values `*.enableHostNetwork`, and LeaderWorkerSet's 0.10.0 `priorityClassName`.
  */
 const moduleCharts = {
   "nvidia-device-plugin": { module: "github.com/NVIDIA/k8s-device-plugin", releases: ["0.17.4", "0.18.2", "0.19.3"] },

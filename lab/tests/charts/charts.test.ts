@@ -13,9 +13,12 @@ const all = releaseFields
 /** Without it a chart refuses to be rendered. */
 const least: Partial<Record<LabChart, object>> = { "dra-driver-nvidia-gpu": { gpuResourcesEnabledOverride: true } };
 
-test("has the releases whose values are known, but for the plugin's that the Go proxy does not have", () => {
+test("has the releases whose values are known, but for those that the Go proxy does not have", () => {
   expect(
-    [...all.map(([chart, version]) => `${chart} ${version.replace(/^v/, "")}`), "nvidia-device-plugin 0.20.0"].sort(),
+    [
+      ...all.map(([chart, version]) => `${chart} ${version.replace(/^v/, "")}`),
+      ...["nvidia-device-plugin 0.20.0", "lws 0.10.0"],
+    ].sort(),
   ).toEqual(charts.map((chart) => `${chart.chart} ${chart.version}`).sort());
 });
 

@@ -6,6 +6,8 @@ test.each([
   ["570.211.01", "12.8"],
   ["580.126.20", "13.0"],
   ["595.91.07", "13.2"],
+  ["610.10", "13.3"],
+  ["615.71.10", "13.4"],
   ["583.10", "13.0"],
   ["470.1", "0.0"],
 ])("driver %s runs CUDA %s", (driver, cuda) => expect(cudaOfDriver(driver)).toBe(cuda));
@@ -38,8 +40,8 @@ test.each([
   ["12.2", "v0.8.5"],
   ["12.6", "v0.8.5"],
   ["12.8", "v0.10.2"],
-  ["13.0", "v0.22.1"],
-  ["13.2", "v0.22.1"],
+  ["13.0", "v0.33.0"],
+  ["13.4", "v0.33.0"],
 ])("vLLM's default image for a driver of CUDA %s is %s", (cuda, tag) =>
   expect(vllmImage(cuda)).toBe(`vllm/vllm-openai:${tag}`),
 );

@@ -9,7 +9,7 @@ export interface LiteLlmSpec {
   /**
    * Container image. Nobody has verified that the registry has the default tag.
    * @default `ghcr.io/berriai/litellm` of a release pinned by this package
-   * @example `ghcr.io/berriai/litellm:v1.89.4`
+   * @example `ghcr.io/berriai/litellm:v1.110.2`
    */
   image?: string;
   /**

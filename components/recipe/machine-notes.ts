@@ -1,16 +1,16 @@
-import { kernelArgsFor, memoryBounds, saidMemory, sizesInWords } from "../facts/card";
-import { isolation } from "../facts/data/since.json";
-import { escapesInWords } from "../facts/escapes";
-import type { MachineFacts } from "../facts/machine-facts";
-import { findRelease } from "../facts/talos-release";
-import { parseTalosVersion } from "../facts/version";
-import { defined, type Nested, valueAt } from "../mapping";
-import { valueOfDocument } from "../rules/yaml";
-import type { ClusterSpec } from "../spec/index";
-import { gpuRequests } from "../stack/workloads";
-import { factsOf, seenBy } from "./apart";
-import { contractMinor, contractOf } from "./contract";
-import { readPatch } from "./user-patches";
+import { kernelArgsFor, memoryBounds, saidMemory, sizesInWords } from "./facts/card";
+import { isolation } from "./facts/data/since.json";
+import { escapesInWords } from "./facts/escapes";
+import type { MachineFacts } from "./facts/machine-facts";
+import { findRelease } from "./facts/talos-release";
+import { parseTalosVersion } from "./facts/version";
+import { defined, type Nested, valueAt } from "./mapping";
+import { valueOfDocument } from "./rules/yaml";
+import type { ClusterSpec } from "./spec/index";
+import { gpuRequests } from "./stack/workloads";
+import { factsOf, seenBy } from "./machine/apart";
+import { contractMinor, contractOf } from "./machine/contract";
+import { readPatch } from "./machine/user-patches";
 
 /** What of the machines a release, a contract or a card's name leaves open: one sentence each. */
 export const machineNotes = (spec: ClusterSpec, facts: MachineFacts[]): Nested<string> => [
