@@ -247,7 +247,9 @@ export interface ObservedMachine {
   staged?: boolean;
   /** The containerd part of the configuration in force (TOML); empty when it has none, undefined when nobody looked. */
   containerdPart?: string;
-  /** Extension services and their states, e.g. `{"ext-nvidia-persistenced": "Waiting"}`. */
+  /** containerd's whole configuration as Talos has merged it (TOML); undefined when nobody looked. */
+  mergedContainerd?: string;
+  /** Services, those of extensions among them, and their states, e.g. `{"ext-nvidia-persistenced": "Waiting"}`. */
   services?: Record<string, string>;
   /** Lines of its log or of the program that brings it up. */
   errors?: string[];

@@ -71,6 +71,38 @@ test("a stale containerd part is named by the keys that it lacks; what its owner
   ]);
 });
 
+test("on Talos 1.14 containerd's merged configuration counts, and the document that overrides the part is named", () => {
+  const on14 = { talosVersion: "v1.14.1", kubernetesVersion: "v1.36.0" };
+  const machines = { rtx3090: { ...plan.spec.machines["rtx3090"], containerd: { nvidiaDefaultRuntime: true } } };
+  const withPart = planOf("rtx3090", { ...on14, machines });
+  const part = withPart.machines[0]!.containerdPart!;
+  const seen = (merged: string): string[] =>
+    problems(
+      changed(asPlanned(withPart), {
+        set: [
+          ["machines", 0, "mergedContainerd", merged],
+          ["machines", 0, "containerdPart", part],
+        ],
+      }),
+      withPart,
+    ).filter((problem) => problem.includes("cri.toml"));
+  expect(seen(`version = 3\n${part}`)).toEqual([]);
+  const overridden = part.replace('"nvidia"', '"runc"');
+  expect(seen(`## in-memory customization "zz" (sha256:aa)\nversion = 3\n${overridden}`)).toEqual([
+    expect.stringMatching(/^\/etc\/cri\/conf\.d\/cri\.toml lacks .*default_runtime_name; .*CRICustomizationConfig zz/),
+  ]);
+});
+
+test("containerd that is not up on a machine that Talos calls running is told", () => {
+  const seen = (state: string): string[] => {
+    const base = asPlanned(plan);
+    const services = { ...base.machines![0]!.services, cri: state };
+    return problems(changed(base, { set: [["machines", 0, "services", services]] }));
+  };
+  expect(seen("Running")).toEqual([]);
+  expect(seen("Waiting")).toEqual(["service cri is Waiting: no pod starts"]);
+});
+
 test("a GPU node of which Node Feature Discovery tells nothing gets nothing of the operator's", () => {
   const [operator, label] = [planOf("rtx5070ti"), "feature.node.kubernetes.io/pci-0300_10de.present"];
   const told = (of: typeof plan) => problems(changed(asPlanned(of), { take: [["nodes", 0, "labels", label]] }), of);

@@ -8,6 +8,7 @@ import { loadedDriver, parseModules } from "../../../components/clients/talos/dr
 import { renderFinding } from "../../../components/recipe/index";
 import { defined } from "../../../components/recipe/mapping";
 import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
+import { mergedConfigurationPath, mergesInMemory } from "../../../components/recipe/machine/containerd/effective";
 import type { ObservedMachine } from "../../../components/diagnosis";
 import type { MachineAccess } from "../../reach/access";
 import { askMachines, type Failed, lookAtEach } from "../../reach/machines";
@@ -116,6 +117,11 @@ async function observeMachine(
       const part = filesOf(active ?? "").find(({ path }) => path === customizationPath);
       const containerdPart = active && (part?.content ?? "");
       Object.assign(seen, defined({ installImage: installImage(active ?? ""), containerdPart }));
+    },
+    "containerd's configuration": async () => {
+      if (seen.talosVersion === undefined || !mergesInMemory(seen.talosVersion)) return;
+      const merged = await machine.read(mergedConfigurationPath);
+      Object.assign(seen, defined({ mergedContainerd: merged }));
     },
     "kernel log": async () => {
       const lines = await machine.console();

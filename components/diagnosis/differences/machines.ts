@@ -1,5 +1,5 @@
 import { customizationPath } from "../../recipe/machine/containerd/containerd";
-import { missingKeys } from "../../recipe/machine/containerd/effective";
+import { containerdProblem, mergesInMemory, missingKeys } from "../../recipe/machine/containerd/effective";
 import { findRelease } from "../../recipe/facts/talos-release";
 import type { MachineRecipe, Plan } from "../../recipe/types";
 import type { Observations, ObservedMachine } from "../observations";
@@ -18,6 +18,7 @@ export const machineDifferences = (plan: Plan, seen: Observations): Difference[]
       ...configuration.flatMap((problemOf) => difference(about, problemOf(recipe, machine))),
       ...services(recipe, machine).flatMap((problem) => difference(about, problem)),
       ...difference(about, containerd(recipe, machine)),
+      ...difference(about, cri(machine)),
     ];
   });
 
@@ -89,9 +90,19 @@ function services({ extensionServices }: MachineRecipe, { services: seen }: Obse
     .map(({ name, state }) => `service ${name} is ${seen[name] ?? "not there"}, the plan says ${state}`);
 }
 
-/** The machine's part may say more than ours: that of its owner is merged with it. */
-function containerd({ containerdPart: planned }: MachineRecipe, { containerdPart: has }: ObservedMachine) {
-  if (planned === undefined || has === undefined) return undefined;
+/** The machine's part may say more than ours: that of its owner is merged with it. From Talos 1.14 on another document may override it. */
+function containerd({ containerdPart: planned }: MachineRecipe, seen: ObservedMachine): string | false | undefined {
+  const { containerdPart: has, mergedContainerd, talosVersion } = seen;
+  if (planned === undefined) return undefined;
+  if (talosVersion !== undefined && mergesInMemory(talosVersion) && mergedContainerd !== undefined)
+    return containerdProblem(talosVersion, planned, mergedContainerd);
+  if (has === undefined) return undefined;
   const missing = missingKeys(has, planned);
   return missing.length > 0 && `${customizationPath} is stale: it lacks ${missing.join(", ")}`;
+}
+
+/** Talos calls a machine running and ready whose containerd serves no pods (seen on Talos v1.14.1). */
+function cri({ stage = "running", services }: ObservedMachine): string | false {
+  const state = services?.["cri"];
+  return stage === "running" && state !== undefined && state !== "Running" && `service cri is ${state}: no pod starts`;
 }

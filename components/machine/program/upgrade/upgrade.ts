@@ -3,6 +3,7 @@ import { loadedDriver } from "../../../clients/talos/driver";
 import type { Way } from "../../../recipe/effect/way";
 import { uncordonCommand } from "../kubernetes/cordon-mark";
 import { STAYS_CORDONED, type UpgradeResult, type UpgradeTask } from "../task";
+import { overriddenIn } from "../seen/overrides";
 import { compare, type Compared, observe, type Observed } from "./compare";
 import { earlierRun, isStillCordoned, uncordon } from "./drain";
 import { precheck } from "./precheck";
@@ -59,6 +60,7 @@ async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> 
   if (!paused && way === "none" && earlier.cordoned !== true && (await isWell(run))) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {
       run.report("equal: runs the wanted image and configuration, nothing to do");
+      await warnOfOverrides(run);
       return resultOf(run, false, before);
     }
   }
@@ -66,8 +68,14 @@ async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> 
   const reboots = way === "reboot" || (way === "live" && !(await apply(run)));
   const after = reboots ? await rebootInto(run, compared) : undefined;
   await verify(run);
+  await warnOfOverrides(run);
   await uncordon(run);
   return resultOf(run, paused || reboots, after);
+}
+
+async function warnOfOverrides(run: Run): Promise<void> {
+  const { active = "" } = await patiently(run, () => run.machine.configurations());
+  for (const words of overriddenIn(active)) run.report(`warning: ${run.task.machine}: in its configuration ${words}`);
 }
 
 /** What the machine is in the end. */

@@ -95,3 +95,21 @@ test("a machine whose containerd fails for another reason is not well, and not r
   expect(message).toContain("talosctl -n 10.0.0.1 logs cri");
   expect(machine.calls).toEqual([]);
 });
+
+test.each([
+  [
+    "SysctlConfig",
+    `${withDriver}  sysctls: {a: "1"}\n---\nkind: SysctlConfig\nparams: {a: "2"}\n`,
+    "machine.sysctls both say a",
+  ],
+  [
+    "CRICustomizationConfig",
+    `${withDriver}  files: [{path: ${customizationPath}, op: create, content: "a = 1"}]\n---\nkind: CRICustomizationConfig\nname: zz\ncontent: a = 2\n`,
+    "containerd's part in machine.files both say a",
+  ],
+])("a %s that somebody added since is told, also where nothing is to be done", async (_, configuration, words) => {
+  const { lines, machine, run } = at(configuration, configuration);
+  await run();
+  expect(machine.calls).toEqual([]);
+  expect(lines.filter((line) => line.startsWith("warning: ")).join("\n")).toContain(words);
+});
