@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
 import type { ClusterSpec, DriverSpec, GpuSpec, KernelModule, MachineSpec } from "../../components/recipe/index";
 import { eraOf } from "../../components/recipe/facts/talos-release";
+import { gpuPresent } from "../../components/recipe/machine/machine-recipe";
 import { moduleParameterIn } from "../../components/recipe/machine/kernel-args";
 import { defined, filled, flat, repeated } from "../../components/recipe/mapping";
 import { newestExposure } from "../discover/exposure";
@@ -122,7 +123,10 @@ function machineOf(
   version: string | undefined,
 ): MachineSpec {
   const all = [...parts, ...shared];
-  const labels = knownOf(Object.assign({}, node.nodeLabels, ...all.map((part) => part.labels)));
+  // The stack or the operator sets this one itself.
+  const { [gpuPresent]: _, ...labels } = knownOf(
+    Object.assign({}, node.nodeLabels, ...all.map((part) => part.labels)) as Record<string, string>,
+  );
   const said = knownOf(Object.assign({}, node.nodeTaints, ...all.map((part) => part.taints)));
   const taints = Object.fromEntries(Object.entries(said).map(([key, text]) => [key, taintText(text)]));
   const { ours, others } = parametersOf(all, image);

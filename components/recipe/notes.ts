@@ -10,6 +10,8 @@ import { machineNotes } from "./machine-notes";
 import { storageModule, usesStorage } from "./machine/storage-module";
 import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
+import { wayOf } from "./facts/way";
+import { gpuPresent } from "./machine/machine-recipe";
 import { metricsNote } from "./kubernetes/exporter";
 import { migManagerRelease } from "./kubernetes/mig-manager";
 import { flat, type Nested } from "./mapping";
@@ -42,6 +44,7 @@ export function notesOf(
         `machines.${name}: is away, so this update leaves it as the last one left it; bring the stack up again once it is back`,
     ),
     facts.map((machine) => [
+      operatorsLabel(machine, kubernetes),
       ownImage(machine),
       describedCards(machine),
       unlikeCards(machine),
@@ -92,6 +95,13 @@ const ownImage = ({ name, spec, gpuCount, branch, flavour, extensions, cards }: 
   const needs = `${extensions.join(", ")} (or your builds of them: ${flavour} modules, branch ${branch})${args.length > 0 ? `, and the kernel arguments ${args.join(" ")}` : ""}`;
   return `machines.${name}.installerImage: ${gpuCount > 0 ? `the image must have ${needs}; what else is` : "what is"} in it is not known here, nor what the machine would lose with it`;
 };
+
+/** A label that is left to the operator (machine/machine-recipe.ts). */
+const operatorsLabel = ({ name, spec, gpuCount }: MachineFacts, { mode }: KubernetesRecipe): Nested<string> =>
+  gpuCount > 0 &&
+  wayOf(mode).findsNodes &&
+  spec.labels?.[gpuPresent] !== undefined &&
+  `machines.${name}.labels.${gpuPresent}: is left to the operator, which sets it once Node Feature Discovery has found the card; it can be left out`;
 
 /** Cards that the stack describes, since no table has them. */
 const describedCards = ({ uses }: MachineFacts): Nested<string> =>

@@ -37,6 +37,15 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
   return patterns.map((pattern) => [like(pattern), { why: "somebody else's, which is still there" }]);
 }
 
+/**
+ * The operator makes a RuntimeClass that was there its own, by an owner reference, so that it goes with the operator's policy (gpu-operator
+ * v26.3.3, controllers/object_controls.go, RuntimeClass).
+ */
+const takenAlong: Rule = [
+  like("^gone, and not ours: RuntimeClass nvidia$"),
+  { why: "the operator made it its own, and took it along" },
+];
+
 const clusterStays = "a cluster that the stack bootstrapped stays, as its machines do";
 
 /** What a new cluster has of itself, where none was there before: Kubernetes v1.36, Talos v1.13. */
@@ -101,6 +110,7 @@ export function leftovers(
   const rules = [
     ...plan.machines.flatMap((machine) => onNode(machine, plan, before, operatorWas)),
     ...[...others, ...always, ...ofTheCluster(plan, before)],
+    ...(plan.kubernetes.runtimeClass.owner === "operator" ? [takenAlong] : []),
   ];
   // What somebody else keeps up to date is not gone with its former value: Node Feature Discovery tells of the new release.
   const key = (line: string): string => line.split("=")[0]!;

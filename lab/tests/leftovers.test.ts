@@ -119,6 +119,15 @@ test("what Helm and the GPU Operator leave stays, with the reason", () => {
   ]);
 });
 
+test("a RuntimeClass that was there goes with the operator, and with nothing else", () => {
+  const runtimeClass = "RuntimeClass nvidia";
+  const before = { more: [runtimeClass] };
+  const { left: found, stays } = left("frank", "gpu-1", { machine: plain }, before);
+  expect(found).toEqual([]);
+  expect(stays).toEqual([`gone, and not ours: ${runtimeClass}: the operator made it its own, and took it along`]);
+  expect(left("velaryon", "velaryon", {}, before).left).toEqual([`gone, and not ours: ${runtimeClass}`]);
+});
+
 describe("a machine that joined meanwhile", () => {
   const come = (name: string): string[] => [`Node ${name}`, `Lease kube-node-lease/${name}`];
 

@@ -4,6 +4,7 @@ import { isOfArm64, memoryBounds } from "../facts/card";
 import type { CardUse } from "../facts/machine-facts";
 import { workloadResource } from "../facts/sharing";
 import { quantityValue } from "../rules/quantity";
+import { gpuPresent } from "../machine/machine-recipe";
 import { controlPlaneRole } from "../machine/taints";
 
 /** Labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
@@ -19,7 +20,6 @@ export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What every GPU machine has: a label of ours, or one that the operator sets (gpu-operator, controllers/state_manager.go). */
-const gpuPresent = "nvidia.com/gpu.present";
 
 /** Whether a machine's node may have all labels of a selector. Of labels that others set, who knows. */
 export const mayMatch = ({ name, recipe, spec, cards }: CheckedMachine, selector: Record<string, string>): boolean =>

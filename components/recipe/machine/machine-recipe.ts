@@ -80,7 +80,9 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
       }),
     ],
     ...defined({ uuid: machine.uuid }),
-    nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(facts, context) : {}) },
+    nodeLabels: isGpu
+      ? { ...withoutOperators(machine.labels, context.mode), ...gpuLabels(facts, context) }
+      : { ...machine.labels },
     nodeTaints: taints,
     extensionServices: isGpu ? extensionServicesOf(talosVersion, extensions) : [],
     allocatable: allocatableOf(facts, sharing),
@@ -118,6 +120,19 @@ function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule
 const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
   usesContainerCli(spec.talosVersion, factsOf(spec, spec.talosVersion)) ? { "net.core.bpf_jit_harden": "1" } : {};
 
+/** Label of a node with a card. */
+export const gpuPresent = "nvidia.com/gpu.present";
+
+/**
+ * A user's labels without the one that the operator sets itself once a card is found: it takes away every `gpu.deploy` label of a node
+ * that bears it before, and then owns what it writes in their place, also after the stack is gone.
+ */
+function withoutOperators(labels: Record<string, string> = {}, mode: Mode): Record<string, string> {
+  if (!wayOf(mode).findsNodes) return labels;
+  const { [gpuPresent]: _, ...others } = labels;
+  return others;
+}
+
 /**
  * Labels of a GPU machine. In operator mode `nvidia.com/gpu.present` is the operator's own: set before Node Feature
  * Discovery's labels are there, the operator would take it and every `gpu.deploy` label away again
@@ -126,7 +141,7 @@ const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
 function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, string> {
   const { markers, mode, spec } = context;
   return {
-    ...(wayOf(mode).findsNodes ? {} : { "nvidia.com/gpu.present": "true" }),
+    ...(wayOf(mode).findsNodes ? {} : { [gpuPresent]: "true" }),
     // Whether the operator's validator runs; the operator keeps a label that is there (controllers/state_manager.go). It must not beside
     // our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that somebody labelled in the days
     // of 1.12.

@@ -24,7 +24,15 @@ const WITNESSES = 3;
 /** The cluster of the kubeconfig, as far as something is asked of it before machines are touched. */
 export type AskedCluster = Pick<
   Cluster,
-  "server" | "authority" | "nodes" | "node" | "annotationOf" | "boundClaims" | "podsOfClass" | "gpuOffers"
+  | "server"
+  | "authority"
+  | "nodes"
+  | "node"
+  | "annotationOf"
+  | "boundClaims"
+  | "podsOfClass"
+  | "gpuOffers"
+  | "runtimeClass"
 >;
 
 /** What the questions are asked of. */
@@ -140,6 +148,7 @@ async function askKubernetes(
     return noAnswer;
   }
   await warnOfClass(task, cluster, report);
+  await warnOfOperatorsClass(task, cluster, report);
   const unknown = (why: string): string => `not known whether the update would replace volumes (${why})`;
   const objects = [
     ...(await foreignNamespaces(task, cluster)),
@@ -175,6 +184,16 @@ async function warnOfClass({ classGone }: PreflightTask, cluster: AskedCluster, 
     report(
       `warning: no machine will have a handler for RuntimeClass ${name}, which ${others.slice(0, 5).join(", ")}` +
         `${others.length > 5 ? ` and ${others.length - 5} more` : ""} name: take runtimeClassName out of them, else they do not start again`,
+    );
+}
+
+/** A RuntimeClass that the operator makes its own: it then goes with the operator (gpu-operator v26.3.3, controllers/object_controls.go). */
+async function warnOfOperatorsClass({ installs }: PreflightTask, cluster: AskedCluster, report: Report): Promise<void> {
+  if (installs?.field !== "gpuOperator") return;
+  const found = await cluster.runtimeClass("nvidia").catch(() => undefined);
+  if (found !== undefined && found.policy === undefined)
+    report(
+      "warning: RuntimeClass nvidia is in the cluster already: the operator makes it its own, and it goes when the operator is taken down; what else needs it then has to make it again",
     );
 }
 

@@ -131,3 +131,18 @@ describe("nothing is said of", () => {
     expect(await foundBy(operator, [workload], true)).toHaveLength(1);
   });
 });
+
+describe("a RuntimeClass that is there", () => {
+  const warned = async (installs: Installs, policy?: string): Promise<string[]> => {
+    const { lines } = await ask({ installs, runtimeClass: { policy, handler: "nvidia", annotations: {} } });
+    return lines.filter((line) => line.startsWith("warning"));
+  };
+
+  test("goes with the operator, which a warning says before", async () => {
+    expect(await warned(operator)).toEqual([expect.stringMatching(/the operator makes it its own, and it goes when/)]);
+  });
+
+  test("is no matter where it is the operator's, and where the stack installs none", async () => {
+    expect([...(await warned(operator, "cluster-policy")), ...(await warned(plugin))]).toEqual([]);
+  });
+});

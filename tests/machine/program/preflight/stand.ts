@@ -61,6 +61,8 @@ export interface Stand {
   workloads: Workload[];
   /** Whether the operator's policy turns its device plugin off. */
   withoutPlugin: boolean;
+  /** The RuntimeClass `nvidia`. */
+  runtimeClass: Awaited<ReturnType<AskedCluster["runtimeClass"]>>;
   /** What the stack installs. */
   installs: PreflightTask["installs"];
   /** Why its first questions get no answer, one after the other. */
@@ -140,6 +142,7 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     annotationOf: async (namespace) => owners[namespace],
     boundClaims: async () => claims,
     podsOfClass: async () => classed ?? [],
+    runtimeClass: async () => changes.runtimeClass,
     gpuOffers: async () => ({
       offers: gpuOffers(changes.workloads ?? []),
       withoutPlugin: changes.withoutPlugin ?? false,

@@ -1,0 +1,28 @@
+import { planCluster } from "../../../components/recipe";
+import { oneMachine } from "../stacks";
+
+const labels = { "nvidia.com/gpu.present": "true", rack: "7" };
+const machine = { gpus: [{ model: "RTX 3090" }], labels };
+
+/** Labels that the stack sets on the machine, and the notes that name the operator's. */
+function labelled(...stack: Parameters<typeof oneMachine>) {
+  const { machines, notes } = planCluster(oneMachine(...stack));
+  const { "nvidia.com/gpu.present": present, rack } = machines[0]!.nodeLabels;
+  return { present, rack, notes: notes.filter((note) => note.includes("gpu.present")) };
+}
+
+test("the label by which the operator marks its nodes is left to it, and a note says so", () => {
+  const note = expect.stringMatching(
+    /^machines\.gpu\.labels\.nvidia\.com\/gpu\.present: is left to the operator/,
+  ) as string;
+  const withOperator = { present: undefined, rack: "7", notes: [note] };
+  expect(labelled("v1.12.6", machine)).toEqual(withOperator);
+  const external = { gpuOperator: undefined, external: { kind: "gpuOperator" } } as never;
+  expect(labelled("v1.12.6", machine, external)).toEqual(withOperator);
+});
+
+test("with the device plugin the stack sets it itself, and a machine without a card keeps what its user says", () => {
+  const devicePlugin = { gpuOperator: undefined, devicePlugin: { version: "0.18.2" } } as never;
+  expect(labelled("v1.12.6", machine, devicePlugin)).toEqual({ present: "true", rack: "7", notes: [] });
+  expect(labelled("v1.12.6", { labels })).toEqual({ present: "true", rack: "7", notes: [] });
+});
