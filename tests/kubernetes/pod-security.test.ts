@@ -1,0 +1,68 @@
+import { arguments_, build } from "../support/gpu-cluster";
+import type { Run } from "../support/recorder";
+import { stacks } from "../support/stacks";
+
+// What this package runs has no right that it does not need: a container that is taken over stays one.
+
+interface Container {
+  name: string;
+  image?: string;
+  securityContext?: {
+    privileged?: boolean;
+    allowPrivilegeEscalation?: boolean;
+    capabilities?: { drop?: string[]; add?: string[] };
+    seccompProfile?: { type: string };
+  };
+}
+interface PodSpec {
+  initContainers?: Container[];
+  containers: Container[];
+  automountServiceAccountToken?: boolean;
+}
+
+/** Every pod of a value, wherever it stands: of a Deployment, a DaemonSet, a Job, a LeaderWorkerSet or by itself. */
+function podsIn(value: unknown): PodSpec[] {
+  if (value === null || typeof value !== "object") return [];
+  const { containers } = value as { containers?: unknown };
+  const inner = Object.values(value).flatMap(podsIn);
+  return Array.isArray(containers) ? [value as PodSpec, ...inner] : inner;
+}
+
+const podsOf = (run: Run): { resource: string; pod: PodSpec }[] =>
+  run.resources
+    .filter(({ type }) => /^kubernetes:(?!helm)/.test(type))
+    .flatMap(({ type, name, inputs }) => podsIn(inputs).map((pod) => ({ resource: `${type} ${name}`, pod })));
+
+/** Credentials that a stack wants instead of those that all have. */
+const access: Record<string, Record<string, unknown>> = {
+  frank: { omniEndpoint: "https://omni.example.org", omniServiceAccountKey: "key" },
+  modern: { kubeconfig: undefined, talosconfig: undefined, machineSecrets: undefined },
+};
+const monitoring = { alerts: true, serviceMonitor: true };
+const fleet: [string, Record<string, unknown>][] = [
+  ...stacks.map((stack): [string, Record<string, unknown>] => [stack, {}]),
+  ["aarhus-h100", { monitoring }],
+  ["velaryon", { monitoring }],
+];
+
+test.each(fleet)("no container of %s has more rights than it needs (%j)", async (stack, changes) => {
+  const pods = podsOf(await build(arguments_(stack, { ...access[stack], ...changes })));
+  expect(pods.length).toBeGreaterThan(0);
+  for (const { resource, pod } of pods) {
+    expect({ resource, mounts: pod.automountServiceAccountToken }).toEqual({ resource, mounts: false });
+    for (const { name, securityContext = {} } of [...(pod.initContainers ?? []), ...pod.containers]) {
+      const { capabilities, seccompProfile, privileged, allowPrivilegeEscalation } = securityContext;
+      // Kubernetes refuses the one with the other.
+      const isAdministrator = capabilities?.add?.includes("SYS_ADMIN") === true;
+      const has = { drop: capabilities?.drop, seccompProfile, privileged, allowPrivilegeEscalation };
+      expect({ resource, name, ...has }).toEqual({
+        resource,
+        name,
+        drop: ["ALL"],
+        seccompProfile: { type: "RuntimeDefault" },
+        privileged: undefined,
+        allowPrivilegeEscalation: isAdministrator ? undefined : false,
+      });
+    }
+  }
+});
