@@ -8,17 +8,23 @@
 /* global console */
 const { execFileSync, spawnSync } = require("node:child_process");
 const path = require("node:path");
+const { parse } = require("yaml");
 
 const marker = "<!-- talos-gpu plan -->";
 /** Longest comment that GitHub takes is 65536 characters. */
 const longest = 60_000;
 /** Most that a program may print, in bytes. */
 const largest = 16 * 1024 * 1024;
+/** Longest stack file that is looked at, in bytes. */
+const longestFile = 1024 * 1024;
 /** Most stacks that one comment is about. */
 const most = 20;
 const [number = "", folder = ".", limit = "120"] = process.argv.slice(2);
 if (!/^\d+$/.test(number)) throw new Error(`${number} is no number of a pull request`);
 if (!/^[1-9]\d{0,3}$/.test(limit)) throw new Error(`limit: ${limit} is no number of seconds, at most 9999`);
+
+/** The folder without a slash at its end; `.` is the root. */
+const stackFolder = path.posix.normalize(folder).replace(/\/$/, "");
 
 const git = (...args) =>
   execFileSync("git", ["--literal-pathspecs", ...args], { encoding: "utf8", maxBuffer: largest });
@@ -82,13 +88,37 @@ function comment(body) {
 function stackOf(file) {
   const { dir, base } = path.posix.parse(file);
   const stack = /^Pulumi\.([A-Za-z0-9][A-Za-z0-9._-]*)\.yaml$/.exec(base)?.[1];
-  const wanted = path.posix.normalize(folder).replace(/\/$/, "");
-  return stack === undefined || (dir || ".") !== wanted ? [] : [{ stack, file }];
+  return stack === undefined || (dir || ".") !== stackFolder ? [] : [{ stack, file }];
+}
+
+/** Files of a commit that a stack file names under `external.files`; none where it cannot be read, which its plan tells. */
+function namedBy(file, commit) {
+  try {
+    if (Number(git("cat-file", "-s", `${commit}:${file}`)) > longestFile) return [];
+    const { config } = parse(git("cat-file", "blob", `${commit}:${file}`), { merge: true });
+    const { files } = config["talos-gpu:external"] ?? config["external"];
+    return files.map((name) => path.posix.join(path.posix.dirname(file), String(name)));
+  } catch {
+    return [];
+  }
 }
 
 const head = git("rev-parse", "--verify", `refs/pull/${number}/head`).trim();
 const base = git("merge-base", "HEAD", head).trim();
-const stacks = git("diff", "--name-only", "-z", base, head).split("\0").flatMap(stackOf);
+const changed = git("diff", "--name-only", "-z", base, head).split("\0");
+const there = git(
+  "ls-tree",
+  "-r",
+  "-z",
+  "--name-only",
+  "--full-tree",
+  head,
+  ...(stackFolder === "." ? [] : ["--", stackFolder]),
+)
+  .split("\0")
+  .filter((file) => stackOf(file).length > 0 && !changed.includes(file))
+  .filter((file) => namedBy(file, head).some((name) => changed.includes(name)));
+const stacks = [...changed, ...there].flatMap(stackOf);
 const sections = stacks.slice(0, most).map((stack) => section(stack, base, head));
 if (stacks.length > most) sections.push(`${stacks.length - most} more stacks change. They are not planned here.`);
 const origin = "Computed from the files of the pull request, by code that is not the pull request's.";

@@ -32,6 +32,13 @@ describe("the steps of the action plan, on a fork's pull request", () => {
 
   beforeAll(() => {
     fs.writeFileSync(secret, "auths: { ghcr.io: { d: s3cr3t-of-the-runner } }\n");
+    // A stack of main's names a file that the fork changes.
+    fs.mkdirSync(path.join(work, "flux"));
+    fs.writeFileSync(path.join(work, "flux/main.yaml"), "driver: { enabled: false }\n");
+    outside("named", ["../flux/main.yaml"]);
+    outside("untouched", ["../flux/other.yaml"]);
+    git("add", "flux", "stacks");
+    git("commit", "-qm", "external");
     // The fork's branch: a stack is edited, one is no file, some name files, and its code would leave a mark.
     git("checkout", "-qb", "fork");
     change("velaryon", "slot: X", 'slot: "<!-- @everyone"');
@@ -40,7 +47,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
     outside("own", ["../flux/values.yaml"]);
     outside("upwards", ["../../credentials.yaml"]);
     outside("linked", ["../flux/link.yaml"]);
-    fs.mkdirSync(path.join(work, "flux"));
+    fs.writeFileSync(path.join(work, "flux/main.yaml"), "driver: { enabled: false, changedByTheFork: 1 }\n");
     fs.writeFileSync(path.join(work, "flux/values.yaml"), "driver: { enabled: false, ofThePullRequest: 1 }\n");
     fs.symlinkSync(secret, path.join(work, "flux/link.yaml"));
     fs.rmSync(stack("rtx3090"));
@@ -96,6 +103,11 @@ describe("the steps of the action plan, on a fork's pull request", () => {
     test("with the files that the pull request has", () =>
       expect(sectionOf(body, "own")).toContain("ofThePullRequest"));
 
+    test("also where only a file changes that the stack names", () => {
+      expect(sectionOf(body, "named")).toContain("changedByTheFork");
+      expect(sectionOf(body, "untouched")).toBeUndefined();
+    });
+
     test.each([
       ["rtx3090", "it is no plain file"],
       ["absolute", "it is outside of the repository"],
@@ -122,7 +134,7 @@ describe("the steps of the action plan, on a fork's pull request", () => {
     expect(calls().at(-1)!.args).toEqual(expect.arrayContaining(["PATCH", "repos/owner/gpus/issues/comments/2"]));
   });
 
-  test("look only at the folder of the stacks", () => {
+  test("look only at the folder of the stacks, which may be the root", () => {
     answers({ [comments]: [[]] });
     expect(comment({ "inputs.folder": "." })).toMatchObject({ status: 0, said: "nothing to say\n" });
     calls();
