@@ -61,7 +61,7 @@ export async function adopt(
     const result = { hash: configurationHash(merged.configuration), added, changed };
     if (!changed) {
       report("equal: the configuration says all of it already");
-      await warnOfContainerd(task, bench);
+      await warnOfContainerd(task, bench, configurations.active ?? live);
       return result;
     }
     report("stage: the next boot brings it into effect");
@@ -169,10 +169,14 @@ function unlessRefused({ machine, address }: AdoptTask): (error: unknown) => nev
 }
 
 /** A machine whose configuration is right may lack a boot, which nobody would see: Talos calls it ready. */
-async function warnOfContainerd({ machine: name }: AdoptTask, { machine, report }: AdoptBench): Promise<void> {
+async function warnOfContainerd(
+  { machine: name }: AdoptTask,
+  { machine, report }: AdoptBench,
+  active: string,
+): Promise<void> {
   const problem = await criProblem(machine);
   if (problem === undefined) return;
-  const remedy = (await isolationWaits(machine))
+  const remedy = (await isolationWaits(machine, active))
     ? "its SecurityProfileConfig takes effect at a boot: reboot the machine, one control plane at a time"
     : "look at `talosctl logs cri`";
   report(`warning: ${name}: ${problem}; ${remedy}`);

@@ -35,6 +35,24 @@ test("members of etcd come with all their URLs; one that has not started has tho
   ]);
 });
 
+// Printed by talosctl v1.14.1 for a machine whose containerd waits (cmd/talosctl/cmd/talos/service.go).
+test.each([
+  ["cri", { state: "Waiting", failing: true, event: 'Waiting for service "sandboxd" to be registered' }],
+  ["apid", { state: "Running", failing: false, event: "Health check successful" }],
+  ["sandboxd", undefined],
+])("a service comes with its health and its last event: %s", async (name, service) => {
+  const run = (): Promise<string> =>
+    Promise.resolve(
+      [
+        "NODE       SERVICE   STATE     HEALTH   LAST CHANGE   LAST EVENT",
+        "10.0.0.1   apid      Running   OK       4m51s ago     Health check successful",
+        '10.0.0.1   cri       Waiting   Fail     52s ago       Waiting for service "sandboxd" to be registered',
+      ].join("\n"),
+    );
+  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+  expect(await asked.service(name)).toEqual(service);
+});
+
 test("its own member is the one of its status", async () => {
   expect(await machine().machine.etcdMember()).toBe("4d5a3b2c1f0e9d8c");
 });

@@ -16,8 +16,8 @@ export async function criProblem(machine: Machine): Promise<string | undefined> 
  * Whether workload isolation is in the configuration in force, and waits for a boot: Talos starts the service sandboxd at a boot alone, and
  * containerd waits for it from its own next start on (talos v1.14.1, internal/app/machined/pkg/sandboxd/enabled.go, and
  * pkg/system/services/cri.go; seen on Talos v1.14.1).
+ *
+ * @param active the configuration in force.
  */
-export async function isolationWaits(machine: Machine): Promise<boolean> {
-  const { active = "" } = await machine.configurations();
-  return isolatesWorkload(active) && (await machine.service("sandboxd")) === undefined;
-}
+export const isolationWaits = async (machine: Machine, active: string): Promise<boolean> =>
+  isolatesWorkload(active) && (await machine.service("sandboxd")) === undefined;

@@ -20,6 +20,8 @@ export interface Observed {
   staged: boolean;
   /** Parts of the configuration that the next boot brings otherwise. */
   stagedParts: string[];
+  /** Whether workload isolation, which is in force, has no effect before a boot. */
+  isolationWaits: boolean;
 }
 
 /**
@@ -41,6 +43,7 @@ export function observe(run: Run): Promise<Observed> {
       schematicId: runsOwn ? task.schematicId : await machine.schematic(),
       staged,
       stagedParts: staged ? changedParts(configurations.active ?? "", configurations.persistent ?? "") : [],
+      isolationWaits: await isolationWaits(machine, configurations.active ?? ""),
     };
   });
 }
@@ -103,7 +106,7 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
     boot: before.stagedParts.some((part) => waitsForBoot(part, before.talosVersion, gpu)),
   };
   const planned = wayOf(differences);
-  const way = planned === "reboot" || !(await waitsForSandbox(run, planned)) ? planned : "reboot";
+  const way = planned === "reboot" || !(await waitsForSandbox(run, before, planned)) ? planned : "reboot";
   const waiting = await patiently(run, () => waitingImage(machine, before.talosVersion));
   if (way === "none" && waiting !== undefined && !isSameImage(waiting, task.installerImage))
     report(`warning: ${task.machine}: ${waiting} is installed there, so the next boot brings another image`);
@@ -114,9 +117,9 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
  * Whether the machine must boot before anything else of its configuration is touched: workload isolation waits for a boot, and containerd
  * does not come up again without it. Where nothing is to be done and containerd is up, that is only reported.
  */
-async function waitsForSandbox(run: Run, planned: Way): Promise<boolean> {
+async function waitsForSandbox(run: Run, before: Observed, planned: Way): Promise<boolean> {
   const { task, machine, report } = run;
-  if (!(await patiently(run, () => isolationWaits(machine)))) return false;
+  if (!before.isolationWaits) return false;
   const problem = await patiently(run, () => criProblem(machine));
   const what = "its SecurityProfileConfig takes effect at a boot, and containerd does not start again before that";
   if (planned === "none" && problem === undefined) {
