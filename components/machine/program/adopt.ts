@@ -3,8 +3,8 @@ import { type Added, mergeConfiguration, unmergeConfiguration } from "../../reci
 import { configurationHash, sameConfiguration } from "../../clients/talos/configuration-text";
 import type { Clock } from "../../clients/clock";
 import { CallError, Failure, type Problem, problemAt } from "../../clients/failure";
-import { documentConflictsIn, formOf } from "../../recipe/machine/document-conflicts";
-import { containerdOverrides, ownPart } from "../../recipe/machine/document-overrides";
+import { documentConflictsIn, formOf } from "../../recipe/machine/documents/conflicts";
+import { containerdOverrides, ownPart } from "../../recipe/machine/documents/overrides";
 import { documentsOf } from "../../recipe/merge/wanted";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { Configurations } from "../../clients/machine";

@@ -1,8 +1,8 @@
 import { live } from "../facts/data/since.json";
 import { minorsOfKind, schemaMinor } from "../facts/talos-schema";
 import { parseTalosVersion } from "../facts/version";
-import { documentConflictsIn, formOf } from "../machine/document-conflicts";
-import { containerdOverrides, fieldOverrides } from "../machine/document-overrides";
+import { documentConflictsIn, formOf } from "../machine/documents/conflicts";
+import { containerdOverrides, fieldOverrides } from "../machine/documents/overrides";
 import { patchFlaws, patchKey } from "../machine/patch-flaws";
 import type { UserPatch } from "../machine/user-patches";
 import { isMapping, listAt, valueAt } from "../mapping";

@@ -1,4 +1,4 @@
-import { containerdOverrides, fieldOverrides } from "../../../recipe/machine/document-overrides";
+import { containerdOverrides, fieldOverrides } from "../../../recipe/machine/documents/overrides";
 import { documentsOf } from "../../../recipe/merge/wanted";
 
 /**

@@ -1,5 +1,5 @@
-import { documentConflictsIn, formOf } from "../../../components/recipe/machine/document-conflicts";
-import { documentsOf } from "../../../components/recipe/merge/wanted";
+import { documentConflictsIn, formOf } from "../../../../components/recipe/machine/documents/conflicts";
+import { documentsOf } from "../../../../components/recipe/merge/wanted";
 
 const found = (text: string) => documentConflictsIn(new Map(documentsOf(text)));
 

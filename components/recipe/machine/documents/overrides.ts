@@ -1,8 +1,8 @@
 import type { TomlTable, TomlValue } from "smol-toml";
-import { asText, isMapping, listAt, mappingAt, valueAt } from "../mapping";
-import { mainDocument } from "../merge/documents";
-import { customizationPath, isTable, parseToml } from "./containerd/containerd";
-import { legacyCustomization } from "./containerd/effective";
+import { asText, isMapping, listAt, mappingAt, valueAt } from "../../mapping";
+import { mainDocument } from "../../merge/documents";
+import { customizationPath, isTable, parseToml } from "../containerd/containerd";
+import { legacyCustomization } from "../containerd/effective";
 
 /** One thing that two places of a configuration say otherwise: Talos lets one of them win, and says nothing. */
 export interface Override {

@@ -1,6 +1,6 @@
-import { documentConflicts } from "../facts/data/since.json";
-import { isMapping, valueAt } from "../mapping";
-import { mainDocument } from "../merge/documents";
+import { documentConflicts } from "../../facts/data/since.json";
+import { isMapping, valueAt } from "../../mapping";
+import { mainDocument } from "../../merge/documents";
 
 /** A document of a configuration, and the fields with which Talos refuses it. */
 export interface DocumentConflict {

@@ -1,5 +1,5 @@
-import { containerdOverrides, fieldOverrides } from "../../../components/recipe/machine/document-overrides";
-import { documentsOf } from "../../../components/recipe/merge/wanted";
+import { containerdOverrides, fieldOverrides } from "../../../../components/recipe/machine/documents/overrides";
+import { documentsOf } from "../../../../components/recipe/merge/wanted";
 
 const documents = (...texts: string[]) => new Map(documentsOf(texts.join("\n---\n")));
 
