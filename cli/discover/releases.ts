@@ -35,14 +35,18 @@ export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
   return [...found.values()];
 }
 
-const charts: string[] = Object.values(ways).map(({ chart }) => chart);
-const ofChart = new RegExp(`^(${charts.join("|")})-(v?\\d.*)$`);
+/** NVIDIA's charts by the names that they give their objects: the DRA driver's had another one before. */
+const charts: Record<string, SeenRelease["chart"]> = {
+  ...Object.fromEntries(Object.values(ways).map(({ chart }) => [chart, chart])),
+  "nvidia-dra-driver-gpu": ways.dra.chart,
+};
+const ofChart = new RegExp(`^(${Object.keys(charts).join("|")})-(v?\\d.*)$`);
 
 function byLabels({ metadata }: Workload): SeenRelease | undefined {
   const { labels = {}, namespace = "" } = metadata ?? {};
   const [, chart, version] = ofChart.exec(labels["helm.sh/chart"] ?? "") ?? [];
-  const named = charts.find((name) => name === labels["app.kubernetes.io/name"]);
-  const found = (chart ?? named) as SeenRelease["chart"] | undefined;
+  const named = chart ?? labels["app.kubernetes.io/name"] ?? "";
+  const found = Object.hasOwn(charts, named) ? charts[named] : undefined;
   if (found === undefined) return undefined;
   const name = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;
   return { chart: found, namespace, ...(version ? { version } : {}), ...(name ? { name } : {}), ...keeperOf(metadata) };
@@ -51,7 +55,8 @@ function byLabels({ metadata }: Workload): SeenRelease | undefined {
 function byImage({ metadata, spec }: Workload): SeenRelease | undefined {
   if ((metadata?.ownerReferences ?? []).length > 0) return undefined;
   const images = (spec?.template.spec?.containers ?? []).flatMap(({ image }) => image ?? []);
-  const image = images.find((each) => /\/k8s-device-plugin[:@]/.test(each));
+  // AMD's plugin has the same name (ROCm/k8s-device-plugin).
+  const image = images.find((each) => /\/k8s-device-plugin[:@]/.test(each) && !/(?:^|\/)(?:rocm|amd)\//i.test(each));
   if (image === undefined) return undefined;
   // The chart's versions are the image's, without the `v`.
   const version = /:v?(\d+\.\d+\.\d+)/.exec(image)?.[1];

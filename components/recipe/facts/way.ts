@@ -46,7 +46,7 @@ export const ways = {
     chart: "dra-driver-nvidia-gpu",
     words: "DRA driver",
     repository: "oci://registry.k8s.io/dra-driver-nvidia/charts",
-    offers: { words: "the DRA driver", pods: /^(?:nvidia-)?dra-driver.*-kubelet-plugin/ },
+    offers: { words: "the DRA driver", pods: /(?:^|-)dra-driver.*-kubelet-plugin/ },
     findsNodes: false,
     deviceClass: "gpu.nvidia.com",
   },

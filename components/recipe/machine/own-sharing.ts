@@ -1,4 +1,5 @@
 import { asRelease } from "../outside/external";
+import { isFilledIn } from "../outside/filled-in";
 import { isMapping, valueAt } from "../mapping";
 import type { Sharing } from "../facts/sharing";
 import { remembering } from "../memory";
@@ -33,6 +34,7 @@ export function sharingOf(said: ClusterSpec, { labels = {} }: Pick<MachineSpec, 
       continue;
     }
     const text = all[chosen(all, labels[pickedBy] ?? config["default"])];
+    if (typeof text === "string" && isFilledIn(text)) return { ...sharing, unread: true };
     return { ...sharing, ...(typeof text === "string" ? read(text) : {}) };
   }
   return sharing;

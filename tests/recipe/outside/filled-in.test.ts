@@ -31,3 +31,17 @@ test("what stands next to such a value is judged as before", () => {
   const { found } = judged({ ...needed, mig: { strategy: "some" }, gds: { enabled: true, version: "${GDS}" } });
   expect(found).toEqual(["external.values.mig.strategy", "external.values.gds.enabled"]);
 });
+
+test("how many units a node offers is not known where Flux fills in a part of the plugin's configuration", () => {
+  const config =
+    "version: v1\nsharing: { timeSlicing: { resources: [{ name: nvidia.com/gpu, replicas: ${REPLICAS} }] } }\n";
+  const read: ExternalReadSpec = {
+    kind: "devicePlugin",
+    version: "0.17.4",
+    values: { runtimeClassName: "nvidia", config: { map: { default: config } } },
+  };
+  const { workloads: _workloads, ...rest } = withoutOperator;
+  const { findings, plan } = judge({ ...rest, external: { read } });
+  expect(findings).toEqual([]);
+  expect(plan!.notes).toContainEqual(expect.stringMatching(/how many units the nodes offer is not known here/));
+});
