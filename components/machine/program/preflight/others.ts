@@ -3,7 +3,7 @@ import { keeperWords, removeWords } from "../../../clients/kubernetes/keeper";
 import type { Problem } from "../../../clients/failure";
 import { wayOfField } from "../../../recipe/facts/way";
 import type { Report } from "../progress";
-import type { AskedCluster } from "./preflight";
+import type { Cluster } from "../kubernetes/cluster";
 import type { PreflightTask } from "./task";
 
 /**
@@ -13,7 +13,7 @@ import type { PreflightTask } from "./task";
  */
 export async function foreignOffers(
   { installs }: PreflightTask,
-  cluster: AskedCluster,
+  cluster: Pick<Cluster, "gpuOffers">,
   report: Report,
 ): Promise<Problem[]> {
   if (installs === undefined) return [];
