@@ -9,7 +9,7 @@ import { valueOfDocument } from "./rules/yaml";
 import type { ClusterSpec } from "./spec/index";
 import { gpuRequests } from "./stack/workloads";
 import { factsOf, seenBy } from "./machine/apart";
-import { contractMinor, contractOf } from "./machine/contract";
+import { contractMinor, contractOf } from "./facts/contract";
 import { readPatch } from "./machine/user-patches";
 
 /** What of the machines a release, a contract or a card's name leaves open: one sentence each. */

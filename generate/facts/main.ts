@@ -1,14 +1,20 @@
 import { recordOperator } from "./record-operator";
+import { renewAll } from "./renew-all";
 import { renewCards } from "./renew-cards";
+import { newerThanTables, renewImages } from "./renew-images";
 import { renewReleases } from "./renew-releases";
 
 const usage = `Renews the tables of facts in components/recipe/facts/data and lab/charts/facts. Look at the difference before you commit it.
 
-Usage: npm run facts -- cards [FILE or URL] | releases [URL] | operator HELM RELEASE=FOLDER …
+Usage: npm run facts [-- cards [FILE or URL] | releases [URL] | images | newer | operator HELM RELEASE=FOLDER …]
+
+Without an argument: releases, cards, images and newer, one after the other. A source that does not answer leaves its table as it is.
 
   releases  drivers and toolkit of Talos releases that the tables do not have, from an Image Factory;
             default https://factory.talos.dev
   cards     every card of NVIDIA's by its chip, from a list of PCI IDs; default https://pci-ids.ucw.cz/v2.2/pci.ids
+  images    the default images of vLLM, LiteLLM and Ollama, where a newer release is on PyPI or GitHub and its image is served
+  newer     names releases of charts and of CUDA that the tables do not have; somebody has to read those
   operator  what the GPU Operator's chart renders to, for the lab's own: with a Helm, of each release (v26.3.3) that the
             table has and of new ones its folder deployments/gpu-operator
 `;
@@ -20,14 +26,29 @@ async function main([what, from, ...others]: readonly string[]): Promise<number>
     recordOperator(from, others);
     return 0;
   }
-  if ((what !== "cards" && what !== "releases") || others.length > 0) {
+  if (what === undefined) {
+    const { lines, failed, asked } = await renewAll();
+    tell(lines);
+    return failed === asked ? 1 : 0;
+  }
+  const renew = Object.hasOwn(renewing, what) ? renewing[what] : undefined;
+  if (renew === undefined || others.length > 0) {
     (what === "--help" ? process.stdout : process.stderr).write(usage);
     return what === "--help" ? 0 : 2;
   }
-  const lines = what === "cards" ? [await renewCards(from)] : await renewReleases(from);
-  process.stdout.write(`${lines.length === 0 ? "nothing new" : lines.join("\n")}\n`);
+  tell(await renew(from));
   return 0;
 }
+
+const renewing: Record<string, (from?: string) => Promise<string[]>> = {
+  cards: async (from) => [await renewCards(from)],
+  releases: (from) => renewReleases(from),
+  images: () => renewImages(),
+  newer: () => newerThanTables(),
+};
+
+const tell = (lines: readonly string[]): void =>
+  void process.stdout.write(`${lines.length === 0 ? "nothing new" : lines.join("\n")}\n`);
 
 main(process.argv.slice(2)).then(
   (code) => (process.exitCode = code),

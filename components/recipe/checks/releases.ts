@@ -2,7 +2,7 @@ import { upgradePathFault } from "../effect/faults";
 import { eraOf, firstMinorOf, knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";
-import { readContract } from "../machine/contract";
+import { readContract } from "../facts/contract";
 import { didYouMean, shown } from "../rules";
 import { type Checks, complaint, type Found, ofMachines, together } from "./check";
 import * as semver from "semver";

@@ -2,7 +2,7 @@ import { parseTalosVersion } from "../facts/version";
 import { plannedMachines } from "../machine/planned-machine";
 import type { Fault } from "../rules";
 import { changesOf, identityChanges, isOurs, said, type Change } from "./changes";
-import { driftFault } from "../machine/contract";
+import { driftFault } from "../facts/contract";
 import { contractFault, handOverFault, kubernetesPathFault, upgradePathFault } from "./faults";
 import { machineState, type MachineState } from "./state";
 import { renderFinding } from "../stack/findings";

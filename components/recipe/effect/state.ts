@@ -1,4 +1,4 @@
-import { contractMinor } from "../machine/contract";
+import { contractMinor } from "../facts/contract";
 import type { PlannedMachine } from "../machine/planned-machine";
 import { readSchematic } from "../machine/schematic";
 import { defined, filled } from "../mapping";

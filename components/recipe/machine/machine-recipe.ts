@@ -1,7 +1,7 @@
 import { factsOf } from "./apart";
 import { containerdPart } from "./containerd/containerd";
 import { nvidiaExtension } from "../facts/extension";
-import { contractOf } from "./contract";
+import { contractOf } from "../facts/contract";
 import { hostnamePatch } from "./hostname";
 import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";

@@ -1,7 +1,7 @@
 import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../spec/index";
 import type { MachineRecipe, Plan } from "../types";
 import { defined } from "../mapping";
-import { contractOf } from "./contract";
+import { contractOf } from "../facts/contract";
 
 /** Limits of an upgrade's waits, Go durations. */
 export type UpgradeTimeouts = Required<Pick<TimeoutsSpec, "pull" | "drain" | "reboot" | "verify">>;

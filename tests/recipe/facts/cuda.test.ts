@@ -1,4 +1,5 @@
 import { cudaFloor, cudaOfDriver, cudaOfImage, vllmImage } from "../../../components/recipe/facts/cuda";
+import { ofVllm } from "../../../components/recipe/facts/data/cuda.json";
 
 test.each([
   ["535.247.01", "12.2"],
@@ -40,8 +41,8 @@ test.each([
   ["12.2", "v0.8.5"],
   ["12.6", "v0.8.5"],
   ["12.8", "v0.10.2"],
-  ["13.0", "v0.33.0"],
-  ["13.4", "v0.33.0"],
+  ["13.0", ofVllm[0]!.image],
+  ["13.4", ofVllm[0]!.image],
 ])("vLLM's default image for a driver of CUDA %s is %s", (cuda, tag) =>
   expect(vllmImage(cuda)).toBe(`vllm/vllm-openai:${tag}`),
 );

@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import type { Fault } from "../rules";
+import type { Fault } from "../rules/fault";
 import type { MachineSpec } from "../spec/index";
 
 /** What a stack says of an owned machine that decides for which release its configuration is generated. */

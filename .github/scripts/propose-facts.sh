@@ -1,0 +1,23 @@
+#!/bin/bash
+# Puts the difference of the tables that renew-facts.sh left in a folder onto the branch `facts`, and opens a pull request for it, or renews
+# the one that is open. Nothing outside of the tables is taken of it.
+set -euo pipefail
+from=$1
+git switch --quiet --create facts
+git apply --include='components/recipe/facts/data/*' "$from/facts.patch"
+git -c user.name='github-actions[bot]' -c user.email='41898282+github-actions[bot]@users.noreply.github.com' \
+  commit --quiet --all --message 'Tables of facts, renewed'
+gh auth setup-git # git asks gh for the token, which stays in the environment of this step
+git push --quiet --force origin facts
+{
+  echo 'What `npm run facts` renewed, and what takes somebody to read. Look at the difference before you merge it; to run the checks, close'
+  echo 'this pull request and open it again.'
+  echo
+  sed 's/^/    /' "$from/lines.txt" # as code: nothing that a registry says is Markdown
+} > "$from/body.md"
+number=$(gh pr list --head facts --state open --json number --jq '.[0].number // empty')
+if [ -n "$number" ]; then
+  gh pr edit "$number" --body-file "$from/body.md"
+else
+  gh pr create --base main --head facts --title 'Tables of facts, renewed' --body-file "$from/body.md"
+fi

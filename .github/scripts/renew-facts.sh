@@ -1,0 +1,12 @@
+#!/bin/bash
+# Renews the tables of facts, and leaves what came of it in a folder: lines.txt, what the sources said; facts.patch, the difference.
+# Tells the runner whether there is one.
+set -euo pipefail
+out=$1
+tables=components/recipe/facts/data
+mkdir -p "$out"
+npm run --silent facts | tee "$out/lines.txt"
+npx --no-install prettier --write --log-level warn "$tables"
+git diff --no-color -- "$tables" > "$out/facts.patch"
+if [ -s "$out/facts.patch" ]; then changed=true; else changed=false; fi
+echo "changed=$changed" >> "$GITHUB_OUTPUT"

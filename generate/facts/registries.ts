@@ -1,0 +1,84 @@
+/** A release of a project, as a registry tells it. */
+export interface Published {
+  /** Without the `v`, e.g. `0.33.0`. */
+  version: string;
+  /** Month in which it came out, e.g. `2026-11`. */
+  month: string;
+}
+
+/** Milliseconds that an answer may take. */
+const LIMIT = 30_000;
+
+const json = async (url: string): Promise<unknown> => {
+  const response = await asked(url, {});
+  if (!response.ok) throw new Error(`${url}: answers ${response.status}`);
+  return response.json();
+};
+
+/** Asks, and says whom it asked where nobody answers. */
+async function asked(url: string, options: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { ...options, signal: AbortSignal.timeout(LIMIT) });
+  } catch (error) {
+    const { message, cause } = error as Error;
+    throw new Error(`${url}: ${message}${cause instanceof Error ? ` (${cause.message})` : ""}`, { cause: error });
+  }
+}
+
+/** The newest release of a package on PyPI: `info.version` there is no pre-release as long as there is another. */
+export async function onPyPi(name: string): Promise<Published> {
+  const { info, urls } = (await json(`https://pypi.org/pypi/${name}/json`)) as {
+    info: { version: string };
+    urls: { upload_time: string }[];
+  };
+  const [file] = urls;
+  if (file === undefined) throw new Error(`https://pypi.org/pypi/${name}/json: has no file of ${info.version}`);
+  return { version: info.version, month: file.upload_time.slice(0, 7) };
+}
+
+/** The newest release of a repository on GitHub that is no pre-release. */
+export async function onGitHub(repository: string): Promise<Published> {
+  const url = `https://api.github.com/repos/${repository}/releases/latest`;
+  const { tag_name: tag, published_at: at } = (await json(url)) as { tag_name: string; published_at: string };
+  return { version: tag.replace(/^v/, ""), month: at.slice(0, 7) };
+}
+
+/** What a manifest may be: an image of one platform, or an index of several. */
+const manifests = [
+  "application/vnd.oci.image.index.v1+json",
+  "application/vnd.oci.image.manifest.v1+json",
+  "application/vnd.docker.distribution.manifest.list.v2+json",
+  "application/vnd.docker.distribution.manifest.v2+json",
+].join(", ");
+
+/**
+ * Whether a registry serves an image. A public one gives a token to whoever asks (distribution/distribution, docs, token authentication).
+ *
+ * @param image e.g. `ollama/ollama:0.32.15`, `ghcr.io/berriai/litellm:v1.110.2`.
+ */
+export async function isServed(image: string): Promise<boolean> {
+  const [, host, name, tag] = /^(?:([^/]+\.[^/]+)\/)?([^:]+):(.+)$/.exec(image) ?? [];
+  if (name === undefined || tag === undefined) throw new Error(`${image}: is no image with a tag`);
+  const url = `https://${host ?? "registry-1.docker.io"}/v2/${name}/manifests/${tag}`;
+  const ask = (headers: Record<string, string>): Promise<Response> =>
+    asked(url, { method: "HEAD", headers: { accept: manifests, ...headers } });
+  const first = await ask({});
+  const challenge = first.headers.get("www-authenticate") ?? "";
+  const response = first.status === 401 ? await ask({ authorization: `Bearer ${await tokenFor(challenge)}` }) : first;
+  if (response.status !== 404 && !response.ok) throw new Error(`${url}: answers ${response.status}`);
+  return response.ok;
+}
+
+/** The token that a registry's challenge tells to get. */
+async function tokenFor(challenge: string): Promise<string> {
+  const parameters = new Map([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key!, value!]));
+  const realm = parameters.get("realm");
+  if (realm === undefined)
+    throw new Error(`a registry asks for credentials of a kind that is not known here (${challenge})`);
+  const url = new URL(realm);
+  for (const key of ["service", "scope"]) if (parameters.has(key)) url.searchParams.set(key, parameters.get(key)!);
+  const { token, access_token: other } = (await json(url.href)) as { token?: string; access_token?: string };
+  const found = token ?? other;
+  if (found === undefined) throw new Error(`${url.origin}: gives no token`);
+  return found;
+}

@@ -1,0 +1,26 @@
+import { renewCards } from "./renew-cards";
+import { newerThanTables, renewImages } from "./renew-images";
+import { renewReleases } from "./renew-releases";
+
+/** What `npm run facts` renews without being told, in order: what it is called, and what does it. */
+const sources: Record<string, () => Promise<string[]>> = {
+  releases: () => renewReleases(),
+  cards: async () => [await renewCards()],
+  images: () => renewImages(),
+  newer: () => newerThanTables(),
+};
+
+/** Renews whatever can be renewed. A source that does not answer leaves its table as it is, and the others go on. */
+export async function renewAll(renewing = sources): Promise<{ lines: string[]; failed: number; asked: number }> {
+  const lines: string[] = [];
+  let failed = 0;
+  for (const [name, renew] of Object.entries(renewing)) {
+    try {
+      lines.push(...(await renew()));
+    } catch (error) {
+      failed++;
+      lines.push(`${name}: left as they are: ${(error as Error).message}`);
+    }
+  }
+  return { lines, failed, asked: Object.keys(renewing).length };
+}

@@ -1,0 +1,148 @@
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import * as semver from "semver";
+import { ofBranch, ofVllm } from "../../components/recipe/facts/data/cuda.json";
+import { charts } from "../../components/recipe/facts/data/charts";
+import { workloads } from "../../components/recipe/facts/data/images.json";
+import type { ChartName } from "../../components/recipe/facts/chart";
+import { compareDotted } from "../../components/recipe/facts/version";
+import { isServed, onGitHub, onPyPi, type Published } from "./registries";
+
+const data = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data");
+
+/** A server whose default image stands in a table. */
+interface Server {
+  name: string;
+  /** File of the table. */
+  file: "cuda.json" | "images.json";
+  newest: () => Promise<Published>;
+  /** Its image of a release. */
+  image: (version: string) => string;
+  /** Release that the table has. */
+  has: string;
+  /** The table's text with another release. */
+  renewed: (text: string, published: Published) => string;
+}
+
+const tagOf = (image: string): string => image.replace(/^.*:v?/, "");
+
+/** The row of a table that holds a workload's image, and the one that holds its month. */
+const inImages =
+  (key: "ollama" | "litellm", image: (version: string) => string) =>
+  (text: string, { version, month }: Published): string =>
+    text
+      .replace(`"${key}": "${workloads[key]}"`, `"${key}": "${image(version)}"`)
+      .replace(new RegExp(`("${key}": )"\\d{4}-\\d\\d"`), `$1"${month}"`);
+
+const newestVllm = ofVllm[0]!;
+const ollama = (version: string): string => `ollama/ollama:${version}`;
+const litellm = (version: string): string => `ghcr.io/berriai/litellm:v${version}`;
+
+const servers: Server[] = [
+  {
+    name: "vLLM",
+    file: "cuda.json",
+    newest: () => onPyPi("vllm"),
+    image: (version) => `vllm/vllm-openai:v${version}`,
+    has: newestVllm.image.replace(/^v/, ""),
+    renewed: (text, { version, month }) =>
+      text.replace(
+        `"image": "${newestVllm.image}", "released": "${newestVllm.released}"`,
+        `"image": "v${version}", "released": "${month}"`,
+      ),
+  },
+  {
+    name: "LiteLLM",
+    file: "images.json",
+    newest: () => onPyPi("litellm"),
+    image: litellm,
+    has: tagOf(workloads.litellm),
+    renewed: inImages("litellm", litellm),
+  },
+  {
+    name: "Ollama",
+    file: "images.json",
+    newest: () => onGitHub("ollama/ollama"),
+    image: ollama,
+    has: tagOf(workloads.ollama),
+    renewed: inImages("ollama", ollama),
+  },
+];
+
+/**
+ * Writes the default images of servers where a newer release is published and its image is served; gives a line for each. A server
+ * whose registry does not answer stays as it is, and its line says why.
+ *
+ * @param folder of the tables.
+ */
+export const renewImages = (folder = data): Promise<string[]> =>
+  inTurn(
+    servers,
+    ({ name }) => name,
+    async ({ name, file, newest, image, has, renewed }) => {
+      const published = await newest();
+      const { version } = published;
+      if (!semver.valid(version) || !semver.gt(version, has)) return undefined;
+      if (!(await isServed(image(version))))
+        return `${name} ${version}: is published, but ${image(version)} is not served; left as it is`;
+      const table = path.join(folder, file);
+      const before = await fs.readFile(table, "utf8");
+      const after = renewed(before, published);
+      if (after === before) throw new Error(`${file} has no line of it to renew`);
+      await fs.writeFile(table, after);
+      return `${name}: ${has} → ${version} (${published.month})`;
+    },
+  );
+
+/** Repositories of the charts whose values the tables know. */
+const chartRepositories: Record<ChartName, string> = {
+  "gpu-operator": "NVIDIA/gpu-operator",
+  "nvidia-device-plugin": "NVIDIA/k8s-device-plugin",
+  "dra-driver-nvidia-gpu": "kubernetes-sigs/dra-driver-nvidia-gpu",
+  lws: "kubernetes-sigs/lws",
+};
+
+/** Names what is newer than the tables and takes a person to read: releases of charts, and CUDA. */
+export async function newerThanTables(): Promise<string[]> {
+  const ofCharts = await inTurn(
+    Object.entries(chartRepositories),
+    ([chart]) => chart,
+    async ([chart, repository]) => {
+      const { version } = await onGitHub(repository);
+      const newest = charts.findLast((each) => each.chart === chart)!.version;
+      const isNewer = semver.valid(version) !== null && semver.gt(version, newest);
+      return isNewer
+        ? `${chart} ${version}: the tables end at ${newest}; read its values ("A chart's release" in CONTRIBUTING.md)`
+        : undefined;
+    },
+  );
+  const ofCuda = await inTurn(
+    ["CUDA"],
+    (name) => name,
+    async () => {
+      const { version } = await onPyPi("nvidia-cuda-runtime");
+      const minor = version.split(".").slice(0, 2).join(".");
+      const newest = Object.values(ofBranch).sort(compareDotted).at(-1)!;
+      return compareDotted(minor, newest) > 0
+        ? `CUDA ${minor}: the table of driver branches ends at ${newest}; its release notes name the driver (cuda.json)`
+        : undefined;
+    },
+  );
+  return [...ofCharts, ...ofCuda];
+}
+
+/** What each of several comes to; one that fails is told of, and the others go on. Two never write a table at once. */
+async function inTurn<Thing>(
+  things: readonly Thing[],
+  nameOf: (thing: Thing) => string,
+  act: (thing: Thing) => Promise<string | undefined>,
+): Promise<string[]> {
+  const lines: string[] = [];
+  for (const thing of things) {
+    const line = await act(thing).catch(
+      (error: unknown) => `${nameOf(thing)}: left as it is: ${(error as Error).message}`,
+    );
+    if (line !== undefined) lines.push(line);
+  }
+  return lines;
+}

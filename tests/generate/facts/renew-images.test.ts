@@ -1,0 +1,145 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { ofVllm } from "../../../components/recipe/facts/data/cuda.json";
+import { workloads } from "../../../components/recipe/facts/data/images.json";
+import { isServed } from "../../../generate/facts/registries";
+import { renewAll } from "../../../generate/facts/renew-all";
+import { newerThanTables, renewImages } from "../../../generate/facts/renew-images";
+
+const data = path.resolve("components/recipe/facts/data");
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
+afterEach(() => void jest.restoreAllMocks());
+
+/** The two tables in a folder of their own. */
+function tables(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-images-"));
+  folders.push(folder);
+  for (const file of ["cuda.json", "images.json"]) fs.copyFileSync(path.join(data, file), path.join(folder, file));
+  return folder;
+}
+
+const tableIn = (folder: string, file: string): any => JSON.parse(fs.readFileSync(path.join(folder, file), "utf8"));
+
+/** Registries as they answer, by the beginning of a URL: JSON, a status, or nobody. */
+function registries(answers: Record<string, object | number | Error>): jest.SpyInstance {
+  return jest.spyOn(globalThis, "fetch").mockImplementation((input) => {
+    const url = input as string;
+    const [, answer = 404] = Object.entries(answers).find(([start]) => url.startsWith(start)) ?? [];
+    if (answer instanceof Error) return Promise.reject(answer);
+    if (typeof answer === "number") return Promise.resolve(new Response(null, { status: answer }));
+    return Promise.resolve(Response.json(answer));
+  });
+}
+
+const pypi = (version: string) => ({ info: { version }, urls: [{ upload_time: "2027-01-15T10:00:00" }] });
+const gitHub = (tag: string) => ({ tag_name: tag, published_at: "2027-02-01T10:00:00Z" });
+const none = new TypeError("fetch failed");
+const newer = {
+  "https://pypi.org/pypi/vllm/": pypi("9.0.1"),
+  "https://pypi.org/pypi/litellm/": pypi("9.1.0"),
+  "https://api.github.com/repos/ollama/": gitHub("v9.2.0"),
+  "https://registry-1.docker.io/v2/": 200,
+  "https://ghcr.io/v2/": 200,
+};
+
+test("newer releases that are served come into the tables, with their month, and nothing else changes", async () => {
+  registries(newer);
+  const folder = tables();
+  const lines = await renewImages(folder);
+  expect(lines).toEqual([
+    expect.stringMatching(/^vLLM: \S+ → 9\.0\.1 \(2027-01\)$/),
+    expect.stringMatching(/^LiteLLM: \S+ → 9\.1\.0 \(2027-01\)$/),
+    expect.stringMatching(/^Ollama: \S+ → 9\.2\.0 \(2027-02\)$/),
+  ]);
+  const [cuda, images] = [tableIn(folder, "cuda.json"), tableIn(folder, "images.json")];
+  expect(cuda.ofVllm[0]).toEqual({ ...ofVllm[0], image: "v9.0.1", released: "2027-01" });
+  expect(images.workloads).toEqual({
+    ...workloads,
+    litellm: "ghcr.io/berriai/litellm:v9.1.0",
+    ollama: "ollama/ollama:9.2.0",
+  });
+  expect(images.released).toEqual({ litellm: "2027-01", ollama: "2027-02" });
+  const [cudaBefore, imagesBefore] = [tableIn(data, "cuda.json"), tableIn(data, "images.json")];
+  expect({ ...cuda, ofVllm: cudaBefore.ofVllm }).toEqual(cudaBefore);
+  expect({ ...images, workloads, released: imagesBefore.released }).toEqual(imagesBefore);
+});
+
+test("a release whose image no registry serves is told of, and not written", async () => {
+  registries({ ...newer, "https://ghcr.io/v2/": 404 });
+  const folder = tables();
+  expect(await renewImages(folder)).toContainEqual(
+    "LiteLLM 9.1.0: is published, but ghcr.io/berriai/litellm:v9.1.0 is not served; left as it is",
+  );
+  expect(tableIn(folder, "images.json").workloads.litellm).toBe(workloads.litellm);
+});
+
+test("a registry that does not answer keeps its own row alone as it is", async () => {
+  registries({ ...newer, "https://pypi.org/pypi/vllm/": none, "https://api.github.com/repos/ollama/": 403 });
+  const folder = tables();
+  const lines = await renewImages(folder);
+  expect(lines[0]).toBe("vLLM: left as it is: https://pypi.org/pypi/vllm/json: fetch failed");
+  expect(lines[1]).toMatch(/^LiteLLM: .* → 9\.1\.0/);
+  expect(lines[2]).toMatch(/^Ollama: left as it is: .*answers 403$/);
+  expect(tableIn(folder, "cuda.json")).toEqual(tableIn(data, "cuda.json"));
+});
+
+test("what is not newer asks no registry for its image, and changes nothing", async () => {
+  const fetched = registries({
+    "https://pypi.org/pypi/vllm/": pypi("0.1.0"),
+    "https://pypi.org/pypi/litellm/": pypi("1.0.0"),
+    "https://api.github.com/repos/ollama/": gitHub("v0.1.0"),
+  });
+  const folder = tables();
+  expect(await renewImages(folder)).toEqual([]);
+  expect(fetched).toHaveBeenCalledTimes(3);
+  expect(tableIn(folder, "images.json")).toEqual(tableIn(data, "images.json"));
+});
+
+test("a public registry is asked with the token that its challenge names", async () => {
+  const challenge = 'Bearer realm="https://auth.example/token",service="registry.example",scope="repository:a/b:pull"';
+  const asked: { url: string; authorization: string | undefined }[] = [];
+  jest.spyOn(globalThis, "fetch").mockImplementation((input, options) => {
+    const { authorization } = (options?.headers ?? {}) as { authorization?: string };
+    asked.push({ url: input as string, authorization });
+    if ((input as string).startsWith("https://auth.example/")) return Promise.resolve(Response.json({ token: "t" }));
+    return Promise.resolve(
+      authorization === undefined
+        ? new Response(null, { status: 401, headers: { "www-authenticate": challenge } })
+        : new Response(null, { status: 200 }),
+    );
+  });
+  expect(await isServed("registry.example/a/b:1")).toBe(true);
+  expect(asked).toEqual([
+    { url: "https://registry.example/v2/a/b/manifests/1", authorization: undefined },
+    {
+      url: "https://auth.example/token?service=registry.example&scope=repository%3Aa%2Fb%3Apull",
+      authorization: undefined,
+    },
+    { url: "https://registry.example/v2/a/b/manifests/1", authorization: "Bearer t" },
+  ]);
+});
+
+test("charts and CUDA that are newer than the tables are named, for somebody to read", async () => {
+  registries({
+    "https://api.github.com/repos/NVIDIA/gpu-operator/": gitHub("v99.1.0"),
+    "https://api.github.com/repos/NVIDIA/k8s-device-plugin/": gitHub("v0.1.0"),
+    "https://api.github.com/repos/kubernetes-sigs/lws/": none,
+    "https://pypi.org/pypi/nvidia-cuda-runtime/": pypi("99.4.12"),
+  });
+  expect(await newerThanTables()).toEqual([
+    expect.stringMatching(/^gpu-operator 99\.1\.0: the tables end at /),
+    expect.stringMatching(/^dra-driver-nvidia-gpu: left as it is: .*answers 404$/),
+    expect.stringMatching(/^lws: left as it is: .*fetch failed$/),
+    expect.stringMatching(/^CUDA 99\.4: the table of driver branches ends at /),
+  ]);
+});
+
+test("one source that does not answer keeps the others from nothing", async () => {
+  const renewed = await renewAll({
+    a: () => Promise.reject(new Error("nobody there")),
+    b: () => Promise.resolve(["b: 1 → 2"]),
+  });
+  expect(renewed).toEqual({ lines: ["a: left as they are: nobody there", "b: 1 → 2"], failed: 1, asked: 2 });
+});

@@ -1,0 +1,139 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { gitIn } from "../support/git";
+import { type Ran, read, repository, runStep, standIn, stepOf } from "./runner";
+
+const workflow = read("facts.yml");
+const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-facts-workflow-"));
+afterAll(() => fs.rmSync(temp, { recursive: true }));
+
+const table = "components/recipe/facts/data/images.json";
+const origin = path.join(temp, "origin.git");
+const tools = path.join(temp, "tools");
+const called = path.join(temp, "gh.jsonl");
+const facts = path.join(temp, "facts");
+
+/** A fresh checkout of main, as each job gets one. */
+function checkedOut(name: string): string {
+  const work = path.join(temp, name);
+  execFileSync("git", ["clone", "-q", origin, work]);
+  return work;
+}
+
+/** `npm run facts` as a stand-in: what it writes into files of the checkout, and what it prints. */
+function factsThat(writes: Record<string, string>, prints: string): void {
+  standIn(
+    tools,
+    "npm",
+    `const fs = require("node:fs");
+for (const [file, text] of Object.entries(${JSON.stringify(writes)})) fs.writeFileSync(file, text);
+process.stdout.write(${JSON.stringify(prints)});`,
+  );
+}
+
+/** `gh` as a stand-in, with the number of the pull request that is open. */
+function gitHubWith(open: string): void {
+  fs.rmSync(called, { force: true });
+  standIn(
+    tools,
+    "gh",
+    `const fs = require("node:fs");
+const args = process.argv.slice(2);
+const file = args[args.indexOf("--body-file") + 1];
+const body = args.includes("--body-file") ? fs.readFileSync(file, "utf8") : "";
+fs.appendFileSync(${JSON.stringify(called)}, JSON.stringify({ args, body, token: process.env.GH_TOKEN }) + "\\n");
+if (args[1] === "list") process.stdout.write(${JSON.stringify(open)});`,
+  );
+}
+
+const calls = (): { args: string[]; body: string; token: string }[] =>
+  fs
+    .readFileSync(called, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { args: string[]; body: string; token: string });
+
+const run = (job: "renew" | "propose", cwd: string): Ran =>
+  runStep(stepOf(workflow, job, ".github/scripts"), {
+    cwd,
+    tools,
+    temp,
+    expressions: { "github.token": "token-of-the-job" },
+  });
+
+beforeAll(() => {
+  const seed = path.join(temp, "seed");
+  const git = gitIn(seed);
+  fs.mkdirSync(path.join(seed, path.dirname(table)), { recursive: true });
+  fs.cpSync(path.join(repository, ".github"), path.join(seed, ".github"), { recursive: true });
+  fs.writeFileSync(path.join(seed, table), '{ "ollama": "1" }\n');
+  fs.writeFileSync(path.join(seed, "README.md"), "as it is\n");
+  git("init", "-q", "-b", "main");
+  git("add", ".");
+  git("commit", "-qm", "main");
+  execFileSync("git", ["clone", "-q", "--bare", seed, origin]);
+  standIn(tools, "npx", "");
+});
+beforeEach(() => fs.rmSync(facts, { recursive: true, force: true }));
+
+test("nothing new: no difference, and nothing is proposed", () => {
+  factsThat({}, "nothing new\n");
+  const { status, output } = run("renew", checkedOut("nothing"));
+  expect([status, output]).toEqual([0, "changed=false\n"]);
+  expect(workflow.jobs["propose"]!.if).toBe("needs.renew.outputs.changed == 'true'");
+});
+
+test("where no source answers, the job fails", () => {
+  standIn(tools, "npm", `process.stdout.write("releases: left as they are\\n"); process.exit(1);`);
+  expect(run("renew", checkedOut("silent")).status).toBe(1);
+});
+
+test.each([
+  ["", ["pr", "create", "--base", "main", "--head", "facts"]],
+  ["7", ["pr", "edit", "7"]],
+])("what changed becomes a branch and a pull request (open: %j)", (open, expected) => {
+  const hostile = "Ollama: 1 → 2\nCUDA: left as it is: </details> **[click](https://evil.example)**\n";
+  factsThat({ [table]: '{ "ollama": "2" }\n', "README.md": "rewritten\n" }, hostile);
+  const renewed = run("renew", checkedOut(`renew-${open}`));
+  expect([renewed.status, renewed.output]).toEqual([0, "changed=true\n"]);
+
+  gitHubWith(open);
+  const proposed = run("propose", checkedOut(`propose-${open}`));
+  expect(proposed.said).not.toContain("token-of-the-job");
+  expect(proposed.status).toBe(0);
+  const git = gitIn(origin);
+  expect(git("show", `facts:${table}`)).toBe('{ "ollama": "2" }\n');
+  expect(git("diff", "--name-only", "main", "facts").trim()).toBe(table);
+  expect(git("rev-list", "--count", "main..facts").trim()).toBe("1");
+
+  const last = calls().at(-1)!;
+  expect(last.args.slice(0, expected.length)).toEqual(expected);
+  expect(last.args.join(" ")).not.toContain("token-of-the-job");
+  expect(last.token).toBe("token-of-the-job");
+  // What registries say is a block of code: it makes no link and closes nothing.
+  expect(last.body).toMatch(/^ {4}CUDA: left as it is: <\/details> /m);
+  expect(last.body).not.toMatch(/^(?! {4}).*evil\.example/m);
+});
+
+test("of a difference nothing but the tables is taken", () => {
+  const work = checkedOut("tampered");
+  const git = gitIn(work);
+  fs.writeFileSync(path.join(work, table), '{ "ollama": "3" }\n');
+  fs.appendFileSync(path.join(work, ".github/workflows/facts.yml"), "# more\n");
+  fs.mkdirSync(facts, { recursive: true });
+  fs.writeFileSync(path.join(facts, "facts.patch"), git("diff"));
+  fs.writeFileSync(path.join(facts, "lines.txt"), "Ollama: 1 → 3\n");
+  gitHubWith("");
+  expect(run("propose", checkedOut("tampered-propose")).status).toBe(0);
+  expect(gitIn(origin)("diff", "--name-only", "main", "facts").trim()).toBe(table);
+});
+
+test("the job that runs packages has no token that writes, and the other runs none", () => {
+  expect(workflow.permissions).toEqual({ contents: "read" });
+  const { renew, propose } = workflow.jobs;
+  expect(renew!.permissions).toBeUndefined();
+  expect(JSON.stringify(renew)).not.toContain("github.token");
+  expect(JSON.stringify(propose!.steps)).not.toMatch(/npm|npx|setup-node/);
+});
