@@ -48,7 +48,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
   [
     "a configuration that the running release cannot read",
     ["gpu-1", owned("v1.11"), { talosVersion: "v1.11.6" }, owned("v1.12")],
-    /^machines\.gpu-1\.runningVersion: .*HostnameConfig; set it to v1\.11\.6/,
+    /^machines\.gpu-1\.versionContract: .*HostnameConfig; write `versionContract: v1\.11`/,
   ],
   [
     "the same upgrade with runningVersion",

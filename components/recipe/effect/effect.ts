@@ -88,10 +88,7 @@ export function refusalOf(
   const contract = after.mayRebootIfChanged?.contract;
   return (
     said(`machines.${machine}.talosVersion`, has && wanted && upgradePathFault(has.text, wanted.text)) ??
-    said(
-      `machines.${machine}.${isContractSaid ? "versionContract" : "runningVersion"}`,
-      has && contract ? contractFault(has.text, contract) : undefined,
-    ) ??
+    said(`machines.${machine}.versionContract`, has && contract ? contractFault(has.text, contract) : undefined) ??
     said(
       `machines.${machine}.versionContract`,
       driftFault(before?.mayRebootIfChanged?.contract, contract, isContractSaid),

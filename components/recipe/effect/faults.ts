@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { contractMinor } from "../facts/contract";
 import { contract as contracts } from "../facts/data/since.json";
 import { type Fault, faultOf } from "../rules";
 import type { Changeable, MachineState } from "./state";
@@ -43,7 +44,7 @@ export function contractFault(running: string, contract: string): Fault | undefi
   const generated = semver.coerce(contract);
   if (generated === null || semver.valid(running) === null) return undefined;
   if (semver.lt(generated, contracts.documentsFrom) || semver.gte(running, contracts.documentsFrom)) return undefined;
-  return faultOf(texts.contract, { running, contract, contracts });
+  return faultOf(texts.contract, { running, contract, contracts, release: contractMinor(running) });
 }
 
 /**

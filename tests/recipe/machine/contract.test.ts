@@ -68,6 +68,14 @@ describe("the preview of a new talosVersion", () => {
     expect(said).toEqual(machineStates(planCluster(before))["gpu"]);
   });
 
+  test("names the contract that the running release reads, where the one that is said is newer", () => {
+    const [was, is] = [owned("v1.11.5", { versionContract: "v1.11" }), owned("v1.12.6", { versionContract: "v1.12" })];
+    expect(refusedBetween(was, is)).toMatch(
+      /^machines\.gpu\.versionContract: the machine runs v1\.11\.5, .*; write `versionContract: v1\.11`/,
+    );
+    expect(refusedBetween(was, owned("v1.12.6", { versionContract: "v1.11" }))).toBeUndefined();
+  });
+
   test("a machine that was taken over from another owner has no contract to keep", () => {
     const adopted = owned("v1.12.6", { configuration: "adopted" });
     expect(

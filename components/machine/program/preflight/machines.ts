@@ -82,7 +82,7 @@ export async function askMachines(
 /** Whether the release that a machine runs reads the configuration that it gets before its upgrade. */
 function checkContract({ machine, contract }: AskedMachine, release: string): Problem[] {
   const fault = contract === undefined ? undefined : contractFault(release, contract);
-  return fault === undefined ? [] : [{ field: `machines.${machine}.runningVersion`, ...fault }];
+  return fault === undefined ? [] : [{ field: `machines.${machine}.versionContract`, ...fault }];
 }
 
 /** What an adopted configuration says of NVIDIA's runtime, which the next image does not have. */
