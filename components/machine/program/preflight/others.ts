@@ -8,12 +8,12 @@ import type { PreflightTask } from "./task";
 
 /**
  * What gives out the cards in the cluster already, and is not the stack's: with the stack's own release two would give out the same cards.
- * The stack's release is told by its name and namespace, so that one that it takes over is its own. What a stack of Pulumi's has installed
- * may be this one's of the update before, in the place of which it installs another; the guard of the namespaces knows other stacks.
+ * The stack's release is told by its name and namespace, so that one that it takes over is its own. What is in a namespace of the stack's, or
+ * what Pulumi has installed, may be this stack's of the update before, in the place of which it installs another.
  */
 export async function foreignOffers(
-  { installs }: PreflightTask,
-  cluster: Pick<Cluster, "gpuOffers">,
+  { installs, mark }: PreflightTask,
+  cluster: Pick<Cluster, "gpuOffers" | "annotationOf">,
   report: Report,
 ): Promise<Problem[]> {
   if (installs === undefined) return [];
@@ -24,7 +24,12 @@ export async function foreignOffers(
     );
     return [];
   }
-  return offers.filter((offer) => isForeign(offer, installs, withoutPlugin)).map((offer) => problemOf(offer, installs));
+  const found: Problem[] = [];
+  for (const offer of offers.filter((one) => isForeign(one, installs, withoutPlugin))) {
+    const owner = await cluster.annotationOf(offer.namespace, mark.annotation);
+    if (owner?.startsWith(mark.ours) !== true) found.push(problemOf(offer, installs));
+  }
+  return found;
 }
 
 type Installs = NonNullable<PreflightTask["installs"]>;

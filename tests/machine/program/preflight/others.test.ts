@@ -124,6 +124,14 @@ describe("nothing is said of", () => {
     ],
   ])("%s", async (_, installs, workload) => expect(await foundBy(installs, [workload])).toEqual([]));
 
+  test("what is in a namespace of the stack's; in another stack's it is told", async () => {
+    const workloads = [daemonSet("former", "nvidia-device-plugin", pluginImage)];
+    const of = async (owner: string) =>
+      (await ask({ installs: operator, workloads, owners: { former: owner } })).outcome;
+    expect(await of("shop/prod/ns 77")).toMatchObject({ machines: {} });
+    expect(await of("shop/test/ns 77")).toHaveLength(1);
+  });
+
   test("an operator without its plugin, next to the DRA driver; with it, both would give out the cards", async () => {
     const workload = daemonSet("gpu", "gpu-operator", operatorImage, { annotations: ofHelm("gpu-operator", "gpu") });
     expect(await foundBy(dra, [workload], true)).toEqual([]);
