@@ -151,7 +151,8 @@ export async function awaitTests(
 
   /** Why Kubernetes makes no pod of a test; undefined where it says nothing. */
   const refusalOf = async ({ job }: Test): Promise<string | undefined> => {
-    const last = (await cluster.warningsOfJob(namespace, job)).at(-1);
+    // It only explains: without it the test is waited for all the same.
+    const last = (await cluster.warningsOfJob(namespace, job).catch(() => [])).at(-1);
     // The name of the pod that was not made is another one at each try.
     return last && `its pod is refused: ${last.replace(/^Error creating: (?:pods "[^"]*" is forbidden: )?/, "")}`;
   };

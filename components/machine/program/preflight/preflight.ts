@@ -115,7 +115,7 @@ const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 /** What was found; where the question failed, nothing is, and that is reported. */
 const orTold = (found: Promise<Problem[]>, report: Report, failed: (why: string) => string): Promise<Problem[]> =>
   found.catch((error: unknown) => {
-    if (!(error instanceof CallError)) throw error;
+    if (!(error instanceof CallError || error instanceof LimitReached)) throw error;
     report(failed(lastLine(error)));
     return [];
   });
@@ -154,7 +154,12 @@ async function askKubernetes(
     ...(await foreignNamespaces(task, cluster)),
     ...(await orTold(lostVolumes(task, cluster), report, unknown)),
     ...(await orTold(
-      foreignOffers(task, cluster, report),
+      waitFor(clock, {
+        what: "what gives out the cards",
+        limit,
+        poll: task.pollSeconds * 1_000,
+        look: async () => ({ done: await foreignOffers(task, cluster, report) }),
+      }),
       report,
       (why) => `not known whether something else in the cluster gives out the cards (${why})`,
     )),

@@ -140,6 +140,14 @@ describe("nothing is said of", () => {
   });
 });
 
+test("a question that gets no answer at once is asked again; one that gets none is said, and ends nothing", async () => {
+  const workloads = [daemonSet("kube-system", "nvidia-device-plugin-daemonset", pluginImage)];
+  expect((await ask({ installs: plugin, workloads, silentOffers: ["503"] })).outcome).toHaveLength(1);
+  const { outcome, lines } = await ask({ installs: plugin, workloads, silentOffers: Array(1_000).fill("503") });
+  expect(outcome).toMatchObject({ machines: {} });
+  expect(lines).toContainEqual(expect.stringMatching(/^not known whether something else in the cluster gives out/));
+});
+
 describe("a RuntimeClass that is there", () => {
   const warned = async (installs: Installs, policy?: string): Promise<string[]> => {
     const { lines } = await ask({ installs, runtimeClass: { policy, handler: "nvidia", annotations: {} } });
