@@ -5,14 +5,18 @@ import { KubernetesApi, titleOf, type ObjectKey } from "../../clients/kubernetes
 import { readKubeconfig } from "../../clients/kubernetes/kubeconfig";
 import { defined } from "../../recipe/mapping";
 import { type ClusterObjects, type LiveObject, OWNER, type ReleaseRecord } from "./live";
+import { contentOf } from "./namespace-content";
 
 /** Milliseconds within which an object must have gone: a pod's grace period of 30 s, and what runs finalizers. */
 const GONE = 180_000;
 const POLL = 1_000;
 
 /** Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is bundled with it. */
-export function clusterObjects(kubeconfig: string): ClusterObjects {
-  const api = new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]);
+export const clusterObjects = (kubeconfig: string): ClusterObjects =>
+  objectsBy(new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]));
+
+/** The same behind a client. */
+export function objectsBy(api: KubernetesApi): ClusterObjects {
   const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
     ...key,
     ...{ uid: found.metadata?.uid ?? "", owner: found.metadata?.annotations?.[OWNER] },
@@ -20,28 +24,12 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
     object: found,
   });
 
-  /** Kinds that somebody put into a namespace; those that Kubernetes itself puts there are left out by name. */
-  const kept = {
-    v1: ["Pod", "PersistentVolumeClaim", "Service", "Secret", "ConfigMap"],
-    "apps/v1": ["Deployment", "StatefulSet", "DaemonSet"],
-    "batch/v1": ["Job"],
-    "resource.k8s.io/v1": ["ResourceClaim"],
-  };
-
   async function held({ kind, name }: ObjectKey, found: KubernetesObject): Promise<string[]> {
     if (kind === "PersistentVolumeClaim") {
       const volume = (found as { spec?: { volumeName?: string } }).spec?.volumeName;
       return volume === undefined || volume === "" ? [] : [`volume ${volume}`];
     }
-    if (kind !== "Namespace") return [];
-    const lists = Object.entries(kept).flatMap(([apiVersion, kinds]) =>
-      kinds.map(async (contained) => {
-        const path = await api.pathOf({ apiVersion, kind: contained, namespace: name });
-        const objects = path === undefined ? [] : await api.list<KubernetesObject>(`${contained}s of ${name}`, path);
-        return objects.map(({ metadata }) => `${contained} ${metadata?.name}`);
-      }),
-    );
-    return (await Promise.all(lists)).flat().filter((title) => title !== "ConfigMap kube-root-ca.crt");
+    return kind === "Namespace" ? contentOf(name, api) : [];
   }
 
   const recordOf = ({ metadata, data }: V1Secret): ReleaseRecord => ({
@@ -49,7 +37,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
     uid: metadata?.uid ?? "",
     revision: Number(metadata?.labels?.["version"]),
     status: metadata?.labels?.["status"] ?? "",
-    ...contentOf(data?.["release"]),
+    ...releaseIn(data?.["release"]),
   });
 
   return {
@@ -57,6 +45,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
       const found = await api.read<KubernetesObject>(key);
       return found === undefined ? undefined : live(key, found);
     },
+    ownerOf: async (key) => (await api.read<KubernetesObject>(key))?.metadata?.annotations?.[OWNER],
     ownedBy: async (owner, { apiVersion, kind }, namespace) => {
       const path = await api.pathOf({ apiVersion, kind, ...defined({ namespace }) });
       if (path === undefined) return [];
@@ -92,7 +81,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
 }
 
 /** A record is JSON, compressed, and encoded once by Helm and once more as a Secret (helm, pkg/storage/driver/util.go). */
-function contentOf(release: string | undefined): Pick<ReleaseRecord, "chart" | "values"> {
+function releaseIn(release: string | undefined): Pick<ReleaseRecord, "chart" | "values"> {
   try {
     const encoded = Buffer.from(Buffer.from(release!, "base64").toString(), "base64");
     const { chart, config } = JSON.parse(gunzipSync(encoded).toString());

@@ -151,11 +151,9 @@ async function guardRelease(
   if (foreign) throw new Refusal(foreign);
   const records = await objects.records(namespace, name);
   if (records.length === 0) return;
-  const [ours, place] = [
-    owner === undefined ? undefined : await valueOf(pulumi.output(owner)),
-    await objects.read({ apiVersion: "v1", kind: "Namespace", name: namespace }),
-  ];
-  const namespaceIsOurs = ours !== undefined && place?.owner !== undefined && sameStack(place.owner, ours);
+  const ours = owner === undefined ? undefined : await valueOf(pulumi.output(owner));
+  const itsOwner = await objects.ownerOf({ apiVersion: "v1", kind: "Namespace", name: namespace });
+  const namespaceIsOurs = ours !== undefined && itsOwner !== undefined && sameStack(itsOwner, ours);
   const step = { name, namespace, chart, values, creates, namespaceIsOurs, takesOver: name === takeOver };
   for (const record of carriedOut(verdictOnRelease(records, step, preview))) await objects.forget(namespace, record);
 }

@@ -40,6 +40,8 @@ export interface ReleaseRecord {
 export interface ClusterObjects {
   /** The object; undefined when it, its namespace or its kind is not there. */
   read(key: ObjectKey): Promise<LiveObject | undefined>;
+  /** What the owner's annotation of an object says, without a look at what the object holds. */
+  ownerOf(key: ObjectKey): Promise<string | undefined>;
   /** Objects of a kind with this owner, of one namespace or of all. None where their list is forbidden. */
   ownedBy(owner: string, kind: Pick<ObjectKey, "apiVersion" | "kind">, namespace?: string): Promise<LiveObject[]>;
   /** Helm's records of a release, the oldest first. */

@@ -28,6 +28,10 @@ const remedies: Record<Keeper, string> = {
 
 const nameOfBoth = "Pulumi would delete the old one by its name once the new one is there, and so the new one";
 
+/** The first of many: a namespace may hold thousands of objects. */
+const inWords = (held: readonly string[]): string =>
+  held.length <= 10 ? held.join(", ") : `${held.slice(0, 10).join(", ")} and ${held.length - 10} more`;
+
 /** How to change a claim that no pod has used. */
 const emptyClaim =
   "it has no volume yet, so nothing is lost: take the workload out of the stack for one update, then add it again with this class; ";
@@ -63,7 +67,7 @@ export function verdictOnObject(
     const [lost, remedy] =
       live.holds.length > 0
         ? [
-            `, and holds ${live.holds.join(", ")}; what it holds would be lost; `,
+            `, and holds ${inWords(live.holds)}; what it holds would be lost; `,
             keepsData(live) ? remedies[live.kind] : "",
           ]
         : [`; ${nameOfBoth}; `, emptyClaim];
@@ -104,7 +108,7 @@ export function verdictOnMove(owned: readonly LiveObject[], to: ObjectKey): Verd
   if (former === undefined) return nothing;
   return {
     refuse:
-      `${titleOf(former)}: holds ${former.holds.filter(isData).join(", ")}, and would be deleted once ${titleOf(to)} is there; ` +
+      `${titleOf(former)}: holds ${inWords(former.holds.filter(isData))}, and would be deleted once ${titleOf(to)} is there; ` +
       `volumes do not move to another namespace, so their data would be lost; put the namespace back; ${ifDataMayGo}`,
   };
 }

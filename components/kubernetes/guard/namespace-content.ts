@@ -1,0 +1,90 @@
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { someAtATime } from "../../clients/clock";
+import { CallError, lastLine } from "../../clients/failure";
+import type { KubernetesApi } from "../../clients/kubernetes/api";
+
+/** A kind as the API server's discovery tells it (meta/v1, APIResource). */
+interface DiscoveredKind {
+  kind: string;
+  /** In the plural, as paths have it. Of a part of another kind with a slash, e.g. `pods/log`. */
+  name: string;
+  namespaced: boolean;
+  verbs: string[];
+}
+
+/** A kind whose objects a namespace takes along when it is deleted. */
+interface ContainedKind extends DiscoveredKind {
+  /** Path of its group and version, e.g. `/apis/batch/v1`. */
+  root: string;
+}
+
+/**
+ * Whether Kubernetes itself puts an object into every namespace, so that it says nothing of whether someone uses the namespace: the root
+ * certificates (kubernetes, pkg/controller/certificates/rootcacertpublisher), the default ServiceAccount
+ * (pkg/controller/serviceaccount/serviceaccounts_controller.go), and events, which it deletes after an hour.
+ */
+function isOfKubernetes({ root, kind }: ContainedKind, name: string | undefined): boolean {
+  if (kind === "Event") return root === "/api/v1" || root.startsWith("/apis/events.k8s.io/");
+  if (root !== "/api/v1") return false;
+  return (kind === "ServiceAccount" && name === "default") || (kind === "ConfigMap" && name === "kube-root-ca.crt");
+}
+
+/** Asks for names without contents: a namespace may hold Secrets, and thousands of objects (kubernetes.io/docs/reference/using-api/api-concepts). */
+const NAMES_ALONE = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+
+/**
+ * What a namespace holds, each as `Kind name`: every object that its deletion would delete, but what Kubernetes itself puts into every
+ * namespace. A kind that cannot be listed is told as well, so that a namespace counts as empty only where all of it was seen.
+ */
+export async function contentOf(namespace: string, api: KubernetesApi): Promise<string[]> {
+  const { kinds, unseen } = await containedKinds(api);
+  const found: string[] = [...unseen];
+  await someAtATime(kinds, async (contained) => {
+    const { kind, name, root, verbs } = contained;
+    if (!verbs.includes("list")) {
+      found.push(`possibly a ${kind} (the API server does not list them)`);
+      return;
+    }
+    const path = `${root}/namespaces/${namespace}/${name}`;
+    try {
+      const objects = await api.list<KubernetesObject>(`${name} of ${namespace}`, path, { accept: NAMES_ALONE });
+      const others = objects.filter(({ metadata }) => !isOfKubernetes(contained, metadata?.name));
+      found.push(...others.map(({ metadata }) => `${kind} ${metadata?.name}`));
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      found.push(`possibly a ${kind} (they cannot be listed: ${lastLine(error)})`);
+    }
+  });
+  return [...new Set(found)].sort();
+}
+
+/**
+ * The kinds whose objects the deletion of a namespace deletes: those that are namespaced and have the verb `delete` (kubernetes,
+ * pkg/controller/namespace/deletion/namespaced_resources_deleter.go). Each group is asked in each of its versions, since a kind may be in
+ * one of them alone. A group whose server is down is told in `unseen`; the deletion itself would not end either.
+ */
+async function containedKinds(api: KubernetesApi): Promise<{ kinds: ContainedKind[]; unseen: string[] }> {
+  const groups = await api.ask<{ groups: { versions: { groupVersion: string }[] }[] }>("groups of kinds", "/apis");
+  const roots = (groups?.groups ?? []).map(({ versions }) =>
+    versions.map(({ groupVersion }) => `/apis/${groupVersion}`),
+  );
+  const kinds = new Map<string, ContainedKind>();
+  const unseen: string[] = [];
+  await someAtATime([["/api/v1"], ...roots], async (versions) => {
+    for (const root of versions) {
+      const group = root.slice(0, root.lastIndexOf("/"));
+      try {
+        const answer = await api.ask<{ resources: DiscoveredKind[] }>(`kinds of ${root}`, root);
+        for (const kind of answer?.resources ?? []) {
+          const isContained = kind.namespaced && !kind.name.includes("/") && kind.verbs.includes("delete");
+          const key = `${group}/${kind.name}`;
+          if (isContained && !kinds.has(key)) kinds.set(key, { ...kind, root });
+        }
+      } catch (error) {
+        if (!(error instanceof CallError)) throw error;
+        unseen.push(`possibly objects of ${root.slice(1)} (its kinds cannot be listed: ${lastLine(error)})`);
+      }
+    }
+  });
+  return { kinds: [...kinds.values()], unseen };
+}

@@ -1,0 +1,118 @@
+import * as http from "node:http";
+import type { AddressInfo } from "node:net";
+import { KubernetesApi } from "../../components/clients/kubernetes/api";
+import { objectsBy } from "../../components/kubernetes/guard/cluster-objects";
+
+interface Kind {
+  kind: string;
+  name: string;
+  namespaced: boolean;
+  verbs: string[];
+}
+
+const all = ["create", "delete", "get", "list"];
+const kind = (kind: string, name: string, verbs = all): Kind => ({ kind, name, namespaced: true, verbs });
+
+/** What an API server answers that has these kinds, and of them in the namespace `gpu` these objects; another answer by its path. */
+function answersOf(
+  kinds: Record<string, Kind[]>,
+  objects: Record<string, string[]>,
+  others: Record<string, number>,
+): (path: string) => [number, object] {
+  return (path) => {
+    if (path in others) return [others[path]!, { message: `answered with ${others[path]}` }];
+    if (path === "/api/v1/namespaces/gpu") return [200, { metadata: { name: "gpu", uid: "1" } }];
+    if (path === "/apis") {
+      const named = Object.keys(kinds).filter((root) => root !== "/api/v1");
+      return [200, { groups: named.map((root) => ({ versions: [{ groupVersion: root.replace("/apis/", "") }] })) }];
+    }
+    if (path in kinds) return [200, { resources: kinds[path] }];
+    const names = objects[path.replace("/namespaces/gpu/", "/")] ?? [];
+    return [200, { items: names.map((name) => ({ metadata: { name } })) }];
+  };
+}
+
+/** What a namespace is seen to hold. */
+async function heldIn(answer: (path: string) => [number, object]): Promise<string[]> {
+  const server = http.createServer((request, response) => {
+    const [status, body] = answer(request.url!);
+    response.writeHead(status).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const api = new KubernetesApi({
+    getCurrentCluster: () => ({ name: "home", server: url, skipTLSVerify: false }),
+    getCurrentContext: () => "home",
+    getCurrentUser: () => ({ name: "me" }),
+    applyToHTTPSOptions: () => Promise.resolve(),
+  });
+  try {
+    return (await objectsBy(api).read({ apiVersion: "v1", kind: "Namespace", name: "gpu" }))!.holds;
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const kinds: Record<string, Kind[]> = {
+  "/api/v1": [
+    { kind: "Namespace", name: "namespaces", namespaced: false, verbs: all },
+    kind("ConfigMap", "configmaps"),
+    kind("Event", "events"),
+    kind("Pod", "pods"),
+    kind("Pod", "pods/status"),
+    kind("ServiceAccount", "serviceaccounts"),
+  ],
+  "/apis/batch/v1": [kind("CronJob", "cronjobs")],
+  "/apis/networking.k8s.io/v1": [kind("Ingress", "ingresses")],
+  "/apis/rbac.authorization.k8s.io/v1": [
+    kind("Role", "roles"),
+    { ...kind("ClusterRole", "clusterroles"), namespaced: false },
+  ],
+  "/apis/example.com/v1": [kind("Event", "events"), kind("Database", "databases")],
+  // Nobody makes or deletes one: they are another form of the pods.
+  "/apis/metrics.k8s.io/v1beta1": [kind("PodMetrics", "pods", ["get", "list"])],
+};
+const ofKubernetes = {
+  "/api/v1/configmaps": ["kube-root-ca.crt"],
+  "/api/v1/serviceaccounts": ["default"],
+  "/api/v1/events": ["gpu.17a"],
+  "/apis/metrics.k8s.io/v1beta1/pods": ["old"],
+};
+
+test("a namespace is empty that has what Kubernetes itself puts into each", async () => {
+  expect(await heldIn(answersOf(kinds, ofKubernetes, {}))).toEqual([]);
+});
+
+test.each([
+  ["CronJob backup", "/apis/batch/v1/cronjobs", "backup"],
+  ["Ingress web", "/apis/networking.k8s.io/v1/ingresses", "web"],
+  ["Role reader", "/apis/rbac.authorization.k8s.io/v1/roles", "reader"],
+  ["Database orders", "/apis/example.com/v1/databases", "orders"],
+  ["Event of-another-group", "/apis/example.com/v1/events", "of-another-group"],
+  ["ServiceAccount robot", "/api/v1/serviceaccounts", "robot"],
+])("a namespace that holds only %s is not empty", async (title, path, name) => {
+  expect(await heldIn(answersOf(kinds, { ...ofKubernetes, [path]: [name] }, {}))).toEqual([title]);
+});
+
+test.each([
+  ["is forbidden", "/apis/batch/v1/namespaces/gpu/cronjobs", 403, "possibly a CronJob (they cannot be listed: "],
+  ["is not there", "/apis/batch/v1/namespaces/gpu/cronjobs", 404, "possibly a CronJob (they cannot be listed: "],
+  [
+    "of a server that is down cannot be told",
+    "/apis/example.com/v1",
+    503,
+    "possibly objects of apis/example.com/v1 (its kinds cannot be listed: ",
+  ],
+])("a namespace is not empty while a list %s", async (_, path, status, words) => {
+  const [held, ...others] = await heldIn(answersOf(kinds, ofKubernetes, { [path]: status }));
+  expect(held).toContain(words);
+  expect(others).toEqual([]);
+});
+
+test("a namespace is not empty while a kind is deleted with it that nobody can list", async () => {
+  const hidden = { ...kinds, "/apis/example.com/v1": [kind("Key", "keys", ["create", "delete"])] };
+  expect(await heldIn(answersOf(hidden, ofKubernetes, {}))).toEqual([
+    "possibly a Key (the API server does not list them)",
+  ]);
+});
