@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { fittingCredential } from "./fitting-credential";
 import { splitCredentials, type Credential, type Credentials } from "./credentials";
 import { encryptionPatchesOf, machineSecretsOf, talosClientOf } from "./texts";
 
@@ -14,7 +15,7 @@ export type Access = ReturnType<typeof accessOf>;
  */
 export function accessOf(given: Credentials) {
   const texts = Object.entries(splitCredentials(given).given) as [Credential, pulumi.Input<string>][];
-  const secrets: Secrets = Object.fromEntries(texts.map(([name, text]) => [name, pulumi.secret(text)]));
+  const secrets: Secrets = Object.fromEntries(texts.map(([name, text]) => [name, fitting(name, text)]));
   const textOf = (name: Credential): pulumi.Output<string> => secrets[name] ?? pulumi.secret("");
   return {
     secrets,
@@ -35,8 +36,12 @@ export function accessOf(given: Credentials) {
 /** The same access with another kubeconfig. */
 export const withKubeconfig = (access: Access, kubeconfig: pulumi.Output<string>): Access => ({
   ...access,
-  secrets: { ...access.secrets, kubeconfig },
+  secrets: { ...access.secrets, kubeconfig: fitting("kubeconfig", kubeconfig) },
 });
+
+/** A secret as the machine program can get it. */
+const fitting = (name: Credential, text: pulumi.Input<string>): pulumi.Output<string> =>
+  pulumi.secret(text).apply((known) => fittingCredential(name, known));
 
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;

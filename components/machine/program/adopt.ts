@@ -1,5 +1,5 @@
 import { isNvidiaService } from "../../recipe/facts/extension";
-import { type Added, mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
+import { type Added, mergeConfiguration, shortenedAdded, unmergeConfiguration } from "../../recipe/merge";
 import { configurationHash, sameConfiguration } from "../../clients/talos/configuration-text";
 import type { Clock } from "../../clients/clock";
 import { CallError, Failure, type Problem, problemAt } from "../../clients/failure";
@@ -8,6 +8,7 @@ import { containerdOverrides, ownPart } from "../../recipe/machine/documents/ove
 import { documentsOf } from "../../recipe/merge/wanted";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { Configurations } from "../../clients/machine";
+import { fitsVariable, LONGEST_VARIABLE } from "./longest-variable";
 import type { Report } from "./progress";
 import { askLast } from "./removal";
 import { criProblem, isolationWaits } from "./seen/sandbox";
@@ -58,7 +59,7 @@ export async function adopt(
     const changed = !sameConfiguration(live, merged.configuration);
     const added =
       (changed ? undefined : stagedBefore(task, configurations.active, live, previous?.added, release)) ?? merged.added;
-    const result = { hash: configurationHash(merged.configuration), added, changed };
+    const result = rememberable(task, { hash: configurationHash(merged.configuration), added, changed });
     if (!changed) {
       report("equal: the configuration says all of it already");
       await warnOfContainerd(task, bench, configurations.active ?? live);
@@ -180,6 +181,25 @@ async function warnOfContainerd(
     ? "its SecurityProfileConfig takes effect at a boot: reboot the machine, one control plane at a time"
     : "look at `talosctl logs cri`";
   report(`warning: ${name}: ${problem}; ${remedy}`);
+}
+
+/**
+ * The answer in a form that can be handed back to the next run and to `release`: long texts that were added by their hashes, where it would
+ * be too long otherwise.
+ *
+ * @throws Failure where it is too long all the same: without it nobody could take away what was added. Nothing is staged by then.
+ */
+function rememberable({ machine }: AdoptTask, result: AdoptResult): AdoptResult {
+  if (fitsVariable(JSON.stringify(result))) return result;
+  const short = { ...result, added: shortenedAdded(result.added as Added) };
+  const length = Buffer.byteLength(JSON.stringify(short));
+  if (length <= LONGEST_VARIABLE) return short;
+  throw new Failure({
+    field: `machines.${machine}.patches`,
+    problem: `they set so many values that the record of what they add has ${Math.ceil(length / 1024)} KiB, of at most ${LONGEST_VARIABLE / 1024} KiB`,
+    why: "the next run gets the record by its environment, and without it nothing of the patches can be changed or taken away",
+    remedy: "set fewer values; nothing was changed",
+  });
 }
 
 /** Somebody changed the configuration after it was read. */

@@ -4,6 +4,7 @@ import { foreignCredentials } from "../../clients/certificates";
 import { CallError, Failure, redact } from "../../clients/failure";
 import { Clients, Credentials } from "./clients";
 import { endWithPulumi, pulumiAbove } from "./orphan";
+import { BoundedProgress } from "./progress";
 import { verbs } from "./verbs";
 
 /**
@@ -18,9 +19,12 @@ async function main(name: string | undefined): Promise<void> {
   const input = fs.readFileSync(0, "utf8");
   const credentials = new Credentials();
   let isTouched = false;
-  const report = (line: string): void => {
-    process.stderr.write(`${withoutLong(redact(line, credentials.secrets))}\n`);
+  const write = (line: string): void => {
+    process.stderr.write(`${line}\n`);
   };
+  const progress = new BoundedProgress(write);
+  const readable = (text: string): string => withoutLong(redact(text, credentials.secrets));
+  const report = (line: string): void => progress.report(readable(line));
   // Its reader is gone; what was begun is brought to its end all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const isAwaited = pulumiAbove();
@@ -41,7 +45,8 @@ async function main(name: string | undefined): Promise<void> {
     );
     process.stdout.write(`${JSON.stringify(await verb.run(input, clients))}\n`);
   } catch (error) {
-    report(describe(error, fieldOf(name, input)));
+    // Of a run that failed Pulumi keeps nothing, so what ends it is said in full.
+    write(readable(describe(error, fieldOf(name, input))));
     process.exitCode = 1;
   }
 }

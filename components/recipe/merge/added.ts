@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+import { isMapping } from "../mapping";
+
 /** A step into a configuration: a key of a mapping, the item of a list that has a value under a key, or the one that is a value. */
 export type Step = string | { key: string; id: string } | { member: unknown };
 
@@ -15,7 +18,7 @@ export interface Place {
 export interface Addition extends Place {
   /** `value`: a value of a mapping, or an item of a list; `container`: a mapping or list that was not there; `document`: a whole document. */
   what: "value" | "container" | "document";
-  /** Of a container, an empty one: it goes when nothing else is left in it. */
+  /** Of a container, an empty one: it goes when nothing else is left in it. Long texts may be there by their hashes (`shortenedAdded`). */
   value: unknown;
   /** What stood there; absent when nothing did. */
   old?: unknown;
@@ -27,7 +30,35 @@ export interface Added {
 }
 
 /** Identity of an addition: what and where. */
-export const identityOf = ({ what, document, path }: Addition): string => JSON.stringify([what, document, path]);
+export const identityOf = ({ what, document, path }: Addition): string =>
+  JSON.stringify([what, document, shortenedPath(path)]);
+
+/** Characters up to which a text is remembered as it is. */
+const LONGEST_TEXT = 100;
+
+/**
+ * The same value with the hash of each long text in its place. It suffices for the question whether something is still what a merge added.
+ * What is shortened already stays as it is.
+ */
+export function shortened(value: unknown): unknown {
+  if (typeof value === "string" && value.length > LONGEST_TEXT)
+    return { "talos-gpu/sha256": createHash("sha256").update(value).digest("base64") };
+  if (Array.isArray(value)) return value.map(shortened);
+  if (!isMapping(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shortened(inner)]));
+}
+
+const shortenedPath = (path: Step[]): Step[] =>
+  path.map((step) => (typeof step === "object" && "member" in step ? { member: shortened(step.member) } : step));
+
+/** What a merge added in a form that is short, whatever the texts in it. What stood there before stays whole: it is put back. */
+export const shortenedAdded = ({ additions }: Added): Added => ({
+  additions: additions.map((addition) => ({
+    ...addition,
+    path: shortenedPath(addition.path),
+    value: shortened(addition.value),
+  })),
+});
 
 /** Whether it is of a kernel module: in `machine.kernel.modules`, or a document of its own (Talos 1.14). */
 export const isOfModules = ({ document, path: [first, second, third] }: Place): boolean =>

@@ -12,7 +12,7 @@ import { readConfiguration, writeConfiguration, type Configuration } from "./doc
 import { nodeAt, put, remove, sameValue, valueOf } from "./tree";
 import { intoOwnDocuments, wantedOf } from "./wanted";
 
-export type { Added, Addition, Place, Step } from "./added";
+export { shortenedAdded, type Added, type Addition, type Place, type Step } from "./added";
 
 /** Outcome of a merge. */
 export interface Merged {

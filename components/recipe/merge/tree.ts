@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, isSeq, Scalar, type Document, type Node, type YAMLMap, type YAMLSeq } from "yaml";
-import type { Step } from "./added";
+import { shortened, type Step } from "./added";
 
 /** A document's nodes by steps. */
 
@@ -26,10 +26,15 @@ export const valueOf = (document: Document, node: Node | undefined): unknown =>
 export const isNothing = (node: Node | undefined): boolean =>
   node === undefined || (isScalar(node) && node.value === null);
 
-/** Whether two values mean the same to Talos, which reads `1` and `"1"` alike into its text fields. */
+/**
+ * Whether two values mean the same to Talos, which reads `1` and `"1"` alike into its text fields. Either may have long texts by their
+ * hashes, as a merge remembers them.
+ */
 export function sameValue(left: unknown, right: unknown): boolean {
   const scalar = (value: unknown): boolean => ["string", "number", "boolean"].includes(typeof value);
-  return scalar(left) && scalar(right) ? String(left) === String(right) : isDeepStrictEqual(left, right);
+  return scalar(left) && scalar(right)
+    ? String(left) === String(right)
+    : isDeepStrictEqual(shortened(left), shortened(right));
 }
 
 /** Sets a value of a mapping, or puts an item into a list: in its place, or else at the end. */

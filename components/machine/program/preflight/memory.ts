@@ -1,5 +1,6 @@
 import { handOverFault } from "../../../recipe/effect/faults";
 import { type Problem, problemAt } from "../../../clients/failure";
+import { fitsVariable } from "../longest-variable";
 import texts from "../texts.json";
 import type { PreflightAnswer, PreflightTask, Remembered } from "./task";
 
@@ -9,19 +10,13 @@ type AllMachines = Pick<PreflightTask, "machines" | "omni">;
 const REMEMBERED = 10;
 
 /**
- * Characters that an answer may have. The next run gets it as one variable of its environment, and Linux starts no program with a
- * variable of 128 KiB (execve, MAX_ARG_STRLEN).
- */
-const MOST = 120 * 1024;
-
-/**
  * What the next update has to know of the machines of this one. An answer that would be too long has shorter histories, and
  * where that does not suffice it has no machines: then the next update asks them all again.
  */
 export function remembered(task: AllMachines, before: Record<string, Remembered>): PreflightAnswer {
   for (let length = REMEMBERED; length > 0; length--) {
     const answer = written(task, before, length);
-    if (JSON.stringify(answer).length <= MOST) return answer;
+    if (fitsVariable(JSON.stringify(answer))) return answer;
   }
   return { machines: {}, histories: [] };
 }
