@@ -1,4 +1,6 @@
 import { customizationPath } from "./containerd/containerd";
+import { containerdOverrides, type Override, ownPart } from "./documents/overrides";
+import { documentsOf } from "../merge/wanted";
 import { readPatch } from "./user-patches";
 
 /** A resource of Omni, as `omnictl apply` takes it and `omnictl get -o json` gives it. Source: siderolabs/omni, client/pkg/omnictl. */
@@ -71,29 +73,54 @@ export interface OmniPatch {
   data: string;
 }
 
+/** A machine, by what patches in Omni name it. */
+export interface PatchedMachine {
+  cluster: string;
+  uuid: string;
+  /** Its set in Omni; undefined when it is not known, then every set's patches count. */
+  machineSet: string | undefined;
+}
+
 /**
  * Patches of others that reach the machine and write the containerd part as well. Patches of every scope are merged alike,
  * so `machine.files` would hold the path twice, and Talos would not boot (talos, injectCRIConfigPatch).
  *
- * @param machineSet the machine's set in Omni; undefined when it is not known, then every set's patches count.
  * @param own IDs of our own patches.
  */
 export const rivalPatches = (
   patches: OmniPatch[],
-  machine: { cluster: string; uuid: string; machineSet: string | undefined },
+  machine: PatchedMachine,
   own: readonly string[],
 ): { id: string; scope: string }[] =>
+  reaching(patches, machine, own)
+    .filter(({ data, id }) => readPatch(data, id).files.some(({ path }) => path === customizationPath))
+    .map(({ id, scope }) => ({ id, scope }));
+
+/**
+ * Patches of others that reach the machine and have a document which overrides the stack's containerd part (Talos ≥ 1.14).
+ *
+ * @param part the stack's part.
+ */
+export const overridingPatches = (
+  patches: OmniPatch[],
+  machine: PatchedMachine,
+  own: readonly string[],
+  part: string,
+): { id: string; scope: string; override: Override }[] =>
+  reaching(patches, machine, own).flatMap(({ id, data, scope }) =>
+    containerdOverrides(new Map(documentsOf(data)), part)
+      .filter(({ loses }) => loses === ownPart)
+      .map((override) => ({ id, scope, override })),
+  );
+
+const reaching = (patches: OmniPatch[], machine: PatchedMachine, own: readonly string[]) =>
   patches.flatMap(({ id, labels, data }) => {
     const scope = scopeFor(labels, machine);
-    const writes = readPatch(data, id).files.some(({ path }) => path === customizationPath);
-    return scope !== undefined && writes && !own.includes(id) ? [{ id, scope }] : [];
+    return scope !== undefined && !own.includes(id) ? [{ id, data, scope }] : [];
   });
 
 /** How a patch reaches the machine; undefined when it does not. */
-function scopeFor(
-  labels: Record<string, string>,
-  machine: { cluster: string; uuid: string; machineSet: string | undefined },
-): string | undefined {
+function scopeFor(labels: Record<string, string>, machine: PatchedMachine): string | undefined {
   if (labels[omniLabel.disabled] !== undefined) return undefined;
   const bare = labels[omniLabel.machine];
   if (labels[omniLabel.cluster] === undefined) return bare === machine.uuid ? "this machine" : undefined;

@@ -1,4 +1,5 @@
 import { customizationPath, omniResources, rivalPatches, type OmniPatch } from "../../../components/recipe/index";
+import { overridingPatches } from "../../../components/recipe/machine/omni";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
 const machine = { cluster: "frank", uuid, machineSet: "frank-workers" };
@@ -44,6 +45,20 @@ describe("patches that write the containerd part of the machine as well", () => 
   test("another file is no rival, and neither is our own patch", () => {
     expect(found(patch({ cluster: "frank" }, part.replace("20-customization.part", "other")))).toBeUndefined();
     expect(found(patch({ cluster: "frank" }), ["300-theirs"])).toBeUndefined();
+  });
+
+  test("a document of a later name that overrides the part is found, where it reaches the machine", () => {
+    const content = (level: string): string => `[debug]\nlevel = "${level}"\n`;
+    const document = (name: string): string =>
+      JSON.stringify({ kind: "CRICustomizationConfig", name, content: content("debug") });
+    const overrides = (labels: Record<string, string>, name: string, level = "info") =>
+      overridingPatches([patch(labels, document(name))], machine, [], content(level));
+    expect(overrides({ cluster: "frank" }, "zz")).toEqual([
+      { id: "300-theirs", scope: "the whole cluster frank", override: expect.objectContaining({ key: "debug.level" }) },
+    ]);
+    expect(overrides({ cluster: "other" }, "zz")).toEqual([]);
+    expect(overrides({ cluster: "frank" }, "aa")).toEqual([]);
+    expect(overrides({ cluster: "frank" }, "zz", "debug")).toEqual([]);
   });
 
   test("when the machine's set is not known, every set counts", () => {

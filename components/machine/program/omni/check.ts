@@ -6,9 +6,11 @@ import {
   extensionsType,
   isOurOmniId,
   omniLabel,
+  overridingPatches,
   rivalPatches,
   templateAnnotation,
 } from "../../../recipe/machine/omni";
+import { readPatch } from "../../../recipe/machine/user-patches";
 import { type Problem, problemAt } from "../../../clients/failure";
 import type { OmniTask } from "../task";
 import type { Omni, OmniCluster, OmniMachineState } from "../../../clients/omni/server";
@@ -59,20 +61,24 @@ function templated({ machine, cluster: name }: OmniTask, cluster: OmniCluster | 
 
 /** @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches count. */
 async function rivals(task: OmniTask, omni: Omni, machineSet: string | undefined): Promise<Problem[]> {
-  if (!task.resources.some((resource) => "data" in resource.spec && resource.spec.data.includes(customizationPath)))
-    return [];
+  const [part] = task.resources.flatMap(({ spec }) =>
+    "data" in spec ? readPatch(spec.data, "").files.filter(({ path }) => path === customizationPath) : [],
+  );
+  if (part === undefined) return [];
   const own = task.resources.map(({ metadata }) => metadata.id);
   const machine = { cluster: task.cluster, uuid: task.uuid, machineSet };
-  return rivalPatches(await omni.patches(), machine, own)
-    .filter(({ id }) => !isOurOmniId(id, task.uuid))
-    .map(({ id, scope }) =>
-      problemAt(`machines.${task.machine}.containerd`, texts.rivalPatch, {
-        id,
-        scope,
-        customizationPath,
-        configPatchType,
-      }),
-    );
+  const theirs = (await omni.patches()).filter(({ id }) => !isOurOmniId(id, task.uuid));
+  const field = `machines.${task.machine}.containerd`;
+  const writing = rivalPatches(theirs, machine, own).map(({ id, scope }) =>
+    problemAt(field, texts.rivalPatch, { id, scope, customizationPath, configPatchType }),
+  );
+  const overriding = overridingPatches(theirs, machine, own, part.content).map(({ id, scope, override }) => ({
+    field,
+    problem: `the patch ${id} in Omni, for ${scope}, says ${override.key} otherwise, in ${override.wins}`,
+    why: "Talos merges that document later, so the stack's value would have no effect",
+    remedy: `take it out of the patch (\`omnictl edit ${configPatchType} ${id}\`), or say it in the stack as the patch does`,
+  }));
+  return [...writing, ...overriding];
 }
 
 /**
