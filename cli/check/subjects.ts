@@ -22,17 +22,19 @@ import { type GpuPart, gpuPartsOf } from "./pods";
  *
  * @param flawed is told of a file that names what cannot be read.
  * @param card of the machines whose files do not tell it. Default: none that is known.
+ * @param roots folders that were given, in which a talconfig may name files besides those of its project. Default: none.
  */
 export function subjectsOf(
   files: readonly OutsideFile[],
   environment: NodeJS.ProcessEnv,
   flawed: (file: string, problem: string) => void,
   card: GpuSpec = gpu,
+  roots: readonly string[] = [],
 ): Subject[] {
   const subjects: Subject[] = [];
   for (const file of files.filter(({ text }) => isTalconfig(text))) {
     try {
-      subjects.push(ofTalconfig({ file: file.name, line: 1, text: file.text }, environment));
+      subjects.push(ofTalconfig({ file: file.name, line: 1, text: file.text }, environment, roots));
     } catch (error) {
       flawed(file.name, `is not looked at: ${(error as Error).message}`);
     }
@@ -108,11 +110,12 @@ function ofFile({ name, text }: OutsideFile): Subject[] {
   );
 }
 
-function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv): Subject {
+function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv, roots: readonly string[]): Subject {
   const { config, schematics, patchFiles } = readSource([whole.file], {
     environmentFiles: undefined,
     schematicFiles: [],
     environment,
+    roots,
   });
   const patchPiece = (text: string): Piece => {
     const file = patchFiles.get(text);

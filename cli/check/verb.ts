@@ -1,5 +1,5 @@
 import * as fs from "node:fs";
-import { textOfFile } from "../../components/found/text-file";
+import { beginningOf, reasonOf } from "../../components/found/bounded-file";
 import { findCard } from "../../components/recipe/facts/card";
 import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
 import type { OutsideFile } from "../../components/recipe/outside/document";
@@ -9,9 +9,6 @@ import { yamlFiles } from "../yaml-files";
 import { formats } from "./formats";
 import { type FileNote, judgeSubjects } from "./judge-files";
 import { shortName, subjectsOf } from "./subjects";
-
-/** The longest text that is read. The longest that Kubernetes takes of an object is shorter (etcd, --max-request-bytes). */
-const largest = 1 << 20;
 
 /** `talos-gpu check`: what of somebody's files has no effect or will fail. */
 export const check: Verb = {
@@ -55,18 +52,19 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     const flawed = (file: string, problem: string): void => void unread.push({ file, problem });
     const files = given.positionals.flatMap(filesOf).flatMap((file): OutsideFile[] => {
       try {
-        const text = textOfFile(file);
-        if (text.length <= largest) return [{ name: shortName(file), text }];
+        const { text, isWhole } = beginningOf(file);
+        if (isWhole) return [{ name: shortName(file), text }];
         if (given.positionals.includes(file) || /nvidia/i.test(text))
           flawed(file, "is not looked at: it has more than a million characters; give the parts of it that matter");
         return [];
       } catch (error) {
-        flawed(file, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
+        flawed(file, `cannot be read (${reasonOf(error)})`);
         return [];
       }
     });
     const sound = files.filter((file) => isSound(file, flawed));
-    const subjects = subjectsOf(sound, given.environment, flawed, model === undefined ? undefined : { model });
+    const roots = given.positionals.filter(isFolder);
+    const subjects = subjectsOf(sound, given.environment, flawed, model === undefined ? undefined : { model }, roots);
     const ofKnownReleases = subjects.filter(({ spec: { talosVersion }, pieces }) => {
       if (releases.length > 0 || talosVersion === undefined || releaseInTables(talosVersion) !== "unknown") return true;
       const [file = ""] = [...pieces.values()].map((piece) => piece.file);
@@ -97,8 +95,10 @@ function isSound({ name, text }: OutsideFile, flawed: (file: string, problem: st
   return false;
 }
 
+const isFolder = (given: string): boolean => fs.existsSync(given) && fs.statSync(given).isDirectory();
+
 /** A file, or the YAML files below a folder. */
 function filesOf(given: string): string[] {
-  if (!fs.existsSync(given) || !fs.statSync(given).isDirectory()) return [given];
+  if (!isFolder(given)) return [given];
   return yamlFiles(given, { passedOver: /^(?:node_modules|\.git)$/, names: /\.ya?ml(?:\.gotmpl)?$/, most: 20_000 });
 }

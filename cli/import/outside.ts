@@ -1,7 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { isBelow, projectRootOf } from "../../components/found/bounded-file";
-import { textOfFile } from "../../components/found/text-file";
+import { boundedText, isBelow, projectRootOf } from "../../components/found/bounded-file";
 import { wayOfChart } from "../../components/recipe/facts/way";
 import type { OutsideFile } from "../../components/recipe/outside/document";
 import { isChartSource, readExternal } from "../../components/recipe/outside/external";
@@ -119,6 +118,6 @@ const ofNvidia = /gpu-operator|device-plugin|dra-driver/;
 /** Its YAML files that speak of NVIDIA's charts, or say of others which namespace they are for; by name. */
 function textsOf(root: string): Map<string, string> {
   const files = yamlFiles(root, { passedOver, most: 10_000, largest: 256 * 1024 });
-  const texts = files.map((file): [string, string] => [file, textOfFile(file)]);
+  const texts = files.map((file): [string, string] => [file, boundedText(file)]);
   return new Map(texts.filter(([, text]) => ofNvidia.test(text) || saysNamespace.test(text)));
 }

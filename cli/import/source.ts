@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { textOfFile } from "../../components/found/text-file";
+import { boundedText, isBelow, projectRootOf, reasonOf, textBelow } from "../../components/found/bounded-file";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
 import { defined, flat, listAt, repeated } from "../../components/recipe/mapping";
 import { mappingsIn } from "./patch";
@@ -36,6 +36,8 @@ export interface Said {
   environmentFiles: string[] | undefined;
   schematicFiles: string[];
   environment: NodeJS.ProcessEnv;
+  /** Folders besides that of the project in which a talconfig's patch files may be. Default none. */
+  roots?: readonly string[];
 }
 
 /**
@@ -76,7 +78,7 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
   const read = (patch: string): string => {
     if (!patch.startsWith("@")) return patch;
     const from = path.resolve(folder, patch.slice(1));
-    const filled = substitute(contentOf(from, "patches"), variables);
+    const filled = substitute(patchIn([...(said.roots ?? []), projectRootOf(folder)], from), variables);
     patchFiles.set(filled, from);
     return filled;
   };
@@ -91,6 +93,12 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
     nodes: config.nodes.map(settings),
   };
   return { config: whole, patchFiles };
+}
+
+/** Text of a talconfig's patch file, within these folders: a talconfig may be somebody else's, and findings quote what is read. */
+function patchIn(roots: readonly string[], file: string): string {
+  const root = roots.find((one) => isBelow(one, file)) ?? roots.at(-1)!;
+  return readable(file, "patches", () => textBelow(root, file));
 }
 
 function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patchFiles"> {
@@ -111,13 +119,14 @@ function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patch
 }
 
 /** Text of a file, which a field names. */
-export function contentOf(file: string, field: string): string {
+export const contentOf = (file: string, field: string): string => readable(file, field, () => boundedText(file));
+
+function readable(file: string, field: string, read: () => string): string {
   try {
-    return textOfFile(file);
+    return read();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
     throw new Error(
-      `${field}: ${file} cannot be read (${code}); what it says would be lost; name a file that can be, or take it out`,
+      `${field}: ${file} cannot be read (${reasonOf(error)}); what it says would be lost; name a file that can be, or take it out`,
       { cause: error },
     );
   }

@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { textOfBytes } from "./text-file";
+import { textOfBytes } from "./text-of-bytes";
 
-/** Most bytes of a file that another file names: 1 MiB. */
+/** Most bytes of a file that is read: 1 MiB. Kubernetes takes no object that is as long (etcd, --max-request-bytes). */
 export const largestFile = 1024 * 1024;
 
 /** What a file is refused for that has more. */
@@ -24,15 +24,41 @@ export function textBelow(root: string, file: string): string {
   if (!isBelow(root, file)) throw outside;
   const real = fs.realpathSync(file);
   if (!isBelow(fs.realpathSync(root), real)) throw outside;
+  return boundedText(real);
+}
+
+/**
+ * Text of a regular file of at most 1 MiB, wherever it is: for a file that the user of the command names.
+ *
+ * @throws Error with the reason alone, e.g. `it is no plain file`; or the system's, where the file cannot be read.
+ */
+export function boundedText(file: string): string {
+  const { text, isWhole } = beginningOf(file);
+  if (!isWhole) throw new Error(tooLarge);
+  return text;
+}
+
+/**
+ * The first MiB of a regular file.
+ *
+ * @throws Error as `boundedText`, but not of a large file.
+ */
+export function beginningOf(file: string): { text: string; isWhole: boolean } {
   // A pipe that nobody writes to would block its reader.
-  const descriptor = fs.openSync(real, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+  const descriptor = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
   try {
-    if (!fs.fstatSync(descriptor).isFile()) throw new Error(notPlain);
-    return textOfBytes(atMost(descriptor));
+    const stat = fs.fstatSync(descriptor);
+    if (!stat.isFile()) throw new Error(notPlain);
+    // Some file systems give 0 as the size of what has content.
+    const bytes = atMost(descriptor, Math.min(stat.size > 0 ? stat.size + 1 : Infinity, largestFile + 1));
+    return { text: textOfBytes(bytes.subarray(0, largestFile)), isWhole: bytes.length <= largestFile };
   } finally {
     fs.closeSync(descriptor);
   }
 }
+
+/** Why a file could not be read: the system's code, e.g. `ENOENT`, else the reason that a reader here gives. */
+export const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message;
 
 /**
  * The folder within which a project's files may name others: that of the git repository, else that of Pulumi's project, else the folder itself.
@@ -57,14 +83,14 @@ export function isBelow(root: string, file: string): boolean {
   return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
 }
 
-/** What is in a file, not by its size, which some file systems give as 0. */
-function atMost(descriptor: number): Buffer {
-  const bytes = Buffer.alloc(largestFile + 1);
+/** What is in a file, as far as so many bytes. */
+function atMost(descriptor: number, most: number): Buffer {
+  const bytes = Buffer.allocUnsafe(most);
   let read = 0;
-  for (;;) {
-    const more = fs.readSync(descriptor, bytes, read, bytes.length - read, null);
+  while (read < most) {
+    const more = fs.readSync(descriptor, bytes, read, most - read, null);
+    if (more === 0) break;
     read += more;
-    if (read > largestFile) throw new Error(tooLarge);
-    if (more === 0) return bytes.subarray(0, read);
   }
+  return bytes.subarray(0, read);
 }

@@ -3,7 +3,7 @@ import { filled, isMapping } from "../recipe/mapping";
 import { readExternal } from "../recipe/outside/external";
 import { ExternalKind } from "../recipe/spec/index";
 import type { AskedStack } from "./release-facts";
-import { projectRootOf, textBelow } from "./bounded-file";
+import { projectRootOf, reasonOf, textBelow } from "./bounded-file";
 
 /**
  * A stack's `external` with what its files say (`read`); nothing where it names none, or has that already. Never throws: what
@@ -27,7 +27,7 @@ export function withOutside(
     try {
       return [{ name, text: readText(path.resolve(folder, name)) }];
     } catch (error) {
-      unread.push(`${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? (error as Error).message})`);
+      unread.push(`${name} cannot be read (${reasonOf(error)})`);
       return [];
     }
   });

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { largestFile, projectRootOf, textBelow } from "../../components/found/bounded-file";
+import { beginningOf, boundedText, largestFile, projectRootOf, textBelow } from "../../components/found/bounded-file";
 import { withOutside } from "../../components/found/outside-files";
 
 const temp = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-bounded-")));
@@ -43,6 +43,17 @@ describe("a file that another one names", () => {
     ["a pipe", path.join(project, "flux/pipe.yaml"), /^it is no plain file$/],
     ["a path with a null byte", path.join(project, "flux/a\0.yaml"), /null bytes/],
   ])("%s is refused", (_, file, reason) => expect(() => textBelow(project, file)).toThrow(reason));
+
+  test.each(["/dev/zero", path.join(project, "flux/pipe.yaml"), project])(
+    "%s is refused, by whoever names it",
+    (file) => expect(() => boundedText(file)).toThrow(/^it is no plain file$/),
+  );
+
+  test("of one that is too large the beginning is there", () => {
+    const { text, isWhole } = beginningOf(path.join(project, "flux/large.yaml"));
+    expect([text.length, isWhole]).toEqual([largestFile, false]);
+    expect(beginningOf(path.join(project, "flux/full.yaml"))).toMatchObject({ isWhole: true });
+  });
 
   test("a device is refused, also below the folder", () =>
     expect(() => textBelow("/dev", "/dev/zero")).toThrow(/^it is no plain file$/));

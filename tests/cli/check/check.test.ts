@@ -13,9 +13,10 @@ const run = (...argv: string[]) => runVerb("check", check, argv);
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
 
-function written(files: Record<string, string>): string {
+function written(files: Record<string, string>, inner: string[] = []): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "check-"));
   folders.push(folder);
+  for (const name of inner) fs.mkdirSync(path.join(folder, name));
   for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text);
   return folder;
 }
@@ -164,4 +165,36 @@ test("values that files name elsewhere are read there, or told to be missing, an
     "kind: OCIRepository\nmetadata: { name: gpu }\nspec: { url: oci://a/gpu-operator, ref: { tag: v26.3.3 } }\n";
   const { status, result } = await run(app, written({ "repository.yaml": repository }));
   expect([status, result]).toEqual([1, expect.stringMatching(/^\S+release\.yaml:8: bogus: [^\n]+v26\.3\.3[^\n]+\n$/)]);
+});
+
+test.each(["/dev/zero", "/dev/null"])("%s is no file to read, and is said so at once", async (file) => {
+  const { status, remark } = await run(file);
+  expect([status, remark]).toEqual([2, expect.stringContaining(`${file}: cannot be read (it is no plain file)`)]);
+});
+
+describe("a patch file that a talconfig names", () => {
+  const talconfig = (patch: string): string =>
+    `clusterName: c\ntalosVersion: v1.13.6\nnodes:\n  - { hostname: a, ipAddress: 192.0.2.1, controlPlane: true, patches: ["@${patch}"] }\n`;
+  const secret = "machine: { files: [{ op: s3cr3t-op, path: /var/x, content: x }] }\n";
+
+  test.each(["an absolute path", "a path upwards", "a link"])("is not read outside of the folder: %s", async (way) => {
+    const outside = written({ "secret.yaml": secret }, ["talos"]);
+    const folder = path.join(outside, "talos");
+    const file = path.join(outside, "secret.yaml");
+    fs.symlinkSync(file, path.join(folder, "link.yaml"));
+    const patch = { "an absolute path": file, "a path upwards": "../secret.yaml", "a link": "./link.yaml" }[way]!;
+    fs.writeFileSync(path.join(folder, "talconfig.yaml"), talconfig(patch));
+    const { result, remark } = await run(folder);
+    expect(result + remark).not.toContain("s3cr3t");
+    expect(remark).toContain("it is outside of");
+  });
+
+  test("is read in the folder that was given, and in the repository", async () => {
+    const given = written({ "shared/patch.yaml": "machine: {}\n" }, ["talos", "shared"]);
+    fs.writeFileSync(path.join(given, "talos/talconfig.yaml"), talconfig("../shared/patch.yaml"));
+    expect((await run(given)).remark).not.toContain("is not looked at");
+    expect((await run(path.join(given, "talos"))).remark).toContain("it is outside of");
+    fs.mkdirSync(path.join(given, ".git"));
+    expect((await run(path.join(given, "talos"))).remark).not.toContain("is not looked at");
+  });
 });

@@ -1,12 +1,3 @@
-import * as fs from "node:fs";
-
-/**
- * Text of a file of somebody's, as `textOfBytes` reads it.
- *
- * @throws Error of the system where the file cannot be read.
- */
-export const textOfFile = (file: string): string => textOfBytes(fs.readFileSync(file));
-
 /**
  * Text of a file's content: UTF-8, or UTF-16 as a Windows shell writes it (`>` of PowerShell 5). Which one it is, YAML tells by the
  * first bytes (yaml.org, spec 1.2.2, 5.2 Character Encodings).
