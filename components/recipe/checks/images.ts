@@ -1,5 +1,6 @@
 import { soundsLikeNvidia, unsuffixedNames } from "../facts/extension";
 import { installer, multipath } from "../facts/data/since.json";
+import { configuresMultipath, refusesMultipath } from "../facts/multipath";
 import { extensionsOf, minorsWith } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { moduleParameterIn } from "../machine/kernel-args";
@@ -91,14 +92,10 @@ export const imageChecks: Checks = {
   ),
   "installer-image": ofMachines(ofOwnImage),
   multipath: ofPatches(({ patch, machines }) => {
-    const configures = patch.documents
-      .map(valueOfDocument)
-      .some(
-        (value) => valueAt(value, "kind") === "ExtensionServiceConfig" && valueAt(value, "name") === multipath.service,
-      );
+    const configures = patch.documents.map(valueOfDocument).some(configuresMultipath);
     const machine = machines.find(
       ({ spec, recipe }) =>
-        minorOf(recipe.talosVersion) >= multipath.since &&
+        refusesMultipath(recipe.talosVersion) &&
         (spec.installerImage !== undefined || recipe.extensions.includes(multipath.extension)),
     );
     return configures && machine !== undefined && fault("multipath", { machine, ...multipath });

@@ -1,6 +1,7 @@
 import { waitFor, LimitReached, someAtATime, type Clock } from "../../../clients/clock";
 import { CallError, lastLine, type Problem } from "../../../clients/failure";
 import { contractFault } from "../../../recipe/effect/faults";
+import { multipathFault, refusesMultipath } from "../../../recipe/facts/multipath";
 import { handlerLeftovers } from "../../../recipe/machine/containerd/leftovers";
 import { foreignCredentials } from "../../../clients/certificates";
 import type { Machine } from "../../../clients/talos/talos-machine";
@@ -50,7 +51,7 @@ export async function askMachines(
           const found = await checkImage(next, ask, running, brought);
           const release = await ask.version();
           found.push(...checkPath(machine, release, next.talosVersion), ...checkContract(next, release));
-          found.push(...(await checkContainerd(next, ask)));
+          found.push(...(await checkContainerd(next, ask)), ...(await checkMultipath(next, ask)));
           return { done: { found, bootId: await ask.bootId() } };
         },
       });
@@ -93,6 +94,17 @@ async function checkContainerd({ machine, configuration, handler }: AskedMachine
     field: `machines.${machine}: the machine's configuration`,
     ...fault,
   }));
+}
+
+/** What an adopted configuration says of multipathd, with which the next release's service would wait for ever. */
+async function checkMultipath(
+  { machine, configuration, talosVersion, image }: AskedMachine,
+  ask: Machine,
+): Promise<Problem[]> {
+  if (configuration !== "adopted" || !refusesMultipath(talosVersion)) return [];
+  const { active = "" } = await ask.configurations();
+  const fault = multipathFault(active, talosVersion, image?.extensions ?? []);
+  return fault === undefined ? [] : [{ field: `machines.${machine}: the machine's configuration`, ...fault }];
 }
 
 /** Machines of which the stack wants something else than before, or that it looks for at another address. */

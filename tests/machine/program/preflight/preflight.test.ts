@@ -35,6 +35,20 @@ test("where all is there it changes nothing, and remembers what was asked about,
   expect(again.outcome).toEqual({ ...brought([schematics.gpu, schematics.other]), together });
 });
 
+test.each<[string, string, string[], boolean]>([
+  ["Talos 1.15 with the extension", "v1.15.0", ["siderolabs/multipath-tools"], true],
+  ["Talos 1.15 without it", "v1.15.0", [], false],
+  ["Talos 1.14", "v1.14.6", ["siderolabs/multipath-tools"], false],
+])("an adopted configuration of multipathd, before %s", async (_, talosVersion, extensions, isRefused) => {
+  const active = "machine: {}\n---\napiVersion: v1alpha1\nkind: ExtensionServiceConfig\nname: multipathd\n";
+  const image = { extensions, kernelArgs: [] };
+  const { outcome } = await ask({ machines: [{ talosVersion, image }], machine: { active, talosVersion: "v1.14.6" } });
+  const words =
+    /^machines\.gpu-1: the machine's configuration: has an ExtensionServiceConfig for multipathd.*EtcFileConfig/;
+  const told = (Array.isArray(outcome) ? outcome : []).filter((finding) => words.test(finding));
+  expect(told).toHaveLength(isRefused ? 1 : 0);
+});
+
 test("credentials that were seen to be of one cluster need no machine's word again, until one of them is another", async () => {
   const { outcome } = await ask();
   const faults: Stand["faults"] = { bootId: ["refused", "asked again"] };

@@ -1,0 +1,33 @@
+import { valueAt } from "../mapping";
+import type { Fault } from "../rules/fault";
+import { talosDocuments, valueOfDocument } from "../rules/yaml";
+import { multipath } from "./data/since.json";
+import { parseTalosVersion } from "./version";
+
+/** Whether a document configures multipathd as releases before Talos 1.15 want it. */
+export const configuresMultipath = (value: unknown): boolean =>
+  valueAt(value, "kind") === "ExtensionServiceConfig" && valueAt(value, "name") === multipath.service;
+
+/** Whether multipathd of a release waits for ever with such a document. */
+export const refusesMultipath = (talosVersion: string): boolean =>
+  (parseTalosVersion(talosVersion)?.minor ?? 0) >= multipath.since;
+
+/**
+ * What is wrong with a machine's configuration in force, before an image of another release.
+ *
+ * @param extensions of that image.
+ */
+export function multipathFault(
+  configuration: string,
+  talosVersion: string,
+  extensions: readonly string[],
+): Fault | undefined {
+  if (!refusesMultipath(talosVersion) || !extensions.includes(multipath.extension)) return undefined;
+  if (!talosDocuments(configuration).map(valueOfDocument).some(configuresMultipath)) return undefined;
+  return {
+    problem: `has an ExtensionServiceConfig for ${multipath.service}, and the machine gets Talos ${talosVersion} with the extension multipath-tools`,
+    why: `from Talos 1.${multipath.since} on the service waits for ever with it, and the boot does not end`,
+    remedy:
+      "take that document out, and write the file by an EtcFileConfig with the name multipath.conf, which Talos has from 1.14 on",
+  };
+}
