@@ -44,9 +44,21 @@ function notFrom(reasons: readonly Evidence[], evidence: readonly Evidence[]): s
   return own.map(lineOf).slice(0, 5);
 }
 
+/** Fixes by values of the release, or by what comes with it. */
+const ofRelease = new Set<FixId>([
+  "privilegedNamespace",
+  "runtimeClass",
+  "deviceListStrategy",
+  "migManager",
+  "operatorToolkit",
+  "toolkitFolder",
+]);
+
 /** A stack has every fix that it needs: where its lack is seen, somebody undid it, or it did not take effect. */
 function remedyOf(fix: Fix, plan: Plan | undefined): string {
   if (plan === undefined) return `see to it that ${fix.does}`;
+  if (plan.kubernetes.external && ofRelease.has(fix.id))
+    return `this stack does not install the release: let ${plan.kubernetes.by ?? "whoever installs it"} see to it that ${fix.does}`;
   return (
     fix.inForce ??
     `the stack has this fix, but it is not in effect: check whether somebody removed it, and run \`pulumi up --refresh\``

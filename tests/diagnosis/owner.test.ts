@@ -1,4 +1,4 @@
-import { differences, type Observations } from "../../components/diagnosis";
+import { diagnose, differences, type Observations } from "../../components/diagnosis";
 import { type ClusterSpec, type ExternalSpec, planCluster } from "../../components/recipe";
 import { asPlanned } from "./as-planned";
 
@@ -61,4 +61,20 @@ test("a cordoned node is uncordoned", () => {
   const { daemonSets, pods, nodes } = asPlanned(plan) as Required<Observations>;
   const cordoned = nodes.map((node) => ({ ...node, unschedulable: true }));
   expect(remediesOf({ namespace: "gpu" }, { daemonSets, pods, nodes: cordoned })).toEqual(["kubectl uncordon gpu"]);
+});
+
+test("a known cause in a release outside is for its owner to put right", () => {
+  const plan = planWith({ namespace: "gpu", read: { by: "Flux" } });
+  const event = {
+    namespace: "gpu",
+    object: "DaemonSet/nvidia-device-plugin",
+    message: 'Error creating: pods "x" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes',
+  };
+  const [found] = diagnose({ ...asPlanned(plan), events: [event] }, plan);
+  expect(found).toMatchObject({
+    fix: "privilegedNamespace",
+    remedy: expect.stringMatching(
+      /^this stack does not install the release: let Flux see to it that the release's/,
+    ) as string,
+  });
 });
