@@ -67,3 +67,14 @@ function pool(): object {
     many: { names: "gpu-#", addresses: ["10.0.0.1"], role: "worker", configuration: "adopted", mayBeAway: true },
   };
 }
+
+test("the smoke test of a machine that is away is not put back: what was made is not what would be made now", async () => {
+  const stack = arguments_("rtx5070ti");
+  const [name] = Object.keys(stack.machines!);
+  const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };
+  const run = await build({ ...stack, machines, away: [name!], reconcileToken: "two" });
+  const looks = findAll(run, types.program).filter(({ name: resource }) => resource.includes("-reconcile-"));
+  const looked = looks.map(({ inputs }) => inputs["stdin"] as string).join("\n");
+  expect(looked).toContain('"kind":"DaemonSet"');
+  expect(looked).not.toContain("talos-gpu/tests"); // which a smoke test alone has
+});

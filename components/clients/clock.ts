@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { formatDuration } from "../recipe/rules/duration";
 import { CallError, Failure, isTransient, lastLine, type Problem } from "./failure";
 
@@ -34,6 +35,52 @@ export async function someAtATime<T>(all: readonly T[], act: (one: T) => Promise
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await act(next);
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, work));
+}
+
+/** Set while a wait looks: what fails there is asked again by the wait itself. */
+const inWait = new AsyncLocalStorage<true>();
+
+/** Milliseconds before each further try of a call outside any wait, and after which no further one begins. */
+const PAUSES = [1_000, 2_000, 4_000, 8_000];
+const NO_MORE_TRIES_AFTER = 45_000;
+
+/** A call outside any wait: made again a few times where it gets no answer. What fails in the end is the last try's error. */
+export async function persistently<T>(clock: Clock, call: () => Promise<T>): Promise<T> {
+  const begun = clock.now();
+  for (const pause of PAUSES) {
+    try {
+      return await call();
+    } catch (error) {
+      if (inWait.getStore() || !isTransient(error) || clock.now() - begun > NO_MORE_TRIES_AFTER) throw error;
+    }
+    await clock.sleep(pause);
+  }
+  return call();
+}
+
+/**
+ * A client whose calls outlast a short fault: one dropped connection must not end an update after the reboots. Each of its methods may be
+ * called again where its answer was lost: what it asks for is then there already, and it finds that. A call within a wait is left to the
+ * wait.
+ */
+export function persistent<Client extends object>(clock: Clock, client: Client): Client {
+  return new Proxy(client, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      const call = value as (...args: unknown[]) => unknown;
+      return (...args: unknown[]): unknown => {
+        const first = call.apply(target, args);
+        if (!(first instanceof Promise)) return first;
+        let made: Promise<unknown> | undefined = first;
+        return persistently(clock, () => {
+          const answer = made ?? (call.apply(target, args) as Promise<unknown>);
+          made = undefined;
+          return answer;
+        });
+      };
+    },
+  });
 }
 
 /** A condition that is watched until it holds. */
@@ -74,7 +121,7 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
   let last: string | undefined;
   do {
     try {
-      const seen = await wait.look();
+      const seen = await inWait.run(true, wait.look);
       if ("done" in seen) return seen.done;
       missing = seen.not;
     } catch (error) {

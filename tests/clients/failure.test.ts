@@ -24,6 +24,9 @@ test.each([
   ["rpc error: code = PermissionDenied desc = not authorized", "refused"],
   ["rpc error: code = InvalidArgument desc = bad configuration", "refused"],
   ['rpc error: code = InvalidArgument desc = unknown keys found: "locked": EOF', "refused"],
+  ["upgrade is locked by another upgrade", "busy"],
+  ["the request was blocked by a policy", "refused"],
+  ["dial tcp: lookup cp-1.home on 10.0.0.1:53: no such host", "unreachable"],
 ])("%s", (text, problem) => expect(classify(text)).toBe(problem));
 
 test("credentials are taken out, digests stay", () => {

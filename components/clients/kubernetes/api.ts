@@ -88,6 +88,8 @@ export class KubernetesApi {
     try {
       return JSON.parse(answer.body) as T;
     } catch {
+      if (answer.body.trimStart().startsWith("{"))
+        throw new KubernetesError("unreachable", what, `${this.server} ended its answer in the middle`);
       throw strangerProblem(what, this.server, answer);
     }
   }

@@ -140,11 +140,11 @@ function quote(text: string): string {
 const PROBLEMS: [RegExp, CallProblem][] = [
   [/not yet valid/i, "unreachable"],
   [/code = InvalidArgument/i, "refused"], // what follows may quote a configuration
-  [/x509|tls: |code = (Unauthenticated|PermissionDenied)|no such host/i, "refused"],
+  [/x509|tls: |code = (Unauthenticated|PermissionDenied)/i, "refused"],
   [/code = Unimplemented/i, "unimplemented"],
-  [/code = (FailedPrecondition|Aborted)|locked|already in progress/i, "busy"],
+  [/code = (FailedPrecondition|Aborted)|\blocked\b|already in progress/i, "busy"],
   [
-    /code = (Unavailable|DeadlineExceeded|Canceled)|connection (refused|reset)|i\/o timeout|deadline exceeded|no route to host|broken pipe|\bEOF\b/i,
+    /code = (Unavailable|DeadlineExceeded|Canceled)|connection (refused|reset)|i\/o timeout|no such host|deadline exceeded|no route to host|broken pipe|\bEOF\b/i,
     "unreachable",
   ],
   [/no such file or directory|code = NotFound/i, "missing"],

@@ -1,6 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
-import { systemClock, waitFor } from "../../clients/clock";
+import { persistent, systemClock, waitFor } from "../../clients/clock";
 import { KubernetesApi, titleOf, type ObjectKey } from "../../clients/kubernetes/api";
 import { readKubeconfig } from "../../clients/kubernetes/kubeconfig";
 import { defined } from "../../recipe/mapping";
@@ -11,9 +11,15 @@ import { contentOf } from "./namespace-content";
 const GONE = 180_000;
 const POLL = 1_000;
 
-/** Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is bundled with it. */
-export const clusterObjects = (kubeconfig: string): ClusterObjects =>
-  objectsBy(new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]));
+/**
+ * Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is bundled with it.
+ *
+ * @param persists whether a call without an answer is made again. Default false, as for a preview, which goes on without its cluster.
+ */
+export function clusterObjects(kubeconfig: string, persists = false): ClusterObjects {
+  const api = new KubernetesApi(readKubeconfig(kubeconfig), [kubeconfig]);
+  return objectsBy(persists ? persistent(systemClock, api) : api);
+}
 
 /** The same behind a client. */
 export function objectsBy(api: KubernetesApi): ClusterObjects {

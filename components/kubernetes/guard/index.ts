@@ -106,7 +106,7 @@ export function untilItSucceeds<T>(act: () => Promise<T>): () => Promise<T> {
 /** Undefined while the cluster is not there yet, or where Pulumi finds it by itself. */
 async function open(kubeconfig: pulumi.Output<string>): Promise<ClusterObjects | undefined> {
   const text = await valueOf(kubeconfig);
-  return text === undefined || text === "" ? undefined : openCluster(text);
+  return text === undefined || text === "" ? undefined : openCluster(text, !pulumi.runtime.isDryRun());
 }
 
 /** An output's value; undefined while it is not known. */

@@ -1,3 +1,4 @@
+import { persistent, systemClock } from "../../clients/clock";
 import { endAll } from "../../clients/process-groups";
 import { secretValues, SecretFiles } from "../../clients/secret-files";
 import { defined } from "../../recipe/mapping";
@@ -55,17 +56,19 @@ export class Clients {
     });
     const binary = process.env["TALOS_GPU_OMNICTL"] ?? "omnictl";
     this.omnictl = new Talosctl({ binary, name: "omnictl", talosconfig: undefined, environment, secrets });
-    this.omni = new OmniServer(this.omnictl, this.files);
+    this.omni = persistent(systemClock, new OmniServer(this.omnictl, this.files));
   }
 
   /** Kubernetes; undefined without a kubeconfig. `~/.kube/config` is left alone: it may be of any cluster. */
   cluster(): KubernetesCluster | undefined {
     const { kubeconfig, secrets } = this.given;
-    return kubeconfig === undefined ? undefined : new KubernetesCluster(readKubeconfig(kubeconfig), secrets);
+    return kubeconfig === undefined
+      ? undefined
+      : persistent(systemClock, new KubernetesCluster(readKubeconfig(kubeconfig), secrets));
   }
 
   machine(address: string): Machine {
-    return new TalosMachine(this.talosctl, address, this.files);
+    return persistent(systemClock, new TalosMachine(this.talosctl, address, this.files));
   }
 
   /** Release of talosctl. @throws CallError where it cannot be run. */

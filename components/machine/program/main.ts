@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import { foreignCredentials } from "../../clients/certificates";
-import { CallError, Failure, redact } from "../../clients/failure";
+import { CallError, Failure, isTransient, redact } from "../../clients/failure";
 import { Clients, Credentials } from "./clients";
 import { endWithPulumi, pulumiAbove } from "./orphan";
 import { BoundedProgress } from "./progress";
@@ -79,9 +79,16 @@ function fieldOf(verb: string | undefined, input: string): string {
   return verb ?? "program";
 }
 
-/** A failed call that no phase made sense of is one that trying again does not help: credentials, mostly. */
+/** A failed call that no phase made sense of: no answer, or one that trying again does not help, such as to wrong credentials. */
 function describe(error: unknown, field: string): string {
   if (!(error instanceof CallError)) return error instanceof Error ? error.message : String(error);
+  if (isTransient(error))
+    return new Failure({
+      field,
+      problem: `${error.message}, also when it was asked again`,
+      why: "the program cannot go on without an answer",
+      remedy: "run again once it answers: the program goes on from what it finds",
+    }).message;
   const foreign = foreignCredentials(error.message);
   if (foreign !== undefined) return new Failure(foreign).message;
   return new Failure({

@@ -3,7 +3,7 @@ import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { Failure, type Problem, problemAt } from "../../../clients/failure";
 import type { Report } from "../progress";
-import type { GateResult, GateTask } from "../task";
+import { type GateResult, type GateTask, UNTESTED } from "../task";
 import { isDeviceClass, type Way, ways } from "../../../recipe/facts/way";
 import type { Cluster } from "../kubernetes/cluster";
 import { isReady, podWords, schedulerWords, sightOf } from "./pod-words";
@@ -73,6 +73,13 @@ export async function awaitTests(
     }
     if (has(job, "Failed")) {
       failed.push(await explained(test, `failed: ${condition(job, "Failed")?.message ?? "no reason given"}`));
+      return true;
+    }
+    const givenUp = job?.spec?.suspend === true ? job.metadata?.annotations?.[UNTESTED] : undefined;
+    if (givenUp !== undefined) {
+      // By this run, which lost the answer: those of an earlier one are replaced above.
+      result.untested[machine] = givenUp;
+      say(machine, `not tested: ${givenUp}; a test evicts no other pod`);
       return true;
     }
     const pods = await cluster.podsOfJob(namespace, test.job);

@@ -245,9 +245,9 @@ export class KubernetesCluster {
     await this.api.deleteExactly(`Job ${namespace}/${name}`, `${jobsOf(namespace)}/${name}`, uid, "Background");
   }
 
-  /** Makes a Job as this one was made; false while that one is not gone. */
+  /** Makes a Job as this one was made; false while that one is not gone. One that an earlier try made, whose answer was lost, is it. */
   async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
-    const { name, namespace, labels = {}, annotations = {} } = metadata!;
+    const { name, namespace, uid, labels = {}, annotations = {} } = metadata!;
     const { [UNTESTED]: _, ...kept } = annotations;
     // What the API server added is of the old Job: its selector, and the labels that the selector goes by.
     const { selector: __, suspend: ___, ...same } = spec!;
@@ -260,8 +260,12 @@ export class KubernetesCluster {
       metadata: { name: name!, namespace: namespace!, labels: ours(labels), annotations: kept },
     };
     const asking = { method: "POST", body, instead: { 409: undefined } } as const;
-    const made = await this.api.ask(`Job ${namespace}/${name}`, `${jobsOf(namespace!)}?fieldManager=${GATE}`, asking);
-    return made !== undefined;
+    const what = `Job ${namespace}/${name}`;
+    const made = await this.api.ask(what, `${jobsOf(namespace!)}?fieldManager=${GATE}`, asking);
+    if (made !== undefined) return true;
+    const path = `${jobsOf(namespace!)}/${name}`;
+    const there = await this.api.ask<V1Job>(what, path, { instead: { 404: undefined } });
+    return there !== undefined && there.metadata?.uid !== uid;
   }
 
   /** An object as it is; undefined where it is not there. */
@@ -269,14 +273,15 @@ export class KubernetesCluster {
     return this.api.read(keyOf(object));
   }
 
-  /** Says by server-side apply what the object shall be; makes it where it is not there. */
-  async apply(object: WantedObject, manager: string): Promise<KubernetesObject> {
+  /** Says by server-side apply what the object shall be; makes it where it is not there. Undefined where the API does not have its kind. */
+  async apply(object: WantedObject, manager: string): Promise<KubernetesObject | undefined> {
     const { kind, metadata } = object;
     const path = await this.api.pathOf(keyOf(object));
+    if (path === undefined) return undefined;
     // Forced: somebody else's hand on our fields is what this is to undo.
     const asking = { method: "PATCH", type: "application/apply-patch+yaml", body: object } as const;
     const way = `${path}?fieldManager=${manager}&force=true`;
-    return (await this.api.ask<KubernetesObject>(`${kind} ${metadata.name}`, way, asking))!;
+    return this.api.ask<KubernetesObject>(`${kind} ${metadata.name}`, way, asking);
   }
 
   private readNode(name: string): Promise<V1Node | undefined> {

@@ -89,6 +89,15 @@ const accept = [
 ].join(", ");
 
 /**
+ * Whether a refusal is a Factory's own: its images have a schematic's ID in their names, and it says what it lacks. A server that does not
+ * know the path says the status alone, e.g. `404 page not found` (Go, net/http, NotFound).
+ */
+const isWordOfFactory = (name: string, body: string): boolean =>
+  /\/[0-9a-f]{64}$/.test(name) &&
+  /^[^{<]/.test(body) &&
+  !/^(\d{3} )?(page )?(not found|bad request)\.?\s*$/i.test(body);
+
+/**
  * Whether the Image Factory can make the installer images. It says here, and not before, that an extension is not there for a
  * release. Only its clear no counts: machines may pull through a mirror that has what this computer cannot see, and each one
  * pulls its image before it is drained.
@@ -105,7 +114,7 @@ export async function askForInstallers(
     const url = `${places.registry(host)}/v2/${name}/manifests/${tag}`;
     const answer = await web.get(url, { accept, limit: BUILT, redirect: "manual" });
     // A Factory says it in words; a registry in between answers JSON, a page of errors HTML, and neither knows what the Factory can make.
-    if ("status" in answer && (answer.status === 400 || answer.status === 404) && /^[^{<]/.test(answer.body)) {
+    if ("status" in answer && (answer.status === 400 || answer.status === 404) && isWordOfFactory(name, answer.body)) {
       return [
         problemAt("talosVersion", texts.installer, { image, reason: answer.body.trim().split("\n")[0] ?? "", answer }),
       ];

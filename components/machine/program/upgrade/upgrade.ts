@@ -55,7 +55,11 @@ async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> 
     await leavePause(run, compared.before);
     compared = await compare(run, undefined);
   }
-  if (task.reboots) compared = { ...compared, way: rebootAlone(task, compared) };
+  if (task.reboots) {
+    const way = rebootAlone(task, compared);
+    // The end of a pause is the reboot that was asked for.
+    compared = { ...compared, way: paused ? "none" : way };
+  }
   const { before, way } = compared;
   if (!paused && way === "none" && earlier.cordoned !== true && (await isWell(run))) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {

@@ -1,0 +1,40 @@
+import { persistent, waitFor } from "../../components/clients/clock";
+import { CallError, type CallProblem } from "../../components/clients/failure";
+import { FakeClock } from "../machine/program/fakes";
+
+/** A client whose first calls fail. */
+class Client {
+  asked = 0;
+  constructor(
+    private fails: number,
+    private readonly problem: CallProblem = "unreachable",
+  ) {}
+  async ask(): Promise<string> {
+    this.asked++;
+    if (this.fails-- > 0) throw new CallError(this.problem, "no answer");
+    return "answer";
+  }
+}
+
+test("a call outside any wait is made again where it gets no answer, within bounds", async () => {
+  const clock = new FakeClock();
+  expect(await persistent(clock, new Client(2)).ask()).toBe("answer");
+  expect(clock.now()).toBe(3_000);
+  const dead = new Client(100);
+  await expect(persistent(clock, dead).ask()).rejects.toThrow("no answer");
+  expect(dead.asked).toBe(5);
+});
+
+test("a refusal is final", async () => {
+  const client = new Client(1, "refused");
+  await expect(persistent(new FakeClock(), client).ask()).rejects.toThrow("no answer");
+  expect(client.asked).toBe(1);
+});
+
+test("a call within a wait is left to the wait", async () => {
+  const clock = new FakeClock();
+  const client = persistent(clock, new Client(1));
+  const look = async () => ({ done: await client.ask() });
+  expect(await waitFor(clock, { what: "it", limit: 60_000, poll: 20_000, look })).toBe("answer");
+  expect(clock.now()).toBe(20_000);
+});

@@ -1,0 +1,21 @@
+import { schematics } from "../fakes";
+import { setup, STAGED } from "../setup";
+
+test("a reboot that ends a paused boot is the one that was asked for: there is no second", async () => {
+  const { machine, run } = setup({ reboots: true });
+  Object.assign(machine, {
+    active: "broken",
+    persistent: STAGED,
+    stageName: "booting",
+    unmet: ["services"],
+    bootProblems: ["writeUserFiles failed, rebooting in 35 minutes: already exists"],
+    talosVersion: "v1.12.6",
+    schematicId: schematics.gpu,
+  });
+  machine.afterCall = (call) => {
+    if (call === "reboot") Object.assign(machine, { bootProblems: [], unmet: [] });
+  };
+  const result = await run();
+  expect(result.rebooted).toBe(true);
+  expect(machine.calls).toEqual(["reboot"]);
+});
