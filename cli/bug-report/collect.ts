@@ -1,12 +1,11 @@
 import type * as k8s from "@kubernetes/client-node";
 import { KubeConfig } from "@kubernetes/client-node";
 import { someAtATime } from "../../components/clients/clock";
-import { redact } from "../../components/clients/failure";
 import { KubernetesApi } from "../../components/clients/kubernetes/api";
 import { slicesPath } from "../../components/clients/kubernetes/devices";
 import type { TalosMachine } from "../../components/clients/talos/talos-machine";
 import type { Plan } from "../../components/recipe/index";
-import { namesSecret } from "../../components/recipe/rules";
+import { redact, withoutSecrets } from "../../components/recipe/rules/redact";
 import { examine } from "../doctor/examine";
 import { logPath } from "../doctor/observe/last-words";
 import { addressesOf } from "../doctor/observe/observe-cluster";
@@ -52,7 +51,16 @@ const namespaced: Record<string, string> = {
 /** Lines of each log that are taken. */
 const LINES = 5_000;
 
-/** What is known by its name to be NVIDIA's, Node Feature Discovery's or the stack's; a pod of somebody's work is not looked at. */
+/** Labels by which NVIDIA's charts, Node Feature Discovery and the stack mark what is theirs, in whatever namespace. */
+const theirLabels: Record<string, RegExp> = {
+  "app.kubernetes.io/managed-by": /^(?:talos-gpu|gpu-operator)$/,
+  "app.kubernetes.io/part-of": /^(?:nvidia-gpu|gpu-operator)$/,
+  "app.kubernetes.io/name":
+    /^(?:gpu-operator|nvidia-device-plugin|gpu-feature-discovery|dcgm-exporter|node-feature-discovery|(?:nvidia-)?dra-driver(?:-nvidia-gpu|-gpu)?)$/,
+  app: /^(?:gpu-operator|gpu-feature-discovery|nvidia-(?:device-plugin-daemonset|dcgm|dcgm-exporter|mig-manager|operator-validator|driver-daemonset|container-toolkit-daemonset))$/,
+};
+
+/** What is known by its name to be NVIDIA's, for events: they have no labels. */
 const ours =
   /^(nvidia-|gpu-operator|gpu-feature-discovery|gpu-smoke-test|dcgm)|node-feature-discovery|dra-driver-nvidia/;
 
@@ -72,7 +80,7 @@ export async function collect(looking: Looking, plan: Plan | undefined, within: 
   });
   const end = performance.now() + 0.9 * within;
   const report = await examine(looking, plan, 0.4 * within);
-  found.files.set("doctor.txt", `${renderReport(report, false)}\n`);
+  found.files.set("doctor.txt", redact(`${renderReport(report, false)}\n`));
   found.files.set("doctor.json", asText(report));
   if (plan) found.files.set("plan.json", asText(plan));
   const left = (): number => end - performance.now();
@@ -89,13 +97,17 @@ export async function collect(looking: Looking, plan: Plan | undefined, within: 
   return found;
 }
 
+/** A name from outside as the name of a file, so that it cannot name another folder. */
+const fileName = (name: string): string => name.replace(/[^\w.-]/g, "_").replace(/^\.{1,2}$/, "_");
+
 async function ofMachine(
   name: string,
   machine: TalosMachine,
   secrets: readonly string[],
   { files, missing }: Collected,
 ): Promise<void> {
-  const put = (file: string, text: string): unknown => files.set(`machines/${name}/${file}`, redact(text, secrets));
+  const put = (file: string, text: string): unknown =>
+    files.set(`machines/${fileName(name)}/${file}`, redact(text, secrets));
   const facts: Record<string, () => Promise<unknown>> = { dmesg: async () => put("dmesg.log", await machine.log()) };
   for (const path of machineFiles)
     facts[path] = async () => {
@@ -104,10 +116,11 @@ async function ofMachine(
       put(path.slice(1).replaceAll("/", "-"), text);
     };
   for (const type of machineResources)
-    facts[type] = async () => files.set(`machines/${name}/${type}.json`, asText(await machine.resources(type)));
+    facts[type] = async () =>
+      files.set(`machines/${fileName(name)}/${type}.json`, asText(await machine.resources(type)));
   const services = await machine.services().catch((): Record<string, string> => ({}));
-  files.set(`machines/${name}/services.json`, asText(services));
-  for (const service of Object.keys(services).filter((one) => /^ext-/.test(one) || otherServices.test(one)))
+  files.set(`machines/${fileName(name)}/services.json`, asText(services));
+  for (const service of Object.keys(services).filter((one) => /^ext-[\w.-]+$/.test(one) || otherServices.test(one)))
     facts[`log of ${service}`] = async () => put(`${service}.log`, await machine.log(service, LINES));
   const failed = await lookAtEach(facts);
   missing.push(...failed.map(({ what, error }) => `machine ${name}: ${what}: ${error.message}`));
@@ -120,19 +133,29 @@ async function ofCluster(
   left: () => number,
   { files, missing }: Collected,
 ): Promise<k8s.V1Node[]> {
-  const isOurs = ({ metadata, involvedObject }: k8s.CoreV1Event): boolean =>
-    (metadata.namespace === namespace && namespace !== "kube-system") ||
-    ours.test(involvedObject?.name ?? metadata.name ?? "");
+  const isInTheirs = (where: string | undefined): boolean => where === namespace && where !== "kube-system";
+  const hasTheirLabel = (labels: Record<string, string> = {}): boolean =>
+    Object.entries(theirLabels).some(([label, value]) => value.test(labels[label] ?? ""));
+  const theirs = new Set<string>();
+  /** Pods come first: an event tells of one of them, or of what is named like NVIDIA's in their namespaces. */
+  const isOurs = (kind: string, { metadata, involvedObject }: k8s.CoreV1Event): boolean => {
+    if (isInTheirs(metadata.namespace)) return true;
+    if (kind !== "events") return hasTheirLabel(metadata.labels);
+    return theirs.has(metadata.namespace ?? "") && ours.test(involvedObject?.name ?? "");
+  };
   const listed = new Map<string, object[]>();
   const list = async ([kind, path]: [string, string]): Promise<void> => {
     const all = await api.list<object>(kind, path, { instead: { 404: undefined } });
-    const some = kind in namespaced ? all.filter((one) => isOurs(one as k8s.CoreV1Event)) : all;
+    const some = kind in namespaced ? all.filter((one) => isOurs(kind, one as k8s.CoreV1Event)) : all;
+    if (kind === "pods") for (const pod of some as k8s.V1Pod[]) theirs.add(pod.metadata?.namespace ?? "");
     listed.set(kind, some);
     if (some.length > 0) files.set(`cluster/${kind}.json`, asText(some));
   };
   const had = async (what: string, act: Promise<void>): Promise<void> =>
     act.catch((error: Error) => void missing.push(`${what}: ${error.message}`));
-  await someAtATime(Object.entries({ ...objects, ...namespaced }), (one) => had(one[0], list(one)));
+  const { events, ...others } = namespaced;
+  await someAtATime(Object.entries({ ...objects, ...others }), (one) => had(one[0], list(one)));
+  await had("events", list(["events", events!]));
   const pods = (listed.get("pods") ?? []) as k8s.V1Pod[];
   const enter = pods
     .filter(({ metadata, status }) => sees.test(metadata?.name ?? "") && status?.phase === "Running")
@@ -148,19 +171,17 @@ async function ofCluster(
     const what = `log of Pod ${where}/${pod} ${name}${previous ? " before its last start" : ""}`;
     if (left() < 0) return void missing.push(`${what}: the time was over`);
     const path = logPath(where!, pod!, name, previous, LINES);
-    const file = `cluster/${where}/${pod}/${name}${previous ? ".previous" : ""}.log`;
+    const file = `cluster/${fileName(where!)}/${fileName(pod!)}/${fileName(name)}${previous ? ".previous" : ""}.log`;
     const put = (text: string): void => void files.set(file, redact(text));
     await had(what, api.text(what, path).then(put));
   });
   return listed.get("nodes") ?? [];
 }
 
-/** Data as text, without secrets: of a variable that is named for one, too, and without what tools note of whole objects. */
+/** Data as text, without secrets, and without what tools note of whole objects. */
 function asText(data: unknown): string {
-  const clean = JSON.stringify(redacted(data), (key, value: unknown) => {
-    if (key === "managedFields" || key === "kubectl.kubernetes.io/last-applied-configuration") return undefined;
-    const { name, value: said } = (value ?? {}) as { name?: unknown; value?: unknown };
-    return typeof said === "string" && namesSecret(String(name)) ? { name, value: "(hidden)" } : value;
-  });
-  return `${JSON.stringify(JSON.parse(clean), undefined, 2)}\n`;
+  const isNote = (key: string): boolean =>
+    key === "managedFields" || key === "kubectl.kubernetes.io/last-applied-configuration";
+  const plain = JSON.stringify(data, (key, value: unknown) => (isNote(key) ? undefined : value));
+  return `${JSON.stringify(redacted(withoutSecrets(JSON.parse(plain))), undefined, 2)}\n`;
 }

@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { redact } from "../../components/recipe/rules/redact";
 import { lookAtCluster, reachOptions } from "../reach/options";
 import { planOfStack } from "../stack";
 import { type Verb, valueOf } from "../verb";
@@ -27,15 +28,16 @@ the cards. No pod is entered: nvidia-smi.txt has the commands for it. talosctl i
     if (fs.existsSync(folder))
       throw new Error(`--out: ${folder} is there, and what is in it would be taken for this report; name another`);
     const { files, missing } = await lookAtCluster(given, (access, within) => collect(access, plan, within));
-    files.set("missing.txt", missing.map((line) => `${line}\n`).join(""));
+    const lacking = missing.map((line) => redact(line));
+    files.set("missing.txt", lacking.map((line) => `${line}\n`).join(""));
     for (const [file, text] of files) {
       fs.mkdirSync(path.join(folder, path.dirname(file)), { recursive: true, mode: 0o700 });
       fs.writeFileSync(path.join(folder, file), text, { mode: 0o600 });
     }
-    for (const line of missing) output.remark(`could not be had: ${line}`);
+    for (const line of lacking) output.remark(`could not be had: ${line}`);
     output.result(
       given.switches.has("json")
-        ? `${JSON.stringify({ folder, files: [...files.keys()], missing })}\n`
+        ? `${JSON.stringify({ folder, files: [...files.keys()], missing: lacking })}\n`
         : `${folder} is written, ${files.size} files: look through it, and send it by \`tar czf ${folder}.tar.gz ${folder}\`\n`,
     );
     return missing.length > 0 ? 2 : 0;

@@ -44,29 +44,3 @@ export function lastLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.trim().split("\n").at(-1) ?? "";
 }
-
-/** PEM blocks, and values of keys that hold credentials. */
-const SECRETS: [RegExp, string][] = [
-  [/-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g, "[redacted]"],
-  [
-    /(["']?\b(?:token|secret|password|key|crt|ca|bootstraptoken|[a-z-]+-data)["']?\s*[:=]\s*)(["']?)[^\s"',}]{6,}\2/gi,
-    "$1[redacted]",
-  ],
-];
-
-/** Long base64, and what looks like it but is known not to be: digests and schematic IDs, with the path before them. */
-const BASE64 = /[A-Za-z0-9+/]{48,}={0,2}/g;
-const DIGEST = /^(?:[a-z0-9]*\/)*[0-9a-f]{64}$/;
-
-/**
- * Takes credentials out of a text that goes to a log or an error.
- *
- * @param known values that are secret for sure; each occurrence goes.
- */
-export function redact(text: string, known: readonly string[] = []): string {
-  const cleaned = known
-    .filter((value) => value.length >= 8)
-    .reduce((rest, value) => rest.split(value).join("[redacted]"), text);
-  const named = SECRETS.reduce((rest, [pattern, by]) => rest.replace(pattern, by), cleaned);
-  return named.replace(BASE64, (text) => (DIGEST.test(text) ? text : "[redacted]"));
-}

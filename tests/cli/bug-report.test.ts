@@ -16,6 +16,8 @@ const pod = (namespace: string, name: string) => ({
         env: [
           { name: "NGC_API_KEY", value: "hunter2hunter2" },
           { name: "A", value: secret },
+          { name: "PLAIN", value: "planted-in-a-variable" },
+          { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
         ],
       },
     ],
@@ -24,7 +26,30 @@ const pod = (namespace: string, name: string) => ({
 });
 const cluster = {
   ...offering,
-  "/api/v1/pods": [pod("nvidia", "nvidia-device-plugin-x"), pod("default", "my-gpu-job")],
+  "/api/v1/pods": [
+    pod("nvidia", "nvidia-device-plugin-x"),
+    pod("default", "my-gpu-job"),
+    pod("tenant", "nvidia-of-a-tenant"),
+    {
+      metadata: { namespace: "nvidia", name: "nvidia-dcgm-exporter-y" },
+      spec: {
+        nodeName: "gpu-1",
+        containers: [{ name: "c", args: ["--password", "planted-in-an-argument", "--token=planted-in-a-flag"] }],
+      },
+      status: {
+        phase: "Running",
+        containerStatuses: [
+          {
+            name: "c",
+            ready: false,
+            restartCount: 0,
+            state: { waiting: { reason: "CrashLoopBackOff" } },
+            lastState: { terminated: { exitCode: 1, message: "refused: Bearer planted1in2last3words" } },
+          },
+        ],
+      },
+    },
+  ],
 };
 
 /** A talosctl whose machine has a driver, one of NVIDIA's services, and a log in which a key stands; it knows nothing else. */
@@ -33,9 +58,10 @@ case "$1 $2" in
 "version --client") echo v1.13.0 ;;
 "version --json") echo '{"version":{"tag":"v1.12.6"}}' ;;
 "dmesg --nodes") echo "127.0.0.1: kern: warning: [2026-04-22T21:30:51Z]: NVRM: Xid (PCI:0000:05:00): 79, GPU has fallen off the bus." ;;
+"read /proc/cmdline") echo "siderolink.api=https://omni.example.com?jointoken=planted-in-cmdline talos.platform=metal" ;;
 "read /proc/driver/nvidia/version") echo "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20" ;;
 "get pcidevices") echo '{"metadata":{"id":"0000:05:00.0"},"spec":{"vendor":"NVIDIA Corporation"}}' ;;
-"services --nodes") printf 'NODE        SERVICE                   STATE     HEALTH\\n127.0.0.1   ext-nvidia-persistenced   Running   ?\\n127.0.0.1   etcd                      Running   OK\\n' ;;
+"services --nodes") printf 'NODE        SERVICE                   STATE     HEALTH\\n127.0.0.1   ext-nvidia-persistenced   Running   ?\\n127.0.0.1   ext-/../../../../planted   Running   ?\\n127.0.0.1   etcd                      Running   OK\\n' ;;
 "logs ext-nvidia-persistenced") echo "started with ${key}" ;;
 *) echo "rpc error: code = NotFound desc = no such file or directory" >&2; exit 1 ;;
 esac
@@ -56,30 +82,50 @@ test("a report has what offers the cards, nothing of other people's work and no 
   expect(files.filter((name) => name.startsWith("cluster/")).sort()).toEqual([
     "cluster/daemonsets.json",
     "cluster/nodes.json",
+    "cluster/nvidia/nvidia-dcgm-exporter-y/c.log",
     "cluster/nvidia/nvidia-device-plugin-x/ctr.log",
     "cluster/nvidia/nvidia-device-plugin-x/ctr.previous.log",
     "cluster/pods.json",
   ]);
   const read = (name: string): string => fs.readFileSync(path.join(out, name), "utf8");
   expect(read("nvidia-smi.txt")).toContain("kubectl exec -n nvidia nvidia-device-plugin-x -- nvidia-smi -q\n");
+  const others = [
+    { name: "A", value: "(hidden)" },
+    { name: "PLAIN", value: "(hidden)" },
+    { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
+  ];
   expect(JSON.parse(read("cluster/pods.json"))).toMatchObject([
     {
       metadata: { name: "nvidia-device-plugin-x" },
       spec: {
         tolerations: [{ key: "nvidia.com/gpu" }],
-        containers: [{ env: [{ name: "NGC_API_KEY", value: "(hidden)" }, { name: "A" }] }],
+        containers: [{ env: [{ name: "NGC_API_KEY", value: "(hidden)" }, ...others] }],
       },
     },
+    { metadata: { name: "nvidia-dcgm-exporter-y" } },
   ]);
   const of = (name: string): string => read(`machines/gpu-1/${name}`);
   expect(of("dmesg.log")).toContain("[2026-04-22T21:30:51Z]: NVRM: Xid (PCI:0000:05:00): 79");
   expect(of("proc-driver-nvidia-version")).toContain("580.126.20");
   expect(JSON.parse(of("pcidevices.json"))).toHaveLength(1);
-  expect(JSON.parse(of("services.json"))).toEqual({ "ext-nvidia-persistenced": "Running", etcd: "Running" });
+  expect(JSON.parse(of("services.json"))).toMatchObject({ "ext-nvidia-persistenced": "Running", etcd: "Running" });
+  expect(of("proc-cmdline")).toContain("talos.platform=metal");
+  expect(read("doctor.txt")).toContain("refused: Bearer [redacted]");
+  expect(files.filter((name) => name.includes("planted"))).toEqual([]);
   expect(of("ext-nvidia-persistenced.log")).toBe("started with [redacted]\n");
   expect(read("doctor.txt")).toContain("a card is not there any more");
   const all = files.map(read).join("");
-  for (const hidden of ["hunter2", secret, key, "managedFields", "my-gpu-job"]) expect(all).not.toContain(hidden);
+  for (const hidden of [
+    "hunter2",
+    secret,
+    key,
+    "managedFields",
+    "my-gpu-job",
+    "of-a-tenant",
+    "planted-in",
+    "planted1in2",
+  ])
+    expect(all).not.toContain(hidden);
   expect(status).toBe(2);
   for (const lacking of ["/proc/driver/nvidia/params: is not there", "extensions: talosctl get failed"])
     expect(missing).toContainEqual(expect.stringContaining(`machine gpu-1: ${lacking}`));

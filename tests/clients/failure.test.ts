@@ -1,4 +1,5 @@
-import { Failure, redact } from "../../components/clients/failure";
+import { Failure } from "../../components/clients/failure";
+import { redact } from "../../components/recipe/rules/redact";
 import { classify } from "../../components/clients/talos/talosctl";
 
 test.each([

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { certificateProblem } from "../certificates";
 import { inTime } from "../clock";
-import { redact } from "../failure";
+import { redact } from "../../recipe/rules/redact";
 import { defined } from "../../recipe/mapping";
 import { answerProblem, connectionProblem, KubernetesError, strangerProblem, type Answer } from "./error";
 import { execCredential, type ExecConfig } from "./exec-credential";

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { CallError, redact, type CallProblem } from "../failure";
+import { CallError, type CallProblem } from "../failure";
+import { redact } from "../../recipe/rules/redact";
 
 /** An answer as it came. */
 export interface Answer extends Pick<IncomingMessage, "headers"> {

@@ -1,4 +1,4 @@
-import { redact } from "../failure";
+import { redact } from "../../recipe/rules/redact";
 
 /** What `talosctl dmesg` prints before a line's own text (talos v1.13.0, cmd/talosctl/cmd/talos/dmesg.go and Server.Dmesg), and Talos' own tag. */
 const PREFIX = /^(\S+: +)?\w+: +\w+: (\[[^\]]*\]: )?(\[talos\] )?/;

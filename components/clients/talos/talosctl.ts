@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { formatDuration } from "../../recipe/rules/duration";
-import { CallError, redact, type CallProblem } from "../failure";
+import { CallError, type CallProblem } from "../failure";
+import { redact } from "../../recipe/rules/redact";
 import type { Ending } from "../machine";
 
 /** Lines of the program's standard error that an error quotes. */

@@ -1,7 +1,8 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import { foreignCredentials } from "../../clients/certificates";
-import { CallError, Failure, isTransient, redact } from "../../clients/failure";
+import { CallError, Failure, isTransient } from "../../clients/failure";
+import { redact } from "../../recipe/rules/redact";
 import { Clients, Credentials } from "./clients";
 import { endWithPulumi, pulumiAbove } from "./orphan";
 import { BoundedProgress } from "./progress";

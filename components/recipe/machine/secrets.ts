@@ -29,13 +29,13 @@ const name =
 
 /** Names of environment variables, and flags, that hold secrets. */
 const variable =
-  /(^|[\s"',;])-{0,2}(\w*(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS))[ \t]*=[ \t]*(?!\s*$)(?![\s"']*(\/|file:))[^\s]/i;
+  /(^|[\s"',;])-{0,2}(\w{0,64}(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS))[ \t]{0,8}=[ \t]{0,8}(?![\s"']{0,8}(\/|file:))[^\s]/i;
 
 /** Where a mapping has variables: machine.env, and an EnvironmentConfig. */
 const environment = /^(machine\.env|variables|cluster\.\w+\.env)\.[^.]+$/;
 
 /** base64 of PEM with a private key: `-----BEGIN … PRIVATE KEY`. */
-const encodedKey = /LS0tLS1CRUdJTi[A-Za-z0-9+/]*(UFJJVkFURSBLRVk|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)/;
+const encodedKey = /LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,60}(UFJJVkFURSBLRVk|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)/;
 
 /** Secrets in a document, the first of them first. */
 export function secretsIn(value: unknown, kind: string): Secret[] {

@@ -1,31 +1,178 @@
-/** Secrets that tell themselves by their beginning. Sources: each issuer's documentation of its token's format. */
-const marks: [RegExp, string][] = [
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----/, "a private key"],
-  [/\bhf_[A-Za-z0-9]{16,}/, "a token of Hugging Face"],
-  [/\bsk-(?:[A-Za-z0-9]{20}|(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16})/, "a key of an API"],
-  [/\bnvapi-[A-Za-z0-9_-]{16,}/, "a key of NVIDIA's NGC"],
-  [/\btskey-[a-z]+-[A-Za-z0-9-]{8,}/, "a key of Tailscale"],
-  [/\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})/, "a token of GitHub"],
-  [/\bglpat-[A-Za-z0-9_-]{16,}/, "a token of GitLab"],
-  [/\bdckr_pat_[A-Za-z0-9_-]{16,}/, "a token of Docker Hub"],
-  [/\bxox[abprs]-[A-Za-z0-9-]{16,}/, "a token of Slack"],
-  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/, "an access key of AWS"],
-  [/\bAIza[A-Za-z0-9_-]{35}/, "a key of Google's API"],
-  [/\bAGE-SECRET-KEY-1/, "a key of age"],
-  [/[?&](?:join_?token|token|api_?key|password)=[^&\s$<{]/i, "a token in a URL"],
-  [/\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:[^\s/@]+@/i, "a password in a URL"],
-  [/\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/, "a signed token (JWT)"],
+import { isRandom } from "./random-text";
+
+/** A secret that is known by its form. */
+interface Mark {
+  kind: string;
+  /** Every quantifier is bounded, so that the time to search a text grows with its length alone. */
+  pattern: RegExp;
+  /** What else must hold of the text that the pattern finds. */
+  holds?: (found: string) => boolean;
+}
+
+const mark = (kind: string, pattern: RegExp, holds?: (found: string) => boolean): Mark =>
+  holds === undefined ? { kind, pattern } : { kind, pattern, holds };
+
+/**
+ * Secrets that are known by their beginning. Sources: each issuer's documentation of its token's format, and gitleaks'
+ * config/gitleaks.toml (MIT), whose prefixes these are.
+ */
+const marks: Mark[] = [
+  mark("a private key", /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/g),
+  mark("a token of Hugging Face", /(?<![A-Za-z0-9])(?:hf_|api_org_)[A-Za-z0-9]{16,128}/g),
+  mark("a key of an API", /(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,256}/g, isKeyOfApi),
+  mark("a key of Stripe", /(?<![A-Za-z0-9])(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,128}/g),
+  mark("a key of an API", /(?<![A-Za-z0-9])(?:gsk_|xai-|pplx-|r8_|csk-|tgp_v1_|lsv2_pt_)[A-Za-z0-9_-]{24,128}/g),
+  mark("a key of NVIDIA's NGC", /(?<![A-Za-z0-9])nvapi-[A-Za-z0-9_-]{16,128}/g),
+  mark("a key of Tailscale", /(?<![A-Za-z0-9])tskey-[a-z]{1,20}-[A-Za-z0-9-]{8,128}/g),
+  mark("a token of GitHub", /(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255})/g),
+  mark(
+    "a token of GitLab",
+    /(?<![A-Za-z0-9])(?:glpat|gldt|glrt|glcbt|glptt|glft|glimt|glagent|gloas|glsoat)-[A-Za-z0-9_.-]{16,300}/g,
+  ),
+  mark("a token of Docker Hub", /(?<![A-Za-z0-9])dckr_[op]at_[A-Za-z0-9_-]{16,128}/g),
+  mark("a token of Slack", /(?<![A-Za-z0-9])(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,255}/g),
+  mark("a webhook of Slack", /hooks\.slack\.com\/(?:services|workflows)\/[A-Za-z0-9+/]{20,128}/g),
+  mark("a webhook of Discord", /discord(?:app)?\.com\/api\/webhooks\/\d{1,24}\/[A-Za-z0-9_-]{20,128}/g),
+  mark("a token of Telegram", /(?<![A-Za-z0-9])\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])/g),
+  mark("an access key of AWS", /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])/g),
+  mark("a key of Google's API", /(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}/g),
+  mark("a token of Google", /(?<![A-Za-z0-9])(?:ya29\.[A-Za-z0-9_-]{20,1024}|GOCSPX-[A-Za-z0-9_-]{20,64})/g),
+  mark("a secret of Azure", /(?<![A-Za-z0-9])[A-Za-z0-9_.-]{3}\dQ~[A-Za-z0-9_.~-]{31,34}/g),
+  mark("a key of age", /AGE-(?:SECRET-KEY|PLUGIN)-[A-Z0-9-]{1,256}/g),
+  mark("a token of npm", /(?<![A-Za-z0-9])npm_[A-Za-z0-9]{30,64}/g),
+  mark("a token of PyPI", /(?<![A-Za-z0-9])pypi-[A-Za-z0-9_-]{32,512}/g),
+  mark("a token of Pulumi", /(?<![A-Za-z0-9])pul-[0-9a-f]{40}/g),
+  mark("a token of DigitalOcean", /(?<![A-Za-z0-9])do[opr]_v1_[0-9a-f]{64}/g),
+  mark("a token of Vault", /(?<![A-Za-z0-9])hv[bsr]\.[A-Za-z0-9_-]{24,300}/g),
+  mark("a token of Doppler", /(?<![A-Za-z0-9])dp\.(?:pt|st|ct|scim|audit)\.[A-Za-z0-9.]{20,128}/g),
+  mark("a key of SendGrid", /(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}/g),
+  mark("a token of Grafana", /(?<![A-Za-z0-9])(?:glsa|glc)_[A-Za-z0-9_+/=]{30,400}/g),
+  mark("a token of Atlassian", /(?<![A-Za-z0-9])ATATT3[A-Za-z0-9_=-]{50,300}/g),
+  mark("a token of 1Password", /(?<![A-Za-z0-9])ops_eyJ[A-Za-z0-9_+/=-]{50,2000}/g),
+  mark("a token of Sentry", /(?<![A-Za-z0-9])sntry[su]_[A-Za-z0-9_+/=-]{32,400}/g),
+  mark("a token of Fly.io", /(?<![A-Za-z0-9])(?:fm2_|fo1_)[A-Za-z0-9_+/=-]{32,2000}/g),
+  mark("a token of NetBird", /(?<![A-Za-z0-9])nbp_[A-Za-z0-9]{30,64}/g),
+  mark("a token of k3s", /(?<![A-Za-z0-9])K10[0-9a-f]{40,64}::[A-Za-z0-9:._-]{1,128}/g),
+  mark(
+    "a signed token (JWT)",
+    /(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,8000}(?:\.[A-Za-z0-9_-]{0,2000})?/g,
+  ),
+  mark("a token for joining a cluster", /(?<![\w./-])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w./-])/g, isBootstrapToken),
+  mark(
+    "a token in a URL",
+    /[?&](?:join_?token|token|access_?token|api_?key|password|sig|x-amz-signature)=[^&\s$<{"']{1,2000}/gi,
+  ),
 ];
 
-/** Names of environment variables that hold secrets. */
-const variable =
-  /^\w*(?:AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|MASTER_KEY|CREDENTIALS)$/;
+/** A key after `sk-` has a digit, or is one long word: names such as sk-learn-and-more have neither. */
+function isKeyOfApi(found: string): boolean {
+  return /\d/.test(found) || /^sk-[A-Za-z0-9]{20}/.test(found);
+}
 
-/** Tokens that a language model is made of, which are none. */
-const ofModels = /^(?:\w+_)?(?:BOS|EOS|PAD|UNK|SEP|CLS|MASK|STOP|IMAGE)_TOKEN$/;
+/** Tokens of kubeadm's form are random (cluster-bootstrap, `[a-z0-9]{6}\.[a-z0-9]{16}`), and a file's name seldom is. */
+function isBootstrapToken(found: string): boolean {
+  const secret = found.slice(7);
+  return /\d/.test(secret) && /[a-z]/.test(secret);
+}
 
-/** Whether a variable of this name holds a secret, whatever its value looks like. */
-export const namesSecret = (name: string): boolean => variable.test(name) && !ofModels.test(name);
+/** A name in lower-case words: `secretAccessKey`, `SECRET_ACCESS_KEY` and `x/secret-access-key` are the same. */
+const wordsOf = (name: string): string[] =>
+  name
+    .slice(-128)
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z0-9]/)
+    .filter((word) => word !== "");
+
+/** Words after the one that tells what a value is. */
+const formOfValue = new Set(["data", "value", "base64", "b64", "encoded", "raw", "hex", "text", "content", "string"]);
+
+/** Words whose value is a secret, whatever it looks like, also as the end of one (`jointoken`). */
+const always =
+  /(?:password|passwd|passphrase|pwd|token|secret|apikey|authkey|accesskey|secretkey|privatekey|sharedkey|accountkey|setupkey|credential|credentials)$/;
+
+/** Words that name a secret only as a whole: `bypass` is none. */
+const whole = new Set(["pass", "psk", "cookie", "cookies", "authorization", "dockerconfigjson"]);
+
+/** Words before `key` that make it one. */
+const ofKey = new Set(
+  (
+    "access account admin api application auth client cipher deploy encryption enc hmac jwt license management master " +
+    "omni openai private preshared psk secret service session setup shared sign signing ssh ssl storage tls webhook"
+  ).split(" "),
+);
+
+/** Words before `token` for those that a language model is made of, which are none. */
+const ofModels = new Set(["bos", "eos", "pad", "unk", "sep", "cls", "mask", "stop", "image", "special", "per", "next"]);
+
+/** Whether a variable, flag or field of this name holds a secret, whatever its value looks like. */
+export function namesSecret(name: string): boolean {
+  const words = wordsOf(name);
+  const isContent = words.length > 1 && formOfValue.has(words.at(-1)!);
+  while (words.length > 1 && (formOfValue.has(words.at(-1)!) || /^\d+$/.test(words.at(-1)!))) words.pop();
+  if (isContent && /(?:kube|talos|docker)config$/.test(words.join(""))) return true;
+  const last = words.at(-1) ?? "";
+  const before = words.at(-2) ?? "";
+  if (last === "token" && ofModels.has(before)) return false;
+  if (last === "key") return ofKey.has(before) || /key$/.test(before);
+  return whole.has(last) || always.test(last);
+}
+
+/** Names that often hold a secret, and often do not: `key: nvidia.com/gpu`. */
+const doubtful = new Set([
+  "key",
+  "keys",
+  "auth",
+  "crt",
+  "ca",
+  "cert",
+  "certificate",
+  "signature",
+  "sig",
+  "salt",
+  "nonce",
+]);
+
+/** Whether a value is a secret if it looks like one. */
+export const mayNameSecret = (name: string): boolean => {
+  const words = wordsOf(name).filter((word) => !formOfValue.has(word));
+  return doubtful.has(words.at(-1) ?? "");
+};
+
+/** Whether a text is a name and password in base64, as Docker's `auth` and the header `Authorization: Basic` have them. */
+export function isBasicAuth(text: string): boolean {
+  if (text.length > 4_000 || !/^[A-Za-z0-9+/]{8,4000}={0,2}$/.test(text)) return false;
+  return /^[\x21-\x7e]{0,200}:[\x20-\x7e]{1,3000}$/.test(Buffer.from(text, "base64").toString("latin1"));
+}
+
+/** Text in which every secret with a known form is replaced. */
+export function withoutMarked(text: string, by: string): string {
+  return marks.reduce((rest, { pattern, holds }) => {
+    return rest.replace(pattern, (found) => {
+      if (holds?.(found) === false) return found;
+      const parameter = /^[?&][\w-]{1,20}=/.exec(found)?.[0] ?? "";
+      return parameter + by;
+    });
+  }, text);
+}
+
+/**
+ * Where the password of a URL stands: between the first colon after `://` and the last `@` of the same word.
+ *
+ * @param from where `://` stands.
+ */
+export function passwordOfUrl(text: string, from: number): { start: number; end: number } | undefined {
+  const rest = text.slice(from + 3, from + 1_024);
+  const word = /^[^\s"'`<>\\]*/.exec(rest)![0];
+  const colon = word.indexOf(":");
+  const slash = word.search(/[/?#]/);
+  if (colon < 0 || (slash >= 0 && slash < colon)) return undefined;
+  const authority = slash < 0 ? word : word.slice(0, slash);
+  // A password may hold a slash, though it should not; behind a port, an @ is that of a digest.
+  const isPort = slash >= 0 && /^\d{1,5}$/.test(word.slice(colon + 1, slash));
+  const at = authority.includes("@") || isPort ? authority.lastIndexOf("@") : word.lastIndexOf("@");
+  return at > colon + 1 ? { start: from + 3 + colon + 1, end: from + 3 + at } : undefined;
+}
 
 /** Longest text that is looked through: no token is that long. */
 const looked = 100_000;
@@ -34,5 +181,15 @@ const looked = 100_000;
 export function secretIn(text: string): string | undefined {
   if (text.length < 12) return undefined;
   const part = text.slice(0, looked);
-  return marks.find(([mark]) => mark.test(part))?.[1];
+  const found = marks.find(({ pattern, holds }) => {
+    if (holds === undefined) return part.search(pattern) >= 0;
+    return [...part.matchAll(pattern)].some(([one]) => holds(one));
+  });
+  if (found !== undefined) return found.kind;
+  for (let at = part.indexOf("://"); at >= 0; at = part.indexOf("://", at + 3))
+    if (passwordOfUrl(part, at) !== undefined) return "a password in a URL";
+  return undefined;
 }
+
+/** Whether a value that stands under a doubtful name is a secret. */
+export const looksSecret = (value: string): boolean => isBasicAuth(value) || isRandom(value, 16);

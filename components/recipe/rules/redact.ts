@@ -1,0 +1,294 @@
+import { isRandom } from "./random-text";
+import { isBasicAuth, looksSecret, mayNameSecret, namesSecret, passwordOfUrl, withoutMarked } from "./secret-text";
+
+/** What stands in the place of a secret in a text. */
+const REDACTED = "[redacted]";
+
+/**
+ * Takes credentials out of a text that goes to a log, an error or a file. Its time grows with the text's length alone, for
+ * texts come from machines and pods of others.
+ *
+ * @param known values that are secret for sure; each occurrence goes.
+ */
+export function redact(text: string, known: readonly string[] = []): string {
+  const cleaned = known
+    .filter((value) => value.length >= 8)
+    .reduce((rest, value) => rest.split(value).join(REDACTED), text);
+  return withoutNamed(withoutBlocks(withoutMarked(withoutUrlPasswords(withoutPem(cleaned)), REDACTED)));
+}
+
+/** Lines that go on with a PEM block whose end is missing: base64, and the headers of an encrypted key. */
+const goesOnWithPem = /^\s{0,40}(?:[A-Za-z0-9+/=]{1,200}|(?:Proc-Type|DEK-Info): [^\n]{1,200})\s{0,8}$/;
+
+/** Every block of PEM goes, also one that was cut off. */
+function withoutPem(text: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  let end = -1;
+  for (let begin = text.indexOf("-----BEGIN "); begin >= 0; begin = text.indexOf("-----BEGIN ", at)) {
+    kept.push(text.slice(at, begin), REDACTED);
+    if (end < begin) end = positionOf("-----END ", text, begin);
+    const isWhole = end < positionOf("-----BEGIN ", text, begin + 1);
+    at = isWhole ? endOfMark(text, end) : endOfCutPem(text, begin);
+  }
+  kept.push(text.slice(at));
+  return kept.join("");
+}
+
+/** Infinity where there is none, so that it is not looked for again. */
+function positionOf(mark: string, text: string, from: number): number {
+  const at = text.indexOf(mark, from);
+  return at < 0 ? Infinity : at;
+}
+
+/** Behind `-----END PRIVATE KEY-----`. */
+function endOfMark(text: string, end: number): number {
+  const mark = /^-----END [A-Z0-9 ]{1,64}-----/.exec(text.slice(end, end + 90));
+  return end + (mark?.[0].length ?? "-----END ".length);
+}
+
+function endOfCutPem(text: string, begin: number): number {
+  let end = lineEnd(text, begin);
+  while (end < text.length) {
+    const next = lineEnd(text, end + 1);
+    if (next - end > 300 || !goesOnWithPem.test(text.slice(end + 1, next))) break;
+    end = next;
+  }
+  return end;
+}
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end < 0 ? text.length : end;
+}
+
+function withoutUrlPasswords(text: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (let url = text.indexOf("://"); url >= 0; url = text.indexOf("://", Math.max(at, url + 3))) {
+    const password = passwordOfUrl(text, url);
+    if (password === undefined || password.start < at) continue;
+    kept.push(text.slice(at, password.start), REDACTED);
+    at = password.end;
+  }
+  kept.push(text.slice(at));
+  return kept.join("");
+}
+
+/** Long base64 goes, and so do the values of `Bearer` and `Basic`. */
+function withoutBlocks(text: string): string {
+  return text
+    .replace(/[A-Za-z0-9+/_-]{40,}={0,2}/g, (run) => {
+      if (/^\/{0,8}(?:LS0tLS|eyJ)/.test(run)) return REDACTED;
+      if (/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(run.slice(-36))) return run;
+      return isRandom(run, 20) ? REDACTED : run;
+    })
+    .replace(
+      /(?<![A-Za-z0-9])(bearer|basic)(\s{1,4})([^\s"',;\\]{6,4000})/gi,
+      (all, scheme: string, space: string, value: string) =>
+        isOfScheme(scheme, value) ? `${scheme}${space}${REDACTED}` : all,
+    );
+}
+
+/** `Bearer token` and `Basic authentication` are words, not secrets. */
+function isOfScheme(scheme: string, value: string): boolean {
+  if (scheme.toLowerCase() === "basic") return isBasicAuth(value);
+  return (
+    value.length >= 8 &&
+    (/[\d._~+/=-]/.test(value.replace(/[.:]$/, "")) || /[a-z][A-Z]/.test(value) || value.length >= 20)
+  );
+}
+
+/** A name that may be followed by a value. Each character is looked at once. */
+const NAME = /[\w.-]+/g;
+
+/** What stands between a name and its value: in YAML, JSON, JSON within JSON, environments, flags, TOML, Go. */
+const BETWEEN = /\\{0,6}["'`]?\]?\s{0,8}(?:=>|:=|[:=])[ \t]{0,8}/y;
+
+/** What stands between a flag and its value, where it has no `=`: in a command, or in a list. */
+const AFTER_FLAG = /(?:\\{0,6}["'],?\s{0,8}|[ \t]{1,8})(?=[^\s-])/y;
+
+/** The quote before a value. */
+const QUOTE = /\\{0,6}["'`]/y;
+
+/** A value without quotes: as much as it takes to judge it, and all of it. */
+const BARE = /(?:[^\s"'`&;\\]|\\(?!["'nrt\\])){1,400}/y;
+const ALL_BARE = /(?:[^\s"'`&;\\]|\\(?!["'nrt\\]))+/y;
+
+/** Longest value in quotes that may go over several lines. */
+const longestQuoted = 4_000;
+
+/** Words that people write behind `token:`, and that are none. */
+const prose = new Set(
+  (
+    "a an and are authentication authorization bad be been but by can cannot could created data denied deprecated disabled does empty enabled end " +
+    "error expected expires expired fail failed false for found from get got has have in invalid is it length lost malformed missing " +
+    "must need needs nil no none not null of on or projected rejected renewed required rotated secret secrets serviceaccounts set should the this to token " +
+    "true type unauthorized undefined unexpected unknown unset update updated use used was will with wrong yes"
+  ).split(" "),
+);
+
+/** What tells where a secret is, or that there is none: nothing, a variable, a template, a mapping, a block, what was redacted. */
+const elsewhere =
+  /^(?:|\$\{\w{1,80}\}|\$\(\w{1,80}\)?|\$[A-Z_]{2,80}|\{\{.*|<[^<>]{0,100}>|file:.*|\[redacted\]?|\(hidden\)?|\*{3,400}|[|>][-+\d]{0,3}|[[{](?:[\s"'\\{[].*)?)$/s;
+
+/** Whether a value names a file. */
+const isPath = (value: string): boolean => /^\.{0,2}\/[\w./-]*$/.test(value) && !isRandom(value, 16);
+
+/** Values of what is named for a secret go. */
+function withoutNamed(text: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  let isOfSecretVariable = false;
+  NAME.lastIndex = 0;
+  for (let match = NAME.exec(text); match !== null; match = NAME.exec(text)) {
+    const word = match[0].slice(-128);
+    const end = NAME.lastIndex;
+    const isNamed = namesSecret(word) || (isOfSecretVariable && /^value$/i.test(word));
+    const isVariable = /^(?:name|key)$/i.test(word);
+    if (!isNamed && !isVariable && !mayNameSecret(word)) continue;
+    const value = valueAt(text, match.index, end, isNamed && word.startsWith("-"));
+    if (value === undefined) continue;
+    const said = text.slice(value.start, value.end);
+    isOfSecretVariable = isVariable && said.length < 128 && namesSecret(said);
+    if (isNamed ? value.isHeader || isSaid(word, said) : looksSecret(said)) {
+      kept.push(text.slice(at, value.start), REDACTED);
+      at = value.isQuoted || value.isHeader ? value.end : endOfBare(text, value);
+      NAME.lastIndex = at;
+    } else if (isNamed && /^[|>][-+\d]{0,3}\s*$/.test(said)) {
+      kept.push(text.slice(at, value.end));
+      at = blockEnd(text, match.index, value.end);
+      if (at > value.end) kept.push(`\n${REDACTED}`);
+      NAME.lastIndex = at;
+    }
+  }
+  kept.push(text.slice(at));
+  return kept.join("");
+}
+
+interface Value {
+  start: number;
+  end: number;
+  isQuoted: boolean;
+  /** Of HTTP: the whole line is secret. */
+  isHeader: boolean;
+}
+
+const matchAt = (pattern: RegExp, text: string, at: number): string | undefined => {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0];
+};
+
+/** The value of a name, as much of it as is judged; undefined where none follows. */
+function valueAt(text: string, nameStart: number, nameEnd: number, isFlag: boolean): Value | undefined {
+  const assigned = matchAt(BETWEEN, text, nameEnd);
+  const between = assigned ?? (isFlag ? matchAt(AFTER_FLAG, text, nameEnd) : undefined);
+  if (between === undefined) return undefined;
+  const start = nameEnd + between.length;
+  const quote = matchAt(QUOTE, text, start);
+  if (quote !== undefined) {
+    const inside = start + quote.length;
+    return {
+      start: inside,
+      end: inside + quotedLength(text.slice(inside, inside + longestQuoted), quote),
+      isQuoted: true,
+      isHeader: false,
+    };
+  }
+  const name = text.slice(Math.max(nameStart, nameEnd - 40), nameEnd);
+  if (/^(?:proxy-)?authorization$|^(?:set-)?cookie$/i.test(name))
+    return { start, end: lineEnd(text, start), isQuoted: false, isHeader: true };
+  if (assigned?.includes(":") && /pass|pwd/i.test(name) && isFirstOfLine(text, nameStart)) {
+    const line = text.slice(start, lineEnd(text, start));
+    return { start, end: start + line.trimEnd().length, isQuoted: true, isHeader: false };
+  }
+  const bare = matchAt(BARE, text, start) ?? "";
+  return { start, end: start + bare.replace(/[,.)\]}]{1,8}$/, "").length, isQuoted: false, isHeader: false };
+}
+
+/** Up to the quote that ends it; else up to the end of the line. */
+function quotedLength(text: string, quote: string): number {
+  const close = text.indexOf(quote);
+  return close >= 0 ? close : lineEnd(text, 0);
+}
+
+function endOfBare(text: string, { start, end }: Value): number {
+  return end - start < 390 ? end : start + (matchAt(ALL_BARE, text, start)?.length ?? 0);
+}
+
+/** Whether nothing but indentation and the dash of a list stands before. */
+function isFirstOfLine(text: string, at: number): boolean {
+  const before = text.slice(Math.max(0, at - 80), at);
+  const line = before.slice(before.lastIndexOf("\n") + 1);
+  return line.length < 80 && /^[ \t]{0,80}(?:- )?["']?$/.test(line);
+}
+
+/** Whether what stands behind a name that is a secret's is one. */
+function isSaid(name: string, said: string): boolean {
+  const value = said.trim();
+  if (elsewhere.test(value) || isPath(value)) return false;
+  const [first = ""] = value.slice(0, 40).split(/[\s,.;:!]/, 1);
+  if (prose.has(first.toLowerCase())) return false;
+  if (/(?:token|^pass)$/i.test(name) && /^\d{1,6}$/.test(value)) return false; // a number of tokens, or of tests
+  return name !== "PASS" || !value.startsWith("Test");
+}
+
+/** The end of the lines below a name that stand further in than it does. */
+function blockEnd(text: string, name: number, from: number): number {
+  const before = text.slice(Math.max(0, name - 200), name);
+  const line = before.slice(before.lastIndexOf("\n") + 1);
+  if (line.length >= 200) return from;
+  const indent = line.search(/[^ ]|$/);
+  let end = lineEnd(text, from);
+  let last = from;
+  while (end < text.length) {
+    const next = lineEnd(text, end + 1);
+    const below = text.slice(end + 1, next);
+    if (below.trim() !== "" && below.search(/[^ ]/) <= indent) break;
+    end = next;
+    last = next;
+  }
+  return last;
+}
+
+/** Variables of pods that are NVIDIA's own settings: their values are what a reader of a report needs. */
+const settings = /^(?:NVIDIA|DCGM|CUDA)_[A-Z0-9_]{1,100}$/;
+
+/**
+ * The same data without its secrets: those that are named for one, those that have the form of one, and every value of a
+ * pod's environment, for nobody but the pod's owner knows what is one.
+ */
+export function withoutSecrets(data: unknown, name = ""): unknown {
+  if (typeof data === "string") return name !== "" && holdsSecret(name, data) ? HIDDEN : redact(data);
+  if (Array.isArray(data)) return data.map((item, index) => ofList(item, data[index - 1], name));
+  if (data === null || typeof data !== "object") return data;
+  const { name: variable, value } = data as { name?: unknown; value?: unknown };
+  const isSecretVariable = typeof value === "string" && typeof variable === "string" && namesSecret(variable);
+  return Object.fromEntries(
+    Object.entries(data).map(([key, child]) => [
+      redact(key),
+      isSecretVariable && key === "value" ? HIDDEN : withoutSecrets(child, key),
+    ]),
+  );
+}
+
+/** What stands in the place of a secret in data. */
+const HIDDEN = "(hidden)";
+
+/** One of a list: a variable of a pod, or an argument, which may be the value of the flag before it. */
+function ofList(item: unknown, before: unknown, list: string): unknown {
+  if (typeof item === "string") {
+    const isOfFlag = typeof before === "string" && /^--?[\w.-]{1,128}$/.test(before) && namesSecret(before);
+    return isOfFlag && !item.startsWith("--") ? HIDDEN : withoutSecrets(item, list);
+  }
+  const { name, value } = (item ?? {}) as { name?: unknown; value?: unknown };
+  const isHidden =
+    list === "env" && typeof value === "string" && !(settings.test(String(name)) && !namesSecret(String(name)));
+  return withoutSecrets(isHidden ? { ...(item as object), value: HIDDEN } : item);
+}
+
+/** Whether a field's text is a secret by the field's name. */
+function holdsSecret(name: string, text: string): boolean {
+  if (namesSecret(name)) return isSaid(name, text);
+  return mayNameSecret(name) && looksSecret(text);
+}
