@@ -1,6 +1,7 @@
 import type { Finding } from "../../components/recipe/index";
 import type { Comparison, MachineComparison, Runs } from "./comparison";
 import type { FieldChange } from "./differences";
+import { asCode, asHtml, asLabel, asProse } from "./markdown";
 
 /** Machines that go at the same time. */
 type Wave = { machines: { name: string; reboots: string }[] };
@@ -11,18 +12,22 @@ type Step = Wave | { once: string; gate?: boolean };
 /** Machines of a wave that a graph draws one by one. */
 const drawn = 8;
 
+/** Above all else, for a page stands under the name of whoever posts it. */
+const source = "Written from the change's own files: names and texts below are its author's.";
+
 /** The plan as Markdown, the way GitHub takes it: what matters to a reviewer first. */
 export function pageOf(comparison: Comparison): string {
   const { stack, base, machines, findings } = comparison;
   const same = base !== undefined && isUnchanged(comparison);
-  const notes = comparison.notes.map(({ text, isNew }) => (isNew ? `**new**: ${text}` : text));
+  const notes = comparison.notes.map(({ text, isNew }) => (isNew ? `**new**: ${asProse(text)}` : asProse(text)));
   return joined([
-    `## Plan of ${stack}`,
+    `## Plan of ${asProse(stack)}`,
+    source,
     base === undefined
       ? "Compared with nothing: this is what the first update does, as far as the stack file alone can tell. The machines were not looked at."
       : same
-        ? `Nothing changes against \`${base}\`.`
-        : `Against \`${base}\`, if machines and cluster are still as the last update left them. **${summary(machines)}**`,
+        ? `Nothing changes against ${asCode(base)}.`
+        : `Against ${asCode(base)}, if machines and cluster are still as the last update left them. **${asProse(summary(machines))}**`,
     ...list("Findings: the stack is refused", findings.map(findingLine)),
     ...changes("What changes in the stack", comparison.stackChanges),
     ...(same ? [] : details(comparison)),
@@ -34,21 +39,22 @@ export function pageOf(comparison: Comparison): string {
 export const refusalOf = (findings: Finding[]): string =>
   joined(["The stack is refused:", bullets(findings.map(findingLine))]);
 
-const findingLine = ({ field, problem, why, remedy }: Finding): string => `\`${field}\`: ${problem}; ${why}; ${remedy}`;
+const findingLine = ({ field, problem, why, remedy }: Finding): string =>
+  `${asCode(field)}: ${asProse(`${problem}; ${why}; ${remedy}`)}`;
 
 const joined = (paragraphs: string[]): string => `${paragraphs.join("\n\n")}\n`;
 
 function details(comparison: Comparison): string[] {
   const { base, machines, valueChanges, images, away } = comparison;
-  const named = images.map((image) => `\`${image}\``);
+  const named = images.map(asCode);
   return [
     "### Machines",
     table(
       ["machine", "reboots", "why", "drained", "away for at most"],
       machines.map(({ name, reboots, because, drained, awayForAtMost }) => [
-        name,
+        asProse(name),
         `**${reboots}**`,
-        because,
+        asProse(because),
         drained ?? "no",
         awayForAtMost ?? "not at all",
       ]),
@@ -56,18 +62,18 @@ function details(comparison: Comparison): string[] {
     table(
       ["machine", "Talos", "schematic", "driver", "CUDA"],
       machines.map(({ name, before, after }) => [
-        name,
+        asProse(name),
         ...(["talosVersion", "schematicId", "driver", "cuda"] as const).map((field) => step(before, after, field)),
       ]),
     ),
     ...machines
       .filter(({ configuration }) => configuration.length > 0)
-      .map(({ name, configuration }) => difference(`Configuration of ${name}`, configuration)),
+      .map(({ name, configuration }) => difference(`Configuration of ${asHtml(name)}`, configuration)),
     "### In Kubernetes",
-    releaseOf(comparison),
+    asProse(releaseOf(comparison)),
     ...changes("Helm values", valueChanges),
     ...(base === undefined ? list("Images that machines pull, besides those of the chart", named) : []),
-    ...list("What is unavailable meanwhile", away),
+    ...list("What is unavailable meanwhile", away.map(asProse)),
     "### Order",
     mermaid(graph(stepsOf(comparison))),
   ];
@@ -121,15 +127,17 @@ function summary(machines: MachineComparison[]): string {
 function step(before: Runs | undefined, after: Runs | undefined, field: keyof Runs): string {
   const [was, is] = [before, after].map((runs) => {
     if (runs === undefined) return "(none)";
-    return runs[field] === "" ? "none" : `\`${runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1")}\``;
+    return runs[field] === "" ? "none" : asCode(runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1"));
   });
   return before === undefined || was === is ? is! : `${was} → ${is}`;
 }
 
 function changes(title: string, all: FieldChange[]): string[] {
   const items = all.map(({ field, before, after }) => {
-    if (after === undefined) return `\`${field}\` goes; it was \`${before}\``;
-    return before === undefined ? `\`${field}\` comes: \`${after}\`` : `\`${field}\`: \`${before}\` → \`${after}\``;
+    if (after === undefined) return `${asCode(field)} goes; it was ${asCode(before ?? "")}`;
+    return before === undefined
+      ? `${asCode(field)} comes: ${asCode(after)}`
+      : `${asCode(field)}: ${asCode(before)} → ${asCode(after)}`;
   });
   return list(title, items);
 }
@@ -145,7 +153,7 @@ const table = (head: string[], rows: string[][]): string =>
 
 /** A fence longer than any in the text: a patch may hold backticks. */
 function difference(title: string, lines: string[]): string {
-  const longest = Math.max(2, ...lines.map((line) => /`+/.exec(line)?.[0].length ?? 0));
+  const longest = Math.max(2, ...[...lines.join("\n").matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return [`<details><summary>${title}</summary>`, "", `${fence}diff`, ...lines, fence, "", "</details>"].join("\n");
 }
@@ -161,7 +169,7 @@ function graph(steps: Step[]): string[] {
       return { id: `wave${number}`, lines: [`  subgraph wave${number}["${number}"]`, ...inside, "  end"] };
     }
     const id = `step${index + 1}`;
-    return { id, lines: [`  ${id}${step.gate ? `{{"${step.once}"}}` : `["${step.once}"]`}`] };
+    return { id, lines: [`  ${id}${step.gate ? `{{"${asLabel(step.once)}"}}` : `["${asLabel(step.once)}"]`}`] };
   });
   return [
     "flowchart LR",
@@ -176,7 +184,8 @@ const each: Record<string, string> = { yes: "reboot", "only if": "may reboot", n
 
 /** What the boxes of a wave say: each machine, or their number where they are many. */
 function boxesOf({ machines }: Wave): string[] {
-  if (machines.length <= drawn) return machines.map(({ name, reboots }) => `${name}<br/>${inABox[reboots] ?? reboots}`);
+  if (machines.length <= drawn)
+    return machines.map(({ name, reboots }) => `${asLabel(name)}<br/>${inABox[reboots] ?? reboots}`);
   const words = [...new Set(machines.map(({ reboots }) => reboots))].sort();
   return words.map((word) => {
     const count = machines.filter(({ reboots }) => reboots === word).length;

@@ -1,0 +1,40 @@
+/** A text as code in Markdown, on one line: nothing in it ends the code (spec.commonmark.org, 6.1 Code spans). */
+export function asCode(text: string): string {
+  const line = text.replaceAll("\r", "\\r").replaceAll("\n", "\\n");
+  const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const space = line.startsWith("`") || line.endsWith("`") || line === "" ? " " : "";
+  return `${fence}${space}${line}${space}${fence}`;
+}
+
+/** A text in Markdown, on one line: pairs of single backticks are code, as in the package's own messages; all else is plain. */
+export function asProse(text: string): string {
+  const parts = text.replace(/[\r\n]+/g, " ").split("`");
+  const isOpen = parts.length % 2 === 0;
+  const shown = parts.map((part, index) => {
+    const isLast = index === parts.length - 1;
+    if (index % 2 === 1 && !isLast && part !== "") return `\`${part}\``;
+    if (index % 2 === 1) return `${isLast && !isOpen ? "" : "\\`"}${plain(part)}${isLast ? "" : "\\`"}`;
+    return plain(part);
+  });
+  return shown
+    .join("")
+    .replace(/^(\s*)([#>+=-])/, "$1\\$2")
+    .replace(/^(\s*\d{1,9})([.)])/, "$1\\$2");
+}
+
+/** Characters that begin emphasis, links, images, HTML and strikes. An underscore within a word begins nothing. */
+const plain = (text: string): string =>
+  text.replace(/\\(?=[!-/:-@[-`{-~])|[*[\]<]|~(?=~)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, "\\$&");
+
+/** A text in HTML. */
+export const asHtml = (text: string): string =>
+  text
+    .replace(/[\r\n]+/g, " ")
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;");
+
+/** A text in a box of Mermaid, whose entities begin with # (mermaid.js.org, Flowcharts, Entity codes to escape characters). */
+export const asLabel = (text: string): string =>
+  text.replace(/["`<>#&;[\]{}\\\r\n]/g, (character) => `#${character.charCodeAt(0)};`);
