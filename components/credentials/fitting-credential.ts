@@ -1,7 +1,7 @@
 import { parse, stringify } from "yaml";
 import { type Credential, credentials } from "./credentials";
 import { isMapping, listOf } from "../recipe/mapping";
-import { fitsVariable, LONGEST_VARIABLE } from "../machine/program/longest-variable";
+import { fitsVariable, LONGEST_VARIABLE } from "../clients/longest-variable";
 
 /**
  * A credential as the program gets it by its environment. A kubeconfig or talosconfig that is too long for a variable, since it has many

@@ -8,7 +8,7 @@ import { containerdOverrides, ownPart } from "../../recipe/machine/documents/ove
 import { documentsOf } from "../../recipe/merge/wanted";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { Configurations } from "../../clients/machine";
-import { fitsVariable, LONGEST_VARIABLE } from "./longest-variable";
+import { fitsVariable, LONGEST_VARIABLE } from "../../clients/longest-variable";
 import type { Report } from "./progress";
 import { askLast } from "./removal";
 import { criProblem, isolationWaits } from "./seen/sandbox";

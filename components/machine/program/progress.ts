@@ -1,5 +1,5 @@
 import type { Clock } from "../../clients/clock";
-import { LONGEST_VARIABLE } from "./longest-variable";
+import { LONGEST_VARIABLE } from "../../clients/longest-variable";
 
 /** Tells what happens: one line each, on standard error. Never holds a secret. */
 export type Report = (line: string) => void;

@@ -115,7 +115,7 @@ describe("what is wrong with a pool", () => {
   });
 
   test("is mended in the pool, since machines cannot name one of its own", () => {
-    const findings = findingsOf(withPools({ gpu: { ...pool, kernelArgs: ["nvidia_drm.modeset=1"] } }));
+    const findings = findingsOf(withPools({ gpu: { ...pool, kernelArgs: ['nvidia.NVreg_RegistryDwords="a=1 b=2"'] } }));
     expect(findings.map(renderFinding)).toEqual([expect.stringMatching(/write it to pools\.gpu\.moduleParameters:/)]);
   });
 

@@ -1,6 +1,6 @@
 import { handOverFault } from "../../../recipe/effect/faults";
 import { type Problem, problemAt } from "../../../clients/failure";
-import { fitsVariable } from "../longest-variable";
+import { fitsVariable } from "../../../clients/longest-variable";
 import texts from "../texts.json";
 import type { PreflightAnswer, PreflightTask, Remembered } from "./task";
 
