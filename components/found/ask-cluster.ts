@@ -1,4 +1,5 @@
 import * as fs from "node:fs";
+import * as pulumi from "@pulumi/pulumi";
 import { inTime } from "../clients/clock";
 import type { ClusterObjects } from "../kubernetes/guard/live";
 import { openCluster } from "../kubernetes/guard/open";
@@ -10,20 +11,37 @@ export type Open = (kubeconfig: string) => Pick<ClusterObjects, "read">;
 const PATIENCE = 5_000;
 
 /**
- * Asks the cluster of a stack's kubeconfig, or of the one that KUBECONFIG names. Never fails: undefined where there is none, or no answer
- * in time.
+ * Asks the cluster of a stack's kubeconfig. Where the stack gives none, it asks the cluster that KUBECONFIG names, as all else does. A
+ * kubeconfig that is given and not known in time, such as that of a cluster that the same program makes, leads to no other cluster.
+ * Never fails: undefined where there is no kubeconfig, or no answer in time.
+ *
+ * @param kubeconfig text, or an Output or a promise of one; languages other than TypeScript say `null` for none.
  */
 export async function askCluster<T>(
   kubeconfig: unknown,
   question: (objects: Pick<ClusterObjects, "read">) => Promise<T>,
   open: Open = openCluster,
   environment: NodeJS.ProcessEnv = process.env,
+  patience = PATIENCE,
 ): Promise<T | undefined> {
-  const file = environment["KUBECONFIG"] ?? "";
+  const ask = async (): Promise<T | undefined> => {
+    const isGiven = kubeconfig !== undefined && kubeconfig !== null;
+    const text = isGiven ? await valueOf(kubeconfig) : kubeconfigOf(environment);
+    return typeof text === "string" && text !== "" ? question(open(text)) : undefined;
+  };
   try {
-    const text = typeof kubeconfig === "string" ? kubeconfig : file === "" ? "" : fs.readFileSync(file, "utf8");
-    return text === "" ? undefined : await inTime(question(open(text)), PATIENCE, () => new Error("no answer in time"));
+    return await inTime(ask(), patience, () => new Error("no answer in time"));
   } catch {
     return undefined;
   }
+}
+
+/** Never resolves for an Output that is unknown: Pulumi does not call `apply` for one at preview. */
+const valueOf = (input: unknown): Promise<unknown> =>
+  new Promise((resolve) => void pulumi.output(input as pulumi.Input<string>).apply((value) => resolve(value)));
+
+/** Content of the file that KUBECONFIG names; empty where it names none. */
+function kubeconfigOf(environment: NodeJS.ProcessEnv): string {
+  const file = environment["KUBECONFIG"] ?? "";
+  return file === "" ? "" : fs.readFileSync(file, "utf8");
 }
