@@ -75,6 +75,36 @@ test("the kubeconfig's plugin runs once, and again where the time of its credent
   expect(tokens).toEqual(["one", "two", "two"]);
 });
 
+test.each([
+  ["is renewed once for all requests that it was refused to", ["old", "new"], 2, ["done", "done"]],
+  ["that is refused again is told", ["old", "old"], 2, [/401/, /401/]],
+])("a plugin's credential %s", async (_, given, runs, ends) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-refused-"));
+  const plugin = path.join(folder, "plugin");
+  const says = (token: string): string => `echo '${JSON.stringify({ status: { token } })}'`;
+  const [first, then] = given as [string, string];
+  const text = `echo run >> "$0.runs"; if [ -e "$0.ran" ]; then ${says(then)}; else touch "$0.ran"; ${says(first)}; fi`;
+  fs.writeFileSync(plugin, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  const user: { name: string; exec: object; token?: string } = { name: "me", exec: { command: plugin } };
+  const applyToHTTPSOptions = async (options: https.RequestOptions): Promise<void> =>
+    void Object.assign(options, { headers: { authorization: `Bearer ${user.token}` } });
+  const server = http.createServer((request, response) => {
+    const isNew = request.headers.authorization === "Bearer new";
+    response.writeHead(isNew ? 200 : 401).end(JSON.stringify(isNew ? "done" : { message: "Unauthorized" }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const api = new KubernetesApi(config({ getCurrentUser: () => user, applyToHTTPSOptions }, address));
+  const asked = ["/a", "/b"].map((url) => api.ask<string>("a", url).catch((error: Error) => error.message));
+  const answers = await Promise.all(asked);
+  const ran = fs.readFileSync(`${plugin}.runs`, "utf8").trim().split("\n").length;
+  server.closeAllConnections();
+  server.close();
+  fs.rmSync(folder, { recursive: true });
+  expect(ran).toBe(runs);
+  answers.forEach((answer, index) => expect(answer).toMatch(ends[index]!));
+});
+
 test("an object is found by its kind, and a kind that is not there yet is asked for again", async () => {
   const resources = [{ kind: "Node", name: "nodes", namespaced: false }];
   const answers: Record<string, object> = {

@@ -145,15 +145,29 @@ export class KubernetesApi {
   }
 
   private async request(what: string, path: string, asking: Asking): Promise<Answer> {
-    const options = await this.options(what);
-    const answer = await this.send(`${this.server}${path}`, asking, options).catch((error: Error) => {
-      throw this.outOfForce(what, options) ?? connectionProblem(what, this.server, error, this.limit, this.secrets);
-    });
+    let attempt = await this.attempt(what, path, asking);
+    if (attempt.answer.status === 401 && attempt.given !== undefined) {
+      // A credential can be rotated or revoked before the time that the plugin told. The API server has done nothing yet, so the same
+      // request goes out again. Of several requests that were refused, only the first has the plugin run.
+      if (this.given === attempt.given) this.given = undefined;
+      attempt = await this.attempt(what, path, asking);
+    }
+    const { answer, options } = attempt;
     if ((answer.status >= 200 && answer.status < 300) || answer.status in (asking.instead ?? {})) return answer;
     throw (
       (answer.status === 401 ? this.outOfForce(what, options) : undefined) ??
       answerProblem(what, this.server, answer, this.secrets)
     );
+  }
+
+  /** One try of a request, with what it was made by. */
+  private async attempt(what: string, path: string, asking: Asking): Promise<Attempt> {
+    const options = await this.options(what);
+    const { given } = this;
+    const answer = await this.send(`${this.server}${path}`, asking, options).catch((error: Error) => {
+      throw this.outOfForce(what, options) ?? connectionProblem(what, this.server, error, this.limit, this.secrets);
+    });
+    return { answer, options, given };
   }
 
   private send(url: string, asking: Asking, options: https.RequestOptions): Promise<Answer> {
@@ -238,6 +252,14 @@ export class KubernetesApi {
     const words = `kubeconfig: the client certificate of user ${user} (context ${context}) ${problem}`;
     return problem === undefined ? undefined : new KubernetesError("refused", what, words);
   }
+}
+
+/** How the API server answers, and by which credentials it was asked. */
+interface Attempt {
+  answer: Answer;
+  options: https.RequestOptions;
+  /** The run of the plugin that gave the credential; undefined without a plugin. */
+  given: Promise<number> | undefined;
 }
 
 /** A kind as the API server tells it (meta/v1, APIResource). */
