@@ -58,6 +58,10 @@ export async function persistently<T>(clock: Clock, call: () => Promise<T>): Pro
   return call();
 }
 
+/** The same for a call within a wait whose failure is taken for an answer, such as that a machine is down. */
+export const insist = <T>(clock: Clock, call: () => Promise<T>): Promise<T> =>
+  inWait.exit(() => persistently(clock, call));
+
 /**
  * A client whose calls outlast a short fault: one dropped connection must not end an update after the reboots. Each of its methods may be
  * called again where its answer was lost: what it asks for is then there already, and it finds that. A call within a wait is left to the

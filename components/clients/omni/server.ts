@@ -79,9 +79,13 @@ export class OmniServer {
     }
   }
 
-  /** Deletes; one that is not there is no error. */
+  /** Deletes; one that is not there is no error, such as where an earlier try deleted it and its answer was lost. */
   async delete(type: string, id: string): Promise<void> {
-    await this.omnictl.run(["delete", type, id], LIMIT);
+    try {
+      await this.omnictl.run(["delete", type, id], LIMIT);
+    } catch (error) {
+      if (!(error instanceof CallError) || problemOf(error) !== "missing") throw error;
+    }
   }
 
   /** State of a machine in its cluster; undefined when no cluster of Omni's has a machine of that ID. */

@@ -1,6 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
-import { persistent, systemClock, waitFor } from "../../clients/clock";
+import { type Clock, persistent, systemClock, waitFor } from "../../clients/clock";
 import { KubernetesApi, titleOf, type ObjectKey } from "../../clients/kubernetes/api";
 import { readKubeconfig } from "../../clients/kubernetes/kubeconfig";
 import { defined } from "../../recipe/mapping";
@@ -22,7 +22,7 @@ export function clusterObjects(kubeconfig: string, persists = false): ClusterObj
 }
 
 /** The same behind a client. */
-export function objectsBy(api: KubernetesApi): ClusterObjects {
+export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): ClusterObjects {
   const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
     ...key,
     ...{ uid: found.metadata?.uid ?? "", owner: found.metadata?.annotations?.[OWNER] },
@@ -71,7 +71,7 @@ export function objectsBy(api: KubernetesApi): ClusterObjects {
     },
     remove: async (object) => {
       await api.deleteExactly(titleOf(object), (await api.pathOf(object))!, object.uid, "Foreground");
-      await waitFor(systemClock, {
+      await waitFor(clock, {
         what: `${titleOf(object)}, left by a killed update, to go`,
         limit: GONE,
         poll: POLL,

@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { insist } from "../../../clients/clock";
 import { isTransient, lastLine, type Problem, problemAt } from "../../../clients/failure";
 import type { EtcdMember, Machine } from "../../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
@@ -36,11 +37,11 @@ async function checkMembers(run: Run): Promise<Problem[]> {
 }
 
 /** Control planes of the stack. */
-async function checkOthers({ task, others }: Run): Promise<Problem[]> {
+async function checkOthers({ task, others, clock }: Run): Promise<Problem[]> {
   const findings: Problem[] = [];
   for (const [address, other] of others) {
     try {
-      findings.push(...(await healthOf(address, other, task)));
+      findings.push(...(await insist(clock, () => healthOf(address, other, task))));
     } catch (error) {
       findings.push(findingOf(task)(texts.noControlPlane, { address, error: lastLine(error), gone: "" }));
     }
@@ -67,13 +68,13 @@ async function healthOf(address: string, other: Machine, task: UpgradeTask): Pro
  * the stack has for it (`cluster.etcd.advertisedSubnets`), so where an address is not the stack's, the machines are asked which
  * member is theirs.
  */
-async function strangersAmong(members: EtcdMember[], { task, machine, others }: Run): Promise<EtcdMember[]> {
+async function strangersAmong(members: EtcdMember[], { task, machine, others, clock }: Run): Promise<EtcdMember[]> {
   const knownAddresses = new Set([task.address, ...others.keys()].map(canonical));
   const left = members.filter((member) => !addressesOf(member).some((its) => knownAddresses.has(its)));
   if (left.length === 0) return [];
   const ours = new Set<string | undefined>();
   for (const controlPlane of [machine, ...others.values()])
-    ours.add(await controlPlane.etcdMember().catch(() => undefined));
+    ours.add(await insist(clock, () => controlPlane.etcdMember()).catch(() => undefined));
   return left.filter(({ id }) => !ours.has(id));
 }
 
@@ -81,7 +82,7 @@ async function strangersAmong(members: EtcdMember[], { task, machine, others }: 
  * A member that is not in the stack counts for the quorum as well. Asked with the stack's credentials; where these are refused,
  * or nothing says where it is, its health is unknown, which is told and stops nothing.
  */
-async function checkStranger(member: EtcdMember, { task, machine, report }: Run): Promise<Problem[]> {
+async function checkStranger(member: EtcdMember, { task, machine, report, clock }: Run): Promise<Problem[]> {
   const who = `etcd member ${member.hostname || member.id}, not in the stack`;
   const addresses = addressesOf(member);
   if (addresses.length === 0) {
@@ -91,7 +92,7 @@ async function checkStranger(member: EtcdMember, { task, machine, report }: Run)
   const errors: unknown[] = [];
   for (const address of addresses) {
     try {
-      return await healthOf(`${address} (${who})`, machine.at(address), task);
+      return await insist(clock, () => healthOf(`${address} (${who})`, machine.at(address), task));
     } catch (error) {
       errors.push(error);
     }

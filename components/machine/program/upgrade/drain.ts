@@ -1,6 +1,6 @@
 import type { UpgradeLimits } from "../../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../../recipe/rules/duration";
-import { waitOrFail } from "../../../clients/clock";
+import { insist, waitOrFail } from "../../../clients/clock";
 import { isTransient, type Problem, problemAt } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, NodeState, PodState } from "../kubernetes/cluster";
@@ -118,7 +118,7 @@ export async function evictPods({ cluster, clock, task, limits, poll, report }: 
  * Whether nothing of Kubernetes runs on the machine, and its API does not answer: a control plane whose own boot is paused serves no API
  * that could be asked for a drain, and has nothing to drain.
  */
-export async function runsNothing({ machine, cluster, task }: Run): Promise<boolean> {
+export async function runsNothing({ machine, cluster, task, clock }: Run): Promise<boolean> {
   if (cluster === undefined) return false;
   const { cri, kubelet } = await machine.services();
   if (cri === "Running" || kubelet === "Running") {
@@ -126,7 +126,7 @@ export async function runsNothing({ machine, cluster, task }: Run): Promise<bool
     const fails = (await machine.bootErrors()).some((error) => error.startsWith(kubeletFails));
     if (!fails) return false;
   }
-  return cluster.node(task.machine).then(
+  return insist(clock, () => cluster.node(task.machine)).then(
     () => false,
     (error: unknown) => {
       if (!isTransient(error)) throw error;

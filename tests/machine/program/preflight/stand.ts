@@ -89,11 +89,14 @@ export interface Stand {
   /** Fields of the machine, and calls of it that fail. */
   machine: Partial<FakeMachine>;
   faults: Record<string, [CallProblem, string]>;
+  /** What each client is wrapped in. */
+  through: <Client extends object>(client: Client, kind: "machine" | "cluster" | "omni", clock: FakeClock) => Client;
 }
 
 /** Runs it where everything is as it should be but for the changes. @param previous answer of the last run, as it was written. */
 export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   const { nodes = [{}], authority, owners = {}, environment = {}, drain = true } = changes;
+  const through: Stand["through"] = changes.through ?? ((client) => client);
   const { volumes = [], claims = [], machines = [{}], classed } = changes;
   const answers = Object.fromEntries(
     Object.entries(changes.web ?? {}).map(([name, answer]) => [addresses[name] ?? name, answer]),
@@ -154,8 +157,14 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   };
   const lines: string[] = [];
   const around = {
-    ...{ web, places: placesOf(environment), cluster, machineAt: () => machine, talosconfig: "context: home\n" },
-    ...{ omni: new FakeOmni(), expired: changes.expired ?? [], clock, report: (line: string) => void lines.push(line) },
+    ...{ web, places: placesOf(environment), talosconfig: "context: home\n" },
+    ...{ cluster: through(cluster, "cluster", clock), machineAt: () => through(machine, "machine", clock) },
+    ...{
+      omni: through(new FakeOmni(), "omni", clock),
+      expired: changes.expired ?? [],
+      clock,
+      report: (line: string) => void lines.push(line),
+    },
   };
   const last = previous === undefined ? undefined : preflightResult.parse(previous);
   const outcome = await preflight(task, around, last).catch((error: unknown) => {
