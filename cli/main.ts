@@ -2,6 +2,7 @@
 import { version } from "../components/package.json";
 import { endAll } from "../components/clients/process-groups";
 import { helpOf, helpOfAll, parseOptions, UsageError } from "./options";
+import { printable } from "./printable";
 import type { Output } from "./verb";
 import { verbs } from "./verbs";
 
@@ -43,11 +44,15 @@ for (const stream of [process.stdout, process.stderr])
     process.exit(2);
   });
 
+const isColoured = process.stdout.isTTY && !process.env.NO_COLOR;
+const remark = (text: string): void =>
+  void process.stderr.write(printable(text.endsWith("\n") ? text : `${text}\n`, false));
+
 main(process.argv.slice(2), {
-  result: (text) => void process.stdout.write(text),
-  remark: (text) => void process.stderr.write(text.endsWith("\n") ? text : `${text}\n`),
-  colour: process.stdout.isTTY && !process.env.NO_COLOR,
+  result: (text) => void process.stdout.write(printable(text, isColoured)),
+  remark,
+  colour: isColoured,
 }).then(end, (error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  remark(error instanceof Error ? error.message : String(error));
   end(2);
 });
