@@ -2,7 +2,6 @@
 import { version } from "../components/package.json";
 import { endAll } from "../components/clients/process-groups";
 import { helpOf, helpOfAll, parseOptions, UsageError } from "./options";
-import { printable } from "./printable";
 import type { Output } from "./verb";
 import { verbs } from "./verbs";
 
@@ -44,15 +43,11 @@ for (const stream of [process.stdout, process.stderr])
     process.exit(2);
   });
 
-const isColoured = process.stdout.isTTY && !process.env.NO_COLOR;
-const remark = (text: string): void =>
-  void process.stderr.write(printable(text.endsWith("\n") ? text : `${text}\n`, false));
-
 main(process.argv.slice(2), {
-  result: (text) => void process.stdout.write(printable(text, isColoured)),
-  remark,
-  colour: isColoured,
+  result: (text) => void process.stdout.write(text),
+  remark: (text) => void process.stderr.write(text.endsWith("\n") ? text : `${text}\n`),
+  colour: process.stdout.isTTY && !process.env.NO_COLOR,
 }).then(end, (error: unknown) => {
-  remark(error instanceof Error ? error.message : String(error));
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   end(2);
 });

@@ -3,6 +3,7 @@ import { whyNoRealNode } from "./real-node/able";
 import { provideTalos, whyNoMachine } from "./talos";
 import { provideLanguages, provideNodePrograms, providePromtool, provideTools } from "./tools";
 import { narrateTools } from "./tools/events";
+import { describeInstalled } from "./tools/installed";
 
 // `npm run tools`: provides every tool and prints the paths as one JSON object, progress on standard error. With `--node`, the
 // programs of a real node instead; with `--look` beside it, nothing is built, and the status says whether this computer can run one. With `--talos v1.13.0`, images of real
@@ -30,7 +31,7 @@ async function main(): Promise<void> {
   } else if (values.node) {
     print(await provideNodePrograms(options));
   } else {
-    const tools = await provideTools(options);
+    const tools = await provideTools({ ...options, onInstalled: (found) => console.error(describeInstalled(found)) });
     print({ ...tools, languages: await provideLanguages(options), promtool: await providePromtool(options) });
   }
 }

@@ -27,7 +27,8 @@ async function main(argv: readonly string[]): Promise<number> {
   if (findings.length > 0) return refuse(options, findings);
   return inSession(async (session) => {
     const talosReleases = [...new Set(stacks.flatMap(({ spec }) => releasesOf(spec)))];
-    const lab = { options, session, talosReleases, without: options.without, ...stacks[0]! } as unknown as Lab; // the phases add the rest
+    const later = stacks.slice(1).map(({ spec }) => spec);
+    const lab = { options, session, later, talosReleases, without: options.without, ...stacks[0]! } as unknown as Lab; // the phases add the rest
     await runPhases(bringUp, lab);
     const report = await runStack(lab, stacks.slice(1));
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`);

@@ -7,10 +7,8 @@ export const formats: Record<string, (findings: readonly FileFinding[]) => strin
 const message = ({ problem, why, remedy, talos }: FileFinding): string =>
   `${problem}; ${why}; ${remedy} (Talos ${talos.join(", ")})`;
 
-/** A finding a line: a name with a newline could begin a command of a workflow (`::error`) else. */
 function text(findings: readonly FileFinding[]): string {
-  const inOneLine = (said: string): string => said.replaceAll("\r", "\\r").replaceAll("\n", "\\n");
-  return findings.map((one) => `${inOneLine(`${one.file}:${one.line}: ${message(one)}`)}\n`).join("");
+  return findings.map((one) => `${one.file}:${one.line}: ${message(one)}\n`).join("");
 }
 
 /** Annotations of a pull request. Source: docs.github.com, workflow commands; actions/toolkit, command.ts, escapeData. */

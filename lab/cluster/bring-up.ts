@@ -1,10 +1,11 @@
 import * as fs from "node:fs";
-import { planCluster, type MachineSpec } from "../../components/recipe";
+import { type ClusterSpec, planCluster, type MachineSpec } from "../../components/recipe";
 import { releaseInTables } from "../../components/recipe/facts/talos-release";
 import { chartFolder, isLabChart } from "../charts";
 import { type ChartRepository, serveCharts } from "../charts/repository";
 import type { FixId } from "../../components/diagnosis";
 import { type ControlPlane, startControlPlane } from "../controlplane";
+import { bringTools } from "./bring-tools";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { driversOf, knownVersions, startFactory, type Factory } from "../factory";
 import { leadAddresses } from "./led-addresses";
@@ -13,22 +14,21 @@ import { labGpu } from "./lab-gpu";
 import { isReady } from "../kubernetes/node";
 import { Cluster } from "../kubernetes/cluster";
 import { startMachines, type LabMachine, type Machines } from "../machines";
-import { inStead, plainInstaller, provideReal, type RealImages } from "./real-images";
+import { plainInstaller, type RealImages } from "./real-images";
 import { startRealMachines, type Around } from "./real-machines";
 import { startOmni, type LabOmni } from "../omni";
 import { foreignResources } from "./foreign";
 import type { LabOptions } from "../options";
-import { programOnPath } from "../on-path";
 import type { Phase, Say } from "../phases";
-import { whyNoRealNode } from "../real-node/able";
 import { publicFactory } from "../talos/published";
 import { ownPatches, siteOf } from "../talos/site";
-import { provideNodePrograms, provideTools, type Tools } from "../tools";
-import { narrateTools, type OnToolEvent } from "../tools/events";
+import type { Tools } from "../tools";
 
 /** A lab as it comes up: each phase adds what the next ones need. */
 export interface Lab extends Around {
   options: LabOptions;
+  /** What the stack becomes later (`--then`). */
+  later?: readonly ClusterSpec[];
   /** Configuration of the stack, by key. */
   config: Record<string, unknown>;
   /** What is taken for granted of the stack, in words. */
@@ -58,29 +58,6 @@ export const bringUp: Phase<Lab>[] = [
   { title: "chart repositories", run: bringCharts },
   { title: "Talos machines", run: bringMachines },
 ];
-
-async function bringTools(lab: Lab, say: Say): Promise<string> {
-  const narrate = narrateTools(say);
-  let built = 0;
-  const onEvent: OnToolEvent = (event) => {
-    if (event.state === "built") built++;
-    narrate(event);
-  };
-  const { signal } = lab.session;
-  const real = lab.options.machines === "node";
-  const lacks = real ? whyNoRealNode() : [];
-  if (lacks.length > 0)
-    throw new Error(
-      `--machines: no real node on this computer: ${lacks.join("; ")}; leave --machines node out for emulated nodes`,
-    );
-  lab.tools = await provideTools({ signal, onEvent });
-  // The installed one has its host for Node beside it.
-  if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
-  if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
-  if (lab.options.machines !== "emulated" && lab.options.card === undefined)
-    lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
-  return `${built === 0 ? "all there" : `${built} built`}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
-}
 
 /** Kubernetes, and meanwhile what machines are given by their owner: keys and configurations. */
 async function bringControlPlane(lab: Lab): Promise<string> {
@@ -214,7 +191,7 @@ async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Pr
       dir: session.dir("machines"),
       timeScale: lab.options.timeScale,
       factory: lab.factoryUrl,
-      kubernetes: { server, caCert, caKey, nodes, leaderWorkerSet: lab.tools.lws },
+      kubernetes: { server, caCert, caKey, nodes, leaderWorkerSet: lab.tools.lws ?? "" },
       talos: existing === undefined ? null : { caCert: existing.caCert, caKey: existing.caKey },
       clusterName: spec.clusterName ?? "lab",
       machines,

@@ -46,6 +46,8 @@ export interface Changes {
   without: readonly string[];
   /** Files that its own build makes of others first, which are taken as they are. */
   made: Readonly<Record<string, string>>;
+  /** Files that are replaced as a whole, by their new content. Default: none. */
+  written?: Readonly<Record<string, string>>;
   /** Files that are put beside the programs. */
   beside?: readonly string[];
 }

@@ -1,4 +1,5 @@
 import { catalogue, languageTool, nodeCatalogue, promtool, talosCatalogue } from "./catalogue";
+import { installedTools, type InstalledTool } from "./installed";
 import { provide, type ProvideOptions } from "./provide";
 
 export type { ToolEvent } from "./events";
@@ -9,19 +10,33 @@ export type Tools = Record<ToolName, string>;
 export type ToolName =
   "pulumi" | "pulumi-resource-kubernetes" | "talosctl" | "helm" | "controlplane" | "machines" | "lws";
 
+/** All of them. */
+export const toolNames = catalogue.map(({ name }) => name) as ToolName[];
+
 /** Who is told what happens to each tool, and what stops a build; what Go has finished stays in its cache. */
 type Options = Pick<ProvideOptions, "onEvent" | "signal">;
 
 /**
- * Provides the programs that the lab runs, or only some, from the cache folder of the user. What it lacks is built into it once, with
- * the user's Go. Cold, all of them take some minutes. Builds run one after the other: each uses every core. Throws with what to do.
+ * Provides the programs that the lab runs, or only some: those on PATH that are new enough, the others from the cache folder of the
+ * user. What the cache lacks is built into it once, with the user's Go. Cold, all of them take some minutes. Builds run one after the
+ * other: each uses every core.
+ *
+ * @param onInstalled is called with what comes from PATH, if anything does.
+ * @throws Error with what to do.
  */
 export async function provideTools<Name extends ToolName = ToolName>({
   only,
+  onInstalled,
   ...options
-}: Options & { only?: readonly Name[] } = {}): Promise<Pick<Tools, Name>> {
+}: Options & { only?: readonly Name[]; onInstalled?: (found: InstalledTool[]) => void } = {}): Promise<
+  Pick<Tools, Name>
+> {
   const wanted = catalogue.filter(({ name }) => only === undefined || only.some((each) => each === name));
-  return (await provide(wanted, options)) as Pick<Tools, Name>;
+  const found = await installedTools(wanted.map(({ name }) => name));
+  if (found.length > 0) onInstalled?.(found);
+  const fromPath = Object.fromEntries(found.map(({ tool, path }) => [tool, path]));
+  const others = wanted.filter(({ name }) => fromPath[name] === undefined);
+  return { ...fromPath, ...(await provide(others, options)) } as Pick<Tools, Name>;
 }
 
 /** Provides the programs of a real node; gives the folders that hold them. */

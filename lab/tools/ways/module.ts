@@ -43,12 +43,13 @@ export async function moduleFolder(module: string, folder: string, env: NodeJS.P
  */
 export async function changedModule(
   source: string,
-  { module, edits, without, made }: Changes,
+  { module, edits, without, made, written = {} }: Changes,
   copy: string,
 ): Promise<string> {
   await copyFolder(source, copy);
   for (const file of without) await fs.rm(path.join(copy, file));
   for (const [file, of] of Object.entries(made)) await fs.copyFile(path.join(copy, of), path.join(copy, file));
+  for (const [file, content] of Object.entries(written)) await fs.writeFile(path.join(copy, file), content);
   for (const { why, file, from, to } of edits) {
     const text = await fs.readFile(path.join(copy, file), "utf8");
     const [before, after, ...more] = text.split(from);

@@ -61,9 +61,6 @@ export const faultKinds: readonly Fault[] = [
   },
 ];
 
-/** A credential that is rotated in the middle of a run, where the kubeconfig has a plugin that gives another one. */
-export const rotated: Fault = { name: "401", done: false, seconds: 0, says: "", status: 401 };
-
 /** The calls of one run, of which one may fail. */
 export class Calls {
   readonly made: string[] = [];

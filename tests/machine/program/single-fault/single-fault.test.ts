@@ -12,7 +12,7 @@ import { waitForOmni } from "../../../../components/machine/program/omni/wait";
 import { FakeClock, FakeMachine, pod, schematics } from "../fakes";
 import { ask } from "../preflight/stand";
 import { ApiInMemory } from "./api-in-memory";
-import { Calls, faultKinds, rotated } from "./faults";
+import { Calls, faultKinds } from "./faults";
 import { configuring, ended, inCluster, inOmni, omniTask, omniWait, type Play, quiet, upgrading } from "./plays";
 
 const adoption = { machine: "gpu-1", address: "10.0.0.1", patches: ["machine:\n  sysctls: {one: '1'}\n"] };
@@ -236,13 +236,7 @@ const runs: Record<string, Play> = {
   },
 };
 
-/** Runs on the real client of Kubernetes. */
-const byApi = /^(gate|put-back|taint|untaint|await-free|the guard)/;
-
-const cases = Object.entries(runs).flatMap(([name, play]) => {
-  const faults = byApi.test(name) ? [...faultKinds, rotated] : faultKinds;
-  return faults.map((fault) => ({ name, fault, play }));
-});
+const cases = Object.entries(runs).flatMap(([name, play]) => faultKinds.map((fault) => ({ name, fault, play })));
 
 test.each(cases)("$name: each call once, $fault.name", async ({ play, fault }) => {
   const without = await play(undefined);

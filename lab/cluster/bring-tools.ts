@@ -1,0 +1,43 @@
+import { programOnPath } from "../on-path";
+import type { Say } from "../phases";
+import { whyNoRealNode } from "../real-node/able";
+import { provideNodePrograms, provideTools, toolNames } from "../tools";
+import { narrateTools, type OnToolEvent } from "../tools/events";
+import { describeInstalled, type InstalledTool } from "../tools/installed";
+import type { Lab } from "./bring-up";
+import { inStead, provideReal } from "./real-images";
+
+/**
+ * Provides the programs that a lab runs: those that its stacks need, and no others.
+ *
+ * @returns what was built, in words.
+ * @throws Error if this computer cannot run what the options ask for.
+ */
+export async function bringTools(lab: Lab, say: Say): Promise<string> {
+  const narrate = narrateTools(say);
+  let built = 0;
+  const onEvent: OnToolEvent = (event) => {
+    if (event.state === "built") built++;
+    narrate(event);
+  };
+  const { signal } = lab.session;
+  const real = lab.options.machines === "node";
+  const lacks = real ? whyNoRealNode() : [];
+  if (lacks.length > 0)
+    throw new Error(
+      `--machines: no real node on this computer: ${lacks.join("; ")}; leave --machines node out for emulated nodes`,
+    );
+  const only = toolNames.filter((name) => name !== "lws" || usesLeaderWorkerSet(lab));
+  const onInstalled = (found: InstalledTool[]): void => say(describeInstalled(found));
+  lab.tools = await provideTools({ signal, onEvent, only, onInstalled });
+  // The installed one has its host for Node beside it.
+  if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
+  if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
+  if (lab.options.machines !== "emulated" && lab.options.card === undefined)
+    lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
+  return `${built === 0 ? "all there" : `${built} built`}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
+}
+
+/** Whether the stack, or what it becomes, has a controller of LeaderWorkerSets. The lab builds it for such stacks only. */
+const usesLeaderWorkerSet = ({ spec, later = [] }: Lab): boolean =>
+  [spec, ...later].some(({ leaderWorkerSet }) => leaderWorkerSet !== undefined);

@@ -1,0 +1,63 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import * as semver from "semver";
+import { programOnPath } from "../on-path";
+
+/** A program that users have, and that the lab can take in place of its own. */
+interface Installable {
+  /** Arguments at which it says its version on standard output. */
+  asks: readonly string[];
+  /** Releases that the lab works with. */
+  range: string;
+}
+
+/** Milliseconds that a program may take to say its version. */
+const answerLimit = 10_000;
+
+/**
+ * What the lab takes from PATH.
+ *
+ * - Pulumi from the release of the SDK in the lock file on.
+ * - talosctl from 1.13 on, which knows the upgrade calls of all releases that the lab has (siderolabs/talos, LifecycleService).
+ * - Helm 3, whose charts and flags the lab uses.
+ */
+const installables: Readonly<Record<string, Installable>> = {
+  pulumi: { asks: ["version"], range: ">=3.248.0 <4" },
+  talosctl: { asks: ["version", "--client", "--short"], range: ">=1.13.0 <1.16" },
+  helm: { asks: ["version", "--template", "{{.Version}}"], range: ">=3.14.0 <4" },
+};
+
+/** A program of this computer that the lab takes. */
+export interface InstalledTool {
+  tool: string;
+  path: string;
+  version: string;
+}
+
+/**
+ * Programs on PATH that spare a build. `TALOS_GPU_LAB_TOOLS=own` looks for none: tests want the versions of the catalogue.
+ *
+ * @param tools names of those that are wanted.
+ * @returns those that are there and new enough.
+ */
+export async function installedTools(
+  tools: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<InstalledTool[]> {
+  if (env["TALOS_GPU_LAB_TOOLS"] === "own") return [];
+  const found = await Promise.all(tools.map((tool) => installed(tool, env)));
+  return found.filter((each) => each !== undefined);
+}
+
+async function installed(tool: string, env: NodeJS.ProcessEnv): Promise<InstalledTool | undefined> {
+  const { asks, range } = installables[tool] ?? {};
+  const path = asks && programOnPath(tool, env);
+  if (asks === undefined || range === undefined || path === undefined) return undefined;
+  const answer = await promisify(execFile)(path, asks, { env, timeout: answerLimit }).catch(() => undefined);
+  const version = /\bv?(\d+\.\d+\.\d+\S*)/.exec(answer?.stdout ?? "")?.[1];
+  return version !== undefined && semver.satisfies(version, range) ? { tool, path, version } : undefined;
+}
+
+/** What is taken from PATH, in one line. */
+export const describeInstalled = (found: readonly InstalledTool[]): string =>
+  `from PATH: ${found.map(({ tool, version }) => `${tool} ${version}`).join(", ")} (TALOS_GPU_LAB_TOOLS=own builds the lab's own)`;
