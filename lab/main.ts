@@ -1,7 +1,8 @@
 import * as fs from "node:fs";
 import { fixes } from "../components/diagnosis";
 import { checkCluster, type ClusterSpec, type Finding, InvalidStackError } from "../components/recipe";
-import { type Lab, bringUp } from "./cluster/bring-up";
+import { bringUp } from "./cluster/bring-up";
+import type { Lab } from "./cluster/lab";
 import { runCases } from "./node/gpu/run";
 import { renderCases } from "./node/gpu/table";
 import { type LabOptions, parseOptions, usage } from "./options";

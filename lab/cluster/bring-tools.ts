@@ -4,7 +4,7 @@ import { whyNoRealNode } from "../real-node/able";
 import { provideNodePrograms, provideTools, toolNames } from "../tools";
 import { narrateTools, type OnToolEvent } from "../tools/events";
 import { describeInstalled, type InstalledTool } from "../tools/installed";
-import type { Lab } from "./bring-up";
+import type { Lab } from "./lab";
 import { inStead, provideReal } from "./real-images";
 
 /**

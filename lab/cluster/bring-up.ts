@@ -1,54 +1,26 @@
 import * as fs from "node:fs";
-import { type ClusterSpec, planCluster, type MachineSpec } from "../../components/recipe";
+import { planCluster, type MachineSpec } from "../../components/recipe";
 import { releaseInTables } from "../../components/recipe/facts/talos-release";
 import { chartFolder, isLabChart } from "../charts";
-import { type ChartRepository, serveCharts } from "../charts/repository";
-import type { FixId } from "../../components/diagnosis";
-import { type ControlPlane, startControlPlane } from "../controlplane";
+import { serveCharts } from "../charts/repository";
+import { startControlPlane } from "../controlplane";
 import { bringTools } from "./bring-tools";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
-import { driversOf, knownVersions, startFactory, type Factory } from "../factory";
+import { driversOf, knownVersions, startFactory } from "../factory";
+import type { Lab } from "./lab";
 import { leadAddresses } from "./led-addresses";
 import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
 import { labGpu } from "./lab-gpu";
 import { isReady } from "../kubernetes/node";
 import { Cluster } from "../kubernetes/cluster";
 import { startMachines, type LabMachine, type Machines } from "../machines";
-import { plainInstaller, type RealImages } from "./real-images";
-import { startRealMachines, type Around } from "./real-machines";
-import { startOmni, type LabOmni } from "../omni";
+import { plainInstaller } from "./real-images";
+import { startRealMachines } from "./real-machines";
+import { startOmni } from "../omni";
 import { foreignResources } from "./foreign";
-import type { LabOptions } from "../options";
 import type { Phase, Say } from "../phases";
 import { publicFactory } from "../talos/published";
 import { ownPatches, siteOf } from "../talos/site";
-import type { Tools } from "../tools";
-
-/** A lab as it comes up: each phase adds what the next ones need. */
-export interface Lab extends Around {
-  options: LabOptions;
-  /** What the stack becomes later (`--then`). */
-  later?: readonly ClusterSpec[];
-  /** Configuration of the stack, by key. */
-  config: Record<string, unknown>;
-  /** What is taken for granted of the stack, in words. */
-  assumed?: string[];
-  /** Fixes that the stack's plan lacks; a repair takes them back. */
-  without: FixId[];
-  tools: Tools;
-  /** Images of Talos that real machines run; undefined where the machines are emulated. */
-  talos?: RealImages;
-  controlPlane: ControlPlane;
-  /** The emulated Image Factory of emulated machines. */
-  factory?: Factory;
-  /** Where the stack finds it. */
-  factoryUrl: string;
-  /** The lab's chart repositories; undefined where charts come from their own. */
-  charts?: ChartRepository;
-  machines: Machines;
-  /** Omni, when it holds a machine of the stack. */
-  omni?: LabOmni;
-}
 
 /** The phases that bring up a Talos cluster as it is before the stack comes. */
 export const bringUp: Phase<Lab>[] = [

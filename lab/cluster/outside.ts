@@ -8,7 +8,7 @@ import { externalOf } from "../../components/recipe/outside/external";
 import { isLabChart } from "../charts";
 import { chartRepositories, written } from "../charts/releases";
 import type { KubernetesObject } from "../kubernetes/cluster";
-import type { Lab } from "./bring-up";
+import type { Lab } from "./lab";
 
 /**
  * Installs what a stack says that something outside of it installs, as that would: Helm by hand; Flux, whose helm-controller labels

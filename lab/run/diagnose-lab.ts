@@ -3,7 +3,7 @@ import { diagnose, type Difference, differences, fixes } from "../../components/
 import { checkCluster, type Finding, planCluster } from "../../components/recipe";
 import { askFactory } from "../../components/found/release-facts";
 import { observe } from "../../cli/doctor/examine";
-import type { Lab } from "../cluster/bring-up";
+import type { Lab } from "../cluster/lab";
 import type { Say } from "../phases";
 import type { FailureReport } from "./report";
 

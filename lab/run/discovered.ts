@@ -3,7 +3,7 @@ import { look } from "../../cli/discover/look";
 import { renderDiscovered, stackOf } from "../../cli/discover/stack-of";
 import { parseSpec, planCluster, type Plan } from "../../components/recipe";
 import { configurationOf } from "../../stacks/stack-file";
-import type { Lab } from "../cluster/bring-up";
+import type { Lab } from "../cluster/lab";
 
 /** What `talos-gpu discover` makes of the lab's cluster. */
 export interface DiscoveredReport {

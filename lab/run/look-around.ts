@@ -5,7 +5,7 @@ import { KubernetesError } from "../../components/clients/kubernetes/error";
 import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
 import { configPatchType, extensionsType } from "../../components/recipe";
-import type { Lab } from "../cluster/bring-up";
+import type { Lab } from "../cluster/lab";
 import { taintsOfNode } from "../kubernetes/node";
 import type { Cluster, KubernetesObject } from "../kubernetes/cluster";
 import { valuesOf, type Standing } from "./standing";

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parseAllDocuments } from "yaml";
 import { type TalosClient, talosconfigOf } from "../../components/credentials/texts";
 import { planCluster } from "../../components/recipe";
-import type { Lab } from "../cluster/bring-up";
+import type { Lab } from "../cluster/lab";
 import { discoverLab } from "./discovered";
 import { lookAround } from "./look-around";
 import { installOutside } from "../cluster/outside";

@@ -1,5 +1,5 @@
 import type { Plan } from "../../components/recipe";
-import type { Lab } from "../cluster/bring-up";
+import type { Lab } from "../cluster/lab";
 import type { LabEngine } from "../engine";
 import type { Foretold } from "./foretold";
 import type { LabReport } from "./report";

@@ -1,7 +1,7 @@
 import * as path from "node:path";
 import { planCluster } from "../../components/recipe";
 import { bundle } from "../bundle/bundle";
-import type { Lab } from "../cluster/bring-up";
+import type { Lab } from "../cluster/lab";
 import {
   type Changes,
   LabEngine,

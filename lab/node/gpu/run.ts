@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { bringUp, type Lab } from "../../cluster/bring-up";
+import { bringUp } from "../../cluster/bring-up";
+import type { Lab } from "../../cluster/lab";
 import type { LabOptions } from "../../options";
 import { Failed, type Phase, runPhases } from "../../phases";
 import { emptyReport } from "../../run/report";

@@ -1,5 +1,5 @@
 import { labTimeouts } from "../../../lab/clock";
-import type { Lab } from "../../../lab/cluster/bring-up";
+import type { Lab } from "../../../lab/cluster/lab";
 import type { MachineState } from "../../../lab/machines";
 import { parseOptions } from "../../../lab/options";
 import { lookAround } from "../../../lab/run/look-around";

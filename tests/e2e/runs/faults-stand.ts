@@ -9,7 +9,7 @@ import { imageOf } from "../../../components/machine/upgrade-task";
 import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../../components/machine/program/task";
 import { planCluster, type MachineRecipe } from "../../../components/recipe";
 import { labTimeouts } from "../../../lab/clock";
-import type { Lab } from "../../../lab/cluster/bring-up";
+import type { Lab } from "../../../lab/cluster/lab";
 import { stacksDir } from "../../../stacks/stack-file";
 import { parseOptions } from "../../../lab/options";
 import type { Session } from "../../../lab/session/session";

@@ -1,0 +1,37 @@
+import type { ClusterSpec } from "../../components/recipe";
+import type { FixId } from "../../components/diagnosis";
+import type { ChartRepository } from "../charts/repository";
+import type { ControlPlane } from "../controlplane";
+import type { Factory } from "../factory";
+import type { Machines } from "../machines";
+import type { LabOmni } from "../omni";
+import type { LabOptions } from "../options";
+import type { Tools } from "../tools";
+import type { RealImages } from "./real-images";
+import type { Around } from "./real-machines";
+
+/** A lab as it comes up: each phase adds what the next ones need. */
+export interface Lab extends Around {
+  options: LabOptions;
+  /** What the stack becomes later (`--then`). */
+  later?: readonly ClusterSpec[];
+  /** Configuration of the stack, by key. */
+  config: Record<string, unknown>;
+  /** What is taken for granted of the stack, in words. */
+  assumed?: string[];
+  /** Fixes that the stack's plan lacks; a repair takes them back. */
+  without: FixId[];
+  tools: Tools;
+  /** Images of Talos that real machines run; undefined where the machines are emulated. */
+  talos?: RealImages;
+  controlPlane: ControlPlane;
+  /** The emulated Image Factory of emulated machines. */
+  factory?: Factory;
+  /** Where the stack finds it. */
+  factoryUrl: string;
+  /** The lab's chart repositories; undefined where charts come from their own. */
+  charts?: ChartRepository;
+  machines: Machines;
+  /** Omni, when it holds a machine of the stack. */
+  omni?: LabOmni;
+}
