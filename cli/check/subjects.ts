@@ -7,7 +7,7 @@ import { isChartSource } from "../../components/recipe/outside/external";
 import { readOutside } from "../../components/recipe/outside/read";
 import { taintText } from "../../components/recipe/machine/taints";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
-import { exposure, factoryOf, modulePatch } from "../import/convert";
+import { exposure, factoryOf, patchesOf } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
 import { isTalconfig, readSource } from "../import/source";
@@ -118,15 +118,17 @@ function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv, roots: readon
     roots,
   });
   const patchPiece = (text: string): Piece => {
-    const file = patchFiles.get(text);
-    if (file !== undefined) return pieceOf(shortName(file), 1, withoutSops(text));
+    const from = patchFiles.get(text);
+    if (from !== undefined && from.text !== text)
+      return { file: shortName(from.file), line: 1, text: from.text, part: text };
+    if (from !== undefined) return pieceOf(shortName(from.file), 1, withoutSops(text));
     return pieceOf(whole.file, lineOfText(whole.text, text), text);
   };
   const machines = config.nodes.map((node): Machine => {
     const full = withRole(config, node);
     const image = imageOf(full, schematics);
     const own = ownOf(full, image);
-    const pieces = [...modulePatch(full), ...(full.patches ?? [])].map(patchPiece);
+    const pieces = patchesOf(full).map(patchPiece);
     return { name: node.hostname, own, pieces, image: whole };
   });
   const version = /\$\{|ENC\[/.test(config.talosVersion ?? "") ? undefined : config.talosVersion;

@@ -1,5 +1,12 @@
 import { stringify } from "yaml";
-import type { ClusterSpec, DriverSpec, GpuSpec, KernelModule, MachineSpec } from "../../components/recipe/index";
+import {
+  type ClusterSpec,
+  customizationPath,
+  type DriverSpec,
+  type GpuSpec,
+  type KernelModule,
+  type MachineSpec,
+} from "../../components/recipe/index";
 import { eraOf } from "../../components/recipe/facts/talos-release";
 import { gpuPresent } from "../../components/recipe/machine/machine-recipe";
 import { moduleParameterIn } from "../../components/recipe/machine/kernel-args";
@@ -7,7 +14,7 @@ import { defined, filled, flat, repeated } from "../../components/recipe/mapping
 import { newestExposure } from "../discover/exposure";
 import { stackText, toDo, unnamed } from "../stack-text";
 import { taintText } from "../../components/recipe/machine/taints";
-import { nvidiaPart, type NvidiaPart, unfilledIn } from "./patch";
+import { filePatch, nvidiaPart, type NvidiaPart, unfilledIn } from "./patch";
 import { imageOf, type ImageContent } from "./image";
 import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
@@ -99,13 +106,15 @@ export function unknownSchematics(config: Talconfig, schematics: Schematics): st
   return [...new Set(config.nodes.flatMap((own) => imageOf(withRole(config, own), schematics).unknown ?? []))];
 }
 
-/** The modules that talhelper loads on a node, as the patch that says the same. */
-export const modulePatch = ({ kernelModules: modules }: TalconfigNode): string[] =>
-  modules === undefined ? [] : [stringify({ machine: { kernel: { modules } } })];
+/** All that talhelper patches into a node's configuration: the modules and files of fields of their own come before its patches. */
+export const patchesOf = ({ kernelModules: modules, machineFiles = [], patches = [] }: TalconfigNode): string[] => [
+  ...(modules === undefined ? [] : [stringify({ machine: { kernel: { modules } } })]),
+  ...machineFiles.map(filePatch),
+  ...patches,
+];
 
 function readNode(node: TalconfigNode, gpus: GpuSpec[] | undefined, schematics: Schematics): ReadNode {
-  const patches = [...modulePatch(node), ...(node.patches ?? [])];
-  const parts = patches.map((text) => nvidiaPart(text, `machines.${node.hostname}`));
+  const parts = patchesOf(node).map((text) => nvidiaPart(text, `machines.${node.hostname}`));
   return { node, image: imageOf(node, schematics), parts, gpus };
 }
 
@@ -224,10 +233,25 @@ function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], n
       !isSecure(node, image) &&
       problemAt(`${field}.kernelArgs`, texts.kernelArgs, { args: others }),
     all.some((part) => part.containerd !== undefined) && problemAt(`${field}.containerd`, texts.otherTool),
+    writersNote(field, all),
     unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
     unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),
     parts.map((part) => part.notes),
   ]);
+}
+
+/** What is wrong where the file of containerd's parts is written more than once (checks.json, containerd-part). */
+function writersNote(field: string, parts: NvidiaPart[]): Note[] {
+  const count = parts.reduce((sum, { containerdItems }) => sum + containerdItems, 0);
+  if (count < 2) return [];
+  return [
+    {
+      field: `${field}.containerd`,
+      problem: `the other tool writes ${customizationPath} ${count} times`,
+      why: "up to Talos 1.13 the second item keeps the machine from booting, and from 1.14 on only the first one counts",
+      remedy: "write all of it in one item of the other tool's files or patches",
+    },
+  ];
 }
 
 const unfilledTexts = (field: string, texts: Record<string, string>[]): Note[] =>

@@ -1,3 +1,4 @@
+import { stringify } from "yaml";
 import { asText, defined, flat, isMapping, listAt } from "../../components/recipe/mapping";
 import { readPatch } from "../../components/recipe/machine/user-patches";
 import { customizationPath, type KernelModule } from "../../components/recipe/index";
@@ -18,6 +19,8 @@ export interface NvidiaPart {
   taints: Record<string, string>;
   /** TOML of containerd, where it speaks of NVIDIA's runtime, of the default one, or of the folders of CDI. */
   containerd?: string;
+  /** How many items of it write the file of containerd's parts, whatever they say. */
+  containerdItems: number;
   notes: Note[];
 }
 
@@ -33,9 +36,9 @@ export function nvidiaPart(text: string, field: string): NvidiaPart {
     .map(({ name, parameters }) => ({ name: name.replaceAll("-", "_"), parameters }))
     .filter(({ name }) => /^nvidia(_|$)/.test(name));
   const images = listAt(config, "machine", "install", "extensions").map(({ image }) => asText(image));
-  const containerd = files.filter(
-    ({ path, content }) =>
-      path === customizationPath && /nvidia|default_runtime_name|cdi_spec_dirs/.test(withoutComments(content)),
+  const items = files.filter(({ path }) => path === customizationPath);
+  const containerd = items.filter(({ content }) =>
+    /nvidia|default_runtime_name|cdi_spec_dirs/.test(withoutComments(content)),
   );
   return {
     speaksOfNvidia: own.length > 0 || images.some((image) => image.includes("nvidia")),
@@ -47,6 +50,7 @@ export function nvidiaPart(text: string, field: string): NvidiaPart {
       ...nodeTaints,
     ]) as Record<string, string>,
     ...defined({ containerd: containerd.at(-1)?.content }),
+    containerdItems: items.length,
     notes: flat<Note>([
       (operations?.rest || (flaw !== undefined && flaw.kind !== "shape")) &&
         /nvidia/i.test(withoutComments(text)) && {
@@ -59,6 +63,9 @@ export function nvidiaPart(text: string, field: string): NvidiaPart {
     ]),
   };
 }
+
+/** The patch that writes a file of a machine. */
+export const filePatch = (file: object): string => stringify({ machine: { files: [file] } });
 
 const withoutComments = (text: string): string => text.replaceAll(/(^|\s)#[^\n]*/g, "");
 

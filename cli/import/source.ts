@@ -3,11 +3,11 @@ import * as path from "node:path";
 import { boundedText, isBelow, projectRootOf, reasonOf, textBelow } from "../../components/found/bounded-file";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
 import { defined, flat, listAt, repeated } from "../../components/recipe/mapping";
-import { mappingsIn } from "./patch";
+import { filePatch, mappingsIn } from "./patch";
 import { environmentFiles, substitute, variablesOf } from "./substitute";
 import { learn, type Schematics, schematicsIn } from "./schematics";
 import { yamlFiles } from "../yaml-files";
-import { readTalconfig, type Settings, type Talconfig } from "./talconfig";
+import { type MachineFile, readTalconfig, type Settings, type Talconfig } from "./talconfig";
 import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
 import texts from "./texts.json";
 
@@ -16,9 +16,15 @@ export interface Source {
   config: Talconfig;
   /** Schematics whose content is known from files and comments. */
   schematics: Schematics;
-  /** File of each patch that is in one, by its text. */
-  patchFiles: Map<string, string>;
+  /** Where each patch stands that is in a file of its own, by its text. */
+  patchFiles: Map<string, PatchFile>;
   notes: Note[];
+}
+
+/** A file that a patch was made of, and what is in it: the patch itself, or the content of a file that the patch writes. */
+export interface PatchFile {
+  file: string;
+  text: string;
 }
 
 /** Where schematics are looked for: in files of the folder, and of those in it. */
@@ -74,17 +80,30 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
     ...(said.environmentFiles ?? beside).map((name) => variablesOf(contentOf(name, "--env-file"))),
   ) as Record<string, string>;
   const config = readTalconfig(substitute(text, variables));
-  const patchFiles = new Map<string, string>();
-  const read = (patch: string): string => {
-    if (!patch.startsWith("@")) return patch;
-    const from = path.resolve(folder, patch.slice(1));
-    const filled = substitute(patchIn([...(said.roots ?? []), projectRootOf(folder)], from), variables);
-    patchFiles.set(filled, from);
-    return filled;
+  const patchFiles = new Map<string, PatchFile>();
+  const named = (text: string, field: string): PatchFile | undefined => {
+    if (!text.startsWith("@")) return undefined;
+    const file = path.resolve(folder, text.slice(1));
+    const read = textOfProject([...(said.roots ?? []), projectRootOf(folder)], file, field);
+    return { file, text: substitute(read, variables) };
   };
-  const settings = <T extends Settings>(value: T): T => ({
+  const patch = (text: string): string => {
+    const from = named(text, "patches");
+    if (from === undefined) return text;
+    patchFiles.set(from.text, from);
+    return from.text;
+  };
+  // talhelper reads the contents of files where it reads patches (talhelper, pkg/talos/nodeconfig.go and pkg/substitute).
+  const machineFile = (file: MachineFile): MachineFile => {
+    const from = named(file.content ?? "", "machineFiles");
+    if (from === undefined) return file;
+    const whole = { ...file, content: from.text };
+    patchFiles.set(filePatch(whole), from);
+    return whole;
+  };
+  const settings = <T extends Pick<Settings, "patches" | "machineFiles">>(value: T): T => ({
     ...value,
-    ...defined({ patches: value.patches?.map(read) }),
+    ...defined({ patches: value.patches?.map(patch), machineFiles: value.machineFiles?.map(machineFile) }),
   });
   const { controlPlane, worker } = config;
   const whole: Talconfig = {
@@ -95,10 +114,10 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
   return { config: whole, patchFiles };
 }
 
-/** Text of a talconfig's patch file, within these folders: a talconfig may be somebody else's, and findings quote what is read. */
-function patchIn(roots: readonly string[], file: string): string {
+/** Text of a file that a talconfig names, within these folders: a talconfig may be somebody else's, and findings quote what is read. */
+function textOfProject(roots: readonly string[], file: string, field: string): string {
   const root = roots.find((one) => isBelow(one, file)) ?? roots.at(-1)!;
-  return readable(file, "patches", () => textBelow(root, file));
+  return readable(file, field, () => textBelow(root, file));
 }
 
 function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patchFiles"> {

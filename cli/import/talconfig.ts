@@ -30,6 +30,8 @@ const settings = z.looseObject({
     .optional(),
   machineSpec: z.looseObject({ mode: z.string().optional(), secureboot: z.boolean().optional() }).optional(),
   kernelModules: z.array(z.looseObject({ name: z.string() })).optional(),
+  /** Files of the machine, each as Talos' `machine.files` has it; the content may be `@` and a file's name. */
+  machineFiles: z.array(z.looseObject({ content: z.string().optional() })).optional(),
   patches: z.array(z.string()).optional(),
 });
 
@@ -59,6 +61,8 @@ const talconfig = z.looseObject({
 
 /** What talhelper says of a node, or of all of a role. */
 export type Settings = z.infer<typeof settings>;
+/** A file of a machine. */
+export type MachineFile = NonNullable<Settings["machineFiles"]>[number];
 /** A node of a `talconfig.yaml`. */
 export type TalconfigNode = z.infer<typeof node>;
 /** A `talconfig.yaml`, as far as a stack follows from it. */

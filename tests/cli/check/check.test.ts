@@ -198,3 +198,26 @@ describe("a patch file that a talconfig names", () => {
     expect((await run(path.join(given, "talos"))).remark).not.toContain("is not looked at");
   });
 });
+
+describe("a file that talhelper's machineFiles write", () => {
+  const dead = '[plugins."io.containerd.grpc.v1.cri"]\n  enable_unprivileged_ports = true\n';
+  const path20 = "path: /etc/cri/conf.d/20-customization.part, op: create";
+  const head = "clusterName: c\ntalosVersion: v1.13.6\n";
+  const node = "nodes:\n  - hostname: a\n    ipAddress: 192.0.2.1\n    controlPlane: true\n";
+
+  test.each([
+    ["of a node", `${head}${node}    machineFiles: [{ ${path20}, content: "@./part.toml" }]\n`],
+    ["of a role", `${head}${node}controlPlane:\n  machineFiles: [{ ${path20}, content: "@part.toml" }]\n`],
+  ])("is judged where it stands, when it is a file: %s", async (_, talconfig) => {
+    const folder = written({ "talconfig.yaml": talconfig, "part.toml": dead });
+    const { status, result } = await run(folder);
+    expect([status, result]).toEqual([1, expect.stringMatching(/^\S*part\.toml:1: .*grpc\.v1\.cri/)]);
+  });
+
+  test("is judged in the talconfig, when its content is there", async () => {
+    const content = `        content: |\n          ${dead.trim().replace("\n", "\n          ")}\n`;
+    const item = `    machineFiles:\n      - op: create\n        path: /etc/cri/conf.d/20-customization.part\n${content}`;
+    const { result } = await run(written({ "talconfig.yaml": `${head}${node}${item}` }));
+    expect(result).toMatch(/^\S*talconfig\.yaml:11: .*grpc\.v1\.cri/);
+  });
+});
