@@ -68,16 +68,20 @@ export function runningExtensions({ schematic, extensions }: Pick<RunningImage, 
 
 /**
  * Kernel arguments of a machine's own: the schematic's, or, without one, what its command line has beyond what Talos
- * brings. Those of its configuration are not among them, since they stay with it, nor those that have no effect.
+ * brings. Those of its configuration are not among them, since they stay with it, nor those that have no effect: what GRUB does not take
+ * from the schematic was never in force.
  */
-export function runningKernelArgs({ schematic, commandLine, configuredArgs, platform }: RunningImage): string[] {
+export function runningKernelArgs(running: RunningImage): string[] {
+  const { schematic, commandLine, configuredArgs, platform, bootArgs } = running;
   const read = schematic === undefined ? undefined : readSchematic(schematic);
   const args =
     read === undefined
       ? splitKernelArgs(commandLine ?? "").filter((arg) => !isOfTalos(arg, platform))
       : read.kernelArgs.filter(hasEffect).flatMap(splitKernelArgs);
   const configured = new Set(configuredArgs.flatMap(splitKernelArgs));
-  return [...new Set(args)].filter((arg) => hasEffect(arg) && !configured.has(arg));
+  const byGrub = bootArgs !== undefined && commandLine !== undefined;
+  const inForce = new Set(splitKernelArgs(commandLine ?? ""));
+  return [...new Set(args)].filter((arg) => hasEffect(arg) && !configured.has(arg) && (!byGrub || inForce.has(arg)));
 }
 
 /** The platform is the image's own: the Factory says it once more, and it is compared for itself. */
@@ -116,13 +120,12 @@ function lostBeside(
   const those = args.length === 1 ? "that" : "those";
   const other = next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`;
   return [
-    args.length > 0 &&
-      problemAt(`${field}.kernelArgs`, texts.kernelArgs, {
-        started: args.join(" "),
-        those,
-        field,
-        args: JSON.stringify(args),
-      }),
+    args.length > 0 && {
+      field: `${field}.kernelArgs`,
+      problem: `the machine's kernel was started with ${args.join(" ")}, and its next image has ${those} not`,
+      why: "the kernel would start without it, and what it sets (devices, consoles, memory) would be different",
+      remedy: `${keepArgs(field, running)}, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
+    },
     overlay !== undefined &&
       !drop.overlay &&
       !isDeepStrictEqual(overlay, next.overlay) &&
@@ -140,6 +143,12 @@ function lostBeside(
       problemAt(`${field}.secureBoot`, texts.secureBoot, { field }),
   ];
 }
+
+/** Where arguments are to be written that a machine is to keep: GRUB takes those of the configuration. */
+const keepArgs = (field: string, { bootArgs }: RunningImage): string =>
+  bootArgs === undefined
+    ? `list them under ${field}.kernelArgs`
+    : "put them under machine.install.extraKernelArgs in the machine's configuration, from which GRUB takes them (talosctl patch machineconfig; it does not reboot)";
 
 /**
  * Kernel arguments that the stack adds to a machine's image, and that its boot loader would not take from there. GRUB, by which

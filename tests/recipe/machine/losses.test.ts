@@ -105,6 +105,31 @@ test.each<[string, string[], boolean, string[]]>([
   if (named.length === 0) expect(found).toBe("");
 });
 
+describe("a machine that boots by GRUB", () => {
+  const schematic = schematicOf({ extensions: [], kernelArgs: ["pci=realloc", "iommu=pt"] }).yaml;
+  const byGrub = (commandLine: string, bootArgs: string[] = []): RunningImage => ({
+    schematic,
+    extensions: {},
+    commandLine: `BOOT_IMAGE=/A/vmlinuz talos.platform=metal ${commandLine}`,
+    configuredArgs: bootArgs,
+    bootArgs,
+    platform: "metal",
+  });
+
+  test("does not lose the image's arguments that it never had", () => {
+    expect(lost(byGrub("console=tty0"), next())).toEqual({});
+    expect(lost(byGrub("iommu=pt", ["iommu=pt"]), next())).toEqual({});
+  });
+
+  test("keeps those that it was installed with only by its configuration", () => {
+    const [found] = losses("gpu-1", byGrub("pci=realloc"), next());
+    expect(found?.problem).toMatch(/started with pci=realloc,/);
+    expect(found?.remedy).toMatch(
+      /^put them under machine\.install\.extraKernelArgs .*machines\.gpu-1\.drop\.kernelArgs/,
+    );
+  });
+});
+
 describe("an image of no Image Factory", () => {
   const stock: RunningImage = {
     extensions: { "iscsi-tools": "v0.2.0", "v4l-uvc": "1", "modules.dep": "6.18.1-talos" },
