@@ -38,6 +38,6 @@ module.exports = {
   // Files of the lab wait for their turns, and labs wait for their machines more than they work.
   maxWorkers: 2 * availableParallelism(),
   // The labs of one file also take turns with those of others.
-  maxConcurrency: 3,
+  maxConcurrency: 4,
   testSequencer: "<rootDir>/tests/sequencer.js",
 };
