@@ -74,7 +74,9 @@ export function convert(
       `FILE: no node loads NVIDIA's modules or has its extensions, so the stack would have no machine; name the card of one: --gpu '${names[0]}=MODEL' (its nodes are ${names.join(", ")})`,
     );
   const drivers = new Set(chosen.flatMap(({ image }) => JSON.stringify(driverOf(image)) ?? []));
-  const driver = drivers.size === 1 ? chosen.map(({ image }) => driverOf(image)).find(Boolean) : undefined;
+  // A driver that nobody can tell is not guessed from that of another machine.
+  const isShared = drivers.size === 1 && chosen.every(({ image }) => image.unknown === undefined);
+  const driver = isShared ? chosen.map(({ image }) => driverOf(image)).find(Boolean) : undefined;
   const version = versionOf(config.talosVersion);
   // Arguments of an image take effect with a UKI alone (checks/images.ts).
   const noUki = Number(/^v1\.(\d+)/.exec(version.is ?? "")?.[1] ?? Infinity) < 10;
@@ -84,7 +86,7 @@ export function convert(
       ...factoryOf(config.imageFactory),
       machines: Object.fromEntries(
         chosen.map((read) => {
-          const own = defined({ driver: drivers.size > 1 ? driverOf(read.image) : undefined });
+          const own = defined({ driver: isShared ? undefined : driverOf(read.image) });
           return [read.node.hostname, { ...machineOf(read, shared, noUki, version.is), ...own }];
         }),
       ),

@@ -1,6 +1,8 @@
 import { factoryAt, defaultFactoryUrl } from "../../components/recipe/facts/factory";
 import { canonicalSchematic } from "../../components/recipe/machine/schematic";
-import { isMapping } from "../../components/recipe/mapping";
+import { unsuffixedNames } from "../../components/recipe/facts/extension";
+import { DriverBranch } from "../../components/recipe/index";
+import { asText, isMapping, listOf, mappingAt } from "../../components/recipe/mapping";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 
 /** A schematic as somebody wrote it. */
@@ -54,9 +56,40 @@ function collect(value: unknown): RawSchematic[] {
   return isMapping(value["customization"]) ? [value] : Object.values(value).flatMap(collect);
 }
 
-/** Adds schematics to those that are known. */
+/**
+ * Adds schematics to those that are known, and what they may have been before: a machine often runs an image of an earlier state of the
+ * file. The ID of each proves what is in it, so a variant that nobody runs does no harm.
+ */
 export function learn(schematics: Schematics, found: RawSchematic[]): void {
   for (const one of found) schematics.set(idOf(one), one);
+  for (const one of found.flatMap(variantsOf)) {
+    const id = idOf(one);
+    if (!schematics.has(id)) schematics.set(id, one);
+  }
+}
+
+/** A schematic without kernel arguments, and with the names that NVIDIA's extensions have in each branch, and had without one. */
+function variantsOf(schematic: RawSchematic): RawSchematic[] {
+  const customization = mappingAt(schematic["customization"]);
+  const { extraKernelArgs: _, ...withoutArgs } = customization;
+  return [customization, withoutArgs].flatMap((one) => [
+    { ...schematic, customization: one },
+    ...["", ...Object.values(DriverBranch).map((branch) => `-${branch}`)].map((suffix) => ({
+      ...schematic,
+      customization: withSuffix(one, suffix),
+    })),
+  ]);
+}
+
+function withSuffix(customization: RawSchematic, suffix: string): RawSchematic {
+  const systemExtensions = mappingAt(customization["systemExtensions"]);
+  const official = listOf(systemExtensions["officialExtensions"]).map(asText);
+  if (official.length === 0) return customization;
+  const renamed = official.map((name) => {
+    const base = Object.values(DriverBranch).reduce((text, branch) => text.replace(`-${branch}`, ""), name);
+    return Object.hasOwn(unsuffixedNames, base) ? `${base}${suffix}` : name;
+  });
+  return { ...customization, systemExtensions: { ...systemExtensions, officialExtensions: renamed } };
 }
 
 /**

@@ -55,7 +55,7 @@ export function readSource(files: string[], said: Said): Source {
   const texts = files.map((file) => contentOf(file, "FILE"));
   const schematics: Schematics = new Map();
   for (const folder of new Set(files.map((file) => path.dirname(file))))
-    for (const file of yamlFiles(folder, beside)) learn(schematics, schematicsIn(contentOf(file, "FILE")));
+    for (const file of schematicFilesNear(folder)) learn(schematics, schematicsIn(contentOf(file, "FILE")));
   for (const file of said.schematicFiles) {
     const found = schematicsIn(contentOf(file, "--schematic"));
     if (found.length === 0)
@@ -69,6 +69,17 @@ export function readSource(files: string[], said: Said): Source {
   if (files.length > 1)
     throw new Error("FILE: several are there, and not all are configurations of machines; give one talconfig.yaml");
   return { ...talconfigOf(files[0]!, texts[0]!, said), schematics, notes: [] };
+}
+
+/** Files that may hold a schematic: of a folder, and of the folders `schematics` next to it and further up in the project. */
+function schematicFilesNear(folder: string): string[] {
+  const root = projectRootOf(folder);
+  const files = yamlFiles(folder, beside);
+  for (let at = path.resolve(folder); at !== root;) {
+    at = path.dirname(at);
+    files.push(...yamlFiles(path.join(at, "schematics"), beside));
+  }
+  return files;
 }
 
 /** A talconfig with its patches, as talhelper reads it: variables filled in, files read. */

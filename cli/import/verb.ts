@@ -1,5 +1,6 @@
 import * as path from "node:path";
 import { withOutside } from "../../components/found/outside-files";
+import { defaultFactoryUrl } from "../../components/recipe/facts/factory";
 import { type Finding, type GpuSpec, judge, type MachineSpec, renderFinding } from "../../components/recipe/index";
 import { isWithin } from "../../components/recipe/machine/apart";
 import { editorLine, writeStack } from "../stack-text";
@@ -57,6 +58,10 @@ async function importAll(given: Given, output: Output): Promise<number> {
     const factory = registryURL === undefined ? undefined : `${protocol}://${registryURL}`;
     const asked = unknownSchematics(config, schematics).map((id) => askForSchematic(id, factory));
     for (const found of await Promise.all(asked)) if (found !== undefined) learn(schematics, [found]);
+    for (const id of unknownSchematics(config, schematics))
+      output.remark(
+        `--factory: ${factory ?? defaultFactoryUrl} did not tell what is in schematic ${id.slice(0, 12)}…; it stays unknown; try again, or give its file (--schematic FILE)`,
+      );
   }
   const read = convert(config, cardsOf(given.values["gpu"] ?? []), schematics);
   const folder = out === undefined ? process.cwd() : path.dirname(path.resolve(out));

@@ -1,0 +1,70 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { parse, stringify } from "yaml";
+import { idOf } from "../../../cli/import/schematics";
+import { importFiles } from "../../../cli/import/verb";
+import { runVerb } from "../stand";
+
+const schematic = (officialExtensions: string[], extraKernelArgs?: string[]) => ({
+  customization: { ...(extraKernelArgs && { extraKernelArgs }), systemExtensions: { officialExtensions } },
+});
+const today = [
+  "siderolabs/iscsi-tools",
+  "siderolabs/nonfree-kmod-nvidia-lts",
+  "siderolabs/nvidia-container-toolkit-lts",
+];
+const former = ["siderolabs/iscsi-tools", "siderolabs/nonfree-kmod-nvidia", "siderolabs/nvidia-container-toolkit"];
+const lts = { branch: "lts", flavour: "proprietary" };
+
+/** Imports nodes gpu-0, gpu-1 … of these schematics, in talos/ of a repository that has these files. */
+async function imported(ids: string[], files: Record<string, object> = {}, ...argv: string[]) {
+  const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
+  const nodes = ids.map((id, index) => ({
+    hostname: `gpu-${index}`,
+    ipAddress: `192.0.2.${index + 1}`,
+    talosImageURL: `factory.talos.dev/metal-installer/${id}`,
+  }));
+  const all = { "talos/talconfig.yaml": { talosVersion: "v1.12.6", nodes }, ".git/config": {}, ...files };
+  for (const [name, content] of Object.entries(all)) {
+    fs.mkdirSync(path.dirname(path.join(repository, name)), { recursive: true });
+    fs.writeFileSync(path.join(repository, name), stringify(content));
+  }
+  const cards = nodes.flatMap(({ hostname }) => ["--gpu", `${hostname}=RTX 3060`]);
+  const { result, remarks } = await runVerb("import", importFiles, [
+    path.join(repository, "talos/talconfig.yaml"),
+    ...cards,
+    ...argv,
+  ]);
+  const { config } = parse(result) as { config: Record<string, any> };
+  return { driver: config["talos-gpu:driver"], machines: config["talos-gpu:machines"], remarks };
+}
+
+test.each([
+  ["the same without kernel arguments", idOf(schematic(today))],
+  ["the same by the names of old", idOf(schematic(former, ["pci=realloc"]))],
+  ["both", idOf(schematic(former))],
+])("a schematic that an image was made of before is known by the file of today: %s", async (_, id) => {
+  const { driver, machines } = await imported([id], { "schematics/gpu.yaml": schematic(today, ["pci=realloc"]) });
+  expect([driver, machines["gpu-0"].extensions]).toEqual([lts, ["siderolabs/iscsi-tools"]]);
+});
+
+test("the driver of a schematic that stays unknown is not that of another machine, and is left to the user", async () => {
+  const known = idOf(schematic(today));
+  const { driver, machines, remarks } = await imported([known, "2".repeat(64)], { "talos/gpu.yaml": schematic(today) });
+  expect([driver, machines["gpu-0"].driver, machines["gpu-1"].driver]).toEqual([undefined, lts, undefined]);
+  expect(remarks).toContainEqual(
+    expect.stringMatching(
+      /^machines\.gpu-1\.extensions: .*driver \(branch and flavour\).*kernel arguments.*driver\.branch/,
+    ),
+  );
+});
+
+test("a Factory that gives no answer is told", async () => {
+  const asked = jest.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("fetch failed"));
+  const { remarks } = await imported(["2".repeat(64)], {}, "--factory");
+  asked.mockRestore();
+  expect(remarks).toContainEqual(
+    expect.stringMatching(/^--factory: https:\/\/factory\.talos\.dev did not tell .*222…/),
+  );
+});
