@@ -227,6 +227,12 @@ function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], n
   const dead = image.kernelArgs.filter((arg) => moduleParameterIn(arg) !== undefined);
   const all = [...parts, ...shared];
   return flat<Note>([
+    node.ipAddress.trim() === "" && {
+      field: `${field}.address`,
+      problem: "is not told by the file",
+      why: "the update reaches the machine there",
+      remedy: "write its address, as `kubectl get nodes -o wide` prints it under INTERNAL-IP",
+    },
     gpus === undefined && problemAt(`${field}.gpus`, texts.card, { node, unnamed }),
     image.notes,
     dead.length > 0 && problemAt(`${field}.moduleParameters`, texts.deadParameters, { dead }),

@@ -1,3 +1,4 @@
+import * as fs from "node:fs";
 import * as path from "node:path";
 import { withOutside } from "../../components/found/outside-files";
 import { defaultFactoryUrl } from "../../components/recipe/facts/factory";
@@ -27,6 +28,7 @@ const options: Verb["options"] = {
     help: "variables of a talconfig.yaml; default: talenv.yaml beside it, as talhelper has it",
   },
   out: { value: "FILE", help: "write the stack there, e.g. stacks/Pulumi.velaryon.yaml; default: standard output" },
+  force: { help: "overwrite the file if it is there" },
 };
 
 /** `talos-gpu import`: writes the stack file of what another tool configures. */
@@ -34,7 +36,7 @@ export const importFiles: Verb = {
   summary: "writes a stack file of a talconfig.yaml, or of configurations of machines",
   argument: { name: "FILE", several: true },
   options,
-  more: `FILE is talhelper's talconfig.yaml, or a machine's configuration, as \`talosctl get machineconfig -o yaml\` prints it or as
+  more: `FILE is talhelper's talconfig.yaml or its folder, or a machine's configuration, as \`talosctl get machineconfig -o yaml\` prints it or as
 talm and topf render it; of machines it may be several. Only NVIDIA's part goes over: the rest stays where it is.
 Where Flux or Argo CD installs operator or plugin in the repository of FILE, the stack names that under external.
 Standard error lists what you still have to do; the exit status is 1 where there is something.
@@ -43,7 +45,7 @@ Standard error lists what you still have to do; the exit status is 1 where there
 };
 
 async function importAll(given: Given, output: Output): Promise<number> {
-  const files = given.positionals;
+  const files = given.positionals.map(fileOf);
   const out = valueOf(given, "out");
   const source = readSource(files, {
     environmentFiles: given.values["env-file"],
@@ -75,8 +77,6 @@ async function importAll(given: Given, output: Output): Promise<number> {
   imported.notes.push(...ofOutside, ...installs);
   imported.notes.unshift(...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined));
   const text = `${editorLine(out)}${renderStack(imported, files.map((file) => path.basename(file)).join(", "))}`;
-  if (out !== undefined) writeStack(out, text);
-
   const left = [...imported.notes, ...foundIn(imported, folder)];
   const { leftOut } = imported;
   if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: text, notes: left, leftOut })}\n`);
@@ -86,8 +86,25 @@ async function importAll(given: Given, output: Output): Promise<number> {
     output.remark(
       `Not in the stack, as nothing says that they have a GPU: ${leftOut.join(", ")} (if one has: --gpu NODE=MODEL)`,
     );
+  // Last, so that a card that is not known is said of first.
+  if (out !== undefined) {
+    writeStack(out, text, given.switches.has("force"));
+    output.remark(`Wrote ${out}. Next, see what it would do: talos-gpu plan --stack ${out}`);
+  }
   // What the stack would install is a choice that it may keep.
   return left.length > installs.length ? 1 : 0;
+}
+
+/** A file to import; of a folder its talconfig.yaml. */
+function fileOf(given: string): string {
+  if (!fs.existsSync(given) || !fs.statSync(given).isDirectory()) return given;
+  const found = ["talconfig.yaml", "talconfig.yml"]
+    .map((name) => path.join(given, name))
+    .find((file) => fs.existsSync(file));
+  if (found !== undefined) return found;
+  throw new Error(
+    `FILE: ${given} is a folder without a talconfig.yaml, so there is nothing to import; name the talconfig.yaml or the machines' configurations`,
+  );
 }
 
 /**
@@ -131,7 +148,7 @@ const withoutContainerd = ({ containerd: _, ...rest }: MachineSpec): MachineSpec
 
 /** What is wrong with the stack. What a note has said already, a check need not say again. */
 function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
-  const asked = notes.map(({ field }) => field).filter((field) => /^talosVersion$|\.gpus$/.test(field));
+  const asked = notes.map(({ field }) => field).filter((field) => /^talosVersion$|\.(?:gpus|address)$/.test(field));
   return judge({ ...spec, ...withOutside(spec, folder) }).findings.filter(
     ({ field }) => !asked.some((noted) => isWithin(field, noted)),
   );

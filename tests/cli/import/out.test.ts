@@ -1,0 +1,51 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { importFiles } from "../../../cli/import/verb";
+import { runVerb } from "../stand";
+
+const run = (...argv: string[]) => runVerb("import", importFiles, argv);
+
+function repository(): { folder: string; out: string } {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
+  const talconfig = "talosVersion: v1.13.6\nnodes: [{ hostname: gpu, ipAddress: 192.0.2.1 }]\n";
+  fs.writeFileSync(path.join(folder, "talconfig.yaml"), talconfig);
+  return { folder, out: path.join(folder, "Pulumi.mine.yaml") };
+}
+
+test("a folder's talconfig.yaml is imported; what was written is told, with the next command", async () => {
+  const { folder, out } = repository();
+  const { status, remarks } = await run(folder, "--gpu", "gpu=RTX 3060", "--out", out);
+  expect([status, fs.existsSync(out)]).toEqual([0, true]);
+  expect(remarks.at(-1)).toBe(`Wrote ${out}. Next, see what it would do: talos-gpu plan --stack ${out}`);
+});
+
+test("a folder without one is told", async () => {
+  const { folder } = repository();
+  fs.rmSync(path.join(folder, "talconfig.yaml"));
+  await expect(run(folder)).rejects.toThrow(/is a folder without a talconfig\.yaml/);
+});
+
+test("a stack that is there is overwritten by --force alone", async () => {
+  const { folder, out } = repository();
+  fs.writeFileSync(out, "mine\n");
+  await expect(run(folder, "--gpu", "gpu=RTX 3060", "--out", out)).rejects.toThrow(/is there already.*--force/);
+  expect(fs.readFileSync(out, "utf8")).toBe("mine\n");
+  await run(folder, "--gpu", "gpu=RTX 3060", "--out", out, "--force");
+  expect(fs.readFileSync(out, "utf8")).toContain("RTX 3060");
+});
+
+test("a card that is not known is told before a file that is there", async () => {
+  const { folder, out } = repository();
+  fs.writeFileSync(out, "mine\n");
+  const remarks: string[] = [];
+  const given = {
+    positionals: [folder],
+    values: { gpu: ["gpu=RTX 3066"], out: [out] },
+    switches: new Set<string>(),
+    environment: {},
+  };
+  const remark = (text: string): void => void remarks.push(text);
+  await expect(importFiles.run(given, { result: remark, remark, colour: false })).rejects.toThrow(/is there already/);
+  expect(remarks).toContainEqual(expect.stringMatching(/"RTX 3066"/));
+});
