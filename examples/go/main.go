@@ -2,7 +2,7 @@
 package main
 
 import (
-	talosgpu "example.com/pulumi-talos-gpu/sdk/go/talos-gpu"
+	talosgpu "github.com/OWNER/talos-gpu/sdk/go/talos-gpu"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
 )

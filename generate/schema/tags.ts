@@ -2,11 +2,15 @@ import { type Field, fieldsOfStack } from "./fields";
 
 /** A package's schema, as far as its descriptions go. */
 export interface PackageSchema {
+  name: string;
+  version?: string | undefined;
+  description?: string | undefined;
   resources?: Record<string, Described>;
   types?: Record<string, Described>;
 }
 
 interface Described {
+  description?: string;
   inputProperties?: Record<string, { description?: string }>;
   properties?: Record<string, { description?: string }>;
 }

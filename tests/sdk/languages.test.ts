@@ -44,10 +44,13 @@ async function complaints(
   }
 }
 
-test.each(["typescript", "python", "go"])("the %s example takes the package from this repository", (language) => {
-  const file = path.join(root, "examples", language, "Pulumi.yaml");
-  expect(parse(fs.readFileSync(file, "utf8"))).toMatchObject({ packages: { "talos-gpu": "../../components" } });
-});
+test.each(["typescript", "python", "go", "csharp"])(
+  "the %s example takes the package from this repository",
+  (language) => {
+    const file = path.join(root, "examples", language, "Pulumi.yaml");
+    expect(parse(fs.readFileSync(file, "utf8"))).toMatchObject({ packages: { "talos-gpu": "../../components" } });
+  },
+);
 
 test(
   "the TypeScript SDK and its example pass the compiler",
@@ -73,7 +76,7 @@ test(
   "the Go SDK and its example pass the compiler",
   async () => {
     const sdk = await generated("go");
-    const module = "example.com/pulumi-talos-gpu/sdk/go/talos-gpu";
+    const module = "github.com/OWNER/talos-gpu/sdk/go/talos-gpu";
     // The same modules as the generators', of which everything is there.
     const { require, ...modules } = languageTool.modules!;
     const folder = path.join(made, "go-example");

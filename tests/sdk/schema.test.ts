@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { renderSchema } from "../../generate/schema/main";
+import { files, read } from "../docs/pages";
+import { renderSchema, schemaFile } from "../../generate/schema/main";
 
 /** Sources of a folder of the repository; not what is built of them. */
 function sources(folder: string): string[] {
@@ -12,11 +13,49 @@ function sources(folder: string): string[] {
 }
 
 describe("the published interface", () => {
+  let text: string;
   let schema: {
+    keywords: string[];
     resources: Record<string, { inputProperties: Record<string, object>; properties: object; description: string }>;
     types: Record<string, { properties?: Record<string, object> }>;
   };
-  beforeAll(async () => void (schema = JSON.parse(await renderSchema()) as typeof schema));
+  beforeAll(async () => {
+    text = await renderSchema();
+    schema = JSON.parse(text) as typeof schema;
+  });
+
+  test("is in git as the source makes it: `npm run build` writes it", () => {
+    expect(files).toContain("sdk/schema.json");
+    expect(fs.readFileSync(schemaFile, "utf8")).toBe(text);
+  });
+
+  // pulumi/registry, tools/resourcedocsgen, reads these; pulumi.com/docs, "Publishing to the Pulumi Registry", asks for them.
+  test("has what the registry shows of a package", () => {
+    const address = expect.stringMatching(/^https:\/\/[\w.]+\/[\w./-]+$/) as unknown;
+    expect(schema).toMatchObject({
+      name: "talos-gpu",
+      displayName: expect.stringMatching(/\w/) as unknown,
+      publisher: expect.stringMatching(/\w/) as unknown,
+      description: expect.stringMatching(/^[^\n<&]+$/) as unknown, // it goes unescaped into a C# project
+      repository: address,
+      homepage: address,
+      license: "Apache-2.0",
+      logoUrl: address,
+    });
+    expect(schema.keywords).toEqual(expect.arrayContaining(["kind/component", "category/infrastructure"]));
+    const [, logo] = /\/main\/(.+)$/.exec((schema as unknown as { logoUrl: string }).logoUrl)!;
+    expect(files).toContain(logo);
+  });
+
+  test.each(["typescript", "python", "go", "csharp", "yaml"])(
+    "has an example in %s, which is a file of examples/",
+    (language) => {
+      const { description } = schema.resources["talos-gpu:index:GpuCluster"]!;
+      const [, example] = new RegExp(`^\`\`\`${language}\n([\\s\\S]+?)^\`\`\`$`, "m").exec(description)!;
+      const shown = files.filter((file) => file.startsWith("examples/") && read(file).trim() === example!.trim());
+      expect(shown).toHaveLength(1);
+    },
+  );
 
   test("holds the components that a user composes, and no other", () => {
     const names = sources("components").flatMap((file) =>
