@@ -66,6 +66,8 @@ export default withMermaid({
           { text: "Credentials", link: "/credentials" },
           { text: "Roles that are enough", link: "/roles/" },
           { text: "Fleets", link: "/fleets" },
+          { text: "The package, for Pulumi's registry", link: "/_index" },
+          { text: "Install and configure the package", link: "/installation-configuration" },
         ],
       },
       {

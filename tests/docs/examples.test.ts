@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
+import { blocksOf } from "./pages";
 
 // tests/e2e brings examples/yaml up and previews examples/compose; what a reader sees of them first is told here at once.
 
@@ -9,6 +10,7 @@ interface Template {
 }
 interface Schema {
   resources: Record<string, { inputProperties: Record<string, unknown>; requiredInputs?: string[] }>;
+  types: Record<string, { properties?: Record<string, unknown>; required?: string[]; enum?: { value: string }[] }>;
 }
 
 const root = path.resolve(__dirname, "../..");
@@ -36,7 +38,81 @@ test.each([
   ["typescript/index.ts", "clusterIdentifier: pulumi.getStack()"],
   ["python/__main__.py", "cluster_identifier=pulumi.get_stack()"],
   ["go/main.go", '"clusterIdentifier": pulumi.String(ctx.Stack())'],
+  ["csharp/Program.cs", "ClusterIdentifier = Deployment.Instance.StackName"],
   ["yaml/Pulumi.yaml", "clusterIdentifier: ${pulumi.stack}"],
 ])("examples/%s: the provider of Kubernetes keeps its cluster under another server URL", (file, identifier) => {
   expect(read(`examples/${file}`)).toContain(identifier);
+});
+
+// Pulumi's generator of C# is no Go module of the CLI's, so no compiler sees this example here. Its names are compared with the schema
+// by the generator's rules (pulumi-dotnet, pulumi-language-dotnet/codegen): a property's name with a capital, a type's with `Args`.
+describe("the C# example", () => {
+  const text = read("examples/csharp/Program.cs");
+  const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+
+  /** What stands between the braces that follow a place of the text. */
+  function bodyAt(start: number): string {
+    const open = text.indexOf("{", start);
+    for (let depth = 0, at = open; at < text.length; at++) {
+      if (text[at] === "{") depth++;
+      if (text[at] === "}" && --depth === 0) return text.slice(open + 1, at);
+    }
+    throw new Error("a brace stays open");
+  }
+
+  /** Names that an initializer sets itself, not those within its values. */
+  function namesIn(body: string): string[] {
+    let [depth, own] = [0, ""];
+    for (const one of body) {
+      if (one === "}") depth--;
+      if (depth === 0) own += one;
+      if (one === "{") depth++;
+    }
+    return [...own.matchAll(/(?<![\w.])([A-Z]\w*)\s*=(?!=)/g)].map(([, name]) => name!);
+  }
+
+  const created = [...text.matchAll(/new ([A-Z]\w*)Args\b/g)].map(({ 1: name, index }) => [name!, index] as const);
+
+  test("makes the cluster, a machine, its card and the device plugin", () => {
+    expect(created.map(([name]) => name)).toEqual(["GpuCluster", "MachineEntrySpec", "GpuSpec", "DevicePluginSpec"]);
+  });
+
+  test.each(created)("%sArgs says what the schema has, and all that it requires", (name, index) => {
+    const resource = schema.resources[`talos-gpu:index:${name}`];
+    const type = schema.types[`talos-gpu:index:${name}`];
+    const known = Object.keys(resource?.inputProperties ?? type!.properties!).map(capital);
+    const required = (resource?.requiredInputs ?? type?.required ?? []).map(capital);
+    const said = namesIn(bodyAt(index));
+    expect(said.length).toBeGreaterThan(0);
+    expect(said.filter((each) => !known.includes(each))).toEqual([]);
+    expect(required.filter((each) => !said.includes(each))).toEqual([]);
+  });
+
+  test.each([
+    ["MachineRole", "Worker"],
+    ["ConfigurationOwner", "Adopted"],
+  ])("%s.%s is a value of the schema's", (name, value) => {
+    expect(text).toContain(`${name}.${value}`);
+    expect(schema.types[`talos-gpu:index:${name}`]!.enum!.map((each) => capital(each.value))).toContain(value);
+  });
+});
+
+// pulumi/registry, .github/pull_request_template.md: the front matter, and an example in each language.
+describe("what Pulumi's registry shows of the package", () => {
+  test.each(["docs/_index.md", "docs/installation-configuration.md"])("%s has its front matter", (page) => {
+    const [, matter] = /^---\n([\s\S]+?)^---\n/m.exec(read(page))!;
+    const text = expect.stringMatching(/\w/) as unknown;
+    expect(parse(matter!)).toEqual({ title: text, meta_desc: text, layout: "package" });
+  });
+
+  test.each([
+    ["typescript", "examples/typescript/index.ts"],
+    ["python", "examples/python/__main__.py"],
+    ["go", "examples/go/main.go"],
+    ["csharp", "examples/csharp/Program.cs"],
+    ["yaml", "examples/yaml/Pulumi.yaml"],
+  ])("its example in %s is %s", (language, file) => {
+    const blocks = blocksOf("docs/_index.md", new RegExp(`^${language}$`));
+    expect(blocks.map((block) => block.trim())).toEqual([read(file).trim()]);
+  });
 });
