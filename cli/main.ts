@@ -31,11 +31,16 @@ function end(status: number): void {
   process.stdout.write("", () => process.stderr.write("", () => process.exit(status)));
 }
 
-for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15, SIGHUP: 1 }))
-  process.on(signal, () => {
-    endAll();
-    process.exit(128 + number);
-  });
+/** Verbs that read files alone: they start no program and keep no credentials that would have to go first. */
+const ofFilesAlone: readonly (string | undefined)[] = ["check", "import", "import-talhelper"];
+
+// A handler of ours waits for its turn, and a process that reads a large file gives none: the system's own action ends it at once.
+if (!ofFilesAlone.includes(process.argv[2]))
+  for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15, SIGHUP: 1 }))
+    process.on(signal, () => {
+      endAll();
+      process.exit(128 + number);
+    });
 // The reader has gone: there is nobody to tell anything.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", () => {

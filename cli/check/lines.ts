@@ -30,11 +30,28 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
 export const lineIn = ({ text, line }: Piece, problem: string, others = ""): number =>
   line - 1 + (lineOfPath(text, problem.split(" ")[0]!) ?? lineOfWord(text, problem) ?? lineOfWord(text, others) ?? 1);
 
+interface Parsed {
+  text: string;
+  documents: Document[];
+  lineCounter: LineCounter;
+}
+
+let last: Parsed | undefined;
+
+/** A text's documents, and where its lines begin. The findings of a file follow each other, so the last text is kept. */
+function parsed(text: string): Parsed {
+  if (last?.text === text) return last;
+  const lineCounter = new LineCounter();
+  const documents = [...parseAllDocuments(text, { lineCounter, logLevel: "silent", uniqueKeys: false })];
+  last = { text, documents, lineCounter };
+  return last;
+}
+
 function lineOfPath(text: string, said: string): number | undefined {
   if (!/^[a-z]\w*(?:[.[]|$)/i.test(said)) return undefined;
   const steps = said.split(/[.[\]]+/).filter((step) => step !== "");
-  const lineCounter = new LineCounter();
-  for (const document of parseAllDocuments(text, { lineCounter, logLevel: "silent" })) {
+  const { documents, lineCounter } = parsed(text);
+  for (const document of documents) {
     let found = lineOfOperation(document.contents, steps, lineCounter);
     let node: unknown = document.contents;
     for (const step of steps) {
@@ -63,9 +80,17 @@ function lineOfOperation(contents: unknown, steps: string[], lineCounter: LineCo
 function lineOfWord(text: string, problem: string): number | undefined {
   const words = problem.split(/[\s",;:]+/).filter((word) => word.length > 3 && text.includes(word));
   const [word] = words.sort((one, other) => other.length - one.length);
-  const at =
-    word === undefined ? -1 : text.split("\n").findIndex((line) => line.includes(word) && !line.trim().startsWith("#"));
-  return at < 0 ? undefined : at + 1;
+  return word === undefined ? undefined : lineWith(text, word);
+}
+
+/** The first line, from 1, that has a word and is no comment. */
+function lineWith(text: string, word: string): number | undefined {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+    const begin = text.lastIndexOf("\n", at) + 1;
+    if (text.slice(begin, at).trimStart().startsWith("#") || word.startsWith("#")) continue;
+    return text.slice(0, begin).split("\n").length;
+  }
+  return undefined;
 }
 
 /** The line of a file in which a text begins that the file has as a block: there most of its lines follow each other. */

@@ -86,12 +86,17 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
   },
 };
 
-/** Whether a file is YAML. Of one that is not, and that speaks of NVIDIA, it is told. */
+/** Whether a file is YAML that can be judged. Of one that is not, and that speaks of NVIDIA, it is told. */
 function isSound({ name, text }: OutsideFile, flawed: (file: string, problem: string) => void): boolean {
   const [error] = talosDocuments(text).flatMap(({ errors }) => errors);
   if (error === undefined) return true;
   if (/nvidia/i.test(text))
-    flawed(name, `is not looked at: no YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`);
+    flawed(
+      name,
+      error.message.startsWith("it has more than")
+        ? `is not looked at: ${error.message}; give the parts of it that matter`
+        : `is not looked at: no YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`,
+    );
   return false;
 }
 

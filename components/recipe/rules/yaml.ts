@@ -1,13 +1,16 @@
 import {
   isAlias,
   isMap,
+  isScalar,
   isSeq,
+  LineCounter,
   parse,
   parseAllDocuments,
   parseDocument,
   type Document,
   type Node,
   type ScalarTag,
+  type YAMLMap,
 } from "yaml";
 
 /** A number such as `0600`, which Talos' decoder takes for octal (go-yaml, resolve.go: ParseInt with base 0). */
@@ -27,6 +30,8 @@ const options = {
   merge: true,
   customTags: (tags: (ScalarTag | object)[]) => [octal, ...tags],
   logLevel: "error",
+  // The parser compares each key with every other one, which takes the square of their number: `withoutRepeatedKeys` does not.
+  uniqueKeys: false,
 } as const;
 
 /** Value of a text that is YAML 1.2; undefined of any other. */
@@ -38,17 +43,31 @@ export function yamlIn(text: string): unknown {
   }
 }
 
-/** The most nodes that a document may have once its aliases are written out; go-yaml has such a limit, too. */
-const mostNodes = 100_000;
+/**
+ * The most nodes that a text may have once its aliases are written out; go-yaml has such a limit, too. A machine's configuration has some
+ * hundreds, and what judges them compares some with each other.
+ */
+const mostNodes = 10_000;
+
+const tooLarge = (): Error => new Error(`it has more than ${mostNodes} entries, with its aliases written out`);
 
 /** Documents of a text as Talos reads them. What is wrong with one stands in its `errors`; asking for its value never fails. */
 export function talosDocuments(text: string): Document[] {
-  const documents = parseAllDocuments(text, options as object);
-  return (Array.isArray(documents) ? documents : []).map((document) => withSoundAliases(document));
+  const lineCounter = new LineCounter();
+  const parsed = parseAllDocuments(text, { ...options, lineCounter } as object);
+  const documents = Array.isArray(parsed) ? parsed : [];
+  let left = mostNodes;
+  for (const document of documents) left -= readValue(document, left, lineCounter);
+  return documents;
 }
 
 /** The one document of a text as Talos reads it. */
-export const talosDocument = (text: string): Document => withSoundAliases(parseDocument(text, options as object));
+export function talosDocument(text: string): Document {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { ...options, lineCounter } as object);
+  readValue(document, mostNodes, lineCounter);
+  return document;
+}
 
 const values = new WeakMap<Document, unknown>();
 
@@ -56,11 +75,14 @@ const values = new WeakMap<Document, unknown>();
 export const valueOfDocument = (document: Document): unknown => values.get(document);
 
 /**
- * Adds an error where an alias names no anchor, stands in its own anchor, or multiplies what is there beyond measure; else
- * notes the value.
+ * Notes the value of a document; or adds an error where a key stands twice in a mapping, or where an alias names no anchor, stands in
+ * its own anchor, or multiplies what is there beyond measure.
+ *
+ * @param most nodes that it may have.
+ * @returns the number of its nodes.
  */
-function withSoundAliases(document: Document): Document {
-  if (document.errors.length > 0) return document;
+function readValue(document: Document, most: number, lineCounter: LineCounter): number {
+  if (document.errors.length > 0) return 0;
   const sizes = new Map<Node, number>();
   const open = new Set<Node>();
   const size = (node: unknown): number => {
@@ -73,6 +95,7 @@ function withSoundAliases(document: Document): Document {
     if (!isMap(node) && !isSeq(node)) return 1;
     const known = sizes.get(node);
     if (known !== undefined) return known;
+    if (isMap(node)) withoutRepeatedKeys(node, lineCounter);
     open.add(node);
     const parts: unknown[] = isMap(node) ? node.items.flatMap(({ key, value }) => [key, value]) : node.items;
     const total = parts.reduce<number>((sum, part) => sum + size(part), 1);
@@ -81,10 +104,25 @@ function withSoundAliases(document: Document): Document {
     return total;
   };
   try {
-    if (size(document.contents) > mostNodes) throw new Error("its aliases make it too large");
+    const nodes = size(document.contents);
+    if (nodes > most) throw tooLarge();
     values.set(document, document.toJS({ maxAliasCount: -1 }));
+    return nodes;
   } catch (error) {
     document.errors.push(error as (typeof document.errors)[number]);
+    return 0;
   }
-  return document;
+}
+
+/** Fails where a key stands twice, with the words of the parser. */
+function withoutRepeatedKeys({ items }: YAMLMap, lineCounter: LineCounter): void {
+  const seen = new Set<unknown>();
+  for (const { key } of items) {
+    if (!isScalar(key)) continue;
+    if (seen.has(key.value)) {
+      const { line, col } = lineCounter.linePos(key.range?.[0] ?? 0);
+      throw new Error(`Map keys must be unique at line ${line}, column ${col}:`);
+    }
+    seen.add(key.value);
+  }
 }
