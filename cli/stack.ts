@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { type Plan, InvalidStackError, judge } from "../components/recipe/index";
 import { readStackFile, stacksDir } from "../stacks/stack-file";
+import { stackFolderOf } from "./stack-folder";
 
 /**
  * The plan of a stack.
@@ -24,9 +25,11 @@ export function stackFileOf(nameOrFile: string): string {
   return path.join(stacksDir, `Pulumi.${nameOrFile}.yaml`);
 }
 
-/** Where the file of a stack is looked for, where one works. */
-export const placesOf = (name: string): string[] =>
-  [".", "stacks"].map((folder) => path.join(folder, `Pulumi.${name}.yaml`));
+/** Where the file of a stack is looked for: where one works, then where Pulumi itself looks. */
+export function placesOf(name: string): string[] {
+  const folders = [".", "stacks", stackFolderOf(".") ?? "."];
+  return [...new Set(folders.map((folder) => path.join(folder, `Pulumi.${name}.yaml`)))];
+}
 
 /** A stack's file where one works. */
 const localFile = (name: string): string | undefined => placesOf(name).find((file) => fs.existsSync(file));
