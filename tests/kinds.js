@@ -10,8 +10,8 @@ const labTests = [
   "/tests/node/",
   "/tests/talos/",
   "/tests/machine/talosctl-",
-  "/tests/diagnosis/alerts\\.",
-  "/tests/sdk/(languages|packed)\\.",
+  "/tests/diagnosis/alerts",
+  "/tests/sdk/(languages|packed)",
 ];
 
 module.exports = { labTests };
