@@ -49,5 +49,4 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
     const ended = (alive: readonly unknown[]): boolean => alive.length === 0;
     await untilSeen("the plugins have ended", { seconds: 300, every: 50 }, () => pluginsAlive(folder), ended);
   },
-  600_000,
 );
