@@ -13,6 +13,7 @@ const common = {
   transform: { "^.+\\.ts$": "<rootDir>/tests/transform.js" },
   moduleNameMapper: {
     "^talos-gpu$": "<rootDir>/components/index.ts",
+    "^talos-gpu/kubeconfig-files$": "<rootDir>/components/clients/kubernetes/kubeconfig-files.ts",
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
 };

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
-import * as path from "node:path";
 import type { GpuCluster } from "talos-gpu";
+import { kubeconfigOfVariable } from "talos-gpu/kubeconfig-files";
 
 /** What a stack's configuration holds besides the cluster: credentials, by key, with the variable that names a file. */
 const credentialFiles = {
@@ -101,17 +101,18 @@ function readCredentials(
 
 function readNamedFile(key: string, variable: string, file: string | undefined): string | Finding | undefined {
   if (file === undefined || file === "") return undefined;
-  if (file.includes(path.delimiter)) {
-    const problem = `${variable} names several files`;
-    return { check, field: key, problem, why: "which one to use is not ours to guess", remedy: "name one" };
-  }
   try {
-    return fs.readFileSync(file, "utf8");
+    return variable === "KUBECONFIG" ? kubeconfigOfVariable(file) : fs.readFileSync(file, "utf8");
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const problem =
+      variable === "KUBECONFIG"
+        ? `what KUBECONFIG names cannot be read (${message})`
+        : `the file that ${variable} names cannot be read (${code}: ${file})`;
     return {
       check,
       field: key,
-      problem: `the file that ${variable} names cannot be read (${(error as NodeJS.ErrnoException).code}: ${file})`,
+      problem,
       why: "the cluster cannot be reached",
       remedy: `correct ${variable}, or set the secret talos-gpu:${key}`,
     };

@@ -1,10 +1,11 @@
 import * as fs from "node:fs";
 import { parse } from "yaml";
 import { secretValues } from "../../components/clients/secret-files";
+import { contextProblem } from "../../components/clients/talos/talosconfig";
 import { certificateProblem } from "../../components/clients/certificates";
 import { defined } from "../../components/recipe/mapping";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { readKubeconfig } from "./kubeconfig";
+import { usualKubeconfig } from "./usual-kubeconfig";
 
 /** How to look at the machines of a cluster. */
 export interface MachineAccess {
@@ -48,7 +49,7 @@ export function accessOf(
 ): Looking {
   const machines = talosconfig ?? (environment.TALOSCONFIG || undefined);
   return {
-    kubeconfig: readKubeconfig(kubeconfig, environment),
+    kubeconfig: usualKubeconfig(kubeconfig, environment),
     leftOut: machines === undefined ? [withoutMachines] : [],
     ...defined({ machines: machines === undefined ? undefined : machineAccess(machines, environment, now) }),
   };
@@ -58,24 +59,29 @@ const withoutMachines =
   "without a talosconfig the machines were not looked at: release, schematic, modules, driver, services";
 
 interface Talosconfig {
-  context?: string;
-  contexts?: Record<string, { crt?: string } | undefined>;
+  context: string;
+  contexts: Record<string, { crt?: string } | null>;
 }
 
 function machineAccess(talosconfig: string, environment: NodeJS.ProcessEnv, now: Date): MachineAccess {
   let content: string;
-  let config: Talosconfig | null;
+  let read: unknown;
   try {
     content = fs.readFileSync(talosconfig, "utf8");
-    config = parse(content) as Talosconfig | null;
+    read = parse(content);
   } catch (error) {
     throw new Error(
       `--talosconfig: cannot be read (${(error as Error).message.split("\n")[0]}), so the machines cannot be reached; name another file, or leave it out`,
       { cause: error },
     );
   }
-  const context = config?.context ?? "";
-  const crt = config?.contexts?.[context]?.crt;
+  const wrong = contextProblem(read);
+  if (wrong !== undefined)
+    throw new Error(
+      `--talosconfig: ${talosconfig} leads to no machine (${wrong}), so the machines cannot be reached; choose a context by \`talosctl config context NAME\`, or leave the file out`,
+    );
+  const { context, contexts } = read as Talosconfig;
+  const crt = contexts[context]?.crt;
   const problem = crt === undefined ? undefined : certificateProblem(Buffer.from(crt, "base64").toString(), now);
   return {
     talosctl: environment.TALOS_GPU_TALOSCTL || "talosctl",

@@ -1,5 +1,6 @@
 import { upgradeTaskOf } from "../../components/machine/upgrade-task";
-import { Clients, Credentials } from "../../components/machine/program/clients";
+import { Clients } from "../../components/machine/program/clients";
+import { Credentials } from "../../components/machine/program/credentials";
 import { upgradeResult } from "../../components/machine/program/task";
 import { verbs } from "../../components/machine/program/verbs";
 import { plannedMachines } from "../../components/recipe/machine/planned-machine";

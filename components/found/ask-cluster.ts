@@ -1,6 +1,6 @@
-import * as fs from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { inTime } from "../clients/clock";
+import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 import type { ClusterObjects } from "../kubernetes/guard/live";
 import { openCluster } from "../kubernetes/guard/open";
 
@@ -40,8 +40,8 @@ export async function askCluster<T>(
 const valueOf = (input: unknown): Promise<unknown> =>
   new Promise((resolve) => void pulumi.output(input as pulumi.Input<string>).apply((value) => resolve(value)));
 
-/** Content of the file that KUBECONFIG names; empty where it names none. */
+/** Content of the files that KUBECONFIG names; empty where it names none. */
 function kubeconfigOf(environment: NodeJS.ProcessEnv): string {
-  const file = environment["KUBECONFIG"] ?? "";
-  return file === "" ? "" : fs.readFileSync(file, "utf8");
+  const files = environment["KUBECONFIG"] ?? "";
+  return files === "" ? "" : kubeconfigOfVariable(files);
 }

@@ -7,7 +7,7 @@ import { apiServer, cliStand, consult, hangingProgram, kubeconfig, listen, offer
 const { folder, cli, at } = cliStand();
 const page = '<!DOCTYPE html><html><form action="/login"></form></html>';
 
-const noKubeconfig = /--kubeconfig: cannot be read \(it names no cluster, so it is no kubeconfig\)/;
+const noKubeconfig = /--kubeconfig: cannot be read \((it|\S+) names no cluster, so it is no kubeconfig\)/;
 
 function written(name: string, text: string): string {
   const file = path.join(folder, name);

@@ -105,6 +105,76 @@ test.each([
   answers.forEach((answer, index) => expect(answer).toMatch(ends[index]!));
 });
 
+describe("a token's file", () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-token-"));
+  const tokenFile = path.join(folder, "token");
+  afterAll(() => fs.rmSync(folder, { recursive: true }));
+  afterEach(() => void jest.restoreAllMocks());
+  const write = (token: string): void => fs.writeFileSync(tokenFile, `${token}\n`);
+
+  test("is read again each minute; one that is gone leaves the last token", async () => {
+    write("one");
+    const user: { name: string; tokenFile: string; token?: string } = { name: "me", tokenFile };
+    const api = new KubernetesApi(config({ getCurrentUser: () => user }));
+    const start = Date.now();
+    const after = async (seconds: number): Promise<string | undefined> => {
+      jest.spyOn(Date, "now").mockReturnValue(start + seconds * 1_000);
+      await api["options"]("anything");
+      return user.token;
+    };
+    expect(await after(0)).toBe("one");
+    write("two");
+    expect(await after(30)).toBe("one");
+    expect(await after(60)).toBe("two");
+    fs.rmSync(tokenFile);
+    expect(await after(120)).toBe("two");
+  });
+
+  test("is read again where its token is refused, and the request goes out again", async () => {
+    write("old");
+    const user: { name: string; tokenFile: string; token?: string } = { name: "me", tokenFile };
+    const applyToHTTPSOptions = async (options: https.RequestOptions): Promise<void> =>
+      void Object.assign(options, { headers: { authorization: `Bearer ${user.token}` } });
+    const server = http.createServer((request, response) => {
+      const isNew = request.headers.authorization === "Bearer new";
+      write("new"); // the kubelet rotates it
+      response.writeHead(isNew ? 200 : 401).end(JSON.stringify(isNew ? "done" : { message: "Unauthorized" }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const api = new KubernetesApi(config({ getCurrentUser: () => user, applyToHTTPSOptions }, address));
+    const answer = await api.ask<string>("a", "/a");
+    server.closeAllConnections();
+    server.close();
+    expect(answer).toBe("done");
+  });
+});
+
+test.each([
+  ["that wants to know the cluster gets it", true],
+  ["gets nothing of the cluster else", false],
+])("a plugin %s", async (_, provideClusterInfo) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-exec-info-"));
+  const [plugin, caFile] = [path.join(folder, "plugin"), path.join(folder, "ca.crt")];
+  fs.writeFileSync(caFile, "PEM");
+  const says = `printenv KUBERNETES_EXEC_INFO > "$0.info"; echo '{"status":{"token":"t"}}'`;
+  fs.writeFileSync(plugin, `#!/bin/sh\n${says}\n`, { mode: 0o755 });
+  const cluster = { name: "home", server: "https://api.home", skipTLSVerify: false, caFile, tlsServerName: "api" };
+  const getCurrentCluster = () => ({ ...cluster, execConfig: { audience: "home" } });
+  const user = { name: "me", exec: { command: plugin, provideClusterInfo } };
+  await new KubernetesApi(config({ getCurrentCluster, getCurrentUser: () => user }))["options"]("anything");
+  const info = JSON.parse(fs.readFileSync(`${plugin}.info`, "utf8")) as { spec: object };
+  fs.rmSync(folder, { recursive: true });
+  // client.authentication.k8s.io/v1, ExecCredentialSpec and Cluster.
+  const told = {
+    server: "https://api.home",
+    "tls-server-name": "api",
+    "certificate-authority-data": Buffer.from("PEM").toString("base64"),
+    config: { audience: "home" },
+  };
+  expect(info.spec).toEqual(provideClusterInfo ? { cluster: told, interactive: false } : { interactive: false });
+});
+
 test("an object is found by its kind, and a kind that is not there yet is asked for again", async () => {
   const resources = [{ kind: "Node", name: "nodes", namespaced: false }];
   const answers: Record<string, object> = {

@@ -5,8 +5,9 @@ import * as pulumi from "@pulumi/pulumi";
 import { askCluster } from "../../components/found/ask-cluster";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-ask-cluster-"));
+const SHELLS = "current-context: the-shells\n";
 const shells = { KUBECONFIG: path.join(folder, "config") };
-beforeAll(() => fs.writeFileSync(shells.KUBECONFIG, "the shell's"));
+beforeAll(() => fs.writeFileSync(shells.KUBECONFIG, SHELLS));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 /** Which kubeconfigs are opened for a kubeconfig in the arguments. */
@@ -28,8 +29,8 @@ test.each<[string, () => unknown, string[]]>([
   ["an Output that is not known yet", () => pulumi.output(new Promise<string>(() => undefined)), []],
   ["an empty Output", () => pulumi.output(""), []],
   ["something that is no text", () => 7, []],
-  ["nothing", () => undefined, ["the shell's"]],
-  ["null, as other languages say nothing", () => null, ["the shell's"]],
+  ["nothing", () => undefined, [SHELLS]],
+  ["null, as other languages say nothing", () => null, [SHELLS]],
 ])("%s in the arguments leads to no cluster that they do not name", async (_, kubeconfig, texts) => {
   expect(await opened(kubeconfig())).toEqual(texts);
 });

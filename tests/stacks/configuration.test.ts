@@ -21,13 +21,13 @@ test.each(stacks)("%s is read as its file has it", (stack) => {
 test("credentials come from the stack's secrets, else from files that the environment names", () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "credentials-"));
   const file = path.join(folder, "config");
-  fs.writeFileSync(file, "from a file");
+  fs.writeFileSync(file, "from: a file");
   const { spec, credentials } = readConfiguration(
     { "talos-gpu:talosconfig": "from the stack" },
     (key) => key === "talos-gpu:talosconfig",
     { TALOSCONFIG: "/nowhere", KUBECONFIG: file, TALOS_SECRETS: "" },
   );
-  expect(credentials).toEqual({ talosconfig: "from the stack", kubeconfig: "from a file" });
+  expect(credentials).toEqual({ talosconfig: "from the stack", kubeconfig: "from: a file" });
   expect(spec).toEqual({});
   fs.rmSync(folder, { recursive: true });
 });
@@ -38,10 +38,28 @@ test.each([
     { KUBECONFIG: "/nowhere/config" },
     /^kubeconfig: .*KUBECONFIG.*ENOENT.*correct KUBECONFIG/,
   ],
-  ["several files", { KUBECONFIG: `/a${path.delimiter}/b` }, /^kubeconfig: KUBECONFIG names several files.*name one/],
+  [
+    "several files of which none is there",
+    { KUBECONFIG: `/nowhere/a${path.delimiter}/nowhere/b` },
+    /^kubeconfig: .*none of \/nowhere\/a, \/nowhere\/b.*correct KUBECONFIG/,
+  ],
+  ["a talosconfig that is not there", { TALOSCONFIG: "/nowhere/t" }, /^talosconfig: .*ENOENT: \/nowhere\/t.*correct/],
 ])("%s is refused", (_what, environment, message) => {
   const { findings } = readConfiguration({}, notSecret, environment);
   expect(findings.map(renderFinding)).toEqual([expect.stringMatching(message)]);
+});
+
+test("several files that KUBECONFIG names are merged", () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "credentials-"));
+  const files = ["first", "second"].map((name) => {
+    const cluster = { name, cluster: { server: `https://${name}` } };
+    fs.writeFileSync(path.join(folder, name), JSON.stringify({ clusters: [cluster] }));
+    return path.join(folder, name);
+  });
+  const { credentials, findings } = readConfiguration({}, notSecret, { KUBECONFIG: files.join(path.delimiter) });
+  expect(findings).toEqual([]);
+  expect(credentials.kubeconfig).toMatch(/https:\/\/first[^]*https:\/\/second/);
+  fs.rmSync(folder, { recursive: true });
 });
 
 test("a secret outside the credentials is refused, and not shown", () => {

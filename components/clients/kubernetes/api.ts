@@ -1,3 +1,4 @@
+import * as fs from "node:fs";
 import * as http from "node:http";
 import * as https from "node:https";
 import { isDeepStrictEqual } from "node:util";
@@ -7,12 +8,18 @@ import { inTime } from "../clock";
 import { redact } from "../../recipe/rules/redact";
 import { defined } from "../../recipe/mapping";
 import { answerProblem, connectionProblem, KubernetesError, strangerProblem, type Answer } from "./error";
-import { execCredential, type ExecConfig } from "./exec-credential";
+import { execCredential, type ExecCluster, type ExecConfig } from "./exec-credential";
+import { type KubeconfigCluster, type KubeconfigUser, readToken } from "./kubeconfig";
 
 /** Milliseconds for one request, from its start to the end of the answer. */
 const REQUEST = 30_000;
 /** Milliseconds after which an unused connection is given up: less than any machine takes to reboot, whatever it leaves open. */
 const UNUSED = 5_000;
+/**
+ * Milliseconds after which a token's file is read again. client-go reads it each minute, and counts a token as over 10 s before that
+ * (client-go, transport/token_source.go, NewCachedFileTokenSource).
+ */
+const TOKEN_IS_FRESH = 50_000;
 /** Most bytes that are read of one answer: more is no list that a cluster with GPUs has. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
@@ -55,7 +62,9 @@ export class KubernetesApi {
   /** URL without a slash at its end. */
   readonly server: string;
   private readonly plugin: ExecConfig | undefined;
-  /** When the credential ends that the plugin gave. */
+  /** What the plugin gets to know of the cluster, where the kubeconfig wants it to. */
+  private readonly pluginsCluster: KubeconfigCluster | undefined;
+  /** When the credential ends that the plugin, or the token's file, gave. */
   private given: Promise<number> | undefined;
   /** Connections, which all requests share, and what they were made with. */
   private kept: https.Agent | undefined;
@@ -76,7 +85,8 @@ export class KubernetesApi {
     this.server = cluster?.server?.replace(/\/$/, "") ?? "";
     // The client of Kubernetes refuses plain HTTP (`kubectl proxy`) unless it is told that nothing is to be verified there.
     if (this.server.startsWith("http:")) Object.assign(cluster!, { skipTLSVerify: true });
-    this.plugin = user?.exec as ExecConfig | undefined;
+    this.plugin = (user?.exec ?? undefined) as ExecConfig | undefined;
+    if (this.plugin?.provideClusterInfo === true && cluster) this.pluginsCluster = cluster;
     if (user) Object.assign(user, { exec: undefined });
   }
 
@@ -148,7 +158,7 @@ export class KubernetesApi {
     let attempt = await this.attempt(what, path, asking);
     if (attempt.answer.status === 401 && attempt.given !== undefined) {
       // A credential can be rotated or revoked before the time that the plugin told. The API server has done nothing yet, so the same
-      // request goes out again. Of several requests that were refused, only the first has the plugin run.
+      // request goes out again. Of several requests that were refused, only the first has the plugin run, or the token's file read.
       if (this.given === attempt.given) this.given = undefined;
       attempt = await this.attempt(what, path, asking);
     }
@@ -208,7 +218,7 @@ export class KubernetesApi {
       if (this.server === "")
         throw new Error(`context ${this.config.getCurrentContext() || "(none)"} names no cluster with a server`);
       if (!URL.canParse(this.server)) throw new Error(`the server ${this.server} is not a URL`);
-      if (this.plugin !== undefined) await this.authenticate(this.plugin);
+      await this.authenticate();
       // An OIDC provider is asked for a new token.
       const late = (): Error => new Error(`no credentials within ${this.limit / 1000} s`);
       await inTime(this.config.applyToHTTPSOptions(options), this.limit, late);
@@ -218,18 +228,34 @@ export class KubernetesApi {
     return { ...options, agent: this.shared(options.agent) };
   }
 
-  /** Has the credential plugin of the kubeconfig's user run where it has not, or where the time of its credential is over. */
-  private async authenticate(plugin: ExecConfig): Promise<void> {
-    const run = async (): Promise<number> => {
-      const { token, expirationTimestamp, ...given } = await execCredential(plugin, this.limit);
-      const base64 = (pem: string | undefined) => pem && Buffer.from(pem).toString("base64");
-      const [certData, keyData] = [base64(given.clientCertificateData), base64(given.clientKeyData)];
-      Object.assign(this.config.getCurrentUser()!, defined({ token, certData, keyData }));
-      return expirationTimestamp === undefined ? Infinity : Date.parse(expirationTimestamp);
-    };
-    if (this.given === undefined || (await this.given) < Date.now()) this.given = run();
+  /** Gets the user's credential where there is none yet, or where its time is over: from the credential plugin, or from the token's file. */
+  private async authenticate(): Promise<void> {
+    const get = this.source();
+    if (get === undefined) return;
+    if (this.given === undefined || (await this.given) < Date.now()) this.given = get();
     this.given.catch(() => (this.given = undefined));
     await this.given;
+  }
+
+  /** Gets a credential, and answers when it ends; undefined where the kubeconfig holds the credential itself. */
+  private source(): (() => Promise<number>) | undefined {
+    const user: KubeconfigUser | null = this.config.getCurrentUser();
+    const { plugin } = this;
+    if (plugin !== undefined) return () => this.runPlugin(plugin);
+    if (user?.tokenFile === undefined) return undefined;
+    return async () => {
+      readToken(user);
+      return Date.now() + TOKEN_IS_FRESH;
+    };
+  }
+
+  private async runPlugin(plugin: ExecConfig): Promise<number> {
+    const cluster = this.pluginsCluster && execCluster(this.pluginsCluster);
+    const { token, expirationTimestamp, ...given } = await execCredential(plugin, this.limit, cluster);
+    const base64 = (pem: string | undefined) => pem && Buffer.from(pem).toString("base64");
+    const [certData, keyData] = [base64(given.clientCertificateData), base64(given.clientKeyData)];
+    Object.assign(this.config.getCurrentUser()!, defined({ token, certData, keyData }));
+    return expirationTimestamp === undefined ? Infinity : Date.parse(expirationTimestamp);
   }
 
   /**
@@ -254,11 +280,25 @@ export class KubernetesApi {
   }
 }
 
+/** A cluster as a credential plugin gets it (client-go, tools/clientcmd/api/types.go and pkg/apis/clientauthentication/types.go, Cluster). */
+function execCluster(cluster: KubeconfigCluster): ExecCluster {
+  const { caFile } = cluster;
+  const caData = cluster.caData ?? (caFile && fs.readFileSync(caFile).toString("base64"));
+  const more = defined({
+    "tls-server-name": cluster.tlsServerName,
+    "insecure-skip-tls-verify": cluster.skipTLSVerify || undefined,
+    "certificate-authority-data": caData,
+    "proxy-url": cluster.proxyUrl,
+    config: cluster.execConfig,
+  });
+  return { server: cluster.server, ...more };
+}
+
 /** How the API server answers, and by which credentials it was asked. */
 interface Attempt {
   answer: Answer;
   options: https.RequestOptions;
-  /** The run of the plugin that gave the credential; undefined without a plugin. */
+  /** What gave the credential: a run of the plugin, or a look into the token's file. Undefined where the kubeconfig holds it. */
   given: Promise<number> | undefined;
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "../../recipe/mapping";
 import { startGroup, endGroup } from "../process-groups";
 
 /** How a kubeconfig's user gets credentials from a program (client.authentication.k8s.io, ExecConfig). */
@@ -6,6 +7,20 @@ export interface ExecConfig {
   command?: string;
   args?: string[] | null;
   env?: { name: string; value: string }[] | null;
+  /** Whether it gets to know the cluster. */
+  provideClusterInfo?: boolean;
+}
+
+/** A cluster as such a program gets it (client.authentication.k8s.io, Cluster). */
+export interface ExecCluster {
+  server: string;
+  "tls-server-name"?: string;
+  "insecure-skip-tls-verify"?: boolean;
+  /** PEM in base64. */
+  "certificate-authority-data"?: string;
+  "proxy-url"?: string;
+  /** What the kubeconfig's cluster has for the program, in its extension `client.authentication.k8s.io/exec`. */
+  config?: unknown;
 }
 
 /** Credentials as such a program prints them. */
@@ -22,14 +37,16 @@ export interface ExecCredential {
  * it behind.
  *
  * @param limit Milliseconds after which it is ended, with everything that it started.
+ * @param cluster what it gets to know of the cluster. Default: nothing.
  * @throws Error saying what the plugin did instead; what it printed is never quoted, as it may be a credential.
  */
 export async function execCredential(
   { apiVersion = "client.authentication.k8s.io/v1", command = "", args, env }: ExecConfig,
   limit: number,
+  cluster?: ExecCluster,
 ): Promise<ExecCredential> {
   const name = `the credential plugin \`${command}\``;
-  const info = { apiVersion, kind: "ExecCredential", spec: { interactive: false } };
+  const info = { apiVersion, kind: "ExecCredential", spec: { ...defined({ cluster }), interactive: false } };
   const more = Object.fromEntries((env ?? []).map(({ name: key, value }) => [key, value]));
   const child = startGroup(command, args ?? [], {
     env: { ...process.env, KUBERNETES_EXEC_INFO: JSON.stringify(info), ...more },

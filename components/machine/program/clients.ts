@@ -1,33 +1,14 @@
 import { persistent, systemClock } from "../../clients/clock";
 import { endAll } from "../../clients/process-groups";
-import { secretValues, SecretFiles } from "../../clients/secret-files";
-import { defined } from "../../recipe/mapping";
-import { fileOf, take } from "./environment";
+import { Failure } from "../../clients/failure";
+import { SecretFiles } from "../../clients/secret-files";
+import type { Credentials } from "./credentials";
 import { readKubeconfig } from "../../clients/kubernetes/kubeconfig";
 import { KubernetesCluster } from "./kubernetes/cluster";
 import { OmniServer } from "../../clients/omni/server";
 import type { Report } from "./progress";
 import { type Machine, TalosMachine } from "../../clients/talos/talos-machine";
 import { Talosctl } from "../../clients/talos/talosctl";
-
-/** The credentials, taken out of the environment, before anything is started that would inherit them. */
-export class Credentials {
-  /** Content of the talosconfig that was given; undefined where talosctl finds one by itself. */
-  readonly talosconfig = take("TALOS_GPU_TALOSCONFIG");
-  /** Content of the kubeconfig; undefined where nothing names one. */
-  readonly kubeconfig = take("TALOS_GPU_KUBECONFIG") ?? fileOf("KUBECONFIG");
-  /** Variables of Omni's clients. A child inherits those that the environment has already. */
-  readonly omni = defined({
-    OMNI_ENDPOINT: take("TALOS_GPU_OMNI_ENDPOINT"),
-    OMNI_SERVICE_ACCOUNT_KEY: take("TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY"),
-  });
-  /** What must not be seen in what the program says. */
-  readonly secrets = [
-    ...secretValues(this.talosconfig ?? ""),
-    ...secretValues(this.kubeconfig ?? ""),
-    this.omni.OMNI_SERVICE_ACCOUNT_KEY ?? process.env["OMNI_SERVICE_ACCOUNT_KEY"] ?? "",
-  ];
-}
 
 /** What a verb works with: clients with the credentials that the program was given. */
 export class Clients {
@@ -59,12 +40,16 @@ export class Clients {
     this.omni = persistent(systemClock, new OmniServer(this.omnictl, this.files));
   }
 
-  /** Kubernetes; undefined without a kubeconfig. `~/.kube/config` is left alone: it may be of any cluster. */
+  /**
+   * Kubernetes; undefined without a kubeconfig. `~/.kube/config` is left alone: it may be of any cluster.
+   *
+   * @throws Failure where there is a kubeconfig, and it cannot be read.
+   */
   cluster(): KubernetesCluster | undefined {
-    const { kubeconfig, secrets } = this.given;
-    return kubeconfig === undefined
-      ? undefined
-      : persistent(systemClock, new KubernetesCluster(readKubeconfig(kubeconfig), secrets));
+    const { kubeconfig, unreadableKubeconfig, secrets } = this.given;
+    if (unreadableKubeconfig !== undefined) throw new Failure(unreadableKubeconfig);
+    if (kubeconfig === undefined) return undefined;
+    return persistent(systemClock, new KubernetesCluster(configOf(kubeconfig), secrets));
   }
 
   machine(address: string): Machine {
@@ -87,5 +72,18 @@ export class Clients {
     this.omnictl.stop();
     endAll();
     this.files.close();
+  }
+}
+
+function configOf(kubeconfig: string): ReturnType<typeof readKubeconfig> {
+  try {
+    return readKubeconfig(kubeconfig);
+  } catch (error) {
+    throw new Failure({
+      field: "kubeconfig",
+      problem: `it cannot be used (${(error as Error).message})`,
+      why: "Kubernetes cannot be reached",
+      remedy: "fetch the cluster's own (`talosctl kubeconfig`) and give it",
+    });
   }
 }

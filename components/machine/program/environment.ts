@@ -1,28 +1,15 @@
-import * as fs from "node:fs";
 import * as z from "zod";
 
 /** What the program is told by its environment: credentials, the answer of the last run, and how often the lab looks. */
 
-/** Takes a variable out of the environment, so that no child inherits it. Undefined where it is not set, or empty. */
+/**
+ * Takes a variable out of the environment, so that no child inherits it. Undefined where it is not set. An empty one was given: nothing
+ * else may take its place.
+ */
 export function take(name: string): string | undefined {
   const value = process.env[name];
   delete process.env[name];
-  return value === undefined || value === "" ? undefined : value;
-}
-
-/** Content of the file that a variable names; undefined where the variable is not set, or empty. */
-export function fileOf(name: string): string | undefined {
-  const path = process.env[name];
-  return path === undefined || path === "" ? undefined : fs.readFileSync(path, "utf8");
-}
-
-/** The same; undefined also where the file cannot be read, which its reader says. */
-export function readable(name: string): string | undefined {
-  try {
-    return fileOf(name);
-  } catch {
-    return undefined;
-  }
+  return value;
 }
 
 /** What the last run of this resource answered. Pulumi's command provider hands it back by this variable. */

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { adopt, release } from "./adopt";
 import { certificateFindings } from "../../clients/certificates";
 import { systemClock as clock } from "../../clients/clock";
-import { previousAnswer, readable, readTask } from "./environment";
+import { previousAnswer, readTask } from "./environment";
 import { Failure, type Problem } from "../../clients/failure";
 import { awaitTests } from "./gate/await-tests";
 import type { KubernetesCluster } from "./kubernetes/cluster";
@@ -41,14 +41,14 @@ export interface Verb {
 
 type Run<Type extends z.ZodObject> = (task: z.infer<Type>, clients: Clients) => Promise<unknown>;
 
-/** @param needs credentials that have to be in force before it begins. Without any it says itself what is wrong with them. */
+/** @param needs credentials that must be of use before it begins. What is wrong with others does not matter to it. */
 function verb<Type extends z.ZodObject>(type: Type, needs: Credential[], run: Run<Type>, mayEnd = false): Verb {
   return {
     mayEnd,
     run: async (input, clients) => {
       const task = readTask(type, input);
-      const expired = expiredOf(needs, clients);
-      if (expired.length > 0) throw new Failure(...expired);
+      const problems = [...uselessOf(needs, clients), ...expiredOf(needs, clients)];
+      if (problems.length > 0) throw new Failure(...problems);
       return run(task, clients);
     },
   };
@@ -84,29 +84,41 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
   ["omni-wait", verb(omniWaitTask, ["talosconfig"], runOmniWait, true)],
 ]);
 
+/** Credentials that lead nowhere. An empty one is always told: it was given by mistake. */
+function uselessOf(needs: Credential[], { given }: Clients): Problem[] {
+  if (given.empty.length > 0) return [...given.empty];
+  const problems = [
+    needs.includes("talosconfig") ? given.talosconfigInUse().problem : undefined,
+    needs.includes("kubeconfig") ? given.unreadableKubeconfig : undefined,
+  ];
+  return problems.filter((problem) => problem !== undefined);
+}
+
 /** What is wrong with credentials whose time is over, or has not come. */
-function expiredOf(needs: Credential[], { given: { talosconfig, kubeconfig } }: Clients): Problem[] {
+function expiredOf(needs: Credential[], { given }: Clients): Problem[] {
   return certificateFindings(
-    needs.includes("talosconfig") ? (talosconfig ?? readable("TALOSCONFIG")) : undefined,
-    needs.includes("kubeconfig") ? kubeconfig : undefined,
+    needs.includes("talosconfig") ? given.talosconfigInUse().text : undefined,
+    needs.includes("kubeconfig") ? given.kubeconfig : undefined,
     new Date(),
   );
 }
 
-/** Credentials that are not in force are told with all else that is missing. */
+/** Credentials that are not in force are told with all else that is missing. Those that lead nowhere end it: nothing could be asked. */
 async function runPreflight(task: z.infer<typeof preflightTask>, clients: Clients): Promise<unknown> {
   const { env } = process;
   const { omni, report } = clients;
-  const cluster = task.kubernetes ? clients.cluster() : undefined;
-  await clients.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is let pass
   const needs: Credential[] = [
     ...(task.machines.length > 0 ? ["talosconfig" as const] : []),
     ...(task.kubernetes ? ["kubeconfig" as const] : []),
   ];
+  const useless = uselessOf(needs, clients);
+  if (useless.length > 0) throw new Failure(...useless);
+  const cluster = task.kubernetes ? clients.cluster() : undefined;
+  await clients.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is let pass
   const around = {
     ...{ web: new RealWeb(clock, env), places: placesOf(env), omni, clock, report, cluster },
     machineAt: (address: string) => clients.machine(address),
-    talosconfig: clients.given.talosconfig ?? readable("TALOSCONFIG"),
+    talosconfig: clients.given.talosconfigInUse().text,
     expired: expiredOf(needs, clients),
   };
   return preflight(task, around, previousAnswer(preflightResult));

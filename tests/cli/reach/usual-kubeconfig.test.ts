@@ -2,17 +2,17 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { buildSync } from "esbuild";
-import type { readKubeconfig as Read } from "../../../cli/reach/kubeconfig";
+import type { usualKubeconfig as Read } from "../../../cli/reach/usual-kubeconfig";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-kubeconfig-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 /** Bundled as the command is: the client of Kubernetes is an ES module, which jest does not load. */
 const outfile = path.join(folder, "kubeconfig.js");
-const entry = path.resolve(__dirname, "../../../cli/reach/kubeconfig.ts");
+const entry = path.resolve(__dirname, "../../../cli/reach/usual-kubeconfig.ts");
 buildSync({ entryPoints: [entry], outfile, bundle: true, platform: "node", format: "cjs" });
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- made a moment ago
-const { readKubeconfig } = require(outfile) as { readKubeconfig: typeof Read };
+const { usualKubeconfig: readKubeconfig } = require(outfile) as { usualKubeconfig: typeof Read };
 
 /** A kubeconfig of one context, whose cluster and user have names that other files may have, too. */
 const config = (context: string, server: string, user: Record<string, unknown> = {}, more: object[] = []) => ({

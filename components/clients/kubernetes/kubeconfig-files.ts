@@ -1,0 +1,99 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse, stringify } from "yaml";
+import { isMapping, listAt } from "../../recipe/mapping";
+
+type Mapping = Record<string, unknown>;
+
+/** Lists of a kubeconfig, by the field of an item that holds what its name stands for. */
+const lists = { clusters: "cluster", contexts: "context", users: "user" } as const;
+
+/**
+ * Content of the kubeconfig that kubectl makes of files. Of several the first one wins, for the current context as for each name. A file
+ * that is not there is skipped. A relative path in a file counts from that file's folder (client-go, tools/clientcmd/loader.go, Load,
+ * ResolvePaths and GetAuthInfoFileReferences). One file without relative paths stays as it is, byte for byte.
+ *
+ * @throws Error whose message says what is wrong, and quotes no content: where no file is there, or one cannot be read.
+ */
+export function kubeconfigOfFiles(files: readonly string[]): string {
+  const contents = [...new Set(files)].map(readIfThere).filter((one) => one !== undefined);
+  if (contents.length === 0) throw new Error(notThere(files));
+  const [first] = contents;
+  const parts = contents.map(partOf);
+  if (contents.length === 1 && !parts[0]!.hasRelativePath) return first!.text;
+  return stringify(merged(parts.map(({ config }) => config)), { lineWidth: 0 });
+}
+
+/** The same of a variable like KUBECONFIG, which joins the paths by the delimiter of the system's PATH. */
+export const kubeconfigOfVariable = (value: string): string =>
+  kubeconfigOfFiles(value.split(path.delimiter).filter(Boolean));
+
+interface Content {
+  file: string;
+  text: string;
+}
+
+function readIfThere(file: string): Content | undefined {
+  try {
+    return { file, text: fs.readFileSync(file, "utf8") };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    throw new Error(code === "EISDIR" ? `${file} is a folder` : `${code ?? "error"}: ${file} cannot be read`, {
+      cause: error,
+    });
+  }
+}
+
+function notThere(files: readonly string[]): string {
+  if (files.length === 0) return "no file is named";
+  return files.length === 1 ? `ENOENT: there is no file ${files[0]}` : `ENOENT: there is none of ${files.join(", ")}`;
+}
+
+interface Part {
+  config: Mapping;
+  hasRelativePath: boolean;
+}
+
+/** A file with its paths made absolute. An empty file has nothing. */
+function partOf({ file, text }: Content): Part {
+  let config: unknown;
+  try {
+    config = parse(text, { merge: true });
+  } catch (error) {
+    throw new Error(`${file} is not YAML`, { cause: error }); // the parser's message quotes the text
+  }
+  if (config === null || config === undefined) return { config: {}, hasRelativePath: false };
+  if (!isMapping(config)) throw new Error(`${file} names no cluster, so it is no kubeconfig`);
+  const folder = path.dirname(path.resolve(file));
+  let hasRelativePath = false;
+  const resolve = (holder: unknown, key: string): void => {
+    if (!isMapping(holder)) return;
+    const value = holder[key];
+    if (typeof value !== "string" || value === "" || path.isAbsolute(value)) return;
+    holder[key] = path.join(folder, value);
+    hasRelativePath = true;
+  };
+  for (const { cluster } of listAt(config, "clusters")) resolve(cluster, "certificate-authority");
+  for (const { user } of listAt(config, "users")) {
+    for (const key of ["client-certificate", "client-key", "tokenFile"]) resolve(user, key);
+    const exec = isMapping(user) ? user["exec"] : undefined;
+    // A command without a separator is looked up in PATH.
+    if (isMapping(exec) && String(exec["command"]).includes(path.sep)) resolve(exec, "command");
+  }
+  return { config, hasRelativePath };
+}
+
+function merged(parts: readonly Mapping[]): Mapping {
+  const firstOfEachName = (key: string, holds: string): Mapping[] => {
+    const all = parts.flatMap((part) => listAt(part, key)).filter((one) => isMapping(one[holds]));
+    return all.filter(({ name }, index) => all.findIndex((one) => one["name"] === name) === index);
+  };
+  const entries = Object.entries(lists).map(([key, holds]) => [key, firstOfEachName(key, holds)] as const);
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    ...Object.fromEntries(entries),
+    "current-context": parts.map((part) => part["current-context"]).find(Boolean) ?? "",
+  };
+}

@@ -1,0 +1,114 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { buildSync } from "esbuild";
+import { parse } from "yaml";
+import type {
+  KubeconfigCluster,
+  KubeconfigUser,
+  readKubeconfig as Read,
+} from "../../../components/clients/kubernetes/kubeconfig";
+import { kubeconfigOfFiles, kubeconfigOfVariable } from "../../../components/clients/kubernetes/kubeconfig-files";
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-kubeconfig-"));
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+/** Bundled as the programs are: the client of Kubernetes is an ES module, which jest does not load. */
+const outfile = path.join(folder, "kubeconfig.js");
+const entry = path.resolve(__dirname, "../../../components/clients/kubernetes/kubeconfig.ts");
+buildSync({ entryPoints: [entry], outfile, bundle: true, platform: "node", format: "cjs" });
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- made a moment ago
+const { readKubeconfig } = require(outfile) as { readKubeconfig: typeof Read };
+
+/** A kubeconfig of one context. */
+const config = (user: object, cluster: object = {}): object => ({
+  "current-context": "home",
+  contexts: [{ name: "home", context: { cluster: "home", user: "me" } }],
+  clusters: [{ name: "home", cluster: { server: "https://home", ...cluster } }],
+  users: [{ name: "me", user }],
+});
+
+function written(place: string, content: object | string): string {
+  const file = path.join(folder, place);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+  return file;
+}
+
+const relative = {
+  "client-certificate": "me.crt",
+  "client-key": "keys/me.key",
+  tokenFile: "token",
+  exec: { command: "./plugin", args: ["./left-alone"] },
+};
+
+test("relative paths count from the folder of their own file, of several files too", () => {
+  const near = written("near/config", config(relative, { "certificate-authority": "ca.crt" }));
+  const far = written("far/config", {
+    users: [{ name: "you", user: { tokenFile: "token", exec: { command: "aws" } } }],
+  });
+  for (const files of [[near], [near, far], [far, near]]) {
+    const { clusters, users } = parse(kubeconfigOfFiles(files)) as Record<
+      string,
+      { name: string; user: object; cluster: object }[]
+    >;
+    expect(clusters![0]!.cluster).toMatchObject({ "certificate-authority": path.join(folder, "near/ca.crt") });
+    expect(users!.find(({ name }) => name === "me")!.user).toEqual({
+      "client-certificate": path.join(folder, "near/me.crt"),
+      "client-key": path.join(folder, "near/keys/me.key"),
+      tokenFile: path.join(folder, "near/token"),
+      exec: { command: path.join(folder, "near/plugin"), args: ["./left-alone"] },
+    });
+    if (files.length === 1) continue;
+    const yours = { tokenFile: path.join(folder, "far/token"), exec: { command: "aws" } };
+    expect(users!.find(({ name }) => name === "you")!.user).toEqual(yours);
+  }
+});
+
+test("one file without relative paths stays as it is, comments included: no provider sees another text", () => {
+  const text = `# mine\n${JSON.stringify(config({ token: "t" }))}\n`;
+  expect(kubeconfigOfFiles([written("plain", text)])).toBe(text);
+  expect(kubeconfigOfVariable(`/nowhere${path.delimiter}${written("plain", text)}${path.delimiter}`)).toBe(text);
+});
+
+test.each<[string, string[], RegExp]>([
+  ["a file that is not there", ["/nowhere"], /^ENOENT: there is no file \/nowhere$/],
+  [
+    "several, none of which is there",
+    ["/a-nowhere", "/b-nowhere"],
+    /^ENOENT: there is none of \/a-nowhere, \/b-nowhere$/,
+  ],
+  ["a folder", [folder], /is a folder$/],
+  ["a text that is no YAML", [written("secret", "a: [hunter2")], /secret is not YAML$/],
+  ["a list", [written("list", "[hunter2]")], /list names no cluster, so it is no kubeconfig$/],
+])("%s is told, and nothing of it is quoted", (_, files, message) => {
+  expect(() => kubeconfigOfFiles(files)).toThrow(message);
+});
+
+describe("a text", () => {
+  const read = (user: object, cluster?: object) => readKubeconfig(JSON.stringify(config(user, cluster)));
+
+  test("keeps the token's file, and has the token in it", () => {
+    const tokenFile = written("token", "t0ken\n");
+    const user: KubeconfigUser | null = read({ tokenFile, token: "old" }).getCurrentUser();
+    expect(user).toMatchObject({ tokenFile, token: "t0ken" });
+  });
+
+  test("a token's file that cannot be read is told where no token is known", () => {
+    expect(() => read({ tokenFile: "/nowhere/token" })).toThrow(/^the token of user me: ENOENT.*\/nowhere\/token/);
+    expect(read({ tokenFile: "/nowhere/token", token: "old" }).getCurrentUser()?.token).toBe("old");
+  });
+
+  test("what a cluster has for its credential plugin is kept", () => {
+    const extensions = [{ name: "client.authentication.k8s.io/exec", extension: { audience: "home" } }];
+    const cluster: KubeconfigCluster | null = read({}, { extensions }).getCurrentCluster();
+    expect(cluster?.execConfig).toEqual({ audience: "home" });
+  });
+
+  test.each(["", "null", "[]", "<html>", "a: [hunter2", "context: home\ncontexts: {}\n"])(
+    "%j is no kubeconfig",
+    (text) => {
+      expect(() => readKubeconfig(text)).toThrow(/^it (names no cluster, so it is no kubeconfig|is not YAML)$/);
+    },
+  );
+});
