@@ -1,0 +1,80 @@
+import { execFile } from "node:child_process";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { bundle } from "../lab/bundle/bundle";
+import { repository } from "../stacks/stack-file";
+import type { Comparison } from "./comparisons";
+import type { Measured } from "./measured";
+import { type Spread, spreadOf } from "./statistics";
+
+/** A figure of both sides, and the one over the other, round by round. */
+export interface Compared {
+  ours: Spread;
+  theirs: Spread;
+  ratio: Spread;
+}
+
+/** What came of a comparison. */
+export interface Result {
+  id: string;
+  title: string;
+  baseline: string;
+  /** CPU seconds. */
+  cpu: Compared;
+  /** The most memory of the process in MiB; absent where it is not compared. */
+  memory?: Compared;
+}
+
+/** One round: both sides, measured one after the other. */
+export interface Round {
+  ours: Measured;
+  theirs: Measured;
+}
+
+/** Measures both sides side by side: every second round begins with the other one, and each run is a process of its own. */
+export async function compare(comparison: Comparison, rounds: number): Promise<Result> {
+  const { ours, theirs } = comparison;
+  for (const [program] of [ours, theirs]) await bundle(fileOf(program!)); // a bundle that is made now is not measured
+  const measured: Round[] = [];
+  for (let round = 0; round < rounds; round++) {
+    if (round % 2 === 0) measured.push({ ours: await run(ours), theirs: await run(theirs) });
+    else {
+      const first = await run(theirs);
+      measured.push({ ours: await run(ours), theirs: first });
+    }
+  }
+  return resultOf(comparison, measured);
+}
+
+/** What the rounds of a comparison say. */
+export function resultOf({ id, title, baseline, memory }: Comparison, rounds: readonly Round[]): Result {
+  const cpu = comparedBy(rounds, "seconds");
+  const result: Result = { id, title, baseline, cpu };
+  if (memory) result.memory = comparedBy(rounds, "mebibytes");
+  return result;
+}
+
+function comparedBy(rounds: readonly Round[], figure: keyof Measured): Compared {
+  return {
+    ours: spreadOf(rounds.map(({ ours }) => ours[figure])),
+    theirs: spreadOf(rounds.map(({ theirs }) => theirs[figure])),
+    ratio: spreadOf(rounds.map(({ ours, theirs }) => ours[figure] / theirs[figure])),
+  };
+}
+
+const fileOf = (program: string): string => path.join(__dirname, "subjects", `${program}.ts`);
+
+const execute = promisify(execFile);
+
+/** A subject runs compiled, as the package is published. */
+async function run([program, ...args]: readonly string[]): Promise<Measured> {
+  // Node would read further certificates at each start, and no subject asks a server.
+  const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
+  const runner = path.join(repository, "lab/bundle/run.js");
+  const { stdout } = await execute(process.execPath, [runner, fileOf(program!), ...args], {
+    cwd: repository,
+    env: environment,
+    timeout: 300_000,
+  });
+  return JSON.parse(stdout.trim().split("\n").at(-1)!) as Measured;
+}

@@ -1,0 +1,58 @@
+/** Something whose cost is compared with that of something simpler, each in processes of their own. */
+export interface Comparison {
+  id: string;
+  /** What is measured. */
+  title: string;
+  /** What it is compared with. */
+  baseline: string;
+  /** Program of `bench/subjects` and its arguments, of each. */
+  ours: readonly string[];
+  theirs: readonly string[];
+  /** Whether the most memory is compared, too. */
+  memory: boolean;
+  /** Whether the short form leaves it out. */
+  long: boolean;
+}
+
+const registration = (machines: number, long: boolean): Comparison => ({
+  id: `registration-${machines}`,
+  title: `registering ${machines} machines`,
+  baseline: "as many plain resources",
+  ours: ["registration", "component", String(machines)],
+  theirs: ["registration", "plain", String(machines)],
+  memory: true,
+  long,
+});
+
+/** All comparisons, in the order of the report. */
+export const comparisons: readonly Comparison[] = [
+  registration(100, false),
+  registration(1000, true),
+  {
+    id: "plan-1000",
+    title: "reading, checking and planning 1000 machines",
+    baseline: "reading the stack file",
+    ours: ["planning", "plan", "1000"],
+    theirs: ["planning", "read", "1000"],
+    memory: false,
+    long: false,
+  },
+  {
+    id: "refused-1000",
+    title: "the stacks' program refuses 1000 machines",
+    baseline: "loading Pulumi's SDKs",
+    ours: ["refused", "1000"],
+    theirs: ["sdk"],
+    memory: false,
+    long: false,
+  },
+  {
+    id: "patches",
+    title: "judging patches",
+    baseline: "reading them",
+    ours: ["patches", "judge", "20"],
+    theirs: ["patches", "read", "20"],
+    memory: false,
+    long: false,
+  },
+];

@@ -1,0 +1,30 @@
+import type { ClusterSpec, MachineSpec } from "../components/recipe/spec/index";
+
+/** A cluster of workers with a card each, every other one owned, updated ten at a time. */
+export function fleetOf(count: number): ClusterSpec {
+  const indices = Array.from({ length: count }, (_, index) => index);
+  return {
+    talosVersion: "v1.12.6",
+    kubernetesVersion: "v1.35.0",
+    clusterName: "bench",
+    clusterEndpoint: "https://10.0.0.10:6443",
+    machines: Object.fromEntries(indices.map((index) => [nodeName(index), machineAt(index)])),
+    gpuOperator: { version: "v25.10.1" },
+    upgrade: { maxParallel: 10 },
+  };
+}
+
+/** Names that sort as they count. */
+export const nodeName = (index: number): string => `gpu-${String(index).padStart(4, "0")}`;
+
+/** Whether the stack holds a machine's whole configuration. */
+export const isOwned = (index: number): boolean => index % 2 === 0;
+
+function machineAt(index: number): MachineSpec {
+  return {
+    address: `10.1.${Math.floor(index / 250)}.${(index % 250) + 1}`,
+    role: "worker",
+    ...(isOwned(index) ? { configuration: "owned", versionContract: "v1.12" } : { configuration: "adopted" }),
+    gpus: [{ model: "RTX 5070 Ti" }],
+  };
+}

@@ -1,0 +1,33 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { patchFlaws } from "../../components/recipe/machine/patch-flaws";
+import { talosDocuments } from "../../components/recipe/rules/yaml";
+import { repository } from "../../stacks/stack-file";
+import { measure } from "../measured";
+
+// `patches.ts judge|read TIMES`: judges patches that Talos takes, as read before, or reads their text.
+
+const table = path.join(repository, "tests/fixtures/patches/right.yaml");
+const rows = parse(fs.readFileSync(table, "utf8")) as [minor: number, patch: string][];
+
+const texts = rows.map(([, patch]) => patch);
+const read = (): void => texts.forEach((text) => void talosDocuments(text));
+
+const documents = rows.map(([minor, patch]) => ({ minor, documents: talosDocuments(patch) }));
+const judge = (): void =>
+  documents.forEach((patch) => {
+    const flaws = patchFlaws(patch.documents, { minor: patch.minor, isKnown: true });
+    if (flaws.length > 0)
+      throw new Error(`a patch that Talos takes has the flaw ${flaws[0]!.path} ${flaws[0]!.problem}`);
+  });
+
+function main(which: string, times: number): void {
+  const work = which === "judge" ? judge : read;
+  work(); // compiles it
+  void measure(() => {
+    for (let time = 0; time < times; time++) work();
+  });
+}
+
+main(process.argv[2] ?? "", Number(process.argv[3]));

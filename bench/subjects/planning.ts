@@ -1,0 +1,33 @@
+import { stringify } from "yaml";
+import { GpuCluster, type GpuClusterArgs } from "../../components/index";
+import { configurationOf } from "../../stacks/stack-file";
+import { kubeconfig, machineSecrets, talosconfig } from "../../tests/support/talos";
+import { fleetOf } from "../fleet";
+import { measure } from "../measured";
+
+// `planning.ts plan|read COUNT`: reads a stack file of so many machines, checks it and plans it, or reads it alone.
+
+const file = "Pulumi.bench.yaml";
+
+const stackFileOf = (count: number): string =>
+  stringify({
+    config: Object.fromEntries(Object.entries(fleetOf(count)).map(([key, value]) => [`talos-gpu:${key}`, value])),
+  });
+
+const read = (text: string): GpuClusterArgs => {
+  const said = configurationOf(text, file) as unknown as GpuClusterArgs;
+  return { ...said, talosconfig, machineSecrets, kubeconfig };
+};
+
+function main(which: string, count: number): void {
+  const text = stackFileOf(count);
+  GpuCluster.plan(read(stackFileOf(10))); // loads and compiles what both use
+  void measure(() => {
+    const args = read(text);
+    if (which === "read") return;
+    const { machines } = GpuCluster.plan(args);
+    if (machines.length !== count) throw new Error(`planned ${machines.length} of ${count} machines`);
+  });
+}
+
+main(process.argv[2] ?? "", Number(process.argv[3]));

@@ -1,0 +1,39 @@
+import program from "../../stacks";
+import { record } from "../../tests/support/recorder";
+import { kubeconfig, machineSecrets, talosconfig } from "../../tests/support/talos";
+import { fleetOf } from "../fleet";
+import { measureWholeProcess } from "../measured";
+
+// `refused.ts COUNT`: the stacks' program, from its start until it refuses a stack of so many machines. Pulumi's host and engine, which
+// start and show it, are not in it.
+
+const credentials = {
+  "talos-gpu:talosconfig": talosconfig,
+  "talos-gpu:machineSecrets": machineSecrets,
+  "talos-gpu:kubeconfig": kubeconfig,
+};
+
+function configuration(count: number): Record<string, string> {
+  const mistaken = { ...fleetOf(count), gpuOperator: { version: "v25.10.1", namespace: "Not A Namespace" } };
+  const said = Object.entries(mistaken).map(([key, value]): [string, string] => [
+    `talos-gpu:${key}`,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  return { ...Object.fromEntries(said), ...credentials };
+}
+
+async function main(count: number): Promise<void> {
+  await measureWholeProcess(async () => {
+    const run = await record(program, {
+      preview: true,
+      config: configuration(count),
+      secretKeys: Object.keys(credentials),
+    });
+    const refusal = run.error?.message ?? "";
+    if (!refusal.includes("gpuOperator.namespace")) throw new Error(`the stack was not refused: ${refusal}`);
+    const others = run.resources.filter(({ type }) => type !== "pulumi:pulumi:Stack"); // that one the SDK registers
+    if (others.length > 0) throw new Error(`registered before the refusal: ${others.map(({ urn }) => urn).join(", ")}`);
+  });
+}
+
+void main(Number(process.argv[2]));

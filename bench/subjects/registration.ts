@@ -1,0 +1,109 @@
+import * as pulumi from "@pulumi/pulumi";
+import { GpuCluster } from "../../components/index";
+import { record, type Registered } from "../../tests/support/recorder";
+import { kubeconfig, machineSecrets, providers, talosconfig } from "../../tests/support/talos";
+import { fleetOf, isOwned, nodeName } from "../fleet";
+import { measure } from "../measured";
+
+// `registration.ts component|again|plain COUNT`: registers a fleet on a monitor in this process, by the component, the same with a
+// `reconcileToken`, or as many plain resources of Pulumi's SDK: of the same types, with the same inputs as finished data.
+
+type Program = (count: number) => unknown;
+
+const component: Program = (count) =>
+  new GpuCluster("gpu", { ...fleetOf(count), talosconfig, machineSecrets, kubeconfig });
+
+const again: Program = (count) =>
+  new GpuCluster("gpu", { ...fleetOf(count), talosconfig, machineSecrets, kubeconfig, reconcileToken: "bench" });
+
+/** Registered as often before the clock starts, so that both programs find loaded and compiled what they use. */
+const warmUp = 10;
+
+/** Registers a sample, and gives what was registered. */
+async function sampleOf(program: Program): Promise<Registered[]> {
+  const run = await record(() => void program(warmUp), providers);
+  if (run.error) throw run.error;
+  // The SDK registers the stack itself.
+  return run.resources.filter(({ type }) => type !== "pulumi:pulumi:Stack");
+}
+
+/** Registers on a monitor that keeps no records, and gives the number of resources. */
+async function countRegistered(program: Program, count: number): Promise<number> {
+  let registered = 0;
+  const { error } = await record(() => void program(count), {
+    ...providers,
+    forgets: true,
+    outputs: (resource) => {
+      registered++;
+      return providers.outputs(resource);
+    },
+  });
+  if (error) throw error;
+  return registered;
+}
+
+/** The plain program: what the component registered for a small fleet, with the names of a larger one's machines. */
+function plainAs(resources: readonly Registered[]): Program {
+  const shared = resources.filter(({ name }) => !/gpu-\d{4}/.test(name));
+  const ofMachine = (index: number): Registered[] => resources.filter(({ name }) => name.includes(nodeName(index)));
+  // The schematic has the name of the first machine, and a fleet of like machines has one.
+  const perMachine = new Map(
+    [2, 3].map((index) => [isOwned(index), { node: nodeName(index), resources: ofMachine(index) }]),
+  );
+  const once = ofMachine(0).filter(({ type }) => type.endsWith(":Schematic"));
+  return (count) => {
+    for (const resource of [...once, ...shared]) plain(resource, resource.name, undefined, undefined);
+    for (let index = 0; index < count; index++) {
+      const { node, resources: templates } = perMachine.get(isOwned(index))!;
+      let parent: pulumi.Resource | undefined;
+      let before: pulumi.Resource | undefined;
+      for (const template of templates) {
+        const made = plain(template, template.name.replace(node, nodeName(index)), parent, before);
+        if (template.custom) before = made;
+        else parent = made;
+      }
+    }
+  };
+}
+
+class Plain extends pulumi.CustomResource {}
+
+function plain(
+  { type, custom, inputs }: Registered,
+  name: string,
+  parent: pulumi.Resource | undefined,
+  before: pulumi.Resource | undefined,
+): pulumi.Resource {
+  const options = { ...(parent ? { parent } : {}), ...(before ? { dependsOn: before } : {}) };
+  const data = finished(inputs) as Record<string, unknown>;
+  if (!custom) return new pulumi.ComponentResource(type, name, data, options);
+  return new Plain(type, name, data, options);
+}
+
+/** Mark of a secret in what the SDK sends to the engine (pulumi/pulumi, sdk/nodejs/runtime/rpc.ts). */
+const mark = "4dabf18193072939515e22adb298388d";
+
+/** The inputs as data, secrets as the texts that they hold. */
+function finished(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(finished);
+  if (typeof value !== "object" || value === null) return value;
+  if (mark in value && "value" in value) return finished(value.value);
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, finished(each)]));
+}
+
+async function main(which: string, count: number): Promise<void> {
+  const sample = await sampleOf(component);
+  const plainProgram = plainAs(sample);
+  const plainSample = await sampleOf(plainProgram);
+  if (plainSample.length !== sample.length)
+    throw new Error(`the component registered ${sample.length} resources, and the plain program ${plainSample.length}`);
+  const program = { component, again, plain: plainProgram }[which];
+  if (program === undefined)
+    throw new Error(`program ${which}: there is none of this name; take component, again or plain`);
+  await measure(async () => {
+    const registered = await countRegistered(program, count);
+    if (registered < count * 5) throw new Error(`${which} registered ${registered} resources only`);
+  });
+}
+
+void main(process.argv[2] ?? "", Number(process.argv[3]));
