@@ -56,9 +56,10 @@ export function makeFleet(
 
   const bootstrapping = plan.spec.bootstrap ? ahead[0] : undefined;
   const own = bootstrapping && create(bootstrapping, ahead, after, { access, bootstraps: name });
-  const shared = own ? withKubeconfig(access, own.kubeconfig) : access;
-  const provider = own && {
-    provider: new k8s.Provider(`${name}-kubernetes`, { kubeconfig: own.kubeconfig, clusterIdentifier: name }, opts),
+  const fetched = own?.kubeconfig;
+  const shared = fetched ? withKubeconfig(access, fetched) : access;
+  const provider = fetched && {
+    provider: new k8s.Provider(`${name}-kubernetes`, { kubeconfig: fetched, clusterIdentifier: name }, opts),
   };
   // Loops: the SDK writes down the whole stack of calls with every resource, and a large cluster has thousands.
   for (const machine of ahead.slice(own ? 1 : 0)) create(machine, ahead, after, { access: shared }, provider);

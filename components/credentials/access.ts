@@ -26,6 +26,8 @@ export function accessOf(given: Credentials) {
     }),
     /** Secrets of the cluster, as the provider takes them. */
     clusterSecrets: once(() => textOf("machineSecrets").apply(machineSecretsOf)),
+    /** A configuration that is generated from these secrets, by all that is said besides them: alike machines have one. */
+    generated: onceEach<pulumi.Output<string>>(),
     /** Patches that give a control plane what a configuration generated from these secrets lacks. */
     encryptionPatches: once(() =>
       textOf("machineSecrets").apply((text) => encryptionPatchesOf(machineSecretsOf(text))),
@@ -46,4 +48,14 @@ const fitting = (name: Credential, text: pulumi.Input<string>): pulumi.Output<st
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;
+}
+
+/** Makes what belongs to each key once. */
+function onceEach<T>(): (key: string, make: () => T) => T {
+  const made = new Map<string, { value: T }>();
+  return (key, make) => {
+    const known = made.get(key) ?? { value: make() };
+    made.set(key, known);
+    return known.value;
+  };
 }

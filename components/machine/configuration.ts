@@ -33,22 +33,23 @@ export const configureMachine: Configuring = (name, machine, access, opts) =>
 /** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
 const own: Configuring = (name, machine, access, opts) => {
   const { address, role, installs, patches, reconcileToken } = machine;
-  const identity = required(machine);
   const client = access.client();
-  const generated = talos.machine.getConfigurationOutput(
-    {
-      ...identity,
-      machineType: role,
-      machineSecrets: access.clusterSecrets(),
-      talosVersion: machine.contract,
-      // Here and not among the patches below, which are shown: these are secret.
-      ...(role === "controlplane" ? { configPatches: access.encryptionPatches() } : {}),
-      docs: false,
-      examples: false,
-    },
-    opts.parent === undefined ? {} : { parent: opts.parent },
-  );
-  const configuration = pulumi.secret(generated.machineConfiguration);
+  const said = { ...required(machine), machineType: role, talosVersion: machine.contract };
+  // Alike machines have one: the provider's function is told nothing of a machine by itself, and is asked once for them all.
+  const configuration = access.generated(JSON.stringify(said), () => {
+    const generated = talos.machine.getConfigurationOutput(
+      {
+        ...said,
+        machineSecrets: access.clusterSecrets(),
+        // Here and not among the patches below, which are shown: these are secret.
+        ...(role === "controlplane" ? { configPatches: access.encryptionPatches() } : {}),
+        docs: false,
+        examples: false,
+      },
+      opts.parent === undefined ? {} : { parent: opts.parent },
+    );
+    return pulumi.secret(generated.machineConfiguration);
+  });
   const applied = new talos.machine.ConfigurationApply(
     name,
     {

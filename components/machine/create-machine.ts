@@ -32,8 +32,8 @@ export interface MachineInputs {
 export interface MadeMachine {
   /** Name of the node. Resolves once the machine is done and its node is as wanted. */
   ready: pulumi.Output<string>;
-  /** Kubeconfig of the cluster: fetched where it is bootstrapped here, once the machine is a node of it; else as given, else empty. */
-  kubeconfig: pulumi.Output<string>;
+  /** Kubeconfig of the cluster that is bootstrapped here, once the machine is a node of it. Secret. Undefined where there is a cluster. */
+  kubeconfig: pulumi.Output<string> | undefined;
   upgraded: Upgraded;
   /** The resource that is made last: once it is there, the machine is done. */
   last: pulumi.Resource;
@@ -93,9 +93,9 @@ export function machineResources(
   const last = labelNode(names.node, upgraded.by, machine, child, provider);
   // Unlike an output of the resource it is known at preview, so a reader of the preview sees what will be done with it.
   const ready = last.urn.apply(() => machine.name);
-  const kubeconfig = pulumi.secret(joined ?? secrets.kubeconfig ?? "");
+  const kubeconfig = joined && pulumi.secret(joined);
   const { driverVersion, talosVersion, schematicId: runs } = upgraded.seen;
   // Of a cluster that is there the state need not have it again for each machine.
-  const outputs = { driverVersion, talosVersion, schematicId: runs, ready, ...(fetched && { kubeconfig }) };
+  const outputs = { driverVersion, talosVersion, schematicId: runs, ready, ...(kubeconfig && { kubeconfig }) };
   return { ready, kubeconfig, upgraded, last, outputs };
 }
