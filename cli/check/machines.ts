@@ -1,11 +1,12 @@
 import type { ClusterSpec, Finding, GpuSpec, MachineSpec } from "../../components/recipe/index";
-import { customizationPath, readSchematic } from "../../components/recipe/index";
+import { readSchematic } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
 import { readPatch } from "../../components/recipe/machine/user-patches";
 import { asText, defined, filled, valueAt } from "../../components/recipe/mapping";
 import { installerIn } from "../import/machine-configuration";
 import { partOfOperations } from "../import/operations";
 import { unnamed } from "../stack-text";
+import { partWriters, partsOf, type Part } from "./containerd-parts";
 import type { Piece } from "./lines";
 
 /** Something that a file says, as the stack that says the same. */
@@ -18,6 +19,8 @@ export interface Subject {
   about: RegExp;
   /** What is wrong on a release that no check of stacks says. */
   faults?: (talosVersion: string) => Finding[];
+  /** The same machines with containerd parts that the files write, too: a stack has one for each machine. */
+  others?: Subject[];
 }
 
 /** A card that nobody names. */
@@ -39,39 +42,37 @@ const everywhere = /^machines\.|^patches\b|^talosVersion\b/;
 /** Machines whose configuration is these texts. */
 export function ofMachines(machines: Machine[], version?: string, shared: Piece[] = []): Subject {
   const pieces = new Map<string, Piece>(shared.map((piece, index) => [`patches[${index}]`, piece]));
+  const talos = version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` };
+  const others: Subject[] = [];
+  const writers = new Map<string, Part[]>();
   const entries = machines.map(({ name, own, pieces: texts, image }): [string, MachineSpec] => {
     const field = `machines.${name}`;
     if (image) pieces.set(field, image);
     // The driver that an image brings is told under the release that brings it.
     if (image && own.gpus?.length) pieces.set("talosVersion", image);
     texts.forEach((piece, index) => pieces.set(`${field}.patches[${index}]`, piece));
-    const parts = [...texts, ...shared].flatMap((piece) =>
-      containerdIn(saidBy(piece)).map((extra) => ({ extra, piece })),
-    );
+    const parts = [...texts, ...shared].flatMap((piece) => partsOf(piece, saidBy(piece)));
     const last = parts.at(-1);
     if (last) pieces.set(`${field}.containerd`, last.piece);
+    writers.set(`${field}.containerd`, parts);
     const { role = "worker" } = own;
-    return [
-      name,
-      {
-        ...{ address: "192.0.2.1", configuration: "adopted", gpus: [gpu], ...own, role },
-        ...filled({ patches: texts.map(saidBy), containerd: last && { extra: last.extra } }),
-      },
-    ];
+    const machine: MachineSpec = { address: "192.0.2.1", configuration: "adopted", gpus: [gpu], ...own, role };
+    for (const { extra, piece } of parts.slice(0, -1))
+      others.push({
+        spec: { ...talos, machines: { [name]: { ...machine, containerd: { extra } } } },
+        pieces: new Map([[`${field}.containerd`, piece]]),
+        about: /^machines\..*\.containerd\b/,
+      });
+    return [name, { ...machine, ...filled({ patches: texts.map(saidBy), containerd: last && { extra: last.extra } }) }];
   });
   return {
-    spec: {
-      ...(version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` }),
-      machines: Object.fromEntries(entries),
-      ...filled({ patches: shared.map(saidBy) }),
-    },
+    spec: { ...talos, machines: Object.fromEntries(entries), ...filled({ patches: shared.map(saidBy) }) },
     pieces,
     about: everywhere,
+    faults: (talosVersion) => [...writers].flatMap(([field, parts]) => partWriters(field, parts, talosVersion)),
+    others,
   };
 }
-
-const containerdIn = (text: string): string[] =>
-  readPatch(text, "").files.flatMap(({ path, content }) => (path === customizationPath ? [content] : []));
 
 /** A text, with what it says as a part of a configuration where it is a list of operations. */
 export function pieceOf(file: string, line: number, text: string): Piece {

@@ -44,10 +44,13 @@ export function subjectsOf(
   const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !isTalconfig(text));
   const charts = ofCharts(others, flawed);
   const external = charts.length === 1 ? charts[0]!.spec.external! : unknownRelease;
-  const machines = [...subjects, ...others.flatMap(ofFile)].map((subject) => ({
-    ...subject,
-    spec: subject.spec.workloads === undefined ? { ...subject.spec, external } : subject.spec,
-  }));
+  const told = [...subjects, ...others.flatMap(ofFile)];
+  const machines = told
+    .flatMap((subject) => [subject, ...(subject.others ?? [])])
+    .map((subject) => ({
+      ...subject,
+      spec: subject.spec.workloads === undefined ? { ...subject.spec, external } : subject.spec,
+    }));
   const all = [...machines, ...charts];
   return card === gpu ? all : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
 }

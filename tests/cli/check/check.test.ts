@@ -221,3 +221,47 @@ describe("a file that talhelper's machineFiles write", () => {
     expect(result).toMatch(/^\S*talconfig\.yaml:11: .*grpc\.v1\.cri/);
   });
 });
+
+describe("containerd's part, written more than once for a machine", () => {
+  const part = (content: string): string =>
+    "machine:\n  files:\n    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n" +
+    `      content: |\n        ${content.replaceAll("\n", "\n        ")}\n`;
+  const runtime = '[plugins."io.containerd.cri.v1.runtime".containerd]\n';
+  const nvidia = part(`${runtime}  default_runtime_name = "nvidia"`);
+  const unpacked = part('[plugins."io.containerd.cri.v1.images"]\n  discard_unpacked_layers = false');
+  const talconfig = (release: string): string =>
+    `clusterName: c\ntalosVersion: ${release}\nnodes:\n` +
+    "  - hostname: gpu\n    ipAddress: 192.0.2.1\n    patches: ['@./gpu.yaml']\n" +
+    "    kernelModules: [{ name: nvidia }]\npatches: ['@./all.yaml']\n";
+  const findingsOf = async (release: string) => {
+    const folder = written({ "talconfig.yaml": talconfig(release), "gpu.yaml": nvidia, "all.yaml": unpacked });
+    const { findings } = JSON.parse((await run(folder, "--json")).result) as { findings: FileFinding[] };
+    return findings.map(({ file, line, check: id, problem, why }) => ({
+      at: `${path.basename(file)}:${line} ${id}`,
+      said: `${problem}; ${why}`,
+    }));
+  };
+
+  test("is told with both places, and each of the parts is judged", async () => {
+    expect(await findingsOf("v1.13.6")).toEqual([
+      {
+        at: "all.yaml:4 machine-file-once",
+        said: expect.stringMatching(/first at \S+gpu\.yaml:4; .*reboots every 35 minutes/) as string,
+      },
+      { at: "gpu.yaml:7 default-runtime", said: expect.stringMatching(/^makes nvidia the default runtime/) as string },
+    ]);
+  });
+
+  test("loses all but the first from Talos 1.14 on", async () => {
+    expect(await findingsOf("v1.14.0")).toContainEqual({
+      at: "all.yaml:4 machine-file-once",
+      said: expect.stringMatching(/Talos ≥ 1\.14 takes the first/) as string,
+    });
+  });
+
+  test("is told of one patch, too", async () => {
+    const item = unpacked.split("\n").slice(2).join("\n");
+    const { result } = await run(written({ "gpu.yaml": unpacked + item }), "--talos=v1.13.6");
+    expect(result).toMatch(/^\S+gpu\.yaml:9: \S+ is written a second time, first at \S+gpu\.yaml:4;/);
+  });
+});

@@ -1,0 +1,42 @@
+import { customizationPath, type Finding } from "../../components/recipe/index";
+import { mergesInMemory } from "../../components/recipe/machine/containerd/effective";
+import { readPatch } from "../../components/recipe/machine/user-patches";
+import type { Piece } from "./lines";
+
+/** A containerd part that a text writes. */
+export interface Part {
+  extra: string;
+  /** What writes it. */
+  piece: Piece;
+  /** The line of the file that names the path. */
+  line: number;
+}
+
+/**
+ * The containerd parts that a text writes.
+ *
+ * @param said the text as a part of a configuration
+ */
+export function partsOf(piece: Piece, said: string): Part[] {
+  const items = readPatch(said, "").files.filter(({ path }) => path === customizationPath);
+  const lines = piece.text
+    .split("\n")
+    .flatMap((line, index) => (line.includes(customizationPath) && !line.trim().startsWith("#") ? [index] : []));
+  return items.map(({ content: extra }, index) => ({ extra, piece, line: piece.line + (lines[index] ?? 0) }));
+}
+
+/** What is wrong where a machine has the part more than once: each further one, with the place of the first. */
+export function partWriters(field: string, parts: readonly Part[], talosVersion: string): Finding[] {
+  const [first, ...others] = parts;
+  if (first === undefined) return [];
+  const why = mergesInMemory(talosVersion)
+    ? "Talos ≥ 1.14 takes the first and silently ignores this one"
+    : "with a second one CRI and kubelet do not start, and the machine reboots every 35 minutes";
+  return others.map(({ piece: { file }, line }) => ({
+    check: "machine-file-once",
+    field,
+    problem: `${customizationPath} is written a second time, first at ${first.piece.file}:${first.line} (${file}:${line})`,
+    why,
+    remedy: "write all of it in one item of machine.files",
+  }));
+}
