@@ -10,8 +10,9 @@ import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/y
 import { exposure, factoryOf, patchesOf } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
-import { isTalconfig, readSource } from "../import/source";
+import { isTalconfig, readSource, type Said } from "../import/source";
 import { type Talconfig, withRole } from "../import/talconfig";
+import { unreadFault } from "../import/unread";
 import { lineOfText, type Piece, pieceAt } from "./lines";
 import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
 import { ofOmni } from "./omni";
@@ -20,13 +21,14 @@ import { type GpuPart, gpuPartsOf } from "./pods";
 /**
  * What files say of GPUs on Talos. Files of other kinds say nothing.
  *
+ * @param said variables that the user names.
  * @param flawed is told of a file that names what cannot be read.
  * @param card of the machines whose files do not tell it. Default: none that is known.
  * @param roots folders that were given, in which a talconfig may name files besides those of its project. Default: none.
  */
 export function subjectsOf(
   files: readonly OutsideFile[],
-  environment: NodeJS.ProcessEnv,
+  said: Pick<Said, "environment" | "environmentFiles">,
   flawed: (file: string, problem: string) => void,
   card: GpuSpec = gpu,
   roots: readonly string[] = [],
@@ -34,7 +36,7 @@ export function subjectsOf(
   const subjects: Subject[] = [];
   for (const file of files.filter(({ text }) => isTalconfig(text))) {
     try {
-      subjects.push(ofTalconfig({ file: file.name, line: 1, text: file.text }, environment, roots));
+      subjects.push(ofTalconfig({ file: file.name, line: 1, text: file.text }, { ...said, roots }, flawed));
     } catch (error) {
       flawed(file.name, `is not looked at: ${(error as Error).message}`);
     }
@@ -113,13 +115,16 @@ function ofFile({ name, text }: OutsideFile): Subject[] {
   );
 }
 
-function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv, roots: readonly string[]): Subject {
-  const { config, schematics, patchFiles } = readSource([whole.file], {
-    environmentFiles: undefined,
-    schematicFiles: [],
-    environment,
-    roots,
-  });
+function ofTalconfig(
+  whole: Piece,
+  said: Omit<Said, "schematicFiles">,
+  flawed: (file: string, problem: string) => void,
+): Subject {
+  const { config, schematics, patchFiles, unread } = readSource([whole.file], { ...said, schematicFiles: [] });
+  for (const one of unread) {
+    const { problem, why, remedy } = unreadFault(one, shortName);
+    flawed(whole.file, `${problem}; ${why}; ${remedy}`);
+  }
   const patchPiece = (text: string): Piece => {
     const from = patchFiles.get(text);
     if (from !== undefined && from.text !== text)

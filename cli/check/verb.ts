@@ -3,8 +3,9 @@ import { beginningOf, reasonOf } from "../../components/found/bounded-file";
 import { findCard } from "../../components/recipe/facts/card";
 import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
 import type { OutsideFile } from "../../components/recipe/outside/document";
+import { makerOf } from "../import/unread";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
-import { type Verb, valueOf } from "../verb";
+import { type Given, type Verb, valueOf } from "../verb";
 import { yamlFiles } from "../yaml-files";
 import { formats } from "./formats";
 import { type FileNote, judgeSubjects } from "./judge-files";
@@ -22,6 +23,14 @@ export const check: Verb = {
     gpu: {
       value: "MODEL",
       help: "card of the machines whose files do not tell it, e.g. 'GTX 1080' or 10de:1b06; default: none, and so nothing that hangs on it",
+    },
+    "env-file": {
+      value: "FILE",
+      help: "variables of a talconfig.yaml; may be repeated; default: talenv.yaml beside it, as talhelper has it",
+    },
+    env: {
+      value: "NAME",
+      help: "variable of the environment that fills in a talconfig.yaml; its value may be in what is written; may be repeated",
     },
     format: {
       value: "FORMAT",
@@ -58,13 +67,15 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
           flawed(file, "is not looked at: it has more than a million characters; give the parts of it that matter");
         return [];
       } catch (error) {
-        flawed(file, `cannot be read (${reasonOf(error)})`);
+        const maker = makerOf(file, shortName);
+        flawed(file, `cannot be read (${reasonOf(error)})${maker === undefined ? "" : `; ${maker}`}`);
         return [];
       }
     });
     const sound = files.filter((file) => isSound(file, flawed));
     const roots = given.positionals.filter(isFolder);
-    const subjects = subjectsOf(sound, given.environment, flawed, model === undefined ? undefined : { model }, roots);
+    const said = { environment: variablesNamed(given), environmentFiles: given.values["env-file"] };
+    const subjects = subjectsOf(sound, said, flawed, model === undefined ? undefined : { model }, roots);
     const ofKnownReleases = subjects.filter(({ spec: { talosVersion }, pieces }) => {
       if (releases.length > 0 || talosVersion === undefined || releaseInTables(talosVersion) !== "unknown") return true;
       const [file = ""] = [...pieces.values()].map((piece) => piece.file);
@@ -98,6 +109,18 @@ function isSound({ name, text }: OutsideFile, flawed: (file: string, problem: st
         : `is not looked at: no YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`,
     );
   return false;
+}
+
+/**
+ * The variables of the environment that the user names. No others fill in a talconfig: it may be somebody else's, and findings quote it in
+ * annotations and logs that everybody can read.
+ */
+function variablesNamed({ values, environment }: Given): NodeJS.ProcessEnv {
+  const names = values["env"] ?? [];
+  const unset = names.filter((name) => environment[name] === undefined);
+  if (unset.length > 0)
+    throw new Error(`--env: ${unset.join(", ")} is not set, so it fills in nothing; export it, or take another name`);
+  return Object.fromEntries(names.map((name) => [name, environment[name]]));
 }
 
 const isFolder = (given: string): boolean => fs.existsSync(given) && fs.statSync(given).isDirectory();

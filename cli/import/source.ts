@@ -9,6 +9,7 @@ import { learn, type Schematics, schematicsIn } from "./schematics";
 import { yamlFiles } from "../yaml-files";
 import { type MachineFile, readTalconfig, type Settings, type Talconfig } from "./talconfig";
 import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
+import { makerOf, type Unread, whyUnread } from "./unread";
 import texts from "./texts.json";
 
 /** What an import reads. */
@@ -18,6 +19,8 @@ export interface Source {
   schematics: Schematics;
   /** Where each patch stands that is in a file of its own, by its text. */
   patchFiles: Map<string, PatchFile>;
+  /** Files that a talconfig names and that are not read: what they say is missing. */
+  unread: Unread[];
   notes: Note[];
 }
 
@@ -41,6 +44,7 @@ export interface Said {
   /** Files of variables. Default: those that talhelper reads. */
   environmentFiles: string[] | undefined;
   schematicFiles: string[];
+  /** Variables that come before those of files. */
   environment: NodeJS.ProcessEnv;
   /** Folders besides that of the project in which a talconfig's patch files may be. Default none. */
   roots?: readonly string[];
@@ -65,7 +69,7 @@ export function readSource(files: string[], said: Said): Source {
     learn(schematics, found);
   }
   const machines = files.flatMap((file, index) => machinesOf(texts[index]!, file));
-  if (machines.length > 0) return { ...ofMachines(machines), schematics, patchFiles: new Map() };
+  if (machines.length > 0) return { ...ofMachines(machines), schematics, patchFiles: new Map(), unread: [] };
   if (files.length > 1)
     throw new Error("FILE: several are there, and not all are configurations of machines; give one talconfig.yaml");
   return { ...talconfigOf(files[0]!, texts[0]!, said), schematics, notes: [] };
@@ -82,39 +86,59 @@ function schematicFilesNear(folder: string): string[] {
   return files;
 }
 
-/** A talconfig with its patches, as talhelper reads it: variables filled in, files read. */
-function talconfigOf(file: string, text: string, said: Said): Pick<Source, "config" | "patchFiles"> {
+/** A talconfig with its patches, as talhelper reads it: variables filled in, files read. What cannot be read is told, and left out. */
+function talconfigOf(file: string, text: string, said: Said): Pick<Source, "config" | "patchFiles" | "unread"> {
   const folder = path.dirname(file);
+  const roots = [...(said.roots ?? []), projectRootOf(folder)];
+  const unread: Unread[] = [];
+  /** Text of a file that is part of the project, unless it cannot be read. */
+  const textOf = (field: string, name: string): string | undefined => {
+    try {
+      const read = textOfProject(roots, name);
+      const reason = whyUnread(read);
+      if (reason === undefined) return read;
+      unread.push({ field, file: name, reason });
+    } catch (error) {
+      unread.push({ field, file: name, reason: reasonOf(error) });
+    }
+    return undefined;
+  };
   const beside = environmentFiles.map((name) => path.join(folder, name)).filter((name) => fs.existsSync(name));
-  const variables = Object.assign(
-    { ...said.environment },
-    ...(said.environmentFiles ?? beside).map((name) => variablesOf(contentOf(name, "--env-file"))),
-  ) as Record<string, string>;
+  const environmentTexts =
+    said.environmentFiles?.map((name) => contentOf(name, "--env-file")) ??
+    beside.flatMap((name) => textOf("variables", path.resolve(name)) ?? []);
+  const variables = Object.assign({ ...said.environment }, ...environmentTexts.map(variablesOf)) as Record<
+    string,
+    string
+  >;
   const config = readTalconfig(substitute(text, variables));
   const patchFiles = new Map<string, PatchFile>();
+  const isFile = (text: string): boolean => text.startsWith("@");
   const named = (text: string, field: string): PatchFile | undefined => {
-    if (!text.startsWith("@")) return undefined;
     const file = path.resolve(folder, text.slice(1));
-    const read = textOfProject([...(said.roots ?? []), projectRootOf(folder)], file, field);
-    return { file, text: substitute(read, variables) };
+    const read = textOf(field, file);
+    return read === undefined ? undefined : { file, text: substitute(read, variables) };
   };
-  const patch = (text: string): string => {
+  const patch = (text: string): string[] => {
+    if (!isFile(text)) return [text];
     const from = named(text, "patches");
-    if (from === undefined) return text;
+    if (from === undefined) return [];
     patchFiles.set(from.text, from);
-    return from.text;
+    return [from.text];
   };
   // talhelper reads the contents of files where it reads patches (talhelper, pkg/talos/nodeconfig.go and pkg/substitute).
   const machineFile = (file: MachineFile): MachineFile => {
-    const from = named(file.content ?? "", "machineFiles");
-    if (from === undefined) return file;
-    const whole = { ...file, content: from.text };
+    const { content = "" } = file;
+    if (!isFile(content)) return file;
+    const from = named(content, "machineFiles");
+    const whole = { ...file, content: from?.text ?? "" };
+    if (from === undefined) return whole;
     patchFiles.set(filePatch(whole), from);
     return whole;
   };
   const settings = <T extends Pick<Settings, "patches" | "machineFiles">>(value: T): T => ({
     ...value,
-    ...defined({ patches: value.patches?.map(patch), machineFiles: value.machineFiles?.map(machineFile) }),
+    ...defined({ patches: value.patches?.flatMap(patch), machineFiles: value.machineFiles?.map(machineFile) }),
   });
   const { controlPlane, worker } = config;
   const whole: Talconfig = {
@@ -122,16 +146,16 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
     ...defined({ controlPlane: controlPlane && settings(controlPlane), worker: worker && settings(worker) }),
     nodes: config.nodes.map(settings),
   };
-  return { config: whole, patchFiles };
+  return { config: whole, patchFiles, unread };
 }
 
 /** Text of a file that a talconfig names, within these folders: a talconfig may be somebody else's, and findings quote what is read. */
-function textOfProject(roots: readonly string[], file: string, field: string): string {
+function textOfProject(roots: readonly string[], file: string): string {
   const root = roots.find((one) => isBelow(one, file)) ?? roots.at(-1)!;
-  return readable(file, field, () => textBelow(root, file));
+  return textBelow(root, file);
 }
 
-function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patchFiles"> {
+function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patchFiles" | "unread"> {
   const twice = repeated(machines.map(({ node }) => node.hostname));
   if (twice !== undefined)
     throw new Error(`FILE: two machines are called ${twice}, so one of them would be lost; give each its own name`);
@@ -149,16 +173,14 @@ function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patch
 }
 
 /** Text of a file, which a field names. */
-export const contentOf = (file: string, field: string): string => readable(file, field, () => boundedText(file));
-
-function readable(file: string, field: string, read: () => string): string {
+export function contentOf(file: string, field: string): string {
   try {
-    return read();
+    return boundedText(file);
   } catch (error) {
-    throw new Error(
-      `${field}: ${file} cannot be read (${reasonOf(error)}); what it says would be lost; name a file that can be, or take it out`,
-      { cause: error },
-    );
+    const remedy = makerOf(file) ?? "name a file that can be read";
+    throw new Error(`${field}: ${file} cannot be read (${reasonOf(error)}); what it says would be lost; ${remedy}`, {
+      cause: error,
+    });
   }
 }
 

@@ -11,6 +11,7 @@ import type { Problem as Note } from "../../components/clients/failure";
 import { installNote, outsideOf } from "./outside";
 import { askForSchematic, learn } from "./schematics";
 import { readSource } from "./source";
+import { unreadFault } from "./unread";
 
 const options: Verb["options"] = {
   gpu: {
@@ -75,6 +76,9 @@ async function importAll(given: Given, output: Output): Promise<number> {
   const imported = withoutFlaws(read, folder);
   const installs = installNote(imported.spec);
   imported.notes.push(...ofOutside, ...installs);
+  // Its commands are run from here.
+  const nameOf = (file: string): string => path.relative(process.cwd(), file);
+  imported.notes.unshift(...source.unread.map((one) => ({ field: "FILE", ...unreadFault(one, nameOf) })));
   imported.notes.unshift(...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined));
   const text = `${editorLine(out)}${renderStack(imported, files.map((file) => path.basename(file)).join(", "))}`;
   const left = [...imported.notes, ...foundIn(imported, folder)];

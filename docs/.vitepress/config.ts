@@ -61,6 +61,7 @@ export default withMermaid({
           { text: "With Flux or Argo CD", link: "/with-flux-or-argo" },
           { text: "Your own chart's pod", link: "/beside/own-charts" },
           { text: "Renovate and tuppr", link: "/beside/renovate" },
+          { text: "clustertool, minijinja and topf", link: "/beside/generators" },
           { text: "DGX Spark and GB10", link: "/beside/spark" },
           { text: "Your own image, extensions and mirrors", link: "/beside/own-image" },
           { text: "Credentials", link: "/credentials" },

@@ -51,9 +51,9 @@ function bundled(folder: string): string {
 }
 
 /** Runs a verb in this process; gives its status, its result and each of its remarks. */
-export async function runVerb(name: string, verb: Verb, argv: readonly string[]) {
+export async function runVerb(name: string, verb: Verb, argv: readonly string[], environment: NodeJS.ProcessEnv = {}) {
   const said = { result: "", remarks: [] as string[] };
-  const status = await verb.run(parseOptions(name, verb, [...argv], {}), {
+  const status = await verb.run(parseOptions(name, verb, [...argv], environment), {
     result: (text) => void (said.result += text),
     remark: (text) => void said.remarks.push(text),
     colour: false,

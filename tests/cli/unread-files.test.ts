@@ -1,0 +1,148 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { stringify } from "yaml";
+import type { FileFinding, FileNote } from "../../cli/check/judge-files";
+import { check } from "../../cli/check/verb";
+import { importFiles } from "../../cli/import/verb";
+import { runVerb } from "./stand";
+
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
+
+/** A git repository with these files. */
+function repository(files: Record<string, string | Buffer>): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "unread-"));
+  folders.push(folder);
+  for (const [name, content] of Object.entries({ ".git/HEAD": "", ...files })) {
+    fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
+    fs.writeFileSync(path.join(folder, name), content);
+  }
+  return folder;
+}
+
+/** A talconfig that names a patch file next to one of its own with a fault. */
+const talconfig = (named: string, more: object = {}): string =>
+  stringify({
+    talosVersion: "v1.13.6",
+    nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1", controlPlane: true, kernelModules: [{ name: "nvidia" }] }],
+    patches: [`@${named}`, "machine:\n  sysctl: {}\n"],
+    ...more,
+  });
+
+async function checked(file: string, ...argv: string[]) {
+  const { status, result } = await runVerb("check", check, [file, "--json", ...argv]);
+  const { findings, unread } = JSON.parse(result) as { findings: FileFinding[]; unread: FileNote[] };
+  return { status, problems: findings.map(({ problem }) => problem), unread: unread.map(({ problem }) => problem) };
+}
+
+describe("a patch file that a talconfig names and that is not in git", () => {
+  const sopsBinary = JSON.stringify({
+    data: "ENC[AES256_GCM,data:a,type:str]",
+    sops: { mac: "ENC[AES256_GCM,data:b]" },
+  });
+  const patch = "machine: {}\n";
+
+  test.each<[string, string, Record<string, string | Buffer>, RegExp]>([
+    ["of clustertool", "./patches/all.yaml", { "clusterenv.yaml": "A: b\n" }, /run `clustertool genconfig`/],
+    ["of talhelper", "./clusterconfig/x.yaml", {}, /run `talhelper genconfig`/],
+    [
+      "of a template",
+      "./patches/x.yaml",
+      { "talos/patches/x.yaml.j2": patch },
+      /`minijinja-cli \S*talos\/patches\/x\.yaml\.j2 > \S*patches\/x\.yaml`/,
+    ],
+    [
+      "that SOPS has",
+      "./patches/x.yaml",
+      { "talos/patches/x.sops.yaml": sopsBinary },
+      /`sops --decrypt \S*x\.sops\.yaml > \S*x\.yaml`/,
+    ],
+    ["of topf", "./output/gpu.yaml", { "talos/topf.yaml": "nodes: []\n" }, /run `topf render -o \S*output`/],
+    ["of nobody knows what", "./patches/x.yaml", {}, /make or fetch it as your repository does/],
+  ])("is named with the command that makes it, and all else is read: %s", async (_, name, files, command) => {
+    const folder = repository({ "talos/talconfig.yaml": talconfig(name), ...files });
+    const file = path.join(folder, "talos/talconfig.yaml");
+    const { status, problems, unread } = await checked(file);
+    expect({ status, problems, unread }).toEqual({
+      status: 1,
+      problems: [expect.stringMatching(/^machine\.sysctl is not a field/)],
+      unread: [expect.stringMatching(/^patches names \S+, which is not there; what it says is missing here/)],
+    });
+    expect(unread[0]).toMatch(command);
+    const imported = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
+    expect(imported.result).toContain("model: L4");
+    expect(imported.status).toBe(1);
+    expect(imported.remark).toMatch(command);
+    expect(`${unread.join()}${imported.remark}`).not.toMatch(/take it out/);
+  });
+
+  test.each<[string, string | Buffer, RegExp]>([
+    ["git-crypt", Buffer.from("\0GITCRYPT\0abcdefgh"), /git-crypt keeps it encrypted.*run `git-crypt unlock`/],
+    ["SOPS as a whole", sopsBinary, /SOPS keeps all of it encrypted.*`sops --decrypt \S+x\.yaml` prints it/],
+  ])("and one that is encrypted by %s is no patch with faults", async (_, content, said) => {
+    const folder = repository({ "talconfig.yaml": talconfig("./x.yaml"), "x.yaml": content });
+    const { problems, unread } = await checked(path.join(folder, "talconfig.yaml"));
+    expect(problems).toEqual([expect.stringMatching(/^machine\.sysctl/)]);
+    expect(unread).toEqual([expect.stringMatching(said)]);
+  });
+
+  test("and a machine's file counts as written, whatever is in it", async () => {
+    const part = { path: "/etc/cri/conf.d/20-customization.part", op: "create", content: "@./part.toml" };
+    const folder = repository({
+      "talconfig.yaml": talconfig("./x.yaml", { controlPlane: { machineFiles: [part, part] } }),
+    });
+    const { problems, unread } = await checked(path.join(folder, "talconfig.yaml"));
+    expect(unread.filter((one) => one.startsWith("machineFiles names "))).toHaveLength(2);
+    expect(problems).toContainEqual(expect.stringContaining("20-customization.part is written a second time"));
+  });
+
+  test("is reported, too, where it is outside of what may be read, by import as well", async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "unread-"));
+    folders.push(folder);
+    fs.mkdirSync(path.join(folder, "talos"));
+    fs.writeFileSync(path.join(folder, "x.yaml"), "machine: {}\n");
+    const file = path.join(folder, "talos/talconfig.yaml");
+    fs.writeFileSync(file, talconfig("../x.yaml"));
+    const { result, remark } = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
+    expect(result).toContain("model: L4");
+    expect(remark).toMatch(/FILE: patches names \S*x\.yaml, which is not read \(it is outside of .*git repository/);
+  });
+});
+
+test("a file that is given and not there is named with the command that makes it", async () => {
+  const folder = repository({});
+  const file = path.join(folder, "clusterconfig/gpu.yaml");
+  expect((await checked(file)).unread).toEqual([expect.stringMatching(/ENOENT\); run `talhelper genconfig`/)]);
+  await expect(runVerb("import", importFiles, [file])).rejects.toThrow(/ENOENT.*run `talhelper genconfig`/);
+});
+
+describe("what fills in a talconfig that is checked", () => {
+  const text = talconfig("./x.yaml", { worker: {}, patches: ["machine:\n  ${MY_SECRET}: {}\n"] });
+  const run = (file: string, ...argv: string[]) =>
+    runVerb("check", check, [file, ...argv], { MY_SECRET: "s3cr3t", OTHER: "0ther" });
+
+  test("is no variable of the environment that nobody names", async () => {
+    const folder = repository({ "talconfig.yaml": text });
+    for (const format of ["text", "github", "sarif"]) {
+      const { result, remark } = await run(folder, `--format=${format}`);
+      expect(result + remark).not.toContain("s3cr3t");
+    }
+    const named = await run(folder, "--env=MY_SECRET");
+    expect(named.result).toContain("machine.s3cr3t is not a field");
+    await expect(run(folder, "--env=UNSET")).rejects.toThrow(/^--env: UNSET is not set/);
+  });
+
+  test("is a file of variables that is named, or talenv.yaml of the project", async () => {
+    const folder = repository({ "talos/talconfig.yaml": text, "clusterenv.yaml": "MY_SECRET: shown\n" });
+    const file = path.join(folder, "talos/talconfig.yaml");
+    expect((await run(file)).result).not.toContain("shown");
+    const named = await run(file, "--env-file", path.join(folder, "clusterenv.yaml"));
+    expect(named.result).toContain("machine.shown is not a field");
+    const outside = repository({ "config.json": '{"MY_SECRET": "s3cr3t"}' });
+    fs.symlinkSync(path.join(outside, "config.json"), path.join(folder, "talos/talenv.yaml"));
+    const { result, remark } = await run(file);
+    expect(result + remark).not.toContain("s3cr3t");
+    expect(remark).toMatch(/variables names \S*talenv\.yaml, which is not read \(it is outside of/);
+  });
+});
