@@ -16,6 +16,7 @@ import { unreadFault } from "../import/unread";
 import { lineOfText, type Piece, pieceAt } from "./lines";
 import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
 import { ofOmni } from "./omni";
+import { withoutSops } from "./sops";
 import { type GpuPart, gpuPartsOf } from "./pods";
 
 /**
@@ -81,10 +82,6 @@ function isPatch(value: Record<string, unknown>): boolean {
   const keys = Object.keys(value);
   return keys.every((key) => rootKeys.includes(key)) && (isMapping(value["machine"]) || isMapping(value["cluster"]));
 }
-
-/** A text without what SOPS adds at the end of each document, and takes away when it decrypts the file; each line stays where it is. */
-const withoutSops = (text: string): string =>
-  text.replace(/^sops:\n(?:[ \t].*\n?|\n)*/gm, (part) => part.replace(/.+/g, ""));
 
 const isSchematic = (value: unknown): boolean =>
   isMapping(value) && isMapping(value["customization"]) && value["kind"] === undefined;

@@ -1,0 +1,38 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { check } from "../../../cli/check/verb";
+import { runVerb, scratch } from "../stand";
+
+const folder = scratch();
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+const mac = "ENC[AES256_GCM,data:a,type:str]";
+const patches: Record<string, string> = {
+  "at the end": `machine:\n  sysctl: {}\nsops:\n    age:\n        - recipient: a\n          enc: |\n            -----\n    mac: ${mac}\n`,
+  "with a carriage return on each line": `machine:\r\n  sysctl: {}\r\nsops:\r\n    mac: ${mac}\r\n    pgp: []\r\n`,
+  "in a flow": `machine:\n  sysctl: {}\nsops: { mac: "${mac}" }\n`,
+  "in JSON": `{"machine":\n{"sysctl": {}}, "sops": {"mac": "${mac}"}}`,
+  "in each of two documents": `machine:\n  sysctl: {}\nsops:\n  mac: ${mac}\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\nsops:\n  mac: ${mac}\n`,
+};
+
+describe.each(Object.entries(patches))("what SOPS adds to a patch, %s", (_, text) => {
+  test.each(["alone", "of a talconfig"])("is no field of it, and all else is judged: %s", async (way) => {
+    const patch = path.join(folder, "patch.yaml");
+    fs.writeFileSync(patch, text);
+    const talconfig = path.join(folder, "talconfig.yaml");
+    fs.writeFileSync(
+      talconfig,
+      "talosVersion: v1.14.0\nnodes: [{ hostname: a, ipAddress: 192.0.2.1, controlPlane: true, patches: ['@patch.yaml'] }]\n",
+    );
+    const { result } = await runVerb("check", check, [way === "alone" ? patch : talconfig, "--talos=v1.14.0"]);
+    expect(result).toMatch(/^\S+patch\.yaml:2: machine\.sysctl is not a field [^\n]+\n$/);
+  });
+});
+
+test("a field of that name that SOPS did not write is told", async () => {
+  const patch = path.join(folder, "other.yaml");
+  fs.writeFileSync(patch, "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\nsops: {}\n");
+  expect((await runVerb("check", check, [patch, "--talos=v1.14.0"])).result).toMatch(
+    /HostnameConfig\.sops is not a field/,
+  );
+});
