@@ -14,6 +14,7 @@ import { defined, filled, flat, repeated } from "../../components/recipe/mapping
 import { newestExposure } from "../discover/exposure";
 import { stackText, toDo, unnamed } from "../stack-text";
 import { taintText } from "../../components/recipe/machine/taints";
+import type { PlaceOf } from "./places";
 import { filePatch, nvidiaPart, type NvidiaPart, unfilledIn } from "./patch";
 import { imageOf, type ImageContent } from "./image";
 import type { Schematics } from "./schematics";
@@ -45,12 +46,14 @@ interface ReadNode {
  *
  * @param gpus cards by node name
  * @param schematics whose content is known
+ * @param placeOf tells where a patch stands. Default: nobody does.
  * @throws Error when a card is named for a node that is not there, and when no node has a GPU.
  */
 export function convert(
   config: Talconfig,
   gpus: Record<string, GpuSpec[]>,
   schematics: Schematics = new Map(),
+  placeOf: PlaceOf = () => undefined,
 ): Imported {
   const hosts = config.nodes.map(({ hostname }) => hostname);
   const names = config.nodes.map((own) => nodeName(withRole(config, own), config.patches));
@@ -63,10 +66,10 @@ export function convert(
   if (twice !== undefined)
     throw new Error(`nodes: two would be the node ${twice}, so one of them would be lost; give each a name of its own`);
 
-  const shared = (config.patches ?? []).map((text, index) => nvidiaPart(text, `patches[${index}]`));
+  const shared = (config.patches ?? []).map((text, index) => nvidiaPart(text, `patches[${index}]`, placeOf));
   const nodes = config.nodes.map((own, index) => {
     const hostname = names[index]!;
-    return readNode({ ...withRole(config, own), hostname }, gpus[hostname] ?? gpus[own.hostname], schematics);
+    return readNode({ ...withRole(config, own), hostname }, gpus[hostname] ?? gpus[own.hostname], schematics, placeOf);
   });
   const chosen = nodes.filter(isGpuNode);
   if (chosen.length === 0)
@@ -115,8 +118,13 @@ export const patchesOf = ({ kernelModules: modules, machineFiles = [], patches =
   ...patches,
 ];
 
-function readNode(node: TalconfigNode, gpus: GpuSpec[] | undefined, schematics: Schematics): ReadNode {
-  const parts = patchesOf(node).map((text) => nvidiaPart(text, `machines.${node.hostname}`));
+function readNode(
+  node: TalconfigNode,
+  gpus: GpuSpec[] | undefined,
+  schematics: Schematics,
+  placeOf: PlaceOf,
+): ReadNode {
+  const parts = patchesOf(node).map((text) => nvidiaPart(text, `machines.${node.hostname}`, placeOf));
   return { node, image: imageOf(node, schematics), parts, gpus };
 }
 
@@ -250,12 +258,13 @@ function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], n
 
 /** What is wrong where the file of containerd's parts is written more than once (checks.json, containerd-part). */
 function writersNote(field: string, parts: NvidiaPart[]): Note[] {
-  const count = parts.reduce((sum, { containerdItems }) => sum + containerdItems, 0);
-  if (count < 2) return [];
+  const items = parts.flatMap(({ containerdItems }) => containerdItems);
+  if (items.length < 2) return [];
+  const places = items.filter((place) => place !== undefined).join(", ");
   return [
     {
       field: `${field}.containerd`,
-      problem: `the other tool writes ${customizationPath} ${count} times`,
+      problem: `the other tool writes ${customizationPath} ${items.length} times${places === "" ? "" : ` (${places})`}`,
       why: "up to Talos 1.13 the second item keeps the machine from booting, and from 1.14 on only the first one counts",
       remedy: "write all of it in one item of the other tool's files or patches",
     },

@@ -4,6 +4,7 @@ import { readPatch } from "../../components/recipe/machine/user-patches";
 import { customizationPath, type KernelModule } from "../../components/recipe/index";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { partOfOperations } from "./operations";
+import type { PlaceOf } from "./places";
 import { isEncrypted } from "./substitute";
 import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
 import texts from "./texts.json";
@@ -17,10 +18,10 @@ export interface NvidiaPart {
   /** Labels and taints of the node, which go through the Kubernetes API. */
   labels: Record<string, string>;
   taints: Record<string, string>;
-  /** TOML of containerd, where it speaks of NVIDIA's runtime, of the default one, or of the folders of CDI. */
+  /** TOML of containerd, where it speaks of NVIDIA. */
   containerd?: string;
-  /** How many items of it write the file of containerd's parts, whatever they say. */
-  containerdItems: number;
+  /** The items of it that write the file of containerd's parts, whatever they say: where they stand, as far as that is known. */
+  containerdItems: (string | undefined)[];
   notes: Note[];
 }
 
@@ -28,8 +29,9 @@ export interface NvidiaPart {
  * Reads NVIDIA's part out of a patch or a configuration.
  *
  * @param field where it stands, for what has to be said of it
+ * @param placeOf tells the file and the line. Default: nobody does.
  */
-export function nvidiaPart(text: string, field: string): NvidiaPart {
+export function nvidiaPart(text: string, field: string, placeOf: PlaceOf = () => undefined): NvidiaPart {
   const operations = partOfOperations(text);
   const { flaw, config, modules, nodeLabels, nodeTaints, taints, files } = readPatch(operations?.text ?? text, field);
   const own = modules
@@ -37,9 +39,10 @@ export function nvidiaPart(text: string, field: string): NvidiaPart {
     .filter(({ name }) => /^nvidia(_|$)/.test(name));
   const images = listAt(config, "machine", "install", "extensions").map(({ image }) => asText(image));
   const items = files.filter(({ path }) => path === customizationPath);
-  const containerd = items.filter(({ content }) =>
-    /nvidia|default_runtime_name|cdi_spec_dirs/.test(withoutComments(content)),
-  );
+  // Folders of CDI are other vendors', too, and onedr0p's template has settings of images and sockets: they stay where they are.
+  const containerd = items.filter(({ content }) => /nvidia/.test(withoutComments(content)));
+  const place = placeOf(text, flaw?.detail ?? "nvidia");
+  const unreadable = flaw?.kind === "yaml" ? `is no YAML (${flaw.detail})` : "is a list of operations (JSON 6902)";
   return {
     speaksOfNvidia: own.length > 0 || images.some((image) => image.includes("nvidia")),
     modules: own.filter(({ parameters }) => parameters.length > 0),
@@ -50,12 +53,12 @@ export function nvidiaPart(text: string, field: string): NvidiaPart {
       ...nodeTaints,
     ]) as Record<string, string>,
     ...defined({ containerd: containerd.at(-1)?.content }),
-    containerdItems: items.length,
+    containerdItems: items.map(() => placeOf(text, customizationPath)),
     notes: flat<Note>([
       (operations?.rest || (flaw !== undefined && flaw.kind !== "shape")) &&
         /nvidia/i.test(withoutComments(text)) && {
           field,
-          problem: flaw?.kind === "yaml" ? "is no YAML" : "is a list of operations (JSON 6902)",
+          problem: place === undefined ? unreadable : `${place} ${unreadable}`,
           why: "it speaks of NVIDIA, and nobody can tell what comes of it",
           remedy: "write what it says of NVIDIA into the stack",
         },

@@ -21,6 +21,8 @@ export interface Source {
   patchFiles: Map<string, PatchFile>;
   /** Files that a talconfig names and that are not read: what they say is missing. */
   unread: Unread[];
+  /** The files that are imported. */
+  given: PatchFile[];
   notes: Note[];
 }
 
@@ -57,6 +59,7 @@ export interface Said {
  */
 export function readSource(files: string[], said: Said): Source {
   const texts = files.map((file) => contentOf(file, "FILE"));
+  const given = files.map((file, index): PatchFile => ({ file: path.resolve(file), text: texts[index]! }));
   const schematics: Schematics = new Map();
   for (const folder of new Set(files.map((file) => path.dirname(file))))
     for (const file of schematicFilesNear(folder)) learn(schematics, schematicsIn(contentOf(file, "FILE")));
@@ -69,10 +72,10 @@ export function readSource(files: string[], said: Said): Source {
     learn(schematics, found);
   }
   const machines = files.flatMap((file, index) => machinesOf(texts[index]!, file));
-  if (machines.length > 0) return { ...ofMachines(machines), schematics, patchFiles: new Map(), unread: [] };
+  if (machines.length > 0) return { ...ofMachines(machines), schematics, patchFiles: new Map(), unread: [], given };
   if (files.length > 1)
     throw new Error("FILE: several are there, and not all are configurations of machines; give one talconfig.yaml");
-  return { ...talconfigOf(files[0]!, texts[0]!, said), schematics, notes: [] };
+  return { ...talconfigOf(files[0]!, texts[0]!, said), schematics, given, notes: [] };
 }
 
 /** Files that may hold a schematic: of a folder, and of the folders `schematics` next to it and further up in the project. */
@@ -155,7 +158,7 @@ function textOfProject(roots: readonly string[], file: string): string {
   return textBelow(root, file);
 }
 
-function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patchFiles" | "unread"> {
+function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
   const twice = repeated(machines.map(({ node }) => node.hostname));
   if (twice !== undefined)
     throw new Error(`FILE: two machines are called ${twice}, so one of them would be lost; give each its own name`);

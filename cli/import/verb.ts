@@ -6,7 +6,10 @@ import { type Finding, type GpuSpec, judge, type MachineSpec, renderFinding } fr
 import { isWithin } from "../../components/recipe/machine/apart";
 import { editorLine, writeStack } from "../stack-text";
 import { type Given, type Output, type Verb, valueOf } from "../verb";
-import { convert, type Imported, renderStack, unknownSchematics } from "./convert";
+import { convert, type Imported, patchesOf, renderStack, unknownSchematics } from "./convert";
+import { nvidiaPart } from "./patch";
+import { placesIn } from "./places";
+import { withRole } from "./talconfig";
 import type { Problem as Note } from "../../components/clients/failure";
 import { installNote, outsideOf } from "./outside";
 import { askForSchematic, learn } from "./schematics";
@@ -66,14 +69,20 @@ async function importAll(given: Given, output: Output): Promise<number> {
         `--factory: ${factory ?? defaultFactoryUrl} did not tell what is in schematic ${id.slice(0, 12)}…; it stays unknown; try again, or give its file (--schematic FILE)`,
       );
   }
-  const read = convert(config, cardsOf(given.values["gpu"] ?? []), schematics);
+  const placeOf = placesIn(source);
+  const read = convert(config, cardsOf(given.values["gpu"] ?? []), schematics, placeOf);
   const folder = out === undefined ? process.cwd() : path.dirname(path.resolve(out));
   const { external, notes: ofOutside } = outsideOf(files[0]!, folder);
   if (external !== undefined) {
     const { devicePlugin: _, gpuOperator: __, ...rest } = read.spec;
     read.spec = { ...rest, external };
   }
-  const imported = withoutFlaws(read, folder);
+  const patches = config.nodes.flatMap((node) => [...patchesOf(withRole(config, node)), ...(config.patches ?? [])]);
+  const containerdPlace = (extra: string, problem: string): string | undefined => {
+    const patch = patches.findLast((text) => nvidiaPart(text, "").containerd === extra);
+    return patch === undefined ? undefined : placeOf(patch, problem);
+  };
+  const imported = withoutFlaws(read, folder, containerdPlace);
   const installs = installNote(imported.spec);
   imported.notes.push(...ofOutside, ...installs);
   // Its commands are run from here.
@@ -114,8 +123,14 @@ function fileOf(given: string): string {
 /**
  * Takes out of a stack what is its owner's and flawed, so that the rest plans: containerd's part of a machine, and the values of a
  * release outside.
+ *
+ * @param containerdPlace where containerd's part stands that something is wrong with
  */
-function withoutFlaws(imported: Imported, folder: string): Imported {
+function withoutFlaws(
+  imported: Imported,
+  folder: string,
+  containerdPlace: (extra: string, problem: string) => string | undefined,
+): Imported {
   const { spec, notes } = imported;
   const { external } = { ...spec, ...withOutside(spec, folder) } as Imported["spec"];
   const machines = { ...spec.machines };
@@ -125,14 +140,23 @@ function withoutFlaws(imported: Imported, folder: string): Imported {
     const place = machine === undefined ? "external" : `machines.${machine}.containerd`;
     const isOfExternal = isWithin(field, "external") && (external?.read?.kind ?? external?.values) !== undefined;
     if (machine === undefined && !isOfExternal) continue;
-    const member = field.slice(place.length + 1);
-    const files = spec.external?.files?.join(", ");
+    if (machine === undefined) {
+      const member = field.slice(place.length + 1);
+      const files = spec.external?.files?.join(", ");
+      left.push({
+        ...{ field: place, why },
+        problem: `is left out, as ${member} ${problem}`,
+        remedy: files ? `${remedy}; then name it under external.files: ${files}` : remedy,
+      });
+      continue;
+    }
+    const at = containerdPlace(spec.machines[machine]?.containerd?.extra ?? "", problem);
     left.push({
       ...{ field: place, why },
-      problem: `leaves out what its owner has to mend: ${member} ${problem}`,
-      remedy: machine === undefined && files ? `${remedy}; then name it under external.files: ${files}` : remedy,
+      problem: `is left out, as ${at ?? "the part that the other tool writes"} ${problem}`,
+      remedy: `${remedy}; do it in the other tool's file: this stack leaves containerd alone`,
     });
-    if (machine !== undefined) machines[machine] = withoutContainerd(machines[machine]!);
+    machines[machine] = withoutContainerd(machines[machine]!);
   }
   const flawed = left.some(({ field }) => field === "external");
   const kind = external?.read?.kind ?? external?.kind;

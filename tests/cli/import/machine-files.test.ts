@@ -18,7 +18,7 @@ function written(text: string): string {
 }
 
 describe("the containerd part that a talconfig's machineFiles write", () => {
-  const part = '[plugins."io.containerd.cri.v1.runtime"]\n  cdi_spec_dirs = ["/var/cdi"]\n';
+  const part = '[plugins."io.containerd.cri.v1.runtime".containerd]\n  default_runtime_name = "nvidia"\n';
   const file = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content: part };
   const talconfig = (more: object, node: object = {}): string =>
     stringify({ talosVersion: "v1.12.6", nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1", ...node }], ...more });
@@ -39,7 +39,40 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     const from = written(talconfig({ patches: [patch] }, { machineFiles: [file] }));
     const { remarks } = await run(from, "--gpu", "gpu=RTX 3060");
     expect(remarks).toContainEqual(
-      expect.stringMatching(/^machines\.gpu\.containerd: .*20-customization\.part 2 times/),
+      expect.stringMatching(
+        /^machines\.gpu\.containerd: .*20-customization\.part 2 times \(\S+talconfig\.yaml:\d+, \S+talconfig\.yaml:\d+\)/,
+      ),
     );
+  });
+
+  test.each([
+    'cdi_spec_dirs = ["/var/cdi/static", "/var/cdi/dynamic"]',
+    "device_ownership_from_security_context = true",
+    "enable_unprivileged_ports = true\n  enable_unprivileged_icmp = true",
+  ])("stays the other tool's where nothing in it is NVIDIA's: %s", async (setting) => {
+    const content = `[plugins."io.containerd.cri.v1.runtime"]\n  ${setting}\n`;
+    const from = written(talconfig({ worker: { machineFiles: [{ ...file, content }] } }));
+    const { config, remarks } = await run(from, "--gpu", "gpu=RTX 3060");
+    expect(config["talos-gpu:machines"].gpu).not.toHaveProperty("containerd");
+    expect(remarks.filter((one) => one.startsWith("machines"))).toEqual([]);
+  });
+
+  test("is named by file and line where it is flawed, and its tool mends it", async () => {
+    const from = written(talconfig({ talosVersion: "v1.13.6", patches: ["@gpu.yaml"] }));
+    const patch = stringify({ machine: { files: [file] } });
+    fs.writeFileSync(path.join(path.dirname(from), "gpu.yaml"), patch);
+    const line = patch.split("\n").findIndex((one) => one.includes("default_runtime_name")) + 1;
+    const { config, remarks } = await run(from, "--gpu", "gpu=RTX 3060");
+    expect(config["talos-gpu:machines"].gpu).not.toHaveProperty("containerd");
+    const [left] = remarks.filter((one) => one.startsWith("machines.gpu.containerd"));
+    expect(left).toMatch(new RegExp(`is left out, as \\S*gpu\\.yaml:${line} makes nvidia the default runtime`));
+    expect(left).toMatch(/do it in the other tool's file: this stack leaves containerd alone$/);
+  });
+
+  test("is named by file where its patch is no YAML", async () => {
+    const from = written(talconfig({ patches: ["@gpu.yaml"] }));
+    fs.writeFileSync(path.join(path.dirname(from), "gpu.yaml"), "machine: [\n# x\nnvidia\n");
+    const { remarks } = await run(from, "--gpu", "gpu=RTX 3060");
+    expect(remarks).toContainEqual(expect.stringMatching(/^patches\[0\]: \S*gpu\.yaml:\d+ is no YAML \(.+\);/));
   });
 });

@@ -1,0 +1,27 @@
+import * as path from "node:path";
+import { lineIn, lineOfText } from "../check/lines";
+import type { Source } from "./source";
+
+/**
+ * Tells where a patch stands, e.g. `talos/gpu.yaml:18`: the line that has most of some words. Undefined where nobody can tell, as of a patch that
+ * is no text of a file.
+ */
+export type PlaceOf = (patch: string, words: string) => string | undefined;
+
+/** Places in the files of a source, from the working folder. */
+export const placesIn =
+  ({ patchFiles, given }: Pick<Source, "patchFiles" | "given">): PlaceOf =>
+  (patch, words) => {
+    const from = patchFiles.get(patch) ?? given.find(({ text }) => hasSome(text, patch));
+    if (from === undefined) return undefined;
+    const file = path.relative(process.cwd(), from.file);
+    const isOwn = patchFiles.has(patch);
+    const line = isOwn ? 1 : lineOfText(from.text, patch);
+    return `${file}:${lineIn({ file, line, text: isOwn ? from.text : patch }, words)}`;
+  };
+
+/** Whether a file has a line of a patch: a patch that stands in it as a block is indented there. */
+function hasSome(whole: string, patch: string): boolean {
+  const lines = new Set(whole.split("\n").map((line) => line.trim()));
+  return patch.split("\n").some((line) => line.trim() !== "" && lines.has(line.trim()));
+}
