@@ -38,6 +38,7 @@ const inFiles: [ofStack: RegExp, ofFile: string][] = [
     "take the proprietary modules, or those of branch $1",
   ],
   [/take driver\.branch (\w+)/, "take the extensions of branch $1"],
+  [/, and name it under drop\.\w+ if the machine (?:runs|has) it/, ""],
   [/leave it out of gpus, or/, "take the ID out, or"],
   [/, or name the machine's cards under gpus/, ""],
   [/ \((?:factoryUrl|installerImage)\)/g, ""],

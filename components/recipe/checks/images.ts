@@ -79,6 +79,8 @@ export const imageChecks: Checks = {
     Object.entries(machine.spec.moduleParameters ?? {}).flatMap(([module, parameters]): Found => {
       const field = `.moduleParameters.${module}`;
       const ours = machine.recipe.kernelModules.map(({ name }) => name);
+      if (machine.gpuCount === 0 && /^nvidia(?:_|$)/.test(module))
+        return complaint(field, "module-parameters/no-gpu", { module });
       const known = ours.length === 0 ? "this machine has no GPU" : `it loads ${ours.join(", ")}`;
       if (!ours.includes(module))
         return complaint(field, "module-parameters/unknown", { module, known, meant: didYouMean(module, ours) });

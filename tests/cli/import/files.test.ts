@@ -44,6 +44,16 @@ test("a talconfig in the style of the home-ops template plans, but for the cards
   expect((await run(talconfig)).status).toBe(1); // the cards are to be named
 });
 
+test("a node that loads NVIDIA's modules and has no card is left out by its name, as the note on it says", async () => {
+  const node = (hostname: string, index: number) => ({ hostname, ipAddress: `192.0.2.${index}` });
+  const worker = { kernelModules: [{ name: "nvidia" }] };
+  const text = stringify({ talosVersion: "v1.13.6", nodes: [node("gpu", 1), node("plain", 2)], worker });
+  const { remarks } = await run(written(text), "--gpu", "gpu=RTX 3060");
+  expect(remarks).toContainEqual(
+    expect.stringMatching(/^machines\.plain\.gpus: .*if it has no card, .* delete machines\.plain$/),
+  );
+});
+
 test("a version that no file tells is asked for, and may be named", async () => {
   const text = "talosVersion: ${version}\nnodes: [{hostname: gpu, ipAddress: 10.0.0.1}]\n";
   const asked = await run(written(text), "--gpu", "gpu=RTX 3060");
