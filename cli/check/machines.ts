@@ -4,7 +4,7 @@ import { branchedName, nvidiaExtension } from "../../components/recipe/facts/ext
 import { readPatch } from "../../components/recipe/machine/user-patches";
 import { asText, defined, filled, valueAt } from "../../components/recipe/mapping";
 import { installerIn } from "../import/machine-configuration";
-import { partOfOperations } from "../import/operations";
+import { partOfOperations, saidInTheEnd } from "../import/operations";
 import { unnamed } from "../stack-text";
 import { partWriters, partsOf, type Part } from "./containerd-parts";
 import type { Piece } from "./lines";
@@ -37,15 +37,23 @@ export interface Machine {
 
 const saidBy = ({ text, part }: Piece): string => part ?? text;
 
-const everywhere = /^machines\.|^patches\b|^talosVersion\b/;
+const aboutMachines = /^machines\.|^patches\b|^talosVersion\b/;
+
+/** Pieces with what each of them says in the end. */
+function afterOperations(pieces: Piece[]): Piece[] {
+  const said = saidInTheEnd(pieces.map(({ part, text }) => (partOfOperations(text) ? text : (part ?? text))));
+  return pieces.map((piece, index) => (said[index] === saidBy(piece) ? piece : { ...piece, part: said[index]! }));
+}
 
 /** Machines whose configuration is these texts. */
-export function ofMachines(machines: Machine[], version?: string, shared: Piece[] = []): Subject {
+export function ofMachines(machines: Machine[], version?: string, everywhere: Piece[] = []): Subject {
+  const shared = afterOperations(everywhere);
   const pieces = new Map<string, Piece>(shared.map((piece, index) => [`patches[${index}]`, piece]));
   const talos = version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` };
   const others: Subject[] = [];
   const writers = new Map<string, Part[]>();
-  const entries = machines.map(({ name, own, pieces: texts, image }): [string, MachineSpec] => {
+  const entries = machines.map(({ name, own, pieces: written, image }): [string, MachineSpec] => {
+    const texts = afterOperations([...written, ...everywhere]).slice(0, written.length);
     const field = `machines.${name}`;
     if (image) pieces.set(field, image);
     // The driver that an image brings is told under the release that brings it.
@@ -68,7 +76,7 @@ export function ofMachines(machines: Machine[], version?: string, shared: Piece[
   return {
     spec: { ...talos, machines: Object.fromEntries(entries), ...filled({ patches: shared.map(saidBy) }) },
     pieces,
-    about: everywhere,
+    about: aboutMachines,
     faults: (talosVersion) => [...writers].flatMap(([field, parts]) => partWriters(field, parts, talosVersion)),
     others,
   };

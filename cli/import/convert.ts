@@ -14,6 +14,7 @@ import { defined, filled, flat, repeated } from "../../components/recipe/mapping
 import { newestExposure } from "../discover/exposure";
 import { stackText, toDo, unnamed } from "../stack-text";
 import { taintText } from "../../components/recipe/machine/taints";
+import { saidInTheEnd } from "./operations";
 import type { PlaceOf } from "./places";
 import { filePatch, nvidiaPart, type NvidiaPart, unfilledIn } from "./patch";
 import { imageOf, type ImageContent } from "./image";
@@ -66,10 +67,18 @@ export function convert(
   if (twice !== undefined)
     throw new Error(`nodes: two would be the node ${twice}, so one of them would be lost; give each a name of its own`);
 
-  const shared = (config.patches ?? []).map((text, index) => nvidiaPart(text, `patches[${index}]`, placeOf));
+  const sharedTexts = config.patches ?? [];
+  const sharedSaid = saidInTheEnd(sharedTexts);
+  const shared = sharedTexts.map((text, index) => nvidiaPart(text, `patches[${index}]`, placeOf, sharedSaid[index]));
   const nodes = config.nodes.map((own, index) => {
     const hostname = names[index]!;
-    return readNode({ ...withRole(config, own), hostname }, gpus[hostname] ?? gpus[own.hostname], schematics, placeOf);
+    return readNode(
+      { ...withRole(config, own), hostname },
+      gpus[hostname] ?? gpus[own.hostname],
+      schematics,
+      sharedTexts,
+      placeOf,
+    );
   });
   const chosen = nodes.filter(isGpuNode);
   if (chosen.length === 0)
@@ -122,9 +131,12 @@ function readNode(
   node: TalconfigNode,
   gpus: GpuSpec[] | undefined,
   schematics: Schematics,
+  shared: string[],
   placeOf: PlaceOf,
 ): ReadNode {
-  const parts = patchesOf(node).map((text) => nvidiaPart(text, `machines.${node.hostname}`, placeOf));
+  const own = patchesOf(node);
+  const said = saidInTheEnd([...own, ...shared]);
+  const parts = own.map((text, index) => nvidiaPart(text, `machines.${node.hostname}`, placeOf, said[index]));
   return { node, image: imageOf(node, schematics), parts, gpus };
 }
 

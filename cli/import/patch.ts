@@ -30,10 +30,14 @@ export interface NvidiaPart {
  *
  * @param field where it stands, for what has to be said of it
  * @param placeOf tells the file and the line. Default: nobody does.
+ * @param said what it says after the patches that follow. Default: what it says by itself.
  */
-export function nvidiaPart(text: string, field: string, placeOf: PlaceOf = () => undefined): NvidiaPart {
+export function nvidiaPart(text: string, field: string, placeOf: PlaceOf = () => undefined, said?: string): NvidiaPart {
   const operations = partOfOperations(text);
-  const { flaw, config, modules, nodeLabels, nodeTaints, taints, files } = readPatch(operations?.text ?? text, field);
+  const { flaw, config, modules, nodeLabels, nodeTaints, taints, files } = readPatch(
+    said ?? operations?.text ?? text,
+    field,
+  );
   const own = modules
     .map(({ name, parameters }) => ({ name: name.replaceAll("-", "_"), parameters }))
     .filter(({ name }) => /^nvidia(_|$)/.test(name));

@@ -45,6 +45,14 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     );
   });
 
+  test("is not written twice where a JSON patch replaces the files", async () => {
+    const patch = stringify([{ op: "add", path: "/machine/files", value: [file] }]);
+    const from = written(talconfig({ patches: [patch] }, { machineFiles: [file] }));
+    const { config, remarks } = await run(from, "--gpu", "gpu=RTX 3060");
+    expect(config["talos-gpu:machines"].gpu.containerd).toEqual({ extra: part });
+    expect(remarks.join()).not.toContain("2 times");
+  });
+
   test.each([
     'cdi_spec_dirs = ["/var/cdi/static", "/var/cdi/dynamic"]',
     "device_ownership_from_security_context = true",
