@@ -16,6 +16,7 @@ import { unreadFault } from "../import/unread";
 import { lineOfText, type Piece, pieceAt } from "./lines";
 import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
 import { ofOmni } from "./omni";
+import { releasesNear } from "./release-near";
 import { withoutSops } from "./sops";
 import { type GpuPart, gpuPartsOf } from "./pods";
 
@@ -47,7 +48,11 @@ export function subjectsOf(
   const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !isTalconfig(text));
   const charts = ofCharts(others, flawed);
   const external = charts.length === 1 ? charts[0]!.spec.external! : unknownRelease;
-  const told = [...subjects, ...others.flatMap(ofFile)];
+  const releaseNear = releasesNear(roots);
+  const told = [
+    ...subjects,
+    ...others.flatMap((file) => ofFile(file).map((one) => withRelease(one, () => releaseNear(file.name)))),
+  ];
   const machines = told
     .flatMap((subject) => [subject, ...(subject.others ?? [])])
     .map((subject) => ({
@@ -56,6 +61,16 @@ export function subjectsOf(
     }));
   const all = [...machines, ...charts];
   return card === gpu ? all : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
+}
+
+/** A patch or schematic that says no release has that of its repository. */
+function withRelease(subject: Subject, releaseOfRepository: () => string | undefined): Subject {
+  const { spec, others = [] } = subject;
+  if (spec.talosVersion !== undefined || spec.workloads !== undefined) return subject;
+  const talosVersion = releaseOfRepository();
+  if (talosVersion === undefined) return subject;
+  const released = (one: Subject): Subject => ({ ...one, spec: { ...one.spec, talosVersion } });
+  return { ...released(subject), others: others.map(released) };
 }
 
 /** A machine that no file names. */

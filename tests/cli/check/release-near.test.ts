@@ -1,0 +1,57 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { check } from "../../../cli/check/verb";
+import type { FileFinding } from "../../../cli/check/judge-files";
+import { runVerb, scratch } from "../stand";
+
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
+
+function written(files: Record<string, string>): string {
+  const folder = scratch();
+  folders.push(folder);
+  for (const [name, text] of Object.entries(files)) {
+    fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
+    fs.writeFileSync(path.join(folder, name), text);
+  }
+  return folder;
+}
+
+const flawed = "machine:\n  sysctl: {}\n";
+const talconfig = (release: string): string =>
+  `talosVersion: ${release}\nnodes: [{ hostname: a, ipAddress: 192.0.2.1, controlPlane: true }]\n`;
+
+async function releasesOf(given: string): Promise<string[]> {
+  const { result } = await runVerb("check", check, [given, "--json"]);
+  const { findings } = JSON.parse(result) as { findings: FileFinding[] };
+  return findings.map(({ file, talos }) => `${path.basename(path.dirname(file))} ${talos.join()}`);
+}
+
+describe("a patch that no talconfig names is judged for the release of its repository", () => {
+  test.each<[string, Record<string, string>]>([
+    ["of a talconfig further up", { "talos/talconfig.yaml": talconfig("v1.12.6") }],
+    [
+      "of a talconfig that is filled in",
+      { "talos/talconfig.yaml": talconfig("${release}"), "talos/talenv.yaml": "release: 1.12.6\n" },
+    ],
+    ["of talenv.yaml alone", { "talos/talenv.yaml": "talosVersion: v1.12.6\n" }],
+  ])("%s", async (_, files) => {
+    const folder = written({ ".git/HEAD": "", "talos/patches/a.yaml": flawed, ...files });
+    expect(await releasesOf(path.join(folder, "talos/patches/a.yaml"))).toEqual(["patches v1.12.6"]);
+  });
+
+  test("and two clusters of one repository keep their own", async () => {
+    const cluster = (name: string, release: string) => ({
+      [`${name}/talconfig.yaml`]: talconfig(release),
+      [`${name}/${name}-patches/a.yaml`]: flawed,
+    });
+    const folder = written({ ".git/HEAD": "", ...cluster("home", "v1.11.5"), ...cluster("lab", "v1.13.6") });
+    expect((await releasesOf(folder)).sort()).toEqual(["home-patches v1.11.5", "lab-patches v1.13.6"]);
+  });
+
+  test("and nothing is read above the project", async () => {
+    const folder = written({ "talconfig.yaml": talconfig("v1.11.5"), "repo/.git/HEAD": "", "repo/a.yaml": flawed });
+    expect(await releasesOf(path.join(folder, "repo"))).not.toContain("repo v1.11.5");
+    expect(await releasesOf(folder)).toEqual(["repo v1.11.5"]);
+  });
+});
