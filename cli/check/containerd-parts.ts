@@ -1,7 +1,7 @@
 import { customizationPath, type Finding } from "../../components/recipe/index";
 import { mergesInMemory } from "../../components/recipe/machine/containerd/effective";
 import { readPatch } from "../../components/recipe/machine/user-patches";
-import type { Piece } from "./lines";
+import type { Piece } from "../lines";
 
 /** A containerd part that a text writes. */
 export interface Part {

@@ -6,7 +6,7 @@ import type { OutsideFile } from "../../components/recipe/outside/document";
 import { isFilledIn } from "../../components/recipe/outside/filled-in";
 import type { Fault } from "../../components/recipe/rules";
 import { unnamed } from "../stack-text";
-import { lineIn, type Piece } from "./lines";
+import { lineIn, type Piece } from "../lines";
 import type { Subject } from "./machines";
 
 /** Something that has no effect or will fail, and where it stands. */

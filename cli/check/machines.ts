@@ -7,7 +7,7 @@ import { installerIn } from "../import/machine-configuration";
 import { partOfOperations, saidInTheEnd } from "../import/operations";
 import { unnamed } from "../stack-text";
 import { partWriters, partsOf, type Part } from "./containerd-parts";
-import type { Piece } from "./lines";
+import type { Piece } from "../lines";
 
 /** Something that a file says, as the stack that says the same. */
 export interface Subject {

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { asText, isMapping, listOf, valueAt } from "../../components/recipe/mapping";
-import { lineOfText, type Piece } from "./lines";
+import { lineOfText, type Piece } from "../lines";
 import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
 
 /** What Omni's files say of machines: documents of a cluster template, or resources as `omnictl get -o yaml` prints them. */

@@ -13,7 +13,7 @@ import { machinesOf } from "../import/machine-configuration";
 import { isTalconfig, readSource, type Said } from "../import/source";
 import { type Talconfig, withRole } from "../import/talconfig";
 import { unreadFault } from "../import/unread";
-import { lineOfText, type Piece, pieceAt } from "./lines";
+import { lineOfText, type Piece, pieceAt } from "../lines";
 import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
 import { ofOmni } from "./omni";
 import { releasesNear } from "./release-near";

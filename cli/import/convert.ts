@@ -1,7 +1,6 @@
 import { stringify } from "yaml";
 import {
   type ClusterSpec,
-  customizationPath,
   type DriverSpec,
   type GpuSpec,
   type KernelModule,
@@ -17,6 +16,7 @@ import { taintText } from "../../components/recipe/machine/taints";
 import { saidInTheEnd } from "./operations";
 import type { PlaceOf } from "./places";
 import { filePatch, nvidiaPart, type NvidiaPart, unfilledIn } from "./patch";
+import { writersNote } from "./containerd-writers";
 import { imageOf, type ImageContent } from "./image";
 import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
@@ -266,21 +266,6 @@ function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], n
     unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),
     parts.map((part) => part.notes),
   ]);
-}
-
-/** What is wrong where the file of containerd's parts is written more than once (checks.json, containerd-part). */
-function writersNote(field: string, parts: NvidiaPart[]): Note[] {
-  const items = parts.flatMap(({ containerdItems }) => containerdItems);
-  if (items.length < 2) return [];
-  const places = items.filter((place) => place !== undefined).join(", ");
-  return [
-    {
-      field: `${field}.containerd`,
-      problem: `the other tool writes ${customizationPath} ${items.length} times${places === "" ? "" : ` (${places})`}`,
-      why: "up to Talos 1.13 the second item keeps the machine from booting, and from 1.14 on only the first one counts",
-      remedy: "write all of it in one item of the other tool's files or patches",
-    },
-  ];
 }
 
 const unfilledTexts = (field: string, texts: Record<string, string>[]): Note[] =>

@@ -1,6 +1,19 @@
 import * as path from "node:path";
-import { lineIn, lineOfText } from "../check/lines";
-import type { Source } from "./source";
+import { lineIn, lineOfText } from "../lines";
+
+/** A file that a patch was made of, and what is in it: the patch itself, or the content of a file that the patch writes. */
+export interface PatchFile {
+  file: string;
+  text: string;
+}
+
+/** Files in which patches stand. */
+interface Files {
+  /** By the text of the patch: those that hold it alone. */
+  patchFiles: Map<string, PatchFile>;
+  /** Those that hold patches among other things. */
+  given: PatchFile[];
+}
 
 /**
  * Tells where a patch stands, e.g. `talos/gpu.yaml:18`: the line that has most of some words. Undefined where nobody can tell, as of a patch that
@@ -10,7 +23,7 @@ export type PlaceOf = (patch: string, words: string) => string | undefined;
 
 /** Places in the files of a source, from the working folder. */
 export const placesIn =
-  ({ patchFiles, given }: Pick<Source, "patchFiles" | "given">): PlaceOf =>
+  ({ patchFiles, given }: Files): PlaceOf =>
   (patch, words) => {
     const from = patchFiles.get(patch) ?? given.find(({ text }) => hasSome(text, patch));
     if (from === undefined) return undefined;

@@ -9,6 +9,7 @@ import { learn, type Schematics, schematicsIn } from "./schematics";
 import { yamlFiles } from "../yaml-files";
 import { type MachineFile, readTalconfig, type Settings, type Talconfig } from "./talconfig";
 import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
+import type { PatchFile } from "./places";
 import { makerOf, type Unread, whyUnread } from "./unread";
 import texts from "./texts.json";
 
@@ -24,12 +25,6 @@ export interface Source {
   /** The files that are imported. */
   given: PatchFile[];
   notes: Note[];
-}
-
-/** A file that a patch was made of, and what is in it: the patch itself, or the content of a file that the patch writes. */
-export interface PatchFile {
-  file: string;
-  text: string;
 }
 
 /** Where schematics are looked for: in files of the folder, and of those in it. */

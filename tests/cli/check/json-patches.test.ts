@@ -1,0 +1,39 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { stringify } from "yaml";
+import { check } from "../../../cli/check/verb";
+import { runVerb, scratch } from "../stand";
+
+const folder = scratch();
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+describe("a JSON patch that adds a member that is there", () => {
+  const item = (name: string) => ({ op: "create", path: `/var/${name}`, content: "a" });
+  const part = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content: "[metrics]\n" };
+  const merged = stringify({ machine: { files: [item("a"), part], sysctls: { a: "1" } } });
+  const patchOf = (path: string, value: unknown, op = "add") => stringify([{ op, path, value }]);
+  const resultOf = async (...patches: string[]) => {
+    const node = { hostname: "gpu", ipAddress: "192.0.2.1", controlPlane: true };
+    const text = stringify({ talosVersion: "v1.11.5", nodes: [{ ...node, patches }] });
+    const file = path.join(folder, "talconfig.yaml");
+    fs.writeFileSync(file, text);
+    return (await runVerb("check", check, [file])).result;
+  };
+
+  test("replaces it (RFC 6902, 4.1), so that nothing is written twice", async () => {
+    expect(await resultOf(merged, patchOf("/machine/files", [item("a"), part]))).toBe("");
+    expect(await resultOf(patchOf("/machine/files", [part]), patchOf("/machine/files", [part]))).toBe("");
+    expect(await resultOf(merged, patchOf("/machine/files", [part], "replace"))).toBe("");
+  });
+
+  test("appends with the index -, and a merge patch appends always", async () => {
+    const appended = await resultOf(merged, patchOf("/machine/files/-", part));
+    expect(appended).toContain("20-customization.part is written a second time");
+    expect(await resultOf(merged, merged)).toContain("/var/a is written 2 times");
+  });
+
+  test("does not change what comes after it", async () => {
+    const after = await resultOf(patchOf("/machine/files", [part]), merged);
+    expect(after).toContain("20-customization.part is written a second time");
+  });
+});
