@@ -43,6 +43,12 @@ const inWait = new AsyncLocalStorage<true>();
 /** Milliseconds before each further try of a call outside any wait, and after which no further one begins. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 const NO_MORE_TRIES_AFTER = 45_000;
+/** Longest pause that a server may ask for by Retry-After: what asks for more is asked again earlier, and given up in time. */
+const LONGEST_PAUSE = 30_000;
+
+/** The pause before a further try: its own, or a longer one that the server asks for. */
+const pauseBefore = (pause: number, error: unknown): number =>
+  Math.max(pause, Math.min((error instanceof CallError ? error.retryAfter : undefined) ?? 0, LONGEST_PAUSE));
 
 /** A call outside any wait: made again a few times where it gets no answer. What fails in the end is the last try's error. */
 export async function persistently<T>(clock: Clock, call: () => Promise<T>): Promise<T> {
@@ -52,8 +58,8 @@ export async function persistently<T>(clock: Clock, call: () => Promise<T>): Pro
       return await call();
     } catch (error) {
       if (inWait.getStore() || !isTransient(error) || clock.now() - begun > NO_MORE_TRIES_AFTER) throw error;
+      await clock.sleep(pauseBefore(pause, error));
     }
-    await clock.sleep(pause);
   }
   return call();
 }

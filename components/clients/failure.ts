@@ -20,6 +20,8 @@ export class CallError extends Error {
   constructor(
     public readonly problem: CallProblem,
     message: string,
+    /** Milliseconds after which the server wants to be asked again; undefined where it did not say. */
+    readonly retryAfter?: number,
   ) {
     super(message);
   }

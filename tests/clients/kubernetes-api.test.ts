@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import * as os from "node:os";
 import * as path from "node:path";
 import { KubernetesApi, type Kubeconfig } from "../../components/clients/kubernetes/api";
-import { connectionProblem } from "../../components/clients/kubernetes/error";
+import { answerProblem, connectionProblem } from "../../components/clients/kubernetes/error";
 
 const withCode = (message: string, code?: string): Error => Object.assign(new Error(message), { code });
 
@@ -25,6 +25,30 @@ test.each([
   const made = connectionProblem("node gpu-1", "https://api.home:6443", error, 30_000, []);
   expect(made.problem).toBe(problem);
   expect(made.message).toMatch(words);
+});
+
+test.each([
+  ["as seconds", { "retry-after": "7" }, {}, 7_000],
+  ["as a date that is over", { "retry-after": new Date(0).toUTCString() }, {}, 0],
+  ["in the answer's details", {}, { details: { retryAfterSeconds: 3 } }, 3_000],
+  ["by neither", {}, {}, undefined],
+  ["in words that are no time", { "retry-after": "soon" }, {}, undefined],
+])("when a server wants to be asked again, told %s", (_, headers: http.IncomingHttpHeaders, more, expected) => {
+  const body = JSON.stringify({ kind: "Status", message: "too many requests", ...more });
+  const { retryAfter } = answerProblem("nodes", "https://api.home", { status: 429, headers, body }, []);
+  expect(retryAfter).toBe(expected);
+});
+
+test("when a server wants to be asked again, told as a date to come", () => {
+  const headers = { "retry-after": new Date(Date.now() + 3_600_000).toUTCString() };
+  const { retryAfter } = answerProblem("nodes", "https://api.home", { status: 503, headers, body: "" }, []);
+  expect(retryAfter).toBeGreaterThan(3_540_000);
+  expect(retryAfter).toBeLessThanOrEqual(3_600_000);
+});
+
+test("a proxy that is busy tells it with a page of its own", () => {
+  const answer = { status: 503, headers: { "retry-after": "5", "content-type": "text/html" }, body: "<html>" };
+  expect(answerProblem("nodes", "https://api.home", answer, []).retryAfter).toBe(5_000);
 });
 
 const config = (more: Partial<Kubeconfig> = {}, server = "https://api.home"): Kubeconfig => ({

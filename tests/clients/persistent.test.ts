@@ -8,10 +8,11 @@ class Client {
   constructor(
     private fails: number,
     private readonly problem: CallProblem = "unreachable",
+    private readonly retryAfter?: number,
   ) {}
   async ask(): Promise<string> {
     this.asked++;
-    if (this.fails-- > 0) throw new CallError(this.problem, "no answer");
+    if (this.fails-- > 0) throw new CallError(this.problem, "no answer", this.retryAfter);
     return "answer";
   }
 }
@@ -23,6 +24,24 @@ test("a call outside any wait is made again where it gets no answer, within boun
   const dead = new Client(100);
   await expect(persistent(clock, dead).ask()).rejects.toThrow("no answer");
   expect(dead.asked).toBe(5);
+});
+
+test.each([
+  ["a longer pause than its own is kept", 7_000, 7_000],
+  ["a shorter one does not hurry it", 200, 1_000],
+  ["one of an hour is bounded", 3_600_000, 30_000],
+])("the pause that a server asks for is kept: %s", async (_, asked, waited) => {
+  const clock = new FakeClock();
+  expect(await persistent(clock, new Client(1, "busy", asked)).ask()).toBe("answer");
+  expect(clock.now()).toBe(waited);
+});
+
+test("a server that asks for long pauses for ever is given up", async () => {
+  const clock = new FakeClock();
+  const client = new Client(100, "busy", 3_600_000);
+  await expect(persistent(clock, client).ask()).rejects.toThrow("no answer");
+  expect(clock.now()).toBe(60_000);
+  expect(client.asked).toBe(3);
 });
 
 test("a refusal is final", async () => {

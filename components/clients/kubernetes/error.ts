@@ -21,15 +21,24 @@ export class KubernetesError extends CallError {
     readonly reasons: readonly string[] = [],
     /** Whether the API server itself answered, rather than something before it that cannot reach it. */
     readonly byServer = false,
+    retryAfter?: number,
   ) {
-    super(problem, `Kubernetes: ${what}: ${words}`);
+    super(problem, `Kubernetes: ${what}: ${words}`, retryAfter);
   }
 }
 
 /** What the API server sends in place of what it was asked for (meta/v1 `Status`). */
 interface Status {
   message: string;
-  details?: { causes?: { reason?: string; message?: string }[] };
+  details?: { causes?: { reason?: string; message?: string }[]; retryAfterSeconds?: number };
+}
+
+/** Milliseconds after which a server wants to be asked again: seconds or a date (RFC 9110, 10.2.3), or the details of a `Status`. */
+function pauseOf({ headers }: Answer, status: Status | undefined): number | undefined {
+  const said = headers["retry-after"] ?? String(status?.details?.retryAfterSeconds ?? "");
+  if (/^\d+$/.test(said)) return Number(said) * 1_000;
+  const date = Date.parse(said);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
 /**
@@ -50,16 +59,17 @@ export function answerProblem(
   const said = [status?.message ?? "", ...causes.flatMap(({ message }) => message ?? [])].join(" ");
   const words = code === 401 ? `${server} does not know the credentials (HTTP 401)` : redact(said, secrets);
   const reasons = causes.flatMap(({ reason }) => reason ?? []);
-  return new KubernetesError(problem, what, words, code, reasons, status !== undefined);
+  return new KubernetesError(problem, what, words, code, reasons, status !== undefined, pauseOf(answer, status));
 }
 
 /** An answer that is none of the Kubernetes API's. */
 export function strangerProblem(
   what: string,
   server: string,
-  { status, headers, body }: Answer,
+  answer: Answer,
   problem: CallProblem = "refused",
 ): KubernetesError {
+  const { status, headers, body } = answer;
   const isPage = /html/.test(headers["content-type"] ?? "") || /^\s*<(!doctype|html)/i.test(body);
   const words =
     status >= 300 && status < 400
@@ -67,7 +77,7 @@ export function strangerProblem(
       : isPage
         ? `${server} answers with a web page (HTTP ${status}): a login page or a proxy stands there, not the Kubernetes API`
         : `${server} answers with something else than Kubernetes' JSON (HTTP ${status})`;
-  return new KubernetesError(problem, what, words, status);
+  return new KubernetesError(problem, what, words, status, [], false, pauseOf(answer, undefined));
 }
 
 function statusOf(body: string): Status | undefined {
