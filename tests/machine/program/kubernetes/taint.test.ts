@@ -13,10 +13,8 @@ class FakeNode implements TaintedNodes {
   public writes = 0;
   /** Annotation of the node. */
   public mark: string | null = null;
-  /** Answers of either call that are lost; what was asked is done all the same. */
+  /** Answers to reads that are lost. */
   public lost = 0;
-  /** Called when a write is done, before its answer. */
-  public afterWrite: () => void = () => {};
   private version = 1;
 
   constructor(
@@ -40,8 +38,6 @@ class FakeNode implements TaintedNodes {
     this.writes++;
     this.now = taints;
     this.mark = taintMark(ours);
-    this.afterWrite();
-    this.answer();
     return true;
   }
 
@@ -61,7 +57,7 @@ const { taints, rows } = parse(fixture("taints.yaml")) as {
   rows: { name: string; has?: string[]; races?: number; steps: Step[] }[];
 };
 const parts = [
-  ...["of", "unset", "set", "lost", "lostAfterWrite", "theirs", "refuses", "before", "throws"],
+  ...["of", "unset", "set", "lost", "theirs", "refuses", "before", "throws"],
   ...["throwsNot", "gives", "says", "killed", "now", "keys", "mark", "writes", "minutes"],
 ];
 /** The same with taints in the place of their names. */
@@ -86,7 +82,6 @@ test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, { has = [
     only(step, parts);
     const begin = clock.now();
     node.lost = step["lost"] ?? 0;
-    node.afterWrite = () => (node.lost = step["lostAfterWrite"] ?? node.lost);
     if (step["theirs"]) node.now = named(step["theirs"])!;
     if (step["refuses"]) node.taints = () => Promise.reject(new CallError("refused", step["refuses"]));
     const said: string[] = [];

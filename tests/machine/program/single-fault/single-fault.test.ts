@@ -61,6 +61,8 @@ const busyPods = {
   },
 };
 const ours = { key: "gpu", value: "true", effect: "NoSchedule" };
+const theirs = { key: "maintenance", effect: "NoExecute", timeAdded: "2026-01-01T00:00:00Z" };
+const tainted = (...taints: object[]) => ({ "/api/v1/nodes/gpu-1": { ...node, spec: { taints } } });
 const map = (name: string) => ({
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -191,13 +193,13 @@ const runs: Record<string, Play> = {
     (cluster) => putBack({ manager: "talos-gpu", objects: ["gone", "right", "wrong"].map(map) }, cluster, quiet),
   ),
   taint: inCluster(
-    () => ({ "/api/v1/nodes/gpu-1": node }),
+    () => tainted(theirs),
     async (cluster, clock) => ({
       taints: await taint({ machine: "gpu-1", taints: [ours] }, [], cluster, clock, quiet),
     }),
   ),
   untaint: inCluster(
-    () => ({ "/api/v1/nodes/gpu-1": { ...node, spec: { taints: [ours] } } }),
+    () => tainted(theirs, ours),
     async (cluster, clock) => ({ done: await untaint("gpu-1", [ours], cluster, clock, quiet) }),
   ),
   "untaint whose stack knows of none": inCluster(
