@@ -37,6 +37,7 @@ describe("order", () => {
     expect(exposure.inputs["create"] ?? "").toMatch(does);
     const { create, stdin = "{}" } = exposure.inputs;
     expect(JSON.parse(stdin).mark?.ours).toBe(create && "talos-gpu/test/");
+    expect(exposure.inputs["addPreviousOutputInEnv"]).toBe(create && false);
     const replaced = run.resources.filter(({ replaceWith }) => replaceWith.includes(exposure.urn));
     expect(replaced.map(({ type }) => type).sort()).toEqual(offer.sort());
     const asked = find(run, types.program, "lab-preflight");

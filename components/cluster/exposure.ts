@@ -38,5 +38,6 @@ export function gpuExposure(
   });
   const limit = outlasting(release).create;
   const needs = ["talosconfig", "kubeconfig"] as const;
-  return runProgram(`${name}-exposure`, { verb: "await-free", task, needs, secrets, limit, triggers }, first);
+  const use = { verb: "await-free", task, needs, secrets, limit, triggers, forgets: true };
+  return runProgram(`${name}-exposure`, use, first);
 }

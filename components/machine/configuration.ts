@@ -100,7 +100,8 @@ const giveToOmni: Configuring = (name, machine, { secrets }, opts) => {
   const needs = ["omniEndpoint", "omniServiceAccountKey"] as const;
   const { reconcileToken } = machine;
   const task = JSON.stringify(omniTask);
-  const use = { verb: "omni-apply", deleteVerb: "omni-release", task, needs, secrets, limit: LIMIT, reconcileToken };
+  const verbs = { verb: "omni-apply", deleteVerb: "omni-release", forgets: true };
+  const use = { ...verbs, task, needs, secrets, limit: LIMIT, reconcileToken };
   return { hash: hashOf([JSON.stringify(omniTask.resources)]), by: runProgram(name, use, opts) };
 };
 

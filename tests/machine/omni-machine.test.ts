@@ -25,6 +25,7 @@ test("Omni's machine: no schematic and no configuration of ours, but resources i
   const given = byName(made, "gpu-1-configuration");
   expect(given.inputs["create"]).toMatch(/omni-apply$/);
   expect(given.inputs["delete"]).toMatch(/omni-release$/);
+  expect(given.inputs["addPreviousOutputInEnv"]).toBe(false); // it asks Omni what it has there
   const task = omniTask.parse(JSON.parse(given.inputs["stdin"] as string));
   expect(task).toMatchObject({ uuid: omni.uuid, cluster: "lab" });
   expect(task.resources.map(({ spec }) => spec)).toEqual([

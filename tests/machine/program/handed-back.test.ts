@@ -87,6 +87,16 @@ test("the answer of a former release of the package, with everything in it as it
   expect(parse(machine.persistent)).toEqual(parse(live));
 });
 
+test("without its record, as docs/troubleshooting.md has it emptied, a run changes nothing and its release leaves all there", async () => {
+  const { machine, bench } = setup();
+  await adopt(task, undefined, bench);
+  const configured = (machine.active = machine.persistent); // it has booted since
+  const again = await adopt(task, undefined, bench);
+  expect(again.changed).toBe(false);
+  await release(task, handed(again), bench);
+  expect(machine.persistent).toBe(configured);
+});
+
 test("patches whose record is too long in any form are refused, and nothing is staged", async () => {
   const { machine, bench } = setup();
   const sysctls = Object.fromEntries(Array.from({ length: 3_000 }, (_, number) => [`net.ipv4.conf.e${number}`, "1"]));
