@@ -188,8 +188,9 @@ export function observedJob({ metadata, spec, status }: k8s.V1Job) {
 /** A node as Kubernetes has it. */
 export type ObservedNode = Kept<typeof observedNode, "name" | "labels">;
 
-/** @param slices what drivers publish of all nodes' devices. */
-export function observedNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSlice[]) {
+/** @param published what drivers publish of all nodes' devices; undefined where nobody could look. */
+export function observedNode(node: k8s.V1Node, published: readonly k8s.V1ResourceSlice[] | undefined) {
+  const slices = published ?? [];
   const { metadata, spec, status } = node;
   const condition = status?.conditions?.find(({ type }) => type === "Ready");
   const ready = condition?.status === "True";
@@ -205,6 +206,8 @@ export function observedNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSl
     /** Taints as `key=value:Effect`, or `key:Effect` without a value. */
     taints: (spec?.taints ?? []).map(({ key, value, effect }) => describeTaint({ key, effect, ...defined({ value }) })),
     ...defined({
+      /** Set where nobody could look at its devices for claims, so that `allocatable` lacks them. */
+      devicesUnseen: published === undefined ? true : undefined,
       /** Why it is not ready, in the kubelet's or the control plane's words. */
       notReady: condition && !ready ? `${condition.reason}: ${condition.message}` : undefined,
       /** Handlers that its container runtime has; absent where the kubelet does not tell (Kubernetes ≤ 1.30, containerd < 2). */

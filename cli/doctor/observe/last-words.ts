@@ -1,4 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
+import { isTransient, lastLine } from "../../../components/clients/failure";
 import { defined } from "../../../components/recipe/mapping";
 import type { Heard } from "../../../components/diagnosis/observations";
 import type { KubernetesApi } from "../../../components/clients/kubernetes/api";
@@ -62,20 +63,28 @@ function endedBadly({ ready, state, lastState }: k8s.V1ContainerStatus): boolean
 const offersGpus = ({ status }: k8s.V1Node): boolean =>
   Object.entries(status?.allocatable ?? {}).some(([name, count]) => name.startsWith("nvidia.com/") && count !== "0");
 
-/** Reads the logs of such containers. One that cannot be read is not among what was heard: said less, not wrong. */
+/**
+ * Reads the logs of such containers. One that the API server refuses, such as that of a run which is no longer kept, says nothing; one for
+ * which there was no answer is in `unread`.
+ */
 export async function hearLastWords(
   pods: readonly k8s.V1Pod[],
   nodes: readonly k8s.V1Node[],
   api: Pick<KubernetesApi, "text">,
-): Promise<Heard> {
+): Promise<{ heard: Heard; unread: string[] }> {
   const heard = new Map<string, string>();
+  const unread: string[] = [];
   const silent = [...silentContainers(pods), ...idlePlugins(pods, nodes), ...firstContainers(pods)];
   const asked = silent.map(async ({ namespace, pod, container, restarted }) => {
-    const log = await api.text(`log of ${pod}`, logPath(namespace, pod, container, restarted, LINES)).catch(() => "");
+    const path = logPath(namespace, pod, container, restarted, LINES);
+    const log = await api.text(`log of ${pod}`, path).catch((error: unknown) => {
+      if (isTransient(error)) unread.push(`the log of ${namespace}/${pod} could not be read: ${lastLine(error)}`);
+      return "";
+    });
     if (log.trim() !== "") heard.set(`${namespace}/${pod}/${container}`, log.trim());
   });
   await Promise.all(asked);
-  return heard;
+  return { heard, unread };
 }
 
 /** Path of a container's log, or of that of the run before, in the Kubernetes API: the last lines of it. */

@@ -55,8 +55,14 @@ export async function observeCluster(
   now: Date,
 ): Promise<Seen & { addresses: ReturnType<typeof addressesOf> }> {
   const failed: Failed[] = [];
+  const [unheard, hidden]: [string[], string[]] = [[], []];
   // A cluster whose Kubernetes knows no claims has none.
-  const slices = api.list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath).catch(() => []);
+  const slices = api
+    .list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath, { instead: { 404: undefined } })
+    .catch((error: KubernetesError) => {
+      (error.code === 403 ? hidden : unheard).push(`resourceSlices could not be listed: ${error.words}`);
+      return undefined;
+    });
   const listed = await Promise.all(
     Object.entries(paths).map(async ([kind, path]) => [
       kind,
@@ -73,7 +79,7 @@ export async function observeCluster(
   const { pods, jobs, nodes, events, releases } = objects;
   const living = livingPods(pods ?? [], jobs ?? []);
   const published = await slices;
-  const heard = await hearLastWords(living, nodes ?? [], api);
+  const { heard, unread } = await hearLastWords(living, nodes ?? [], api);
   const observations = defined({
     pods: pods && living.map((pod) => observed.observedPod(pod, heard)),
     daemonSets: objects.daemonSets?.map(observed.observedDaemonSet),
@@ -85,16 +91,24 @@ export async function observeCluster(
     releases: releases && observed.observedReleases(releases),
     events: events && livingEvents(events, objects, now).map(observed.observedEvent),
   });
-  return { observations, ...blindSpots(failed), addresses: addressesOf(nodes ?? []) };
+  const { unseen, leftOut } = blindSpots(failed);
+  const addresses = addressesOf(nodes ?? []);
+  if (nothingSeen(failed)) return { observations, unseen, leftOut, addresses };
+  return { observations, unseen: [...unseen, ...unheard, ...unread], leftOut: [...leftOut, ...hidden], addresses };
 }
 
 /** Kinds that a role for looking usually leaves out; without them the rest can still be judged. */
 const oftenHidden: Kind[] = ["releases"];
 
+const reasonsOf = (failed: Failed[]): string[] => [...new Set(failed.map(({ error }) => error.words))];
+
+/** Whether the cluster answered nothing, and that for one reason. */
+const nothingSeen = (failed: Failed[]): boolean =>
+  failed.length === Object.keys(paths).length && reasonsOf(failed).length === 1;
+
 function blindSpots(failed: Failed[]): Pick<Seen, "unseen" | "leftOut"> {
-  const reasons = [...new Set(failed.map(({ error }) => error.words))];
-  if (failed.length === Object.keys(paths).length && reasons.length === 1)
-    return { unseen: [`Kubernetes could not be looked at: ${reasons[0]}`], leftOut: [] };
+  const reasons = reasonsOf(failed);
+  if (nothingSeen(failed)) return { unseen: [`Kubernetes could not be looked at: ${reasons[0]}`], leftOut: [] };
   const may = failed.filter(({ kind, error }) => error.code === 403 && oftenHidden.includes(kind));
   const say = ({ kind, error }: Failed): string => `${kind} could not be listed: ${error.words}`;
   return { unseen: failed.filter((one) => !may.includes(one)).map(say), leftOut: may.map(say) };

@@ -52,7 +52,9 @@ function gpuNode(node: ObservedNode, seen: Observations, namespace: string | und
   const plugin = (seen.daemonSets ?? []).find((set) => set.namespace === namespace && offering(set.name));
   const words = plugin && lastWords(seen, "DaemonSet", plugin.namespace, plugin.name);
   const problem =
-    !offers && "has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims";
+    !offers &&
+    !node.devicesUnseen &&
+    "has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims";
   return [...readiness(node), ...difference(`node ${node.name}`, problem, words)];
 }
 

@@ -13,11 +13,11 @@ export function nodeDifferences(plan: Plan, { nodes, machines = [] }: Observatio
     const about = `node ${machine.name}`;
     const node = nodes.find(({ name }) => name === machine.name);
     const told = (problems: string[]): Difference[] => problems.flatMap((problem) => difference(about, problem));
-    if (node === undefined) return told(["is not in the cluster", ...offers(machine, {})]);
+    if (node === undefined) return told(["is not in the cluster", ...offers(machine, { allocatable: {} })]);
     return [
       ...readiness(node),
       ...told([
-        ...offers(machine, node.allocatable ?? {}),
+        ...offers(machine, node),
         ...labels(machine, node),
         ...discovery(machine, node, plan),
         ...taints(machine, node, plan),
@@ -47,9 +47,10 @@ export const readiness = ({ name, ready, notReady, unschedulable }: ObservedNode
 
 function offers(
   { allocatable, atLeast = [], gpuCount }: MachineRecipe,
-  offered: NonNullable<ObservedNode["allocatable"]>,
+  { allocatable: offered = {}, devicesUnseen }: Pick<ObservedNode, "allocatable" | "devicesUnseen">,
 ): string[] {
   const planned = Object.entries(allocatable).flatMap(([resource, count]) => {
+    if (devicesUnseen && resource === ways.dra.deviceClass) return [];
     const [has, least] = [offered[resource], atLeast.includes(resource)];
     if (least ? Number(has ?? 0) >= count : (has ?? "0") === String(count)) return [];
     return [`offers ${has ?? "none"} of ${resource}, the plan says ${least ? "at least " : ""}${count}`];

@@ -59,7 +59,8 @@ test("asks what the stack's own pods wait for before all else, while they do", (
 test("hears what they said; a log that is gone changes nothing", async () => {
   const text = (_: string, path: string): Promise<string> =>
     path.includes("/failed/") ? Promise.reject(new Error("HTTP 404")) : Promise.resolve(`${path}\n`);
-  const heard = await hearLastWords(pods(), [], { text });
+  const { heard, unread } = await hearLastWords(pods(), [], { text });
+  expect(unread).toEqual([]);
   expect(Object.fromEntries(heard)).toEqual({
     "gpu/crashed/main": "/api/v1/namespaces/gpu/pods/crashed/log?container=main&previous=false&tailLines=80",
     "gpu/again/main": "/api/v1/namespaces/gpu/pods/again/log?container=main&previous=true&tailLines=80",

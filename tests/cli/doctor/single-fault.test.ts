@@ -1,0 +1,119 @@
+import type { KubeConfig } from "@kubernetes/client-node";
+import { examine } from "../../../cli/doctor/examine";
+import type { DoctorReport } from "../../../cli/doctor/report";
+import { KubernetesApi } from "../../../components/clients/kubernetes/api";
+import type { Plan } from "../../../components/recipe";
+import type { Answer } from "../../../components/clients/kubernetes/error";
+import { FakeClock } from "../../machine/program/fakes";
+import { Calls, type Fault, faultKinds } from "../../machine/program/single-fault/faults";
+import { planOf } from "../../support/plans";
+import { offering } from "../stand";
+
+/** A machine whose card is offered by NVIDIA's DRA driver, with a pod that ends without a word but in its log. */
+const [node] = offering["/api/v1/nodes"];
+const plan = planOf("dra");
+const { name } = plan.machines[0]!;
+const metadata = { name, labels: { "extensions.talos.dev/nvidia-open-gpu-kernel-modules-production": "1" } };
+const objects: Record<string, unknown[]> = {
+  ...offering,
+  "/api/v1/nodes": [{ ...node, metadata, status: { ...node!.status, allocatable: {} } }],
+  "/apis/apps/v1/daemonsets": [
+    {
+      metadata: { namespace: "nvidia", name: "dra-driver-kubelet-plugin", generation: 1 },
+      spec: { template: { spec: {} } },
+      status: { desiredNumberScheduled: 1, numberReady: 1, observedGeneration: 1 },
+    },
+  ],
+  "/apis/resource.k8s.io/v1/resourceslices": [
+    {
+      metadata: { name: "gpu-1-gpu" },
+      spec: {
+        ...{ nodeName: name, driver: "gpu.nvidia.com", pool: { name } },
+        devices: [{ name: "gpu-0", attributes: { type: { string: "gpu" }, productName: { string: "NVIDIA L4" } } }],
+      },
+    },
+  ],
+  "/api/v1/pods": [
+    {
+      metadata: { namespace: "nvidia", name: "nvidia-thing-x", uid: "x" },
+      spec: { nodeName: "gpu-1", containers: [{ name: "ctr" }] },
+      status: {
+        phase: "Running",
+        containerStatuses: [
+          { name: "ctr", restartCount: 4, ready: false, state: { waiting: { reason: "CrashLoopBackOff" } } },
+        ].map((one) => ({ ...one, lastState: { terminated: { exitCode: 1 } } })),
+      },
+    },
+  ],
+};
+const LOG = "panic: no devices\n";
+
+const answer = (url: string): Answer => {
+  const { pathname } = new URL(url);
+  const body = pathname.endsWith("/log") ? LOG : JSON.stringify({ items: objects[pathname] ?? [] });
+  return { status: 200, headers: {}, body };
+};
+
+const kubeconfig = {
+  getCurrentCluster: () => ({ name: "home", server: "https://api.home", skipTLSVerify: false }),
+  getCurrentContext: () => "home",
+  getCurrentUser: () => ({ name: "me" }),
+  applyToHTTPSOptions: () => Promise.resolve(),
+} as unknown as KubeConfig;
+
+/** The doctor's report, and the calls that it made. */
+async function look(
+  failing?: { at: number; fault: Fault },
+  planned?: Plan,
+): Promise<{ report: DoctorReport; calls: string[] }> {
+  const calls = new Calls(new FakeClock(), failing);
+  const { prototype } = KubernetesApi;
+  const send = jest.spyOn(prototype as never, "send").mockImplementation((async (url: string) => answer(url)) as never);
+  calls.ofApi(prototype);
+  try {
+    const report = await examine({ kubeconfig, leftOut: [] }, planned, 10_000);
+    return { report, calls: calls.made };
+  } finally {
+    send.mockRestore();
+  }
+}
+
+/** What is said to be wrong, in one list. */
+const wrong = ({ differences, findings }: DoctorReport): string[] =>
+  [...differences, ...findings].map((one) => JSON.stringify({ ...one, evidence: [], lastWords: [] }));
+
+/** How "could not look" names a call. */
+const nameOf = (call: string): RegExp => {
+  const last = call.split("/").at(-1)!;
+  return last === "log"
+    ? /nvidia-thing-x/
+    : new RegExp(`^${last === "secrets" ? "releases" : last} could not be listed`, "i");
+};
+
+test("without a fault it sees the card, and the words of the pod that ends", async () => {
+  const { report } = await look();
+  expect(report.unseen).toEqual([]);
+  expect(JSON.stringify(report)).toContain("no devices");
+  expect(report.inventory).toEqual([expect.stringContaining("1 × gpu.nvidia.com")]);
+});
+
+const cases = faultKinds.flatMap((fault) => [
+  { ...fault, fault, held: "without a plan", planned: undefined },
+  { ...fault, fault, held: "with the plan", planned: plan },
+]);
+
+test.each(cases)("each call once, $name, $held: the same report, or what was not seen", async ({ fault, planned }) => {
+  const without = await look(undefined, planned);
+  for (const [at, call] of without.calls.entries()) {
+    // Node tells a log that is cut off as a connection that was reset.
+    if (call.endsWith("/log") && fault.name === "cut off") continue;
+    const { report } = await look({ at, fault }, planned);
+    if (JSON.stringify(report) === JSON.stringify(without.report)) continue;
+    expect({ call, unseen: report.unseen }).toEqual({ call, unseen: [expect.stringMatching(nameOf(call))] });
+    expect({ call, wrong: wrong(report).filter((one) => !wrong(without.report).includes(one)) }).toEqual({
+      call,
+      wrong: [],
+    });
+    expect(report.status).not.toBe(0);
+  }
+});
