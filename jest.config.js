@@ -13,7 +13,8 @@ const common = {
   transform: { "^.+\\.ts$": "<rootDir>/tests/transform.js" },
   moduleNameMapper: {
     "^talos-gpu$": "<rootDir>/components/index.ts",
-    "^talos-gpu/kubeconfig-files$": "<rootDir>/components/clients/kubernetes/kubeconfig-files.ts",
+    "^talos-gpu/bin/clients/kubernetes/kubeconfig-files\\.js$":
+      "<rootDir>/components/clients/kubernetes/kubeconfig-files.ts",
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
 };

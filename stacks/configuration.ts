@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import type { GpuCluster } from "talos-gpu";
-import { kubeconfigOfVariable } from "talos-gpu/kubeconfig-files";
+import { kubeconfigOfVariable } from "talos-gpu/bin/clients/kubernetes/kubeconfig-files.js";
 
 /** What a stack's configuration holds besides the cluster: credentials, by key, with the variable that names a file. */
 const credentialFiles = {

@@ -1,0 +1,30 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { repository } from "../stacks/stack-file";
+
+interface Project {
+  displayName: string;
+  testMatch?: string[];
+  testRegex?: string[];
+  testPathIgnorePatterns?: string[];
+}
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+const { projects } = require("../jest.config.js") as { projects: Project[] };
+
+const takes = ({ testRegex, testPathIgnorePatterns = [] }: Project, file: string): boolean =>
+  testRegex === undefined
+    ? file.startsWith("/tests/") && !testPathIgnorePatterns.some((part) => new RegExp(part).test(file))
+    : testRegex.some((part) => new RegExp(part).test(file));
+
+test("every file of tests belongs to one of the two kinds, and to no other", () => {
+  const files = ["tests", "lab/tests"].flatMap((folder) =>
+    fs
+      .readdirSync(path.join(repository, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".test.ts"))
+      .map((file) => `/${folder}/${file}`),
+  );
+  const kinds = files.map((file) => [file, projects.filter((project) => takes(project, file)).length]);
+  expect(kinds.length).toBeGreaterThan(200);
+  expect(kinds.filter(([, count]) => count !== 1)).toEqual([]);
+});
