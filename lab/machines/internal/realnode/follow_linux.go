@@ -30,10 +30,10 @@ func Follow(ctx context.Context, config Config, machine host.Machine) error {
 	if os.Geteuid() != 0 {
 		return errors.New("a real node needs root, for namespaces and control groups; run the lab as root, or leave --machines node out")
 	}
-	return host.EachBoot(ctx, machine, func(snapshot host.Snapshot) (changed, stop func(), err error) {
-		stop = start(ctx, config, machine, snapshot)
+	return host.EachBoot(ctx, machine, func(snapshot host.Snapshot) (func(), func(), error) {
+		stop := start(ctx, config, machine, snapshot)
 		// Talos >= 1.14 restarts containerd where its configuration changes, in the same boot. Here the node begins again: its containerd reads it then.
-		changed = func() {
+		changed := func() {
 			now := machine.Snapshot()
 			if maps.Equal(now.CRIParts, snapshot.CRIParts) {
 				return
