@@ -4,6 +4,7 @@
 const { spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
+const { buildIfStale } = require("../components/build-if-stale");
 const { labTests } = require("./kinds");
 
 const root = path.dirname(__dirname);
@@ -26,18 +27,6 @@ function checkTypes() {
   const args = ["--noEmit", "--incremental", "--tsBuildInfoFile", "node_modules/.cache/talos-gpu.tsbuildinfo"];
   const status = node("typescript/bin/tsc", args);
   if (status !== 0) process.exit(status);
-}
-
-/** Some tests run the package as users get it: a build that is older than its sources would fail them for no reason that they name. */
-function buildIfStale() {
-  const folder = path.join(root, "components");
-  const made = ["components/bin/program.js", "sdk/schema.json"].map((file) => path.join(root, file));
-  const built = Math.min(...made.map((file) => fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
-  const sources = fs
-    .readdirSync(folder, { recursive: true })
-    .filter((file) => file.endsWith(".ts") && !/(^|[/\\])(bin|node_modules)[/\\]/.test(file));
-  if (sources.some((file) => fs.statSync(path.join(folder, file)).mtimeMs > built))
-    run("npm", ["run", "--silent", "build"]);
 }
 
 function nameWhatIsLeftOut() {

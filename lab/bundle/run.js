@@ -1,9 +1,15 @@
-// node lab/bundle/run.js FILE.ts ARGUMENTS: runs a program of this repository from its bundle, see bundle.js.
+// node lab/bundle/run.js [--build] FILE.ts ARGUMENTS: runs a program of this repository from its bundle, see bundle.js. With --build, a program
+// that runs the built package: it is built first where it is older than its sources.
 /* global console */
 const fs = require("node:fs");
+const { buildIfStale } = require("../../components/build-if-stale");
 const { bundle, compile, inSources } = require("./bundle");
 
 process.argv.splice(1, 1); // the program sees its own file and arguments
+if (process.argv[1] === "--build") {
+  process.argv.splice(1, 1);
+  buildIfStale();
+}
 // Where the repository is linked into another folder, its sources and the bundle of them stay the same.
 process.argv[1] = fs.realpathSync(process.argv[1]);
 process.on("uncaughtExceptionMonitor", (error) => {
