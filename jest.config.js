@@ -13,8 +13,7 @@ const common = {
   transform: { "^.+\\.ts$": "<rootDir>/tests/transform.js" },
   moduleNameMapper: {
     "^talos-gpu$": "<rootDir>/components/index.ts",
-    "^talos-gpu/bin/clients/kubernetes/kubeconfig-files\\.js$":
-      "<rootDir>/components/clients/kubernetes/kubeconfig-files.ts",
+    "^talos-gpu/stack\\.js$": "<rootDir>/components/stack/index.ts",
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
 };

@@ -3,7 +3,7 @@ import * as path from "node:path";
 import { parse } from "yaml";
 import { type ClusterSpec, InvalidStackError, parseSpec, findingsOf } from "../components/recipe";
 import { withOutside } from "../components/found/outside-files";
-import { credentialKeys } from "./configuration";
+import { credentialKeys } from "../components/stack/configuration";
 
 /** Root of the repository: the stacks and the packages are found from here, whatever the working directory is. */
 export const repository = path.dirname(__dirname);

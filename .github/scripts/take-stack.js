@@ -15,7 +15,7 @@ const { isDeepStrictEqual } = require("node:util");
 const { parse } = require("yaml");
 
 const largest = 1024 * 1024;
-/** Fields of a stack that hold credentials, or say where they are sent (stacks/configuration.ts, credentialKeys). */
+/** Fields of a stack that hold credentials, or say where they are sent (components/stack/configuration.ts, credentialKeys). */
 const credentials = ["talosconfig", "machineSecrets", "kubeconfig", "omniEndpoint", "omniServiceAccountKey"];
 const project = "talos-gpu:";
 

@@ -1,7 +1,7 @@
 import { parse } from "yaml";
 import * as z from "zod";
 import { specSchema } from "../../components/recipe/stack/spec-schema";
-import { credentialKeys } from "../../stacks/configuration";
+import { credentialKeys } from "../../components/stack/configuration";
 import { type Field, fieldsOfStack } from "./fields";
 
 /** A JSON schema, as far as this package makes any. */

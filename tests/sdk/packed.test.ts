@@ -70,12 +70,13 @@ test("it holds what a consumer needs, and nothing else", () => {
     types,
     ...Object.values(bin),
     "bin/program.js",
+    "bin/stack/index.js",
     "bin/stack.schema.json",
     "bin/schema.json",
     "bin/cluster-objects.js",
   ];
   expect(files).toEqual(expect.arrayContaining([...needed, "PulumiPlugin.yaml", "LICENSE", "README.md"]));
-  const own = /^(?:bin\/.+\.(?:js|d\.ts|json)|PulumiPlugin\.yaml|package\.json|LICENSE|README\.md)$/;
+  const own = /^(?:bin\/.+\.(?:js|d\.ts|json)|cli\.js|PulumiPlugin\.yaml|package\.json|LICENSE|README\.md)$/;
   expect(files.filter((file) => !own.test(file))).toEqual([]);
   // What built code requires by a relative path is packed beside it.
   const missing = files
@@ -116,7 +117,7 @@ test("are-the-types-wrong finds nothing, in any way of resolving", () => {
   expect({ said: JSON.parse(stdout || "{}") as object, stderr }).toEqual({
     said: {
       types: "included",
-      entrypoints: [".", "./bin/engine-gone.js", "./bin/clients/kubernetes/kubeconfig-files.js", "./package.json"],
+      entrypoints: [".", "./stack.js", "./bin/engine-gone.js", "./package.json"],
       problems: [],
     },
     stderr: "",

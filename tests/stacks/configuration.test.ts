@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { renderFinding } from "../../components/recipe";
-import { readConfiguration } from "../../stacks/configuration";
+import { readConfiguration } from "../../components/stack/configuration";
 import { stackConfig, stacks } from "../support/stacks";
 import { readStackFile } from "../../stacks/stack-file";
 

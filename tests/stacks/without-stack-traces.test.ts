@@ -1,5 +1,5 @@
 import { GpuCluster } from "talos-gpu";
-import { withoutStackTraces } from "../../stacks/without-stack-traces";
+import { withoutStackTraces } from "../../components/stack/without-stack-traces";
 import { arguments_ } from "../support/gpu-cluster";
 import { record } from "../support/recorder";
 import { providers } from "../support/talos";

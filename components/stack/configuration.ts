@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
-import type { GpuCluster } from "talos-gpu";
-import { kubeconfigOfVariable } from "talos-gpu/bin/clients/kubernetes/kubeconfig-files.js";
+import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
+import type { Finding } from "../recipe/types";
 
 /** What a stack's configuration holds besides the cluster: credentials, by key, with the variable that names a file. */
 const credentialFiles = {
@@ -26,9 +26,6 @@ export interface StackConfiguration {
   /** What is wrong with it already; the cluster's own mistakes are told with it. */
   findings: Finding[];
 }
-
-/** A mistake, as the package tells it: `field: problem; why; remedy`. */
-type Finding = NonNullable<Parameters<typeof GpuCluster.plan>[1]>[number];
 
 const check = "configuration";
 
