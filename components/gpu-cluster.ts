@@ -3,6 +3,7 @@ import { noArguments, refusal } from "./checked-arguments";
 import { gpuExposure } from "./cluster/exposure";
 import { makeFleet } from "./cluster/gpu-machines";
 import { preflight } from "./cluster/preflight";
+import { tellUnseen } from "./cluster/unseen";
 import { UpdateSummary } from "./cluster/update-summary";
 import { accessOf } from "./credentials/access";
 import { splitCredentials, type Credentials, credentialFindings } from "./credentials/credentials";
@@ -74,7 +75,8 @@ export class GpuCluster extends pulumi.ComponentResource {
     const summary = new UpdateSummary(name, nodes);
     // A machine's own component says what it shall be, in words of what comes of a change; here it would be said twice.
     const { machines: _, ...cluster } = plan.spec;
-    super("talos-gpu:index:GpuCluster", name, cluster, summary.watching(opts));
+    const seeing = plan.spec.bootstrap ? <T>(same: T): T => same : tellUnseen(name, args.kubeconfig);
+    super("talos-gpu:index:GpuCluster", name, cluster, seeing(summary.watching(opts)));
     const child = { parent: this };
     for (const line of plan.information ?? []) void pulumi.log.info(line, this);
     for (const note of plan.notes) void pulumi.log.warn(note, this);
@@ -84,7 +86,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     // Others have an image that Omni makes, or one of their owner's.
     const imaged = plan.machines.filter(({ configuration, ownImage }) => configuration !== "omni" && !ownImage);
     const schematics = registerSchematics(name, imaged, child);
-    const asked = preflight(name, plan, secrets, schematics, child);
+    const asked = preflight(name, plan, secrets, schematics, seeing(child));
     const exposure = gpuExposure(name, plan, secrets, { ...child, dependsOn: asked });
     const fleet = makeFleet(name, plan, { access, schematics, after: exposure }, child);
     const { inCluster } = fleet;

@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import * as fs from "node:fs";
 import { parse } from "yaml";
 import { valueAt } from "../recipe/mapping";
 import { type Problem, problemAt } from "./failure";
@@ -40,16 +41,29 @@ export function certificateFindings(
   const contextOfTalos = valueAt(talos, "context");
   const context = valueAt(kube, "current-context");
   const user = valueAt(named(kube, "contexts", context), "context", "user");
-  const finding = (field: "talosconfig" | "kubeconfig", crt: unknown): Problem[] => {
-    const problem =
-      typeof crt === "string" ? certificateProblem(Buffer.from(crt, "base64").toString(), now) : undefined;
+  const finding = (field: "talosconfig" | "kubeconfig", pem: string | undefined): Problem[] => {
+    const problem = pem === undefined ? undefined : certificateProblem(pem, now);
     return problem ? [problemAt(field, texts.certificate[field], { problem, contextOfTalos, user, context })] : [];
   };
   return [
-    ...finding("talosconfig", valueAt(talos, "contexts", String(contextOfTalos), "crt")),
-    ...finding("kubeconfig", valueAt(named(kube, "users", user), "user", "client-certificate-data")),
+    ...finding("talosconfig", decoded(valueAt(talos, "contexts", String(contextOfTalos), "crt"))),
+    ...finding("kubeconfig", certificateOf(valueAt(named(kube, "users", user), "user"))),
   ];
 }
+
+/** The certificate of a kubeconfig's user. Its data go before its file (client-go, tools/clientcmd/api/types.go, AuthInfo). */
+function certificateOf(user: unknown): string | undefined {
+  const [data, file] = [valueAt(user, "client-certificate-data"), valueAt(user, "client-certificate")];
+  if ((typeof data === "string" && data !== "") || typeof file !== "string") return decoded(data);
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch {
+    return undefined; // its reader will say so
+  }
+}
+
+const decoded = (crt: unknown): string | undefined =>
+  typeof crt === "string" ? Buffer.from(crt, "base64").toString() : undefined;
 
 /** The entry of a name in a list of a kubeconfig. */
 const named = (kubeconfig: unknown, list: string, name: unknown): unknown =>

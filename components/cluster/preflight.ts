@@ -15,7 +15,7 @@ import { namespacesMade, plannedVolumes } from "../recipe/stack/workloads";
 import type { Plan } from "../recipe/types";
 
 /** How long the Kubernetes API is waited for: a control plane that an update killed in its reboot comes back within it. */
-const PATIENCE = "3m";
+export const PATIENCE = "3m";
 
 /** Limit of the whole: Kubernetes, or an image that the Factory has to build, and the tries again. */
 const LIMIT = "15m";

@@ -1,6 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
+import { refusal } from "../checked-arguments";
+import { renderFinding } from "../recipe";
 import { fittingCredential } from "./fitting-credential";
-import { splitCredentials, type Credential, type Credentials } from "./credentials";
+import { outOfForce, splitCredentials, type Credential, type Credentials } from "./credentials";
 import { encryptionPatchesOf, machineSecretsOf, talosClientOf } from "./texts";
 
 /** Contents of credentials, each a secret. */
@@ -15,7 +17,15 @@ export type Access = ReturnType<typeof accessOf>;
  */
 export function accessOf(given: Credentials) {
   const texts = Object.entries(splitCredentials(given).given) as [Credential, pulumi.Input<string>][];
-  const secrets: Secrets = Object.fromEntries(texts.map(([name, text]) => [name, fitting(name, text)]));
+  const secrets: Secrets = Object.fromEntries(
+    texts.map(([name, text]) => [
+      name,
+      fitting(
+        name,
+        pulumi.output(text).apply((known) => inForce(name, known)),
+      ),
+    ]),
+  );
   const textOf = (name: Credential): pulumi.Output<string> => secrets[name] ?? pulumi.secret("");
   return {
     secrets,
@@ -40,6 +50,17 @@ export const withKubeconfig = (access: Access, kubeconfig: pulumi.Output<string>
   ...access,
   secrets: { ...access.secrets, kubeconfig: fitting("kubeconfig", kubeconfig) },
 });
+
+/**
+ * A given credential whose client certificate is in force. The checks of the arguments see that only where it is plain text, and not an Output.
+ *
+ * @throws RunError where it is not in force: a RunError is printed as its message, without a stack trace.
+ */
+export function inForce(name: Credential, text: string): string {
+  const [late] = outOfForce({ [name]: text }, new Date());
+  if (late === undefined) return text;
+  throw refusal(renderFinding(late));
+}
 
 /** A secret as the machine program can get it. */
 const fitting = (name: Credential, text: pulumi.Input<string>): pulumi.Output<string> =>

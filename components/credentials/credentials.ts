@@ -1,4 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
+import { certificateFindings } from "../clients/certificates";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { type Rule, serverUrl } from "../recipe/rules";
 import { defined } from "../recipe/mapping";
@@ -6,6 +7,7 @@ import { problemAt, ruleOf } from "../recipe/rules/fault";
 import { isPlainHttp } from "../recipe/rules/plain-http";
 import type { ClusterSpec } from "../recipe/spec/index";
 import type { Finding } from "../recipe/types";
+import { type NamedCredential, readNamedByVariable } from "./named-by-variable";
 import { credentialTexts } from "./texts";
 import texts from "./says.json";
 
@@ -118,15 +120,18 @@ export const textFindings = (given: Credentials, owners: Owners): Finding[] =>
   credentialNames.flatMap((name) => inputFindings(name, given[name], credentials[name].rule(owners), false));
 
 /**
- * What is wrong with a cluster's credentials: those that are missing, and those whose text is of no use, as far as it is known at
- * preview.
+ * What is wrong with a cluster's credentials, as far as it is known at preview: those that are missing, those whose text is of no use, and
+ * those whose client certificate is not in force. The files that TALOSCONFIG and KUBECONFIG name are read where the machine program would
+ * read them.
  *
  * @param environment Variables that may name files.
+ * @param now by which certificates are in force.
  */
 export function credentialFindings(
   args: Unread,
   spec: ClusterSpec | undefined,
   environment: NodeJS.ProcessEnv,
+  now = new Date(),
 ): Finding[] {
   const { given } = splitCredentials(args);
   const has = (owner: string): boolean =>
@@ -145,8 +150,48 @@ export function credentialFindings(
     });
   // Omni's variable holds the address itself.
   const { omniEndpoint = owners.omni ? environment["OMNI_ENDPOINT"] || undefined : undefined } = given;
-  const all = defined({ ...given, omniEndpoint });
-  return [...(spec?.bootstrap ? beforeTheirCluster(given) : []), ...missing, ...textFindings(all, owners)];
+  // What this environment has credentials of is not the cluster that is yet to be made.
+  const isThere = spec !== undefined && !spec.bootstrap;
+  const named = isThere ? namedByVariables(given, owners, environment) : { texts: {}, findings: [] };
+  const all = defined({ ...named.texts, ...given, omniEndpoint });
+  return [
+    ...(spec?.bootstrap ? beforeTheirCluster(given) : []),
+    ...missing,
+    ...named.findings,
+    ...textFindings(all, owners),
+    ...outOfForce(all, now),
+  ];
+}
+
+/** Texts of the credentials that variables name in place of the arguments, and what is wrong with the files. */
+function namedByVariables(
+  given: Credentials,
+  owners: Owners,
+  environment: NodeJS.ProcessEnv,
+): { texts: Credentials; findings: Finding[] } {
+  const names: NamedCredential[] = ["talosconfig", "kubeconfig"];
+  const all: { texts: Credentials; findings: Finding[] } = { texts: {}, findings: [] };
+  for (const name of names) {
+    const { variable, variableWillDo } = credentials[name];
+    const value = environment[variable];
+    if (given[name] !== undefined || !variableWillDo(owners) || value === undefined || value === "") continue;
+    try {
+      all.texts[name] = readNamedByVariable(name, value);
+    } catch (error) {
+      const { message } = error as Error;
+      all.findings.push(finding(name, texts.unreadable, { variable, message, why: credentials[name].why }));
+    }
+  }
+  return all;
+}
+
+/** Client certificates that are not in force. An update with them is refused before it touches anything, so its preview is refused as well. */
+export function outOfForce({ talosconfig, kubeconfig }: Unread, now: Date): Finding[] {
+  const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+  return certificateFindings(textOf(talosconfig), textOf(kubeconfig), now).map((problem) => ({
+    check: "credentials",
+    ...problem,
+  }));
 }
 
 /**

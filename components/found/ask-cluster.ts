@@ -24,21 +24,53 @@ export async function askCluster<T>(
   environment: NodeJS.ProcessEnv = process.env,
   patience = PATIENCE,
 ): Promise<T | undefined> {
-  const ask = async (): Promise<T | undefined> => {
-    const isGiven = kubeconfig !== undefined && kubeconfig !== null;
-    const text = isGiven ? await valueOf(kubeconfig) : kubeconfigOf(environment);
-    return typeof text === "string" && text !== "" ? question(open(text)) : undefined;
-  };
   try {
-    return await inTime(ask(), patience, () => new Error("no answer in time"));
+    return await questionCluster(kubeconfig, question, open, environment, patience);
   } catch {
     return undefined;
   }
 }
 
-/** Never resolves for an Output that is unknown: Pulumi does not call `apply` for one at preview. */
-const valueOf = (input: unknown): Promise<unknown> =>
-  new Promise((resolve) => void pulumi.output(input as pulumi.Input<string>).apply((value) => resolve(value)));
+/** Why the cluster of a stack's kubeconfig does not answer; undefined where it does, or where no kubeconfig is known. */
+export async function whyUnseen(
+  kubeconfig: unknown,
+  open: (kubeconfig: string) => Pick<ClusterObjects, "ownerOf"> = openCluster,
+  environment: NodeJS.ProcessEnv = process.env,
+  patience = PATIENCE,
+): Promise<string | undefined> {
+  try {
+    // Every cluster has it, and nobody else than an administrator needs to read it: a refusal is an answer, too.
+    const key = { apiVersion: "v1", kind: "Namespace", name: "kube-system" };
+    await questionCluster(kubeconfig, (objects) => objects.ownerOf(key), open, environment, patience);
+    return undefined;
+  } catch (error) {
+    const { message, code, words = message } = error as Error & { code?: unknown; words?: string };
+    return code === 403 ? undefined : words;
+  }
+}
+
+/** @throws Error where there is no answer in time, or the answer is an error. */
+async function questionCluster<Objects, T>(
+  kubeconfig: unknown,
+  question: (objects: Objects) => Promise<T>,
+  open: (kubeconfig: string) => Objects,
+  environment: NodeJS.ProcessEnv,
+  patience: number,
+): Promise<T | undefined> {
+  const isGiven = kubeconfig !== undefined && kubeconfig !== null;
+  const ask = async (): Promise<T | undefined> => {
+    const text = isGiven ? await valueOf(kubeconfig) : kubeconfigOf(environment);
+    return typeof text === "string" && text !== "" ? question(open(text)) : undefined;
+  };
+  return inTime(ask(), patience, () => new Error(`the cluster does not answer within ${patience / 1_000} s`));
+}
+
+/** An input's value; undefined of an Output that is not known yet: Pulumi does not call `apply` for one at preview. */
+async function valueOf(input: unknown): Promise<unknown> {
+  const output = pulumi.output(input as pulumi.Input<string>);
+  const { isKnown } = output as unknown as { isKnown: Promise<boolean> };
+  return (await isKnown) ? new Promise((resolve) => void output.apply(resolve)) : undefined;
+}
 
 /** Content of the files that KUBECONFIG names; empty where it names none. */
 function kubeconfigOf(environment: NodeJS.ProcessEnv): string {

@@ -33,6 +33,8 @@ export interface Project {
   name: string;
   stack: string;
   config?: Record<string, unknown>;
+  /** Whether nobody listens where its kubeconfig leads. Default false. */
+  clusterIsDown?: boolean;
 }
 
 /**
@@ -45,7 +47,7 @@ export interface PreviewStand {
   /** Address of the Image Factory that a preview asks. */
   readonly factory: string;
   /** A stack of this repository, as its file is. */
-  stack(nameOrFile: string): Promise<Previewed>;
+  stack(nameOrFile: string, more?: Pick<Project, "clusterIsDown">): Promise<Previewed>;
   project(project: Project): Promise<Previewed>;
   /** Runs the CLI in the checkout; gives its standard output. */
   pulumi(...args: string[]): Promise<string>;
@@ -96,7 +98,16 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   };
   fs.writeFileSync(at("pulumi"), measured(tools.pulumi, at("cpu")), { mode: 0o755 });
 
-  const project = async ({ folder = "", name, stack, config = {} }: Project): Promise<Previewed> => {
+  const project = async ({
+    folder = "",
+    name,
+    stack,
+    config = {},
+    clusterIsDown = false,
+  }: Project): Promise<Previewed> => {
+    const { kubeconfig } = credentials;
+    const down = { kubeconfig: kubeconfig.replace(/server: .*/, `server: https://${nowhere}`) };
+    const texts = { ...credentials, ...(clusterIsDown ? down : {}) };
     const wanted = ["kubeconfig", "talosconfig", ...(folder === "" ? Object.keys(credentials) : [])];
     const given = config[`${name}:bootstrap`] === true ? [] : [...new Set(wanted)];
     const engine = await LabEngine.open({
@@ -106,7 +117,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
       stack,
       program: path.join(checkout, folder),
       config,
-      secrets: Object.fromEntries(given.map((key) => [`${name}:${key}`, credentials[key as keyof typeof credentials]])),
+      secrets: Object.fromEntries(given.map((key) => [`${name}:${key}`, texts[key as keyof typeof credentials]])),
       plugins,
       environment,
     });
@@ -131,7 +142,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
       const { stdout } = await promisify(execFile)(tools.pulumi, args, { cwd: checkout, env, maxBuffer: 2 ** 26 });
       return stdout;
     },
-    stack: (nameOrFile) => {
+    stack: (nameOrFile, more = {}) => {
       const stack = stackNameOf(nameOrFile);
       const said = readStackFile(nameOrFile);
       // A file that is no stack at all is a mistake of the test.
@@ -139,7 +150,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
       charts.offer(chart, version, repository);
       fs.rmSync(path.join(checkout, "stacks", `Pulumi.${stack}.yaml`), { force: true }); // written anew, with credentials
       const config = Object.fromEntries(Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]));
-      return project({ name: "talos-gpu", stack, config });
+      return project({ name: "talos-gpu", stack, config, ...more });
     },
     close: async () => {
       await Promise.all([...Object.values(served).map((each) => each.close()), controlPlane.stop()]);

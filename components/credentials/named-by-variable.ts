@@ -1,0 +1,20 @@
+import * as fs from "node:fs";
+import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
+
+/** Credentials that the machine program reads from the files that a variable names, when the content is not given. */
+export type NamedCredential = "talosconfig" | "kubeconfig";
+
+/**
+ * Content of the files that a variable names, as the machine program reads it.
+ *
+ * @throws Error whose message says what is wrong, and quotes no content: where no file is there, or one cannot be read.
+ */
+export function readNamedByVariable(name: NamedCredential, value: string): string {
+  if (name === "kubeconfig") return kubeconfigOfVariable(value);
+  try {
+    return fs.readFileSync(value, "utf8");
+  } catch (error) {
+    const { code = "error" } = error as NodeJS.ErrnoException;
+    throw new Error(`${code}: ${value}`, { cause: error });
+  }
+}
