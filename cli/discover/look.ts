@@ -1,4 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
+import { labelledExtensions, talosVersionOf } from "../../components/diagnosis/system";
 import { controlPlaneRole, describeTaint } from "../../components/recipe/machine/taints";
 import { defined, valueAt } from "../../components/recipe/mapping";
 import { installImage, valuesOf } from "../../components/clients/talos/configuration-text";
@@ -33,8 +34,7 @@ export async function look(access: Access, within: number, say: (line: string) =
     ...(await listed(api, "deployments", unseen)),
     ...(await listed(api, "daemonsets", unseen)),
   ]);
-  // Only the DRA driver makes slices, and only new releases of Kubernetes have them.
-  const slices = await api.list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath).catch(() => []);
+  const slices = await slicesOf(api, unseen);
   const machines = nodes.filter(isTalos).map((node) => fromNode(node, slices));
   if (machines.length === 0) unseen.push(`${api.server} has no node of Talos`);
   if (access.machines === undefined) {
@@ -60,6 +60,13 @@ const listed = async (api: KubernetesApi, kind: string, unseen: string[]): Promi
     return [];
   });
 
+/** Only the DRA driver makes slices, and only new releases of Kubernetes have them. */
+const slicesOf = async (api: KubernetesApi, unseen: string[]): Promise<k8s.V1ResourceSlice[]> =>
+  api.list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath, { instead: { 404: undefined } }).catch((error: Error) => {
+    unseen.push(`what the DRA driver tells of cards could not be looked at: ${error.message}`);
+    return [];
+  });
+
 const isTalos = ({ status }: k8s.V1Node): boolean => /^Talos\b/.test(status?.nodeInfo?.osImage ?? "");
 
 function fromNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSlice[]): SeenMachine {
@@ -73,7 +80,11 @@ function fromNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSlice[]): See
       .filter(([resource, count]) => resource.startsWith("nvidia.com/") && count !== "0")
       .map(([resource]) => resource),
     taints: (spec?.taints ?? []).map(({ key, value, effect }) => describeTaint({ key, effect, ...defined({ value }) })),
-    ...defined({ uuid: status?.nodeInfo?.systemUUID?.toLowerCase() || undefined }),
+    ...defined({
+      uuid: status?.nodeInfo?.systemUUID?.toLowerCase() || undefined,
+      talosVersion: talosVersionOf({ osImage: status?.nodeInfo?.osImage ?? "" }),
+      labelledExtensions: labelledExtensions(labels),
+    }),
   };
 }
 

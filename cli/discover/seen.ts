@@ -10,8 +10,11 @@ export interface SeenMachine {
   controlPlane: boolean;
   /** ID of its hardware, which is its name in Omni. */
   uuid?: string;
+  /** As the machine says it, else as its node does. */
   talosVersion?: string;
   image?: RunningImage;
+  /** Extensions of its image as its node's labels name them, with their versions: known without the machine. */
+  labelledExtensions?: Record<string, string>;
   installer?: string;
   devices?: PciDevice[];
   /** Its cards with their memory, as NVIDIA's programs on its node tell them. */

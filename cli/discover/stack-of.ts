@@ -96,12 +96,15 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
 /** What the machine's image has beside what follows from its cards; with Omni only the extensions are the stack's. */
 function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, note: Note): Partial<MachineSpec> {
   const { image } = seen;
+  // Of a machine whose cards are not known, NVIDIA's extensions are no more its own: its comment asks for the cards.
+  const mayHaveCards = gpu || seen.devices === undefined;
+  const own = (names: string[]): string[] => names.filter((name) => !mayHaveCards || !followsFromCard(name));
   if (image === undefined) {
-    note(
-      path,
-      "its image could not be read; an update stops before the drain, and names whatever the machine would lose",
-    );
-    return {};
+    const { labelledExtensions } = seen;
+    const known = labelledExtensions === undefined ? "" : "but for the extensions that its node's labels name";
+    const unread = ["its image could not be read", known].filter(Boolean).join(", ");
+    note(path, `${unread}; an update stops before the drain, and names whatever the machine would lose`);
+    return filled({ extensions: labelledExtensions && own(runningExtensions({ extensions: labelledExtensions })) });
   }
   const { installer = "" } = seen;
   // An image of the Factory has its schematic in it, and Talos' own has no extension.
@@ -109,7 +112,7 @@ function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, n
     note(path, `its image is of no Image Factory; its configuration names ${installer}, which stays`);
     return { installerImage: installer };
   }
-  const extensions = runningExtensions(image).filter((name) => !gpu || !followsFromCard(name));
+  const extensions = own(runningExtensions(image));
   const minor = semver.parse(seen.talosVersion ?? "")?.minor ?? Infinity;
   const args = omni ? [] : runningKernelArgs(image);
   const takes = minor >= 10 || image.secureBoot === true;
@@ -137,8 +140,8 @@ const followsFromCard = (name: string): boolean => {
 };
 
 /** Branch and flavour that a machine runs; undefined where it runs none. */
-function driverOf({ image }: SeenMachine): DriverSpec | undefined {
-  const names = image === undefined ? [] : runningExtensions(image).map(branchedName);
+function driverOf({ image, labelledExtensions = {} }: SeenMachine): DriverSpec | undefined {
+  const names = runningExtensions(image ?? { extensions: labelledExtensions }).map(branchedName);
   const modules = [...new Set(names)].map(nvidiaExtension).filter((one) => one?.kind === "modules");
   const [first] = modules;
   if (modules.length !== 1 || first?.branch === undefined || first.flavour === undefined) return undefined;

@@ -59,9 +59,19 @@ function seenSystem(seen: Observations): System {
   };
 }
 
+const EXTENSION = "extensions.talos.dev/";
+
+/** Extensions of a node's image by the names in their manifests, with their versions; undefined where its labels name none. */
+export function labelledExtensions(labels: Record<string, string>): Record<string, string> | undefined {
+  const named = Object.entries(labels).filter(([key]) => key.startsWith(EXTENSION));
+  return named.length === 0
+    ? undefined
+    : Object.fromEntries(named.map(([key, version]) => [key.slice(EXTENSION.length), version]));
+}
+
 /** Whether a node's image has NVIDIA's kernel modules. */
 const hasDriverExtension = ({ labels }: ObservedNode): boolean =>
-  Object.keys(labels).some((key) => /^extensions\.talos\.dev\/(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(key));
+  Object.keys(labelledExtensions(labels) ?? {}).some((name) => /^(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(name));
 
 /** Signs of a card: the image has NVIDIA's modules, somebody found a card on the PCI bus, or the kubelet knows the resource. */
 export const showsGpu = (node: ObservedNode): boolean =>

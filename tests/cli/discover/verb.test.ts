@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { parse } from "yaml";
 import { gone } from "../../support/processes";
 import { apiServer, cliStand, hangingProgram, listen, offering, runCommand } from "../stand";
 
@@ -21,6 +22,53 @@ test("writes the stack's file, never over one that is there unless it is told to
   expect(fs.readFileSync(file, "utf8")).toBe("mine\n");
   expect((await runCommand(cli, [...args, "--force", "--json"])).stdout).toContain('"file":"Pulumi.home.yaml"');
   expect(fs.readFileSync(file, "utf8")).toContain("talos-gpu:machines");
+});
+
+/** A node as Talos keeps it: with its release, and the extensions of its image. */
+const labelled = {
+  "/api/v1/nodes": offering["/api/v1/nodes"].map((node) => ({
+    ...node,
+    metadata: {
+      name: "gpu-1",
+      labels: {
+        "extensions.talos.dev/iscsi-tools": "v0.2.0",
+        "extensions.talos.dev/modules.dep": "6.18.0-talos",
+        "extensions.talos.dev/nvidia-open-gpu-kernel-modules-production": "595.71.05-v1.13.0",
+        "extensions.talos.dev/nvidia-container-toolkit-production": "595.71.05-v1.18.2",
+      },
+    },
+    status: { ...node.status, nodeInfo: { osImage: "Talos (v1.13.0)" } },
+  })),
+};
+
+test("without a talosconfig, release, driver and extensions are what the nodes say", async () => {
+  const args = ["discover", ...(await leadTo(apiServer(labelled))), "--out", "-"];
+  const { stdout } = await runCommand(cli, args);
+  const { config } = parse(stdout) as { config: Record<string, any> };
+  expect(config["talos-gpu:talosVersion"]).toBe("v1.13.0");
+  expect(config["talos-gpu:driver"]).toEqual({ branch: "production", flavour: "open" });
+  expect(config["talos-gpu:machines"]["gpu-1"].extensions).toEqual(["siderolabs/iscsi-tools"]);
+  expect(stdout).not.toContain("release could not be read");
+  expect(stdout).toMatch(
+    /image could not be read, but for the extensions that its node's labels name; an update stops/,
+  );
+});
+
+test.each([
+  [404, "Kubernetes has no ResourceSlices", false],
+  [403, "the user may not list them", true],
+  [503, "the API server fails once", true],
+])("ResourceSlices that are answered by %i: %s", async (status, _, isUnseen) => {
+  const server = listen((request, response) => {
+    const { pathname } = new URL(request.url!, "http://x");
+    response.statusCode = pathname.endsWith("/resourceslices") ? status : 200;
+    response.setHeader("content-type", "application/json");
+    const items = (labelled as Record<string, unknown[]>)[pathname] ?? null;
+    response.end(JSON.stringify(response.statusCode === 200 ? { kind: "List", items } : { message: "no" }));
+  });
+  const { stderr } = await runCommand(cli, ["discover", ...(await leadTo(server)), "--out", "-"]);
+  const line = "could not look: what the DRA driver tells of cards could not be looked at";
+  expect(stderr.includes(line)).toBe(isUnseen);
 });
 
 test("a machine that the cluster does not have, and a name that no stack may have, are told", async () => {
