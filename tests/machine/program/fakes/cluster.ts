@@ -4,9 +4,18 @@ import type { NodeCluster } from "../../../../components/machine/program/upgrade
 import type { FakeClock } from "./clock";
 import type { FakeMachine } from "./machine";
 
+/** A node that is ready and takes pods, but for what differs. */
+export const nodeState = (more: Partial<NodeState> = {}): NodeState => ({
+  unschedulable: false,
+  annotations: {},
+  ready: true,
+  allocatable: {},
+  ...more,
+});
+
 /** Kubernetes in memory, with one node. */
 export class FakeCluster implements NodeCluster {
-  state: NodeState | undefined = { unschedulable: false, annotations: {}, ready: true, allocatable: {} };
+  state: NodeState | undefined = nodeState();
   podList: PodState[] = [];
   /** Volumes attached to it; undefined where nobody may see them. */
   volumes: string[] | undefined = [];
@@ -15,6 +24,8 @@ export class FakeCluster implements NodeCluster {
   readonly calls: string[] = [];
   afterCall: (call: string) => void = () => {};
   unreachable = false;
+  /** The machine serves the cluster's API: it answers only while the machine runs. */
+  servedByMachine = false;
   /** How an eviction fails, by pod name. */
   readonly failing: Record<string, CallError> = {};
   alone = false;
@@ -27,13 +38,10 @@ export class FakeCluster implements NodeCluster {
   ) {}
 
   async node(): Promise<NodeState | undefined> {
-    if (this.unreachable) throw new CallError("unreachable", "Kubernetes: no answer");
-    return (
-      this.state && {
-        ...this.state,
-        ready: this.state.ready && !this.machine.down && this.machine.stageName === "running",
-      }
-    );
+    const machineRuns = !this.machine.down && this.machine.stageName === "running";
+    if (this.unreachable || (this.servedByMachine && !machineRuns))
+      throw new CallError("unreachable", "Kubernetes: no answer");
+    return this.state && { ...this.state, ready: this.state.ready && machineRuns };
   }
   async isAlone(): Promise<boolean> {
     return this.alone;

@@ -1,7 +1,7 @@
 export { FakeClock } from "./clock";
-export { FakeCluster, pod } from "./cluster";
+export { FakeCluster, nodeState, pod } from "./cluster";
 export { FakeMachine } from "./machine";
-export { schematics, task } from "./task";
+export { factoryImage, schematics, task } from "./task";
 
 /** Thrown where a test kills the program. */
 export class Killed extends Error {}

@@ -1,6 +1,9 @@
 import { upgradeTask, type UpgradeTask } from "../../../../components/machine/program/task";
 
 export const schematics = { plain: "3".repeat(64), gpu: "a".repeat(64), other: "b".repeat(64) };
+/** The Image Factory's installer of a schematic, by default the driver's. */
+export const factoryImage = (talosVersion: string, schematicId = schematics.gpu): string =>
+  `factory.talos.dev/metal-installer/${schematicId}:${talosVersion}`;
 /** Modules of NVIDIA's driver. */
 export const MODULES = ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"];
 
@@ -14,7 +17,7 @@ export function task(more: Partial<UpgradeTask> = {}): UpgradeTask {
     role: "worker",
     talosVersion,
     schematicId,
-    installerImage: `factory.talos.dev/metal-installer/${schematicId}:${talosVersion}`,
+    installerImage: factoryImage(talosVersion, schematicId),
     image: {
       extensions: [
         "siderolabs/nvidia-container-toolkit-production",

@@ -1,217 +1,240 @@
-import { parse } from "yaml";
 import { CallError, type CallProblem } from "../../../../components/clients/failure";
-import type { UpgradeResult } from "../../../../components/machine/program/task";
+import type { Machine } from "../../../../components/clients/talos/talos-machine";
+import type { NodeState } from "../../../../components/machine/program/kubernetes/cluster";
+import type { UpgradeResult, UpgradeTask } from "../../../../components/machine/program/task";
+import type { Workbench } from "../../../../components/machine/program/upgrade/run";
 import { upgrade } from "../../../../components/machine/program/upgrade/upgrade";
-import { pausePhases } from "../../../../components/recipe/effect";
-import { type FakeCluster, FakeMachine, pod, schematics } from "../fakes";
-import { fixture, only } from "../../../support/table";
-import { setup, STAGED } from "../setup";
+import { pausePhases, type UpgradePhase } from "../../../../components/recipe/effect";
+import { factoryImage, type FakeCluster, FakeMachine } from "../fakes";
+import { setup } from "../setup";
 
-/** Fields of the fake machine, the fake cluster, or the node that is in it. */
-type Fields = Record<string, any>;
-/** A call of a machine, how it fails, how often, and whether it is done all the same. */
-type Fault = [call: string, problem: CallProblem, times?: number, effect?: boolean];
+/** A text, or a pattern, that must occur. */
+type Part = string | RegExp;
 
-/** What happens after so many seconds, or with a call and so many seconds after it. */
-interface Event {
-  at?: number;
-  call?: string;
-  after?: number;
-  machine?: Fields;
-  cluster?: Fields;
-  node?: Fields;
-  /** Boots of the machine. */
-  boots?: number;
-  /** A pod that goes. */
-  gone?: string;
+/** A call to the machine that fails. */
+export interface FailingCall {
+  call: keyof Machine;
+  problem: CallProblem;
+  /** How often it fails. Default 1. */
+  times?: number;
+  /** The machine does what was asked all the same; only its answer is lost. Default false. */
+  takesEffect?: boolean;
 }
 
-/** A run: what is there, and what comes of it. `$plain`, `$gpu`, `$other` are schematics, `$staged` is a configuration that asks for the driver. */
-interface Step {
-  /** What of the task differs, and what comes to the image that it wants. */
-  task?: Fields;
-  adds?: { extensions?: string[]; kernelArgs?: string[] };
-  previous?: Pick<UpgradeResult, "schematicId">;
-  machine?: Fields;
-  cluster?: Fields;
-  /** What else it works with. */
-  bench?: Fields;
-  /** The stack's other control planes, and what else is at addresses of the cluster. */
-  others?: Record<string, Fields>;
-  network?: Record<string, Fields>;
-  fails?: Fault[];
-  /** Answers of the machine, by call. */
-  answers?: Fields;
-  /** Release whose image is installed already, and boots. */
-  boots?: string;
+/** A call that changes the machine or its node, after which something may happen. */
+type ChangingCall = "pull" | "activate" | "upgrade" | "reboot" | "cordon" | "evict" | "uncordon" | "unmark";
+
+/** Something that happens so many seconds after the run's begin, with a call, or so many seconds after a call. */
+export type Event = ({ atSecond: number } | { afterCall: ChangingCall; seconds?: number }) & {
+  /** Fields of the machine from then on. */
+  machine?: Partial<FakeMachine>;
+  /** Fields of the cluster from then on. */
+  cluster?: Partial<FakeCluster>;
+  /** Fields of the machine's node from then on. */
+  node?: Partial<NodeState>;
+  /** Boots of the machine that nobody asked for. */
+  restarts?: number;
+  /** Name of a pod that is deleted. */
+  deletedPod?: string;
+};
+
+/** What every run may leave behind. */
+interface Aftermath {
+  /** Calls that change the machine, in order. */
+  machineCalls?: string[];
+  /** Calls that change what Kubernetes has, in order, each once however often it is repeated. */
+  kubernetesCalls?: string[];
+  /** Neither the machine nor Kubernetes is changed. */
+  changesNothing?: true;
+  /** Fields of the machine at the end. */
+  machine?: Partial<FakeMachine>;
+  /** Fields of the machine's node at the end. */
+  node?: Partial<NodeState>;
+  /** An image that is on the machine's disk at the end, as `<schematic>:<release>`. */
+  imageOnDisk?: string;
+  /** Progress lines that hold these parts. */
+  logs?: Part[];
+  /** Parts that exactly one progress line holds. */
+  logsOnce?: string[];
+  /** Parts that no progress line holds. */
+  logsNever?: string[];
+  /** How long it takes by the run's clock. */
+  minutes?: { atLeast?: number; lessThan: number };
+}
+
+/** A run that ends well. */
+interface Success extends Aftermath {
+  error?: never;
+  /** Fields of the program's answer. */
+  result?: Partial<UpgradeResult>;
+  /** All phases, in order. */
+  phases?: UpgradePhase[];
+  /** Seconds that a phase takes at least. */
+  phaseSeconds?: Partial<Record<UpgradePhase, number>>;
+}
+
+/** A run that fails. */
+interface Failed extends Aftermath {
+  /** Parts of the error's message; one at least. */
+  error: [Part, ...Part[]];
+  /** Parts that the error's message does not hold. */
+  errorLacks?: string[];
+}
+
+/**
+ * A run of the upgrade program on a machine and in a cluster that are both in memory. By default the task wants v1.12.6
+ * with the driver's image. The machine is a worker without a driver on v1.12.4, and a configuration that asks for the
+ * driver is staged on it.
+ */
+export interface UpgradeRun {
+  /** Fields of the task. */
+  task?: Partial<UpgradeTask>;
+  /** Extensions and kernel arguments that the wanted image has in addition. */
+  imageAlsoHas?: { extensions?: string[]; kernelArgs?: string[] };
+  /** What the update before has answered. Default: there was none. */
+  previousResult?: Pick<UpgradeResult, "schematicId">;
+  /** Fields and answers of the machine. */
+  machine?: Partial<FakeMachine>;
+  /** Fields and answers of the cluster. */
+  cluster?: Partial<FakeCluster>;
+  /** What else the program works with. */
+  workbench?: Partial<Workbench>;
+  /** The stack's other control planes, by address. */
+  otherControlPlanes?: Record<string, Partial<FakeMachine>>;
+  /** Machines at other addresses of the cluster, which the stack does not list. */
+  outsideStack?: Record<string, Partial<FakeMachine>>;
+  /** A release that an earlier run has installed and booted, and whose upgrade Talos has not confirmed. */
+  unconfirmedUpgradeTo?: string;
+  failingCalls?: FailingCall[];
   events?: Event[];
-
-  /** What it answers. */
-  result?: Fields;
-  /** Parts, or between slashes patterns, of why it fails; and parts that are not in it. */
-  error?: string[];
-  errorNever?: string[];
-  /** Calls that change the machine, and those that change what Kubernetes has, each once. `untouched`: none. */
-  calls?: string[];
-  kubernetes?: string[];
-  untouched?: boolean;
-  /** How machine and node are in the end. */
-  is?: Fields;
-  node?: Fields;
-  disk?: string;
-  /** Lines that it says, in the same way; those that it says once, and those that it never says. */
-  says?: string[];
-  saysOnce?: string[];
-  never?: string[];
-  /** How long it takes: at least, and less than. */
-  minutes?: [number, number];
-  /** Phases, and seconds that one takes at least. */
-  phases?: string[];
-  took?: Record<string, number>;
+  /** What comes of it. */
+  expect: Success | Failed;
 }
 
-/** A scenario: one run, or several of the same machine, the first of which is as the scenario itself says. */
-export interface Scenario extends Step {
-  name: string;
-  steps?: Step[];
+/** Plays runs of the same machine, one after the other, and fails unless all comes as they say. */
+export async function play(...runs: [UpgradeRun, ...UpgradeRun[]]): Promise<void> {
+  const bench = setup();
+  for (const run of runs) await playOne(bench, run);
 }
 
-/** The scenarios of a table of tests/fixtures/upgrades. */
-export const scenarios = (table: string): Scenario[] =>
-  filled(parse(fixture(`upgrades/${table}.yaml`), { merge: true }));
+/** An answer of a machine or a cluster that fails. */
+export const failing = (problem: CallProblem, message: string) => (): Promise<never> =>
+  Promise.reject(new CallError(problem, message));
 
-/** All parts that a step may have. */
-const parts: (keyof Scenario)[] = [
-  ...(["name", "steps", "task", "adds", "previous", "machine", "cluster", "bench", "others", "network"] as const),
-  ...(["fails", "answers", "boots", "events", "result", "error", "errorNever", "calls", "kubernetes"] as const),
-  ...(["untouched", "is", "node", "disk", "says", "saysOnce", "never", "minutes", "phases", "took"] as const),
-];
+/** A plain upgrade, by which a later run finds the machine up to date. */
+export const plainUpgrade: UpgradeRun = { expect: { result: { rebooted: true } } };
 
-function filled(value: any): any {
-  if (Array.isArray(value)) return value.map(filled);
-  if (typeof value === "string")
-    return value
-      .replace("$staged", STAGED)
-      .replace(/\$(plain|gpu|other)/g, (_, name: keyof typeof schematics) => schematics[name]);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, filled(part)]));
-}
+type Bench = ReturnType<typeof setup>;
 
-/** Runs a scenario, and fails unless all comes as it says. */
-export async function play({ steps = [{}], ...first }: Scenario): Promise<void> {
-  const there = setup();
-  for (const step of [first, ...steps]) only(step as Scenario, parts);
-  for (const [index, step] of steps.entries()) await run(there, index === 0 ? { ...first, ...step } : step);
-}
+async function playOne(bench: Bench, run: UpgradeRun): Promise<void> {
+  const { clock, machine, cluster, lines } = bench;
+  const before = {
+    now: clock.now(),
+    calls: machine.calls.length,
+    kubernetes: cluster.calls.length,
+    lines: lines.length,
+  };
+  arrange(bench, run);
+  const boots = machine.boots;
+  const { wanted } = setup(run.task);
+  wanted.image.extensions.push(...(run.imageAlsoHas?.extensions ?? []));
+  wanted.image.kernelArgs.push(...(run.imageAlsoHas?.kernelArgs ?? []));
 
-async function run(parts: ReturnType<typeof setup>, step: Step): Promise<void> {
-  const { clock, machine, cluster, lines } = parts;
-  const begin = { at: clock.now(), calls: machine.calls.length, kubernetes: cluster.calls.length, lines: lines.length };
-  arrange(parts, step);
-  const { wanted } = setup(undefinedForNull(step.task));
-  for (const field of ["extensions", "kernelArgs"] as const) wanted.image[field].push(...(step.adds?.[field] ?? []));
-  const asked = { ...parts.bench, ...undefinedForNull(step.bench) };
-  let result: UpgradeResult | undefined;
-  let error: Error | undefined;
-  await upgrade(wanted, asked, step.previous).then(
-    (answer) => (result = answer),
-    (thrown: Error) => (error = thrown),
+  const ended = await upgrade(wanted, { ...bench.bench, ...run.workbench }, run.previousResult).then(
+    (result) => ({ result }),
+    (error: Error) => ({ error }),
   );
-  if (error !== undefined && step.error === undefined) throw error;
 
-  for (const part of step.error ?? []) expect(error?.message ?? "no failure").toEqual(having(part));
-  for (const part of step.errorNever ?? []) expect(error?.message).not.toContain(part);
-  if (step.result !== undefined) expect(result).toMatchObject(step.result);
-  const once = (calls: string[]): string[] => calls.filter((call, index) => calls.indexOf(call) === index);
-  const [done, inKubernetes] = [machine.calls.slice(begin.calls), once(cluster.calls.slice(begin.kubernetes))];
-  if (step.untouched) expect([done, inKubernetes]).toEqual([[], []]);
-  if (step.calls) expect(done).toEqual(step.calls);
-  if (step.kubernetes) expect(inKubernetes).toEqual(step.kubernetes);
-  if (step.is) expect(machine).toMatchObject(step.is);
-  if (step.node) expect(cluster.state).toMatchObject(step.node);
-  if (step.disk) expect(machine.disk).toContain(step.disk);
-  const said = lines.slice(begin.lines);
-  for (const part of step.says ?? []) expect(said).toContainEqual(having(part));
-  for (const part of step.saysOnce ?? []) expect(said.filter((line) => line.includes(part))).toHaveLength(1);
-  for (const part of step.never ?? []) expect(said.join("\n")).not.toContain(part);
-  if (step.minutes) {
-    const [least, below] = step.minutes;
-    expect((clock.now() - begin.at) / 60_000).toBeGreaterThanOrEqual(least);
-    expect((clock.now() - begin.at) / 60_000).toBeLessThan(below);
+  if (run.expect.error === undefined) {
+    if ("error" in ended) throw ended.error;
+    checkSuccess(ended.result, run.expect);
+    const { machine: name, talosVersion, schematicId } = wanted;
+    expect(ended.result).toMatchObject({ machine: name, talosVersion, schematicId, rebooted: machine.boots > boots });
+  } else {
+    const message = "error" in ended ? ended.error.message : "no failure";
+    for (const part of run.expect.error) expect(message).toEqual(containing(part));
+    for (const part of run.expect.errorLacks ?? []) expect(message).not.toContain(part);
   }
-  // Its limit (`longestRun`) counts each phase once, and those of a paused boot twice.
-  const names = result?.phases.map(({ name }) => name) ?? [];
-  const again = names.filter((name, index) => names.indexOf(name) !== index);
-  expect(again).toEqual(pausePhases.filter((name) => again.includes(name)));
-  if (step.phases) expect(result!.phases.map(({ name }) => name)).toEqual(step.phases);
-  for (const [phase, seconds] of Object.entries(step.took ?? {}))
-    expect(result!.phases.find(({ name }) => name === phase)!.seconds).toBeGreaterThanOrEqual(seconds);
+  checkAftermath(bench, before, run.expect);
 }
 
-function arrange({ clock, machine, cluster, bench }: ReturnType<typeof setup>, step: Step): void {
-  assign(machine, step.machine ?? {});
-  if (step.boots !== undefined) {
-    machine.install(`factory.talos.dev/metal-installer/${schematics.gpu}:${step.boots}`);
+function checkSuccess(result: UpgradeResult, wanted: Success): void {
+  if (wanted.result) expect(result).toMatchObject(wanted.result);
+  const phases = result.phases.map(({ name }) => name);
+  // The limit of a run (`longestRun`) counts each phase once, and those of a paused boot twice.
+  const repeated = phases.filter((name, index) => phases.indexOf(name) !== index);
+  expect(repeated).toEqual(pausePhases.filter((name) => repeated.includes(name)));
+  if (wanted.phases) expect(phases).toEqual(wanted.phases);
+  for (const [phase, seconds] of Object.entries(wanted.phaseSeconds ?? {}))
+    expect(result.phases.find(({ name }) => name === phase)!.seconds).toBeGreaterThanOrEqual(seconds);
+}
+
+function checkAftermath(
+  { clock, machine, cluster, lines }: Bench,
+  before: { now: number; calls: number; kubernetes: number; lines: number },
+  wanted: Aftermath,
+): void {
+  const machineCalls = machine.calls.slice(before.calls);
+  const kubernetesCalls = [...new Set(cluster.calls.slice(before.kubernetes))];
+  if (wanted.changesNothing) expect([machineCalls, kubernetesCalls]).toEqual([[], []]);
+  if (wanted.machineCalls) expect(machineCalls).toEqual(wanted.machineCalls);
+  if (wanted.kubernetesCalls) expect(kubernetesCalls).toEqual(wanted.kubernetesCalls);
+  if (wanted.machine) expect(machine).toMatchObject(wanted.machine);
+  if (wanted.node) expect(cluster.state).toMatchObject(wanted.node);
+  if (wanted.imageOnDisk) expect(machine.disk).toContain(wanted.imageOnDisk);
+
+  const logged = lines.slice(before.lines);
+  for (const part of wanted.logs ?? []) expect(logged).toContainEqual(containing(part));
+  for (const part of wanted.logsOnce ?? []) expect(logged.filter((line) => line.includes(part))).toHaveLength(1);
+  for (const part of wanted.logsNever ?? []) expect(logged.join("\n")).not.toContain(part);
+
+  if (wanted.minutes) {
+    const minutes = (clock.now() - before.now) / 60_000;
+    expect(minutes).toBeGreaterThanOrEqual(wanted.minutes.atLeast ?? 0);
+    expect(minutes).toBeLessThan(wanted.minutes.lessThan);
+  }
+}
+
+const containing = (part: Part): unknown =>
+  typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part);
+
+function arrange({ clock, machine, cluster, bench }: Bench, run: UpgradeRun): void {
+  const made = (fields: Partial<FakeMachine>): FakeMachine => assign(new FakeMachine(clock), fields);
+  assign(machine, run.machine ?? {});
+  if (run.unconfirmedUpgradeTo !== undefined) {
+    machine.install(factoryImage(run.unconfirmedUpgradeTo));
     machine.boot();
-    const { talosVersion: _version, schematicId: _schematic, ...others } = step.machine ?? {};
+    // It runs the image that it booted; all else is as the run says.
+    const { talosVersion: _version, schematicId: _schematic, ...others } = run.machine ?? {};
     assign(machine, others);
   }
-  for (const [call, problem, times, effect] of step.fails ?? []) machine.fail(call, problem, times, effect);
-  for (const [call, answer] of Object.entries(step.answers ?? {}))
-    Object.assign(machine, { [call]: () => Promise.resolve(answer as unknown) });
-  const made = (fields: Fields): FakeMachine => {
-    const { fails = [], ...others } = fields;
-    const it = assign(new FakeMachine(clock), others);
-    for (const [call, problem] of fails as Fault[]) it.fail(call, problem);
-    return it;
-  };
-  for (const [address, fields] of Object.entries(step.network ?? {})) machine.network[address] = made(fields);
-  if (step.others) bench.others = new Map(Object.entries(step.others).map(([at, fields]) => [at, made(fields)]));
-  change(cluster, step.cluster ?? {});
-  if (step.cluster?.["servedByMachine"])
-    Object.defineProperty(cluster, "unreachable", { get: () => machine.down || machine.stageName !== "running" });
+  for (const { call, problem, times, takesEffect } of run.failingCalls ?? [])
+    machine.fail(call, problem, times, takesEffect);
+  for (const [address, fields] of Object.entries(run.outsideStack ?? {})) machine.network[address] = made(fields);
+  const others = Object.entries(run.otherControlPlanes ?? {});
+  if (others.length > 0) bench.others = new Map(others.map(([address, fields]) => [address, made(fields)]));
+  Object.assign(cluster, run.cluster);
 
   const happen = (event: Event): void => {
     assign(machine, event.machine ?? {});
-    machine.boots += event.boots ?? 0;
-    change(cluster, event.cluster ?? {});
+    machine.boots += event.restarts ?? 0;
+    Object.assign(cluster, event.cluster);
     if (event.node) cluster.state = { ...cluster.state!, ...event.node };
-    if (event.gone) cluster.podList = cluster.podList.filter(({ name }) => name !== event.gone);
+    if (event.deletedPod) cluster.podList = cluster.podList.filter(({ name }) => name !== event.deletedPod);
   };
-  const { events = [] } = step;
-  for (const event of events) if (event.at !== undefined) clock.after(event.at, () => happen(event));
+  const { events = [] } = run;
+  for (const event of events) if ("atSecond" in event) clock.after(event.atSecond, () => happen(event));
   machine.afterCall = cluster.afterCall = (call) => {
-    for (const event of events.filter((each) => each.call === call)) {
-      if (event.after === undefined) happen(event);
-      else clock.after(event.after, () => happen(event));
+    for (const event of events) {
+      if (!("afterCall" in event) || event.afterCall !== call) continue;
+      if (event.seconds === undefined) happen(event);
+      else clock.after(event.seconds, () => happen(event));
     }
   };
 }
 
-/** Fields of a machine; a copy of each, since scenarios share them. */
-const assign = (machine: FakeMachine, fields: Fields): FakeMachine =>
-  Object.assign(machine, JSON.parse(JSON.stringify(fields)) as Fields);
-
-/** `nodes` may be how they cannot be had. */
-function change(
-  cluster: FakeCluster,
-  { podList, budgets, failing, nodes, servedByMachine: _, ...others }: Fields,
-): void {
-  if (nodes) cluster.nodes = () => nodesOf(nodes as any[]);
-  Object.assign(cluster, JSON.parse(JSON.stringify(others)));
-  Object.assign(cluster.budgets, budgets);
-  for (const [name, [problem, message]] of Object.entries<[CallProblem, string]>(failing ?? {}))
-    cluster.failing[name] = new CallError(problem, message);
-  if (podList) cluster.podList = (podList as Fields[]).map(({ name, ...more }) => pod(name as string, more));
+/** Sets fields of a machine. It gets lists of its own, since it adds to some and runs may share them. */
+function assign(machine: FakeMachine, fields: Partial<FakeMachine>): FakeMachine {
+  const own = Object.entries(fields).map(([name, value]) => [name, Array.isArray(value) ? [...value] : value]);
+  return Object.assign(machine, Object.fromEntries(own));
 }
-
-async function nodesOf(nodes: any[]): Promise<any> {
-  const [problem, message] = nodes;
-  if (typeof problem === "string") throw new CallError(problem as CallProblem, message as string);
-  return nodes;
-}
-
-const undefinedForNull = (fields: Fields = {}): Fields =>
-  Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value ?? undefined]));
-const having = (part: string): unknown =>
-  /^\/.*\/$/.test(part) ? expect.stringMatching(new RegExp(part.slice(1, -1))) : expect.stringContaining(part);

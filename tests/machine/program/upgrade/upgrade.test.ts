@@ -2,13 +2,6 @@ import { CallError } from "../../../../components/clients/failure";
 import { costOf, holding } from "../../../../components/machine/program/upgrade/leaving-pods";
 import { Killed, pod, schematics } from "../fakes";
 import { failure, setup, STAGED } from "../setup";
-import { play, scenarios } from "./scenario";
-
-describe.each(["runs", "faults", "boots"])("%s", (table) => {
-  test.each(scenarios(table).map((scenario) => [scenario.name, scenario] as const))("%s", (_, scenario) =>
-    play(scenario),
-  );
-});
 
 describe("killed and run again", () => {
   const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];

@@ -1,0 +1,334 @@
+import { factoryImage, nodeState, pod, schematics } from "../fakes";
+import { STAGED } from "../setup";
+import { plainUpgrade, play, type UpgradeRun } from "./scenario";
+
+// Runs of the upgrade program that meet no fault.
+
+describe("a machine that differs from its stack", () => {
+  test("is upgraded with one reboot, which also activates the staged configuration", () =>
+    play({
+      cluster: {
+        podList: [
+          pod("app"),
+          pod("daemon", { controller: "DaemonSet" }),
+          pod("static", { mirror: true }),
+          pod("job", { finished: true }),
+        ],
+      },
+      expect: {
+        result: {
+          machine: "gpu-1",
+          talosVersion: "v1.12.6",
+          schematicId: schematics.gpu,
+          driverVersion: "570.211.01",
+          bootId: "boot-2",
+          rebooted: true,
+        },
+        machineCalls: [`pull ${factoryImage("v1.12.6")}`, "upgrade legacy"],
+        machine: { boots: 2, talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED },
+        kubernetesCalls: ["cordon", "evict app", "uncordon"],
+        node: { unschedulable: false, annotations: {}, ready: true },
+        phases: ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"],
+        phaseSeconds: { reboot: 160 },
+      },
+    }));
+
+  test("that differs only in its schematic is upgraded", () =>
+    play({
+      task: { talosVersion: "v1.12.4" },
+      expect: {
+        result: { talosVersion: "v1.12.4", schematicId: schematics.gpu, rebooted: true },
+        machine: { boots: 2 },
+      },
+    }));
+
+  const liveTask: UpgradeRun["task"] = {
+    modules: [],
+    driverVersion: undefined,
+    extensionServices: [],
+    schematicId: schematics.plain,
+  };
+  test("without NVIDIA modules gets a staged configuration live, without reboot and drain", () =>
+    play({
+      task: liveTask,
+      machine: { talosVersion: "v1.12.6" },
+      expect: {
+        result: { rebooted: false, bootId: "boot-1", driverVersion: null },
+        machineCalls: ["activate"],
+        machine: { active: STAGED },
+        kubernetesCalls: [],
+      },
+    }));
+
+  test("without NVIDIA modules is rebooted if Talos refuses to take the staged configuration live", () =>
+    play({
+      task: liveTask,
+      machine: { talosVersion: "v1.12.6", needsBoot: true },
+      expect: { result: { rebooted: true, bootId: "boot-2" }, machineCalls: ["activate", "reboot"] },
+    }));
+
+  test("without NVIDIA modules needs no second try if only the answer to the live change was lost", () =>
+    play({
+      task: liveTask,
+      machine: { talosVersion: "v1.12.6" },
+      failingCalls: [{ call: "activate", problem: "unreachable", takesEffect: true }],
+      expect: { result: { rebooted: false }, machine: { active: STAGED } },
+    }));
+
+  test("that differs only in its staged configuration is rebooted once, without an upgrade", () =>
+    play({
+      machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu },
+      expect: { result: { rebooted: true, bootId: "boot-2" }, machineCalls: ["reboot"] },
+    }));
+
+  test("that differs in nothing is drained and rebooted if the user asks for a reboot", () =>
+    play({
+      task: { reboots: true },
+      machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED },
+      cluster: { podList: [pod("app")] },
+      expect: {
+        result: { rebooted: true, bootId: "boot-2" },
+        machineCalls: ["reboot"],
+        kubernetesCalls: ["cordon", "evict app", "uncordon"],
+      },
+    }));
+
+  test("is left alone if the user only asks for a reboot: it would apply changes that no preview has shown", () =>
+    play({
+      task: { reboots: true },
+      machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu },
+      expect: {
+        error: ["machines.gpu-1: does not run what the stack says, or waits with another configuration", "pulumi up"],
+        changesNothing: true,
+      },
+    }));
+
+  test("is upgraded through the lifecycle API from Talos 1.13 on", () =>
+    play({
+      task: { talosVersion: "v1.13.1" },
+      machine: { talosVersion: "v1.13.0" },
+      expect: { machineCalls: [`pull ${factoryImage("v1.13.1")}`, "upgrade lifecycle"] },
+    }));
+
+  test("is upgraded through the older API if GRUB takes kernel arguments from its configuration", () =>
+    play({
+      task: { talosVersion: "v1.13.1" },
+      machine: {
+        talosVersion: "v1.13.0",
+        running: {
+          extensions: {},
+          configuredArgs: ["console=ttyS1"],
+          bootArgs: ["console=ttyS1"],
+          platform: "metal",
+          secureBoot: false,
+        },
+      },
+      expect: {
+        machineCalls: [`pull ${factoryImage("v1.13.1")}`, "upgrade legacy"],
+        logsOnce: ["only the older upgrade call keeps"],
+      },
+    }));
+
+  test("is neither cordoned nor drained if the stack turns drains off; an older Talos evicts pods itself", () =>
+    play({
+      task: { drain: false },
+      cluster: { podList: [pod("app")] },
+      expect: { kubernetesCalls: [], logs: ["in which Talos itself evicts pods"] },
+    }));
+
+  test("that is the only node of its cluster is neither cordoned nor drained", () =>
+    play({ cluster: { alone: true, podList: [pod("app")] }, expect: { machine: { boots: 2 }, kubernetesCalls: [] } }));
+
+  test("whose node the user has cordoned is drained, and the node stays cordoned", () =>
+    play({
+      cluster: { podList: [pod("app")], state: nodeState({ unschedulable: true }) },
+      expect: { node: { unschedulable: true, annotations: {} }, kubernetesCalls: ["evict app"] },
+    }));
+
+  test("whose node Talos cordons during its upgrade is waited for until Talos has uncordoned it", () =>
+    play({
+      cluster: { alone: true },
+      events: [
+        { afterCall: "upgrade", node: { unschedulable: true, annotations: { "talos.dev/cordoned": "true" } } },
+        { afterCall: "upgrade", seconds: 300, node: { unschedulable: false, annotations: {} } },
+      ],
+      expect: {
+        node: { unschedulable: false, annotations: {} },
+        kubernetesCalls: [],
+        logs: ["node gpu-1 is not cordoned"],
+        minutes: { atLeast: 5, lessThan: 6 },
+      },
+    }));
+
+  test("that differs only in the name of its installer keeps running, also with NVIDIA modules", () =>
+    play({
+      machine: {
+        talosVersion: "v1.12.6",
+        schematicId: schematics.gpu,
+        active: `${STAGED}  install: {image: "theirs"}`,
+        persistent: `${STAGED}  install: {image: "ours"}`,
+      },
+      expect: {
+        result: { rebooted: false, bootId: "boot-1" },
+        machineCalls: ["activate"],
+        machine: { active: `${STAGED}  install: {image: "ours"}` },
+        kubernetesCalls: [],
+      },
+    }));
+});
+
+describe("a machine that is up to date", () => {
+  test("is left alone by the next run, which needs neither Kubernetes credentials nor a matching talosctl", () =>
+    play(plainUpgrade, {
+      task: { configurationHash: "2" },
+      workbench: { cluster: undefined, clientVersion: "v1.5.0" },
+      expect: { result: { rebooted: false, driverVersion: "570.211.01", bootId: "boot-2" }, changesNothing: true },
+    }));
+
+  test("is verified by the branch of its driver if the stack names only the branch", () =>
+    play(
+      { task: { driverVersion: "570" }, expect: { result: { driverVersion: "570.211.01" } } },
+      { task: { driverVersion: "570" }, expect: { result: { rebooted: false } } },
+      {
+        task: { driverVersion: "57", configurationHash: "2" },
+        expect: { error: ["NVIDIA driver 570.211.01 is loaded, not 57"] },
+      },
+    ));
+
+  test("fails its verification while its driver is not up, and is never rebooted for that", () =>
+    play(
+      plainUpgrade,
+      {
+        machine: { driverWorks: false },
+        expect: {
+          error: [
+            "kernel modules not loaded: nvidia, nvidia_uvm",
+            "no NVIDIA driver is loaded",
+            "service ext-nvidia-persistenced is Waiting, not Running",
+          ],
+        },
+      },
+      {
+        machine: { services: async () => ({}) },
+        expect: { error: ["service ext-nvidia-persistenced is not there"], machine: { boots: 2 } },
+      },
+    ));
+});
+
+describe("a machine that runs more than its stack lists", () => {
+  const richMachine: UpgradeRun["machine"] = {
+    running: {
+      schematic:
+        "customization:\n    extraKernelArgs:\n        - intel_iommu=on\n    systemExtensions:\n        " +
+        "officialExtensions:\n            - siderolabs/iscsi-tools\n",
+      extensions: { "iscsi-tools": "v0.2.0" },
+      configuredArgs: [],
+      platform: "metal",
+      secureBoot: true,
+    },
+  };
+  test("is left alone, and the error names each loss before anything is pulled or drained", () =>
+    play({
+      machine: richMachine,
+      expect: {
+        error: [
+          "machines.gpu-1.extensions: the machine runs siderolabs/iscsi-tools v0.2.0",
+          "machines.gpu-1.kernelArgs: the machine's kernel was started with intel_iommu=on",
+          "machines.gpu-1.secureBoot: ",
+        ],
+        changesNothing: true,
+      },
+    }));
+
+  test("is left alone if it boots by GRUB, where a kernel argument of the stack has no effect", () =>
+    play({
+      imageAlsoHas: { kernelArgs: ["pci=realloc"] },
+      machine: {
+        running: {
+          extensions: {},
+          configuredArgs: [],
+          platform: "metal",
+          commandLine: "BOOT_IMAGE=/A/vmlinuz talos.platform=metal",
+          bootArgs: [],
+        },
+      },
+      expect: { error: ["machines.gpu-1.kernelArgs: the machine boots by GRUB"], changesNothing: true },
+    }));
+
+  const secureBootImage = `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6`;
+  test("is upgraded once the stack lists or drops each of them", () =>
+    play({
+      task: { installerImage: secureBootImage, drop: { kernelArgs: ["intel_iommu=on"] } },
+      imageAlsoHas: { extensions: ["siderolabs/iscsi-tools"] },
+      machine: richMachine,
+      expect: {
+        result: { rebooted: true, schematicId: schematics.gpu },
+        machineCalls: [`pull ${secureBootImage}`, "upgrade legacy"],
+      },
+    }));
+
+  test("may lose what this stack brought and no longer lists", () =>
+    play({
+      machine: {
+        running: {
+          schematic: "customization:\n    extraKernelArgs:\n        - intel_iommu=on\n",
+          extensions: { "iscsi-tools": "v0.2.0" },
+          configuredArgs: [],
+          platform: "metal",
+          secureBoot: false,
+        },
+      },
+      previousResult: { schematicId: schematics.plain },
+      expect: {
+        result: { rebooted: true },
+        machine: { schematicId: schematics.gpu },
+        machineCalls: [`pull ${factoryImage("v1.12.6")}`, "upgrade legacy"],
+      },
+    }));
+});
+
+describe("kernel arguments of the stack that the kernel does not follow", () => {
+  test("a warning names the argument that the kernel started without", () =>
+    play({
+      imageAlsoHas: { kernelArgs: ["pci=realloc", "iommu=pt"] },
+      machine: {
+        running: { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=tty0 iommu=pt" },
+      },
+      expect: {
+        result: { rebooted: true },
+        logs: [/^warning: gpu-1: its kernel was not started as kernelArgs says \(pci=realloc\): /],
+      },
+    }));
+
+  test("a warning names an argument of Talos that the kernel still has", () =>
+    play({
+      imageAlsoHas: { kernelArgs: ["-selinux"] },
+      machine: {
+        running: { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=tty0 selinux=1" },
+      },
+      expect: { logs: [/^warning: gpu-1: its kernel was not started as kernelArgs says \(-selinux\): /] },
+    }));
+
+  test("a warning names a value that the kernel still has", () =>
+    play({
+      imageAlsoHas: { kernelArgs: ["-console=tty0"] },
+      machine: {
+        running: { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=tty0 console=ttyS0" },
+      },
+      expect: { logs: [/^warning: gpu-1: its kernel was not started as kernelArgs says \(-console=tty0\): /] },
+    }));
+
+  test("there is no warning if the removed arguments are gone", () =>
+    play({
+      imageAlsoHas: { kernelArgs: ["-selinux", "-console=tty0"] },
+      machine: { running: { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=ttyS0" } },
+      expect: { logsNever: ["warning: "] },
+    }));
+
+  test("there is no warning if the stack's own argument replaces the removed one", () =>
+    play({
+      imageAlsoHas: { kernelArgs: ["-console", "console=ttyS1"] },
+      machine: { running: { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=ttyS1" } },
+      expect: { logsNever: ["warning: "] },
+    }));
+});
