@@ -31,7 +31,6 @@ export default tseslint.config(
       "@typescript-eslint/no-unsafe-return": "off",
       "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
-      "max-lines": ["warn", { max: 250, skipBlankLines: true, skipComments: true }],
       eqeqeq: ["error", "always"],
       "@typescript-eslint/require-await": "off", // an async method without await is how an interface turns a throw into a rejection
     },

@@ -1,5 +1,6 @@
 import { judge, renderFinding } from "../../components/recipe/index";
-import { fault, isOfFiles } from "../../components/recipe/checks/check";
+import { checks } from "../../components/recipe/checks";
+import { noHandler } from "../../components/recipe/checks/external";
 import { capabilitiesOf, newestRelease } from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
 import type { OutsideFile } from "../../components/recipe/outside/document";
@@ -45,6 +46,9 @@ const inFiles: [ofStack: RegExp, ofFile: string][] = [
   [/machines\.<name>\.labels/, "machine.nodeLabels"],
   [/the package sets this key and overrides your value; /, ""],
 ];
+
+/** Whether a check may judge a file that no stack stands behind. What no check of the table found (a wrong shape) holds for files, too. */
+const isOfFiles = (check: string): boolean => checks[check]?.ofFiles ?? true;
 
 const toFile = (said: string): string =>
   inFiles.reduce((text, [ofStack, ofFile]) => text.replace(ofStack, ofFile), said);
@@ -98,8 +102,9 @@ export function judgeSubjects(
 /** A RuntimeClass that no machine of a release has a handler for, in whatever file names it, unless that is told of the line already. */
 function classesOf(files: readonly OutsideFile[], releases: readonly string[], told: FileFinding[]): FileFinding[] {
   const talos = releases.filter((release) => capabilitiesOf(release).toolkit === "operator");
-  if (talos.length === 0) return [];
-  const said = fault("external/runtime-class", { spec: { talosVersion: talos[0] } });
+  const [first] = talos;
+  if (first === undefined) return [];
+  const said = noHandler(first);
   return files.flatMap(({ name: file, text }) =>
     text
       .split("\n")

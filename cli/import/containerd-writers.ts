@@ -2,7 +2,7 @@ import { customizationPath } from "../../components/recipe/index";
 import type { Problem as Note } from "../../components/recipe/rules/fault";
 import type { NvidiaPart } from "./patch";
 
-/** What is wrong where the file of containerd's parts is written more than once (checks.json, containerd-part). */
+/** What is wrong where the file of containerd's parts is written more than once (the check containerd-part). */
 export function writersNote(field: string, parts: NvidiaPart[]): Note[] {
   const items = parts.flatMap(({ containerdItems }) => containerdItems);
   if (items.length < 2) return [];

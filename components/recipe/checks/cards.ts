@@ -11,69 +11,153 @@ import {
   saidMemory,
   sizesInWords,
 } from "../facts/card";
-import type { Problem } from "../rules";
+import type { Fault, Problem } from "../rules";
 import { closestOnes } from "../rules/suggest";
-import { type Checks, complaint, fault, type Found, ofGpuMachines, ofMachines } from "./check";
+import { type Checks, type Found, ofGpuMachines, ofMachines } from "./check";
 
 /** Cards of machines, and their power. */
 export const cardChecks: Checks = {
-  "gpu-machine": ({ gpuMachines }) => (gpuMachines.length > 0 ? [] : complaint("machines", "gpu-machine")),
-  "gpu-model": ofMachines((machine) =>
-    machine.uses.flatMap((use, index): Found => {
-      const said = machine.spec.gpus?.[index]?.architecture;
-      const other = use.card === undefined || use.card.described ? unlike(use.model) : undefined;
-      if (other !== undefined) return { field: `${use.field}.model`, ...other };
-      if (!use.card) return [unknown(use.field, use.model)];
-      if (said === undefined || said === use.card.architecture) return [];
-      return complaint(`${use.field}.architecture`, "gpu-model/architecture", { said, ...use });
+  "gpu-machine": {
+    rule: "A stack has a machine with a GPU",
+    source: "the GPU Operator and the device plugin do nothing without a GPU node, and report success",
+    ofFiles: false,
+    find: ({ gpuMachines }) =>
+      gpuMachines.length > 0
+        ? []
+        : {
+            field: "machines",
+            problem: "no machine has a GPU",
+            why: "everything would be installed, nothing would ever offer a GPU, and no gate could be passed",
+            remedy: "name the cards of at least one machine, e.g. `gpus: [{ model: RTX 4090 }]`",
+          },
+  },
+  "gpu-model": {
+    rule: "A card is one that is known, or that the stack describes",
+    source:
+      "recipe/facts/data/cards.json and pci-cards.json (the PCI ID project's list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu",
+    ofFiles: false,
+    find: ofMachines((machine) =>
+      machine.uses.flatMap((use, index): Found => {
+        const said = machine.spec.gpus?.[index]?.architecture;
+        const other = use.card === undefined || use.card.described ? unlike(use.model) : undefined;
+        if (other !== undefined) return { field: `${use.field}.model`, ...other };
+        if (!use.card) return [unknown(use.field, use.model)];
+        if (said === undefined || said === use.card.architecture) return [];
+        return {
+          field: `${use.field}.architecture`,
+          problem: `is ${said}, but the ${use.card.model} is of ${use.card.architecture}`,
+          why: "the stack chooses kernel modules and driver by the architecture, and those for another one do not find the card",
+          remedy: "leave architecture out: it describes cards that are in no table",
+        };
+      }),
+    ),
+  },
+  "gpu-memory": {
+    rule: "A card has a size of memory that it exists with",
+    source: "recipe/facts/data/cards.json (memoryMiB, memoriesMiB, rebuiltMiB), and the names of pci-cards.json",
+    ofFiles: false,
+    find: ofMachines((machine) =>
+      machine.uses.map(({ field }, index): Found => {
+        const gpu = machine.spec.gpus?.[index];
+        const saidMiB = gpu && saidMemory(gpu);
+        const card = gpu && findCard(gpu.model);
+        if (saidMiB === undefined || card === undefined) return undefined;
+        const sizes = memorySizes(card);
+        if (sizes.length === 0 || meantSize(card, saidMiB) !== undefined) return undefined;
+        return {
+          field: `${field}.memory`,
+          problem: `is ${gpu!.memory}, but the ${card.model} exists with ${sizesInWords(sizes)}`,
+          why: "claims by memory are judged by it, and one that only another size fits stays Pending for ever",
+          remedy: "write a size that it exists with, or leave memory out",
+        };
+      }),
+    ),
+  },
+  "mixed-cards": {
+    rule: "One driver runs all cards of a machine",
+    source: 'NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per machine',
+    ofFiles: true,
+    find: ofGpuMachines((machine) => {
+      const pairs = machine.cards.flatMap((card, index) =>
+        machine.cards.slice(index + 1).map((other) => ({ card, other })),
+      );
+      const pair = pairs.find(
+        ({ card, other }) => !flavoursOf(card).some((flavour) => flavoursOf(other).includes(flavour)),
+      );
+      return (
+        pair && {
+          field: ".gpus",
+          problem: `no driver runs ${pair.card.model} and ${pair.other.model} together`,
+          why: "one needs the proprietary kernel modules and the other the open ones, and a machine loads one of them",
+          remedy: "put the cards into different machines",
+        }
+      );
     }),
-  ),
-  "gpu-memory": ofMachines((machine) =>
-    machine.uses.map(({ field }, index): Found => {
-      const gpu = machine.spec.gpus?.[index];
-      const saidMiB = gpu && saidMemory(gpu);
-      const card = gpu && findCard(gpu.model);
-      if (saidMiB === undefined || card === undefined) return undefined;
-      const sizes = memorySizes(card);
-      if (sizes.length === 0 || meantSize(card, saidMiB) !== undefined) return undefined;
-      return complaint(`${field}.memory`, "gpu-memory", { said: gpu!.memory, card, sizes: sizesInWords(sizes) });
+  },
+  "power-limit": {
+    rule: "A power limit is one that the card takes",
+    source: "nvidia-smi, power.min_limit and power.max_limit; NVIDIA data sheets (board power)",
+    ofFiles: true,
+    find: ofMachines((machine) => {
+      const watts = machine.spec.powerLimit;
+      if (watts === undefined) return [];
+      const field = ".powerLimit";
+      if (machine.gpuCount === 0)
+        return {
+          field,
+          problem: "on a machine without a GPU",
+          why: "there is nothing to limit",
+          remedy: "leave it out, or name the machine's cards under gpus",
+        };
+      return machine.cards.flatMap((card) => complaintOf(watts, card, field)).slice(0, 1);
     }),
-  ),
-  "mixed-cards": ofGpuMachines((machine) => {
-    const pairs = machine.cards.flatMap((card, index) =>
-      machine.cards.slice(index + 1).map((other) => ({ card, other })),
-    );
-    const pair = pairs.find(
-      ({ card, other }) => !flavoursOf(card).some((flavour) => flavoursOf(other).includes(flavour)),
-    );
-    return pair && complaint(".gpus", "mixed-cards", pair);
-  }),
-  "power-limit": ofMachines((machine) => {
-    const watts = machine.spec.powerLimit;
-    if (watts === undefined) return [];
-    const field = ".powerLimit";
-    if (machine.gpuCount === 0) return complaint(field, "power-limit/no-gpu");
-    return machine.cards.flatMap((card) => complaintOf(watts, card, field)).slice(0, 1);
-  }),
+  },
 };
 
 /** What is no card of this package's, whatever a stack says of it: by its name. */
-function unlike(model: string): Omit<Problem, "field"> | undefined {
+function unlike(model: string): Fault | undefined {
   const name = model.replace(/^NVIDIA /i, "").trim();
-  if (isTooOld(model)) return fault("gpu-model/too-old", { model });
+  if (isTooOld(model))
+    return {
+      problem: `"${model}" is too old`,
+      why: "the last driver for Kepler is of branch 470, and every release of Talos that is known here brings a newer one, which does not find the card",
+      remedy: "leave this machine's gpus out, or put a card of Maxwell or newer into it",
+    };
   // A profile's name ends in its memory and its kind (NVIDIA vGPU user guide, virtual GPU types).
-  if (/-\d+[QABC](?:ME|NG)?$/i.test(name) || /^GRID /i.test(name)) return fault("gpu-model/virtual", { model });
-  if (/\b(jetson|tegra|xavier|orin|thor)\b/i.test(name)) return fault("gpu-model/on-chip", { model });
+  if (/-\d+[QABC](?:ME|NG)?$/i.test(name) || /^GRID /i.test(name))
+    return {
+      problem: `"${model}" is a virtual GPU, not a card`,
+      why: "its guest needs NVIDIA's licensed vGPU driver, which is in no extension of Talos: the modules that there are find no card",
+      remedy: "pass the whole card through to the machine as a PCI device, and write the card's model here",
+    };
+  if (/\b(jetson|tegra|xavier|orin|thor)\b/i.test(name))
+    return {
+      problem: `"${model}" is a GPU inside a system on a chip`,
+      why: "Talos' NVIDIA extensions hold the driver of PCI cards, which does not know the GPU of a Jetson",
+      remedy: "leave this machine's gpus out: this package does not provision it",
+    };
   return undefined;
 }
 
 function unknown(field: string, model: string): Problem {
   const name = model.replace(/^NVIDIA |\b(GeForce|Quadro|Tesla) /gi, "").trim();
-  if (/^PG\d{3}(-\d{3})?$/i.test(name)) return complaint(`${field}.model`, "gpu-model/board", { model });
+  if (/^PG\d{3}(-\d{3})?$/i.test(name))
+    return {
+      field: `${field}.model`,
+      problem: `"${model}" is the code of a board, not of a card that is known here`,
+      why: "kernel modules, driver and resources follow from the card's architecture",
+      remedy:
+        "write the PCI ID as `lspci -nn` prints it, e.g. `10de:1df0`, or the name of the card that is on the board",
+    };
   const numbered = knownModels().filter((known) => /^\d{3,4}$/.test(name) && known.split(" ")[1] === name);
   const near = numbered.length > 0 ? numbered.slice(0, 3) : closestOnes(name, knownModels());
   const meant = near.length === 0 ? "" : `did you mean ${near.map((name) => `"${name}"`).join(" or ")}? `;
-  return complaint(`${field}.model`, "gpu-model/unknown", { model, meant });
+  return {
+    field: `${field}.model`,
+    problem: `"${model}" is not a card that is known here`,
+    why: "kernel modules, driver and resources follow from the card's architecture",
+    remedy: `${meant}write what \`nvidia-smi -L\` prints, or its PCI ID (10de:…), or a newer card's architecture and memory`,
+  };
 }
 
 /**
@@ -89,13 +173,23 @@ function complaintOf(watts: number, card: Card, field: string): Found {
   if (!range) {
     // Of a card that only the list of PCI IDs knows, the power is not known; those of the Spark have no limit.
     if (card.family !== "spark") return [];
-    return complaint(field, "power-limit/none", { card });
+    return {
+      field,
+      problem: `the ${card.model} has no power limit of its own`,
+      why: "nvidia-smi refuses it",
+      remedy: "leave it out",
+    };
   }
   const own = card.power?.default ?? 0;
   const tooLow = watts < (range.knownMin ? range.min : own * least);
   const tooHigh = watts > (range.knownMax ? range.max : own * most);
   if (!tooLow && !tooHigh) return [];
-  return complaint(field, "power-limit/outside", { watts, card, range: takes(range), own });
+  return {
+    field,
+    problem: `${watts} W is outside of what the ${card.model} takes (${takes(range)})`,
+    why: "nvidia-smi refuses it, and the card runs with its own limit",
+    remedy: `write a value of that range (${own} W is its own)`,
+  };
 }
 
 function takes({ min, max, knownMin, knownMax }: PowerRange): string {

@@ -1,7 +1,7 @@
 import objects from "../facts/data/kubernetes-objects.json";
 import type { TypeText } from "../facts/talos-schema";
 import { isMapping } from "../mapping";
-import { type Checks, complaint } from "./check";
+import type { Checks } from "./check";
 import { type Flaw, objectFlaws } from "./object-shapes";
 
 /** Types of values that a chart hands on to Kubernetes as they are, by their last key. */
@@ -19,12 +19,23 @@ const isSection = (key: string, value: unknown): boolean =>
 
 /** What the charts' values hand on to Kubernetes. */
 export const chartObjectChecks: Checks = {
-  "chart-objects": ({ spec }) =>
-    (["gpuOperator", "devicePlugin"] as const).flatMap((field) =>
-      [...flawsIn(spec[field]?.values, `${field}.values`), ...pullSecrets(field, spec[field]?.values)].map(
-        ([path, problem, remedy]) => complaint(path, "chart-objects", { problem, remedy }),
+  "chart-objects": {
+    rule: "What the charts hand on whole (images, tolerations, resources, labels) is what Kubernetes takes",
+    source:
+      "kubernetes v1.36.3, pkg/apis/core/validation/validation.go: what the charts' templates hand on by toYaml is judged by the API server",
+    ofFiles: true,
+    find: ({ spec }) =>
+      (["gpuOperator", "devicePlugin"] as const).flatMap((field) =>
+        [...flawsIn(spec[field]?.values, `${field}.values`), ...pullSecrets(field, spec[field]?.values)].map(
+          ([path, problem, remedy]) => ({
+            field: path,
+            problem,
+            why: "Kubernetes refuses the object that the chart makes of it, after the machines were upgraded",
+            remedy,
+          }),
+        ),
       ),
-    ),
+  },
 };
 
 const flawsIn = (values: unknown, path: string): Flaw[] =>

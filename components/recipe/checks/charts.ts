@@ -3,72 +3,173 @@ import { envOf } from "../kubernetes/values";
 import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
 import type { Era } from "../types";
-import { type Checks, complaint } from "./check";
+import type { Checks } from "./check";
 import * as semver from "semver";
 
 /** Which chart offers the GPUs, and its release. */
 export const chartChecks: Checks = {
-  "kubernetes-mode": ({ plan: { spec } }) => {
-    const [one, another] = wayFields.filter((field) => spec[field]);
-    if (one !== undefined && spec.external) return complaint("external", "kubernetes-mode/external", { one });
-    if (one !== undefined && another !== undefined)
-      return complaint(another, `kubernetes-mode/${one === "gpuOperator" ? "beside-operator" : "two"}`, { one });
-    if (one !== undefined || spec.external) return [];
-    return complaint("gpuOperator", "kubernetes-mode/none", { ways: wayFields.slice(1) });
+  "kubernetes-mode": {
+    rule: "GPU Operator, device plugin, DRA driver, or something outside: exactly one of them",
+    source:
+      "gpu-operator, assets/state-device-plugin (the operator brings a device plugin of its own); aicr#1327 (plugin and DRA driver on one node)",
+    ofFiles: true,
+    find: ({ plan: { spec } }) => {
+      const [one, another] = wayFields.filter((field) => spec[field]);
+      if (one !== undefined && spec.external)
+        return {
+          field: "external",
+          problem: `is there beside ${one}`,
+          why: twice,
+          remedy: `leave ${one} out where somebody else installs it, or external where this stack shall`,
+        };
+      if (one !== undefined && another !== undefined)
+        return {
+          field: another,
+          problem: `is there beside ${one}`,
+          why: `${one === "gpuOperator" ? "the GPU Operator installs its own device plugin, and " : ""}${twice}`,
+          remedy: "leave one of the two out",
+        };
+      if (one !== undefined || spec.external) return [];
+      return {
+        field: "gpuOperator",
+        problem: `is missing, and so are ${wayFields.slice(1).join(", ")} and external`,
+        why: "nothing would offer the GPUs to Kubernetes",
+        remedy:
+          "add one of them, e.g. `gpuOperator: { version: v26.3.3 }`, or `external` where Flux, Argo CD or somebody else installs it",
+      };
+    },
   },
-  "chart-version": ({ spec, plan }) =>
-    releaseFields.flatMap((field) => {
-      const text = spec[field]?.version;
-      if (text === undefined || (text === "" && plan.spec.external)) return [];
-      const { takes, why, example } = lines[field];
-      const version = semver.parse(text);
-      const isFormer = field === "dra" && plan.spec.external !== undefined;
-      if (version && text === text.trim() && (isFormer || takes(version))) return [];
-      const things = { text, chart: chartOfField(field), why, example };
-      return complaint(`${field}.version`, version ? "chart-version/other" : "chart-version/form", things);
-    }),
-  "operator-version": ({ spec, plan }) => {
-    const version = semver.parse(spec.gpuOperator?.version ?? "");
-    if (!version) return [];
-    const field = "gpuOperator.version";
-    if (version.version === "26.3.0") return complaint(field, "operator-version/crashes");
-    const { oldest, why } = operators[plan.era];
-    if (semver.gte(version, oldest)) return [];
-    return complaint(field, "operator-version/old", { version, oldest, spec, why });
+  "chart-version": {
+    rule: "The chart is pinned to one release that exists in its scheme of versions and runs here",
+    source: "Helm: without an exact version the newest chart of the day is taken; tags of the charts' repositories",
+    ofFiles: true,
+    find: ({ spec, plan }) =>
+      releaseFields.flatMap((field) => {
+        const text = spec[field]?.version;
+        if (text === undefined || (text === "" && plan.spec.external)) return [];
+        const { takes, why, example } = lines[field];
+        const version = semver.parse(text);
+        const isFormer = field === "dra" && plan.spec.external !== undefined;
+        if (version && text === text.trim() && (isFormer || takes(version))) return [];
+        const remedy = `write one exact release, e.g. \`${example}\``;
+        if (version)
+          return {
+            field: `${field}.version`,
+            problem: `"${text}" is not a release of the chart ${chartOfField(field)} that runs here`,
+            why,
+            remedy,
+          };
+        return {
+          field: `${field}.version`,
+          problem: `"${text}" is not a release of the chart`,
+          why: "the same stack would install something else tomorrow, and its values cannot be checked",
+          remedy,
+        };
+      }),
   },
-  "plugin-namespace": ({ spec, plan }) =>
-    (ownValuesOf(plan.spec) ? [] : wayFields) // somebody else opened it
-      .filter((field) => givenToAll.includes(spec[field]?.namespace ?? ""))
-      .map((field) => complaint(`${field}.namespace`, "plugin-namespace", { release: spec[field] })),
-  "all-cards": ({ plan, spec, gpuMachines }) => {
-    const { mode, runtimeClass, external, namespace } = plan.kubernetes;
-    const fields = [
-      ...(plan.spec.monitoring === undefined || wayOf(mode).findsNodes ? [] : ["monitoring"]),
-      ...gpuMachines.flatMap((machine) =>
-        machine.spec.powerLimit === undefined ? [] : [`${machine.field}.powerLimit`],
-      ),
-    ];
-    if (runtimeClass.name !== "" || fields.length === 0) return [];
-    if (mode !== "operator")
-      return fields.map((field) =>
-        runtimeClass.handler === ""
-          ? complaint(field, "all-cards/way", { way: wayOf(mode), plan })
-          : complaint(field, "all-cards/external"),
+  "operator-version": {
+    rule: "The operator's release runs on this Talos release",
+    source: "gpu-operator#2239, fixed by PR#2244 in v26.3.1; siderolabs/docs v1.13, nvidia-gpu",
+    ofFiles: true,
+    find: ({ spec, plan }) => {
+      const version = semver.parse(spec.gpuOperator?.version ?? "");
+      if (!version) return [];
+      const field = "gpuOperator.version";
+      if (version.version === "26.3.0")
+        return {
+          field,
+          problem: "v26.3.0 does not run on Talos",
+          why: "it reads the release of the operating system as a number, and Talos' begins with a v: the operator crashes",
+          remedy: "take v26.3.1 or newer, e.g. v26.3.3",
+        };
+      const { oldest, why } = operators[plan.era];
+      if (semver.gte(version, oldest)) return [];
+      return {
+        field,
+        problem: `v${version.version} is older than v${oldest}, and Talos ${spec.talosVersion} needs that`,
+        why,
+        remedy: `take v${oldest} or newer`,
+      };
+    },
+  },
+  "plugin-namespace": {
+    rule: "NVIDIA's pods get a namespace of their own",
+    source:
+      "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
+    ofFiles: true,
+    find: ({ spec, plan }) =>
+      (ownValuesOf(plan.spec) ? [] : wayFields) // the owner of the release opened its namespace
+        .map((field) => [field, spec[field]?.namespace ?? ""] as const)
+        .filter(([, namespace]) => givenToAll.includes(namespace))
+        .map(([field, namespace]) => ({
+          field: `${field}.namespace`,
+          problem: `is ${namespace}`,
+          why: "Talos enforces the baseline profile there, which refuses NVIDIA's pods, and this package does not open a namespace that everybody uses",
+          remedy: "leave it out, or take a namespace of its own",
+        })),
+  },
+  "all-cards": {
+    rule: "What looks at all cards of a machine without asking for one gets them: by a RuntimeClass of NVIDIA's handler, or where there is none by the NRI plugin of the operator's toolkit, in namespaces that it is told of",
+    source:
+      "nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go (any other namespace it passes over in silence)",
+    ofFiles: true,
+    find: ({ plan, spec, gpuMachines }) => {
+      const { mode, runtimeClass, external, namespace } = plan.kubernetes;
+      const fields = [
+        ...(plan.spec.monitoring === undefined || wayOf(mode).findsNodes ? [] : ["monitoring"]),
+        ...gpuMachines.flatMap((machine) =>
+          machine.spec.powerLimit === undefined ? [] : [`${machine.field}.powerLimit`],
+        ),
+      ];
+      if (runtimeClass.name !== "" || fields.length === 0) return [];
+      if (mode !== "operator")
+        return fields.map((field) =>
+          runtimeClass.handler === ""
+            ? {
+                field,
+                problem: `is there beside ${wayOf(mode).field} on Talos ${plan.spec.talosVersion}`,
+                why: "its pods look at all cards of a machine without a claim, and have them from the operator's toolkit alone there",
+                remedy: "take gpuOperator, or leave it out",
+              }
+            : {
+                field,
+                problem: "is there beside external.kind dra, without external.runtimeClassName",
+                why: "its pods look at all cards of a machine without a claim, and have them from the nvidia runtime alone",
+                remedy: "name a RuntimeClass whose handler is nvidia, or leave it out",
+              },
+        );
+      const told = envOf(valueAt(spec.gpuOperator?.values, "toolkit", "env"), namespacesOfAllCards) ?? "";
+      return (
+        external === true &&
+        ownValuesOf(plan.spec)?.values !== undefined &&
+        !told.split(",").includes(namespace) && {
+          field: "external.values.toolkit.env",
+          problem: `does not list ${namespace} in ${namespacesOfAllCards}`,
+          why: "its pods look at all cards of a machine without a claim, and the operator's toolkit passes over other namespaces in silence: they would say NVML: ERROR_LIBRARY_NOT_FOUND",
+          remedy: `add \`{ name: ${namespacesOfAllCards}, value: ${namespace} }\``,
+        }
       );
-    const told = envOf(valueAt(spec.gpuOperator?.values, "toolkit", "env"), namespacesOfAllCards) ?? "";
-    return (
-      external === true &&
-      ownValuesOf(plan.spec)?.values !== undefined &&
-      !told.split(",").includes(namespace) &&
-      complaint("external.values.toolkit.env", "all-cards/toolkit", { namespace, namespacesOfAllCards })
-    );
+    },
   },
-  monitoring: ({ spec }) => {
-    const exporter = spec.gpuOperator?.values?.dcgmExporter as unknown;
-    if (!spec.monitoring || !isMapping(exporter) || exporter.enabled !== false) return [];
-    return complaint("monitoring", "monitoring");
+  monitoring: {
+    rule: "What exports the metrics that are asked for is not switched off",
+    source: "gpu-operator, values.yaml, dcgmExporter",
+    ofFiles: true,
+    find: ({ spec }) => {
+      const exporter = spec.gpuOperator?.values?.dcgmExporter as unknown;
+      if (!spec.monitoring || !isMapping(exporter) || exporter.enabled !== false) return [];
+      return {
+        field: "monitoring",
+        problem: "but gpuOperator.values.dcgmExporter.enabled is false",
+        why: "nothing would export the metrics that the ServiceMonitor and the dashboard are for",
+        remedy: "leave that value out, or monitoring",
+      };
+    },
   },
 };
+
+/** Why two providers of GPUs in one cluster are one too many. */
+const twice = "both would hand out the same cards twice, since neither knows whom the other gave them to";
 
 /**
  * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin takes the driver below /run/nvidia/driver,

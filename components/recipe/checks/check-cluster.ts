@@ -40,7 +40,7 @@ const ofAll = new Set(["machine-release", "machine-address", "omni-machine"]);
 
 function findingsAsOne(basis: PlanBasis): Finding[] {
   const context = checkContext(basis);
-  const findings = Object.entries(checks).flatMap(([check, find]) =>
+  const findings = Object.entries(checks).flatMap(([check, { find }]) =>
     flat(find(context)).map((complaint) => ({ check, ...complaint })),
   );
   if (ownValuesOf(basis.plan.spec) === undefined) return findings;

@@ -1,13 +1,12 @@
-import { flat, type Nested, valueAt } from "../mapping";
+import { flat, type Nested } from "../mapping";
 import type { PlanBasis } from "../plan";
 import { asRelease } from "../outside/external";
 import type { MachineFacts } from "../facts/machine-facts";
 import type { ClusterSpec } from "../spec/index";
-import { type Fault, faultOf, type Problem } from "../rules";
+import type { Fault, Problem } from "../rules";
 import type { MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
 import { gpuRequests } from "../stack/workloads";
-import data from "./checks.json";
 
 /** What a check may look at: the stack, and the plan as far as it could be made. */
 export interface CheckContext extends PlanBasis {
@@ -27,11 +26,26 @@ export interface CheckedMachine extends MachineFacts {
   patches: UserPatch[];
 }
 
-/** What a check finds; its name is put on by `checkCluster`. */
+/** What a check finds; `checkCluster` adds the check's name. */
 export type Found = Nested<Problem>;
 
-/** One rule of the domain. The table `checks.json` tells the rule, and where it stands: repository and file, documentation or issue. */
-export type Check = (context: CheckContext) => Found;
+/** Finds what breaks a rule, and says it next to the condition: what is wrong, why it matters, how to fix it. */
+export type Find = (context: CheckContext) => Found;
+
+/** One rule of the domain. */
+export interface Check {
+  /** The rule, as a sentence about a stack that keeps it. */
+  rule: string;
+  /** Where the rule stands: repository and file, documentation or issue. */
+  source: string;
+  /**
+   * Whether the check may judge a file that no stack stands behind (`talos-gpu check`). The stack's part of such a file is another
+   * tool's (who writes containerd's part, labels, modules and image), or made up by `check`. A rule about stacks alone
+   * would refuse what is right there.
+   */
+  ofFiles: boolean;
+  find: Find;
+}
 
 /** Rules by name, e.g. `driver-branches`. */
 export type Checks = Record<string, Check>;
@@ -55,7 +69,7 @@ export function checkContext(basis: PlanBasis): CheckContext {
 /** A rule about each of several things. A field that begins with a dot is one of the thing. */
 const ofEach =
   <Thing extends { field: string }>(things: (context: CheckContext) => Thing[]) =>
-  (find: (thing: Thing, context: CheckContext) => Found): Check =>
+  (find: (thing: Thing, context: CheckContext) => Found): Find =>
   (context) =>
     things(context).map((thing) =>
       flat(find(thing, context)).map(({ field, ...rest }) => ({
@@ -75,7 +89,7 @@ export const ofGpuRequests = ofEach(({ spec }) => gpuRequests(spec));
 
 /** Rules that are one. */
 export const together =
-  (...rules: Check[]): Check =>
+  (...rules: Find[]): Find =>
   (context) =>
     rules.map((rule) => rule(context));
 
@@ -93,38 +107,6 @@ export const allPatches = (context: CheckContext): ReachingPatch[] => [
 
 /** A rule about each patch of a user; what is wrong is told under the patch's own field. */
 export const ofPatches =
-  (find: (one: ReachingPatch, context: CheckContext) => Nested<Fault>): Check =>
+  (find: (one: ReachingPatch, context: CheckContext) => Nested<Fault>): Find =>
   (context) =>
     allPatches(context).map((one) => flat(find(one, context)).map((fault) => ({ field: one.patch.field, ...fault })));
-
-/**
- * Each check's rule, where the rule stands, and what it says. `ofFiles`: it may judge a file of somebody's, too, beside which no stack stands
- * (`talos-gpu check`). A rule of stacks alone judges what is right in such a file, as the stack's part of it is somebody else's there (who writes
- * containerd's part, labels, modules and image), or what `check` made up for it.
- */
-type Data = typeof data;
-
-/** Whether a check may judge a file beside which no stack stands; what is no check of the table may. */
-export const isOfFiles = (check: string): boolean =>
-  (data as Partial<Record<string, { ofFiles: boolean }>>)[check]?.ofFiles ?? true;
-
-/** A check, or one of the things that it says, e.g. `power-limit/outside`. */
-type Saying = {
-  [Check in keyof Data]: Data[Check] extends { says: infer Says }
-    ? Says extends string
-      ? Check
-      : `${Check}/${keyof Says & string}`
-    : never;
-}[keyof Data];
-
-/** What is wrong, as the table says it. */
-export function fault(saying: Saying, things?: Record<string, unknown>): Fault {
-  const [check, ...one] = saying.split("/");
-  return faultOf(valueAt(data, check!, "says", ...one) as string, things);
-}
-
-/** The same of a field. */
-export const complaint = (field: string, saying: Saying, things?: Record<string, unknown>): Problem => ({
-  field,
-  ...fault(saying, things),
-});

@@ -1,44 +1,102 @@
 import * as semver from "semver";
 import { oldestForClaims } from "../chart-notes";
 import { ownClaim } from "../kubernetes/claim";
-import { type Checks, complaint, ofGpuRequests } from "./check";
+import { type Checks, ofGpuRequests } from "./check";
 import { machinesFor, mayClaim, mayMatch } from "./placement";
 
 /** Cards that are had by claims. */
 export const claimChecks: Checks = {
-  dra: ({ spec, plan }) => {
-    if (spec.dra === undefined) return [];
-    const version = semver.coerce(spec.kubernetesVersion);
-    const { sharing } = plan.spec;
-    return [
-      plan.era === "legacy" && plan.spec.external === undefined && complaint("dra", "dra/old-talos", { spec }),
-      version !== null &&
-        semver.lt(version, `${oldestForClaims}.0`) &&
-        complaint("kubernetesVersion", "dra/old-kubernetes", { spec, oldestForClaims }),
-      sharing?.mig !== undefined && complaint("sharing.mig", "dra/mig"),
-      (["timeSlicing", "mps"] as const).map(
-        (way) => sharing?.[way] !== undefined && complaint(`sharing.${way}`, "dra/sharing"),
-      ),
-    ];
-  },
-  claims: ofGpuRequests((request, context) => {
-    const { claim, gpus, machines, nodeSelector = {} } = request;
-    const isAlone = context.gpuMachines.length === 0; // a component that is used alone has no machines
-    if (claim === undefined) return [];
-    if (context.spec.dra === undefined && !isAlone) return complaint(".claim", "claims/without-dra");
-    const own = ownClaim(claim);
-    if (own !== undefined)
+  dra: {
+    rule: "The driver for dynamic resource allocation finds what it needs, and gives out whole cards",
+    source:
+      "dra-driver-nvidia-gpu v0.5.0, hack/kubelet-plugin-prestart.sh, pkg/featuregates/featuregates.go; dra-driver-nvidia-gpu#605; kubernetes v1.34, pkg/apis/resource",
+    ofFiles: true,
+    find: ({ spec, plan }) => {
+      if (spec.dra === undefined) return [];
+      const version = semver.coerce(spec.kubernetesVersion);
+      const { sharing } = plan.spec;
       return [
-        Object.keys(claim).length > 1 && complaint(".claim", "claims/own-and-more", { fields: Object.keys(claim) }),
-        own.resourceClaimName !== undefined &&
-          machines > 1 &&
-          complaint(".claim", "claims/own-on-machines", { machines }),
+        plan.era === "legacy" &&
+          plan.spec.external === undefined && {
+            field: "dra",
+            problem: `does not work on Talos ≤ 1.12, and the stack says ${spec.talosVersion}`,
+            why: "its init container looks for the driver's library in the usual folders, and waits for ever: the libraries are under /usr/local/glibc/usr/lib there",
+            remedy: "take Talos 1.13 or newer, or devicePlugin",
+          },
+        version !== null &&
+          semver.lt(version, `${oldestForClaims}.0`) && {
+            field: "kubernetesVersion",
+            problem: `is ${spec.kubernetesVersion}, and claims need ${oldestForClaims} or newer`,
+            why: "older releases do not serve resource.k8s.io/v1, in which the stack makes its claims",
+            remedy: "update Kubernetes first, or take devicePlugin",
+          },
+        sharing?.mig !== undefined && {
+          field: "sharing.mig",
+          problem: "is there beside dra",
+          why: "the driver offers MIG devices that are there already (making them is alpha: DynamicMIG), and on Talos only the GPU Operator's MIG manager makes them, anew after each boot",
+          remedy: "take gpuOperator, or leave mig out",
+        },
+        (["timeSlicing", "mps"] as const).map(
+          (way) =>
+            sharing?.[way] !== undefined && {
+              field: `sharing.${way}`,
+              problem: "is there beside dra",
+              why: "sharing a card by claims is an alpha feature of the driver, which is off by itself",
+              remedy:
+                "leave it out, and let pods share a card by one ResourceClaim of your own (claim.resourceClaimName), or take devicePlugin",
+            },
+        ),
       ];
-    const there = context.gpuMachines.filter((machine) => mayMatch(machine, nodeSelector));
-    if (there.length === 0 || machinesFor(request, context).some((machine) => mayClaim(machine, request) >= gpus))
-      return [];
-    const cards = new Set(there.flatMap(({ uses }) => uses.map(({ model }) => model)));
-    const things = { gpus, machines: there.map(({ name }) => name), cards: [...cards] };
-    return complaint(".claim", gpus === 1 ? "claims/no-card" : "claims/no-cards", things);
-  }),
+    },
+  },
+  claims: {
+    rule: "What a claim wants of a card, some card of the stack may have; a claim of its owner's stands alone, and on one machine",
+    source:
+      "dra-driver-nvidia-gpu v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go (attributes), partitions.go (capacity); kubernetes v1.36.3, pkg/apis/core (PodResourceClaim), pkg/scheduler/framework/plugins/dynamicresources",
+    ofFiles: true,
+    find: ofGpuRequests((request, context) => {
+      const { claim, gpus, machines, nodeSelector = {} } = request;
+      const isAlone = context.gpuMachines.length === 0; // a component that is used alone has no machines
+      if (claim === undefined) return [];
+      if (context.spec.dra === undefined && !isAlone)
+        return {
+          field: ".claim",
+          problem: "is there without dra",
+          why: "a resource of the node is a number: it does not say which card",
+          remedy: "leave it out, and choose machines by nodeSelector, or give the cards out by `dra`",
+        };
+      const own = ownClaim(claim);
+      if (own !== undefined)
+        return [
+          Object.keys(claim).length > 1 && {
+            field: ".claim",
+            problem: `says ${Object.keys(claim).join(", ")} together`,
+            why: "a claim of your own, or a template, is all that the pod gets",
+            remedy: "keep that one alone, and say in it what the others say",
+          },
+          own.resourceClaimName !== undefined &&
+            machines > 1 && {
+              field: ".claim",
+              problem: `is one ResourceClaim for pods on ${machines} machines`,
+              why: "its cards are on one machine, and the pods elsewhere stay Pending for ever",
+              remedy: "take resourceClaimTemplateName, which gives each pod a claim",
+            },
+        ];
+      const there = context.gpuMachines.filter((machine) => mayMatch(machine, nodeSelector));
+      if (there.length === 0 || machinesFor(request, context).some((machine) => mayClaim(machine, request) >= gpus))
+        return [];
+      const models = new Set(there.flatMap(({ uses }) => uses.map(({ model }) => model)));
+      const cards = [...models].join(", ");
+      const names = there.map(({ name }) => name).join(", ");
+      return {
+        field: ".claim",
+        problem:
+          gpus === 1
+            ? `wants what no card of ${names} has (${cards})`
+            : `wants what no ${gpus} cards of one machine of ${names} have (${cards})`,
+        why: "no device fits the claim, and the pod stays Pending for ever",
+        remedy: "ask for less memory (a card has a little less than its name says), or for another architecture",
+      };
+    }),
+  },
 };

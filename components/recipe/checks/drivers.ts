@@ -4,97 +4,229 @@ import { hasNoSwitch } from "../facts/machine-facts";
 import { extensionsOf } from "../facts/talos-release";
 import { compareDotted, majorOf } from "../facts/version";
 import { seenBy } from "../machine/apart";
+import type { Fault } from "../rules";
 import type { ClusterSpec, ModuleFlavour } from "../spec/index";
-import { type CheckContext, type CheckedMachine, type Checks, complaint, type Found, ofGpuMachines } from "./check";
+import { type CheckContext, type CheckedMachine, type Checks, type Found, ofGpuMachines } from "./check";
 
 /** Drivers for the cards: kernel modules, their branch and their flavour. */
 export const driverChecks: Checks = {
-  "module-flavour": ofGpuMachines((machine, { spec }) => {
-    const fits = (flavour: ModuleFlavour): boolean => machine.cards.every((card) => flavoursOf(card).includes(flavour));
-    // Cards that no flavour has in common are the business of mixed-cards.
-    if (!fits("open") && !fits("proprietary")) return [];
-    const card = machine.cards.find((candidate) => !flavoursOf(candidate).includes(machine.flavour));
-    if (!card) return [];
-    const reason = machine.flavour === "open" ? "open" : card.flavours === undefined ? "architecture" : "card";
-    const field = spec.driver?.flavour === machine.flavour ? "driver.flavour" : ".extensions";
-    return complaint(field, `module-flavour/${reason}`, { machine, card, needed: flavoursOf(card).join(" or ") });
-  }),
-  "open-modules-card": ofGpuMachines((machine, { spec }) => {
-    const driver = machine.driverVersion;
-    if (!driver || machine.flavour !== "open") return [];
-    const card = machine.cards.find(
-      (candidate) =>
-        flavoursOf(candidate).includes("proprietary") &&
-        flavoursOf(candidate).includes("open") &&
-        openModulesRefuse(candidate, driver),
-    );
-    const field = spec.driver?.flavour === "open" ? "driver.flavour" : ".extensions";
-    return card && complaint(field, "open-modules-card", { driver, card, machine });
-  }),
-  "driver-too-old": (context) =>
-    ofDrivers(context, "driver-too-old", minDriverOf, (driver, least) => compareDotted(driver, least) >= 0),
-  "driver-too-new": (context) =>
-    ofDrivers(context, "driver-too-new", lastBranchOf, (driver, last) => majorOf(driver) <= last),
-  "driver-branch": ofGpuMachines((machine, { release }) => {
-    const lacks = machine.extensions.find(
-      (name) =>
-        nvidiaExtension(name) !== undefined &&
-        machine.spec.extensions?.includes(name) !== true &&
-        release !== undefined &&
-        !(release.extensions?.includes(name) ?? extensionsOf(release.minor.minor).has(name)),
-    );
-    const isFlavour = nvidiaExtension(lacks ?? "")?.kind === "modules" && machine.flavour === "proprietary";
-    const saying = isFlavour ? "driver-branch/flavour" : "driver-branch/other";
-    return lacks !== undefined && complaint("driver.branch", saying, { machine, lacks, release });
-  }),
-  "driver-branches": ofGpuMachines((machine, { spec }) => {
-    const branchesOf = (kind: string): Set<string> =>
-      new Set(
-        machine.extensions
-          .map(nvidiaExtension)
-          .flatMap((extension) => (extension?.kind === kind && extension.branch ? [extension.branch] : [])),
+  "module-flavour": {
+    rule: "The flavour of the kernel modules drives the machine's cards",
+    source:
+      'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules" (GH200)',
+    ofFiles: true,
+    find: ofGpuMachines((machine, { spec }) => {
+      const fits = (flavour: ModuleFlavour): boolean =>
+        machine.cards.every((card) => flavoursOf(card).includes(flavour));
+      // Cards that no flavour has in common are the business of mixed-cards.
+      if (!fits("open") && !fits("proprietary")) return [];
+      const card = machine.cards.find((candidate) => !flavoursOf(candidate).includes(machine.flavour));
+      if (!card) return [];
+      return {
+        field: spec.driver?.flavour === machine.flavour ? "driver.flavour" : ".extensions",
+        problem: `${machine.flavour} kernel modules for the ${card.model} (${card.architecture}) of ${machine.name}`,
+        why: whyNot(machine.flavour, card),
+        remedy: `leave driver.flavour out, or take ${flavoursOf(card).join(" or ")}`,
+      };
+    }),
+  },
+  "open-modules-card": {
+    rule: "Open modules of old drivers drive data-center cards only",
+    source: 'NVIDIA driver 535 README, "Open Linux Kernel Modules"; siderolabs/extensions#114',
+    ofFiles: true,
+    find: ofGpuMachines((machine, { spec }) => {
+      const driver = machine.driverVersion;
+      if (!driver || machine.flavour !== "open") return [];
+      const card = machine.cards.find(
+        (candidate) =>
+          flavoursOf(candidate).includes("proprietary") &&
+          flavoursOf(candidate).includes("open") &&
+          openModulesRefuse(candidate, driver),
       );
-    const modules = branchesOf("modules");
-    const toolkit = branchesOf("toolkit");
-    if (modules.size === 1 && toolkit.size === 1 && [...modules][0] === [...toolkit][0]) return against(machine, spec);
-    const things = { modules: [...modules].join(" and "), toolkit: [...toolkit].join(" and ") };
-    return complaint(".extensions", "driver-branches/unlike", things);
-  }),
-  "fabricmanager-branch": ofGpuMachines((machine) => {
-    const manager = machine.extensions.map(nvidiaExtension).find((extension) => extension?.kind === "fabricmanager");
-    if (!manager) return [];
-    const { branch = "?" } = manager;
-    const cards = machine.cards.map(({ model }) => model);
-    if (hasNoSwitch(machine.uses)) return complaint(".extensions", "fabricmanager-branch/no-switch", { cards, branch });
-    return branch !== machine.branch && complaint(".extensions", "fabricmanager-branch/other", { branch, machine });
-  }),
-  "kernel-modules-once": ofGpuMachines((machine) => {
-    const modules = machine.extensions.filter((name) => nvidiaExtension(name)?.kind === "modules");
-    const branches = new Set(modules.map((name) => nvidiaExtension(name)?.branch));
-    // Two branches are the business of driver-branches.
-    if (modules.length < 2 || branches.size > 1) return [];
-    return complaint(".extensions", "kernel-modules-once", { modules: modules.join(" and ") });
-  }),
+      const field = spec.driver?.flavour === "open" ? "driver.flavour" : ".extensions";
+      return (
+        card && {
+          field,
+          problem: `open kernel modules of driver ${driver} for the ${card.model} of ${machine.name}`,
+          why: "before driver 545 they find GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1",
+          remedy: "leave driver.flavour out (proprietary follows), or take driver.branch production",
+        }
+      );
+    }),
+  },
+  "driver-too-old": {
+    rule: "No driver is older than the first that knows the card",
+    source: "CUDA toolkit release notes: first driver per architecture; siderolabs/extensions, nvidia-gpu/vars.yaml",
+    ofFiles: true,
+    find: (context) =>
+      ofDrivers(context, {
+        boundOf: minDriverOf,
+        fits: (driver, least) => compareDotted(driver, least) >= 0,
+        fault: ({ driver, card, of, bound, instead }) => ({
+          problem: `${driver}, but the ${card.model} of ${of} needs ${bound}`,
+          why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
+          remedy: instead ?? "take a newer Talos release",
+        }),
+      }),
+  },
+  "driver-too-new": {
+    rule: "No driver is so new that it has dropped the card",
+    source: "CUDA 13 release notes: branch 580 is the last one for Maxwell, Pascal and Volta",
+    ofFiles: true,
+    find: (context) =>
+      ofDrivers(context, {
+        boundOf: lastBranchOf,
+        fits: (driver, last) => majorOf(driver) <= last,
+        fault: ({ driver, card, of, bound, instead }) => ({
+          problem: `${driver}, but the ${card.model} of ${of} (${card.architecture}) runs up to ${bound}`,
+          why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
+          remedy: instead ?? "stay on an older Talos release",
+        }),
+      }),
+  },
+  "driver-branch": {
+    rule: "The release has the branch, and the flavour in it",
+    source:
+      "siderolabs/extensions discussion 1344 (`new-feature`: from Talos 1.15 on, open modules alone). Extensions that the stack names are judged as all others (checks/images.ts)",
+    ofFiles: true,
+    find: ofGpuMachines((machine, { release }) => {
+      const lacks = machine.extensions.find(
+        (name) =>
+          nvidiaExtension(name) !== undefined &&
+          machine.spec.extensions?.includes(name) !== true &&
+          release !== undefined &&
+          !(release.extensions?.includes(name) ?? extensionsOf(release.minor.minor).has(name)),
+      );
+      const isFlavour = nvidiaExtension(lacks ?? "")?.kind === "modules" && machine.flavour === "proprietary";
+      return (
+        lacks !== undefined &&
+        release !== undefined && {
+          field: "driver.branch",
+          problem: `${machine.branch} brings ${machine.name} ${lacks}, which Talos ${release.version.text} does not have`,
+          why: "the machine could not pull its image",
+          remedy: isFlavour ? "take another branch, or driver.flavour open" : "take another branch",
+        }
+      );
+    }),
+  },
+  "driver-branches": {
+    rule: "Kernel modules and container toolkit are of one branch",
+    source: "siderolabs/extensions, nvidia-gpu: the driver's user-space libraries are in the toolkit's extension",
+    ofFiles: true,
+    find: ofGpuMachines((machine, { spec }) => {
+      const branchesOf = (kind: string): Set<string> =>
+        new Set(
+          machine.extensions
+            .map(nvidiaExtension)
+            .flatMap((extension) => (extension?.kind === kind && extension.branch ? [extension.branch] : [])),
+        );
+      const modules = [...branchesOf("modules")];
+      const toolkit = [...branchesOf("toolkit")];
+      if (modules.length === 1 && toolkit.length === 1 && modules[0] === toolkit[0]) return against(machine, spec);
+      return {
+        field: ".extensions",
+        problem: `kernel modules are of branch ${modules.join(" and ")}, the container toolkit of ${toolkit.join(" and ")}`,
+        why: "the libraries would not match the loaded driver: nvidia-smi fails with a version mismatch",
+        remedy: "take both from one branch, or leave NVIDIA's extensions out and set driver.branch",
+      };
+    }),
+  },
+  "fabricmanager-branch": {
+    rule: "The fabric manager has an NVSwitch to manage, and is of the kernel modules' branch",
+    source:
+      "NVIDIA Fabric Manager user guide: its version must equal the driver's; supported systems; gpu-operator#610 (NV_WARN_NOTHING_TO_DO)",
+    ofFiles: true,
+    find: ofGpuMachines((machine) => {
+      const manager = machine.extensions.map(nvidiaExtension).find((extension) => extension?.kind === "fabricmanager");
+      if (!manager) return [];
+      const { branch = "?" } = manager;
+      const cards = machine.cards.map(({ model }) => model);
+      if (hasNoSwitch(machine.uses))
+        return {
+          field: ".extensions",
+          problem: `brings the fabric manager, and there is no NVSwitch beside the ${cards.join(", ")}`,
+          why: "without one it ends at once with NV_WARN_NOTHING_TO_DO, Talos starts it again and again, and the update would wait for it",
+          remedy: `leave siderolabs/nvidia-fabricmanager-${branch} out`,
+        };
+      return (
+        branch !== machine.branch && {
+          field: ".extensions",
+          problem: `the fabric manager is of branch ${branch}, the kernel modules of ${machine.branch}`,
+          why: "it refuses to run with a driver of another version, and without it no CUDA context can be made on an NVSwitch system",
+          remedy: `take siderolabs/nvidia-fabricmanager-${machine.branch}`,
+        }
+      );
+    }),
+  },
+  "kernel-modules-once": {
+    rule: "A machine has one flavour of the kernel modules",
+    source: 'NVIDIA driver README, "Open Linux Kernel Modules": the two flavours exclude each other',
+    ofFiles: false,
+    find: ofGpuMachines((machine) => {
+      const modules = machine.extensions.filter((name) => nvidiaExtension(name)?.kind === "modules");
+      const branches = new Set(modules.map((name) => nvidiaExtension(name)?.branch));
+      // Two branches are the business of driver-branches.
+      if (modules.length < 2 || branches.size > 1) return [];
+      return {
+        field: ".extensions",
+        problem: `names ${modules.join(" and ")}`,
+        why: "both bring a module called nvidia, and only one can be in the kernel",
+        remedy: "keep one, or leave both out: the flavour follows from the card",
+      };
+    }),
+  },
 };
 
 const lastBranchOf = (card: Card): number => architectureOf(card).lastDriverBranch ?? Infinity;
 
+/** Why a card's modules of a flavour find no device. */
+function whyNot(flavour: ModuleFlavour, card: Card): string {
+  if (flavour === "open")
+    return "the open modules need a processor on the card that came with Turing: they load, and find no devices";
+  if (card.flavours === undefined)
+    return "the proprietary modules load but find no devices: NVIDIA drives this architecture with the open ones only";
+  return "NVIDIA supports this card with the open modules only";
+}
+
+/** A driver that a card does not fit. */
+interface Unfit<Bound> {
+  /** The driver as a message names it: branch, Talos release and version. */
+  driver: string;
+  card: Card;
+  /** Name of the card's machine. */
+  of: string;
+  bound: Bound;
+  /** What to write to get a driver that fits; undefined if no branch of the release has one. */
+  instead: string | undefined;
+}
+
 /** Drivers that a card of their machine does not fit, by the bound that the card sets. */
 const ofDrivers = <Bound>(
   { spec, release, gpuMachines }: CheckContext,
-  check: "driver-too-old" | "driver-too-new",
-  boundOf: (card: Card) => Bound,
-  fits: (driver: string, bound: Bound) => boolean,
+  rule: {
+    boundOf: (card: Card) => Bound;
+    fits: (driver: string, bound: Bound) => boolean;
+    fault: (unfit: Unfit<Bound>) => Fault;
+  },
 ): Found =>
   gpuMachines.map((machine) => {
     const { driverVersion, branch, cards } = machine;
-    const card = cards.find((one) => driverVersion !== undefined && !fits(driverVersion, boundOf(one)));
-    if (!card || !release) return undefined;
+    if (driverVersion === undefined || release === undefined) return undefined;
+    const card = cards.find((one) => !rule.fits(driverVersion, rule.boundOf(one)));
+    if (card === undefined) return undefined;
     const other = branch === "lts" ? "production" : "lts";
-    const driver = release.drivers[other];
-    const remedy = cards.every((one) => fits(driver, boundOf(one))) ? "branch" : "release";
-    const things = { spec, machine, card, bound: boundOf(card), other, driver };
-    return complaint(spec.driver?.branch ? "driver.branch" : "talosVersion", `${check}/${remedy}`, things);
+    const version = release.drivers[other];
+    const otherFits = cards.every((one) => rule.fits(version, rule.boundOf(one)));
+    return {
+      field: spec.driver?.branch ? "driver.branch" : "talosVersion",
+      ...rule.fault({
+        driver: `the ${branch} driver of Talos ${spec.talosVersion} is ${driverVersion}`,
+        card,
+        of: machine.name,
+        bound: rule.boundOf(card),
+        instead: otherFits ? `take driver.branch ${other} (${version})` : undefined,
+      }),
+    };
   });
 
 /** What is said of the driver beside a list that says something else. */
@@ -106,5 +238,12 @@ function against(machine: CheckedMachine, spec: ClusterSpec): Found {
     [flavour, modules?.flavour],
   ].find(([wanted, listed]) => wanted !== undefined && listed !== undefined && wanted !== listed);
   const [wanted, listed] = said ?? [];
-  return said && complaint(`${machine.field}.extensions`, "driver-branches/against-driver", { wanted, listed });
+  return (
+    said && {
+      field: `${machine.field}.extensions`,
+      problem: `names ${listed} kernel modules, and driver says ${wanted}`,
+      why: "one of the two would be passed over in silence",
+      remedy: "leave NVIDIA's extensions out: they follow from the card and from driver",
+    }
+  );
 }

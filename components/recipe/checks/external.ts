@@ -4,51 +4,80 @@ import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
 import type { ExternalKind } from "../spec/index";
-import { type CheckContext, type Checks, complaint, type Found } from "./check";
+import type { CheckContext, Checks, Found } from "./check";
 import { wrongValues } from "./wrong-values";
 import { valueAt } from "../mapping";
+import type { Fault } from "../rules";
 
 /** What each chart tolerates by itself on the machines (values.yaml, daemonsets.tolerations and tolerations). */
 const tolerated: Partial<PodToleration>[] = [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }];
 
 /** What is outside of the stack. */
 export const externalChecks: Checks = {
-  external: (context) => {
-    const own = ownValuesOf(context.plan.spec);
-    if (own === undefined) return [];
-    const { values } = own;
-    const said = context.plan.spec.external;
-    if (said !== undefined && said.kind === undefined && said.read?.kind === undefined)
-      return [unread(context), unsaid(context)];
-    return [
-      unread(context),
-      classOfHandler(context),
-      beside(context, own),
-      values !== undefined && [
-        wrongValues(
-          context,
-          "neededOutside",
-          (at) => !own.partly || valueAt(context.spec, ...at.split(".")) !== undefined,
-        ),
-        !own.partly && outOfSome(context, own),
-      ],
-    ];
+  external: {
+    rule: "What is outside is said so that it is known; values under which the stack merges none of its own are those that Talos needs",
+    source:
+      "values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by default from v25.10.0)",
+    ofFiles: true,
+    find: (context) => {
+      const own = ownValuesOf(context.plan.spec);
+      if (own === undefined) return [];
+      const { values } = own;
+      const said = context.plan.spec.external;
+      if (said !== undefined && said.kind === undefined && said.read?.kind === undefined)
+        return [unread(context), unsaid(context)];
+      return [
+        unread(context),
+        classOfHandler(context),
+        beside(context, own),
+        values !== undefined && [
+          wrongValues(
+            context,
+            "neededOutside",
+            (at) => !own.partly || valueAt(context.spec, ...at.split(".")) !== undefined,
+          ),
+          !own.partly && outOfSome(context, own),
+        ],
+      ];
+    },
   },
 };
 
 const unread = ({ plan }: CheckContext): Found =>
-  (plan.spec.external?.read?.unread ?? []).map((what) => complaint("external.files", "external/unread", { what }));
+  (plan.spec.external?.read?.unread ?? []).map((what) => ({
+    field: "external.files",
+    problem: what,
+    why: "what offers the GPUs would not be known, and its values not judged",
+    remedy: "name the files that install it, or write kind, version, namespace and values here",
+  }));
 
 /** A RuntimeClass where no machine has NVIDIA's handler; the operator deletes its own with NRI (gpu-operator v26.7.0, state_manager.go). */
 const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
   kubernetes.runtimeClass.handler === "" &&
-  (spec.external?.runtimeClassName ?? "") !== "" &&
-  complaint("external.runtimeClassName", "external/runtime-class", { spec });
+  (spec.external?.runtimeClassName ?? "") !== "" && {
+    field: "external.runtimeClassName",
+    ...noHandler(spec.talosVersion),
+  };
+
+/** What is wrong with a RuntimeClass of NVIDIA's on a Talos release without its handler. */
+export const noHandler = (talosVersion: string): Fault => ({
+  problem: `names a RuntimeClass on Talos ${talosVersion}, whose containerd has no handler of NVIDIA's`,
+  why: "pods of that class would not start",
+  remedy: "leave it out: pods get their cards without one there",
+});
 
 function unsaid({ plan }: CheckContext): Found {
   const { files = [], read } = plan.spec.external ?? {};
   if ((read?.unread ?? []).length > 0) return [];
-  return complaint("external.kind", files.length > 0 && read === undefined ? "external/not-read" : "external/no-kind");
+  const isUnread = files.length > 0 && read === undefined;
+  return {
+    field: "external.kind",
+    problem: isUnread ? "is not said, and nobody read the files" : "is missing",
+    why: "operator and plugin want other labels of a node, and other values",
+    remedy: isUnread
+      ? "write gpuOperator, devicePlugin or dra, or let a TypeScript program read files by `await GpuCluster.withFacts(args)`"
+      : "write gpuOperator, devicePlugin or dra, or name the files that install it",
+  };
 }
 
 /** What a stack says for a release of its own, which nobody outside reads. */
@@ -59,11 +88,22 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   const mig = operator ? ` (MIG: mig.strategy, migManager.version ${migManagerRelease}, ${label})` : "";
   const words = field === "external" ? "external" : `${field}.takeOver`;
   return [
-    sharing !== undefined &&
-      complaint("sharing", field === "external" ? "external/sharing" : "external/sharing-taken", { words, mig }),
+    sharing !== undefined && {
+      field: "sharing",
+      problem: `is there beside ${words}`,
+      why: "the values of the release say how cards are shared, and the stack merges none of its own under them",
+      remedy:
+        field === "external"
+          ? `leave it out, and say it there${mig}, another resource than nvidia.com/gpu under external.resourceName`
+          : `leave it out, and say it there${mig}`,
+    },
     operator &&
-      monitoring?.serviceMonitor &&
-      complaint("monitoring.serviceMonitor", "external/service-monitor", { words }),
+      monitoring?.serviceMonitor && {
+        field: "monitoring.serviceMonitor",
+        problem: `is there beside ${words}`,
+        why: "the operator's own exporter makes the ServiceMonitor, by the values of its release, under which the stack merges none of its own",
+        remedy: "leave it out, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` there",
+      },
   ];
 }
 
@@ -80,6 +120,12 @@ function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValu
   const missing = gpuMachines
     .flatMap((machine) => taintsWithPatches(spec, machine.spec).map((taint) => ({ name: machine.name, taint })))
     .find(({ taint }) => taint.effect !== "PreferNoSchedule" && !tolerated.some((entry) => tolerates(entry, taint)));
-  const taint = missing && describeTaint(missing.taint);
-  return missing && complaint(`${field}.values.${path.join(".")}`, "external/taint", { taint, missing });
+  return (
+    missing && {
+      field: `${field}.values.${path.join(".")}`,
+      problem: `is not said, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
+      why: "NVIDIA's pods would not be placed there, and the node would offer no GPU",
+      remedy: "list the taint there, and those that the chart tolerates by itself (`helm show values`)",
+    }
+  );
 }

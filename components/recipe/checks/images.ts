@@ -6,14 +6,12 @@ import { parseTalosVersion } from "../facts/version";
 import { moduleParameterIn } from "../machine/kernel-args";
 import { officialName } from "../machine/losses";
 import { asText, listOf, type Nested, valueAt } from "../mapping";
-import { closest, didYouMean, type Fault, shown } from "../rules";
+import { closest, didYouMean, type Fault, type Problem, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import {
   type CheckContext,
   type CheckedMachine,
   type Checks,
-  complaint,
-  fault,
   type Found,
   ofMachines,
   ofPatches,
@@ -23,86 +21,206 @@ import {
 
 /** What a machine's image has: extensions, kernel arguments, module parameters. */
 export const imageChecks: Checks = {
-  "extension-name": ofMachines((machine, { spec, release }) =>
-    (machine.spec.extensions ?? []).flatMap((name, index) => {
-      const field = `.extensions[${index}]`;
-      const suffixed = Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name] : undefined;
-      const things = { name: shown(name), suffixed: suffixed?.join(" or ") };
-      // image-factory, internal/profile/profile.go, ExtensionNameAlias; omni, extensions.go: both names stand for one that was renamed since.
-      const isFabricManager = /fabric-?manager$/.test(name);
-      if (suffixed) return complaint(field, `extension-name/${isFabricManager ? "fabric" : "branch"}`, things);
-      if (minorsWith(name).length > 0 || release?.extensions?.includes(name)) return [];
-      const known = release ? [...extensionsOf(release.minor.minor)].map(withoutPrefix) : [];
-      const meant = closest(withoutPrefix(name), known);
-      // A Factory of one's own may list others. Its installer is asked for before any machine reboots.
-      if (spec.factoryUrl !== undefined && meant === undefined && !soundsLikeNvidia(name)) return [];
-      const which = soundsLikeNvidia(name) ? "of-nvidia" : meant === undefined ? "own" : "unknown";
-      return complaint(field, `extension-name/${which}`, { name: shown(name), meant });
-    }),
-  ),
-  "extension-release": ofMachines((machine, { spec, release }) =>
-    (machine.spec.extensions ?? []).flatMap((name, index) => {
-      const minors = minorsWith(name);
-      if (!release || minors.length === 0) return [];
-      if (release.extensions?.includes(name) ?? minors.includes(release.minor.minor)) return [];
-      const last = minors.at(-1) ?? 0;
-      const range = last < release.minor.minor ? `up to Talos 1.${last}` : `from Talos 1.${minors[0]} on`;
-      return complaint(`.extensions[${index}]`, "extension-release", { name, spec, range });
-    }),
-  ),
-  "extension-without-gpu": ofMachines(({ gpuCount, spec: { extensions = [] } }) =>
-    extensions.map(
-      (name, index) =>
-        gpuCount === 0 &&
-        soundsLikeNvidia(name) &&
-        complaint(`.extensions[${index}]`, "extension-without-gpu", { name }),
+  "extension-name": {
+    rule: "Extensions are called as Talos calls them",
+    source:
+      "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names stand for `-lts`, in silence)",
+    ofFiles: true,
+    find: ofMachines((machine, { spec, release }) =>
+      (machine.spec.extensions ?? []).flatMap((name, index) => {
+        const field = `.extensions[${index}]`;
+        const suffixed = Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name] : undefined;
+        if (suffixed) return withoutBranch(field, name, suffixed);
+        if (minorsWith(name).length > 0 || release?.extensions?.includes(name)) return [];
+        const known = release ? [...extensionsOf(release.minor.minor)].map(withoutPrefix) : [];
+        const meant = closest(withoutPrefix(name), known);
+        // A Factory of one's own may list others. Its installer is asked for before any machine reboots.
+        if (spec.factoryUrl !== undefined && meant === undefined && !soundsLikeNvidia(name)) return [];
+        return {
+          field,
+          problem: `there is no official extension ${shown(name)} in any Talos release`,
+          why: "the Image Factory takes any name, and fails when the machine pulls the image",
+          remedy: `${anotherName(name, meant)} the Factory lists all under /version/<release>/extensions/official`,
+        };
+      }),
     ),
-  ),
-  "image-lists": ofMachines(({ field, spec }) =>
-    lists.flatMap((list): Found => {
-      const name = list === "extensions" ? officialName : (text: string): string => text;
-      const brought = (spec[list] ?? []).map(name);
-      const twice = brought.findIndex((each, index) => brought.indexOf(each) < index);
-      const dropped = (spec.drop?.[list] ?? []).findIndex((each) => brought.includes(name(each)));
-      const [again, lost] = [spec[list]?.[twice], spec.drop?.[list]?.[dropped]];
-      return [
-        list !== "kernelArgs" &&
-          again !== undefined &&
-          complaint(`.${list}[${twice}]`, "image-lists/twice", { name: shown(again) }),
-        lost !== undefined &&
-          complaint(`.drop.${list}[${dropped}]`, "image-lists/dropped", { name: shown(lost), field, list }),
-      ];
-    }),
-  ),
-  "kernel-args": together(ofMachines(machineArgs), ofPatches(patchArgs)),
-  "module-parameters": ofMachines((machine, { clusterPatches }) =>
-    Object.entries(machine.spec.moduleParameters ?? {}).flatMap(([module, parameters]): Found => {
-      const field = `.moduleParameters.${module}`;
-      const ours = machine.recipe.kernelModules.map(({ name }) => name);
-      if (machine.gpuCount === 0 && /^nvidia(?:_|$)/.test(module))
-        return complaint(field, "module-parameters/no-gpu", { module });
-      const known = ours.length === 0 ? "this machine has no GPU" : `it loads ${ours.join(", ")}`;
-      if (!ours.includes(module))
-        return complaint(field, "module-parameters/unknown", { module, known, meant: didYouMean(module, ours) });
-      const rival = [...clusterPatches, ...machine.patches].find(({ modules }) =>
-        modules.some(({ name }) => name === module),
+  },
+  "extension-release": {
+    rule: "Extensions are there in the machine's Talos release",
+    source: "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",
+    ofFiles: true,
+    find: ofMachines((machine, { spec, release }) =>
+      (machine.spec.extensions ?? []).flatMap((name, index) => {
+        const minors = minorsWith(name);
+        if (!release || minors.length === 0) return [];
+        if (release.extensions?.includes(name) ?? minors.includes(release.minor.minor)) return [];
+        const last = minors.at(-1) ?? 0;
+        const range = last < release.minor.minor ? `up to Talos 1.${last}` : `from Talos 1.${minors[0]} on`;
+        return {
+          field: `.extensions[${index}]`,
+          problem: `${name} is not part of Talos ${spec.talosVersion}`,
+          why: "the machine could not pull its image, in the middle of the upgrade",
+          remedy: `leave it out, and name it under drop.extensions if the machine runs it, or take another release: it is there ${range}`,
+        };
+      }),
+    ),
+  },
+  "extension-without-gpu": {
+    rule: "NVIDIA's extensions are on machines with a GPU only",
+    source: "talos#14373: ext-nvidia-persistenced waits for a driver that never comes, until the boot times out",
+    ofFiles: false,
+    find: ofMachines(({ gpuCount, spec: { extensions = [] } }) =>
+      extensions.map(
+        (name, index) =>
+          gpuCount === 0 &&
+          soundsLikeNvidia(name) && {
+            field: `.extensions[${index}]`,
+            problem: `${name} on a machine without a GPU`,
+            why: "its services wait for a card for ever: the machine reboots every 70 minutes and rolls back",
+            remedy:
+              "leave it out, and name it under drop.extensions if the machine runs it, or name the machine's cards under gpus",
+          },
+      ),
+    ),
+  },
+  "image-lists": {
+    rule: "A list of what an image brings has each name once, and brings nothing that it drops",
+    source: "what the stack says of one image; an argument of the kernel may stand twice, as `console` does",
+    ofFiles: true,
+    find: ofMachines(({ field, spec }) =>
+      lists.flatMap((list): Found => {
+        const name = list === "extensions" ? officialName : (text: string): string => text;
+        const brought = (spec[list] ?? []).map(name);
+        const twice = brought.findIndex((each, index) => brought.indexOf(each) < index);
+        const dropped = (spec.drop?.[list] ?? []).findIndex((each) => brought.includes(name(each)));
+        const [again, lost] = [spec[list]?.[twice], spec.drop?.[list]?.[dropped]];
+        return [
+          list !== "kernelArgs" &&
+            again !== undefined && {
+              field: `.${list}[${twice}]`,
+              problem: `${shown(again)} is listed twice`,
+              why: "an image has each extension once, so one of the two entries is a mistake, or should name another extension",
+              remedy: "take one of the two out",
+            },
+          lost !== undefined && {
+            field: `.drop.${list}[${dropped}]`,
+            problem: `${shown(lost)} stands under ${field}.${list} too`,
+            why: "the image cannot bring it and lose it",
+            remedy: "take it out of one of the two lists",
+          },
+        ];
+      }),
+    ),
+  },
+  "kernel-args": {
+    rule: "Kernel arguments are single words, and take effect on this Talos release",
+    source:
+      "siderolabs/docs v1.10, boot loader: the schematic's arguments take effect with a UKI (Talos ≥ 1.10, or Secure Boot); siderolabs/extensions, nvidia.conf (blacklist); talos v1.13.9, internal/app/machined/pkg/controllers/runtime/kernel_module_spec.go; linux v6.18, kernel/module/main.c (blacklisted)",
+    ofFiles: true,
+    find: together(ofMachines(machineArgs), ofPatches(patchArgs)),
+  },
+  "module-parameters": {
+    rule: "Parameters are those of modules that this package declares",
+    source:
+      "talos v1.13.9, machine.kernel.modules[].parameters; pkg/machinery/config/types/v1alpha1: of two items with a name the last one's parameters win",
+    ofFiles: true,
+    find: ofMachines((machine, { clusterPatches }) =>
+      Object.entries(machine.spec.moduleParameters ?? {}).flatMap(([module, parameters]): Found => {
+        const field = `.moduleParameters.${module}`;
+        const ours = machine.recipe.kernelModules.map(({ name }) => name);
+        if (machine.gpuCount === 0 && /^nvidia(?:_|$)/.test(module))
+          return {
+            field,
+            problem: `${module} is loaded on machines with a card alone, and this one has none`,
+            why: "the parameters would be of no module",
+            remedy: "take them out, or name the machine's cards under gpus",
+          };
+        const known = ours.length === 0 ? "this machine has no GPU" : `it loads ${ours.join(", ")}`;
+        if (!ours.includes(module))
+          return {
+            field,
+            problem: `${module} is not a module that this package loads (${known})`,
+            why: "the parameters would be of no module",
+            remedy: `${didYouMean(module, ours)}write another module with its parameters under machine.kernel.modules in a patch`,
+          };
+        const rival = [...clusterPatches, ...machine.patches].find(({ modules }) =>
+          modules.some(({ name }) => name === module),
+        );
+        if (rival !== undefined)
+          return {
+            field,
+            problem: `${rival.field} declares ${module}, too`,
+            why: "a module is declared once, with one list of parameters, and the patch's would stay",
+            remedy: "write the parameters in the patch, or take the module out of it",
+          };
+        const odd = parameters.find((text) => !/^[\w-]+(?:=(?:"[^"]*"|[^\s"])*)?$/.test(text));
+        return odd === undefined
+          ? []
+          : {
+              field,
+              problem: `"${odd}" is not one parameter`,
+              why: "the kernel takes parameters apart at blanks, and refuses the module for one that it does not know",
+              remedy: "write one per entry, as `name=value`, a value with blanks in double quotes",
+            };
+      }),
+    ),
+  },
+  "installer-image": {
+    rule: "An installer image of the user's own stands alone, and is of the release that the machine shall run",
+    source:
+      "talos, pkg/imager (what an installer holds is put in when it is made); distribution/reference (forms of an image's name)",
+    ofFiles: true,
+    find: ofMachines(ofOwnImage),
+  },
+  multipath: {
+    rule: "multipathd is configured as its release wants it",
+    source: "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
+    ofFiles: true,
+    find: ofPatches(({ patch, machines }) => {
+      const configures = patch.documents.map(valueOfDocument).some(configuresMultipath);
+      const machine = machines.find(
+        ({ spec, recipe }) =>
+          refusesMultipath(recipe.talosVersion) &&
+          (spec.installerImage !== undefined || recipe.extensions.includes(multipath.extension)),
       );
-      if (rival !== undefined) return complaint(field, "module-parameters/rival", { rival, module });
-      const odd = parameters.find((text) => !/^[\w-]+(?:=(?:"[^"]*"|[^\s"])*)?$/.test(text));
-      return odd === undefined ? [] : complaint(field, "module-parameters/odd", { odd });
+      return (
+        configures &&
+        machine !== undefined && {
+          problem: `has an ExtensionServiceConfig for ${multipath.service}, and ${machine.name} gets Talos ${machine.recipe.talosVersion} with the extension multipath-tools`,
+          why: `from Talos 1.${multipath.since} on the service waits for ever with it, and Talos reboots a machine whose services do not come up`,
+          remedy:
+            "leave that document out, and write the file by an EtcFileConfig with the name multipath.conf (Talos ≥ 1.14)",
+        }
+      );
     }),
-  ),
-  "installer-image": ofMachines(ofOwnImage),
-  multipath: ofPatches(({ patch, machines }) => {
-    const configures = patch.documents.map(valueOfDocument).some(configuresMultipath);
-    const machine = machines.find(
-      ({ spec, recipe }) =>
-        refusesMultipath(recipe.talosVersion) &&
-        (spec.installerImage !== undefined || recipe.extensions.includes(multipath.extension)),
-    );
-    return configures && machine !== undefined && fault("multipath", { machine, ...multipath });
-  }),
+  },
 };
+
+/** A name of an extension of NVIDIA's that stands for another one, whose branch may not be meant. */
+function withoutBranch(field: string, name: string, suffixed: string[]): Problem {
+  const problem = `${shown(name)} does not say which branch`;
+  // image-factory, internal/profile/profile.go, ExtensionNameAlias; omni, extensions.go: both names stand for one that was renamed since.
+  if (/fabric-?manager$/.test(name))
+    return {
+      field,
+      problem,
+      why: "the Image Factory takes it for nvidia-fabric-manager-lts, which no release of Talos has, and fails when the machine pulls the image",
+      remedy: `write ${suffixed.join(" or ")}, or leave it out: the fabric manager of a board of eight modules follows from the card`,
+    };
+  return {
+    field,
+    problem,
+    why: "the Image Factory takes it for the lts branch, which may not fit the rest of the driver",
+    remedy: `write ${suffixed.join(" or ")}, or leave it out: NVIDIA's extensions follow from the card and driver.branch`,
+  };
+}
+
+/** What to write in place of a name that no official extension has. */
+function anotherName(name: string, meant: string | undefined): string {
+  if (soundsLikeNvidia(name)) return "leave it out: NVIDIA's extensions follow from the card and driver.branch, and";
+  if (meant !== undefined) return `did you mean "siderolabs/${meant}"?`;
+  return "one of your own needs an Image Factory of your own that lists it (factoryUrl), or an installer image that has it (installerImage), and";
+}
 
 const minorOf = (talosVersion: string): number => parseTalosVersion(talosVersion)?.minor ?? 0;
 
@@ -119,15 +237,40 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
   const [, release] = /^v?(\d+\.\d+\.\d+)/.exec(tag) ?? [];
   const hasEnded = image.replace(/[@:].*$/, "") === installer.repository && minorOf(talosVersion) > installer.lastMinor;
   return [
-    hasEnded && complaint(".installerImage", "installer-image/ended", { ...installer, talosVersion }),
-    !reference.test(image) && complaint(".installerImage", "installer-image/reference", { image: shown(image) }),
+    hasEnded && {
+      field: ".installerImage",
+      problem: `is ${installer.repository}, of which no image is published after Talos 1.${installer.lastMinor}`,
+      why: `the machine shall run ${talosVersion} and could not pull it`,
+      remedy:
+        "leave installerImage out: the Image Factory makes the installer with what the stack names, or name an installer of your own",
+    },
+    !reference.test(image) && {
+      field: ".installerImage",
+      problem: `${shown(image)} is not a reference of an image by tag or digest`,
+      why: "Talos could not pull it, or would pull another one later",
+      remedy: "write it as `registry.example.com/talos/installer:v1.13.6`, or with `@sha256:…`",
+    },
     release !== undefined &&
-      `v${release}` !== talosVersion.replace(/[-+].*$/, "") &&
-      complaint(".installerImage", "installer-image/release", { release, talosVersion }),
+      `v${release}` !== talosVersion.replace(/[-+].*$/, "") && {
+        field: ".installerImage",
+        problem: `is of v${release} by its tag, and the machine shall run Talos ${talosVersion}`,
+        why: "the update would wait for a release that the image does not bring",
+        remedy: "name the image of that release, or the release of that image",
+      },
     ofFactory
       .filter((name) => (Array.isArray(spec[name]) ? spec[name].length > 0 : spec[name] !== undefined))
-      .map((name) => complaint(`.${name}`, "installer-image/beside")),
-    spec.drop !== undefined && complaint(".drop", "installer-image/drop"),
+      .map((name) => ({
+        field: `.${name}`,
+        problem: "is set beside installerImage",
+        why: "only the Image Factory would put it into the image, and this image is made already",
+        remedy: "leave it out, and put it into the image when it is made",
+      })),
+    spec.drop !== undefined && {
+      field: ".drop",
+      problem: "is set beside installerImage",
+      why: "what such an image lacks of the machine's current one is not known, so nothing is compared, and nothing allowed by it",
+      remedy: "leave it out",
+    },
   ];
 }
 
@@ -140,11 +283,20 @@ const lists = ["extensions", "kernelArgs"] as const;
 function ofModule(arg: string, where: string, machine?: CheckedMachine): Fault | undefined {
   const barred = /^module_blacklist=(.*)$/.exec(arg)?.[1]?.split(",") ?? [];
   const lost = machine?.recipe.kernelModules.find(({ name }) => barred.includes(name));
-  if (lost) return fault("kernel-args/barred", { lost });
+  if (lost)
+    return {
+      problem: `keeps the kernel from loading ${lost.name}`,
+      why: "the kernel refuses the module that this package has Talos load, and no card is found",
+      remedy: "take it out of the list, and name it under drop.kernelArgs if the machine has it",
+    };
   const found = moduleParameterIn(arg);
   const key = arg.replaceAll('"', "").split("=")[0];
   if (found === undefined) return undefined;
-  const without = fault("kernel-args/module", { key, machine: where, found });
+  const without: Fault = {
+    problem: `${key} has no effect as a kernel argument`,
+    why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
+    remedy: `write it to ${where}.moduleParameters: \`${found.module}: ['${found.parameter}']\``,
+  };
   // A blank makes several arguments of it, of which the kernel may read one.
   return /\s/.test(arg) ? without : { ...without, dead: true };
 }
@@ -159,8 +311,19 @@ function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Ne
 function argFault(arg: string, machine: CheckedMachine): Fault | undefined {
   const withoutEffect = ofModule(arg, machine.field, machine);
   if (withoutEffect) return withoutEffect;
-  if (/\s|^['"#&*!|>%@`=]|: |:$/.test(arg)) return fault("kernel-args/broken", { arg });
-  return arg.startsWith("talos.platform=") ? fault("kernel-args/platform") : undefined;
+  if (/\s|^['"#&*!|>%@`=]|: |:$/.test(arg))
+    return {
+      problem: `"${arg}" is not one argument`,
+      why: "this package takes a command line apart at spaces, quoted or not, and the image may start with another argument",
+      remedy: "write one argument per entry, without quotes and spaces",
+    };
+  return arg.startsWith("talos.platform=")
+    ? {
+        problem: "names the platform",
+        why: "the Image Factory itself adds this argument to the image, and of two the machine uses only one",
+        remedy: "write it to the machine's platform",
+      }
+    : undefined;
 }
 
 function machineArgs(machine: CheckedMachine, { spec, release }: CheckContext): Found {
@@ -173,5 +336,13 @@ function machineArgs(machine: CheckedMachine, { spec, release }: CheckContext): 
   const isWrong = faults.some(({ dead }) => dead !== true);
   const takesEffect = !release || release.version.minor >= 10 || machine.spec.secureBoot === true;
   if (isWrong || living.length === 0 || takesEffect) return faults;
-  return [...faults, complaint(".kernelArgs", "kernel-args/boot", { spec })];
+  return [
+    ...faults,
+    {
+      field: ".kernelArgs",
+      problem: `is set, on Talos ${spec.talosVersion} without Secure Boot`,
+      why: "an image's kernel arguments take effect only if the machine boots a UKI (Talos ≥ 1.10, or Secure Boot)",
+      remedy: "take Talos ≥ 1.10, or set machine.install.extraKernelArgs in a patch",
+    },
+  ];
 }

@@ -3,76 +3,143 @@ import { parseTalosVersion } from "../facts/version";
 import { valueAt } from "../mapping";
 import { canonicalAddress, didYouMean, machineAddress as addressRule, objectName, shown } from "../rules";
 import type { ClusterSpec } from "../spec/index";
-import {
-  type CheckContext,
-  type CheckedMachine,
-  type Checks,
-  complaint,
-  type Found,
-  ofMachines,
-  together,
-} from "./check";
+import { type CheckContext, type CheckedMachine, type Checks, type Found, ofMachines, together } from "./check";
 
 /** What a machine is: whose, where, and by what name. */
 export const machineChecks: Checks = {
-  "owned-machine": ({ spec, machines }) => {
-    const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
-    if (owned.length === 0) return [];
-    const needed = { clusterName: "home", clusterEndpoint: "https://10.0.10.10:6443", kubernetesVersion: "v1.35.0" };
-    return Object.entries(needed)
-      .filter(([field]) => spec[field as keyof typeof needed] === undefined)
-      .map(([field, example]) => complaint(field, "owned-machine", { owned, example }));
+  "owned-machine": {
+    rule: "A stack with an owned machine says what its whole configuration needs",
+    source:
+      "pulumi-talos v0.8.1, talos:machine/getConfiguration (required: clusterName, clusterEndpoint, machineSecrets)",
+    ofFiles: true,
+    find: ({ spec, machines }) => {
+      const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
+      if (owned.length === 0) return [];
+      const needed = { clusterName: "home", clusterEndpoint: "https://10.0.10.10:6443", kubernetesVersion: "v1.35.0" };
+      return Object.entries(needed)
+        .filter(([field]) => spec[field as keyof typeof needed] === undefined)
+        .map(([field, example]) => ({
+          field,
+          problem: `is missing, and the stack owns ${owned.join(", ")}`,
+          why: "the whole configuration of an owned machine is made here, and it names this",
+          remedy: `add it, e.g. \`${example}\`, or make the machine \`configuration: adopted\``,
+        }));
+    },
   },
-  "omni-machine": together(
-    ofMachines(uuidComplaints),
-    ({ spec, machines }) => ofOmni(spec, machines.find(isOmnis)?.name),
-    ofMachines(
-      (machine) =>
-        isOmnis(machine) &&
-        decidedByOmni
-          .filter((field) => machine.spec[field] !== undefined)
-          .map((field) => {
-            const saying = field === "kernelArgs" ? "omni-machine/kernel-args" : "omni-machine/image";
-            return complaint(`.${field}`, saying, { machine });
-          }),
+  "omni-machine": {
+    rule: "A machine of Omni's has what Omni knows it by, and nothing that Omni keeps to itself",
+    source:
+      "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
+    ofFiles: true,
+    find: together(
+      ofMachines(uuidComplaints),
+      ({ spec, machines }) => ofOmni(spec, machines.find(isOmnis)?.name),
+      ofMachines(
+        (machine) =>
+          isOmnis(machine) &&
+          decidedByOmni
+            .filter((field) => machine.spec[field] !== undefined)
+            .map((field) => ({
+              field: `.${field}`,
+              problem: `is set, but ${machine.name} is Omni's`,
+              why: "Omni makes the image from what the machine was booted with and from its own KernelArgs, so this would be lost",
+              remedy:
+                field === "kernelArgs"
+                  ? "leave it out, and give Omni a KernelArgs resource with the machine's ID"
+                  : "leave it out",
+            })),
+      ),
     ),
-  ),
-  bootstrap: together(
-    ofMachines(
-      ({ spec: { configuration } }, { spec }) =>
+  },
+  bootstrap: {
+    rule: "A stack that makes its cluster has owned machines, and a control plane to begin on",
+    source: "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",
+    ofFiles: true,
+    find: together(
+      ofMachines(
+        ({ spec: { configuration } }, { spec }) =>
+          spec.bootstrap === true &&
+          configuration !== "owned" && {
+            field: ".configuration",
+            problem: `is ${configuration}, in a stack that bootstraps its cluster`,
+            why: "a machine in maintenance mode has no configuration that could be added to, and needs a whole one",
+            remedy: "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
+          },
+      ),
+      ({ spec, machines }) =>
         spec.bootstrap === true &&
-        configuration !== "owned" &&
-        complaint(".configuration", "bootstrap/configuration", { configuration }),
+        !machines.some((machine) => machine.spec.role === "controlplane") && {
+          field: "bootstrap",
+          problem: "there is no control plane to bootstrap the cluster on",
+          why: "etcd and the Kubernetes API run on control planes",
+          remedy: "give a machine `role: controlplane`, or leave bootstrap out when the cluster is there already",
+        },
     ),
-    ({ spec, machines }) =>
-      spec.bootstrap === true &&
-      !machines.some((machine) => machine.spec.role === "controlplane") &&
-      complaint("bootstrap", "bootstrap/control-plane"),
-  ),
-  "machine-name": ofMachines((machine, context) => {
-    const { field, name } = machine;
-    if (objectName(name) !== undefined || name.length > longest)
-      return complaint(field, "machine-name/form", { name: shown(name), longest });
-    if (machine.spec.configuration !== "owned" || !name.includes(".") || registersWithDomain(machine, context))
-      return [];
-    return complaint(field, "machine-name/domain", { name: shown(name), short: name.split(".")[0] });
-  }),
-  "machine-address": ({ machines }) => {
-    const first = new Map<string, string>();
-    return machines.map(({ field, name, spec: { address } }) => {
-      const fault = addressRule(address);
-      if (fault) return { field: `${field}.address`, ...fault };
-      const one = canonicalAddress(address);
-      const other = first.get(one);
-      first.set(one, other ?? name);
-      return other !== undefined && complaint(`${field}.address`, "machine-address", { address, other });
-    });
   },
-  platform: ofMachines((machine) => {
-    const name = machine.spec.platform;
-    if (name === undefined || platforms.names.includes(name)) return [];
-    return complaint(".platform", "platform", { name, meant: didYouMean(name, platforms.names), platforms });
-  }),
+  "machine-name": {
+    rule: "A machine's name can be the name of a node, and is the one that Talos gives it",
+    source:
+      "Kubernetes, node names are RFC 1123 subdomains; pkg/kubelet/kubelet_node_status.go (label kubernetes.io/hostname); talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go",
+    ofFiles: false,
+    find: ofMachines((machine, context) => {
+      const { field, name } = machine;
+      if (objectName(name) !== undefined || name.length > longest)
+        return {
+          field,
+          problem: `${shown(name)} cannot be the name of a node`,
+          why: "a machine's key is its node's name",
+          remedy: `use lower-case letters, digits, \`-\` and \`.\`, at most ${longest} of them, exactly as \`kubectl get nodes\` prints it`,
+        };
+      if (machine.spec.configuration !== "owned" || !name.includes(".") || registersWithDomain(machine, context))
+        return [];
+      const short = name.split(".")[0]!;
+      return {
+        field,
+        problem: `${shown(name)} has a domain, and Talos calls the node ${short}`,
+        why: "Talos leaves a host's domain out of the node's name, so the update would wait for a node that never comes",
+        remedy: `call the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
+      };
+    }),
+  },
+  "machine-address": {
+    rule: "Each machine has an address of its own",
+    source:
+      "talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's special-purpose address registries",
+    ofFiles: false,
+    find: ({ machines }) => {
+      const first = new Map<string, string>();
+      return machines.map(({ field, name, spec: { address } }) => {
+        const fault = addressRule(address);
+        if (fault) return { field: `${field}.address`, ...fault };
+        const one = canonicalAddress(address);
+        const other = first.get(one);
+        first.set(one, other ?? name);
+        return (
+          other !== undefined && {
+            field: `${field}.address`,
+            problem: `${address} is the address of ${other} too`,
+            why: "both would configure, upgrade and reboot one machine, at the same time",
+            remedy: "give each machine its own address",
+          }
+        );
+      });
+    },
+  },
+  platform: {
+    rule: "A platform is one of the Image Factory",
+    source: "talos, pkg/machinery/platforms; image-factory, docs/api.md",
+    ofFiles: true,
+    find: ofMachines((machine) => {
+      const name = machine.spec.platform;
+      if (name === undefined || platforms.names.includes(name)) return [];
+      return {
+        field: ".platform",
+        problem: `"${name}" is not a platform of the Image Factory`,
+        why: "there is no installer image of that name",
+        remedy: `${didYouMean(name, platforms.names)}one of ${platforms.names.join(", ")}`,
+      };
+    }),
+  },
 };
 
 /** A UUID as Omni writes it: the machine's SMBIOS UUID in lower case. */
@@ -89,21 +156,64 @@ const isOmnis = ({ spec }: CheckedMachine): boolean => spec.configuration === "o
 /** What is wrong with a stack that has a machine of Omni's. */
 const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undefined): Found =>
   name !== undefined && [
-    clusterName === undefined && complaint("clusterName", "omni-machine/cluster-missing", { name }),
+    clusterName === undefined && {
+      field: "clusterName",
+      problem: `is missing, but ${name} is Omni's`,
+      why: "a patch belongs to a cluster in Omni, and is labelled with its name",
+      remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
+    },
     clusterName !== undefined &&
-      !clusterForm.test(clusterName) &&
-      complaint("clusterName", "omni-machine/cluster-name", { clusterName: shown(clusterName) }),
-    (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && complaint("talosVersion", "omni-machine/old", { name }),
+      !clusterForm.test(clusterName) && {
+        field: "clusterName",
+        problem: `${shown(clusterName)} cannot be a cluster of Omni's`,
+        why: "Omni takes letters, digits, dashes and underscores alone, so there is no cluster that the patches could belong to",
+        remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
+      },
+    (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && {
+      field: "talosVersion",
+      problem: `is older than v1.12, and ${name} is Omni's`,
+      why: "Omni does not allow reading files of a machine with an older release, so the update could verify neither driver nor configuration",
+      remedy: "take v1.12.0 or newer",
+    },
   ];
+
+const takeItsId = "take the ID from `omnictl get machines`, e.g. `ce4d0d52-6c10-bdc9-746c-88aedd67681b`";
 
 function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckContext): Found {
   const { uuid, configuration } = spec;
   if (configuration !== "omni")
-    return uuid !== undefined && complaint(".uuid", "omni-machine/uuid-without", { name, configuration });
-  if (uuid === undefined) return complaint(".uuid", "omni-machine/uuid-missing", { name });
-  if (!uuidForm.test(uuid)) return complaint(".uuid", "omni-machine/uuid-form", { uuid });
+    return (
+      uuid !== undefined && {
+        field: ".uuid",
+        problem: `is set, but ${name} is ${configuration}`,
+        why: "only Omni knows machines by it, so it would be ignored",
+        remedy: "leave it out, or make the machine `configuration: omni`",
+      }
+    );
+  if (uuid === undefined)
+    return {
+      field: ".uuid",
+      problem: `is missing, but ${name} is Omni's`,
+      why: "Omni identifies a machine by its UUID, and without it the patch would apply to the whole cluster",
+      remedy: takeItsId,
+    };
+  if (!uuidForm.test(uuid))
+    return {
+      field: ".uuid",
+      problem: `"${uuid}" is not a UUID in lower case`,
+      why: "Omni would find no machine by this label",
+      remedy: takeItsId,
+    };
   const other = machines.find((machine) => machine.name !== name && machine.spec.uuid === uuid);
-  return other !== undefined && other.name <= name && complaint(".uuid", "omni-machine/uuid-twice", { other });
+  return (
+    other !== undefined &&
+    other.name <= name && {
+      field: ".uuid",
+      problem: `is also that of ${other.name}`,
+      why: "the patches of two machines would go to one, and its containerd part would be written twice",
+      remedy: takeItsId,
+    }
+  );
 }
 
 /** Longest value of the label `kubernetes.io/hostname`, which the kubelet sets to the node's name. */

@@ -10,8 +10,6 @@ import {
   type CheckContext,
   type CheckedMachine,
   type Checks,
-  complaint,
-  fault,
   type Found,
   ofMachines,
   ofPatches,
@@ -21,36 +19,65 @@ import { ofKubelet } from "./placement";
 
 /** Labels and taints of nodes, and what tolerates them. */
 export const nodeChecks: Checks = {
-  "node-labels": together(
-    ofMachines((machine, context) =>
-      Object.entries(machine.spec.labels ?? {}).map(([key, text]) => {
-        const field = `.labels.${key}`;
-        const form = qualifiedName(key) ?? labelValue(text);
-        if (form) return { field, ...form, problem: `${key}: ${shown(text)} is not a label (${form.problem})` };
-        const fault = labelFault(machine, key, text, context);
-        return fault && { field, ...fault };
-      }),
-    ),
-    ofPatches(({ patch, machines }, context) =>
-      [...patch.nodeLabels, ...patch.kubeletLabels].map(
-        ([key, text]) => machines.flatMap((machine) => labelFault(machine, key, text, context) ?? [])[0],
+  "node-labels": {
+    rule: "Labels are Kubernetes', and none takes away what the stack needs",
+    source: "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",
+    ofFiles: true,
+    find: together(
+      ofMachines((machine, context) =>
+        Object.entries(machine.spec.labels ?? {}).map(([key, text]) => {
+          const field = `.labels.${key}`;
+          const form = qualifiedName(key) ?? labelValue(text);
+          if (form) return { field, ...form, problem: `${key}: ${shown(text)} is not a label (${form.problem})` };
+          const fault = labelFault(machine, key, text, context);
+          return fault && { field, ...fault };
+        }),
+      ),
+      ofPatches(({ patch, machines }, context) =>
+        [...patch.nodeLabels, ...patch.kubeletLabels].map(
+          ([key, text]) => machines.flatMap((machine) => labelFault(machine, key, text, context) ?? [])[0],
+        ),
       ),
     ),
-  ),
-  taints: ofMachines((machine) =>
-    Object.entries(machine.spec.taints ?? {}).flatMap(([key, text]) => {
-      const field = `.taints.${key}`;
-      const taint = parseTaint(key, text);
-      if (!taint) return complaint(field, "taints/form", { text: shown(text), taintEffects });
-      if (ofKubernetes.test(key)) return complaint(field, "taints/of-kubernetes", { key });
-      const fault = qualifiedName(key) ?? labelValue(taint.value ?? "");
-      return fault ? { field, ...fault } : [];
-    }),
-  ),
-  tolerations: (context) => [
-    ...ofEachMachine.flatMap((path) => outOfSome(context, path)),
-    ...ofOneMachine(context.spec).flatMap((path) => outOfAll(context, path)),
-  ],
+  },
+  taints: {
+    rule: "Taints are ones that Kubernetes lets somebody set",
+    source:
+      "kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTaintsInNode); talos, machine.nodeTaints (`value:Effect`)",
+    ofFiles: true,
+    find: ofMachines((machine) =>
+      Object.entries(machine.spec.taints ?? {}).flatMap(([key, text]) => {
+        const field = `.taints.${key}`;
+        const taint = parseTaint(key, text);
+        if (!taint)
+          return {
+            field,
+            problem: `${shown(text)} is not a value and an effect`,
+            why: "the taint could not be set, and pods that do not belong there would take the GPU machine",
+            remedy: `write \`value:Effect\` or \`:Effect\`, with one of ${taintEffects.join(", ")}`,
+          };
+        if (ofKubernetes.test(key))
+          return {
+            field,
+            problem: `${key} is Kubernetes' own`,
+            why: "Kubernetes' controllers add and remove it by what they see of the node, so it would not stay",
+            remedy: "write another taint, e.g. `nvidia.com/gpu`",
+          };
+        const fault = qualifiedName(key) ?? labelValue(taint.value ?? "");
+        return fault ? { field, ...fault } : [];
+      }),
+    ),
+  },
+  tolerations: {
+    rule: "Lists of tolerations in the charts' values leave no machine out",
+    source:
+      "gpu-operator and k8s-device-plugin charts: a list in values takes the place of the chart's; k8s-device-plugin#1934",
+    ofFiles: true,
+    find: (context) => [
+      ...ofEachMachine.flatMap((path) => outOfSome(context, path)),
+      ...ofOneMachine(context.spec).flatMap((path) => outOfAll(context, path)),
+    ],
+  },
 };
 
 /**
@@ -74,14 +101,29 @@ function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boo
 /** What is wrong with a label that a machine or a patch of it says, for the check to put its field beside. */
 function labelFault(machine: CheckedMachine, key: string, text: string, context: CheckContext): Fault | undefined {
   const byKubelet = key === "kubernetes.io/hostname" ? [machine.name] : Object.hasOwn(ofKubelet, key) && ofKubelet[key];
-  if (byKubelet && !byKubelet.includes(text)) return fault("node-labels/kubelet", { key, text });
+  if (byKubelet && !byKubelet.includes(text))
+    return {
+      problem: `${key}: "${text}" is not the value that the kubelet sets`,
+      why: "the kubelet sets this label itself, so pods that select this value would find no node",
+      remedy: "leave it out",
+    };
   const configurations = key === "nvidia.com/device-plugin.config" ? pluginConfigurations(context) : [];
   if (configurations.length > 0 && !configurations.includes(text))
-    return fault("node-labels/configuration", { key, text, configurations });
+    return {
+      problem: `${key}: "${text}" names no configuration of the device plugin (there are: ${configurations.join(", ")})`,
+      why: "the plugin waits for one of that name, and the node offers no GPU",
+      remedy: "name one of them, or leave it out: the default one follows",
+    };
   const off = machine.gpuCount > 0 && turnedOff(context, key, text);
   const ours = Object.hasOwn(machine.recipe.nodeLabels, key) ? machine.recipe.nodeLabels[key] : undefined;
   if (!off && (ours === undefined || ours === text)) return undefined;
-  return fault(off ? "node-labels/off" : "node-labels/conflict", { key, text, ours });
+  return {
+    problem: off
+      ? `${key}: "${text}" turns the GPU off`
+      : `${key}: "${text}" conflicts with the value that the stack sets, "${ours}"`,
+    why: "NVIDIA's pods are placed by this label, so the node would offer no GPU",
+    remedy: "leave it out",
+  };
 }
 
 /** Names of the device plugin's configurations; none where they are in a ConfigMap of somebody else's. */
@@ -123,8 +165,14 @@ function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): F
   const missing = gpuMachines
     .flatMap((machine) => taintsWithPatches(spec, machine.spec).map((taint) => ({ machine: machine.name, taint })))
     .find(({ taint }) => entries !== undefined && keepsOut(entries, taint));
-  const taint = missing && describeTaint(missing.taint);
-  return missing && complaint(path.join("."), "tolerations/missing", { ...missing, taint, remedy: leaveOut(plan) });
+  return (
+    missing && {
+      field: path.join("."),
+      problem: `does not tolerate ${describeTaint(missing.taint)} of ${missing.machine}`,
+      why: "the list takes the place of ours, so no pod of NVIDIA's would run there, and the node would offer no GPU",
+      remedy: leaveOut(plan),
+    }
+  );
 }
 
 /**
@@ -146,7 +194,12 @@ function outOfAll(context: CheckContext, path: string[]): Found {
   });
   if (!kept.every(({ taint }) => taint !== undefined)) return [];
   const have = kept.map(({ name, taint }) => `${name} has ${describeTaint(taint!)}`);
-  return complaint(path.join("."), "tolerations/none", { have, remedy: leaveOut(plan) });
+  return {
+    field: path.join("."),
+    problem: `tolerates the taints of no machine: ${have.join(", ")}`,
+    why: "this list replaces the stack's own: the pod would stay Pending, and Helm would wait for it until the update fails",
+    remedy: `${leaveOut(plan)}`,
+  };
 }
 
 /** The list at a path of the stack; undefined where there is none. */

@@ -1,7 +1,7 @@
 import objects from "../facts/data/kubernetes-objects.json";
 import type { TypeText } from "../facts/talos-schema";
 import { isMapping, valueAt } from "../mapping";
-import { envName, imageReference, labelValue, objectName, qualifiedName, ruleOf, shown, type Rule } from "../rules";
+import { envName, imageReference, labelValue, objectName, qualifiedName, shown, type Rule } from "../rules";
 import { quantityValue } from "../rules/quantity";
 import { asJson, describe, remedyFor, shapeFlaws, type Dialect } from "../shape";
 
@@ -11,34 +11,46 @@ export type Flaw = [path: string, problem: string, remedy: string];
 /** Parts of objects that charts hand on as they are, and the device plugin's own configuration. */
 const structures: Record<string, Record<string, TypeText>> = objects.structures;
 
-/** Tag of an image, where it stands apart from its name. */
-const imageTag = ruleOf(
-  (text) => imageReference(/^sha\d+:/.test(text) ? `a@${text}` : `a:${text}`) === undefined,
-  "is not an image tag; the kubelet pulls nothing; write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
-);
-
-/** Name of an image without its registry, which stands beside it; some have their tag, too. */
-const imageName = ruleOf(
-  (text) => imageReference(`a.io/${text}`) === undefined || imageReference(text) === undefined,
-  "is no name of an image; the kubelet pulls nothing; write e.g. `k8s-device-plugin`",
-);
-
-/** How often Prometheus asks. Source: prometheus-operator, pkg/apis/monitoring/v1, Duration. */
-const interval = ruleOf(
-  (text) => /^(?:0|(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?)$/.test(text),
-  "is no duration of Prometheus'; Kubernetes refuses it; write e.g. `30s`",
-);
-
 type Judge = (value: unknown) => Flaw[];
 
 /** A text by a rule; an empty one reads as not set, unless there must be one. */
 const byRule =
   (rule: Rule, mustBe = false): Judge =>
   (value) => {
-    if ((value === "" && !mustBe) || (typeof value === "number" && rule === imageTag)) return [];
+    if (value === "" && !mustBe) return [];
     const fault = typeof value === "string" ? rule(value) : notText(value);
     return fault === undefined ? [] : [["", fault.problem, fault.remedy]];
   };
+
+/** A text that a test takes; an empty one reads as not set. */
+const textThat =
+  (takes: (text: string) => boolean, problem: string, remedy: string): Judge =>
+  (value) => {
+    if (value === "" || (typeof value === "string" && takes(value))) return [];
+    if (typeof value === "string") return [["", `${shown(value)} ${problem}`, remedy]];
+    return [["", notText(value).problem, notText(value).remedy]];
+  };
+
+/** Tag of an image, where it stands apart from its name. */
+const imageTag = textThat(
+  (text) => imageReference(/^sha\d+:/.test(text) ? `a@${text}` : `a:${text}`) === undefined,
+  "is not an image tag",
+  "write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
+);
+
+/** Name of an image without its registry, which stands beside it; some have their tag, too. */
+const imageName = textThat(
+  (text) => imageReference(`a.io/${text}`) === undefined || imageReference(text) === undefined,
+  "is no name of an image",
+  "write e.g. `k8s-device-plugin`",
+);
+
+/** How often Prometheus asks. Source: prometheus-operator, pkg/apis/monitoring/v1, Duration. */
+const interval = textThat(
+  (text) => /^(?:0|(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?)$/.test(text),
+  "is no duration of Prometheus'",
+  "write e.g. `30s`",
+);
 
 const notText = (value: unknown) => ({ problem: `${said(value)} is no text`, remedy: "write it in quotes" });
 
@@ -66,9 +78,9 @@ const judges: Record<TypeText, Judge> = {
   "#key": byRule(qualifiedName),
   "#name": byRule(objectName),
   "#reference": byRule(imageReference),
-  "#tag": byRule(imageTag),
-  "#image": byRule(imageName),
-  "#interval": byRule(interval),
+  "#tag": (value) => (typeof value === "number" ? [] : imageTag(value)),
+  "#image": imageName,
+  "#interval": interval,
   "#variable": byRule(envName, true),
   "#pods": judged((value) => /^\d+%?$/.test(String(value)), "is not a number of pods", "write e.g. `1` or `25%`"),
   "#amount": judged(

@@ -5,85 +5,195 @@ import type { UserPatch } from "../machine/user-patches";
 import { asText, valueAt } from "../mapping";
 import { labelValue, qualifiedName, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
-import { type Checks, complaint, fault, ofMachines, ofPatches, together } from "./check";
+import { type Checks, ofMachines, ofPatches, together } from "./check";
 
 /** What patches say, beside what the stack and others say. */
 export const patchContentChecks: Checks = {
-  "patch-secret": together(
-    ofPatches(({ patch }) =>
-      patch.documents.map(valueOfDocument).map((value) => {
-        const [secret] = secretsIn(value, asText(valueAt(value, "kind")));
-        return secret && fault("patch-secret/patch", { secret });
+  "patch-secret": {
+    rule: "No patch holds a secret",
+    source:
+      "talos, RedactSecrets and Redact of the documents; patches stand in plain text in the stack file, in Pulumi's state and in command lines of `talosctl`",
+    ofFiles: false,
+    find: together(
+      ofPatches(({ patch }) =>
+        patch.documents.map(valueOfDocument).map((value) => {
+          const [secret] = secretsIn(value, asText(valueAt(value, "kind")));
+          return (
+            secret && {
+              problem: `holds a secret (${secret.path})`,
+              why: "patches are kept in plain text, in the stack file and in Pulumi's state",
+              remedy: secret.remedy,
+            }
+          );
+        }),
+      ),
+      ofMachines((machine) =>
+        secretsIn(parseToml(machine.spec.containerd?.extra ?? "").table, "")
+          .slice(0, 1)
+          .map(({ path }) => ({
+            field: ".containerd.extra",
+            problem: `holds a secret (${path})`,
+            why: "the stack file and Pulumi's state keep it in plain text, and the machine's configuration shows it to everybody who reads it",
+            remedy: "let the pods that need the registry name an image pull secret",
+          })),
+      ),
+    ),
+  },
+  "patch-sysctl": {
+    rule: "No patch sets a sysctl that the package needs otherwise",
+    source: "siderolabs/extensions#101; talos, pkg/machinery/config/merge: a later value of a key stands",
+    ofFiles: true,
+    find: ofPatches(({ patch, machines }) =>
+      Object.entries(patch.sysctls).flatMap(([key, value]) => {
+        const machine = machines.find(
+          (candidate) => candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value,
+        );
+        const needed = machine?.recipe.sysctls[key];
+        return machine
+          ? {
+              problem: `sets ${key} to ${value}, but ${machine.name} needs ${needed}`,
+              why: "the package sets this key and overrides your value, with which no GPU container would start",
+              remedy: "leave it out",
+            }
+          : [];
       }),
     ),
-    ofMachines((machine) =>
-      secretsIn(parseToml(machine.spec.containerd?.extra ?? "").table, "")
-        .slice(0, 1)
-        .map(({ path }) => complaint(".containerd.extra", "patch-secret/containerd", { path })),
-    ),
-  ),
-  "patch-sysctl": ofPatches(({ patch, machines }) =>
-    Object.entries(patch.sysctls).flatMap(([key, value]) => {
-      const machine = machines.find(
-        (candidate) => candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value,
-      );
-      const needed = machine?.recipe.sysctls[key];
-      return machine ? fault("patch-sysctl", { key, value, machine, needed }) : [];
-    }),
-  ),
-  "patch-node-labels": ofPatches(({ patch, machines }) => {
-    const refused = patch.kubeletLabels.find(
-      ([key, value]) => isForbidden(key) || (qualifiedName(key) ?? labelValue(value)) !== undefined,
-    );
-    if (refused !== undefined) return fault("patch-node-labels/refused", { refused: shown(refused.join("=")) });
-    if (!machines.some((machine) => machine.spec.role === "worker")) return [];
-    return patch.nodeLabels
-      .filter(([key]) => isForbidden(key))
-      .map(([key]) => fault("patch-node-labels/worker", { key }));
-  }),
-  "patch-node-taints": ofPatches(({ patch, machines }) => {
-    const workers = machines.filter((machine) => machine.spec.role === "worker").map((machine) => machine.name);
-    return workers.length > 0 && patch.nodeTaints.length > 0 && fault("patch-node-taints", { workers });
-  }),
-  "machine-file-once": ({ machines, clusterPatches }) => {
-    const everywhere = repeated(clusterPatches);
-    const known = new Set(everywhere.map(({ path }) => path));
-    const perMachine = machines.flatMap((machine) =>
-      machine.patches.length > 0
-        ? repeated([...clusterPatches, ...machine.patches]).filter(({ path }) => !known.has(path))
-        : [],
-    );
-    return [...everywhere, ...perMachine].map(({ path, fields }) => {
-      const by = [...new Set(fields)].join(" and ");
-      return complaint(fields.at(-1) ?? "patches", "machine-file-once", { path, count: fields.length, by });
-    });
   },
-  "machine-file-create": ofPatches(({ patch }) =>
-    patch.files.flatMap((file) => {
-      const isFree = file.path.startsWith("/var/") || file.path === customizationPath || manifests.test(file.path);
-      const isToolkits = file.path === "/etc/nvidia-container-runtime/config.toml";
-      if (file.op === "create" && !isFree)
-        return fault(isToolkits ? "machine-file-create/toolkit" : "machine-file-create/outside", { file });
-      if (["create", "overwrite", "append"].includes(file.op)) return [];
-      return fault("machine-file-create/operation", { op: file.op, file: file.path || "a file" });
+  "patch-node-labels": {
+    rule: "No patch has a kubelet label its own node where Kubernetes refuses that",
+    source:
+      "Kubernetes NodeRestriction; talos#8193; kubernetes v1.34.0, cmd/kubelet/app/options/options.go (ValidateKubeletFlags)",
+    ofFiles: false,
+    find: ofPatches(({ patch, machines }) => {
+      const refused = patch.kubeletLabels.find(
+        ([key, value]) => isForbidden(key) || (qualifiedName(key) ?? labelValue(value)) !== undefined,
+      );
+      if (refused !== undefined)
+        return {
+          problem: `node-labels has ${shown(refused.join("="))}, which the kubelet does not take`,
+          why: "the kubelet stops as it starts, and the machine does not become a node",
+          remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
+        };
+      if (!machines.some((machine) => machine.spec.role === "worker")) return [];
+      return patch.nodeLabels
+        .filter(([key]) => isForbidden(key))
+        .map(([key]) => ({
+          problem: `sets ${key} on a worker`,
+          why: "a worker may not set it on itself: Kubernetes refuses the update, and with it every other label that Talos sets",
+          remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
+        }));
     }),
-  ),
-  "install-extensions": ofPatches(
-    ({ patch }, context) =>
-      (context.release?.version.minor ?? 0) >= 10 &&
-      valueAt(patch.config, "machine", "install", "extensions") !== undefined &&
-      fault("install-extensions", { spec: context.spec }),
-  ),
-  "install-image": ofPatches(
-    ({ patch }) => valueAt(patch.config, "machine", "install", "image") !== undefined && fault("install-image"),
-  ),
-  "omni-patch": ofPatches(({ patch, machines }) => {
-    const machine = machines.find(({ spec }) => spec.configuration === "omni");
-    if (machine === undefined) return [];
-    return patch.documents
-      .flatMap((document) => keptByOmni(valueOfDocument(document)))
-      .map((does) => fault("omni-patch", { does, machine }));
-  }),
+  },
+  "patch-node-taints": {
+    rule: "No patch has a worker taint its own node",
+    source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
+    ofFiles: false,
+    find: ofPatches(({ patch, machines }) => {
+      const workers = machines.filter((machine) => machine.spec.role === "worker").map((machine) => machine.name);
+      return (
+        workers.length > 0 &&
+        patch.nodeTaints.length > 0 && {
+          problem: `sets taints on workers (${workers.join(", ")})`,
+          why: "a worker may not change its own taints: Kubernetes refuses the update, and with it every label that Talos sets in the same one",
+          remedy: "write them under machines.<name>.taints, which go through the Kubernetes API",
+        }
+      );
+    }),
+  },
+  "machine-file-once": {
+    rule: "Each file of a machine is written by one item",
+    source: "talos, pkg/machinery/config/merge (lists are appended); v1alpha1_sequencer_tasks.go, WriteUserFiles",
+    ofFiles: true,
+    find: ({ machines, clusterPatches }) => {
+      const everywhere = repeated(clusterPatches);
+      const known = new Set(everywhere.map(({ path }) => path));
+      const perMachine = machines.flatMap((machine) =>
+        machine.patches.length > 0
+          ? repeated([...clusterPatches, ...machine.patches]).filter(({ path }) => !known.has(path))
+          : [],
+      );
+      return [...everywhere, ...perMachine].map(({ path, fields }) => {
+        const by = [...new Set(fields)].join(" and ");
+        return {
+          field: fields.at(-1) ?? "patches",
+          problem: `${path} is written ${fields.length} times (by ${by})`,
+          why: "patches append to machine.files: either item may win, and for some paths a second item keeps the machine from booting",
+          remedy: "write each file in one patch only",
+        };
+      });
+    },
+  },
+  "machine-file-create": {
+    rule: "Files are created below /var only, by an operation that Talos knows",
+    source: "talos v1.13.9, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles",
+    ofFiles: true,
+    find: ofPatches(({ patch }) =>
+      patch.files.flatMap((file) => {
+        const isFree = file.path.startsWith("/var/") || file.path === customizationPath || manifests.test(file.path);
+        const isToolkits = file.path === "/etc/nvidia-container-runtime/config.toml";
+        if (file.op === "create" && !isFree)
+          return {
+            problem: `op: create of ${file.path}, which is outside /var`,
+            why: 'Talos fails each boot with "create operation not allowed outside of /var"',
+            remedy: isToolkits
+              ? "leave it out: the toolkit's extension brings its own configuration, and no-cgroups is not needed"
+              : "write it under /var, or overwrite a file that is there already (op: overwrite)",
+          };
+        if (["create", "overwrite", "append"].includes(file.op)) return [];
+        return {
+          problem: `"${file.op}" is not an operation for ${file.path || "a file"}`,
+          why: 'Talos fails the boot with "unknown operation for file", pauses for 35 minutes, reboots, and fails again',
+          remedy: "write op: create, overwrite or append",
+        };
+      }),
+    ),
+  },
+  "install-extensions": {
+    rule: "No patch names extensions where Talos ≥ 1.10 ignores them",
+    source: "talos v1.10.0, hack/release.toml: machine.install.extensions no longer has an effect",
+    ofFiles: true,
+    find: ofPatches(
+      ({ patch }, context) =>
+        (context.release?.version.minor ?? 0) >= 10 &&
+        valueAt(patch.config, "machine", "install", "extensions") !== undefined && {
+          problem: `machine.install.extensions on Talos ${context.spec.talosVersion}`,
+          why: "Talos ≥ 1.10 ignores it in silence: the machine would run without these extensions",
+          remedy: "name them under machines.<name>.extensions (NVIDIA's follow from the cards)",
+        },
+    ),
+  },
+  "install-image": {
+    rule: "No patch sets the installer image, which this package sets",
+    source:
+      "talos, pkg/machinery/config/merge: a later scalar overwrites; machine.install.image is set by this package",
+    ofFiles: false,
+    find: ofPatches(
+      ({ patch }) =>
+        valueAt(patch.config, "machine", "install", "image") !== undefined && {
+          problem: "sets machine.install.image",
+          why: "this package sets this field, so yours would be lost",
+          remedy:
+            "leave it out: the image follows from talosVersion, platform and extensions, and one of your own goes under machines.<name>.installerImage",
+        },
+    ),
+  },
+  "omni-patch": {
+    rule: "Patches of Omni's machines set nothing that Omni sets",
+    source:
+      "siderolabs/omni, client/pkg/omni/resources/omni/config_patch.go, forbiddenFields, forbiddenDocuments, forbiddenSliceElements (v1.10.4)",
+    ofFiles: true,
+    find: ofPatches(({ patch, machines }) => {
+      const machine = machines.find(({ spec }) => spec.configuration === "omni");
+      if (machine === undefined) return [];
+      return patch.documents
+        .flatMap((document) => keptByOmni(valueOfDocument(document)))
+        .map((does) => ({
+          problem: `${does}, and ${machine.name} is Omni's`,
+          why: "Omni says it itself, and refuses a patch that does",
+          remedy: "leave it out",
+        }));
+    }),
+  },
 };
 
 /** What a document of a patch does that Omni refuses in each patch: fields, items of lists, and the document itself. */

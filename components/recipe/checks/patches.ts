@@ -5,89 +5,174 @@ import { documentConflictsIn, formOf } from "../machine/documents/conflicts";
 import { containerdOverrides, fieldOverrides } from "../machine/documents/overrides";
 import { patchFlaws, patchKey } from "../machine/patch-flaws";
 import type { UserPatch } from "../machine/user-patches";
-import { isMapping, listAt, valueAt } from "../mapping";
+import { asText, isMapping, listAt, valueAt } from "../mapping";
 import { intoOwnDocuments, wantedOf } from "../merge/wanted";
 import { valueOfDocument } from "../rules/yaml";
-import { allPatches, type CheckedMachine, type Checks, complaint, fault, type Found, ofPatches } from "./check";
+import { allPatches, type CheckedMachine, type Checks, type Found, ofPatches } from "./check";
 import { type Document, isMap, visit } from "yaml";
 
 /** Patches as Talos takes them. */
 export const patchChecks: Checks = {
-  "patch-format": ofPatches(({ patch }) => {
-    const { flaw } = patch;
-    if (!flaw) return [];
-    if (flaw.kind === "json6902") return fault("patch-format/json");
-    return fault(flaw.kind === "yaml" ? "patch-format/yaml" : "patch-format/shape", { flaw });
-  }),
-  "patch-identity": ofPatches(({ patch, machines }) => {
-    const type = valueAt(patch.config, "machine", "type");
-    const other = typeof type === "string" ? machines.find(({ spec }) => spec.role !== type) : undefined;
-    const named = patch.hostnames[0];
-    const misnamed =
-      named === undefined ? undefined : machines.find(({ name }) => shortName(name) !== shortName(named));
-    return [
-      other !== undefined && fault("patch-identity/role", { type, other }),
-      misnamed !== undefined && fault("patch-identity/host", { named, misnamed }),
-    ];
-  }),
-  "patch-schema": (context) =>
-    allPatches(context)
-      .filter(({ patch }) => patch.flaw === undefined)
-      .flatMap(({ patch, machines }) => {
-        // A patch of the cluster reaches machines that have a release of their own, too: each is judged by its own.
-        const releases = new Map<string, string | undefined>([[context.spec.talosVersion, undefined]]);
-        for (const { name, spec } of machines)
-          if (spec.talosVersion !== undefined && !releases.has(spec.talosVersion))
-            releases.set(spec.talosVersion, name);
-        const told = new Set<string>();
-        return [...releases].flatMap(([release, machine]) => {
-          const version = parseTalosVersion(release);
-          const talos = machine === undefined ? "Talos" : `Talos ${release} of ${machine}`;
-          if (!version) return [];
-          return patchFlaws(patch.documents, schemaMinor(version.minor))
-            .map(({ path, problem, remedy }) =>
-              complaint(patch.field, "patch-schema", { what: `${path} ${problem}`.trimStart(), talos, remedy }),
-            )
-            .filter(({ problem }) => !told.has(problem) && told.add(problem));
-        });
-      }),
-  "patch-role": ofPatches(({ patch, machines }) => {
-    const worker = machines.find(({ spec }) => spec.role === "worker");
-    if (worker === undefined || patch.flaw !== undefined) return [];
-    const documents = patch.documents.map(valueOfDocument);
-    return ofControlPlanes
-      .filter(([, isThere]) => documents.some(isThere))
-      .map(([path]) => fault("patch-role", { path, worker }));
-  }),
-  "patch-document": ofPatches(({ patch, machines }, context) => {
-    const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
-    // On an older Talos the check of the schema says it.
-    if (owned.length === 0 || (context.release?.version.minor ?? providerMinor + 1) <= providerMinor) return [];
-    return patch.kinds
-      .filter((kind) => (minorsOfKind(kind)?.[0] ?? 0) > providerMinor)
-      .map((kind) => fault("patch-document", { kind, owned }));
-  }),
-  "patch-conflict": (context) => [
-    ...allPatches(context).flatMap(({ patch }) => reservedNames(patch)),
-    ...context.machines.flatMap((machine) => conflicts(machine, [...context.clusterPatches, ...machine.patches])),
-  ],
-  "patch-override": (context) => {
-    if ((context.release?.version.minor ?? live.everythingFrom) < live.everythingFrom) return []; // no such documents
-    return context.machines.flatMap((machine) => {
-      const patches = [...context.clusterPatches, ...machine.patches].filter(({ flaw }) => flaw === undefined);
-      const wanted = wantedOf(patches.map(({ text }) => text));
-      const overrides = [...fieldOverrides(wanted), ...containerdOverrides(wanted, machine.recipe.containerdPart)];
-      return overrides.map((override) => {
-        const [kind = ""] = [override.wins, override.loses].flatMap((words) => /^[A-Z]\w+/.exec(words)?.[0] ?? []);
-        const field = patches.findLast((patch) => patch.kinds.includes(kind))?.field ?? `${machine.field}.patches`;
-        return complaint(field, "patch-override", { override, machine });
-      });
-    });
+  "patch-format": {
+    rule: "A patch is a strategic-merge patch in YAML",
+    source: "siderolabs/docs, patching (JSON patches are not supported for multi-document configuration)",
+    ofFiles: true,
+    find: ofPatches(({ patch }) => {
+      const { flaw } = patch;
+      if (!flaw) return [];
+      if (flaw.kind === "json6902")
+        return {
+          problem: "is a JSON patch (RFC 6902)",
+          why: "Talos takes none for a configuration of several documents",
+          remedy:
+            "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
+        };
+      return {
+        problem: flaw.kind === "yaml" ? `is not YAML: ${flaw.detail}` : `is ${flaw.detail}, not a mapping`,
+        why: "Talos cannot merge it",
+        remedy: "write the part of the machine configuration that shall change, as YAML",
+      };
+    }),
   },
-  "patch-delete": ofPatches(({ patch, machines }) => {
-    const adopted = machines.find((machine) => machine.spec.configuration === "adopted");
-    return adopted !== undefined && patch.documents.some(deletes) && fault("patch-delete", { adopted });
-  }),
+  "patch-identity": {
+    rule: "No patch gives a machine another role or another name",
+    source:
+      "talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go (the node is called by its host); machine.type of the configuration",
+    ofFiles: false,
+    find: ofPatches(({ patch, machines }) => {
+      const type = asText(valueAt(patch.config, "machine", "type"));
+      const other = type === "" ? undefined : machines.find(({ spec }) => spec.role !== type);
+      const named = patch.hostnames[0];
+      const misnamed =
+        named === undefined ? undefined : machines.find(({ name }) => shortName(name) !== shortName(named));
+      return [
+        other !== undefined && {
+          problem: `sets machine.type to ${type}, and ${other.name} is a ${other.spec.role}`,
+          why: "a machine that changes its role joins the cluster as something else, or not at all",
+          remedy: "leave it out, and write the machine's role",
+        },
+        misnamed !== undefined && {
+          problem: `names the host ${named}, and the stack calls the machine ${misnamed.name}`,
+          why: "the node is called by its host, so the update would wait for a node that never comes",
+          remedy: "call the machine by its host name, or leave it out",
+        },
+      ];
+    }),
+  },
+  "patch-schema": {
+    rule: "A patch has the fields and values that its Talos release takes",
+    source: "siderolabs/talos, pkg/machinery/config: the decoder's structures, schemas/config.schema.json and Validate",
+    ofFiles: true,
+    find: (context) =>
+      allPatches(context)
+        .filter(({ patch }) => patch.flaw === undefined)
+        .flatMap(({ patch, machines }) => {
+          // A patch of the cluster reaches machines that have a release of their own, too: each is judged by its own.
+          const releases = new Map<string, string | undefined>([[context.spec.talosVersion, undefined]]);
+          for (const { name, spec } of machines)
+            if (spec.talosVersion !== undefined && !releases.has(spec.talosVersion))
+              releases.set(spec.talosVersion, name);
+          const told = new Set<string>();
+          return [...releases].flatMap(([release, machine]) => {
+            const version = parseTalosVersion(release);
+            const talos = machine === undefined ? "Talos" : `Talos ${release} of ${machine}`;
+            if (!version) return [];
+            return patchFlaws(patch.documents, schemaMinor(version.minor))
+              .map(({ path, problem, remedy }) => ({
+                field: patch.field,
+                problem: `${path} ${problem}`.trimStart(),
+                why: `${talos} refuses the whole configuration, or does not finish its boot`,
+                remedy,
+              }))
+              .filter(({ problem }) => !told.has(problem) && told.add(problem));
+          });
+        }),
+  },
+  "patch-role": {
+    rule: "What only control planes may have is in no worker's patch",
+    source: "siderolabs/talos v1.13.0, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go (Validate)",
+    ofFiles: false,
+    find: ofPatches(({ patch, machines }) => {
+      const worker = machines.find(({ spec }) => spec.role === "worker");
+      if (worker === undefined || patch.flaw !== undefined) return [];
+      const documents = patch.documents.map(valueOfDocument);
+      return ofControlPlanes
+        .filter(([, isThere]) => documents.some(isThere))
+        .map(([path]) => ({
+          problem: `sets ${path}, and ${worker.name} is a worker`,
+          why: "only control planes may have it: Talos refuses the worker's whole configuration",
+          remedy: "write it in a patch of the control planes (machines.<name>.patches)",
+        }));
+    }),
+  },
+  "patch-document": {
+    rule: "Owned machines get no document that the Talos provider cannot merge",
+    source: "pulumi-talos v0.8.1 merges with Talos' machinery v1.13.0, which does not know the documents of 1.14",
+    ofFiles: true,
+    find: ofPatches(({ patch, machines }, context) => {
+      const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
+      // On an older Talos the check of the schema says it.
+      if (owned.length === 0 || (context.release?.version.minor ?? providerMinor + 1) <= providerMinor) return [];
+      return patch.kinds
+        .filter((kind) => (minorsOfKind(kind)?.[0] ?? 0) > providerMinor)
+        .map((kind) => ({
+          problem: `is a ${kind}, and the stack owns ${owned.join(", ")}`,
+          why: "the Talos provider merges patches with the machinery of 1.13 and refuses it: not registered",
+          remedy: "write it under machine, e.g. machine.kernel.modules or machine.sysctls, which 1.14 still takes",
+        }));
+    }),
+  },
+  "patch-conflict": {
+    rule: "No patch has a document beside the fields that Talos refuses with it",
+    source:
+      "talos v1.14.1, pkg/machinery/config/types, every V1Alpha1ConflictValidate; types/cri/customization.go (the reserved name)",
+    ofFiles: false,
+    find: (context) => [
+      ...allPatches(context).flatMap(({ patch }) => reservedNames(patch)),
+      ...context.machines.flatMap((machine) => conflicts(machine, [...context.clusterPatches, ...machine.patches])),
+    ],
+  },
+  "patch-override": {
+    rule: "No patch says in one place what another place, which Talos lets win, says otherwise",
+    source:
+      "talos v1.14.1, pkg/machinery/config/container/container.go (SysctlConfig, SysfsConfig, UdevRulesConfig, KernelModuleConfigs) and internal/app/machined/pkg/controllers/files/cri_config.go; seen on Talos v1.14.1",
+    ofFiles: false,
+    find: (context) => {
+      if ((context.release?.version.minor ?? live.everythingFrom) < live.everythingFrom) return []; // no such documents
+      return context.machines.flatMap((machine) => {
+        const patches = [...context.clusterPatches, ...machine.patches].filter(({ flaw }) => flaw === undefined);
+        const wanted = wantedOf(patches.map(({ text }) => text));
+        const overrides = [...fieldOverrides(wanted), ...containerdOverrides(wanted, machine.recipe.containerdPart)];
+        return overrides.map((override) => {
+          const [kind = ""] = [override.wins, override.loses].flatMap((words) => /^[A-Z]\w+/.exec(words)?.[0] ?? []);
+          const field = patches.findLast((patch) => patch.kinds.includes(kind))?.field ?? `${machine.field}.patches`;
+          return {
+            field,
+            problem: `${override.wins} and ${override.loses} of ${machine.name} both say ${override.key}`,
+            why: `Talos lets ${override.wins} win silently, so the other has no effect`,
+            remedy: "say it in one of the two",
+          };
+        });
+      });
+    },
+  },
+  "patch-delete": {
+    rule: "Nothing is deleted from somebody else's configuration",
+    source:
+      "siderolabs/docs, patching (`$patch: delete`); merging into an adopted configuration only adds, so that it can be taken back",
+    ofFiles: false,
+    find: ofPatches(({ patch, machines }) => {
+      const adopted = machines.find((machine) => machine.spec.configuration === "adopted");
+      return (
+        adopted !== undefined &&
+        patch.documents.some(deletes) && {
+          problem: `deletes ($patch), and ${adopted.name} is adopted`,
+          why: "this package only merges into a configuration of somebody else's: it could not bring back what a patch deleted",
+          remedy: "delete it where the configuration is made",
+        }
+      );
+    }),
+  },
 };
 
 /** A host name without its domain, which is no part of the node's name (talos, controllers/k8s/nodename.go). */
@@ -116,7 +201,12 @@ const reserved = "customization";
 const reservedNames = ({ field, documents }: UserPatch): Found =>
   documents
     .filter((document) => document.get("kind") === "CRICustomizationConfig" && document.get("name") === reserved)
-    .map(() => complaint(field, "patch-conflict/name", { reserved }));
+    .map(() => ({
+      field,
+      problem: `has a CRICustomizationConfig of the name ${reserved}`,
+      why: "Talos keeps the name for the part that machine.files has, and refuses the configuration",
+      remedy: "give it another name, or say it under machines.<name>.containerd",
+    }));
 
 /** A field of a patch beside a document of a patch. Of an adopted machine's, `adopt` moves those that have a place there. */
 function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
@@ -127,9 +217,12 @@ function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
     const forms = fields.map((field) => formOf(document, field)).join(", ");
     return patches
       .filter((patch) => patch.kinds.includes(kind!))
-      .map((patch) =>
-        complaint(patch.field, "patch-conflict/both", { kind: document, beside: fields, machine, forms }),
-      );
+      .map((patch) => ({
+        field: patch.field,
+        problem: `has a ${document}, and ${fields.join(", ")} is set by a patch of ${machine.name} as well`,
+        why: "Talos takes one of the two, and refuses a configuration with both",
+        remedy: `say it in documents alone (${forms}), or leave the ${document} out`,
+      }));
   });
 }
 

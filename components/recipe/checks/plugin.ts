@@ -4,66 +4,123 @@ import { pluginConfigPlaces } from "../machine/own-sharing";
 import { asText, isMapping, valueAt } from "../mapping";
 import { didYouMean } from "../rules/suggest";
 import type { Plan } from "../types";
-import { type CheckContext, type Checks, complaint, type Found } from "./check";
+import type { CheckContext, Checks, Found } from "./check";
 import { objectFlaws } from "./object-shapes";
 import * as semver from "semver";
 import { parse } from "yaml";
 
 /** The device plugin's own configuration, its paths and its strategy. */
 export const pluginChecks: Checks = {
-  "plugin-config": ({ spec }) =>
-    pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
-      const config = valueAt(spec[field]?.values, ...section);
-      const path = `${field}.values.${section.join(".")}`;
-      const all = valueAt(config, texts);
-      if (!isMapping(all)) return misread(path, config);
-      const chosen = asText(valueAt(config, "default"));
-      const sharing = spec.sharing?.timeSlicing;
-      const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
-      return [
-        Object.entries(all)
-          .filter(([, text]) => text !== null) // to Helm, null takes one away
-          .map(([name, text]) => {
-            const at = `${path}.${texts}.${name}`;
-            if (typeof text !== "string") return complaint(at, "plugin-config/no-text");
-            return flawsOf(text).map(([problem, remedy]) => complaint(at, "plugin-config/flaw", { problem, remedy }));
-          }),
-        misread(path, config),
-        chosen !== "" &&
-          !names.includes(chosen) &&
-          complaint(`${path}.default`, "plugin-config/default", { chosen, names, path, texts }),
-        texts === "map" &&
-          asText(valueAt(config, "name")) !== "" &&
-          Object.keys(all).length > 0 &&
-          complaint(`${path}.name`, "plugin-config/name"),
-      ];
-    }),
-  "plugin-paths": (context) => {
-    if (context.plan.era === "legacy") return [];
-    const env = valueAt(context.spec.gpuOperator?.values, "devicePlugin", "env");
-    const glibc = ["LD_LIBRARY_PATH", "CONTAINER_DRIVER_ROOT", "DRIVER_ROOT_CTR_PATH", "NVIDIA_DRIVER_ROOT"]
-      .filter((name) => /glibc/.test(envOf(env, name) ?? ""))
-      .map((name) => complaint("gpuOperator.values.devicePlugin.env", "plugin-paths/glibc", { name }));
-    return [glibc, driverRoot(context)];
+  "plugin-config": {
+    rule: "The device plugin's own configuration is one that it reads",
+    source:
+      "k8s-device-plugin v0.19.3, api/config/v1/config.go (parseConfigFrom), replicas.go (UnmarshalJSON), cmd/config-manager; deployments/helm/nvidia-device-plugin/templates/validation.yml",
+    ofFiles: true,
+    find: ({ spec }) =>
+      pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
+        const config = valueAt(spec[field]?.values, ...section);
+        const path = `${field}.values.${section.join(".")}`;
+        const all = valueAt(config, texts);
+        if (!isMapping(all)) return misread(path, config);
+        const chosen = asText(valueAt(config, "default"));
+        const sharing = spec.sharing?.timeSlicing;
+        const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
+        return [
+          Object.entries(all)
+            .filter(([, text]) => text !== null) // to Helm, null takes one away
+            .map(([name, text]) => {
+              const at = `${path}.${texts}.${name}`;
+              if (typeof text !== "string")
+                return {
+                  field: at,
+                  problem: "is no text",
+                  why: "the chart makes a ConfigMap of it, so its template fails, or Kubernetes refuses the object",
+                  remedy: "write it as a block (`|-`)",
+                };
+              return flawsOf(text).map(([problem, remedy]) => ({
+                field: at,
+                problem,
+                why: "the device plugin ends with it, or drops it in silence",
+                remedy,
+              }));
+            }),
+          misread(path, config),
+          chosen !== "" &&
+            !names.includes(chosen) && {
+              field: `${path}.default`,
+              problem: `names "${chosen}", which is not a configuration (there are: ${names.join(", ")})`,
+              why: "the plugin waits for it, and the node offers no GPU",
+              remedy: `name one of ${path}.${texts}`,
+            },
+          texts === "map" &&
+            asText(valueAt(config, "name")) !== "" &&
+            Object.keys(all).length > 0 && {
+              field: `${path}.name`,
+              problem: "stands beside map",
+              why: "the chart accepts `name` or `map`, and fails if both are set",
+              remedy: "leave one out",
+            },
+        ];
+      }),
   },
-  "plugin-toolkit": ({ spec, plan }) =>
-    plan.era === "nri" &&
-    spec.devicePlugin !== undefined &&
-    asText(valueAt(spec.devicePlugin.values, "cdi", "nvidiaHookPath")) === "" &&
-    complaint("devicePlugin", "plugin-toolkit", { spec }),
-  "device-list-strategy": ({ spec, plan }) => {
-    const env = envOf(valueAt(spec.gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY");
-    const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
-    const field = "devicePlugin.values.deviceListStrategy";
-    return [
-      // The chart puts it into a variable: a list fails in its template (k8s-device-plugin, templates/_helpers.tpl, `contains`).
-      value !== undefined &&
-        value !== null &&
-        typeof value !== "string" &&
-        complaint(field, "device-list-strategy/text", { strategies }),
-      strategyFault("gpuOperator.values.devicePlugin.env", env, plan),
-      strategyFault(field, value, plan, spec.devicePlugin?.version),
-    ];
+  "plugin-paths": {
+    rule: "Paths of the device plugin are those of Talos' release",
+    source:
+      "talos#13346: LD_LIBRARY_PATH and glibc roots of Talos ≤ 1.12 break the plugin on 1.13; k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/plugin-manager.go, and an H100 with Talos 1.13's files (docs/hardware.md)",
+    ofFiles: true,
+    find: (context) => {
+      if (context.plan.era === "legacy") return [];
+      const env = valueAt(context.spec.gpuOperator?.values, "devicePlugin", "env");
+      const glibc = ["LD_LIBRARY_PATH", "CONTAINER_DRIVER_ROOT", "DRIVER_ROOT_CTR_PATH", "NVIDIA_DRIVER_ROOT"]
+        .filter((name) => /glibc/.test(envOf(env, name) ?? ""))
+        .map((name) => ({
+          field: "gpuOperator.values.devicePlugin.env",
+          problem: `${name} names a glibc prefix`,
+          why: "Talos ≥ 1.13 has the libraries under /usr/local/lib: NVML fails to load and the node offers no GPU",
+          remedy: "leave it out",
+        }));
+      return [glibc, driverRoot(context)];
+    },
+  },
+  "plugin-toolkit": {
+    rule: "The device plugin alone has on the machine what its CDI specification calls",
+    source:
+      "siderolabs/extensions#1222 (Talos 1.15 has no nvidia-cdi-hook); k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/main.go (nvidia-cdi-hook-path)",
+    ofFiles: true,
+    find: ({ spec, plan }) =>
+      plan.era === "nri" &&
+      spec.devicePlugin !== undefined &&
+      asText(valueAt(spec.devicePlugin.values, "cdi", "nvidiaHookPath")) === "" && {
+        field: "devicePlugin",
+        problem: `is the only one of NVIDIA's on Talos ${spec.talosVersion}, which has no container toolkit`,
+        why: "its CDI specification calls nvidia-cdi-hook on the machine, which nobody brings there: every pod that gets a card fails",
+        remedy:
+          "take gpuOperator v26.7.0 or newer, which brings nvidia-cdi-hook, or dra, which has its own, or put one there, and name it in devicePlugin.values.cdi.nvidiaHookPath",
+      },
+  },
+  "device-list-strategy": {
+    rule: "The device plugin's strategy is one that its release and Talos' layout take",
+    source:
+      "k8s-device-plugin, api/config/v1/consts.go at v0.12.0 to v0.20.0; siderolabs/extensions c5480f9 (no CDI before Talos 1.13)",
+    ofFiles: true,
+    find: ({ spec, plan }) => {
+      const env = envOf(valueAt(spec.gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY");
+      const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
+      const field = "devicePlugin.values.deviceListStrategy";
+      return [
+        // The chart puts it into a variable: a list fails in its template (k8s-device-plugin, templates/_helpers.tpl, `contains`).
+        value !== undefined &&
+          value !== null &&
+          typeof value !== "string" && {
+            field,
+            problem: "must be text",
+            why: "the chart's template fails on anything else, and nothing is installed",
+            remedy: `write one of ${strategies.join(", ")}, or several with commas between them`,
+          },
+        strategyFault("gpuOperator.values.devicePlugin.env", env, plan),
+        strategyFault(field, value, plan, spec.devicePlugin?.version),
+      ];
+    },
   },
 };
 
@@ -72,7 +129,12 @@ const misread = (path: string, config: unknown): Found =>
   ["default", "name"].flatMap((key) => {
     const name = valueAt(config, key);
     if (name === undefined || name === null || name === "" || isText(asText(name))) return [];
-    return complaint(`${path}.${key}`, "plugin-config/not-text", { name: JSON.stringify(name) });
+    return {
+      field: `${path}.${key}`,
+      problem: `is ${JSON.stringify(name)}, which YAML does not read as a text`,
+      why: "the chart prints it without quotes, and Kubernetes refuses the object",
+      remedy: "give the configuration a name that begins with a letter, e.g. `any`",
+    };
   });
 
 /** Whether these characters are a text: Helm's YAML is 1.1, with the numbers of 1.2. */
@@ -105,9 +167,20 @@ function driverRoot({ spec }: CheckContext): Found {
   const cdi = strategiesIn(valueAt(values, "deviceListStrategy")).filter((word) => word.startsWith("cdi-"));
   if (cdi.length === 0 || root === undefined || root === "/" || devices === "/") return [];
   const field = "devicePlugin.values.nvidiaDriverRoot";
-  if (typeof root !== "string") return complaint(field, "plugin-paths/root", { root: JSON.stringify(root), cdi });
+  if (typeof root !== "string")
+    return {
+      field,
+      problem: `is ${JSON.stringify(root)} with ${cdi.join(", ")}`,
+      why: "the plugin ends with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
+      remedy: 'write "/", or write deviceListStrategy: envvar, which needs no driver root',
+    };
   if (!/^\/usr\/local(\/|$)/.test(root)) return []; // Nobody has seen what another root does.
-  return complaint(field, "plugin-paths/usr-local", { root, cdi, folder: root.replace(/\/$/, "") });
+  return {
+    field,
+    problem: `is ${root} with ${cdi.join(", ")}`,
+    why: `the specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos has not: the node offers GPUs, and every pod that gets one fails`,
+    remedy: 'write "/", or write deviceListStrategy: envvar, which needs no driver root',
+  };
 }
 
 /** First plugin with a strategy, and with several at once; the operator's releases that run here bring newer ones. */
@@ -129,11 +202,36 @@ function strategyFault(field: string, value: unknown, { era }: Plan, pluginVersi
   const words = value.split(",").map((word) => word.trim());
   const wrong = words.filter((word) => !strategies.includes(word));
   const meant = didYouMean(wrong[0] ?? "", strategies);
-  if (wrong.length > 0) return complaint(field, "device-list-strategy/unknown", { wrong, meant, strategies });
+  if (wrong.length > 0)
+    return {
+      field,
+      problem: `"${wrong.join(", ")}" is no strategy`,
+      why: 'the device plugin stops with "invalid --device-list-strategy option", and the node offers no GPU',
+      remedy: `${meant}one of ${strategies.join(", ")}`,
+    };
   const early = notYet(pluginVersion, words);
   if (early !== undefined)
-    return complaint(field, "device-list-strategy/early", { pluginVersion, early, needed: firstWith[early] });
+    return {
+      field,
+      problem: `the device plugin ${pluginVersion} does not know ${early}`,
+      why: "it ends at each start, and the node offers no GPU",
+      remedy: `take the plugin ${firstWith[early]} or newer, or leave it out`,
+    };
   const cdi = words.filter((word) => word.startsWith("cdi-"));
-  if (era === "nri" && cdi.length === 0) return complaint(field, "device-list-strategy/no-cdi", { value });
-  return cdi.length > 0 && era === "legacy" && complaint(field, "device-list-strategy/legacy", { cdi });
+  if (era === "nri" && cdi.length === 0)
+    return {
+      field,
+      problem: `${value} on Talos ≥ 1.15`,
+      why: "NVIDIA's runtime alone reads what it leaves in a container, and there is none: pods that get a card do not see it",
+      remedy: "leave it out: CDI follows",
+    };
+  return (
+    cdi.length > 0 &&
+    era === "legacy" && {
+      field,
+      problem: `${cdi.join(", ")} on Talos ≤ 1.12`,
+      why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
+      remedy: "leave it out (envvar follows), or take Talos ≥ 1.13",
+    }
+  );
 }

@@ -6,31 +6,58 @@ import { valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
 import { shown } from "../rules";
 import { describe } from "../shape";
-import { type CheckContext, type Checks, complaint, type Found } from "./check";
+import type { CheckContext, Checks, Found } from "./check";
 import { wrongNames, wrongValues } from "./wrong-values";
 
 /** Values of the charts: their names and types, and those that NVIDIA's programs or Talos do not take. */
 export const valueChecks: Checks = {
-  "chart-values": (context) => [
-    releaseFields.map((field) => misnamed(context, field)),
-    wrongValues(context, "wrongWords"),
-    // Namespace and RuntimeClass of somebody else's release are not the stack's.
-    ownValuesOf(context.plan.spec) === undefined && wrongNames(context),
-  ],
-  "operator-values": (context) => wrongValues(context, "unlikeTalos"),
-  "operand-env": ({ spec }) =>
-    Object.entries(operands).flatMap(([operand, table]) =>
-      Object.entries<string | string[]>(table).map(([name, said]) => {
-        const takes = typeof said === "string" ? yesOrNo : said;
-        const text = envOf(valueAt(spec.gpuOperator?.values, operand, "env"), name);
-        return (
-          text !== undefined &&
-          !takes.includes(text) &&
-          complaint(`gpuOperator.values.${operand}.env`, "operand-env", { name, text: shown(text), takes })
-        );
-      }),
-    ),
-  "values-without-gpus": (context) => wrongValues(context, "withoutGpus"),
+  "chart-values": {
+    rule: "Values of a chart are ones that its templates read, of the type that they expect",
+    source: "values.yaml and templates of the chart at its release; Helm ignores what no template reads",
+    ofFiles: true,
+    find: (context) => [
+      releaseFields.map((field) => misnamed(context, field)),
+      wrongValues(context, "wrongWords"),
+      // Namespace and RuntimeClass of somebody else's release are not the stack's.
+      ownValuesOf(context.plan.spec) === undefined && wrongNames(context),
+    ],
+  },
+  "operator-values": {
+    rule: "The operator's values fit Talos' layout",
+    source:
+      "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; mig-parted#356",
+    ofFiles: true,
+    find: (context) => wrongValues(context, "unlikeTalos"),
+  },
+  "operand-env": {
+    rule: "The operator sets an operand's `env` last, over what it made of its other values",
+    source:
+      "k8s-device-plugin v0.20.0, cmd/nvidia-device-plugin/main.go (flags, validateFlags), cmd/gpu-feature-discovery/main.go; gpu-operator v26.7.0, controllers/object_controls.go (TransformDevicePlugin)",
+    ofFiles: true,
+    find: ({ spec }) =>
+      Object.entries(operands).flatMap(([operand, table]) =>
+        Object.entries<string | string[]>(table).map(([name, said]) => {
+          const takes = typeof said === "string" ? yesOrNo : said;
+          const text = envOf(valueAt(spec.gpuOperator?.values, operand, "env"), name);
+          return (
+            text !== undefined &&
+            !takes.includes(text) && {
+              field: `gpuOperator.values.${operand}.env`,
+              problem: `${name} is ${shown(text)}, and must be one of ${takes.join(", ")}`,
+              why: "the program ends with it at each start, and the node offers no GPU, or has no labels of its cards",
+              remedy: "write that, or leave the variable out",
+            }
+          );
+        }),
+      ),
+  },
+  "values-without-gpus": {
+    rule: "No value of a chart takes away what gives out GPUs",
+    source:
+      "gpu-operator v25.3.4 to v26.7.0: deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go, controllers/object_controls.go (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm",
+    ofFiles: false,
+    find: (context) => wrongValues(context, "withoutGpus"),
+  },
 };
 
 function misnamed({ spec }: CheckContext, field: ReleaseField): Found {
@@ -41,13 +68,29 @@ function misnamed({ spec }: CheckContext, field: ReleaseField): Found {
   if (judge === undefined) return undefined;
   return complaints.map(({ path, kind }: ValueComplaint) => {
     const at = `${field}.values.${path}`;
-    if (kind === "boolean") return complaint(at, "chart-values/boolean", { kind: describe(kind) });
+    if (kind === "boolean")
+      return {
+        field: at,
+        problem: `must be ${describe(kind)}`,
+        why: 'a template treats any text as true, even "false"',
+        remedy: "write it without quotes",
+      };
     if (kind !== "unknown")
-      return complaint(at, "chart-values/shape", { kind: describe(kind === "array" ? "[any" : kind) });
+      return {
+        field: at,
+        problem: `must be ${describe(kind === "array" ? "[any" : kind)}`,
+        why: "the template reads it differently, or fails",
+        remedy: "write it in the shape that `helm show values` has",
+      };
     const meant = meantBy(judge, path);
     const question = meant === undefined ? "" : `did you mean "${meant}"? `;
     const remedy = hintOf(path) ?? `${question}see \`helm show values\`, or leave it out`;
-    const unknown = complaint(at, "chart-values/unknown", { name, version, remedy });
-    return { ...unknown, dead: true as const };
+    return {
+      field: at,
+      problem: `the chart ${name} ${version} has no such value`,
+      why: "Helm ignores it in silence, and what it was meant to do does not happen",
+      remedy,
+      dead: true,
+    };
   });
 }

@@ -9,7 +9,7 @@ import { migManagerHangs, migManagerRelease } from "../kubernetes/mig-manager";
 import { strategiesIn } from "../kubernetes/plugin-release";
 import { isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
-import { type CheckContext, complaint, type Found } from "./check";
+import type { CheckContext, Found } from "./check";
 
 /** A value of a chart with which something goes wrong: a row of facts/data/chart-values.json. */
 interface WrongValue {
@@ -112,15 +112,27 @@ export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => 
   const byDefault = gpuMachines.every(({ spec: { containerd } }) => containerd?.nvidiaDefaultRuntime === true);
   return [
     plan.era === "nri" &&
-      Boolean(runtime) &&
-      complaint("devicePlugin.values.runtimeClassName", "chart-values/runtime-class", { spec }),
+      Boolean(runtime) && {
+        field: "devicePlugin.values.runtimeClassName",
+        problem: `names a RuntimeClass on Talos ${spec.talosVersion}`,
+        why: "its containerd has no handler of NVIDIA's, so the plugin's pods would not start",
+        remedy: "leave it out",
+      },
     plan.era !== "nri" &&
       runtime !== undefined &&
       runtime !== "nvidia" &&
-      !((runtime ?? "") === "" && byDefault) &&
-      complaint("devicePlugin.values.runtimeClassName", "chart-values/other-runtime"),
+      !((runtime ?? "") === "" && byDefault) && {
+        field: "devicePlugin.values.runtimeClassName",
+        problem: "must be nvidia",
+        why: "with another runtime the plugin has no driver libraries and finds no card (not needed on machines with nvidiaDefaultRuntime)",
+        remedy: "write that, or leave it out",
+      },
     Boolean(namespace) &&
-      namespace !== plan.kubernetes.release.namespace &&
-      complaint("devicePlugin.values.namespaceOverride", "chart-values/namespace", { plan }),
+      namespace !== plan.kubernetes.release.namespace && {
+        field: "devicePlugin.values.namespaceOverride",
+        problem: `must be ${plan.kubernetes.release.namespace}`,
+        why: "the namespace of the release is the one that lets NVIDIA's pods in (Pod Security)",
+        remedy: "write that, or leave it out",
+      },
   ];
 };

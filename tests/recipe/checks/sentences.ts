@@ -1,0 +1,54 @@
+import * as ts from "typescript";
+import { files, read } from "../../docs/pages";
+
+/** A piece of a message in the source of the checks. */
+interface Sentence {
+  /** The check that says it; undefined if it stands in a function that several checks may call. */
+  check: string | undefined;
+  /** As the source has it. */
+  sentence: string;
+  /** What it looks like in a message. */
+  pattern: RegExp;
+}
+
+/** Every sentence that the checks may say: all their texts of several words, but rules and sources. */
+export const sentencesOfChecks = (): Sentence[] =>
+  files
+    // Arguments of components are no stack, and have tests of their own.
+    .filter((file) => /^components\/recipe\/checks\/(?!check-arguments)[^/]*\.ts$/.test(file))
+    .flatMap(sentencesIn);
+
+function sentencesIn(file: string): Sentence[] {
+  const found: Sentence[] = [];
+  const look = (node: ts.Node, check?: string): void => {
+    if (ts.isImportDeclaration(node) || ts.isTypeNode(node)) return;
+    if (ts.isPropertyAssignment(node)) {
+      const name = (node.name as ts.StringLiteral).text;
+      if (name === "rule" || name === "source") return;
+      const isCheck =
+        ts.isObjectLiteralExpression(node.initializer) && propertyNames(node.initializer).includes("rule");
+      look(node.initializer, isCheck ? name : check);
+      return;
+    }
+    const pieces = piecesOf(node);
+    if (pieces.some((piece) => /\S \S/.test(piece)))
+      found.push({
+        check,
+        sentence: pieces.join("…"),
+        pattern: new RegExp(pieces.map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^]*")),
+      });
+    node.forEachChild((child) => look(child, check));
+  };
+  look(ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true));
+  return found;
+}
+
+const propertyNames = (object: ts.ObjectLiteralExpression): string[] =>
+  object.properties.map(({ name }) => name?.getText() ?? "");
+
+/** The fixed pieces of a text, between its values; none of what is no text. */
+function piecesOf(node: ts.Node): string[] {
+  if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return [node.text];
+  if (!ts.isTemplateExpression(node)) return [];
+  return [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)];
+}
