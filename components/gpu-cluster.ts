@@ -3,6 +3,7 @@ import { noArguments, refusal } from "./checked-arguments";
 import { gpuExposure } from "./cluster/exposure";
 import { makeFleet } from "./cluster/gpu-machines";
 import { preflight } from "./cluster/preflight";
+import { talosProvider, tellProvider } from "./cluster/providers";
 import { tellUnseen } from "./cluster/unseen";
 import { UpdateSummary } from "./cluster/update-summary";
 import { accessOf } from "./credentials/access";
@@ -83,6 +84,9 @@ export class GpuCluster extends pulumi.ComponentResource {
 
     const access = accessOf(clusterCredentials(name, plan, splitCredentials(args).given, child));
     const { secrets } = access;
+    if (!plan.spec.bootstrap) tellProvider(this, secrets.kubeconfig);
+    const ofTalos = pulumi.runtime.isDryRun() ? talosProvider(this) : undefined;
+    if (ofTalos !== undefined) void pulumi.log.info(ofTalos, this);
     // Others have an image that Omni makes, or one of their owner's.
     const imaged = plan.machines.filter(({ configuration, ownImage }) => configuration !== "omni" && !ownImage);
     const schematics = registerSchematics(name, imaged, child);

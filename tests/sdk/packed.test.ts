@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import * as semver from "semver";
 import { repository } from "../../stacks/stack-file";
 
 // What npm would publish, packed once and looked at as its consumer has it: unpacked in an empty folder, with the dependencies
@@ -93,8 +94,13 @@ test("it holds what a consumer needs, and nothing else", () => {
   expect(missing).toEqual([]);
 });
 
-test("it declares the published provider's SDK, of the release that sdk/talos stands in for", () => {
-  expect(manifest.dependencies[talos]).toBe(read(repository, "sdk/talos/package.json").version);
+// pulumi-talos 0.8.1 and 0.9.0a1791550815 (Python's index, 2026-10) have the same resources; npm spells the second one so.
+test.each([
+  ["the release that sdk/talos stands in for", read(repository, "sdk/talos/package.json").version, true],
+  ["the pre-release with the same resources", "0.9.0-alpha.1791550815", true],
+  ["the minor after it, which nobody has compared", "0.10.0", false],
+])("it declares the published provider's SDK: %s", (_, version, fits) => {
+  expect(semver.satisfies(version, manifest.dependencies[talos]!)).toBe(fits);
 });
 
 test("publint finds nothing", () => {

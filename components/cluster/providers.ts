@@ -1,0 +1,91 @@
+import * as fs from "node:fs";
+import { createRequire } from "node:module";
+import * as os from "node:os";
+import * as path from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { kubeconfigOfFiles, kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
+import { clusterNamedBy, isSameCluster } from "../clients/kubernetes/same-server";
+import { renderFinding } from "../recipe";
+import { problemAt } from "../recipe/rules/fault";
+import texts from "./texts.json";
+
+/** What leads Pulumi's default provider to a cluster. */
+export interface Ambient {
+  /** The provider's own configuration, such as `kubernetes:kubeconfig`, by its key; undefined where it is not set. */
+  config: (key: "kubeconfig" | "context") => string | undefined;
+  environment: NodeJS.ProcessEnv;
+  home: string;
+}
+
+/**
+ * Warns where objects may be made in another cluster than the one of `kubeconfig`: the options have no Kubernetes provider, and nothing
+ * shows that Pulumi's default one leads there. It is no refusal: one cluster may have several URLs, and a proxy an authority of its own.
+ *
+ * @param kubeconfig as it was given; undefined where it was not: the machine program then takes the shell's, as the default provider does.
+ */
+export function tellProvider(component: pulumi.ComponentResource, kubeconfig: pulumi.Output<string> | undefined): void {
+  if (kubeconfig === undefined || component.getProvider("kubernetes:core/v1:Namespace") !== undefined) return;
+  const config = new pulumi.Config("kubernetes");
+  const ambient = { config: (key: string) => config.get(key), environment: process.env, home: os.homedir() };
+  const tell = (text: string | undefined): void => {
+    const warning = providerWarning(text, ambient);
+    if (warning !== undefined) void pulumi.log.warn(warning, component);
+  };
+  const { isKnown } = kubeconfig as unknown as { isKnown: Promise<boolean> };
+  // Of a cluster that the same program makes the default provider knows nothing.
+  void isKnown.then((known) => (known ? void kubeconfig.apply(tell) : tell(undefined)));
+}
+
+/**
+ * What to warn of where no Kubernetes provider is in the options; undefined where the default one leads to the same cluster.
+ *
+ * @param kubeconfig undefined where it is not known yet.
+ */
+export function providerWarning(kubeconfig: string | undefined, ambient: Ambient): string | undefined {
+  const [wanted, found] = [kubeconfig === undefined ? undefined : clusterNamedBy(kubeconfig), defaultCluster(ambient)];
+  if (wanted !== undefined && found !== undefined && isSameCluster(wanted, found)) return undefined;
+  const leads = found === undefined ? "to no cluster that this program can see" : `to ${found.server}`;
+  const server = wanted?.server ?? "the cluster of kubeconfig";
+  return renderFinding(problemAt("providers", texts.noProvider, { leads, server }));
+}
+
+/** The cluster of Pulumi's default provider (pulumi-kubernetes, provider.go and schema.json: `kubeconfig` is a text or a path, default KUBECONFIG). */
+function defaultCluster({ config, environment, home }: Ambient): ReturnType<typeof clusterNamedBy> {
+  const said = config("kubeconfig") || environment["KUBECONFIG"];
+  try {
+    const text =
+      said === undefined || said === ""
+        ? kubeconfigOfFiles([path.join(home, ".kube", "config")])
+        : said.includes("\n") || said.trimStart().startsWith("{")
+          ? said
+          : kubeconfigOfVariable(said);
+    return clusterNamedBy(text, config("context"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a preview says of the provider that brings configurations to machines and schematics to the Image Factory. */
+export function talosProvider(component: pulumi.ComponentResource): string | undefined {
+  const given = component.getProvider("talos:machine/configurationApply:ConfigurationApply");
+  const { __version: own } = (given ?? {}) as { __version?: string };
+  const sdk = versionOfSdk();
+  const version = own ?? sdk;
+  return version === undefined
+    ? undefined
+    : `Talos provider: ${version}${own === undefined ? ", of @pulumiverse/talos" : ""}`;
+}
+
+/** The plugin that the SDK of the provider asks for: each of its resources names it. */
+function versionOfSdk(): string | undefined {
+  try {
+    const file = createRequire(__filename).resolve("@pulumiverse/talos/package.json");
+    const { version, pulumi: own } = JSON.parse(fs.readFileSync(file, "utf8")) as {
+      version?: string;
+      pulumi?: { version?: string };
+    };
+    return own?.version ?? version;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { GpuCluster } from "talos-gpu";
+import { stringify } from "yaml";
+import { type Ambient, providerWarning } from "../components/cluster/providers";
+import { arguments_ } from "./support/gpu-cluster";
+import { record } from "./support/recorder";
+import { providers } from "./support/talos";
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-providers-"));
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+const authority = (name: string): string => Buffer.from(`the authority of ${name}`).toString("base64");
+const cluster = (server: string, ca: string) => ({ server, "certificate-authority-data": authority(ca) });
+const kubeconfig = (clusters: Record<string, object>, current = Object.keys(clusters)[0]): string =>
+  stringify({
+    "current-context": current,
+    clusters: Object.entries(clusters).map(([name, one]) => ({ name, cluster: one })),
+    contexts: Object.keys(clusters).map((name) => ({ name, context: { cluster: name, user: "me" } })),
+  });
+const HOME = cluster("https://192.0.2.1:6443", "home");
+const VIP = cluster("https://home.example:6443", "home");
+const WORK = cluster("https://198.51.100.1:6443", "work");
+const stacks = kubeconfig({ home: HOME });
+
+const file = (name: string, text: string): string => {
+  fs.writeFileSync(path.join(folder, name), text);
+  return path.join(folder, name);
+};
+const by = (KUBECONFIG?: string, config: Partial<Record<string, string>> = {}): Ambient => ({
+  config: (key) => config[key],
+  environment: KUBECONFIG === undefined ? {} : { KUBECONFIG },
+  home: folder,
+});
+
+test.each<[string, Ambient, RegExp | undefined]>([
+  ["nothing", by(), /leads to no cluster that this program can see/],
+  ["the shell's kubeconfig of the same cluster", by(file("home", stacks)), undefined],
+  ["another URL of the same cluster", by(file("vip", kubeconfig({ vip: VIP }))), undefined],
+  [
+    "another cluster",
+    by(file("work", kubeconfig({ work: WORK }))),
+    /leads to https:\/\/198\.51\.100\.1:6443; .* in https:\/\/192/,
+  ],
+  [
+    "its own configuration, which goes before the shell",
+    by(file("home", stacks), { kubeconfig: kubeconfig({ work: WORK }) }),
+    /198/,
+  ],
+  ["a path in its own configuration", by(undefined, { kubeconfig: file("home", stacks) }), undefined],
+  [
+    "another context of its own configuration",
+    by(file("both", kubeconfig({ home: HOME, work: WORK })), { context: "work" }),
+    /198/,
+  ],
+  ["a file that is none", by(file("none", "a: [")), /no cluster that this program can see/],
+])("without a Kubernetes provider, where the default one has %s", (_, ambient, warning) => {
+  const said = providerWarning(stacks, ambient);
+  if (warning === undefined) expect(said).toBeUndefined();
+  else expect(said).toMatch(warning);
+});
+
+test("the cluster that the same program makes is not the default provider's", () => {
+  expect(providerWarning(undefined, by(file("home", stacks)))).toMatch(/^providers: .*; .*; pass one/);
+});
+
+test.each([
+  ["no provider", false, true],
+  ["a provider", true, false],
+])("a cluster with a kubeconfig and %s in its options", async (_, has, warned) => {
+  const lines: string[] = [];
+  const warn = jest.spyOn(pulumi.log, "warn").mockImplementation((line) => Promise.resolve(void lines.push(line)));
+  const info = jest.spyOn(pulumi.log, "info").mockImplementation((line) => Promise.resolve(void lines.push(line)));
+  const { error } = await record(
+    () =>
+      new GpuCluster(
+        "lab",
+        arguments_("rtx5070ti", { kubeconfig: stacks }),
+        has ? { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig: stacks }) } } : {},
+      ),
+    { ...providers, preview: true },
+  );
+  for (const one of [warn, info]) one.mockRestore();
+  expect(error).toBeUndefined();
+  expect(lines.some((line) => line.startsWith("providers: "))).toBe(warned);
+  expect(lines).toContain("Talos provider: 0.8.1, of @pulumiverse/talos");
+});
