@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { swallowedByNpm } from "./swallowed";
 import type { Given, Option, Verb } from "./verb";
 
 /** Options that every verb has. */
@@ -25,6 +26,8 @@ export function parseOptions(name: string, verb: Verb, argv: readonly string[], 
         : { type: "string" as const, multiple: true as const },
     ]),
   );
+  const swallowed = swallowedByNpm(Object.keys(options), argv, environment);
+  if (swallowed !== undefined) throw new UsageError(swallowed);
   let parsed: ReturnType<typeof parseArgs>;
   try {
     parsed = parseArgs({ args: [...argv], options, allowPositionals: verb.argument !== undefined });

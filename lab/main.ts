@@ -5,7 +5,7 @@ import { bringUp } from "./cluster/bring-up";
 import type { Lab } from "./cluster/lab";
 import { runCases } from "./node/gpu/run";
 import { renderCases } from "./node/gpu/table";
-import { type LabOptions, parseOptions, usage } from "./options";
+import { type LabOptions, parseOptions, usage, waysIn } from "./options";
 import { runPhases } from "./phases";
 import { refusalsOf } from "./run/diagnose-lab";
 import { emptyReport, renderReport } from "./run/report";
@@ -108,12 +108,13 @@ function stopOnSignals(session: Session): () => number | undefined {
 }
 
 /** Leaves everything running until the user has seen enough. */
-async function keep({ session, controlPlane }: Lab): Promise<void> {
-  console.error(`The cluster runs until Ctrl-C. In another terminal:
-
-  export KUBECONFIG=${controlPlane.adminKubeconfig}
-  export TALOSCONFIG=${session.dir("talosconfig")}
-`);
+async function keep({ session, controlPlane, tools }: Lab): Promise<void> {
+  const ways = {
+    kubeconfig: controlPlane.adminKubeconfig,
+    talosconfig: session.dir("talosconfig"),
+    talosctl: tools.talosctl,
+  };
+  console.error(waysIn(ways));
   if (!session.signal.aborted) {
     // A pending promise alone would not keep the process alive.
     const alive = setInterval(() => {}, 1 << 30);

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { swallowedByNpm } from "../cli/swallowed";
 import { type FixId, fixIds } from "../components/diagnosis";
 import { usualTimeScale } from "./clock";
 
@@ -46,7 +47,7 @@ const table = {
   "omni-members": flag(
     "machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)",
   ),
-  keep: flag("leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG"),
+  keep: flag("leave the cluster running until Ctrl-C, and print what leads its tools there"),
   json: flag("one JSON object on standard output, progress on standard error"),
   pulumi: one("", ""),
   machines: one("", ""),
@@ -110,8 +111,23 @@ export function usage(): string {
   return `npm run lab -- [options]     a GPU cluster without hardware, on this machine\n\n${lines.join("\n")}\n`;
 }
 
+/** What `--keep` prints: how another terminal gets to the cluster. The lab's talosctl is on nobody's PATH. */
+export const waysIn = ({
+  kubeconfig,
+  talosconfig,
+  talosctl,
+}: Record<"kubeconfig" | "talosconfig" | "talosctl", string>) =>
+  `The cluster runs until Ctrl-C. In another terminal:
+
+  export KUBECONFIG=${kubeconfig}
+  export TALOSCONFIG=${talosconfig}
+  export TALOS_GPU_TALOSCTL=${talosctl}
+`;
+
 /** Options from the command line. Throws, with a message for the user, where one is unknown or its value out of range. */
-export function parseOptions(argv: readonly string[]): LabOptions {
+export function parseOptions(argv: readonly string[], environment = process.env): LabOptions {
+  const swallowed = swallowedByNpm(Object.keys(table), argv, environment);
+  if (swallowed !== undefined) throw new Error(swallowed);
   const values = given(argv);
   const pulumi = choice("pulumi", values.pulumi);
   const machines = choice("machines", values.machines);

@@ -100,7 +100,9 @@ export function talosClientOf(text: string): TalosClient {
 
 function currentOf<T>({ context, contexts }: { context: string; contexts: Record<string, T> }): T {
   if (Object.hasOwn(contexts, context)) return contexts[context]!;
-  throw new UselessCredential("talosconfig", faultOf(says.noContext, { context: JSON.stringify(context) }));
+  const names = Object.keys(contexts);
+  const has = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
+  throw new UselessCredential("talosconfig", faultOf(says.noContext, { context: JSON.stringify(context), has }));
 }
 
 /** A talosconfig with one context, from a client as the provider gives it. */

@@ -22,6 +22,17 @@ describe("options, from one table", () => {
     expect(() => parseOptions("paint", paint, argv, {})).toThrow(expected);
   });
 
+  test.each<[string, string[], NodeJS.ProcessEnv, RegExp | undefined]>([
+    ["its value stays", ["a", "x"], { npm_config_brush: "true" }, /^--brush: .*; write `npm run art -- --brush a x`$/],
+    ["its value goes, too", ["a"], { npm_config_brush: "x" }, /^--brush: .*; write `npm run art -- --brush x a`$/],
+    ["npm's own option stands in its configuration", ["a"], { npm_config_json: "true" }, undefined],
+    ["it came here", ["a", "--brush", "x"], {}, undefined],
+  ])("an option before npm's two dashes: %s", (_, argv, taken, expected) => {
+    const parse = () => parseOptions("paint", paint, argv, { npm_lifecycle_event: "art", ...taken });
+    if (expected === undefined) expect(parse).not.toThrow();
+    else expect(parse).toThrow(expected);
+  });
+
   test("help names every verb and every option", () => {
     expect(helpOfAll({ paint })).toContain("paint  paints it's picture");
     for (const part of [

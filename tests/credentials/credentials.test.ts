@@ -65,7 +65,12 @@ test.each<[string, string, ConfigurationOwner, RegExp | undefined]>([
   ["talosconfig", "a: [hidden", "adopted", /it is not YAML/],
   ["talosconfig", "/home/hidden/.talos/config", "adopted", /it is not YAML of a file like this/],
   ["talosconfig", "context: a\ncontexts: {}\n", "adopted", /current context "a" is not among its contexts/],
-  ["talosconfig", "contexts: { toString: {} }\ncontext: constructor\n", "adopted", /is not among/],
+  [
+    "talosconfig",
+    "contexts: { toString: {}, home: {} }\ncontext: constructor\n",
+    "adopted",
+    /is not among .*: it has toString, home$/,
+  ],
   ["talosconfig", omni, "adopted", undefined],
   ["talosconfig", omni, "owned", /missing or of the wrong type: contexts\.o\.ca/],
   ["kubeconfig", "~/.kube/hidden", "adopted", /it is not YAML of a file like this/],

@@ -118,8 +118,9 @@ const inSeconds = (milliseconds: number): number =>
   milliseconds < 1_000 ? milliseconds : Math.round(milliseconds / 1_000) * 1_000;
 
 function startProblem(name: string, binary: string, error: NodeJS.ErrnoException): string {
+  const lacks = binary === name ? "is in no folder of PATH" : `${binary} is not there`;
   return error.code === "ENOENT"
-    ? `${name}: ${binary} is not there; the machine cannot be reached without it; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your server's release`}, or name it by TALOS_GPU_${name.toUpperCase()}`
+    ? `${name}: ${lacks}; the machine cannot be reached without it; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your server's release`}, or name it by TALOS_GPU_${name.toUpperCase()}`
     : `${name}: ${binary} does not start: ${error.message}`;
 }
 

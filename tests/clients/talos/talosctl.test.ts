@@ -50,3 +50,15 @@ test("a call is ended at its limit, or at the look at it that says so, and the m
   await ended(800, { every: 50, ends: slow });
   expect(most).toBe(1);
 });
+
+test.each([
+  ["talosctl", /^talosctl: is in no folder of PATH; .*; install talosctl of .*, or name it by TALOS_GPU_TALOSCTL$/],
+  ["/nowhere/talosctl", /^talosctl: \/nowhere\/talosctl is not there; /],
+])("a talosctl that is not there is named once: %s", async (binary, said) => {
+  const talosctl = new Talosctl({ binary, talosconfig: undefined, secrets: [] });
+  const { PATH } = process.env;
+  process.env["PATH"] = "/nowhere";
+  await expect(talosctl.run(["version"], 10_000).finally(() => void (process.env["PATH"] = PATH))).rejects.toThrow(
+    said,
+  );
+});

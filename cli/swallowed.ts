@@ -1,0 +1,25 @@
+/** Options that npm has itself: what it took of them may be meant for it, or stand in the user's configuration of npm. */
+const ofNpm = new Set(["force", "json", "help", "color", "no-color"]);
+
+/**
+ * What to say where npm took an option for its own: `npm run plan --stack mine` hands the program `mine` alone. npm sets each option before
+ * the two dashes as a variable, and the script's name (npm, docs "scripts", Environment). Undefined where it took none.
+ *
+ * @param options names of the program's options.
+ */
+export function swallowedByNpm(
+  options: readonly string[],
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): string | undefined {
+  const script = environment["npm_lifecycle_event"];
+  if (script === undefined) return undefined;
+  const taken = options.flatMap((name): string[] => {
+    const value = ofNpm.has(name) ? undefined : environment[`npm_config_${name.replaceAll("-", "_")}`];
+    return value === undefined ? [] : [`--${name}${value === "true" || value === "" ? "" : ` ${value}`}`];
+  });
+  if (taken.length === 0) return undefined;
+  const [first = ""] = taken;
+  const name = first.split(" ")[0]!;
+  return `${name}: npm took it for an option of its own, so it did not come here; npm hands on what stands after two dashes; write \`npm run ${script} -- ${[...taken, ...argv].join(" ")}\``;
+}
