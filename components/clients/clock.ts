@@ -47,8 +47,19 @@ const NO_MORE_TRIES_AFTER = 45_000;
 const LONGEST_PAUSE = 30_000;
 
 /** The pause before a further try: its own, or a longer one that the server asks for. */
-const pauseBefore = (pause: number, error: unknown): number =>
-  Math.max(pause, Math.min((error instanceof CallError ? error.retryAfter : undefined) ?? 0, LONGEST_PAUSE));
+export const pauseBefore = (pause: number, retryAfter: number | undefined): number =>
+  Math.max(pause, Math.min(retryAfter ?? 0, LONGEST_PAUSE));
+
+/** What the server behind a failed call asks for, in milliseconds. */
+const retryAfterOf = (error: unknown): number | undefined =>
+  error instanceof CallError ? error.retryAfter : undefined;
+
+/** Milliseconds of a header Retry-After: seconds, or a date (RFC 9110, 10.2.3). Undefined where it says neither. */
+export function readRetryAfter(said: string, now = Date.now()): number | undefined {
+  if (/^\d+$/.test(said)) return Number(said) * 1_000;
+  const date = Date.parse(said);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
 
 /** A call outside any wait: made again a few times where it gets no answer. What fails in the end is the last try's error. */
 export async function persistently<T>(clock: Clock, call: () => Promise<T>): Promise<T> {
@@ -58,7 +69,7 @@ export async function persistently<T>(clock: Clock, call: () => Promise<T>): Pro
       return await call();
     } catch (error) {
       if (inWait.getStore() || !isTransient(error) || clock.now() - begun > NO_MORE_TRIES_AFTER) throw error;
-      await clock.sleep(pauseBefore(pause, error));
+      await clock.sleep(pauseBefore(pause, retryAfterOf(error)));
     }
   }
   return call();
@@ -99,7 +110,7 @@ export interface Wait<T> {
   what: string;
   /** Milliseconds after which the wait is given up. */
   limit: number;
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two looks; a server that asks for a longer pause gets it, within bounds. */
   poll: number;
   /** Looks once: the value when the condition holds, else `{ not: <what is missing> }`. */
   look: () => Promise<{ done: T } | { not: string }>;
@@ -130,6 +141,7 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
   let missing: string;
   let last: string | undefined;
   do {
+    let { poll } = wait;
     try {
       const seen = await inWait.run(true, wait.look);
       if ("done" in seen) return seen.done;
@@ -137,10 +149,11 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
     } catch (error) {
       if (!isTransient(error)) throw error;
       missing = lastLine(error);
+      poll = pauseBefore(poll, retryAfterOf(error));
     }
     if (missing !== last) wait.onMissing?.(missing);
     last = missing;
-    await clock.sleep(Math.max(0, Math.min(wait.poll, end - clock.now())));
+    await clock.sleep(Math.max(0, Math.min(poll, end - clock.now())));
   } while (clock.now() < end);
   throw new LimitReached(wait.what, wait.limit, missing);
 }

@@ -36,6 +36,18 @@ test.each([
   expect(clock.now()).toBe(waited);
 });
 
+test.each([
+  ["a longer pause than between two looks is kept", 25_000, 25_000],
+  ["a shorter one does not hurry it", 200, 10_000],
+  ["one of an hour is bounded", 3_600_000, 30_000],
+])("a wait keeps the pause that a server asks for: %s", async (_, asked, waited) => {
+  const clock = new FakeClock();
+  const client = persistent(clock, new Client(1, "busy", asked));
+  const look = async () => ({ done: await client.ask() });
+  expect(await waitFor(clock, { what: "it", limit: 60_000, poll: 10_000, look })).toBe("answer");
+  expect(clock.now()).toBe(waited);
+});
+
 test("a server that asks for long pauses for ever is given up", async () => {
   const clock = new FakeClock();
   const client = new Client(100, "busy", 3_600_000);

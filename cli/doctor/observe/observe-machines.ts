@@ -104,11 +104,15 @@ async function observeMachine(
       const cardIds = await machine.cards();
       Object.assign(seen, { cards: cardIds.length, cardIds });
     },
-    services: async () => {
-      seen.services = await machine.services();
-      // With a talosconfig that may not read logs there are fewer errors to tell, which is no failure.
-      const words = await Promise.all(failing(seen.services).map((name) => machine.lastWords(name).catch(() => [])));
-      errors.push(...words.flat());
+    services: async () => (seen.services = await machine.services()),
+    "services' last words": async () => {
+      // With a talosconfig that may not read logs there are fewer errors to tell, which is no failure; nor is a service without a log.
+      const notThere = (error: Error): string[] => {
+        if (isTransient(error)) throw error;
+        return [];
+      };
+      const asked = failing(seen.services ?? {}).map((name) => machine.lastWords(name).catch(notThere));
+      errors.push(...(await Promise.all(asked)).flat());
     },
     configuration: async () => {
       const configurations = await machine.configurations();

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { readRetryAfter } from "../clock";
 import { CallError, type CallProblem } from "../failure";
 import { redact } from "../../recipe/rules/redact";
 
@@ -33,13 +34,9 @@ interface Status {
   details?: { causes?: { reason?: string; message?: string }[]; retryAfterSeconds?: number };
 }
 
-/** Milliseconds after which a server wants to be asked again: seconds or a date (RFC 9110, 10.2.3), or the details of a `Status`. */
-function pauseOf({ headers }: Answer, status: Status | undefined): number | undefined {
-  const said = headers["retry-after"] ?? String(status?.details?.retryAfterSeconds ?? "");
-  if (/^\d+$/.test(said)) return Number(said) * 1_000;
-  const date = Date.parse(said);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
-}
+/** Milliseconds after which a server wants to be asked again, by its header or by the details of a `Status`. */
+const pauseOf = ({ headers }: Answer, status: Status | undefined): number | undefined =>
+  readRetryAfter(headers["retry-after"] ?? String(status?.details?.retryAfterSeconds ?? ""));
 
 /**
  * An answer that is no success. With 429 the API server asks for another try: it has more requests than it serves, or answers no lists

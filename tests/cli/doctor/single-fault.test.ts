@@ -2,6 +2,8 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { examine } from "../../../cli/doctor/examine";
 import type { DoctorReport } from "../../../cli/doctor/report";
 import { KubernetesApi } from "../../../components/clients/kubernetes/api";
+import { CallError } from "../../../components/clients/failure";
+import { classify, Talosctl } from "../../../components/clients/talos/talosctl";
 import type { Plan } from "../../../components/recipe";
 import type { Answer } from "../../../components/clients/kubernetes/error";
 import { FakeClock } from "../../machine/program/fakes";
@@ -61,6 +63,28 @@ const kubeconfig = {
   applyToHTTPSOptions: () => Promise.resolve(),
 } as unknown as KubeConfig;
 
+const resource = (id: string | number, spec: unknown): string =>
+  `${JSON.stringify({ metadata: { id }, node: "127.0.0.1", spec }, null, 4)}\n`;
+
+/** What talosctl prints, by how it is called: a machine one of whose services of NVIDIA's does not run, for a reason in its log. */
+const printed: Record<string, string> = {
+  "version --client": "Client:\nTalos v1.13.0\n",
+  "version --json": `${JSON.stringify({ version: { tag: "v1.13.0" } })}\n`,
+  "get machinestatus": resource("machine", { stage: "running", status: { ready: true, unmetConditions: [] } }),
+  "get extensions": resource(0, { metadata: { name: "nvidia-open-gpu-kernel-modules-production", version: "1" } }),
+  "read /proc/modules": "nvidia 1 0 - Live 0x0 (O)\n",
+  "read /proc/cmdline": "talos.platform=metal\n",
+  "read /proc/driver": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  Release Build\n",
+  "get pcidevices": resource("0000:01:00.0", { class_id: "0x03", vendor_id: "0x10de", product_id: "0x27b8" }),
+  services:
+    "NODE        SERVICE                   STATE     HEALTH\n127.0.0.1   ext-nvidia-persistenced   Waiting   ?\n",
+  "logs ext-nvidia-persistenced": "failed to initialize NVML: Driver/library version mismatch\n",
+  "get machineconfig": ["v1alpha1", "persistent"]
+    .map((id) => resource(id, "version: v1alpha1\nmachine: {type: worker}\n"))
+    .join(""),
+  dmesg: "127.0.0.1: kern: info: [2026-01-01T00:00:00Z]: NVRM: loading\n",
+};
+
 /** The doctor's report, and the calls that it made. */
 async function look(
   failing?: { at: number; fault: Fault },
@@ -70,11 +94,24 @@ async function look(
   const { prototype } = KubernetesApi;
   const send = jest.spyOn(prototype as never, "send").mockImplementation((async (url: string) => answer(url)) as never);
   calls.ofApi(prototype);
+  const run = jest.spyOn(Talosctl.prototype, "run").mockImplementation((args) => {
+    const asked = args.join(" ");
+    const [, answer] = Object.entries(printed).find(([begin]) => asked.startsWith(begin)) ?? [];
+    if (answer === undefined) throw new Error(`talosctl ${asked}: nobody asked that before`);
+    return calls.meet(
+      `talosctl ${asked}`,
+      () => Promise.resolve(answer),
+      ({ says }) => {
+        throw new CallError(classify(says), `talosctl ${args[0]} failed (exit 1): ${says}`);
+      },
+    );
+  });
   try {
-    const report = await examine({ kubeconfig, leftOut: [] }, planned, 10_000);
+    const machines = { talosctl: "talosctl", talosconfig: "/nowhere", secrets: [] };
+    const report = await examine({ kubeconfig, machines, leftOut: [] }, planned, 10_000);
     return { report, calls: calls.made };
   } finally {
-    send.mockRestore();
+    for (const spy of [send, run]) spy.mockRestore();
   }
 }
 
@@ -82,8 +119,26 @@ async function look(
 const wrong = ({ differences, findings }: DoctorReport): string[] =>
   [...differences, ...findings].map((one) => JSON.stringify({ ...one, evidence: [], lastWords: [] }));
 
+/** How "could not look" names a call to the machine, by how the call begins. */
+const ofMachine: Record<string, RegExp> = {
+  "version --client": /^the machines could not be looked at/,
+  "version --json": /^machine \S+ \(\S+\) could not/,
+  "get machinestatus": /: stage could not/,
+  "get extensions": /: extensions could not/,
+  "read /proc/modules": /: modules could not/,
+  "read /proc/cmdline": /: modules could not/,
+  "read /proc/driver": /: driver could not/,
+  "get pcidevices": /: cards could not/,
+  services: /: services could not/,
+  "logs ext-nvidia-persistenced": /: services' last words could not/,
+  "get machineconfig": /: configuration could not/,
+  dmesg: /: kernel log could not/,
+};
+
 /** How "could not look" names a call. */
 const nameOf = (call: string): RegExp => {
+  const ofTalos = Object.entries(ofMachine).find(([begin]) => call.startsWith(`talosctl ${begin}`));
+  if (ofTalos !== undefined) return ofTalos[1];
   const last = call.split("/").at(-1)!;
   return last === "log"
     ? /nvidia-thing-x/
@@ -94,6 +149,7 @@ test("without a fault it sees the card, and the words of the pod that ends", asy
   const { report } = await look();
   expect(report.unseen).toEqual([]);
   expect(JSON.stringify(report)).toContain("no devices");
+  expect(JSON.stringify(report)).toContain("Driver/library version mismatch");
   expect(report.inventory).toEqual([expect.stringContaining("1 × gpu.nvidia.com")]);
 });
 

@@ -1,10 +1,11 @@
 import { factoryAt } from "../../../recipe/facts/factory";
-import type { Clock } from "../../../clients/clock";
+import { type Clock, pauseBefore, readRetryAfter } from "../../../clients/clock";
+import { defined } from "../../../recipe/mapping";
 
 /** What came of asking a server. */
 export type Answer =
-  /** It answered. */
-  | { status: number; body: string }
+  /** It answered. `retryAfter` is after how many milliseconds it wants to be asked again. */
+  | { status: number; body: string; retryAfter?: number }
   /** It does not answer, and would not answer Helm either, which asks from the same computer. */
   | { silent: string }
   /** Only others can tell: they go through a proxy, or trust more certificates than Node does. */
@@ -59,7 +60,7 @@ export class RealWeb {
     for (const [tries, pause] of pauses.entries()) {
       if (!("silent" in answer) && !("status" in answer && isBusy(answer.status))) break;
       if ("silent" in answer && answer.silent === "ENOTFOUND" && tries >= UNKNOWN_NAME) break;
-      await this.clock.sleep(pause);
+      await this.clock.sleep(pauseBefore(pause, "status" in answer ? answer.retryAfter : undefined));
       answer = await once(url, options);
     }
     return "status" in answer && isBusy(answer.status) ? { silent: wordsOf(answer) } : answer;
@@ -79,7 +80,8 @@ async function once(
       headers: accept === undefined ? {} : { accept },
       signal: AbortSignal.timeout(limit),
     });
-    return { status: response.status, body: await response.text() };
+    const retryAfter = readRetryAfter(response.headers.get("retry-after") ?? "");
+    return { status: response.status, body: await response.text(), ...defined({ retryAfter }) };
   } catch (error) {
     const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
     if (name === "TimeoutError") return { silent: `no answer within ${limit / 1_000} s` };

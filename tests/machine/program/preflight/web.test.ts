@@ -13,6 +13,23 @@ test.each([
   asked.mockRestore();
 });
 
+test.each([
+  ["a longer pause than its own", "7", 7_000],
+  ["a shorter one", "0", 1_000],
+  ["an hour", "3600", 30_000],
+  ["nothing that it can read", "later", 1_000],
+])("a server that is busy is asked again when it wants to be: it says %s", async (_, said, milliseconds) => {
+  const answers = [
+    new Response("", { status: 429, headers: { "retry-after": said } }),
+    new Response("entries: {}", { status: 200 }),
+  ];
+  const asked = jest.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(answers.shift()!));
+  const clock = new FakeClock();
+  expect(await new RealWeb(clock, {}).get("https://helm.example/index.yaml")).toMatchObject({ status: 200 });
+  expect(clock.now()).toBe(milliseconds);
+  asked.mockRestore();
+});
+
 test.each<[string, NodeJS.ProcessEnv, boolean]>([
   ["https://helm.example/x", {}, false],
   ["https://helm.example/x", { HTTPS_PROXY: "http://proxy:3128" }, true],

@@ -10,6 +10,7 @@ import { taint, untaint } from "../../../../components/machine/program/kubernete
 import { applyToOmni, releaseFromOmni } from "../../../../components/machine/program/omni/apply";
 import { waitForOmni } from "../../../../components/machine/program/omni/wait";
 import { FakeClock, FakeMachine, pod, schematics } from "../fakes";
+import type { FakeOmni } from "../omni/fake-omni";
 import { ask } from "../preflight/stand";
 import { ApiInMemory } from "./api-in-memory";
 import { Calls, faultKinds } from "./faults";
@@ -72,6 +73,31 @@ const map = (name: string) => ({
 const mark = { annotation: OWNER, ours: "shop/prod/" };
 const free = { runtimeClass: "nvidia", mark, limit: "5m", pollSeconds: 1, field: "gpuOperator" };
 const classPath = "/apis/node.k8s.io/v1/runtimeclasses/nvidia";
+
+const elsewhere = {
+  ...{ cluster: "home", machineSet: "home-workers" },
+  configError: "",
+  configUpToDate: true,
+  ready: true,
+};
+
+/** The preflight of a machine, and of those of Omni's, of which Omni says what differs. */
+function preflighting(omni: (typeof omniTask)[], differs?: Partial<FakeOmni>): Play {
+  return async (failing) => {
+    const calls: Calls[] = [];
+    const { outcome } = await ask({
+      ...{ nodes: ["$ours"], omni },
+      through: (client, kind, clock) => {
+        calls[0] ??= new Calls(clock, failing);
+        if (kind === "omni") Object.assign(client, differs);
+        return persistent(clock, kind === "cluster" ? calls[0].ofKubernetes(client) : calls[0].ofTalos(client));
+      },
+    });
+    // An array is one of findings.
+    if (failing === undefined) expect(Array.isArray(outcome)).toBe(differs !== undefined);
+    return { calls: calls[0]!.made, is: outcome };
+  };
+}
 
 const runs: Record<string, Play> = {
   upgrade: upgrading(({ cluster }) => void (cluster.podList = [pod("app")])),
@@ -146,18 +172,11 @@ const runs: Record<string, Play> = {
   "omni-apply": inOmni((omni) => applyToOmni(omniTask, omni, quiet)),
   "omni-release": inOmni((omni, _, clock) => releaseFromOmni(omniTask, omni, quiet, clock), true),
   "omni-wait": inOmni((omni, machine, clock) => waitForOmni(omniWait, { omni, machine, clock, report: quiet })),
-  preflight: async (failing) => {
-    const calls: Calls[] = [];
-    const { outcome } = await ask({
-      nodes: ["$ours"],
-      through: (client, kind, clock) => {
-        calls[0] ??= new Calls(clock, failing);
-        return persistent(clock, kind === "cluster" ? calls[0].ofKubernetes(client) : calls[0].ofTalos(client));
-      },
-    });
-    if (failing === undefined) expect(outcome).not.toBeInstanceOf(Array); // of findings
-    return { calls: calls[0]!.made, is: outcome };
-  },
+  preflight: preflighting([]),
+  "preflight with a machine of Omni's": preflighting([omniTask]),
+  // What it finds shows that each question was answered in the end: an answer that is lost would find nothing.
+  "preflight with a machine that Omni keeps as a template": preflighting([omniTask], { templated: true }),
+  "preflight with a machine that another cluster of Omni's has": preflighting([omniTask], { state: elsewhere }),
   gate: inCluster(
     () => ({
       "/api/v1/nodes/gpu-1": node,
