@@ -5,7 +5,9 @@ import { capabilitiesOf, newestRelease } from "../../components/recipe/facts/tal
 import { isWithin } from "../../components/recipe/machine/apart";
 import type { OutsideFile } from "../../components/recipe/outside/document";
 import { isFilledIn } from "../../components/recipe/outside/filled-in";
+import { asText, valueAt } from "../../components/recipe/mapping";
 import type { Fault } from "../../components/recipe/rules";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { unnamed } from "../stack-text";
 import { lineIn, type Piece } from "../lines";
 import type { Subject } from "./machines";
@@ -140,10 +142,24 @@ function placeOf(
     return { file, line, problem: `${nameOf(field)}${problem.slice(0, atEnd.index)}` };
   }
   const [, piece] = [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ?? [];
-  if (piece === undefined) return undefined;
+  if (piece === undefined || isFilledAtPath(piece, problem.split(" ")[0]!)) return undefined;
   const line = lineIn(piece, `${problem} ${field.split(".").at(-1)}`, "officialExtensions systemExtensions");
   if (isFilledIn(piece.text.split("\n")[line - piece.line] ?? "")) return undefined;
   return { file: piece.file, line, problem: `${nameOf(field)}${problem}` };
+}
+
+/** Whether what a finding's path leads to is a text that a tool fills in, such as one that SOPS encrypted before a template took it. */
+function isFilledAtPath({ text, part = text }: Piece, said: string): boolean {
+  const steps = said.split(/[.[\]]+/).filter((step) => step !== "");
+  return talosDocuments(part).some((document) => {
+    const root = valueOfDocument(document);
+    const isOfKind = asText(valueAt(root, "kind")) === steps[0];
+    const value = (isOfKind ? steps.slice(1) : steps).reduce<unknown>(
+      (there, step) => (Array.isArray(there) ? there[Number(step)] : valueAt(there, step)),
+      root,
+    );
+    return typeof value === "string" && isFilledIn(value);
+  });
 }
 
 /** What of a field the file has, too, e.g. `driver.enabled` of `external.values.driver.enabled`. */

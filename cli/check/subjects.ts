@@ -10,7 +10,7 @@ import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/y
 import { exposure, factoryOf, patchesOf } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
-import { isTalconfig, readSource, type Said } from "../import/source";
+import { namesMachines, readSource, type Said } from "../import/source";
 import { type Talconfig, withRole } from "../import/talconfig";
 import { unreadFault } from "../import/unread";
 import { lineOfText, type Piece, pieceAt } from "../lines";
@@ -36,7 +36,7 @@ export function subjectsOf(
   roots: readonly string[] = [],
 ): Subject[] {
   const subjects: Subject[] = [];
-  for (const file of files.filter(({ text }) => isTalconfig(text))) {
+  for (const file of files.filter(({ text }) => namesMachines(text))) {
     try {
       subjects.push(ofTalconfig({ file: file.name, line: 1, text: file.text }, { ...said, roots }, flawed));
     } catch (error) {
@@ -45,7 +45,7 @@ export function subjectsOf(
   }
   // A patch that a talconfig names was judged with it, on that cluster's release.
   const judged = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))));
-  const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !isTalconfig(text));
+  const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !namesMachines(text));
   const charts = ofCharts(others, flawed);
   const external = charts.length === 1 ? charts[0]!.spec.external! : unknownRelease;
   const releaseNear = releasesNear(roots);
@@ -140,7 +140,7 @@ function ofTalconfig(
   const patchPiece = (text: string): Piece => {
     const from = patchFiles.get(text);
     if (from !== undefined && from.text !== text)
-      return { file: shortName(from.file), line: 1, text: from.text, part: text };
+      return { file: shortName(from.file), line: 1, text: withoutActions(from.text), part: text };
     if (from !== undefined) return pieceOf(shortName(from.file), 1, withoutSops(text));
     return pieceOf(whole.file, lineOfText(whole.text, text), text);
   };
@@ -156,6 +156,13 @@ function ofTalconfig(
   subject.pieces.set("talosVersion", whole);
   return { ...subject, spec: { ...subject.spec, ...factoryOf(config.imageFactory) } };
 }
+
+/** A template without the lines that hold an action alone (`{{- if … }}`), so that its keys can be found. Each line stays where it is. */
+const withoutActions = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => (/^\{\{.*\}\}$/.test(line.trim()) ? "" : line))
+    .join("\n");
 
 function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageOf>): Partial<MachineSpec> {
   const loads = (node.kernelModules ?? []).some(({ name }) => /^nvidia/.test(name));

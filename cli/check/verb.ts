@@ -5,8 +5,9 @@ import { releaseInTables, knownMinors } from "../../components/recipe/facts/talo
 import type { OutsideFile } from "../../components/recipe/outside/document";
 import { makerOf } from "../import/unread";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
-import { type Given, type Verb, valueOf } from "../verb";
+import { type Verb, valueOf } from "../verb";
 import { yamlFiles } from "../yaml-files";
+import { envOption, variablesNamed } from "../named-variables";
 import { formats } from "./formats";
 import { type FileNote, judgeSubjects } from "./judge-files";
 import { shortName, subjectsOf } from "./subjects";
@@ -28,16 +29,13 @@ export const check: Verb = {
       value: "FILE",
       help: "variables of a talconfig.yaml; may be repeated; default: talenv.yaml beside it, as talhelper has it",
     },
-    env: {
-      value: "NAME",
-      help: "variable of the environment that fills in a talconfig.yaml; its value may be in what is written; may be repeated",
-    },
+    env: envOption,
     format: {
       value: "FORMAT",
       help: `${Object.keys(formats).join(", ")} (github: annotations of a pull request); default: text`,
     },
   },
-  more: `FILE is a talconfig.yaml, a machine's configuration or a patch of one (merged, or operations of RFC 6902), a schematic, a Flux
+  more: `FILE is a talconfig.yaml or topf.yaml, a machine's configuration or a patch of one (merged, or operations of RFC 6902), a schematic, a Flux
 HelmRelease (with its repository), an Argo CD Application, a kustomization, a helmfile.yaml, a chart that depends on NVIDIA's or a values
 file of these, a cluster template, patch or list of extensions of Omni's, a RuntimeClass, a pod or what makes pods, also a HelmRelease of
 bjw-s' app-template; a list of these; or a folder of them. Other files are passed over.
@@ -109,18 +107,6 @@ function isSound({ name, text }: OutsideFile, flawed: (file: string, problem: st
         : `is not looked at: no YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`,
     );
   return false;
-}
-
-/**
- * The variables of the environment that the user names. No others fill in a talconfig: it may be somebody else's, and findings quote it in
- * annotations and logs that everybody can read.
- */
-function variablesNamed({ values, environment }: Given): NodeJS.ProcessEnv {
-  const names = values["env"] ?? [];
-  const unset = names.filter((name) => environment[name] === undefined);
-  if (unset.length > 0)
-    throw new Error(`--env: ${unset.join(", ")} is not set, so it fills in nothing; export it, or take another name`);
-  return Object.fromEntries(names.map((name) => [name, environment[name]]));
 }
 
 const isFolder = (given: string): boolean => fs.existsSync(given) && fs.statSync(given).isDirectory();

@@ -11,6 +11,7 @@ import { type MachineFile, readTalconfig, type Settings, type Talconfig } from "
 import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
 import type { PatchFile } from "./places";
 import { makerOf, type Unread, whyUnread } from "./unread";
+import { isTopf, readTopf } from "./topf/topf";
 import texts from "./texts.json";
 
 /** What an import reads. */
@@ -43,12 +44,12 @@ export interface Said {
   schematicFiles: string[];
   /** Variables that come before those of files. */
   environment: NodeJS.ProcessEnv;
-  /** Folders besides that of the project in which a talconfig's patch files may be. Default none. */
+  /** Folders besides that of the project in which the files may be that a talconfig.yaml or topf.yaml names. Default none. */
   roots?: readonly string[];
 }
 
 /**
- * Reads a talconfig.yaml, or configurations of machines.
+ * Reads a talconfig.yaml, a topf.yaml, or configurations of machines.
  *
  * @throws Error naming what cannot be read.
  */
@@ -69,7 +70,14 @@ export function readSource(files: string[], said: Said): Source {
   const machines = files.flatMap((file, index) => machinesOf(texts[index]!, file));
   if (machines.length > 0) return { ...ofMachines(machines), schematics, patchFiles: new Map(), unread: [], given };
   if (files.length > 1)
-    throw new Error("FILE: several are there, and not all are configurations of machines; give one talconfig.yaml");
+    throw new Error(
+      "FILE: several are there, and not all are configurations of machines; give one talconfig.yaml or topf.yaml",
+    );
+  if (isTopf(texts[0]!)) {
+    const { schematics: named, ...read } = topfOf(files[0]!, texts[0]!, said);
+    learn(schematics, named);
+    return { ...read, schematics, given };
+  }
   return { ...talconfigOf(files[0]!, texts[0]!, said), schematics, given, notes: [] };
 }
 
@@ -82,6 +90,17 @@ function schematicFilesNear(folder: string): string[] {
     files.push(...yamlFiles(path.join(at, "schematics"), beside));
   }
   return files;
+}
+
+/** A topf.yaml with its patches: what it names is read where it is part of the project. */
+function topfOf(file: string, text: string, said: Said): ReturnType<typeof readTopf> {
+  const roots = [...(said.roots ?? []), projectRootOf(path.dirname(file))];
+  return readTopf(file, text, {
+    textOf: (name) => textOfProject(roots, name),
+    isOfProject: (folder) =>
+      roots.some((root) => isBelow(root, folder) && isBelow(fs.realpathSync(root), fs.realpathSync(folder))),
+    environment: said.environment,
+  });
 }
 
 /** A talconfig with its patches, as talhelper reads it: variables filled in, files read. What cannot be read is told, and left out. */
@@ -147,7 +166,7 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
   return { config: whole, patchFiles, unread };
 }
 
-/** Text of a file that a talconfig names, within these folders: a talconfig may be somebody else's, and findings quote what is read. */
+/** Text of a file that another names, within these folders: it may be somebody else's, and findings quote what is read. */
 function textOfProject(roots: readonly string[], file: string): string {
   const root = roots.find((one) => isBelow(one, file)) ?? roots.at(-1)!;
   return textBelow(root, file);
@@ -188,3 +207,6 @@ export function isTalconfig(text: string): boolean {
   const nodes = mappingsIn(text).flatMap((value) => listAt(value, "nodes"));
   return nodes.some((node) => "hostname" in node && "ipAddress" in node);
 }
+
+/** Whether a text tells of machines for a tool that makes their configurations. */
+export const namesMachines = (text: string): boolean => isTalconfig(text) || isTopf(text);

@@ -4,6 +4,7 @@ import { asText, isMapping } from "../../components/recipe/mapping";
 import type { Fault } from "../../components/recipe/rules";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 import { isEncrypted } from "./substitute";
+import { ofProgram, ofTemplate, rendering } from "./only-topf";
 
 /** A file that another file names, and that is not read. */
 export interface Unread {
@@ -52,6 +53,7 @@ export function unreadFault({ field, file, reason }: Unread, nameOf: (file: stri
 function remedyOf(file: string, reason: string, nameOf: (file: string) => string): string {
   if (reason === byGitCrypt) return "run `git-crypt unlock`, then this again";
   if (reason === bySops) return `run this again where it is decrypted (\`sops --decrypt ${nameOf(file)}\` prints it)`;
+  if (reason.startsWith(ofTemplate) || reason === ofProgram) return `${rendering}, and give its files here`;
   if (reason.startsWith(outside))
     return "run this in the git repository that holds both files, or copy the file into the folder";
   if (reason !== missing) return "make it a plain file that you may read, then run this again";

@@ -4,6 +4,7 @@ import { withOutside } from "../../components/found/outside-files";
 import { defaultFactoryUrl } from "../../components/recipe/facts/factory";
 import { type Finding, type GpuSpec, judge, type MachineSpec, renderFinding } from "../../components/recipe/index";
 import { isWithin } from "../../components/recipe/machine/apart";
+import { envOption, variablesNamed } from "../named-variables";
 import { editorLine, writeStack } from "../stack-text";
 import { type Given, type Output, type Verb, valueOf } from "../verb";
 import { convert, type Imported, patchesOf, renderStack, unknownSchematics } from "./convert";
@@ -31,17 +32,18 @@ const options: Verb["options"] = {
     value: "FILE",
     help: "variables of a talconfig.yaml; default: talenv.yaml beside it, as talhelper has it",
   },
+  env: envOption,
   out: { value: "FILE", help: "write the stack there, e.g. stacks/Pulumi.velaryon.yaml; default: standard output" },
   force: { help: "overwrite the file if it is there" },
 };
 
 /** `talos-gpu import`: writes the stack file of what another tool configures. */
 export const importFiles: Verb = {
-  summary: "writes a stack file of a talconfig.yaml, or of configurations of machines",
+  summary: "writes a stack file of a talconfig.yaml, a topf.yaml, or of configurations of machines",
   argument: { name: "FILE", several: true },
   options,
-  more: `FILE is talhelper's talconfig.yaml or its folder, or a machine's configuration, as \`talosctl get machineconfig -o yaml\` prints it or as
-talm and topf render it; of machines it may be several. Only NVIDIA's part goes over: the rest stays where it is.
+  more: `FILE is talhelper's talconfig.yaml, topf's topf.yaml or the folder of one, or a machine's configuration, as \`talosctl get machineconfig
+-o yaml\` prints it or as talm renders it; of machines it may be several. Only NVIDIA's part goes over: the rest stays where it is.
 Where Flux or Argo CD installs operator or plugin in the repository of FILE, the stack names that under external.
 Standard error lists what you still have to do; the exit status is 1 where there is something.
 `,
@@ -54,7 +56,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
   const source = readSource(files, {
     environmentFiles: given.values["env-file"],
     schematicFiles: given.values["schematic"] ?? [],
-    environment: given.environment,
+    environment: variablesNamed(given),
   });
   const { schematics } = source;
   const talos = valueOf(given, "talos");
@@ -108,15 +110,16 @@ async function importAll(given: Given, output: Output): Promise<number> {
   return left.length > installs.length ? 1 : 0;
 }
 
-/** A file to import; of a folder its talconfig.yaml. */
+/** Names of the files in which a tool has a cluster's machines. */
+const ofTools = ["talconfig.yaml", "talconfig.yml", "topf.yaml", "topf.yml"];
+
+/** A file to import; of a folder the one that a tool has there. */
 function fileOf(given: string): string {
   if (!fs.existsSync(given) || !fs.statSync(given).isDirectory()) return given;
-  const found = ["talconfig.yaml", "talconfig.yml"]
-    .map((name) => path.join(given, name))
-    .find((file) => fs.existsSync(file));
+  const found = ofTools.map((name) => path.join(given, name)).find((file) => fs.existsSync(file));
   if (found !== undefined) return found;
   throw new Error(
-    `FILE: ${given} is a folder without a talconfig.yaml, so there is nothing to import; name the talconfig.yaml or the machines' configurations`,
+    `FILE: ${given} is a folder without a talconfig.yaml or topf.yaml, so there is nothing to import; name that file or the machines' configurations`,
   );
 }
 

@@ -133,6 +133,15 @@ describe("what fills in a talconfig that is checked", () => {
     await expect(run(folder, "--env=UNSET")).rejects.toThrow(/^--env: UNSET is not set/);
   });
 
+  test("and of one that is imported, is none that nobody names, either", async () => {
+    const folder = repository({ "talconfig.yaml": talconfig("./x.yaml").replace("192.0.2.1", "${MY_ADDRESS}") });
+    const imported = (...argv: string[]) =>
+      runVerb("import", importFiles, [folder, "--gpu=gpu=L4", ...argv], { MY_ADDRESS: "192.0.2.99" });
+    const { result, remark } = await imported();
+    expect(result + remark).not.toContain("192.0.2.99");
+    expect((await imported("--env=MY_ADDRESS")).result).toContain("address: 192.0.2.99");
+  });
+
   test("is a file of variables that is named, or talenv.yaml of the project", async () => {
     const folder = repository({ "talos/talconfig.yaml": text, "clusterenv.yaml": "MY_SECRET: shown\n" });
     const file = path.join(folder, "talos/talconfig.yaml");

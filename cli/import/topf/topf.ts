@@ -1,0 +1,217 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { reasonOf } from "../../../components/found/bounded-file";
+import { readPatch } from "../../../components/recipe/machine/user-patches";
+import { asText, defined, isMapping, listAt, mappingAt, valueAt } from "../../../components/recipe/mapping";
+import { type Problem as Note } from "../../../components/recipe/rules/fault";
+import { talosDocuments, valueOfDocument } from "../../../components/recipe/rules/yaml";
+import { installerIn } from "../machine-configuration";
+import type { PatchFile } from "../places";
+import { idOf, type RawSchematic } from "../schematics";
+import { isEncrypted } from "../substitute";
+import type { Talconfig, TalconfigNode } from "../talconfig";
+import { type Unread, whyUnread } from "../unread";
+import { renderTemplate } from "./go-template";
+import { ofProgram, ofTemplate, rendering } from "../only-topf";
+
+/**
+ * What a `topf.yaml` says of machines, in the form of a talconfig (postfinance/topf, pkg/config/topf_config.go and node.go). Its patches are
+ * the files below `all`, a folder of the role and one of the host, in this order, each folder by name (pkg/config/patches.go).
+ */
+export interface ReadTopf {
+  config: Talconfig;
+  /** By the text of the patch. */
+  patchFiles: Map<string, PatchFile>;
+  /** Of files that it names (`schematicId: "@schematic.yaml"`). */
+  schematics: RawSchematic[];
+  unread: Unread[];
+  notes: Note[];
+}
+
+/** Whether a text is a `topf.yaml`: it names an endpoint and a list of hosts, or a program that does. */
+export function isTopf(text: string): boolean {
+  if (!/^clusterEndpoint:/m.test(text)) return false;
+  const [root] = talosDocuments(text).map(valueOfDocument);
+  if (!isMapping(root)) return false;
+  const nodes = listAt(root, "nodes");
+  return nodes.some((node) => "host" in node && "role" in node) || (nodes.length === 0 && "nodesProvider" in root);
+}
+
+/** How the file's parts are read. */
+export interface Reading {
+  /** Text of a file of the project; throws with the reason. */
+  textOf: (file: string) => string;
+  /** Whether a folder is one of the project, wherever links lead: the names in others are not told. */
+  isOfProject: (folder: string) => boolean;
+  /** Variables that templates may ask for. */
+  environment: Record<string, string | undefined>;
+}
+
+/**
+ * Reads a topf.yaml with its patches, of which it renders the templates.
+ *
+ * @throws Error where it names no machine.
+ */
+export function readTopf(file: string, text: string, { textOf, isOfProject, environment }: Reading): ReadTopf {
+  const root = mappingAt(valueOfDocument(talosDocuments(text)[0]!));
+  const folder = path.dirname(path.resolve(file));
+  const patchesFolder = path.resolve(folder, asText(root["patchesDir"]));
+  const patchFiles = new Map<string, PatchFile>();
+  const schematics: RawSchematic[] = [];
+  const unread = new Map<string, Unread>();
+  const notRead = (field: string, name: string, reason: string): void =>
+    void unread.set(name, { field, file: name, reason });
+
+  const sources = new Map<string, string | undefined>();
+  /** Text of a file, unless it cannot be read. Each is read once. */
+  const sourceOf = (field: string, name: string): string | undefined => {
+    if (sources.has(name)) return sources.get(name);
+    let source: string | undefined;
+    try {
+      source = textOf(name);
+      const reason = name.endsWith(".tpl") ? undefined : whyUnread(source);
+      if (reason !== undefined) {
+        notRead(field, name, reason);
+        source = undefined;
+      }
+    } catch (error) {
+      notRead(field, name, reasonOf(error));
+    }
+    sources.set(name, source);
+    return source;
+  };
+  let renderings = 0;
+  /** What a file says for a node: the source, and what comes of it. */
+  const rendered = (field: string, name: string, data: object): { source: string; text: string } | undefined => {
+    const source = sourceOf(field, name);
+    if (source === undefined || !name.endsWith(".tpl"))
+      return source === undefined ? undefined : { source, text: source };
+    if (++renderings > most) throw new Error(`FILE: has more than ${most} templates of machines; name fewer machines`);
+    try {
+      return { source, text: renderTemplate(source, data, environment) };
+    } catch (error) {
+      notRead(field, name, `${ofTemplate}${(error as Error).message}`);
+      return undefined;
+    }
+  };
+
+  const nodes = listAt(root, "nodes").map((node): { node: TalconfigNode; version?: string } => {
+    const said = (key: string): string => asText(node[key]) || asText(root[key]);
+    const role = asText(node["role"]);
+    const host = asText(node["host"]);
+    const ip = asText(node["ip"]);
+    const data = contextOf(root, node, patchesFolder);
+    const named = said("schematicId");
+    let id = named;
+    if (named.startsWith("@")) {
+      const schematic = rendered("schematicId", path.resolve(folder, named.slice(1)), data);
+      const raw = schematic && talosDocuments(schematic.text).map(valueOfDocument).find(isMapping);
+      if (raw !== undefined) schematics.push(raw);
+      id = raw === undefined ? unknownId : idOf(raw);
+    }
+    const withId = { ...data, SchematicID: id || plainId };
+    const files = ["all", role, path.join("node", host)].flatMap((part) =>
+      patchesBelow(path.join(patchesFolder, part), isOfProject),
+    );
+    const patches = files.flatMap((one) => {
+      const patch = rendered("patches", one, withId);
+      if (patch === undefined || patch.text.trim() === "") return [];
+      patchFiles.set(patch.text, { file: one, text: patch.source });
+      return [patch.text];
+    });
+    // What a patch says of the installer comes after topf's own word (internal/topf/nodes.go, generateNodeConfig).
+    const own = patches.flatMap(
+      (one) => asText(valueAt(readPatch(one, "").config, "machine", "install", "image")) || [],
+    );
+    const whole = own.at(-1);
+    const { image, release } = whole === undefined ? {} : installerIn(whole);
+    const isSecure = node["secureboot"] === true || root["secureboot"] === true;
+    const installer = `${said("factory") || "factory.talos.dev"}/${said("platform") || "metal"}-installer${isSecure ? "-secureboot" : ""}`;
+    const hostname = patches.flatMap((one) => readPatch(one, "").hostnames).at(-1);
+    return {
+      node: {
+        // A host's name that SOPS has is none that can be read.
+        hostname: hostname === undefined || isEncrypted(hostname) ? host : hostname,
+        // Without an address topf reaches the machine by its host's name (pkg/config/node.go, Endpoint).
+        ipAddress: isEncrypted(ip) ? "" : ip || host,
+        controlPlane: role === "control-plane",
+        ...(id === "" && image === undefined ? {} : { talosImageURL: imageName(image, whole) ?? `${installer}/${id}` }),
+        patches,
+      },
+      ...defined({ version: release ?? (said("talosVersion") || undefined) }),
+    };
+  });
+  if ("nodesProvider" in root) notRead("nodesProvider", path.resolve(folder, asText(root["nodesProvider"])), ofProgram);
+  if (nodes.length === 0)
+    throw new Error(
+      `FILE: names no nodes, which a program gives (nodesProvider); no program is run here, so no machine can be told; ${rendering}, and import its files`,
+    );
+  const versions = [...new Set(nodes.map(({ version = "" }) => version.replace(/^v/, "")))];
+  const [version] = versions;
+  const factory = asText(root["factory"]);
+  return {
+    config: {
+      ...defined({
+        talosVersion: versions.length === 1 && version ? `v${version}` : asText(root["talosVersion"]) || undefined,
+      }),
+      ...(factory === "" ? {} : { imageFactory: { registryURL: factory } }),
+      nodes: nodes.map(({ node }) => node),
+    },
+    ...{ patchFiles, schematics, unread: [...unread.values()] },
+    notes: versions.length > 1 ? [severalReleases(versions)] : [],
+  };
+}
+
+/** An ID that nothing has: of a schematic that cannot be read. */
+const unknownId = "0".repeat(64);
+/** The schematic without anything (postfinance/topf, internal/topf/node.go, DefaultSchematic). */
+const plainId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+
+/** The name of an image of somebody's own is all that there is of it; a Factory's has the schematic. */
+const imageName = (image: string | undefined, whole: string | undefined): string | undefined =>
+  image === undefined || /\/[0-9a-f]{64}$/.test(image) ? image : whole;
+
+const severalReleases = (versions: string[]): Note => ({
+  field: "talosVersion",
+  problem: `is said several times (${versions.map((one) => (one === "" ? "none" : `v${one}`)).join(", ")})`,
+  why: "the machines of a stack run one release",
+  remedy: "name the one that they are to run (--talos), or make a stack for each",
+});
+
+/** What templates are given (postfinance/topf, pkg/config/patches.go, PatchContext). */
+function contextOf(
+  root: Record<string, unknown>,
+  node: Record<string, unknown>,
+  folder: string,
+): Record<string, unknown> {
+  const text = (of: Record<string, unknown>, key: string): string => asText(of[key]);
+  return {
+    ClusterName: text(root, "clusterName"),
+    ClusterEndpoint: text(root, "clusterEndpoint"),
+    KubernetesVersion: text(root, "kubernetesVersion"),
+    TalosVersion: text(root, "talosVersion"),
+    SchematicID: text(node, "schematicId") || text(root, "schematicId") || plainId,
+    Data: mappingAt(root["data"]),
+    PatchesDir: folder,
+    Node: {
+      ...{ Host: text(node, "host"), Role: text(node, "role"), IP: node["ip"] ?? null, Data: mappingAt(node["data"]) },
+      ...{ TalosVersion: text(node, "talosVersion"), SchematicID: text(node, "schematicId") },
+      ...{ Factory: text(node, "factory"), Platform: text(node, "platform"), SecureBoot: node["secureboot"] === true },
+    },
+  };
+}
+
+/** Most templates that are rendered: of 200 machines with 50 each. */
+const most = 10_000;
+
+/** Files of a folder that topf takes for patches, and those of folders in it, by name. Links are followed, as topf does. */
+function patchesBelow(folder: string, isOfProject: Reading["isOfProject"], depth = 0): string[] {
+  if (depth > 8 || !fs.existsSync(folder) || !isOfProject(folder)) return [];
+  const names = fs.readdirSync(folder).sort().slice(0, 1000);
+  return names.flatMap((name) => {
+    const file = path.join(folder, name);
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    if (stat?.isDirectory()) return patchesBelow(file, isOfProject, depth + 1);
+    return stat?.isFile() && /\.ya?ml(?:\.tpl)?/.test(name) ? [file] : [];
+  });
+}

@@ -1,0 +1,71 @@
+import { renderTemplate } from "../../../cli/import/topf/go-template";
+
+const data = {
+  ClusterName: "home",
+  Data: { vip: "192.0.2.9", names: ["a", "b"], empty: [] },
+  Node: {
+    Host: "gpu-1",
+    Role: "worker",
+    IP: "192.0.2.7",
+    Data: { modules: [{ name: "nvidia", parameters: ["x=1"] }] },
+  },
+};
+
+// As text/template (pkg.go.dev/text/template) and sprig (masterminds.github.io/sprig) have it.
+test.each<[string, string]>([
+  ["host: {{ .Node.Host }}", "host: gpu-1"],
+  ["a\n{{- /* two\nlines */ -}}\n b", "ab"],
+  ['{{- if eq .Node.Role "control-plane" }}cp{{ else if eq .Node.Role "worker" }}w{{ else }}?{{ end }}!', "w!"],
+  ["{{ if .Data.empty }}a{{ else }}b{{ end }}", "b"],
+  ["{{- range .Data.names }}\n- {{ . }}\n{{- end }}", "\n- a\n- b"],
+  ["{{ range $at, $name := .Data.names }}{{ $at }}{{ $name }}{{ $.ClusterName }} {{ end }}", "0ahome 1bhome "],
+  ["{{ range .Data.empty }}x{{ else }}none{{ end }}", "none"],
+  [
+    '{{ range .Node.Data.modules }}{{ .name }}{{ with index . "parameters" }}{{ range . }}:{{ . }}{{ end }}{{ end }}{{ end }}',
+    "nvidia:x=1",
+  ],
+  ['{{ range .Node.Data.modules }}{{ with index . "other" }}{{ . }}{{ end }}{{ end }}', ""],
+  ['{{- $last := last (splitList "." (printf "%s" .Node.IP)) }}10.0.0.{{ $last }}', "10.0.0.7"],
+  ["{{ $a := 1 }}{{ if true }}{{ $a = 2 }}{{ end }}{{ $a }}", "2"],
+  ['{{ .Data.vip | quote }} {{ "x" | default "y" }} {{ "" | default "y" }}', '"192.0.2.9" x y'],
+  ['{{ if and (hasKey .Node.Data "modules") (not (hasKey .Node.Data "b")) }}yes{{ end }}', "yes"],
+  ["{{ (index .Node.Data.modules 0).name }}", "nvidia"],
+  ["{{ .Data.names }} {{ len .Data.names }} {{ `a}}b` }}", "[a b] 2 a}}b"],
+  ["a:{{ toYaml .Data.names | nindent 2 }}", "a:\n  - a\n  - b"],
+])("%s", (template, text) => {
+  expect(renderTemplate(template, data)).toBe(text);
+});
+
+test.each<[string, RegExp]>([
+  ["{{ .Node.Data.vlan }}", /^\.Node\.Data\.vlan is not there$/],
+  ['{{ env "HOME" }}', /^the variable HOME of the environment is not known here$/],
+  ["{{ genCA . }}", /^the function genCA is not known here$/],
+  ["{{ if . }}", /^an `end` is missing$/],
+  ['{{ template "a" }}', /^`template` is not known here$/],
+  ["{{ ! }}", /cannot be read$/],
+  ["{{ constructor }}", /^the function constructor is not known here$/],
+  ["{{ $a }}", /^\$a is not there$/],
+])("%s is refused", (template, reason) => {
+  expect(() => renderTemplate(template, data)).toThrow(reason);
+});
+
+test("a variable of the environment that is named fills in", () => {
+  expect(renderTemplate('{{ env "A" }}', data, { A: "b" })).toBe("b");
+});
+
+// Each would never end, or end the process, if it were run as it is written.
+test.each<[string, string]>([
+  ["a loop in a loop in a loop", `${"{{ range .Data.many }}".repeat(4)}x${"{{ end }}".repeat(4)}`],
+  ["very many tokens", `{{ print ${'"a" '.repeat(100_000)} }}`],
+  ["very many brackets", `{{ ${"( ".repeat(100_000)} }}`],
+  ["very many blanks", `{{ ${" ".repeat(500_000)}x`],
+])("%s ends soon", (_, template) => {
+  const many = Array.from({ length: 1000 }, (__, at) => at);
+  let said: string;
+  try {
+    said = renderTemplate(template, { Data: { many } });
+  } catch (error) {
+    said = (error as Error).message;
+  }
+  expect(said.length).toBeLessThan(1_000_000);
+});

@@ -1,0 +1,193 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse, stringify } from "yaml";
+import type { FileFinding, FileNote } from "../../../cli/check/judge-files";
+import { check } from "../../../cli/check/verb";
+import { importFiles } from "../../../cli/import/verb";
+import { runVerb, scratch } from "../stand";
+
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
+
+/** A git repository with these files. */
+function repository(files: Record<string, string>): string {
+  const folder = scratch();
+  folders.push(folder);
+  for (const [name, text] of Object.entries({ ".git/HEAD": "", ...files })) {
+    fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
+    fs.writeFileSync(path.join(folder, name), text);
+  }
+  return folder;
+}
+
+const schematic = (...extensions: string[]): string =>
+  stringify({ customization: { systemExtensions: { officialExtensions: extensions } } });
+const production = [
+  "siderolabs/nvidia-container-toolkit-production",
+  "siderolabs/nvidia-open-gpu-kernel-modules-production",
+];
+
+/** A topf.yaml of a control plane and a machine with a GPU, with these fields besides. */
+const topf = (node: object = {}, more: object = {}): string =>
+  stringify({
+    ...{ clusterName: "home", clusterEndpoint: "https://192.0.2.1:6443", kubernetesVersion: "1.35.0" },
+    ...{ talosVersion: "1.13.6", schematicId: "@schematic.yaml", ...more },
+    nodes: [
+      { host: "cp-1", ip: "192.0.2.1", role: "control-plane" },
+      { host: "gpu-1", ip: "192.0.2.7", role: "worker", ...node },
+    ],
+  });
+
+async function imported(files: Record<string, string>, ...argv: string[]) {
+  const folder = repository(files);
+  const { status, result, remark, remarks } = await runVerb("import", importFiles, [folder, "--gpu=gpu-1=L4", ...argv]);
+  const config = (parse(result) as { config: Record<string, unknown> }).config;
+  return { status, config, remark, remarks };
+}
+
+const plain = { "schematic.yaml": schematic("siderolabs/zfs") };
+
+describe("import of a topf.yaml", () => {
+  test("takes hosts, addresses, roles, release and schematics from it", async () => {
+    const gpu = { schematicId: "@schematics/gpu.yaml", secureboot: true, platform: "nocloud" };
+    const { config, remarks, status } = await imported({
+      "topf.yaml": topf(gpu, { factory: "factory.example.com" }),
+      ...{ ...plain, "schematics/gpu.yaml": schematic("siderolabs/zfs", ...production) },
+    });
+    expect(config["talos-gpu:machines"]).toEqual({
+      "gpu-1": {
+        ...{ address: "192.0.2.7", role: "worker", configuration: "adopted", gpus: [{ model: "L4" }] },
+        ...{ extensions: ["siderolabs/zfs"], platform: "nocloud", secureBoot: true },
+      },
+    });
+    expect(config).toMatchObject({
+      "talos-gpu:talosVersion": "v1.13.6",
+      "talos-gpu:factoryUrl": "https://factory.example.com",
+      "talos-gpu:driver": { branch: "production", flavour: "open" },
+    });
+    expect(remarks).toContainEqual(expect.stringMatching(/^Not in the stack.*: cp-1/));
+    expect(status).toBe(1);
+  });
+
+  test("finds the machine with a GPU by its patches: for all, of its role and its own, templates rendered", async () => {
+    const { config, status } = await imported({
+      ...{ "topf.yaml": topf({ data: { modules: ["nvidia", "nvidia_uvm"] } }, { data: { zone: "a" } }), ...plain },
+      "all/10-name.yaml.tpl": "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: {{ .Node.Host }}\n",
+      "all/20-labels.yaml.tpl": "machine: { nodeLabels: { zone: '{{ .Data.zone }}', role: '{{ .Node.Role }}' } }\n",
+      "worker/modules.yaml.tpl":
+        "machine:\n  kernel:\n    modules:\n{{- range .Node.Data.modules }}\n      - name: {{ . }}\n{{- end }}\n",
+      "node/gpu-1/taints.yaml": "machine: { nodeTaints: { gpu: ':NoSchedule' } }\n",
+      "node/cp-1/other.yaml": "machine: { nodeLabels: { not: mine } }\n",
+      "secrets.yaml": "cluster: {}\n",
+    });
+    expect(config["talos-gpu:machines"]).toEqual({
+      "gpu-1": expect.objectContaining({
+        labels: { zone: "a", role: "worker" },
+        taints: { gpu: ":NoSchedule" },
+        extensions: ["siderolabs/zfs"],
+      }) as unknown,
+    });
+    expect(status).toBe(0);
+  });
+
+  test("takes an installer that a patch names, and its release", async () => {
+    const { config } = await imported({
+      "topf.yaml": topf({}, { talosVersion: undefined, schematicId: undefined }),
+      "all/install.yaml": "machine: { install: { image: 'registry.example.com/talos:v1.12.6' } }\n",
+    });
+    expect(config).toMatchObject({
+      "talos-gpu:talosVersion": "v1.12.6",
+      "talos-gpu:machines": { "gpu-1": { installerImage: "registry.example.com/talos:v1.12.6" } },
+    });
+  });
+
+  test.each<[string, Record<string, string>, RegExp]>([
+    [
+      "a template that asks for what only topf knows",
+      { "all/a.yaml.tpl": '{{ env "MIRROR" }}' },
+      /names \S*all\/a\.yaml\.tpl, which is not read \(it is a template, and the variable MIRROR .*run `topf render -o FOLDER`/,
+    ],
+    [
+      "a value that is missing",
+      { "all/a.yaml.tpl": "a: {{ .Node.Data.b }}" },
+      /\(it is a template, and \.Node\.Data\.b is not there\)/,
+    ],
+    [
+      "a patch that SOPS has as a whole",
+      { "all/a.yaml": '{"data":"ENC[AES256_GCM,data:a]","sops":{"mac":"ENC[AES256_GCM,data:b]"}}' },
+      /SOPS keeps all of it encrypted/,
+    ],
+    [
+      "a schematic that is not there",
+      { "topf.yaml": topf({ schematicId: "@gpu.yaml" }) },
+      /schematicId names \S*gpu\.yaml, which is not there/,
+    ],
+    [
+      "a program that gives nodes",
+      { "topf.yaml": topf({}, { nodesProvider: "./nodes" }) },
+      /nodesProvider names \S*nodes, which is not read \(it is a program/,
+    ],
+    [
+      "two releases",
+      { "topf.yaml": topf({ talosVersion: "v1.12.6" }) },
+      /^talosVersion: is said several times \(v1\.13\.6, v1\.12\.6\)/m,
+    ],
+  ])("tells %s, and reads the rest", async (_, files, said) => {
+    const { config, remarks, status } = await imported({ "topf.yaml": topf(), ...plain, ...files });
+    expect(config["talos-gpu:machines"]).toHaveProperty("gpu-1");
+    expect(remarks.join("\n")).toMatch(said);
+    expect(status).toBe(1);
+  });
+
+  test("reads nothing that is outside of the project, and tells no name of it", async () => {
+    const outside = repository({ "s3cr3t.yaml": "machine: { nodeLabels: { s3: cr3t } }\n" });
+    const { config, remark } = await imported({
+      "topf.yaml": topf({ schematicId: `@${outside}/s3cr3t.yaml` }, { patchesDir: path.dirname(outside) }).replace(
+        "role: worker",
+        `role: ${path.basename(outside)}`,
+      ),
+      ...plain,
+    });
+    expect(JSON.stringify(config)).not.toContain("cr3t");
+    expect(remark).toMatch(/it is outside of/);
+    expect(remark).not.toMatch(/patches names/);
+  });
+});
+
+describe("check of a topf.yaml", () => {
+  async function checked(files: Record<string, string>, ...argv: string[]) {
+    const { status, result } = await runVerb("check", check, [repository(files), "--json", ...argv]);
+    const { findings, unread } = JSON.parse(result) as { findings: FileFinding[]; unread: FileNote[] };
+    return {
+      status,
+      unread,
+      found: findings.map(
+        ({ file, line, problem, talos }) => `${path.basename(file)}:${line} ${problem} (${talos.join()})`,
+      ),
+    };
+  }
+
+  test("judges its patches and templates for its release, each once, in the line where they stand", async () => {
+    const { found } = await checked({
+      ...{ "topf.yaml": topf(), ...plain },
+      "all/a.yaml.tpl": "{{- if .Node.IP }}\nmachine:\n  sysctl: {}\n{{- end }}\n",
+      "worker/b.yaml": "machine:\n  nodeLabel: { a: b }\n",
+    });
+    expect(found).toEqual([
+      expect.stringMatching(/^a\.yaml\.tpl:3 machine\.sysctl is not a field.*\(v1\.13\.6\)$/),
+      expect.stringMatching(/^b\.yaml:2 machine\.nodeLabel is not a field.*\(v1\.13\.6\)$/),
+    ]);
+  });
+
+  test("says nothing of what SOPS has encrypted, also where a template takes it", async () => {
+    const secret = "ENC[AES256_GCM,data:a,iv:b,tag:c,type:str]";
+    const { found, unread, status } = await checked({
+      "topf.yaml": topf({ ip: secret }, { data: { dns: [secret], gateway: secret } }),
+      ...plain,
+      "all/a.yaml.tpl":
+        "machine:\n  network:\n    nameservers:\n{{- range .Data.dns }}\n      - {{ . }}\n{{- end }}\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\nroutes:\n  - gateway: {{ .Data.gateway }}\n",
+      "all/b.yaml": `apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: ${secret}\nsops: { mac: "${secret}", age: [] }\n`,
+    });
+    expect({ found, unread, status }).toEqual({ found: [], unread: [], status: 0 });
+  });
+});
