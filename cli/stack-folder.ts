@@ -5,23 +5,47 @@ import { parse } from "yaml";
 /** Pulumi's names for a project's file, in its order (pulumi/pulumi v3.259.0, sdk/go/common/encoding, Exts). */
 const projectFiles = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
 
+/** A Pulumi project, as far as its stacks are looked for by it. */
+export interface Project {
+  /** Path of its file, absolute. */
+  file: string;
+  /** Undefined where the file has none, which Pulumi refuses. */
+  name: string | undefined;
+  /** Folder of its stack files, absolute. */
+  stackFolder: string;
+  /** Address of the backend that it names. */
+  backend: string | undefined;
+}
+
 /**
- * The folder where Pulumi keeps the stack files of a project: that of the nearest project file above, or what this file names as
- * `stackConfigDir`, which was `config` once (pulumi/pulumi v3.259.0, sdk/go/common/workspace, ProjectStackPath).
+ * The project of the nearest project file above. Its stack files are beside that file, or where it names a folder as `stackConfigDir`,
+ * which was `config` once (pulumi/pulumi v3.259.0, sdk/go/common/workspace, ProjectStackPath).
  *
  * @param from folder in which somebody works.
- * @returns its path from there; undefined outside of a project, or where the project's file cannot be read, which Pulumi tells.
+ * @returns undefined outside of a project, or where the project's file cannot be read, which Pulumi tells.
  */
-export function stackFolderOf(from: string): string | undefined {
+export function projectAbove(from: string): Project | undefined {
   const file = projectFileAbove(path.resolve(from));
   if (file === undefined) return undefined;
   try {
-    const project = parse(fs.readFileSync(file, "utf8")) as { stackConfigDir?: unknown; config?: unknown };
-    const named = [project.stackConfigDir, project.config].find((value) => typeof value === "string");
-    return path.relative(from, path.join(path.dirname(file), named ?? "")) || ".";
+    const said = parse(fs.readFileSync(file, "utf8")) as Record<string, unknown>;
+    const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+    const folder = text(said["stackConfigDir"]) ?? text(said["config"]) ?? "";
+    return {
+      file,
+      name: text(said["name"]),
+      stackFolder: path.join(path.dirname(file), folder),
+      backend: text((said["backend"] as { url?: unknown } | undefined)?.url),
+    };
   } catch {
     return undefined;
   }
+}
+
+/** The folder where Pulumi keeps the stack files of the project above, as a path from where somebody works; undefined without one. */
+export function stackFolderOf(from: string): string | undefined {
+  const project = projectAbove(from);
+  return project && (path.relative(from, project.stackFolder) || ".");
 }
 
 function projectFileAbove(folder: string): string | undefined {

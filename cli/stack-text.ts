@@ -56,25 +56,6 @@ function keyAt(document: Document, field: string): Node | undefined {
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ");
 
-/**
- * Writes a stack file.
- *
- * @param force whether to overwrite one that is there. Default: the verb cannot.
- * @throws Error for the user where the file is there, or cannot be written.
- */
-export function writeStack(file: string, text: string, force?: boolean): void {
-  try {
-    fs.writeFileSync(file, text, { flag: force ? "w" : "wx" });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const isThere = code === "EEXIST";
-    throw new Error(
-      `--out: ${file} ${isThere ? "is there already" : `cannot be written (${code})`}; nothing was overwritten; name another file${isThere && force === false ? ", or give --force" : ""}`,
-      { cause: error },
-    );
-  }
-}
-
 const schemaFile = "stack.schema.json";
 
 /** Where the schema of stack files may be: in a clone beside its stacks, in an installed package beside the built command. */

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { redact } from "../../components/recipe/rules/redact";
 import { lookAtCluster, reachOptions } from "../reach/options";
-import { planOfStack } from "../stack";
+import { planToCompare, stackHelp } from "../stack";
 import { type Verb, valueOf } from "../verb";
 import { collect } from "./collect";
 
@@ -11,18 +11,14 @@ export const bugReport: Verb = {
   summary: "collects what NVIDIA and Sidero ask for of a failure, free of secrets; changes nothing",
   options: {
     ...reachOptions("machines stay out"),
-    stack: {
-      value: "NAME",
-      help: "take the plan of this stack in, by its name or its file, and hold the cluster against it",
-    },
+    stack: { value: "NAME", help: `take the plan of this stack in, ${stackHelp}, and hold the cluster against it` },
     out: { value: "FOLDER", help: "folder to write, which must not be there (default: gpu-report-TIME)" },
   },
   more: `Of the GPU machines: kernel log, services and their logs, PCI devices, modules, extensions. Of the cluster: nodes, events, and objects and logs of what offers
 the cards. No pod is entered: nvidia-smi.txt has the commands for it. talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
 `,
   run: async (given, output) => {
-    const stack = valueOf(given, "stack");
-    const plan = stack === undefined ? undefined : planOfStack(stack);
+    const plan = planToCompare(given, output);
     const time = new Date().toISOString().slice(0, 19).replaceAll(":", "-");
     const folder = valueOf(given, "out") ?? `gpu-report-${time}`;
     if (fs.existsSync(folder))

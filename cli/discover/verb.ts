@@ -1,8 +1,8 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
-import { editorLine, toDo, writeStack } from "../stack-text";
 import { lookAtCluster, reachOptions } from "../reach/options";
+import { placeOf } from "../stack";
+import { editorLine, toDo } from "../stack-text";
 import { type Verb, valueOf } from "../verb";
+import { nextSteps, placeToWrite, writeOptions, writeStack } from "../write-stack";
 import { look } from "./look";
 import { renderDiscovered, stackOf } from "./stack-of";
 
@@ -11,13 +11,13 @@ export const discover: Verb = {
   summary: "looks at a live cluster and writes the stack file of it; changes nothing in the cluster",
   options: {
     ...reachOptions("cards and images stay out"),
-    name: { value: "NAME", help: "name of the stack (default: the cluster's name)" },
-    machine: { value: "NODE", help: "a machine that the stack is to have; may be repeated (default: all of them)" },
-    out: {
-      value: "FILE",
-      help: "write the stack there; - writes to standard output (default: Pulumi.NAME.yaml in stacks/, or here)",
+    ...writeOptions,
+    stack: {
+      value: "NAME",
+      help: "stack to write, in the file where Pulumi looks for it (default: the selected one, if it says nothing of machines yet; else the cluster's name)",
     },
-    force: { help: "overwrite the file if it is there" },
+    name: { value: "NAME", help: "the same as --stack" },
+    machine: { value: "NODE", help: "a machine that the stack is to have; may be repeated (default: all of them)" },
   },
   more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL. The file has a comment for everything that could not be found out.\n",
   run: async (given, output) => {
@@ -34,10 +34,10 @@ export const discover: Verb = {
       );
 
     const discovered = stackOf(seen, only);
-    const name = nameOf(
-      valueOf(given, "name") ?? seen.machines.find(({ clusterName }) => clusterName)?.clusterName ?? "discovered",
-    );
-    const out = valueOf(given, "out") ?? path.join(fs.existsSync("stacks") ? "stacks" : ".", `Pulumi.${name}.yaml`);
+    const named = valueOf(given, "stack") ?? valueOf(given, "name");
+    const name = nameOf(named ?? seen.machines.find(({ clusterName }) => clusterName)?.clusterName ?? "discovered");
+    const values = named === undefined ? given.values : { ...given.values, stack: [name] };
+    const out = placeToWrite({ ...given, values }) ?? placeOf(name);
     const line = editorLine(out === "-" ? undefined : out);
     const text = `${line}${renderDiscovered(discovered, seen.unseen, source)}`;
     if (out !== "-") writeStack(out, text, given.switches.has("force"));
@@ -47,10 +47,7 @@ export const discover: Verb = {
         `${JSON.stringify({ status, file: out === "-" ? null : out, stack: text, spec: discovered.spec, findings: discovered.findings, unseen: seen.unseen })}\n`,
       );
     else if (out === "-") output.result(text);
-    else
-      output.result(
-        `${out} is written: look through its comments, then \`pulumi stack init ${name}\` and \`pulumi preview -s ${name}\`\n`,
-      );
+    else output.result(`${nextSteps(out, given.environment)}. Its comments say what is left to you.\n`);
     for (const line of seen.unseen) output.remark(`could not look: ${line}`);
     for (const finding of discovered.findings) output.remark(toDo(finding));
     return status;

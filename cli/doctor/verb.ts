@@ -1,5 +1,5 @@
-import { type Verb, valueOf } from "../verb";
-import { planOfStack } from "../stack";
+import type { Verb } from "../verb";
+import { planToCompare, stackHelp } from "../stack";
 import { lookAtCluster, reachOptions } from "../reach/options";
 import { examine } from "./examine";
 import { renderReport } from "./report";
@@ -11,13 +11,12 @@ export const doctor: Verb = {
     ...reachOptions("machines stay out"),
     stack: {
       value: "NAME",
-      help: "compare the cluster with the plan of this stack, by its name or its file (default: judge by what is seen)",
+      help: `compare the cluster with the plan of this stack, ${stackHelp}; without any, judge by what is seen`,
     },
   },
   more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.\n",
   run: async (given, output) => {
-    const stack = valueOf(given, "stack");
-    const plan = stack === undefined ? undefined : planOfStack(stack);
+    const plan = planToCompare(given, output);
     const report = await lookAtCluster(given, (access, within) => examine(access, plan, within));
     output.result(
       given.switches.has("json") ? `${JSON.stringify(report)}\n` : `${renderReport(report, output.colour)}\n`,

@@ -5,8 +5,9 @@ import { defaultFactoryUrl } from "../../components/recipe/facts/factory";
 import { type Finding, type GpuSpec, judge, type MachineSpec, renderFinding } from "../../components/recipe/index";
 import { isWithin } from "../../components/recipe/machine/apart";
 import { envOption, variablesNamed } from "../named-variables";
-import { editorLine, writeStack } from "../stack-text";
+import { editorLine } from "../stack-text";
 import { type Given, type Output, type Verb, valueOf } from "../verb";
+import { nextSteps, placeToWrite, writeOptions, writeStack } from "../write-stack";
 import { convert, type Imported, patchesOf, renderStack, unknownSchematics } from "./convert";
 import { nvidiaPart } from "./patch";
 import { placesIn } from "./places";
@@ -33,8 +34,7 @@ const options: Verb["options"] = {
     help: "variables of a talconfig.yaml; default: talenv.yaml beside it, as talhelper has it",
   },
   env: envOption,
-  out: { value: "FILE", help: "write the stack there, e.g. stacks/Pulumi.velaryon.yaml; default: standard output" },
-  force: { help: "overwrite the file if it is there" },
+  ...writeOptions,
 };
 
 /** `talos-gpu import`: writes the stack file of what another tool configures. */
@@ -45,14 +45,15 @@ export const importFiles: Verb = {
   more: `FILE is talhelper's talconfig.yaml, topf's topf.yaml or the folder of one, or a machine's configuration, as \`talosctl get machineconfig
 -o yaml\` prints it or as talm renders it; of machines it may be several. Only NVIDIA's part goes over: the rest stays where it is.
 Where Flux or Argo CD installs operator or plugin in the repository of FILE, the stack names that under external.
-Standard error lists what you still have to do; the exit status is 1 where there is something.
+Where nobody says what to write, the stack goes to standard output. Standard error lists what you still have to do; the exit status is 1 where there is something.
 `,
   run: importAll,
 };
 
 async function importAll(given: Given, output: Output): Promise<number> {
   const files = given.positionals.map(fileOf);
-  const out = valueOf(given, "out");
+  const place = placeToWrite(given);
+  const out = place === "-" ? undefined : place;
   const source = readSource(files, {
     environmentFiles: given.values["env-file"],
     schematicFiles: given.values["schematic"] ?? [],
@@ -104,7 +105,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
   // Last, so that a card that is not known is said of first.
   if (out !== undefined) {
     writeStack(out, text, given.switches.has("force"));
-    output.remark(`Wrote ${out}. Next, see what it would do: talos-gpu plan --stack ${out}`);
+    output.remark(nextSteps(out, given.environment));
   }
   // What the stack would install is a choice that it may keep.
   return left.length > installs.length ? 1 : 0;

@@ -2,7 +2,7 @@ import * as path from "node:path";
 import { withOutside } from "../../components/found/outside-files";
 import { type Finding, judge } from "../../components/recipe/index";
 import { configurationOf, stackNameOf, textOf } from "../../stacks/stack-file";
-import { placesOf, stackFileOf } from "../stack";
+import { neededStack, placesOf, stackFileOf, stackHelp } from "../stack";
 import { type Verb, valueOf } from "../verb";
 import { compare, type Side } from "./comparison";
 import { type FilesInGit, filesInGit } from "./files-in-git";
@@ -12,7 +12,7 @@ import { pageOf, refusalOf } from "./page";
 export const plan: Verb = {
   summary: "says offline what an update of a stack does: what reboots and why, what changes, in which order",
   options: {
-    stack: { value: "NAME", help: "the stack, by its name or its file" },
+    stack: { value: "NAME", help: `the stack, ${stackHelp}` },
     base: { value: "REF", help: "compare with the stack file of this commit, branch or tag (default: with nothing)" },
     at: {
       value: "REF",
@@ -23,9 +23,7 @@ export const plan: Verb = {
 that external.files names, as data; this release of talos-gpu computes the plan on both sides.
 `,
   run: async (given, output) => {
-    const stack = valueOf(given, "stack");
-    if (stack === undefined)
-      throw new Error("--stack: is missing, so it is not known what to plan; give a stack's name, or its file");
+    const stack = neededStack(given, "what to plan");
     const [base, at] = [valueOf(given, "base"), valueOf(given, "at")];
     const { file, text, files } = at === undefined ? inFolder(stack) : inCommit(stack, at);
     const after = sideOf(text, file, file, files);
@@ -64,7 +62,7 @@ function inFolder(stack: string): Found {
 
 /** The stack file of a commit, by the stack's name where the working tree has it, or by its path. */
 function inCommit(stack: string, ref: string): Found {
-  const candidates = /[/\\]|\.ya?ml$/.test(stack) ? [stack] : placesOf(stack);
+  const candidates = /\.ya?ml$/.test(stack) ? [stack] : placesOf(stack);
   const files = filesInGit("--at", ref, path.dirname(candidates[0]!));
   const file = candidates.find((one) => files.has(one));
   if (file === undefined)

@@ -4,7 +4,7 @@ import { Credentials } from "../../components/machine/program/credentials";
 import { upgradeResult } from "../../components/machine/program/task";
 import { verbs } from "../../components/machine/program/verbs";
 import { plannedMachines } from "../../components/recipe/machine/planned-machine";
-import { planOfStack } from "../stack";
+import { neededStack, planOfStack, stackHelp } from "../stack";
 import { type Verb, valueOf } from "../verb";
 
 /** `talos-gpu reboot`: what an update does around a reboot, for a card that only a reboot brings back. */
@@ -12,7 +12,7 @@ export const reboot: Verb = {
   summary: "reboots a machine of a stack as an update does: drained, one control plane at a time, its driver verified",
   argument: { name: "MACHINE" },
   options: {
-    stack: { value: "NAME", help: "stack of the machine, by its name or its file" },
+    stack: { value: "NAME", help: `stack of the machine, ${stackHelp}` },
     kubeconfig: { value: "FILE", help: "of the machine's cluster, whose pods are evicted (default: KUBECONFIG)" },
     talosconfig: { value: "FILE", help: "how to reach the machine, through talosctl (default: TALOSCONFIG)" },
   },
@@ -20,9 +20,7 @@ export const reboot: Verb = {
 talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
 `,
   run: async (given, output) => {
-    const stack = valueOf(given, "stack");
-    if (stack === undefined)
-      throw new Error("--stack: is missing; it says what the machine must run afterwards; name it");
+    const stack = neededStack(given, "what the machine must run afterwards");
     const machines = plannedMachines(planOfStack(stack));
     const [name] = given.positionals;
     const machine = machines.find((one) => one.name === name);

@@ -1,8 +1,13 @@
+import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import { plan } from "../../cli/plan/verb";
+import { selectedStack } from "../../cli/selected-stack";
 import { placesOf, stackFileOf } from "../../cli/stack";
 import { stackFolderOf } from "../../cli/stack-folder";
+import { stacksDir } from "../../stacks/stack-file";
+import { runVerb } from "./stand";
 
 const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "stack-folder-")));
 const before = process.cwd();
@@ -36,13 +41,81 @@ test("a project's file that is no YAML is Pulumi's to refuse", () => {
   expect(stackFolderOf(project("broken", "Pulumi.yaml", "name: [gpus\n"))).toBeUndefined();
 });
 
-test("a stack is found by its name from a folder below the project, and its own folder comes first", () => {
+test("a stack is found by its name from a folder below the project, where Pulumi finds it, before one that lies here", () => {
   const below = project("found", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n");
-  fs.mkdirSync(path.join(home, "found/clusters"));
-  fs.writeFileSync(path.join(home, "found/clusters/Pulumi.dev.yaml"), "config: {}\n");
   process.chdir(below);
-  expect(stackFileOf("dev")).toBe("../../clusters/Pulumi.dev.yaml");
   fs.writeFileSync("Pulumi.dev.yaml", "config: {}\n");
   expect(stackFileOf("dev")).toBe("Pulumi.dev.yaml");
+  fs.mkdirSync(path.join(home, "found/clusters"));
+  fs.writeFileSync(path.join(home, "found/clusters/Pulumi.dev.yaml"), "config: {}\n");
+  expect(stackFileOf("dev")).toBe("../../clusters/Pulumi.dev.yaml");
+  expect(stackFileOf("me/gpus/dev")).toBe("../../clusters/Pulumi.dev.yaml");
   expect(placesOf("dev")).toHaveLength(3);
+});
+
+test("a stack without a file is told with the places, the stacks that are there, and the command that writes one", () => {
+  const below = project("none", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n");
+  process.chdir(below);
+  fs.mkdirSync(path.join(home, "none/clusters"));
+  fs.writeFileSync(path.join(home, "none/clusters/Pulumi.prod.yaml"), "config: {}\n");
+  expect(() => stackFileOf("dev")).toThrow(
+    /^--stack: there is no stack dev \(looked for \.\.\/\.\.\/clusters\/Pulumi\.dev\.yaml, .*\), so nothing is known of it; take prod, or .* npx talos-gpu discover --stack dev$/,
+  );
+});
+
+describe("the stack that Pulumi has selected", () => {
+  const pulumi = path.join(home, "pulumi");
+  const environment = { PULUMI_HOME: pulumi };
+  /** As Pulumi's own Go names the file: by the SHA-1 of the project file's path. */
+  const select = (name: string, settings: object): string => {
+    const below = project(name, "Pulumi.yaml", "name: gpus\n");
+    const hash = createHash("sha1")
+      .update(path.join(home, name, "Pulumi.yaml"))
+      .digest("hex");
+    fs.mkdirSync(path.join(pulumi, "workspaces"), { recursive: true });
+    fs.writeFileSync(path.join(pulumi, "workspaces", `gpus-${hash}-workspace.json`), JSON.stringify(settings));
+    process.chdir(below);
+    return below;
+  };
+
+  test.each([
+    ["as older releases keep it", { stack: "organization/gpus/dev" }, {}],
+    ["for the only backend", { stacks: { "file://~": "organization/gpus/dev" } }, {}],
+    ["for the backend of the environment", { stacks: { a: "x", b: "dev" } }, { PULUMI_BACKEND_URL: "b" }],
+    ["for the backend of the login", { stacks: { a: "x", c: "dev" } }, {}],
+    ["where PULUMI_STACK names it", { stack: "x" }, { PULUMI_STACK: "me/gpus/dev" }],
+  ])("%s", (_, settings, more) => {
+    select("selected", settings);
+    fs.writeFileSync(path.join(pulumi, "credentials.json"), JSON.stringify({ current: "c" }));
+    expect(selectedStack({ ...environment, ...more })?.name).toBe("dev");
+  });
+
+  test("is looked for by the path that the shell has, as Pulumi does", () => {
+    select("target", {});
+    fs.symlinkSync(path.join(home, "target"), path.join(home, "linked"));
+    const linked = path.join(home, "linked");
+    const hash = createHash("sha1").update(path.join(linked, "Pulumi.yaml")).digest("hex");
+    fs.writeFileSync(path.join(pulumi, "workspaces", `gpus-${hash}-workspace.json`), '{"stack":"dev"}');
+    process.chdir(linked);
+    expect(selectedStack(environment)).toBeUndefined();
+    expect(selectedStack({ ...environment, PWD: linked })?.name).toBe("dev");
+    expect(selectedStack({ ...environment, PWD: "/" })).toBeUndefined();
+  });
+
+  test("is what a verb plans, and a verb without any stack says how to name one", async () => {
+    select("planned", { stack: "dev" });
+    const said = fs.readFileSync(path.join(stacksDir, "Pulumi.velaryon.yaml"));
+    fs.writeFileSync(path.join(home, "planned/Pulumi.dev.yaml"), said);
+    const run = (PULUMI_HOME: string) => runVerb("plan", plan, [], { PULUMI_HOME });
+    expect((await run(pulumi)).result).toContain("## Plan of dev");
+    await expect(run("/nowhere")).rejects.toThrow(/^--stack: is missing, and Pulumi has no stack selected here, so/);
+  });
+
+  test("none where the file is no JSON, or nobody has a home", () => {
+    select("broken-settings", {});
+    for (const file of fs.readdirSync(path.join(pulumi, "workspaces")))
+      fs.writeFileSync(path.join(pulumi, "workspaces", file), "{");
+    expect(selectedStack(environment)).toBeUndefined();
+    expect(selectedStack({})).toBeUndefined();
+  });
 });

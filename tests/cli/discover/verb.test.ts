@@ -10,7 +10,10 @@ test("writes the stack's file, never over one that is there unless it is told to
   const args = ["discover", ...(await leadTo(apiServer(offering))), "--name", "home"];
   const file = path.join(folder, "Pulumi.home.yaml");
   const first = await runCommand(cli, args);
-  expect([first.status, first.stdout]).toEqual([2, expect.stringContaining("Pulumi.home.yaml is written")]);
+  expect([first.status, first.stdout]).toEqual([
+    2,
+    expect.stringContaining("Wrote Pulumi.home.yaml. Next, see what it would do: npx talos-gpu plan --stack home"),
+  ]);
   expect(first.stderr).toContain("could not look: without a talosconfig no machine was looked at");
   expect(fs.readFileSync(file, "utf8")).toContain("    gpu-1:\n      address: 127.0.0.1\n");
   fs.writeFileSync(file, "mine\n");

@@ -17,7 +17,7 @@ test("a folder's talconfig.yaml is imported; what was written is told, with the 
   const { folder, out } = repository();
   const { status, remarks } = await run(folder, "--gpu", "gpu=RTX 3060", "--out", out);
   expect([status, fs.existsSync(out)]).toEqual([0, true]);
-  expect(remarks.at(-1)).toBe(`Wrote ${out}. Next, see what it would do: talos-gpu plan --stack ${out}`);
+  expect(remarks.at(-1)).toBe(`Wrote ${out}. Next, see what it would do: npx talos-gpu plan --stack ${out}`);
 });
 
 test("a folder without one is told", async () => {

@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { projectAbove } from "./stack-folder";
+
+/** A stack that Pulumi takes where nobody names one. */
+export interface SelectedStack {
+  /** Its name, without organization and project. */
+  name: string;
+  /** What says so, for messages. */
+  by: string;
+}
+
+/**
+ * The stack that Pulumi takes where nobody names one: that of PULUMI_STACK, else the one that was selected in this project
+ * (pulumi/pulumi v3.259.0, pkg/backend/state/stacks.go, getCurrentStackName).
+ */
+export function selectedStack(environment: NodeJS.ProcessEnv): SelectedStack | undefined {
+  const named = environment["PULUMI_STACK"];
+  if (named) return { name: withoutOwner(named), by: "PULUMI_STACK names it" };
+  const selected = selectedInProject(environment);
+  return selected === undefined ? undefined : { name: withoutOwner(selected), by: "Pulumi has it selected" };
+}
+
+/** `dev` of `organization/project/dev`: a stack file is called after that alone. */
+export const withoutOwner = (stack: string): string => stack.slice(stack.lastIndexOf("/") + 1);
+
+/** As `pulumi stack select` keeps it, in a file for each project (pkg/workspace/workspace.go, settingsPath). */
+function selectedInProject(environment: NodeJS.ProcessEnv): string | undefined {
+  const home = pulumiHome(environment);
+  const project = projectAbove(workingFolder(environment));
+  if (home === undefined || project?.name === undefined) return undefined;
+  const hash = createHash("sha1").update(project.file).digest("hex");
+  const settings = readJson(path.join(home, "workspaces", `${project.name}-${hash}-workspace.json`));
+  const stacks = Object.entries((settings["stacks"] ?? {}) as Record<string, unknown>);
+  // Since v3.259 a stack for each backend; `stack` is what older releases wrote (pkg/workspace/settings.go).
+  const backend = stacks.length > 1 ? backendOf(environment, project.backend, home) : stacks[0]?.[0];
+  const found = stacks.find(([url]) => url === backend)?.[1] ?? settings["stack"];
+  return typeof found === "string" && found !== "" ? found : undefined;
+}
+
+/** The backend that Pulumi is logged in to: of the environment, of the project, else the last one. */
+function backendOf(environment: NodeJS.ProcessEnv, ofProject: string | undefined, home: string): unknown {
+  return environment["PULUMI_BACKEND_URL"] || ofProject || readJson(path.join(home, "credentials.json"))["current"];
+}
+
+function pulumiHome({ PULUMI_HOME, HOME, USERPROFILE }: NodeJS.ProcessEnv): string | undefined {
+  const home = HOME || USERPROFILE;
+  return PULUMI_HOME || (home ? path.join(home, ".pulumi") : undefined);
+}
+
+/** Go's os.Getwd takes the shell's word for the folder, links in it, and Pulumi's file is called after that. */
+function workingFolder({ PWD }: NodeJS.ProcessEnv): string {
+  const here = process.cwd();
+  try {
+    return PWD && fs.realpathSync(PWD) === fs.realpathSync(here) ? PWD : here;
+  } catch {
+    return here;
+  }
+}
+
+function readJson(file: string): Record<string, unknown> {
+  try {
+    const read = JSON.parse(fs.readFileSync(file, "utf8")) as unknown;
+    return typeof read === "object" && read !== null ? (read as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

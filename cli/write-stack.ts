@@ -1,0 +1,115 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { type Document, isMap, isScalar, type Pair, parseDocument, type YAMLMap } from "yaml";
+import { credentialKeys } from "../components/stack/configuration";
+import { selectedStack } from "./selected-stack";
+import { placeOf, stackOption } from "./stack";
+import { stackNameOf } from "../stacks/stack-file";
+import { type Given, valueOf } from "./verb";
+
+/** Options of a verb that writes a stack file. */
+export const writeOptions = {
+  stack: {
+    value: "NAME",
+    help: "stack to write, in the file where Pulumi looks for it (default: the selected one, if it says nothing of machines yet)",
+  },
+  out: { value: "FILE", help: "write the stack there; - writes to standard output" },
+  force: { help: "overwrite what the file says of a cluster; its credentials and what else Pulumi keeps there stay" },
+};
+
+/**
+ * Where a verb writes a stack: `--out`, else the file of `--stack`, else that of the stack that Pulumi has selected, as long as it says
+ * nothing of machines.
+ *
+ * @returns `-` is standard output; undefined where nobody says anything.
+ */
+export function placeToWrite(given: Given): string | undefined {
+  const [out, stack] = [valueOf(given, "out"), valueOf(given, "stack")];
+  if (out !== undefined) return out;
+  if (stack !== undefined) return /\.ya?ml$/.test(stack) ? stack : placeOf(stack);
+  const selected = selectedStack(given.environment);
+  const place = selected && placeOf(selected.name);
+  return place !== undefined && contentsOf(place).isBeginning ? place : undefined;
+}
+
+/** What to do with a stack file that was written, in one line. */
+export function nextSteps(file: string, environment: NodeJS.ProcessEnv): string {
+  const stack = stackOption(file, environment);
+  const plan = `Wrote ${file}. Next, see what it would do: npx talos-gpu plan${stack}`;
+  if (stack.endsWith(file)) return plan; // Pulumi would not find it by its name
+  const name = stackNameOf(file);
+  return `${plan}; then ${stack === "" ? "pulumi preview" : `pulumi stack init ${name} && pulumi preview -s ${name}`}`;
+}
+
+/**
+ * Writes a stack file. What Pulumi keeps in one that is there stays: the salt of its secrets, credentials, keys of other projects.
+ *
+ * @param force whether to overwrite what it says of a cluster. Default: the verb cannot.
+ * @throws Error for the user where the file speaks of a cluster already, or cannot be written.
+ */
+export function writeStack(file: string, text: string, force?: boolean): void {
+  const { isBeginning, kept } = contentsOf(file);
+  if (!isBeginning && !force)
+    throw new Error(
+      `--out: ${file} is there already; nothing was overwritten; name another file${force === false ? ", or give --force" : ""}`,
+    );
+  try {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, withKept(text, kept));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`--out: ${file} cannot be written (${code}); nothing was overwritten; name another file`, {
+      cause: error,
+    });
+  }
+}
+
+interface Contents {
+  /** Whether nothing of a cluster would be lost: the file is not there, or it names no machine. */
+  isBeginning: boolean;
+  /** What is not of the cluster: members of the file, and of its `config`. */
+  kept: { members: Pair[]; config: Pair[] };
+}
+
+const nothing: Contents = { isBeginning: true, kept: { members: [], config: [] } };
+
+function contentsOf(file: string): Contents {
+  if (!fs.existsSync(file)) return nothing;
+  let document: Document;
+  try {
+    document = parseDocument(fs.readFileSync(file, "utf8"), { merge: true });
+  } catch {
+    return { ...nothing, isBeginning: false };
+  }
+  if (document.contents === null && document.errors.length === 0) return nothing; // comments alone
+  const config: unknown = document.get("config", true);
+  const said = isMap(config) ? (config).items : [];
+  const isOfCluster = ({ key }: Pair): boolean => {
+    const name = isScalar(key) ? String(key.value) : "";
+    return (!name.includes(":") || name.startsWith("talos-gpu:")) && !credentialKeys.includes(fieldOf(name));
+  };
+  const fields = said.filter(isOfCluster).map(({ key }) => fieldOf(String(key)));
+  const isStack = isMap(document.contents) && document.errors.length === 0 && (isMap(config) || !isValue(config));
+  return {
+    isBeginning: isStack && !fields.includes("machines") && !fields.includes("pools"),
+    kept: isMap(document.contents)
+      ? {
+          members: document.contents.items.filter(({ key }) => String(key) !== "config"),
+          config: said.filter((pair) => !isOfCluster(pair)),
+        }
+      : nothing.kept,
+  };
+}
+
+const fieldOf = (key: string): string => key.replace(/^talos-gpu:/, "");
+
+/** `config:` without a value is none. */
+const isValue = (node: unknown): boolean => node !== undefined && !(isScalar(node) && node.value === null);
+
+function withKept(text: string, { members, config }: Contents["kept"]): string {
+  if (members.length + config.length === 0) return text;
+  const document = parseDocument(text);
+  for (const pair of config) (document.get("config", true) as YAMLMap).items.push(pair);
+  for (const pair of members) (document.contents as unknown as YAMLMap).items.push(pair);
+  return document.toString({ lineWidth: 0 });
+}

@@ -1,0 +1,101 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { importFiles } from "../../cli/import/verb";
+import { runVerb } from "./stand";
+
+// Where `import` writes in a project of a user's own, and what stays of the file that Pulumi has made there.
+
+const before = process.cwd();
+let folder: string;
+beforeEach(() => {
+  folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "write-stack-")));
+  fs.writeFileSync(path.join(folder, "Pulumi.yaml"), "name: gpus\nruntime: nodejs\n");
+  const talconfig = "talosVersion: v1.13.6\nnodes: [{ hostname: gpu, ipAddress: 192.0.2.1 }]\n";
+  fs.writeFileSync(path.join(folder, "talconfig.yaml"), talconfig);
+  process.chdir(folder);
+});
+afterEach(() => {
+  process.chdir(before);
+  fs.rmSync(folder, { recursive: true });
+});
+
+const run = (argv: string[] = [], environment: NodeJS.ProcessEnv = {}) =>
+  runVerb("import", importFiles, ["talconfig.yaml", "--gpu", "gpu=RTX 3060", ...argv], environment);
+const stack = (): { config: Record<string, unknown> } =>
+  parse(fs.readFileSync("Pulumi.dev.yaml", "utf8")) as { config: Record<string, unknown> };
+const selected = { PULUMI_STACK: "me/gpus/dev" };
+
+/** As `pulumi new` leaves it, with a passphrase, a secret and a key of another provider. */
+const begun = `# A comment.
+encryptionsalt: v1:abc
+config:
+  aws:region: eu-north-1
+  talos-gpu:talosVersion: v1.12.6
+  talos-gpu:talosconfig:
+    secure: v1:def
+`;
+
+test("the stack that Pulumi has selected gets its file, and what Pulumi keeps in it stays", async () => {
+  fs.writeFileSync("Pulumi.dev.yaml", begun);
+  const { status, remarks } = await run([], selected);
+  expect(status).toBe(0);
+  expect(remarks.at(-1)).toBe(
+    "Wrote Pulumi.dev.yaml. Next, see what it would do: npx talos-gpu plan; then pulumi preview",
+  );
+  expect(stack()).toMatchObject({
+    encryptionsalt: "v1:abc",
+    config: {
+      "aws:region": "eu-north-1",
+      "talos-gpu:talosconfig": { secure: "v1:def" },
+      "talos-gpu:talosVersion": "v1.13.6",
+      "talos-gpu:machines": { gpu: { address: "192.0.2.1" } },
+    },
+  });
+});
+
+test.each([
+  ["comments alone", "# Nothing yet.\n"],
+  ["an empty config", "config: {}\n"],
+  ["a config without a value", "config:\n"],
+])("a stack file of %s is filled in", async (_, text) => {
+  fs.writeFileSync("Pulumi.dev.yaml", text);
+  await run([], selected);
+  expect(stack().config).toMatchObject({ "talos-gpu:machines": expect.anything() as unknown });
+});
+
+test.each([
+  ["machines", "config:\n  talos-gpu:machines: { a: {} }\n"],
+  ["pools", "config:\n  talos-gpu:pools: { a: {} }\n"],
+  ["no YAML", "config: [\n"],
+  ["a list", "[]\n"],
+])("one with %s is overwritten by --force alone", async (_, text) => {
+  fs.writeFileSync("Pulumi.dev.yaml", text);
+  await expect(run(["--stack", "dev"])).rejects.toThrow(/Pulumi\.dev\.yaml is there already; nothing was overwritten/);
+  expect(fs.readFileSync("Pulumi.dev.yaml", "utf8")).toBe(text);
+  const { result } = await run([], selected); // which nobody named for this
+  expect(result).toContain("talos-gpu:machines:");
+  await run(["--stack", "dev", "--force"]);
+  expect(stack().config).toMatchObject({ "talos-gpu:machines": { gpu: expect.anything() as unknown } });
+});
+
+test("--force keeps the salt and the credentials of a stack that is in use", async () => {
+  fs.writeFileSync("Pulumi.dev.yaml", `${begun}  talos-gpu:machines: { old: {} }\n`);
+  await run(["--stack", "dev", "--force"]);
+  expect(stack()).toMatchObject({
+    encryptionsalt: "v1:abc",
+    config: { "talos-gpu:talosconfig": { secure: "v1:def" } },
+  });
+  expect(JSON.stringify(stack())).not.toContain("old");
+});
+
+test("a stack by its name goes where Pulumi looks for it, and the command after it makes the stack first", async () => {
+  fs.writeFileSync("Pulumi.yaml", "name: gpus\nruntime: nodejs\nstackConfigDir: clusters\n");
+  const { remarks } = await run(["--stack", "dev"]);
+  expect(remarks.at(-1)).toBe(
+    "Wrote clusters/Pulumi.dev.yaml. Next, see what it would do: npx talos-gpu plan --stack dev; " +
+      "then pulumi stack init dev && pulumi preview -s dev",
+  );
+  expect(fs.existsSync("clusters/Pulumi.dev.yaml")).toBe(true);
+});
