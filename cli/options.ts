@@ -32,7 +32,7 @@ export function parseOptions(name: string, verb: Verb, argv: readonly string[], 
   try {
     parsed = parseArgs({ args: [...argv], options, allowPositionals: verb.argument !== undefined });
   } catch (error) {
-    throw new UsageError(`${(error as Error).message}; see \`talos-gpu ${name} --help\``);
+    throw new UsageError(`${(error as Error).message}; see \`npx talos-gpu ${name} --help\``);
   }
   const entries = Object.entries(parsed.values);
   const values = Object.fromEntries(entries.filter((entry): entry is [string, string[]] => Array.isArray(entry[1])));
@@ -43,7 +43,7 @@ export function parseOptions(name: string, verb: Verb, argv: readonly string[], 
   const wrong = verb.argument?.several ? positionals.length === 0 : positionals.length !== 1;
   if (!switches.has("help") && verb.argument && wrong)
     throw new UsageError(
-      `${verb.argument.several ? "at least one" : "one"} ${verb.argument.name} is needed, ${positionals.length} are there; see \`talos-gpu ${name} --help\``,
+      `${verb.argument.several ? "at least one" : "one"} ${verb.argument.name} is needed, ${positionals.length} are there; see \`npx talos-gpu ${name} --help\``,
     );
   return { values, switches, positionals, environment };
 }

@@ -83,7 +83,7 @@ function contentsOf(file: string): Contents {
   }
   if (document.contents === null && document.errors.length === 0) return nothing; // comments alone
   const config: unknown = document.get("config", true);
-  const said = isMap(config) ? (config).items : [];
+  const said = isMap(config) ? config.items : [];
   const isOfCluster = ({ key }: Pair): boolean => {
     const name = isScalar(key) ? String(key.value) : "";
     return (!name.includes(":") || name.startsWith("talos-gpu:")) && !credentialKeys.includes(fieldOf(name));

@@ -64,7 +64,7 @@ export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">):
         annotations: {
           summary: `${name} shows {{ $value }} of its ${gpuCount} GPUs`,
           description:
-            "`talos-gpu doctor` says whether the machine, its driver or the exporter is away, or a card does not answer on the bus",
+            "`npx talos-gpu doctor` says whether the machine, its driver or the exporter is away, or a card does not answer on the bus",
         },
       };
     });

@@ -13,7 +13,7 @@ describe("options, from one table", () => {
   });
 
   test.each([
-    [["a", "--brsh", "x"], /Unknown option '--brsh'.*see `talos-gpu paint --help`/s],
+    [["a", "--brsh", "x"], /Unknown option '--brsh'.*see `npx talos-gpu paint --help`/s],
     [["a", "--brush"], /argument missing/],
     [["a", "--onto", ""], /--onto: is empty/],
     [[], /one FILE is needed, 0 are there/],

@@ -339,7 +339,7 @@ test("a test that failed is reported with the words of its pods, without a wait 
           `(Pod t-1: UnexpectedAdmissionError: ${rejected}, Pod t-2: exit 2, cuda error | Test FAILED, ` +
           "the node offers 2 of nvidia.com/gpu, no other pod uses it, Pod nvidia-device-plugin-x: ready); " +
           "no workload may have a GPU before a test has computed on it; " +
-          "fix what the message names, or run `talos-gpu doctor`; then run the update again",
+          "fix what the message names, or run `npx talos-gpu doctor`; then run the update again",
         /then run the update again$/,
       ],
       seconds: 5,
