@@ -1,5 +1,6 @@
 export { FakeClock } from "./clock";
 export { FakeCluster, nodeState, pod } from "./cluster";
+export { failing } from "./failing";
 export { FakeMachine } from "./machine";
 export { factoryImage, schematics, task } from "./task";
 

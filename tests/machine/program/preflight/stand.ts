@@ -1,4 +1,4 @@
-import { CallError, type CallProblem, Failure } from "../../../../components/clients/failure";
+import { CallError, Failure } from "../../../../components/clients/failure";
 import { placesOf } from "../../../../components/machine/program/preflight/web";
 import type { AskedNode, BoundClaim, NodeState } from "../../../../components/machine/program/kubernetes/cluster";
 import { type AskedCluster, preflight } from "../../../../components/machine/program/preflight/preflight";
@@ -18,7 +18,11 @@ export const repository = "https://charts.example/nvidia";
 export const archive = "gpu-operator-v25.10.1.tgz";
 const installer = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`;
 /** The repository's index. */
-export const index = `entries:\n  gpu-operator:\n  - {version: v25.10.1, urls: [${archive}]}\n  - {version: v25.3.4, urls: [x.tgz]}\n`;
+export const index = `entries:
+  gpu-operator:
+  - {version: v25.10.1, urls: [${archive}]}
+  - {version: v25.3.4, urls: [x.tgz]}
+`;
 
 /** A certificate of that text. */
 export const certificate = (text: string): string =>
@@ -37,26 +41,28 @@ export const brought = (history: string[]) => ({
   histories: [history],
 });
 
-/** Addresses of what is there, by short names. */
-const addresses: Record<string, string> = {
+/** What is asked for on the web: the chart's index and archive, and the machine's image. */
+type Asked = "index" | "archive" | "image";
+const addresses: Record<Asked, string> = {
   index: `${repository}/index.yaml`,
   archive: `${repository}/${archive}`,
   image: `https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/v1.12.6`,
 };
-
 /** Everything is there. */
-const there: Record<string, Answer> = {
-  [addresses["index"]!]: { status: 200, body: index },
-  [addresses["archive"]!]: { status: 200, body: "" },
-  [addresses["image"]!]: { status: 307, body: "" },
+const there: Record<Asked, Answer> = {
+  index: { status: 200, body: index },
+  archive: { status: 200, body: "" },
+  image: { status: 307, body: "" },
 };
 
 /** What is there, and what is asked with. */
 export interface Stand {
-  /** Answers by address, or by its short name. */
-  web: Record<string, Answer>;
-  /** Nodes by what differs from the machine's, or why they cannot be had. */
-  nodes: (Partial<AskedNode> | "$ours" | "$strange")[] | [CallProblem, string];
+  /** Answers that differ. */
+  web: Partial<Record<Asked, Answer>>;
+  /** Answers at other addresses. */
+  mirror: Record<string, Answer>;
+  /** Nodes of the cluster, or why they cannot be listed. Default: the machine's own. */
+  nodes: AskedNode[] | CallError;
   /** DaemonSets and Deployments of the cluster. */
   workloads: Workload[];
   /** Why the first questions for them get no answer, one after the other. */
@@ -86,21 +92,28 @@ export interface Stand {
   state: NodeState | undefined;
   environment: NodeJS.ProcessEnv;
   expired: Failure["findings"];
-  /** Fields of the machine, and calls of it that fail. */
+  /** Fields and answers of the machine. */
   machine: Partial<FakeMachine>;
-  faults: Record<string, [CallProblem, string]>;
   /** What each client is wrapped in. */
   through: <Client extends object>(client: Client, kind: "machine" | "cluster" | "omni", clock: FakeClock) => Client;
 }
 
-/** Runs it where everything is as it should be but for the changes. @param previous answer of the last run, as it was written. */
+/**
+ * Runs the preflight. Everything is as it should be, but for the changes.
+ *
+ * @param previous answer of the last run, as it was written
+ */
 export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
-  const { nodes = [{}], authority, owners = {}, environment = {}, drain = true } = changes;
+  const { nodes = [node()], authority, owners = {}, environment = {}, drain = true } = changes;
   const through: Stand["through"] = changes.through ?? ((client) => client);
   const { volumes = [], claims = [], machines = [{}], classed } = changes;
-  const answers = Object.fromEntries(
-    Object.entries(changes.web ?? {}).map(([name, answer]) => [addresses[name] ?? name, answer]),
-  );
+  const answers = { ...there, ...changes.web };
+  const webAnswers: Record<string, Answer> = {
+    [addresses.index]: answers.index,
+    [addresses.archive]: answers.archive,
+    [addresses.image]: answers.image,
+    ...changes.mirror,
+  };
   const task = preflightTask.parse({
     machines: machines.map((differs) => ({
       ...{ machine: "gpu-1", address: "10.0.0.1", configuration: "adopted", gpu: true },
@@ -122,15 +135,13 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   const clock = new FakeClock();
   const machine = new FakeMachine(clock);
   Object.assign(machine, changes.machine);
-  for (const [call, [problem, message]] of Object.entries(changes.faults ?? {}))
-    Object.assign(machine, { [call]: () => Promise.reject(new CallError(problem, message)) });
   const asked: string[] = [];
   const silent = [...(changes.silentAtFirst ?? [])];
   const silentOffers = [...(changes.silentOffers ?? [])];
   const web: Web = {
     get: async (url) => {
       asked.push(url);
-      return { ...there, ...answers }[url] ?? { status: 404, body: "nothing here" };
+      return webAnswers[url] ?? { status: 404, body: "nothing here" };
     },
   };
   const cluster: AskedCluster = {
@@ -138,11 +149,8 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     nodes: async () => {
       const silence = silent.shift();
       if (silence !== undefined) throw new CallError("unreachable", silence);
-      const [problem, message] = nodes;
-      if (typeof message === "string" && !message.startsWith("$")) throw new CallError(problem as CallProblem, message);
-      return (nodes as Exclude<typeof nodes, [CallProblem, string]>).map((one) =>
-        one === "$strange" ? strange : node(one === "$ours" ? {} : one),
-      );
+      if (nodes instanceof CallError) throw nodes;
+      return nodes;
     },
     node: async () => changes.state,
     annotationOf: async (namespace) => owners[namespace],

@@ -86,7 +86,7 @@ function preflighting(omni: (typeof omniTask)[], differs?: Partial<FakeOmni>): P
   return async (failing) => {
     const calls: Calls[] = [];
     const { outcome } = await ask({
-      ...{ nodes: ["$ours"], omni },
+      omni,
       through: (client, kind, clock) => {
         calls[0] ??= new Calls(clock, failing);
         if (kind === "omni") Object.assign(client, differs);

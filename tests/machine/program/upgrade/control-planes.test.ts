@@ -1,8 +1,8 @@
 import type { EtcdMember } from "../../../../components/clients/talos/talos-machine";
-import { factoryImage } from "../fakes";
+import { factoryImage, failing } from "../fakes";
 import { STAGED } from "../setup";
 import { pausedBoot, rebootEndsPause } from "./paused-boot";
-import { failing, type FailingCall, play, type UpgradeRun } from "./scenario";
+import { type FailingCall, play, type UpgradeRun } from "./scenario";
 
 // The stack holds one control plane of a cluster of three.
 

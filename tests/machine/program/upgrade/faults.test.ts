@@ -1,7 +1,7 @@
 import { CallError } from "../../../../components/clients/failure";
-import { factoryImage, type FakeMachine, nodeState, pod, schematics } from "../fakes";
+import { factoryImage, failing, type FakeMachine, nodeState, pod, schematics } from "../fakes";
 import { STAGED } from "../setup";
-import { failing, play, type UpgradeRun } from "./scenario";
+import { play, type UpgradeRun } from "./scenario";
 
 // Runs of the upgrade program that meet a fault.
 

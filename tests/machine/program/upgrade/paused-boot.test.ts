@@ -1,7 +1,7 @@
-import { factoryImage, nodeState, pod, schematics } from "../fakes";
+import { factoryImage, failing, nodeState, pod, schematics } from "../fakes";
 import { STAGED } from "../setup";
 import { pausedBoot, rebootEndsPause } from "./paused-boot";
-import { type Event, failing, play, type UpgradeRun } from "./scenario";
+import { type Event, play, type UpgradeRun } from "./scenario";
 
 // Boots that Talos does not complete.
 

@@ -1,4 +1,4 @@
-import { CallError, type CallProblem } from "../../../../components/clients/failure";
+import type { CallProblem } from "../../../../components/clients/failure";
 import type { Machine } from "../../../../components/clients/talos/talos-machine";
 import type { NodeState } from "../../../../components/machine/program/kubernetes/cluster";
 import type { UpgradeResult, UpgradeTask } from "../../../../components/machine/program/task";
@@ -116,10 +116,6 @@ export async function play(...runs: [UpgradeRun, ...UpgradeRun[]]): Promise<void
   const bench = setup();
   for (const run of runs) await playOne(bench, run);
 }
-
-/** An answer of a machine or a cluster that fails. */
-export const failing = (problem: CallProblem, message: string) => (): Promise<never> =>
-  Promise.reject(new CallError(problem, message));
 
 /** A plain upgrade, by which a later run finds the machine up to date. */
 export const plainUpgrade: UpgradeRun = { expect: { result: { rebooted: true } } };
