@@ -29,21 +29,31 @@ export async function measureWarmLab(rounds: number): Promise<LabTime> {
   return labTimeOf("a warm lab", times);
 }
 
-/** The first lab of a computer, once: with an empty cache, and none of the tools on PATH (docs/lab.md, "Tools"). */
+/**
+ * The first lab of a computer, once: with empty caches, also of Go's modules, and none of the tools on PATH (docs/lab.md, "Tools"). All are
+ * built from source, unless TALOS_GPU_LAB_RELEASES leads elsewhere.
+ */
 export async function measureFirstLab(): Promise<LabTime> {
   const cache = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-bench-"));
+  const environment = firstLabEnvironment(cache, process.env);
   try {
-    const time = await timeLab({
-      ...process.env,
-      GOCACHE: path.join(cache, "go"),
-      XDG_CACHE_HOME: path.join(cache, "tools"),
-      TALOS_GPU_LAB_TOOLS: "own",
-    });
-    return labTimeOf("the first lab", [time]);
+    return labTimeOf("the first lab", [await timeLab(environment)]);
   } finally {
+    // Go keeps its modules read-only.
+    await execute("go", ["clean", "-modcache"], { env: environment });
     fs.rmSync(cache, { recursive: true, force: true });
   }
 }
+
+/** The environment of a lab that finds no tools, and nothing that Go has downloaded or compiled. */
+export const firstLabEnvironment = (cache: string, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  TALOS_GPU_LAB_RELEASES: "none",
+  ...environment,
+  GOCACHE: path.join(cache, "go"),
+  GOMODCACHE: path.join(cache, "modules"),
+  XDG_CACHE_HOME: path.join(cache, "tools"),
+  TALOS_GPU_LAB_TOOLS: "own",
+});
 
 function labTimeOf(title: string, times: readonly CommandTime[]): LabTime {
   return { title, cpu: spreadOf(times.map(({ cpu }) => cpu)), wall: spreadOf(times.map(({ wall }) => wall)) };

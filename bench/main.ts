@@ -9,7 +9,8 @@ import { renderReport, type Report } from "./report";
 const usage = `npm run bench -- [options]     what the package costs, against something simpler in the same run
 
   --short      for CI: without the fleet that takes a minute, in less than 20 s of CPU
-  --lab        also a warm lab, and the first lab with an empty cache, which takes many minutes
+  --lab        also a warm lab, and the first lab with empty caches, which takes many minutes
+  --first-lab  that first lab alone
   --rounds N   rounds of each comparison (default 5, with --short 2)
   --json       one JSON object on standard output, progress on standard error
 
@@ -21,6 +22,7 @@ async function main(): Promise<number> {
     options: {
       short: { type: "boolean", default: false },
       lab: { type: "boolean", default: false },
+      "first-lab": { type: "boolean", default: false },
       rounds: { type: "string" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
@@ -32,15 +34,17 @@ async function main(): Promise<number> {
   }
   const rounds = roundsOf(values.rounds ?? (values.short ? "2" : "5"));
   const report: Report = { comparisons: [], labs: [], failures: [] };
-  for (const comparison of comparisons) {
+  for (const comparison of values["first-lab"] ? [] : comparisons) {
     if (values.short && comparison.long) continue;
     console.error(`${comparison.title}, against ${comparison.baseline}: ${rounds} rounds`);
     report.comparisons.push(await compare(comparison, rounds));
   }
-  if (values.lab) {
+  if (values.lab && !values["first-lab"]) {
     console.error(`a warm lab: ${rounds} rounds, and one before them`);
     report.labs.push(await measureWarmLab(rounds));
-    console.error("the first lab: once, with an empty cache");
+  }
+  if (values.lab || values["first-lab"]) {
+    console.error("the first lab: once, with empty caches");
     report.labs.push(await measureFirstLab());
   }
   report.failures = doubledRatios(report.comparisons, expected);

@@ -10,14 +10,14 @@ import { inStead, provideReal } from "./real-images";
 /**
  * Provides the programs that a lab runs: those that its stacks need, and no others.
  *
- * @returns what was built, in words.
+ * @returns what was built or downloaded, in words.
  * @throws Error if this computer cannot run what the options ask for.
  */
 export async function bringTools(lab: Lab, say: Say): Promise<string> {
   const narrate = narrateTools(say);
-  let built = 0;
+  const made = { built: 0, downloaded: 0 };
   const onEvent: OnToolEvent = (event) => {
-    if (event.state === "built") built++;
+    if (event.state === "built" || event.state === "downloaded") made[event.state]++;
     narrate(event);
   };
   const { signal } = lab.session;
@@ -29,13 +29,16 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
     );
   const only = toolNames.filter((name) => name !== "lws" || usesLeaderWorkerSet(lab));
   const onInstalled = (found: InstalledTool[]): void => say(describeInstalled(found));
-  lab.tools = await provideTools({ signal, onEvent, only, onInstalled });
+  // The images of a real control plane hold one program, and what is published is several.
+  const fromSource = lab.options.machines === "real" ? (["controlplane"] as const) : [];
+  lab.tools = await provideTools({ signal, onEvent, only, fromSource, onInstalled });
   // The installed one has its host for Node beside it.
   if (lab.options.pulumi !== "lab") lab.tools.pulumi = programOnPath("pulumi") ?? lab.tools.pulumi;
   if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
   if (lab.options.machines !== "emulated" && lab.options.card === undefined)
     lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
-  return `${built === 0 ? "all there" : `${built} built`}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
+  const ways = Object.entries(made).flatMap(([way, count]) => (count === 0 ? [] : `${count} ${way}`));
+  return `${ways.join(", ") || "all there"}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
 }
 
 /** Whether the stack, or what it becomes, has a controller of LeaderWorkerSets. The lab builds it for such stacks only. */

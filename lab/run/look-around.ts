@@ -134,7 +134,7 @@ function omniOf({ omni }: Lab): string[] {
 const compiler = /\besbuild --service=/;
 
 /** Controllers that others follow (`ControlPlane.restartControllers`). */
-const controllers = /\bcontrolplane child kube-controller-manager /;
+const controllers = /\bkube-controller-manager --/;
 
 /** A virtual machine's connection to this computer, which ends with it (`lab/talos/machine.ts`). */
 const led = /\/(connect|trustd) \d+\./;

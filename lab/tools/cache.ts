@@ -3,6 +3,7 @@ import * as fs from "node:fs/promises";
 import * as os from "node:os";
 import * as path from "node:path";
 
+import { isAlive } from "../../components/clients/is-alive";
 import { buildFlags } from "./catalogue";
 import type { ToolDefinition, Toolchain } from "./definition";
 
@@ -60,6 +61,16 @@ export async function forgetOldVersions(cache: string, called: string, kept = KE
   const abandoned = all.filter(({ name, used }) => name.endsWith(".unfinished") && Date.now() - used > ABANDONED);
   for (const { name } of [...old.slice(kept), ...abandoned])
     await fs.rm(path.join(cache, name), { recursive: true, force: true });
+}
+
+/** Removes what killed processes left of one version. Only who holds its lock calls this. */
+export async function forgetKilled(folder: string): Promise<void> {
+  const called = `${path.basename(folder)}.`;
+  for (const name of await fs.readdir(path.dirname(folder))) {
+    const maker = /^(\d+)\..*unfinished$/.exec(name.startsWith(called) ? name.slice(called.length) : "");
+    if (maker === null || isAlive(Number(maker[1]))) continue;
+    await fs.rm(path.join(path.dirname(folder), name), { recursive: true, force: true });
+  }
 }
 
 /**

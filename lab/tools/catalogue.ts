@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
-import type { Modules, ToolDefinition } from "./definition";
+import type { Modules, Release, ToolDefinition } from "./definition";
 
 const lab = path.resolve(__dirname, "..");
 
@@ -11,8 +11,14 @@ const said = parse(readFileSync(path.join(__dirname, "catalogue.yaml"), "utf8"),
   ToolDefinition[]
 > & { talosModules: Record<string, Modules>; sums: string[] };
 
-const within = ({ folder, ...tool }: ToolDefinition): ToolDefinition =>
-  folder === undefined ? tool : { ...tool, folder: path.join(lab, folder) };
+const within = ({ folder, release, ...tool }: ToolDefinition): ToolDefinition => ({
+  ...tool,
+  ...(folder === undefined ? {} : { folder: path.join(lab, folder) }),
+  ...(release === undefined ? {} : { release: releaseWithin(release) }),
+});
+
+const releaseWithin = ({ launcher, ...release }: Release): Release =>
+  launcher === undefined ? release : { ...release, launcher: path.join(lab, launcher) };
 
 /** Every tool that the lab runs, in the order in which they are built. */
 export const catalogue: readonly ToolDefinition[] = said.lab.map(within);

@@ -16,6 +16,32 @@ export interface ToolDefinition {
   stamps: readonly string[];
   /** What is changed in a module that it is built from. Default: nothing. */
   changes?: Changes;
+  /** Where its project publishes it, so that it need not be built. Default: nowhere. */
+  release?: Release;
+}
+
+/**
+ * What a tool's projects publish of it. In addresses and folders stand `${version}` (`v1.2.3`), `${number}` (`1.2.3`), `${os}`, `${arch}`
+ * (as Go names them), `${node}` (the architecture as Node names it) and `${program}`.
+ */
+export interface Release {
+  /** What it is published for, `OS/ARCHITECTURE` as Go names them. */
+  platforms: readonly string[];
+  files: readonly ReleaseFiles[];
+  /** A script of the lab's own, which calls the programs and is called as the tool is. Default: one of them is the tool. */
+  launcher?: string;
+}
+
+/** Files of one release. */
+export interface ReleaseFiles {
+  /** The module of the tool's that has the release's version. */
+  of: string;
+  programs: readonly string[];
+  address: string;
+  /** The project's file of SHA-256 sums, in which the file's stands, alone or beside its name. */
+  sums: string;
+  /** Folder of the programs in an archive. Default: each program is a file of its own. */
+  within?: string;
 }
 
 /**

@@ -1,11 +1,15 @@
 /** What happens to a tool while it is provided. */
 export interface ToolEvent {
+  /** Its name; of what is refused for several, all of theirs. */
   tool: string;
-  /** `cached` from an earlier run; `building`, several times; then `built` or `failed`. */
-  state: "cached" | "building" | "built" | "failed";
+  /**
+   * `cached` from an earlier run; `downloading`, then `downloaded` or `refused`; `building`, several times; then `built` or `failed`. What is
+   * refused is built.
+   */
+  state: "cached" | "downloading" | "downloaded" | "refused" | "building" | "built" | "failed";
   /** One line for people: a path, what is being waited for, or the error. */
   detail: string;
-  /** Seconds since the build began, or that it took. */
+  /** Seconds since the build or the download began, or that it took. */
   seconds?: number;
 }
 
@@ -15,6 +19,10 @@ export type OnToolEvent = (event: ToolEvent) => void;
 /** Tool events as lines for people. What was there already is not worth one. */
 export function narrateTools(say: (line: string) => void): OnToolEvent {
   return ({ tool, state, detail, seconds = 0 }) => {
-    if (state !== "cached") say(`${tool}: ${state} ${seconds.toFixed(0)} s ${detail}`);
+    if (state === "refused")
+      say(
+        `${tool}: built from source, since no release can be downloaded (${detail}); TALOS_GPU_LAB_RELEASES=none asks for none`,
+      );
+    else if (state !== "cached") say(`${tool}: ${state} ${seconds.toFixed(0)} s ${detail}`);
   };
 }

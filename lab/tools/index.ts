@@ -18,20 +18,28 @@ type Options = Pick<ProvideOptions, "onEvent" | "signal">;
 
 /**
  * Provides the programs that the lab runs, or only some: those on PATH that are new enough, the others from the cache folder of the
- * user. What the cache lacks is built into it once, with the user's Go. Cold, all of them take some minutes. Builds run one after the
- * other: each uses every core.
+ * user. What the cache lacks is put into it once: downloaded where its project publishes it and the network allows, else built with the
+ * user's Go. Built, all of them take some minutes. Builds run one after the other: each uses every core.
  *
+ * @param fromSource names those that must be the lab's own builds.
  * @param onInstalled is called with what comes from PATH, if anything does.
  * @throws Error with what to do.
  */
 export async function provideTools<Name extends ToolName = ToolName>({
   only,
+  fromSource = [],
   onInstalled,
   ...options
-}: Options & { only?: readonly Name[]; onInstalled?: (found: InstalledTool[]) => void } = {}): Promise<
-  Pick<Tools, Name>
-> {
-  const wanted = catalogue.filter(({ name }) => only === undefined || only.some((each) => each === name));
+}: Options & {
+  only?: readonly Name[];
+  fromSource?: readonly Name[];
+  onInstalled?: (found: InstalledTool[]) => void;
+} = {}): Promise<Pick<Tools, Name>> {
+  const wanted = catalogue
+    .filter(({ name }) => only === undefined || only.some((each) => each === name))
+    .map(({ release, ...tool }) =>
+      release && !fromSource.some((each) => each === tool.name) ? { ...tool, release } : tool,
+    );
   const found = await installedTools(wanted.map(({ name }) => name));
   if (found.length > 0) onInstalled?.(found);
   const fromPath = Object.fromEntries(found.map(({ tool, path }) => [tool, path]));

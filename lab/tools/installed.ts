@@ -60,4 +60,4 @@ async function installed(tool: string, env: NodeJS.ProcessEnv): Promise<Installe
 
 /** What is taken from PATH, in one line. */
 export const describeInstalled = (found: readonly InstalledTool[]): string =>
-  `from PATH: ${found.map(({ tool, version }) => `${tool} ${version}`).join(", ")} (TALOS_GPU_LAB_TOOLS=own builds the lab's own)`;
+  `from PATH: ${found.map(({ tool, version }) => `${tool} ${version}`).join(", ")} (TALOS_GPU_LAB_TOOLS=own takes none)`;

@@ -1,62 +1,163 @@
 import * as path from "node:path";
 
 import { build } from "./ways/build";
-import { cacheFolder, cacheKey, forgetOldVersions, isCached } from "./cache";
+import { cacheFolder, cacheKey, forgetKilled, forgetOldVersions, isCached } from "./cache";
 import type { ToolDefinition } from "./definition";
 import type { OnToolEvent, ToolEvent } from "./events";
+import { askSums, download, type Sums, systemTimer, type Timer } from "./ways/download";
 import { toolchainFor } from "./ways/go";
 import { withLock } from "./lock";
+import { type Published, publishedKey, publishedOf, releaseSite, type Site } from "./ways/release";
 
 /** How tools are provided. */
 export interface ProvideOptions {
-  /** Default: ours. The cache folder and Go's settings come from here. */
+  /** Default: ours. The cache folder, Go's settings and the site of releases come from here. */
   env?: NodeJS.ProcessEnv;
   onEvent?: OnToolEvent;
   signal?: AbortSignal;
+  /** Ends downloads that take too long. Default: the real time. */
+  timer?: Timer;
 }
 
 /**
- * Provides tools: from the cache, or built. All are looked for before the first is built,
- * so that a caller finds out about everything that is missing (no Go, for one) before the first minute is spent.
+ * Provides tools: from the cache, downloaded, or built. All are looked for before the first is made,
+ * so that a caller finds out about everything that is missing (no Go, for one) before the first minute is spent. What its project publishes
+ * is downloaded while the others are built; what cannot be downloaded is built, too.
  */
 export async function provide(
   tools: readonly ToolDefinition[],
   options: ProvideOptions = {},
 ): Promise<Record<string, string>> {
-  const located = await Promise.all(tools.map(async (tool) => ({ tool, found: await locate(tool, options) })));
+  const stop = new AbortController();
+  const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
+  const makings = await Promise.all(tools.map((tool) => locate(tool, { ...options, signal })));
   const paths: Record<string, string> = {};
-  for (const { tool, found } of located) paths[tool.name] = typeof found === "string" ? found : await found();
+  const missing: Making[] = [];
+  for (const making of makings) {
+    if (making.found === undefined) missing.push(making);
+    else paths[making.name] = making.found;
+  }
+  const downloads = await startDownloads(missing, { ...options, signal });
+  try {
+    for (const making of missing) if (!downloads.has(making)) paths[making.name] = await making.build();
+    for (const [making, downloaded] of downloads) paths[making.name] = (await downloaded) ?? (await making.build());
+  } finally {
+    stop.abort();
+    await Promise.allSettled(downloads.values());
+  }
   return paths;
 }
 
-/** The path of a tool that is there, or what makes it. */
-async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<string | (() => Promise<string>)> {
-  const { env = process.env, onEvent, ...signal } = options;
+/** What provides a tool. */
+interface Making {
+  name: string;
+  /** Its path, where it is there. */
+  found?: string;
+  published?: Published & { site: Site };
+  /** Gives its path, or undefined where it cannot be downloaded. */
+  download(sums: Sums): Promise<string | undefined>;
+  build(): Promise<string>;
+}
+
+/**
+ * Starts downloads of what is published and whose sums are there, all at once. Where nobody answers, that is said in one line, and soon.
+ *
+ * @returns the path that each will have; undefined where the download fails.
+ */
+async function startDownloads(
+  missing: readonly Making[],
+  { onEvent, signal, timer = systemTimer }: ProvideOptions,
+): Promise<Map<Making, Promise<string | undefined>>> {
+  const refused: [string, string][] = [];
+  const asked = missing.map(async (making): Promise<[Making, Sums] | undefined> => {
+    if (making.published === undefined) return undefined;
+    const { site } = making.published;
+    try {
+      return [making, await askSums(making.published, { site, timer, ...(signal && { signal }) })];
+    } catch (error) {
+      refused.push([making.name, (error as Error).message]);
+      return undefined;
+    }
+  });
+  const answered = (await Promise.all(asked)).filter((each) => each !== undefined);
+  signal?.throwIfAborted();
+  if (refused.length > 0) {
+    const names = missing.map(({ name }) => name).filter((name) => refused.some(([each]) => each === name));
+    const detail = [...new Set(refused.map(([, why]) => why))].sort().join("; ");
+    onEvent?.({ tool: names.join(", "), state: "refused", detail });
+  }
+  return new Map(
+    answered.map(([making, sums]) => {
+      const downloaded = making.download(sums);
+      downloaded.catch(() => undefined); // it may fail before anyone waits for it
+      return [making, downloaded];
+    }),
+  );
+}
+
+/** Looks for a tool, and gives what makes it. */
+async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<Making> {
+  const { env = process.env, onEvent, timer = systemTimer, ...signal } = options;
+  const { name } = tool;
   const tell = (state: ToolEvent["state"], detail: string, seconds?: number): void =>
-    onEvent?.({ tool: tool.name, state, detail, ...(seconds === undefined ? {} : { seconds }) });
+    onEvent?.({ tool: name, state, detail, ...(seconds === undefined ? {} : { seconds }) });
   const failed = (error: unknown): never => {
     tell("failed", error instanceof Error ? error.message : String(error));
     throw error;
   };
   const platform = await toolchainFor(tool, env).catch(failed);
   const cache = cacheFolder(env);
-  const folder = path.join(cache, `${tool.name}-${await cacheKey(tool, platform)}`);
-  const binary = path.join(folder, tool.name);
-  const cached = async (): Promise<boolean> => {
-    const there = await isCached(binary);
-    if (there) tell("cached", binary);
-    return there;
+  const site = releaseSite(env);
+  const published = site === undefined ? undefined : await publishedOf(tool, platform);
+  const binaryOf = (key: string): string => path.join(cache, `${name}-${key}`, name);
+  const built = binaryOf(await cacheKey(tool, platform));
+  const downloaded = published && binaryOf(publishedKey(published));
+
+  /** Makes a binary unless it is there, or another process has made it meanwhile. */
+  const once = async (binary: string, doing: ToolEvent["state"], make: () => Promise<void>): Promise<string> => {
+    const folder = path.dirname(binary);
+    const work = async (): Promise<string> => {
+      if (await isCached(binary)) tell("cached", binary);
+      else {
+        await forgetKilled(folder);
+        await make();
+        await forgetOldVersions(cache, name);
+      }
+      return binary;
+    };
+    const verb = doing === "building" ? "builds" : "downloads";
+    const onWait = (pid: number): void => tell(doing, `waiting for process ${pid}, which ${verb} it`);
+    return withLock(`${folder}.lock`, work, { onWait, ...signal });
   };
-  if (await cached()) return binary;
-  const work = async (): Promise<string> => {
-    if (await cached()) return binary; // another process has made it meanwhile
-    tell("building", "from source", 0);
-    const onProgress = (packages: number, seconds: number): void =>
-      tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
-    tell("built", binary, await build(tool, binary, { env, onProgress, ...signal }));
-    await forgetOldVersions(cache, tool.name);
-    return binary;
+  const making: Making = {
+    name,
+    ...(published && site ? { published: { ...published, site } } : {}),
+    download: (sums) =>
+      once(downloaded!, "downloading", async () => {
+        const hosts = published!.files.map(({ address }) => new URL(site!(address)).host);
+        tell("downloading", `from ${[...new Set(hosts)].join(", ")}`, 0);
+        tell(
+          "downloaded",
+          downloaded!,
+          await download(published!, sums, downloaded!, { site: site!, timer, ...signal }),
+        );
+      }).catch((error: unknown) => {
+        signal.signal?.throwIfAborted();
+        tell("refused", (error as Error).message);
+        return undefined;
+      }),
+    build: () =>
+      once(built, "building", async () => {
+        tell("building", "from source", 0);
+        const onProgress = (packages: number, seconds: number): void =>
+          tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
+        tell("built", built, await build(tool, built, { env, onProgress, ...signal }));
+      }).catch(failed),
   };
-  const onWait = (pid: number): void => tell("building", `waiting for process ${pid}, which builds it`);
-  return () => withLock(`${folder}.lock`, work, { onWait, ...signal }).catch(failed);
+  for (const binary of downloaded === undefined ? [built] : [built, downloaded])
+    if (await isCached(binary)) {
+      tell("cached", binary);
+      return { ...making, found: binary };
+    }
+  return making;
 }

@@ -1,0 +1,5 @@
+import { provide } from "../../tools/provide";
+import type { ToolDefinition } from "../../tools/definition";
+
+// `node lab/bundle/run.js lab/tests/tools/provide-once.ts TOOL`: provides a tool (JSON) by the environment, for tests that kill it.
+void provide([JSON.parse(process.argv[2]!) as ToolDefinition]);

@@ -1,0 +1,137 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { isAlive } from "../../../components/clients/is-alive";
+import { catalogue } from "../../tools/catalogue";
+import { publishedOf, sumOf } from "../../tools/ways/release";
+import { until } from "../../until";
+import { Sandbox } from "./fixture";
+import { sha256 } from "./release-page";
+
+const github = "https://github.com";
+const kubernetes = "https://dl.k8s.io/release/v1.36.3/bin/linux/arm64";
+const files = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm"].map((name) => [
+  `${kubernetes}/${name}`,
+  `${kubernetes}/${name}.sha256`,
+]);
+
+test.each([
+  [
+    "controlplane",
+    "linux",
+    [
+      ...files,
+      [
+        `${github}/etcd-io/etcd/releases/download/v3.6.8/etcd-v3.6.8-linux-arm64.tar.gz`,
+        `${github}/etcd-io/etcd/releases/download/v3.6.8/SHA256SUMS`,
+      ],
+    ],
+  ],
+  ["controlplane", "darwin", undefined],
+  [
+    "pulumi",
+    "linux",
+    [
+      [
+        `${github}/pulumi/pulumi/releases/download/v3.259.0/pulumi-v3.259.0-linux-arm64.tar.gz`,
+        `${github}/pulumi/pulumi/releases/download/v3.259.0/pulumi-3.259.0-checksums.txt`,
+      ],
+    ],
+  ],
+  [
+    "talosctl",
+    "darwin",
+    [
+      [
+        `${github}/siderolabs/talos/releases/download/v1.13.0/talosctl-darwin-arm64`,
+        `${github}/siderolabs/talos/releases/download/v1.13.0/sha256sum.txt`,
+      ],
+    ],
+  ],
+  [
+    "helm",
+    "linux",
+    [
+      [
+        "https://get.helm.sh/helm-v3.22.0-linux-arm64.tar.gz",
+        "https://get.helm.sh/helm-v3.22.0-linux-arm64.tar.gz.sha256",
+      ],
+    ],
+  ],
+  // The lab changes what these do, or their projects publish images alone.
+  ["pulumi-resource-kubernetes", "linux", undefined],
+  ["machines", "linux", undefined],
+  ["lws", "linux", undefined],
+])("the release of %s for %s has the versions that it is built from", async (name, os, expected) => {
+  const tool = catalogue.find((each) => each.name === name)!;
+  const published = await publishedOf(tool, { version: "go1.26.8", os, arch: "arm64" });
+  expect(published?.files.map(({ address, sums }) => [address, sums])).toEqual(expected);
+});
+
+test("Pulumi calls amd64 otherwise", async () => {
+  const pulumi = catalogue.find(({ name }) => name === "pulumi")!;
+  const published = await publishedOf(pulumi, { version: "go1.26.8", os: "linux", arch: "amd64" });
+  expect(published?.files.map(({ address }) => path.basename(address))).toEqual(["pulumi-v3.259.0-linux-x64.tar.gz"]);
+});
+
+const sum = sha256("");
+test.each([
+  [sum, sum],
+  [`${sum}\n`, sum],
+  [`${sum.toUpperCase()}  helm\n`, sum],
+  [`${sum} *helm\n`, sum],
+  [`${sha256("other")}  helm.asc\n${sum}  _out/helm\r\n`, sum],
+  [`${sum}  helm.tar.gz\n`, undefined],
+  ["<html>no such page</html>", undefined],
+  ["", undefined],
+])("of the sums %j, the file's is %j", (text, expected) => {
+  expect(sumOf(text, "helm")).toBe(expected);
+});
+
+describe("the launcher of a published control plane", () => {
+  const sandbox = new Sandbox();
+  const launcher = path.join(sandbox.folder, "controlplane");
+  beforeAll(() => {
+    fs.copyFileSync(catalogue.find(({ name }) => name === "controlplane")!.release!.launcher!, launcher);
+    fs.chmodSync(launcher, 0o755);
+    sandbox.script("kubeadm", 'printf "%s," "$@"');
+    sandbox.script("etcd", `printf "%s," $$ "$@" >${sandbox.folder}/started\nexec sleep 600`);
+  });
+  afterAll(() => sandbox.remove());
+
+  const start = (...args: string[]): ReturnType<typeof spawn> =>
+    spawn(launcher, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
+
+  test("calls a component with its arguments, and gives its status", async () => {
+    const child = start("kubeadm", "init", "--name", "a b");
+    let output = "";
+    child.stdout!.on("data", (data: Buffer) => (output += data.toString()));
+    const [code] = (await once(child, "close")) as [number];
+    expect([code, output]).toEqual([0, "init,--name,a b,"]);
+  });
+
+  test.each([
+    ["killed", (child: ReturnType<typeof spawn>) => void child.kill("SIGKILL")],
+    ["left by its parent", (child: ReturnType<typeof spawn>) => void child.stdin!.destroy()],
+  ])("a child that is %s ends, with all that was started for it", async (_, end) => {
+    const file = path.join(sandbox.folder, "started");
+    fs.rmSync(file, { force: true });
+    const child = start("child", "etcd", "--name", "lab");
+    const ended = once(child, "close");
+    const { seen } = await until(
+      { seconds: 60, every: 20 },
+      () => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : ""),
+      (text) => text.endsWith("lab,"),
+    );
+    expect(seen).toBe(`${child.pid},--name,lab,`);
+    end(child);
+    await ended;
+    const group = await until(
+      { seconds: 60, every: 20 },
+      () => isAlive(-child.pid!),
+      (alive) => !alive,
+    );
+    expect(group.seen).toBe(false);
+  });
+});

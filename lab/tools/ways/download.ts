@@ -1,0 +1,187 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import type { ReadableStream } from "node:stream/web";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
+import { type Published, type PublishedFile, type Site, sumOf } from "./release";
+
+/** Milliseconds in which a server must have sent a file of sums: who has no way to it builds at once. */
+const ANSWER_LIMIT = 5_000;
+/** Milliseconds in which a server may send nothing. */
+const SILENCE_LIMIT = 15_000;
+/** Milliseconds for all files of a tool. On two cores, a build of all tools takes twice as long. */
+const DOWNLOAD_LIMIT = 300_000;
+
+/** Calls something once so many milliseconds are over, unless it is cancelled before: a test decides when that is. */
+export type Timer = (milliseconds: number, then: () => void) => () => void;
+
+/** The real time. */
+export const systemTimer: Timer = (milliseconds, then) => {
+  const timeout = setTimeout(then, milliseconds);
+  return () => clearTimeout(timeout);
+};
+
+/** How is downloaded. */
+export interface DownloadOptions {
+  site: Site;
+  timer: Timer;
+  /** Ends a download, which then throws the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** SHA-256 sums of a release's files, by their address. */
+export type Sums = ReadonlyMap<string, string>;
+
+/** Asks for the sums of all files of a release. Throws with what is wrong, in a few words that begin with the server or the file. */
+export async function askSums({ files }: Published, options: DownloadOptions): Promise<Sums> {
+  const texts = new Map<string, Promise<string>>();
+  for (const { sums } of files) if (!texts.has(sums)) texts.set(sums, textAt(sums, options));
+  await Promise.all(texts.values());
+  const found = files.map(async ({ address, sums }): Promise<[string, string]> => {
+    const sum = sumOf(await texts.get(sums)!, nameIn(address));
+    if (sum === undefined) throw new Error(`${options.site(sums)} has no sum of ${nameIn(address)}`);
+    return [address, sum];
+  });
+  return new Map(await Promise.all(found));
+}
+
+const textAt = (address: string, options: DownloadOptions): Promise<string> =>
+  within(ANSWER_LIMIT, "no answer", options, async (signal) => {
+    const answer = await ask(options.site(address), signal);
+    return answer.text().catch((error: unknown) => fail(options.site(address), error, signal));
+  }).catch((error: unknown) => fail(options.site(address), error));
+
+/**
+ * Downloads the programs of a tool, compares each file with its sum, and puts them into the folder of `binary` in one step: whenever it is
+ * stopped, there is the whole tool or none. Throws with what is wrong, in a few words.
+ *
+ * @returns the seconds that it took.
+ */
+export async function download(
+  { files, launcher }: Published,
+  sums: Sums,
+  binary: string,
+  options: DownloadOptions,
+): Promise<number> {
+  const began = performance.now();
+  const folder = path.dirname(binary);
+  const draft = `${folder}.${process.pid}.unfinished`;
+  await fs.rm(draft, { recursive: true, force: true });
+  await fs.mkdir(draft, { recursive: true });
+  try {
+    await within(DOWNLOAD_LIMIT, "not all of it", options, async (signal) => {
+      for (const file of files) await getPrograms(file, sums.get(file.address)!, draft, { ...options, signal });
+    });
+    if (launcher !== undefined) await fs.writeFile(path.join(draft, path.basename(binary)), launcher, { mode: 0o755 });
+    await fs.rm(folder, { recursive: true, force: true });
+    await fs.rename(draft, folder);
+    return (performance.now() - began) / 1000;
+  } finally {
+    await fs.rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** Downloads a file and puts its programs into a folder. */
+async function getPrograms(file: PublishedFile, sum: string, folder: string, options: DownloadOptions): Promise<void> {
+  const { address, programs, within: inner } = file;
+  const at = path.join(folder, inner === undefined ? programs[0]! : nameIn(address));
+  const found = await save(options.site(address), at, options);
+  if (found !== sum)
+    throw new Error(`${options.site(address)} has the SHA-256 sum ${found}, and its project says ${sum}`);
+  if (inner !== undefined) {
+    await unpack(
+      at,
+      programs.map((name) => `${inner}/${name}`),
+      options.signal,
+    );
+    await fs.rm(at);
+  }
+  for (const name of programs) await fs.chmod(path.join(folder, name), 0o755);
+}
+
+/** Takes files out of an archive, and puts them beside it. */
+async function unpack(archive: string, members: readonly string[], signal?: AbortSignal): Promise<void> {
+  const folder = path.dirname(archive);
+  const at = path.join(folder, "unpacked.unfinished");
+  await fs.mkdir(at);
+  // As root, tar would give the files to the owners that the archive names.
+  const args = ["-xozf", archive, "-C", at, ...members];
+  await promisify(execFile)("tar", args, signal === undefined ? {} : { signal }).catch((error: Error) => {
+    throw new Error(`tar cannot unpack ${path.basename(archive)}: ${lastLine(error)}`);
+  });
+  for (const name of members) await fs.rename(path.join(at, name), path.join(folder, path.basename(name)));
+  await fs.rm(at, { recursive: true, force: true });
+}
+
+const lastLine = ({ message }: Error): string => message.trim().split("\n").at(-1)!;
+
+/** Saves what is at an address; gives its SHA-256 sum. */
+async function save(address: string, file: string, { timer, signal }: DownloadOptions): Promise<string> {
+  const silence = new AbortController();
+  const isSilent = (): void =>
+    silence.abort(new Error(`${hostOf(address)}: nothing more within ${SILENCE_LIMIT / 1000} s`));
+  const both = signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]);
+  let cancel = timer(SILENCE_LIMIT, isSilent);
+  const hash = createHash("sha256");
+  try {
+    const answer = await ask(address, both);
+    const read = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+      for await (const chunk of chunks) {
+        cancel();
+        cancel = timer(SILENCE_LIMIT, isSilent);
+        hash.update(chunk);
+        yield chunk;
+      }
+    };
+    await pipeline(answer.body as ReadableStream<Uint8Array>, read, createWriteStream(file), { signal: both });
+    return hash.digest("hex");
+  } catch (error) {
+    return fail(address, error, both);
+  } finally {
+    cancel();
+  }
+}
+
+/** Asks for what is at an address. */
+async function ask(address: string, signal: AbortSignal): Promise<Response> {
+  const answer = await fetch(address, { signal }).catch((error: unknown) => fail(address, error, signal));
+  if (answer.ok) return answer;
+  await answer.body?.cancel();
+  throw new Failed(`${hostOf(address)}: answers ${answer.status}`);
+}
+
+/** What went wrong, in words that name the server. */
+class Failed extends Error {}
+
+/** Throws why there is no answer: the signal's reason where that ended the call, else what the call says. */
+function fail(address: string, error: unknown, signal?: AbortSignal): never {
+  if (signal?.aborted) throw signal.reason;
+  if (error instanceof Failed) throw error;
+  const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+  // Codes of the HTTP client itself say less than its words.
+  const code = cause?.code?.startsWith("UND_ERR") ? undefined : cause?.code;
+  throw new Failed(`${hostOf(address)}: ${code ?? cause?.message ?? message}`);
+}
+
+/** Does something that the time limit ends, or the caller's signal. */
+async function within<T>(
+  limit: number,
+  late: string,
+  { timer, signal }: DownloadOptions,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const over = new AbortController();
+  const cancel = timer(limit, () => over.abort(new Error(`${late} within ${limit / 1000} s`)));
+  try {
+    return await work(signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]));
+  } finally {
+    cancel();
+  }
+}
+
+const hostOf = (address: string): string => new URL(address).host;
+const nameIn = (address: string): string => address.split("/").at(-1)!;
