@@ -5,7 +5,7 @@ import { documentConflictsIn, formOf } from "../machine/documents/conflicts";
 import { containerdOverrides, fieldOverrides } from "../machine/documents/overrides";
 import { patchFlaws, patchKey } from "../machine/patch-flaws";
 import type { UserPatch } from "../machine/user-patches";
-import { asText, isMapping, listAt, valueAt } from "../mapping";
+import { isMapping, listAt, valueAt } from "../mapping";
 import { intoOwnDocuments, wantedOf } from "../merge/wanted";
 import { valueOfDocument } from "../rules/yaml";
 import { allPatches, type CheckedMachine, type Checks, type Found, ofPatches } from "./check";
@@ -40,8 +40,9 @@ export const patchChecks: Checks = {
       "talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go (the node is called by its host); machine.type of the configuration",
     ofFiles: false,
     find: ofPatches(({ patch, machines }) => {
-      const type = asText(valueAt(patch.config, "machine", "type"));
-      const other = type === "" ? undefined : machines.find(({ spec }) => spec.role !== type);
+      const said = valueAt(patch.config, "machine", "type");
+      const type = typeof said === "string" ? said : undefined;
+      const other = type === undefined ? undefined : machines.find(({ spec }) => spec.role !== type);
       const named = patch.hostnames[0];
       const misnamed =
         named === undefined ? undefined : machines.find(({ name }) => shortName(name) !== shortName(named));
