@@ -2,8 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { renderFindings } from "./recipe";
 import { inputFindings, workloadArgumentFindings } from "./recipe/checks/check-arguments";
 import type { WorkloadKind } from "./recipe/stack/workloads";
-import { problemAt, type Rule } from "./recipe/rules/fault";
-import texts from "./recipe/stack/texts.json";
+import type { Rule } from "./recipe/rules/fault";
 import type { Finding } from "./recipe/types";
 import { isMapping } from "./recipe/mapping";
 
@@ -32,7 +31,13 @@ export function checkWorkloadArguments(
 }
 
 /** What to say where a component gets no arguments at all. */
-export const noArguments: Finding = { check: "shape", ...problemAt("args", texts.noArguments) };
+export const noArguments: Finding = {
+  check: "shape",
+  field: "args",
+  problem: "are missing",
+  why: "nothing can be made without them",
+  remedy: "pass a mapping of arguments",
+};
 
 /** Throws all findings as one error; nothing without any. */
 export function refuse(component: string, name: string, findings: Finding[]): void {

@@ -20,8 +20,7 @@ import { writersNote } from "./containerd-writers";
 import { imageOf, type ImageContent } from "./image";
 import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
-import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
-import texts from "./texts.json";
+import type { Problem as Note } from "../../components/recipe/rules/fault";
 
 /** A stack made of a talconfig or of machine configurations, and what is left to its user. */
 export interface Imported {
@@ -107,7 +106,16 @@ export function convert(
     },
     notes: [
       ...version.notes,
-      ...(config.imageFactory?.installerURLTmpl === undefined ? [] : [problemAt("factoryUrl", texts.installerNames)]),
+      ...(config.imageFactory?.installerURLTmpl === undefined
+        ? []
+        : [
+            {
+              field: "factoryUrl",
+              problem: "talconfig makes the installers' names by a template of its own (installerURLTmpl)",
+              why: "the stack makes them as the Image Factory has them, and the machines would pull from there",
+              remedy: "make sure that the Factory serves them under its own names",
+            },
+          ]),
       ...shared.flatMap((part) => part.notes),
       ...chosen.flatMap((read) => notesOf(read, shared, noUki)),
     ],
@@ -253,14 +261,34 @@ function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], n
       why: "the update reaches the machine there",
       remedy: "write its address, as `kubectl get nodes -o wide` prints it under INTERNAL-IP",
     },
-    gpus === undefined && problemAt(`${field}.gpus`, texts.card, { node, unnamed }),
+    gpus === undefined && {
+      field: `${field}.gpus`,
+      problem: "nothing says which card it has",
+      why: "kernel modules, driver and resources follow from the card",
+      remedy: `name it: --gpu '${node.hostname}=MODEL', or in the stack file in the place of ${unnamed}; if it has no card, take it out of the stack: delete machines.${node.hostname}`,
+    },
     image.notes,
-    dead.length > 0 && problemAt(`${field}.moduleParameters`, texts.deadParameters, { dead }),
+    dead.length > 0 && {
+      field: `${field}.moduleParameters`,
+      problem: `has what has no effect as a kernel argument today: ${dead.join(", ")}`,
+      why: "Talos loads NVIDIA's modules with the parameters of the configuration alone, so with the stack it takes effect",
+      remedy: "leave out what you do not want",
+    },
     others.length > 0 &&
       noUki &&
-      !isSecure(node, image) &&
-      problemAt(`${field}.kernelArgs`, texts.kernelArgs, { args: others }),
-    all.some((part) => part.containerd !== undefined) && problemAt(`${field}.containerd`, texts.otherTool),
+      !isSecure(node, image) && {
+        field: `${field}.kernelArgs`,
+        problem: `are left out: ${others.join(", ")}`,
+        why: "up to Talos 1.9, and without Secure Boot, a machine ignores the arguments of an installer's schematic",
+        remedy:
+          "write those that matter under machine.install.extraKernelArgs, where the machine's configuration is kept",
+      },
+    all.some((part) => part.containerd !== undefined) && {
+      field: `${field}.containerd`,
+      problem: "is NVIDIA's part of the file that another tool writes today",
+      why: "a machine takes one such file, and an update refuses to write a second one",
+      remedy: "take the file out of the other tool's patch before the update, or this field out of the stack",
+    },
     writersNote(field, all),
     unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
     unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),

@@ -17,8 +17,7 @@ import {
 import { defined } from "../../components/recipe/mapping";
 import type { RawSchematic, Schematics } from "./schematics";
 import type { TalconfigNode } from "./talconfig";
-import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
-import texts from "./texts.json";
+import type { Problem as Note } from "../../components/recipe/rules/fault";
 
 /** What a node's image holds, as far as talhelper's file tells. */
 export interface ImageContent {
@@ -78,11 +77,14 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   if (raw !== undefined) return contentOf(hostname, raw, installer);
   const driver = nvidiaAloneById.get(id ?? "");
   if (driver !== undefined) return { ...byName, nvidia: true, ...driver };
-  const unknown = problemAt(`machines.${hostname}.extensions`, texts.schematic, {
-    id: id?.slice(0, 12),
-    beside: schematic === undefined ? "" : ", and is not what `schematic` says beside it",
-    address: node.ipAddress || hostname,
-  });
+  const address = node.ipAddress || hostname;
+  const beside = schematic === undefined ? "" : ", and is not what `schematic` says beside it";
+  const unknown: Note = {
+    field: `machines.${hostname}.extensions`,
+    problem: `what is in schematic ${id?.slice(0, 12)}… cannot be told from its name${beside}`,
+    why: "its driver (branch and flavour), its other extensions and its kernel arguments would be lost: without `driver` the stack takes the branch that the card gets by default, which may be another than runs today",
+    remedy: `give its file (--schematic FILE), ask the Image Factory (--factory), or look with \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, and write them as driver.branch and driver.flavour, extensions and kernelArgs of the machine`,
+  };
   return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };
 }
 
@@ -119,7 +121,16 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   const isPublic = registry === undefined || ["factory.talos.dev", "ghcr.io"].includes(registry);
   return {
     image: defined({ platform: platform === "metal" ? undefined : platform, secureBoot: secure ? true : undefined }),
-    notes: isPublic ? [] : [problemAt(`machines.${hostname}`, texts.registry, { registry, hostname })],
+    notes: isPublic
+      ? []
+      : [
+          {
+            field: `machines.${hostname}`,
+            problem: `its installer comes from ${registry}`,
+            why: "the stack takes installers from factory.talos.dev unless it names another Image Factory",
+            remedy: `write it as factoryUrl, if it is an Image Factory; else write the whole as machines.${hostname}.installerImage`,
+          },
+        ],
   };
 }
 
@@ -134,7 +145,12 @@ function unsupportedParts(hostname: string, raw: RawSchematic, overlay: OverlayS
   ];
   return parts.map((part) => {
     const why = effectOfLack[part.replace("customization.", "")] ?? "the machine would get an image without it";
-    return problemAt(`machines.${hostname}`, texts.unsayable, { part, why });
+    return {
+      field: `machines.${hostname}`,
+      problem: `its schematic has ${part}, which a stack cannot say`,
+      why,
+      remedy: "make sure that the machine does without, or leave it out of the stack",
+    };
   });
 }
 

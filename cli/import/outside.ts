@@ -8,8 +8,7 @@ import { readOutside } from "../../components/recipe/outside/read";
 import { defined } from "../../components/recipe/mapping";
 import type { ClusterSpec, ExternalSpec } from "../../components/recipe/index";
 import { yamlFiles } from "../yaml-files";
-import { faultOf, type Problem as Note } from "../../components/recipe/rules/fault";
-import notes from "./texts.json";
+import type { Fault, Problem as Note } from "../../components/recipe/rules/fault";
 
 /** Objects that say something of a release beside the one that installs it. */
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
@@ -36,7 +35,11 @@ export function outsideOf(file: string, folder: string): { external?: ExternalSp
   const unread = [...texts].flatMap(([name, text]) => unreadNotes(name, text, folder));
   if (owner === undefined) return { notes: unread };
   if (owners.length > 1) {
-    const several = faultOf(notes.owners, { owners: named(owners.map(({ name }) => name)) });
+    const several: Fault = {
+      problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, and nobody can tell from here which of them the cluster has`,
+      why: "a release that the stack installs beside it would hand out the same cards",
+      remedy: "name the files of the cluster's under external.files, in the place of what the stack says of it",
+    };
     // Next to an operator the driver gives out the cards. A stack that installs nothing gives out none twice.
     const { chart } = owners.find((one) => one.chart === "dra-driver-nvidia-gpu") ?? owner;
     return { external: { kind: wayOfChart(chart).field }, notes: [...unread, { field: "external", ...several }] };

@@ -6,8 +6,7 @@ import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/y
 import { partOfOperations } from "./operations";
 import type { PlaceOf } from "./places";
 import { isEncrypted } from "./substitute";
-import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
-import texts from "./texts.json";
+import type { Problem as Note } from "../../components/recipe/rules/fault";
 
 /** NVIDIA's part of a patch or of a machine's configuration. All else stays where it is. */
 export interface NvidiaPart {
@@ -66,7 +65,12 @@ export function nvidiaPart(text: string, field: string, placeOf: PlaceOf = () =>
           why: "it speaks of NVIDIA, and nobody can tell what comes of it",
           remedy: "write what it says of NVIDIA into the stack",
         },
-      images.length > 0 && problemAt(field, texts.installExtensions),
+      images.length > 0 && {
+        field,
+        problem: "has machine.install.extensions",
+        why: "the stack's image has none of them, and Talos ≥ 1.11 does not read them",
+        remedy: "write those that are official, and not NVIDIA's, under `extensions` of the machine",
+      },
     ]),
   };
 }

@@ -8,11 +8,10 @@ import { environmentFiles, substitute, variablesOf } from "./substitute";
 import { learn, type Schematics, schematicsIn } from "./schematics";
 import { yamlFiles } from "../yaml-files";
 import { type MachineFile, readTalconfig, type Settings, type Talconfig } from "./talconfig";
-import { type Problem as Note, problemAt } from "../../components/recipe/rules/fault";
+import type { Problem as Note } from "../../components/recipe/rules/fault";
 import type { PatchFile } from "./places";
 import { makerOf, type Unread, whyUnread } from "./unread";
 import { isTopf, readTopf } from "./topf/topf";
-import texts from "./texts.json";
 
 /** What an import reads. */
 export interface Source {
@@ -181,9 +180,20 @@ function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
   return {
     config: { ...defined({ talosVersion: version }), nodes: machines.map(({ node }) => node) },
     notes: flat<Note>([
-      version !== undefined && problemAt("talosVersion", texts.installImage, { version }),
+      version !== undefined && {
+        field: "talosVersion",
+        problem: `is ${version}, as in machine.install.image`,
+        why: "`talosctl upgrade` leaves that field as it was, so the machines may run a newer one",
+        remedy: "look with `talosctl version`, and name the one that they are to run (--talos)",
+      },
       machines.map(
-        ({ namedAfterFile, node }) => namedAfterFile && problemAt(`machines.${node.hostname}`, texts.noHost),
+        ({ namedAfterFile, node }) =>
+          namedAfterFile && {
+            field: `machines.${node.hostname}`,
+            problem: "has the name of its file, as its configuration names no host",
+            why: "the update looks for a node of that name",
+            remedy: "write the node's name, as `kubectl get nodes` has it",
+          },
       ),
     ]),
   };

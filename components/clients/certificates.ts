@@ -1,9 +1,8 @@
 import { X509Certificate } from "node:crypto";
 import * as fs from "node:fs";
 import { parse } from "yaml";
-import { valueAt } from "../recipe/mapping";
-import { type Problem, problemAt } from "./failure";
-import texts from "./texts.json";
+import { asText, flat, valueAt } from "../recipe/mapping";
+import type { Problem } from "./failure";
 
 /**
  * Whether a client certificate is in force, in words for the user; undefined when it is, or cannot be read.
@@ -38,17 +37,28 @@ export function certificateFindings(
   now: Date,
 ): Problem[] {
   const [talos, kube] = [read(talosconfig), read(kubeconfig)];
-  const contextOfTalos = valueAt(talos, "context");
-  const context = valueAt(kube, "current-context");
-  const user = valueAt(named(kube, "contexts", context), "context", "user");
-  const finding = (field: "talosconfig" | "kubeconfig", pem: string | undefined): Problem[] => {
-    const problem = pem === undefined ? undefined : certificateProblem(pem, now);
-    return problem ? [problemAt(field, texts.certificate[field], { problem, contextOfTalos, user, context })] : [];
-  };
-  return [
-    ...finding("talosconfig", decoded(valueAt(talos, "contexts", String(contextOfTalos), "crt"))),
-    ...finding("kubeconfig", certificateOf(valueAt(named(kube, "users", user), "user"))),
-  ];
+  const contextOfTalos = asText(valueAt(talos, "context"));
+  const context = asText(valueAt(kube, "current-context"));
+  const user = asText(valueAt(named(kube, "contexts", context), "context", "user"));
+  const problemOf = (pem: string | undefined): string | undefined =>
+    pem === undefined ? undefined : certificateProblem(pem, now);
+  const ofTalos = problemOf(decoded(valueAt(talos, "contexts", contextOfTalos, "crt")));
+  const ofKubernetes = problemOf(certificateOf(valueAt(named(kube, "users", user), "user")));
+  const why = "nothing was changed: the connection would be refused in the middle of an update";
+  return flat<Problem>([
+    ofTalos !== undefined && {
+      field: "talosconfig",
+      problem: `the client certificate of context ${contextOfTalos} ${ofTalos}`,
+      why,
+      remedy: "make another (`talosctl config new`, or from the cluster's secrets) and give it",
+    },
+    ofKubernetes !== undefined && {
+      field: "kubeconfig",
+      problem: `the client certificate of user ${user} (context ${context}) ${ofKubernetes}`,
+      why,
+      remedy: "fetch another (`talosctl kubeconfig`) and give it",
+    },
+  ]);
 }
 
 /** The certificate of a kubeconfig's user. Its data go before its file (client-go, tools/clientcmd/api/types.go, AuthInfo). */
@@ -83,12 +93,24 @@ export function foreignCredentials(message: string, talosconfig?: string): Probl
       : /certificate|self.signed|x509/i.test(message)
         ? "it is of another cluster: the API server shows a certificate that its authority did not sign"
         : undefined;
-    return problem && problemAt("kubeconfig", texts.foreign.kubeconfig, { problem, message });
+    return (
+      problem && {
+        field: "kubeconfig",
+        problem: `${problem} (${message})`,
+        why: "nothing was changed: what follows would be refused, or happen to somebody else's cluster",
+        remedy: "fetch the cluster's own (`talosctl kubeconfig`) and give it",
+      }
+    );
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message)) return undefined;
   const said = valueAt(read(talosconfig), "context");
   const context = typeof said === "string" ? `its context ${said}` : "it";
-  return problemAt("talosconfig", texts.foreign.talosconfig, { context, message });
+  return {
+    field: "talosconfig",
+    problem: `${context} is of another cluster, or its rights do not reach: ${message}`,
+    why: "nothing was changed: what follows would be refused, or happen to somebody else's cluster",
+    remedy: "compare the machine's address, and give the talosconfig of its own cluster (an administrator's)",
+  };
 }
 
 /** Undefined of a text that is no YAML: its reader will say so. */

@@ -1,6 +1,6 @@
 import type { Problem } from "../recipe/rules/fault";
 
-export { type Problem, problemAt } from "../recipe/rules/fault";
+export type { Fault, Problem } from "../recipe/rules/fault";
 
 /** What went wrong with a call, as far as it decides what to do next. */
 export type CallProblem =

@@ -6,8 +6,6 @@ import * as pulumi from "@pulumi/pulumi";
 import { kubeconfigOfFiles, kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 import { clusterNamedBy, isSameCluster } from "../clients/kubernetes/same-server";
 import { renderFinding } from "../recipe";
-import { problemAt } from "../recipe/rules/fault";
-import texts from "./texts.json";
 
 /** What leads Pulumi's default provider to a cluster. */
 export interface Ambient {
@@ -46,7 +44,13 @@ export function providerWarning(kubeconfig: string | undefined, ambient: Ambient
   if (wanted !== undefined && found !== undefined && isSameCluster(wanted, found)) return undefined;
   const leads = found === undefined ? "to no cluster that this program can see" : `to ${found.server}`;
   const server = wanted?.server ?? "the cluster of kubeconfig";
-  return renderFinding(problemAt("providers", texts.noProvider, { leads, server }));
+  return renderFinding({
+    field: "providers",
+    problem: `the options have no Kubernetes provider, and Pulumi's default one leads ${leads}`,
+    why: `machines are drained and objects are looked at in ${server}, but objects would be made where the default provider leads`,
+    remedy:
+      'pass one that is made from the same kubeconfig: { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig }) } }',
+  });
 }
 
 /** The cluster of Pulumi's default provider (pulumi-kubernetes, provider.go and schema.json: `kubeconfig` is a text or a path, default KUBECONFIG). */

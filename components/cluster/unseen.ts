@@ -3,9 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { whyUnseen } from "../found/ask-cluster";
 import { hooksAreThere } from "../hooks";
 import { renderFinding } from "../recipe";
-import { problemAt } from "../recipe/rules/fault";
 import { PATIENCE } from "./preflight";
-import texts from "./texts.json";
 
 /**
  * Makes a preview say that its cluster does not answer: it then shows all as if nothing were there, and the update waits for the cluster
@@ -34,4 +32,10 @@ export function tellUnseen(
 
 /** What a preview says of a cluster that does not answer. */
 export const unseen = (reason: string): string =>
-  renderFinding(problemAt("kubeconfig", texts.unseen, { reason, patience: PATIENCE }));
+  renderFinding({
+    field: "kubeconfig",
+    problem: `the cluster could not be asked (${reason})`,
+    why: `so this preview does not show what is in it already, and the update first waits up to ${PATIENCE} for it`,
+    remedy:
+      "see whether a control plane is up (`talosctl service kubelet`, `talosctl dmesg`), and whether URL and credentials are right",
+  });

@@ -3,13 +3,12 @@ import { certificateFindings } from "../clients/certificates";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { type Rule, serverUrl } from "../recipe/rules";
 import { defined } from "../recipe/mapping";
-import { problemAt, ruleOf } from "../recipe/rules/fault";
+import { type Fault, ruleOf } from "../recipe/rules/fault";
 import { isPlainHttp } from "../recipe/rules/plain-http";
 import type { ClusterSpec } from "../recipe/spec/index";
 import type { Finding } from "../recipe/types";
 import { type NamedCredential, readNamedByVariable } from "./named-by-variable";
 import { credentialTexts } from "./texts";
-import texts from "./says.json";
 
 /** What gives access to the machines and the cluster. Everything here is treated as secret. */
 export interface Credentials {
@@ -28,10 +27,11 @@ export interface Credentials {
   omniServiceAccountKey?: pulumi.Input<string>;
 }
 
-const encrypted = ruleOf(
-  (url) => !isPlainHttp(url),
-  "is plain HTTP; configurations of machines go there, with their secrets, and everyone on the way can read them; write https://",
-);
+const encrypted = ruleOf((url) => !isPlainHttp(url), {
+  problem: "is plain HTTP",
+  why: "configurations of machines go there, with their secrets, and everyone on the way can read them",
+  remedy: "write https://",
+});
 
 /** URL of a server to which secrets are sent: encrypted, unless it is on this computer. */
 const encryptedServer: Rule = (url) => serverUrl(url) ?? encrypted(url);
@@ -146,7 +146,11 @@ export function credentialFindings(
     })
     .map((name) => {
       const { why, variable } = credentials[name];
-      return finding(name, texts.missing, { why, name, variable, file: isOmnis(name) ? "" : " to its file" });
+      return finding(name, {
+        problem: "is not set",
+        why,
+        remedy: `in a stack, set the secret talos-gpu:${name} or the variable ${variable}${isOmnis(name) ? "" : " to its file"}; in a program, pass its content`,
+      });
     });
   // Omni's variable holds the address itself.
   const { omniEndpoint = owners.omni ? environment["OMNI_ENDPOINT"] || undefined : undefined } = given;
@@ -179,7 +183,13 @@ function namedByVariables(
       all.texts[name] = readNamedByVariable(name, value);
     } catch (error) {
       const { message } = error as Error;
-      all.findings.push(finding(name, texts.unreadable, { variable, message, why: credentials[name].why }));
+      all.findings.push(
+        finding(name, {
+          problem: `what ${variable} names cannot be read (${message})`,
+          why: credentials[name].why,
+          remedy: `correct ${variable}, or give the content`,
+        }),
+      );
     }
   }
   return all;
@@ -203,12 +213,25 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credent
     machineSecrets === undefined ? ["talosconfig", "machineSecrets"] : ["machineSecrets", "talosconfig"];
   const isHalf = (talosconfig === undefined) !== (machineSecrets === undefined);
   return [
-    ...(kubeconfig === undefined ? [] : [finding("kubeconfig", texts.otherCluster)]),
-    ...(isHalf ? [finding(missing, texts.half, { given })] : []),
+    ...(kubeconfig === undefined
+      ? []
+      : [
+          finding("kubeconfig", {
+            problem: "is set, in a stack that bootstraps its cluster",
+            why: "it is of a cluster that is there already, and what belongs to the new one would be made in it",
+            remedy: "take it away: the stack fetches the new cluster's; or leave bootstrap out",
+          }),
+        ]),
+    ...(isHalf
+      ? [
+          finding(missing, {
+            problem: `is not set, and ${given} is`,
+            why: "a client of the machines is signed by the cluster's secrets, so the two come together",
+            remedy: "give both, or neither: the stack then makes them",
+          }),
+        ]
+      : []),
   ];
 }
 
-const finding = (field: string, text: string, things?: Record<string, unknown>): Finding => ({
-  check: "credentials",
-  ...problemAt(field, text, things),
-});
+const finding = (field: string, fault: Fault): Finding => ({ check: "credentials", field, ...fault });

@@ -2,9 +2,8 @@ import type * as talos from "@pulumiverse/talos";
 import { parse, stringify } from "yaml";
 import * as z from "zod";
 import { isMapping } from "../recipe/mapping";
-import { type Fault, faultOf, type Rule } from "../recipe/rules/fault";
+import type { Fault, Rule } from "../recipe/rules/fault";
 import { renderFinding } from "../recipe/stack/findings";
-import says from "./says.json";
 
 // Credentials as files hold them, in the shape that the Talos provider takes. Pure; every result is as secret as its source.
 
@@ -102,7 +101,11 @@ function currentOf<T>({ context, contexts }: { context: string; contexts: Record
   if (Object.hasOwn(contexts, context)) return contexts[context]!;
   const names = Object.keys(contexts);
   const has = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
-  throw new UselessCredential("talosconfig", faultOf(says.noContext, { context: JSON.stringify(context), has }));
+  throw new UselessCredential("talosconfig", {
+    problem: `its current context ${JSON.stringify(context)} is not among its contexts: ${has}`,
+    why: "no credentials follow",
+    remedy: "set it with `talosctl config context`",
+  });
 }
 
 /** A talosconfig with one context, from a client as the provider gives it. */
@@ -127,7 +130,11 @@ class UselessCredential extends Error {
 
 function useless(field: string, problem: string, source: string): UselessCredential {
   const what = field === "kubeconfig" ? "the cluster" : "the machines";
-  return new UselessCredential(field, faultOf(says.useless, { problem, what, source }));
+  return new UselessCredential(field, {
+    problem,
+    why: `it is needed to reach ${what}`,
+    remedy: `give the content of the file that ${source} writes, not its path`,
+  });
 }
 
 function read<T extends z.ZodType>(type: T, text: string, field: string, source: string): z.infer<T> {

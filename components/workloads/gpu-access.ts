@@ -9,7 +9,11 @@ export const accessRules: InputRules = {
   // Kubernetes: pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName); any other name is one of its own, or none.
   gpuResourceName: ruleOf(
     (text) => (text.includes("/") ? qualifiedName(text) === undefined : text.includes(".") && !objectName(text)),
-    "is neither a resource of a device plugin nor a class of devices; Kubernetes refuses the pod, or places it nowhere; pass `gpuResourceName` of the cluster, e.g. `nvidia.com/gpu`",
+    {
+      problem: "is neither a resource of a device plugin nor a class of devices",
+      why: "Kubernetes refuses the pod, or places it nowhere",
+      remedy: "pass `gpuResourceName` of the cluster, e.g. `nvidia.com/gpu`",
+    },
   ),
 };
 

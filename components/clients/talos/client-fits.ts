@@ -1,13 +1,20 @@
 import * as semver from "semver";
 import { minorsBetween } from "../../recipe/effect/faults";
 import { client as range } from "../../recipe/facts/data/since.json";
-import { type Problem, problemAt } from "../failure";
-import texts from "../texts.json";
+import type { Problem } from "../failure";
 
 /** Whether this talosctl can drive a machine of these releases. */
 export function checkClient(client: string, running: string, wanted: string): Problem[] {
   const parsed = semver.parse(client);
-  if (parsed === null) return [problemAt("talosctl", texts.noRelease, { client: JSON.stringify(client), running })];
+  if (parsed === null)
+    return [
+      {
+        field: "talosctl",
+        problem: `its version ${JSON.stringify(client)} is not a release`,
+        why: "so the update cannot tell whether it works with the machine",
+        remedy: `install talosctl ${running}`,
+      },
+    ];
   const ahead = minorsBetween(running, client);
   const behind = minorsBetween(client, wanted);
   if (ahead <= range.ahead && behind <= range.behind) return [];
@@ -15,5 +22,12 @@ export function checkClient(client: string, running: string, wanted: string): Pr
     ahead > range.ahead
       ? "it calls methods that the machine does not have"
       : "it lacks methods that the machine expects";
-  return [problemAt("talosctl", texts.unfit, { client, running, wanted, why })];
+  return [
+    {
+      field: "talosctl",
+      problem: `${client} does not fit a machine that goes from ${running} to ${wanted}`,
+      why,
+      remedy: `install talosctl ${running}, or name another by TALOS_GPU_TALOSCTL`,
+    },
+  ];
 }

@@ -2,7 +2,7 @@ import { isNvidiaService } from "../../recipe/facts/extension";
 import { type Added, mergeConfiguration, shortenedAdded, unmergeConfiguration } from "../../recipe/merge";
 import { configurationHash, sameConfiguration } from "../../clients/talos/configuration-text";
 import type { Clock } from "../../clients/clock";
-import { CallError, Failure, type Problem, problemAt } from "../../clients/failure";
+import { CallError, Failure, type Problem } from "../../clients/failure";
 import { documentConflictsIn, formOf } from "../../recipe/machine/documents/conflicts";
 import { containerdOverrides, ownPart } from "../../recipe/machine/documents/overrides";
 import { documentsOf } from "../../recipe/merge/wanted";
@@ -13,7 +13,6 @@ import type { Report } from "./progress";
 import { askLast } from "./removal";
 import { criProblem, isolationWaits } from "./seen/sandbox";
 import type { AdoptResult, AdoptTask } from "./task";
-import texts from "./texts.json";
 
 /** What a machine's configuration is adopted and released with. */
 export interface AdoptBench {
@@ -45,7 +44,12 @@ export async function adopt(
     const configurations = await machine.configurations();
     const live = nextOf(configurations);
     if (live === undefined)
-      throw new Failure(problemAt(`machines.${task.machine}.configuration`, texts.maintenance, { task }));
+      throw new Failure({
+        field: `machines.${task.machine}.configuration`,
+        problem: `the machine at ${task.address} has no configuration`,
+        why: "there is nothing to adopt: it is in maintenance mode",
+        remedy: "give it a configuration first, or make it `configuration: owned`",
+      });
     report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
     const release = await machine.version();
     const merged = mergeConfiguration(live, task.patches, previous?.added, release);
@@ -218,7 +222,12 @@ async function unlessChanged<T>({ machine }: AdoptTask, { report }: AdoptBench, 
       report(`merge: somebody changed the configuration of ${machine} meanwhile, so theirs is read again`);
     }
   }
-  throw new Failure(problemAt(`machines.${machine}`, texts.merges, { times: MERGES }));
+  throw new Failure({
+    field: `machines.${machine}`,
+    problem: `somebody changed its configuration ${MERGES} times while this update merged into it`,
+    why: "what the update stages would take their change away, so nothing was staged",
+    remedy: "run again once the other change has come to its end",
+  });
 }
 
 /** Stages a configuration that was made of `live`. @throws Changed where the next boot would bring another one by now. */

@@ -1,6 +1,5 @@
 import { waitOrFail, type Clock } from "../../clients/clock";
-import { type Problem, problemAt } from "../../clients/failure";
-import texts from "./texts.json";
+import type { Problem } from "../../clients/failure";
 
 /** Milliseconds that an answer is waited for, less than the five minutes that the resource has, and between two tries. */
 export const lastAnswer = { limit: 240_000, poll: 1_000 };
@@ -30,7 +29,12 @@ const configurationPart = {
  */
 export function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> {
   const { clock, machine, who, part = configurationPart } = asked;
-  const failed = (problem: string): Problem => problemAt(`machines.${machine}`, texts.removal, { who, problem, part });
+  const failed = (problem: string): Problem => ({
+    field: `machines.${machine}`,
+    problem: `${who} ${problem}`,
+    why: part.why,
+    remedy: `if ${who} is still in use, make sure that it is on and that the update has credentials for it, then run again; if it is gone for good (broken, wiped, or in another cluster), look up the URN of the machine's resource that ends with \`${part.ending}\` by \`pulumi stack --show-urns\`, run \`pulumi state delete 'URN'\`, and run again`,
+  });
   return waitOrFail(
     clock,
     { ...lastAnswer, look: async () => ({ done: await ask() }) },

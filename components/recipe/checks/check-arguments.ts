@@ -1,8 +1,7 @@
 import type { z } from "zod";
 import { knownMinors } from "../facts/talos-release";
-import { type Fault, faultOf, problemAt, type Rule } from "../rules/fault";
+import type { Fault, Rule } from "../rules/fault";
 import { readAs } from "../stack/parse";
-import texts from "../stack/texts.json";
 import { type WorkloadKind, workloadDescriptors } from "../stack/workloads";
 import type { Finding } from "../types";
 import { checkCluster } from "./check-cluster";
@@ -28,7 +27,15 @@ function tolerationFindings(tolerations: unknown): Finding[] {
   const list = (tolerations ?? []) as { operator: string; value?: string }[];
   return list.flatMap(({ operator, value }, index) =>
     operator === "Exists" && value !== undefined && value !== ""
-      ? [{ check: "shape", ...problemAt(`tolerations[${index}].value`, texts.exists) }]
+      ? [
+          {
+            check: "shape",
+            field: `tolerations[${index}].value`,
+            problem: "is set, with the operator Exists",
+            why: "Kubernetes refuses the pod: Exists is about the key alone",
+            remedy: "leave it out, or write `operator: Equal`",
+          },
+        ]
       : [],
   );
 }
@@ -48,8 +55,20 @@ export function inputFindings(field: string, value: unknown, rule: Rule, require
 }
 
 function inputFault(value: unknown, rule: Rule, required: boolean): Fault | undefined {
-  if (value === undefined || value === null) return required ? faultOf(texts.noInput) : undefined;
-  if (typeof value !== "string") return faultOf(texts.noText, { kind: Array.isArray(value) ? "a list" : typeof value });
+  if (value === undefined || value === null)
+    return required
+      ? {
+          problem: "is missing",
+          why: "nothing can be made without it",
+          remedy: "pass it, usually an output of the resource that it comes from",
+        }
+      : undefined;
+  if (typeof value !== "string")
+    return {
+      problem: `is ${Array.isArray(value) ? "a list" : typeof value} but must be text`,
+      why: "it is handed on as text",
+      remedy: "pass text, or an Output of it",
+    };
   if (value.trim() !== "") return rule(value);
-  return required ? faultOf(texts.emptyInput) : undefined;
+  return required ? { problem: "is empty", why: "nothing can be made without it", remedy: "pass a value" } : undefined;
 }

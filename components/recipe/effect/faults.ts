@@ -1,17 +1,25 @@
 import * as semver from "semver";
 import { contractMinor } from "../facts/contract";
 import { contract as contracts } from "../facts/data/since.json";
-import { type Fault, faultOf } from "../rules";
+import type { Fault } from "../rules";
 import type { Changeable, MachineState } from "./state";
-import texts from "./texts.json";
 
 /** What is wrong with a step from one Talos release to another; undefined where Talos supports it. */
 export function upgradePathFault(running: string, wanted: string): Fault | undefined {
-  if (semver.lt(wanted, running)) return faultOf(texts.downgrade, { running, wanted });
+  if (semver.lt(wanted, running))
+    return {
+      problem: `the machine runs ${running}, newer than the wanted ${wanted}`,
+      why: "Talos does not support downgrades: its state may be of a newer format",
+      remedy: `set talosVersion to ${running} or newer`,
+    };
   const minors = minorsBetween(running, wanted);
   if (minors <= 1) return undefined;
   const { major, minor } = semver.parse(running)!;
-  return faultOf(texts.minors, { running, wanted, minors, major, next: minor + 1 });
+  return {
+    problem: `${running} to ${wanted} is ${minors} minor releases in one upgrade`,
+    why: "Talos supports one at a time: a skipped one leaves its migrations out",
+    remedy: `upgrade to the last v${major}.${minor + 1} release first`,
+  };
 }
 
 /** Minor releases from one to another; negative when it is older. Another major counts as a thousand. */
@@ -28,7 +36,11 @@ export function minorsBetween(from: string, to: string): number {
  */
 export function handOverFault(was: string, is: string): Fault | undefined {
   if (was === is || was === "owned") return undefined;
-  return faultOf(texts.handOver, { was, is });
+  return {
+    problem: `changes from ${was} to ${is}`,
+    why: "Pulumi removes the old configuration's part at the end of the update, when the machine already has the new one",
+    remedy: `write ${was}, or remove the machine in one update and add it in the next; if the update that changed it to ${was} failed, finish that one with ${was} first; the stack's only machine takes \`pulumi destroy\`, which also deletes the workloads' volumes, and then \`pulumi up\``,
+  };
 }
 
 /**
@@ -44,7 +56,11 @@ export function contractFault(running: string, contract: string): Fault | undefi
   const generated = semver.coerce(contract);
   if (generated === null || semver.valid(running) === null) return undefined;
   if (semver.lt(generated, contracts.documentsFrom) || semver.gte(running, contracts.documentsFrom)) return undefined;
-  return faultOf(texts.contract, { running, contract, contracts, release: contractMinor(running) });
+  return {
+    problem: `the machine runs ${running}, and its configuration is generated for ${contract}`,
+    why: `the machine gets it before its upgrade, and Talos before ${contracts.documentsFrom} refuses it: it does not know the document HostnameConfig`,
+    remedy: `write \`versionContract: ${contractMinor(running)}\`, the release that runs, and leave it there`,
+  };
 }
 
 /**
@@ -64,8 +80,16 @@ export function kubernetesPathFault(before: MachineState, after: MachineState): 
   if (minors === 0 || minors === 1) return undefined;
   const unless = `if the cluster runs v${to.version} already, change reconcileToken in the same update`;
   return minors < 0
-    ? faultOf(texts.kubernetesDowngrade, { from, to, unless })
-    : faultOf(texts.kubernetesMinors, { from, to, minors, next: from.minor + 1, unless });
+    ? {
+        problem: `v${from.version} → v${to.version} goes back to an earlier minor release of Kubernetes`,
+        why: "Kubernetes supports no downgrade: etcd may hold objects that the older API server cannot read",
+        remedy: `set it to v${from.version} or newer; ${unless}`,
+      }
+    : {
+        problem: `v${from.version} → v${to.version} is ${minors} minor releases of Kubernetes in one update`,
+        why: "control planes take it one after another, and Kubernetes supports API servers at most one minor apart",
+        remedy: `go to v${from.major}.${from.minor + 1} first; after each step, \`talosctl upgrade-k8s\` updates kube-proxy and CoreDNS, which a new configuration leaves as they are; ${unless}`,
+      };
 }
 
 /** What an owned configuration is generated from; a machine that reboots for it has it elsewhere. */

@@ -5,8 +5,7 @@ import type { DropSpec, OverlaySpec } from "../spec/index";
 import { flat, type Nested } from "../mapping";
 import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
-import { type Problem, problemAt } from "../rules/fault";
-import texts from "./texts.json";
+import type { Problem } from "../rules/fault";
 
 /** What a machine runs, as far as another image would take it away. What could not be seen is undefined, and not missed. */
 export interface RunningImage {
@@ -99,7 +98,12 @@ export function losses(machine: string, running: RunningImage, next: NextImage, 
   const runs = extensions.map((name) => named(name, running.extensions));
   const them = extensions.length === 1 ? "it" : "them";
   return flat<Problem>([
-    extensions.length > 0 && problemAt(`${field}.extensions`, texts.extensions, { runs, them, field, extensions }),
+    extensions.length > 0 && {
+      field: `${field}.extensions`,
+      problem: `the machine runs ${runs.join(", ")}, and its next image has ${them} not`,
+      why: "what they bring (storage, network, microcode) would be gone after the reboot",
+      remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
+    },
     next.installer !== undefined && lostBeside(field, running, next, next.installer, drop),
   ]);
 }
@@ -128,19 +132,35 @@ function lostBeside(
     },
     overlay !== undefined &&
       !drop.overlay &&
-      !isDeepStrictEqual(overlay, next.overlay) &&
-      problemAt(`${field}.overlay`, texts.overlay, { overlay, other, field, said: JSON.stringify(overlay) }),
+      !isDeepStrictEqual(overlay, next.overlay) && {
+        field: `${field}.overlay`,
+        problem: `the machine's image has the overlay ${overlay.name} of ${overlay.image}, and its next image has ${other}`,
+        why: "the overlay brings what the board needs to boot",
+        remedy: `set ${field}.overlay to ${JSON.stringify(overlay)}, or ${field}.drop.overlay: true to lose it on purpose`,
+      },
     embeddedMachineConfiguration === true &&
-      !drop.embeddedMachineConfiguration &&
-      problemAt(`${field}.drop`, texts.embedded, { field }),
+      !drop.embeddedMachineConfiguration && {
+        field: `${field}.drop`,
+        problem: "a machine configuration is embedded in the machine's image, and its next image has none",
+        why: "what only the embedded one says would be gone after the reboot, and a stack cannot carry it on",
+        remedy: `put what it says into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
+      },
     kind?.platform !== undefined &&
       platform !== undefined &&
       platform !== kind.platform &&
-      !drop.platform &&
-      problemAt(`${field}.platform`, texts.platform, { platform, kind, field }),
+      !drop.platform && {
+        field: `${field}.platform`,
+        problem: `the machine runs on platform ${platform}, and its next image is for ${kind.platform}`,
+        why: "it would look for its network and its metadata where they are not",
+        remedy: `set ${field}.platform: ${platform}, or ${field}.drop.platform: true to change it on purpose`,
+      },
     kind?.secureBoot === false &&
-      running.secureBoot === true &&
-      problemAt(`${field}.secureBoot`, texts.secureBoot, { field }),
+      running.secureBoot === true && {
+        field: `${field}.secureBoot`,
+        problem: "the machine boots with Secure Boot, and its next image is not signed for it",
+        why: "the firmware would refuse to start it",
+        remedy: `set ${field}.secureBoot: true, or switch Secure Boot off in the machine's firmware first`,
+      },
   ];
 }
 
@@ -168,7 +188,15 @@ export function unheardArgs(
   const heard = new Set([commandLine, ...bootArgs, ...before].flatMap(splitKernelArgs));
   const args = next.kernelArgs.flatMap(splitKernelArgs).filter((arg) => !heard.has(arg));
   if (args.length === 0) return [];
-  return [problemAt(`machines.${machine}.kernelArgs`, texts.grub, { args: args.join(" ") })];
+  return [
+    {
+      field: `machines.${machine}.kernelArgs`,
+      problem: `the machine boots by GRUB, which takes no arguments from the image, and the kernel would start without ${args.join(" ")}`,
+      why: "the reboot would not bring what they are for",
+      remedy:
+        'have GRUB take the image\'s, with Talos 1.12 or newer on the machine: `talosctl patch machineconfig --patch \'{"machine":{"install":{"grubUseUKICmdline":true}}}\'`; with an older one, put them under machine.install.extraKernelArgs in the same way; neither reboots it; then run again',
+    },
+  ];
 }
 
 /** NVIDIA's modules and toolkit of a GPU machine are the stack's to choose, whichever branch and flavour were there. */

@@ -6,8 +6,6 @@ import { isReplaced, isReplacedItem, isWhole, keyOfList } from "./keyed-lists";
 import { describePath, isNothing, nodeAt, put, sameValue, valueOf } from "./tree";
 import type { Wanted } from "./wanted";
 import { isMapping } from "../mapping";
-import { faultOf } from "../rules/fault";
-import texts from "../machine/texts.json";
 
 /** Brings what is wanted into a configuration, and notes what it brought. */
 export class Applier {
@@ -136,7 +134,12 @@ export class Applier {
   }
 
   private conflict(path: Step[], problem: string): void {
-    const fault = faultOf(texts.conflict, { problem });
+    const fault = {
+      problem: `in the machine's own configuration it ${problem}`,
+      why: "Talos takes one item per file path and one shape per field",
+      remedy:
+        "a second one has no effect or keeps the machine from booting, and overwriting it would lose somebody's work; take it out of the machine's configuration, or out of the stack (for containerd settings: say them in `containerd.extra`)",
+    };
     this.conflicts.push({ check: "adopted-conflict", field: describePath(path), ...fault });
   }
 }

@@ -3,8 +3,7 @@
  * changes nothing and taking it back takes away just what was added. Works on the text: lines in which nothing changes keep
  * every byte.
  */
-import { problemAt } from "../rules/fault";
-import texts from "../machine/texts.json";
+
 import type { Finding } from "../types";
 import { identityOf, isOfModules, type Added, type Addition } from "./added";
 import { Applier } from "./apply";
@@ -44,7 +43,15 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
   });
   const { error, parts } = configuration;
   if (error !== undefined)
-    return unchanged([{ check: "adopted-conflict", ...problemAt("configuration", texts.unreadable, { error }) }]);
+    return unchanged([
+      {
+        check: "adopted-conflict",
+        field: "configuration",
+        problem: `the machine's own configuration cannot be read: ${error}`,
+        why: "so nothing can be merged into it",
+        remedy: "look at it with `talosctl get machineconfig`, and apply one that Talos can read",
+      },
+    ]);
 
   const wanted = wantedOf(patches, release);
   intoOwnDocuments(wanted, (document) => wanted.has(document) || parts.some(({ name }) => name === document));

@@ -5,43 +5,84 @@ import { imageFlaw } from "./image-reference";
 import { ollamaModelFlaw, vllmModelFlaw } from "./model-name";
 import { isDataKey, isDns1123Label, isDns1123Subdomain, isEnvName, isLabelValue, isQualifiedName } from "./names";
 import { quantityValue } from "./quantity";
-import texts from "./texts.json";
 
 /**
  * Rules of notation that others made, Kubernetes' above all, each in one place: stack files and components used alone are
  * judged by the same ones.
  */
-export { faultOf, problemAt, ruleOf, shown, type Fault, type Problem, type Rule } from "./fault";
+export { ruleOf, shown, type Fault, type Problem, type Rule } from "./fault";
 export { addressRange, canonicalAddress } from "./address";
 export { namesSecret, secretIn } from "./secret-text";
 export { closest, closestOnes, didYouMean } from "./suggest";
 
 /** Name of a namespace. */
-export const namespaceName = ruleOf(isDns1123Label, texts.namespaceName, /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/);
+export const namespaceName = ruleOf(
+  isDns1123Label,
+  {
+    problem: "is not a Kubernetes name",
+    why: "Kubernetes refuses the object, after the machines were upgraded",
+    remedy: "use lower-case letters, digits and `-`, at most 63 of them, e.g. `gpu-operator`",
+  },
+  /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/,
+);
 
 /** Name of most other objects, e.g. of a Secret or a StorageClass. */
-export const objectName = ruleOf(isDns1123Subdomain, texts.objectName, /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/);
+export const objectName = ruleOf(
+  isDns1123Subdomain,
+  {
+    problem: "is not a Kubernetes name",
+    why: "Kubernetes refuses the object, after the machines were upgraded",
+    remedy: "use lower-case letters, digits, `-` and `.`, at most 253 of them, e.g. `hugging-face`",
+  },
+  /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/,
+);
 
 /** A text that stands in comments, annotations and a process' environment. */
-export const oneLine = ruleOf(/^[\x20-\x7e]{1,100}$/, texts.oneLine);
+export const oneLine = ruleOf(/^[\x20-\x7e]{1,100}$/, {
+  problem: "is not a short line of text",
+  why: "it is noted on what was looked at",
+  remedy: "write up to 100 letters, digits and signs of ASCII, e.g. `2026-11-22`",
+});
 
 /** Key of a label, a taint or a resource. */
-export const qualifiedName = ruleOf(isQualifiedName, texts.qualifiedName);
+export const qualifiedName = ruleOf(isQualifiedName, {
+  problem: "is not a label key",
+  why: "Kubernetes refuses the object, after the machines were upgraded",
+  remedy: "write `name` or `domain/name`: at most 63 letters, digits, `-`, `_` and `.`, e.g. `example.com/rack`",
+});
 
 /** Value of a label. */
-export const labelValue = ruleOf(isLabelValue, texts.labelValue);
+export const labelValue = ruleOf(isLabelValue, {
+  problem: "is not a label value",
+  why: "Kubernetes refuses the object, after the machines were upgraded",
+  remedy: "use at most 63 letters, digits, `-`, `_` and `.`, with a letter or a digit at both ends",
+});
 
 /** Key of a Secret's data. */
-export const dataKey = ruleOf(isDataKey, texts.dataKey);
+export const dataKey = ruleOf(isDataKey, {
+  problem: "is not a Secret key",
+  why: "Kubernetes refuses the object, after the machines were upgraded",
+  remedy: "use letters, digits, `-`, `_` and `.`, e.g. `token`",
+});
 
 /** Name of an environment variable. */
-export const envName = ruleOf(isEnvName, texts.envName);
+export const envName = ruleOf(isEnvName, {
+  problem: "is not a name for an environment variable",
+  why: "Kubernetes before 1.32 refuses it, and no shell can read it",
+  remedy: "use letters, digits and `_`, with no digit first, e.g. `HF_HOME`",
+});
 
 /** Image of a container. */
-export const imageReference = flawRule((text) => {
-  const flaw = imageFlaw(text);
-  return flaw === undefined ? undefined : `is not an image: ${flaw}`;
-}, texts.imageReference);
+export const imageReference = flawRule(
+  (text) => {
+    const flaw = imageFlaw(text);
+    return flaw === undefined ? undefined : `is not an image: ${flaw}`;
+  },
+  {
+    why: "the kubelet answers with InvalidImageName, and the pod never starts",
+    remedy: "write `registry/name:tag`, e.g. `nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04`",
+  },
+);
 
 /** Less than a mebibyte is an amount whose unit was forgotten: no file system has so little, and no program runs in it. */
 const leastBytes = 2 ** 20;
@@ -58,12 +99,19 @@ export const bytes = flawRule(
         ? "is less than one byte"
         : "is zero or less";
   },
-  texts.bytes,
+  {
+    why: "Kubernetes refuses it, or makes nothing that anything fits into",
+    remedy: "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
+  },
   /^\+?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+|[KMGTPE]i|[numkMGTPE]?)$/,
 );
 
 /** Share of many. */
-export const share = ruleOf(/^(?:[1-9]\d?|100)%$/, texts.share);
+export const share = ruleOf(/^(?:[1-9]\d?|100)%$/, {
+  problem: "is neither a number nor a share",
+  why: "it says how many machines may be away at a time",
+  remedy: "write a whole number from 1 on, or `1%` to `100%`",
+});
 
 /** Limit of a wait. */
 export const wait = flawRule(
@@ -73,24 +121,36 @@ export const wait = flawRule(
     if (value < shortestWait) return "is not a time to wait";
     return value > longestWait ? "is longer than a week" : undefined;
   },
-  texts.wait,
+  {
+    why: "the wait would end at once, or hold the stack's update for ever",
+    remedy: "write hours, minutes and seconds, e.g. `10m`, `90s` or `1h30m`, from `1s` to `168h`",
+  },
   /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/,
 );
 
 /** Address of a machine. */
-export const machineAddress = flawRule(addressFlaw, texts.machineAddress);
+export const machineAddress = flawRule(addressFlaw, {
+  why: "the program finds the machine's Talos API by it",
+  remedy: "write one IP or one host name that others reach it by, without scheme and port, brackets and prefix length",
+});
 
 /** URL of the Kubernetes API. Source: talos v1.13.0, cmd/talosctl/cmd/mgmt/gen/config.go (validateClusterEndpoint). */
 export const clusterUrl = flawRule(
   (text) => urlFlaw(text, ["https"]) ?? endpointFlaw(text),
-  texts.clusterUrl,
+  {
+    why: "machines and clients are given it as the address of the Kubernetes API",
+    remedy: "write it with its scheme, e.g. `https://10.0.10.10:6443`",
+  },
   /^[hH][tT][tT][pP][sS]:\/\//,
 );
 
 /** URL of a server of ours to ask. */
 export const serverUrl = flawRule(
   (text) => urlFlaw(text, ["https", "http"]),
-  texts.serverUrl,
+  {
+    why: "it makes the schematics and serves the installer images",
+    remedy: "write it with its scheme, e.g. `https://factory.talos.dev`",
+  },
   /^[hH][tT][tT][pP][sS]?:\/\//,
 );
 
@@ -99,18 +159,31 @@ export const chartRepository = flawRule(
   // Helm knows it in small letters alone (helm, pkg/registry/util.go, IsOCI).
   (text) =>
     /^oci:/i.test(text) && !text.startsWith("oci:") ? "is not written oci://" : urlFlaw(text, ["https", "http", "oci"]),
-  texts.chartRepository,
+  {
+    why: "Helm looks there for the chart",
+    remedy: "write it with its scheme, e.g. `https://charts.example.org` or `oci://registry.example.org/charts`",
+  },
   /^(?:[hH][tT][tT][pP][sS]?|oci):\/\//,
 );
 
 /** URL of a server within the cluster. */
-export const otherServer = flawRule((text) => urlFlaw(text, ["http", "https"]), texts.otherServer);
+export const otherServer = flawRule((text) => urlFlaw(text, ["http", "https"]), {
+  why: "requests would go nowhere",
+  remedy: "write it with its scheme, e.g. `http://ollama.ollama.svc:11434`",
+});
 
 /** Model of ollama's. */
-export const ollamaModel = flawRule(ollamaModelFlaw, texts.ollamaModel);
+export const ollamaModel = flawRule(ollamaModelFlaw, {
+  why: "ollama refuses to pull it",
+  remedy:
+    "write it as `ollama pull` takes it, e.g. `llama3.2:3b` or `hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M`",
+});
 
 /** Model of vLLM's. */
-export const vllmModel = flawRule(vllmModelFlaw, texts.vllmModel);
+export const vllmModel = flawRule(vllmModelFlaw, {
+  why: "vLLM stops before it serves anything",
+  remedy: "write it by its name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`",
+});
 
 /** Form of a MIG profile: `<slices>g.<memory>gb`, with attributes. Sources: NVIDIA/go-nvlib, pkg/nvlib/device/mig_profile.go (parseMigProfile); mig-parted v0.15.0, config-default.yaml (`-me`, `+me.all`). */
 const migForm = /^[1-9]\d?g\.[1-9]\d{0,3}gb(?:[+-][a-z]+(?:\.[a-z]+)?)?$/;
@@ -118,13 +191,21 @@ const migForm = /^[1-9]\d?g\.[1-9]\d{0,3}gb(?:[+-][a-z]+(?:\.[a-z]+)?)?$/;
 /** MIG profile of one device. */
 export const migProfile = ruleOf(
   (text) => text.length <= 32 && migForm.test(text.replace(/^all-/, "").replace(/\.(me|me\.all|gfx)$/, "+$1")),
-  texts.migProfile,
+  {
+    problem: "is not a MIG profile",
+    why: "no device has that name, so the MIG manager fails and the pod stays Pending",
+    remedy: "write one like `1g.12gb` or `1g.12gb+me`, as `nvidia-smi mig -lgip` lists them",
+  },
 );
 
 /** A folder of a machine. */
 export const absolutePath = ruleOf(
   (text) => /^\/[^\0\s]*$/.test(text) && !text.split("/").includes(".."),
-  texts.absolutePath,
+  {
+    problem: "is not the path of a folder",
+    why: "containerd looks for it from its own working directory, where nothing is",
+    remedy: "write it from the root, e.g. `/run/cdi`",
+  },
   /^\//,
 );
 
@@ -143,12 +224,21 @@ export const resourceLimit = (resource: string): Rule =>
       if (resource !== "memory") return value < 1 ? "is less than one byte" : undefined;
       return value < leastBytes ? "is in bytes, and too few for any program" : undefined;
     },
-    resource === "cpu" ? texts.processors : texts.quantity,
+    {
+      why: "Kubernetes refuses the object, after the machines were upgraded",
+      remedy: resource === "cpu" ? "write processors, e.g. `2` or `500m`" : "write a Kubernetes quantity, e.g. `4Gi`",
+    },
   );
 
 /** Name of a resource that a container may be limited in. */
-export const resourceName = flawRule((text) => {
-  if (!isQualifiedName(text)) return "is not a resource";
-  if (!text.includes("/") && !standard.test(text)) return "is not a Kubernetes resource";
-  return /^nvidia\.com\/(?:gpu|mig-)/.test(text) ? "is what gpus and migProfile request" : undefined;
-}, texts.resourceName);
+export const resourceName = flawRule(
+  (text) => {
+    if (!isQualifiedName(text)) return "is not a resource";
+    if (!text.includes("/") && !standard.test(text)) return "is not a Kubernetes resource";
+    return /^nvidia\.com\/(?:gpu|mig-)/.test(text) ? "is what gpus and migProfile request" : undefined;
+  },
+  {
+    why: "Kubernetes refuses the object, after the machines were upgraded",
+    remedy: "take cpu, memory, ephemeral-storage, or a `domain/name` of a device plugin; leave GPUs to gpus",
+  },
+);

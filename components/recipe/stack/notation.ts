@@ -1,7 +1,6 @@
 import * as z from "zod";
 import * as rules from "../rules";
-import { type Fault, faultOf, type Rule } from "../rules";
-import messages from "./texts.json";
+import type { Fault, Rule } from "../rules";
 
 /** Adds what is wrong, if anything, as an issue whose words go on with it. */
 export function tell(
@@ -16,7 +15,18 @@ export function tell(
 export const ruled = (rule: Rule): z.ZodString =>
   z
     .string()
-    .superRefine((text, context) => tell(context, text.trim() === "" ? faultOf(messages.empty) : rule(text)))
+    .superRefine((text, context) =>
+      tell(
+        context,
+        text.trim() === ""
+          ? {
+              problem: "is empty",
+              why: "nothing can be planned without it",
+              remedy: "write a value or leave the field out",
+            }
+          : rule(text),
+      ),
+    )
     .meta({ pattern: rule.pattern ?? "\\S" });
 
 /** A mapping of texts by rules for its keys and, by key, its values. */
@@ -32,12 +42,16 @@ const counted = (most: number, why: string): z.ZodNumber =>
     .int()
     .min(1)
     .superRefine((count, context) =>
-      tell(context, count > most ? faultOf(messages.count, { count, why, most }) : undefined),
+      tell(context, count > most ? { problem: `is ${count}`, why, remedy: `write 1 to ${most}` } : undefined),
     );
 
 /** A name, a version or an argument: none is longer than a kernel's command line. */
 export const text = ruled(
-  rules.ruleOf((said) => said.length <= 4096, "is longer than 4096 characters; nothing here is; write a shorter one"),
+  rules.ruleOf((said) => said.length <= 4096, {
+    problem: "is longer than 4096 characters",
+    why: "nothing here is",
+    remedy: "write a shorter one",
+  }),
 );
 /** Limit of a wait. */
 export const duration = ruled(rules.wait);

@@ -1,7 +1,6 @@
-import { type Fault, faultOf, shown } from "../rules/fault";
+import { type Fault, shown } from "../rules/fault";
 import { written } from "../shape";
 import type { Finding } from "../types";
-import texts from "./texts.json";
 
 /** Deepest nesting, and most values: far beyond ten thousand machines. */
 const deepest = 64;
@@ -30,7 +29,14 @@ export function readPlain(raw: unknown): { value: unknown; findings: Finding[]; 
     return undefined;
   };
   const read = (value: unknown, path: PropertyKey[]): unknown => {
-    if (++count > most) return count === most + 1 ? leaveOut(path, faultOf(texts.tooMuch)) : undefined;
+    if (++count > most)
+      return count === most + 1
+        ? leaveOut(path, {
+            problem: "is larger than what can be read",
+            why: "no stack is that large",
+            remedy: "leave out what is repeated",
+          })
+        : undefined;
     const fault = unreadable(value, path, above);
     if (fault) return leaveOut(path, fault);
     if (typeof value !== "object" || value === null) return value;
@@ -47,8 +53,15 @@ export function readPlain(raw: unknown): { value: unknown; findings: Finding[]; 
     const copy: Record<string, unknown> = {};
     for (const key of Object.keys(value).sort()) {
       const here = [...path, key];
-      const tooLong = key.length > longestKey && faultOf(texts.longKey, { longestKey });
-      const fault = key === "__proto__" ? faultOf(texts.noKey) : tooLong;
+      const tooLong = key.length > longestKey && {
+        problem: `is longer than ${longestKey} characters`,
+        why: "no name is that long",
+        remedy: "write a shorter one",
+      };
+      const fault =
+        key === "__proto__"
+          ? { problem: "cannot be a key", why: "JavaScript takes it for something else", remedy: "write another one" }
+          : tooLong;
       const child = fault ? leaveOut(here, fault) : read(value[key], here);
       if (child !== undefined) copy[key] = child;
     }
@@ -59,29 +72,60 @@ export function readPlain(raw: unknown): { value: unknown; findings: Finding[]; 
 
 function unreadable(value: unknown, path: PropertyKey[], above: Set<object>): Fault | undefined {
   if (typeof value === "string") return unreadableText(value);
-  if (typeof value === "number" && !Number.isFinite(value)) return faultOf(texts.number, { value });
+  if (typeof value === "number" && !Number.isFinite(value))
+    return {
+      problem: `is ${value}`,
+      why: "it is not a number that can be handed on",
+      remedy: "write a number, or leave the field out",
+    };
   if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function")
-    return faultOf(texts.kind, { kind: typeof value });
+    return {
+      problem: `is a ${typeof value}`,
+      why: "a stack is plain data, which is compared and kept",
+      remedy: "write text, a number, a list or a mapping",
+    };
   if (typeof value !== "object" || value === null) return undefined;
   const { then, __pulumiOutput, __pulumiResource } = value as Record<string, unknown>;
   if (__pulumiOutput === true || __pulumiResource === true || typeof then === "function") {
     const what = __pulumiOutput === true ? "an Output" : __pulumiResource === true ? "a resource" : "a Promise";
-    return faultOf(texts.toCome, { what });
+    return {
+      problem: `is ${what}, not plain data`,
+      why: "the checks must see it before anything is made, and at preview its value may not be known",
+      remedy: "pass plain data, e.g. from the stack's configuration; only what is said to be an input takes an Output",
+    };
   }
-  if (above.has(value)) return faultOf(texts.endless);
-  if (path.length > deepest) return faultOf(texts.deep, { deepest });
+  if (above.has(value)) return { problem: "contains itself", why: "it has no end", remedy: "leave the reference out" };
+  if (path.length > deepest)
+    return { problem: `is nested deeper than ${deepest}`, why: "no field is that deep", remedy: "leave it out" };
   const kind = Object.prototype.toString.call(value).slice(8, -1);
-  return kind === "Object" || kind === "Array" ? undefined : faultOf(texts.kind, { kind });
+  return kind === "Object" || kind === "Array"
+    ? undefined
+    : {
+        problem: `is a ${kind}`,
+        why: "a stack is plain data, which is compared and kept",
+        remedy: "write text, a number, a list or a mapping",
+      };
 }
 
 // eslint-disable-next-line no-control-regex -- that is what is looked for; all but tab and line ends
 const controls = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
 function unreadableText(text: string): Fault | undefined {
-  if (text.length > longestText) return faultOf(texts.longText, { longestText });
+  if (text.length > longestText)
+    return {
+      problem: `is longer than ${longestText} characters`,
+      why: "Talos and Kubernetes take no text that long",
+      remedy: "write a shorter one",
+    };
   const odd = controls.exec(text)?.[0] ?? (/\p{Surrogate}/u.test(text) ? "half a character" : undefined);
   const what = (odd?.length ?? 0) > 1 ? odd : "a control character";
-  return odd === undefined ? undefined : faultOf(texts.odd, { text: shown(text), what });
+  return odd === undefined
+    ? undefined
+    : {
+        problem: `${shown(text)} has ${what} in it`,
+        why: "neither YAML nor Kubernetes takes it",
+        remedy: "leave it out",
+      };
 }
 
 /** Longest part of a path that a message repeats. */

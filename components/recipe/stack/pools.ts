@@ -1,7 +1,6 @@
-import { addressRange, type Fault, faultOf, shown } from "../rules";
+import { addressRange, type Fault, shown } from "../rules";
 import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
-import texts from "./texts.json";
 
 /** Most machines of a pool: what a Talos cluster has at most is far below. */
 const most = 10_000;
@@ -30,15 +29,29 @@ export function expandStack({ machines = {}, machineDefaults = {}, pools = {}, .
     const said = merge(machineDefaults, own);
     const missing = tellMissing(field, said, findings);
     const all = addresses.flatMap((text, index) => addressesOf(text, `${field}.addresses[${index}]`, tell));
-    if (all.length === 0 && addresses.length === 0) tell(`${field}.addresses`, faultOf(texts.noAddress));
+    if (all.length === 0 && addresses.length === 0)
+      tell(`${field}.addresses`, {
+        problem: "is empty",
+        why: "the pool has no machine",
+        remedy: "name addresses, or leave the pool out",
+      });
     if (!namesAreMany(names) && all.length > 1) {
-      tell(`${field}.names`, faultOf(texts.oneName, { names: shown(names) }));
+      tell(`${field}.names`, {
+        problem: `${shown(names)} has no run of \`#\`, or several`,
+        why: "each machine of the pool needs a name of its own, and its number takes the place of the `#`",
+        remedy: "write one like `gpu-###`",
+      });
       continue;
     }
     for (const [index, address] of all.slice(0, most).entries()) {
       const name = nameOf(names, first + index);
       const other = taken.get(name);
-      if (other !== undefined) tell(`${field}.names`, faultOf(texts.nameTaken, { name, other }));
+      if (other !== undefined)
+        tell(`${field}.names`, {
+          problem: `its machine ${name} has the name of ${other}`,
+          why: "Kubernetes knows a node by its name, so two machines cannot share one",
+          remedy: "take another pattern, or another `first`",
+        });
       else {
         taken.set(name, `${field} (${name})`);
         poolOf.set(name, pool);
@@ -61,7 +74,9 @@ function tellMissing(field: string, said: MachineDefaultsSpec, findings: Finding
     findings.push({
       check: "shape",
       field: `${field}.${key}`,
-      ...faultOf(texts.missing, { words: key === "role" ? "controlplane or worker" : "owned, adopted or omni" }),
+      problem: "is missing",
+      why: "nothing can be planned without it",
+      remedy: `add it, here or in machineDefaults: ${key === "role" ? "controlplane or worker" : "owned, adopted or omni"}`,
     });
   return missing;
 }
@@ -91,7 +106,11 @@ function addressesOf(text: string, field: string, tell: Tell): string[] {
   const range = addressRange(text, most);
   if (range === undefined) return [text];
   if (Array.isArray(range)) return range;
-  tell(field, faultOf(texts.range, { text: shown(text), range }));
+  tell(field, {
+    problem: `${shown(text)} ${range.flaw}`,
+    why: range.why,
+    remedy: "write the first and the last address, e.g. `10.1.0.1-10.1.0.200`",
+  });
   return [];
 }
 

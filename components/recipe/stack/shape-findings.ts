@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { didYouMean, type Fault, faultOf, problemAt, shown } from "../rules";
+import { didYouMean, type Fault, shown } from "../rules";
 import type { Finding } from "../types";
 import { childAt, fieldOf } from "./plain-data";
-import texts from "./texts.json";
 
 /** What to say of an issue. `schema` is what `raw` was read by. */
 export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.ZodType): Finding[] {
@@ -10,9 +9,10 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
     const known = keysAt(schema, issue.path);
     return issue.keys.map((key) => ({
       check: "shape",
-      ...problemAt(fieldOf([...issue.path, key]), texts.unknown, {
-        meant: didYouMean(key, known).trim() || `known here: ${known.join(", ")}`,
-      }),
+      field: fieldOf([...issue.path, key]),
+      problem: "there is no such field",
+      why: "it would be ignored, and so would what it was meant to say",
+      remedy: didYouMean(key, known).trim() || `known here: ${known.join(", ")}`,
     }));
   }
   const value = issue.path.reduce<any>(childAt, raw);
@@ -23,28 +23,59 @@ function faultIn(issue: z.core.$ZodIssue, value: any): Fault {
   switch (issue.code) {
     case "invalid_type": {
       const wanted = described(issue.expected);
-      if (value === undefined) return faultOf(texts.absent, { wanted });
+      if (value === undefined)
+        return { problem: "is missing", why: "nothing can be planned without it", remedy: `add it (${wanted})` };
       const isUnquoted = issue.expected === "string" && typeof value !== "object";
       const remedy = isUnquoted ? `quote it: ${shown(String(value))}` : `write ${wanted}`;
-      return faultOf(texts.type, { is: described(kindOf(value)), wanted, remedy });
+      return {
+        problem: `is ${described(kindOf(value))} but must be ${wanted}`,
+        why: "YAML reads it as something other than what is meant",
+        remedy,
+      };
     }
     case "invalid_union": {
       const kinds = issue.errors.flat().flatMap((inner) => ("expected" in inner ? [inner.expected] : []));
       const wanted = [...new Set(kinds)].map(described).join(" or ");
-      return faultOf(texts.type, { is: described(kindOf(value)), wanted, remedy: `write ${wanted}` });
+      return {
+        problem: `is ${described(kindOf(value))} but must be ${wanted}`,
+        why: "YAML reads it as something other than what is meant",
+        remedy: `write ${wanted}`,
+      };
     }
     case "invalid_value": {
       const words = issue.values.map(String);
-      if (value === undefined) return faultOf(texts.noWord, { words });
+      if (value === undefined)
+        return {
+          problem: "is missing",
+          why: "nothing can be planned without it",
+          remedy: `add it: one of ${words.join(", ")}`,
+        };
       const said = String(value);
-      return faultOf(texts.word, { said: shown(said), words, meant: didYouMean(said, words) });
+      return {
+        problem: `${shown(said)} is not one of ${words.join(", ")}`,
+        why: "no other value has a meaning",
+        remedy: `${didYouMean(said, words)}write one of them`,
+      };
     }
     case "too_small": {
-      if (typeof value === "string") return faultOf(texts.empty);
-      return faultOf(texts.tooSmall, { value, least: issue.minimum });
+      if (typeof value === "string")
+        return {
+          problem: "is empty",
+          why: "nothing can be planned without it",
+          remedy: "write a value or leave the field out",
+        };
+      return {
+        problem: `is ${value} but must be at least ${issue.minimum}`,
+        why: "less has no meaning",
+        remedy: `write ${issue.minimum} or more, or leave the field out`,
+      };
     }
     case "too_big":
-      return faultOf(texts.tooBig, { value, most: issue.maximum });
+      return {
+        problem: `is ${value} but must be at most ${issue.maximum}`,
+        why: "a larger number cannot be handed on",
+        remedy: `write ${issue.maximum} or less`,
+      };
     default: {
       // A rule's own words come with the issue (notation.ts).
       const { problem, why, remedy } = (issue as { params?: Partial<Fault> }).params ?? {};

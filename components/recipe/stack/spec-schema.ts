@@ -148,10 +148,11 @@ const timeouts = z.strictObject({
 
 /** Name of a Talos release, with its `v`. */
 const releaseName = ruled(
-  rules.ruleOf(
-    (said) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(said),
-    "is not a release of Talos; it would be about no release, and have no effect; write one like `v1.13.10`",
-  ),
+  rules.ruleOf((said) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(said), {
+    problem: "is not a release of Talos",
+    why: "it would be about no release, and have no effect",
+    remedy: "write one like `v1.13.10`",
+  }),
 );
 
 const releaseFacts = z.strictObject({

@@ -1,14 +1,13 @@
 import type { V1Job, V1Pod } from "@kubernetes/client-node";
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
-import { Failure, type Problem, problemAt } from "../../../clients/failure";
+import { Failure, type Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
 import { type GateResult, type GateTask, UNTESTED } from "../task";
 import { isDeviceClass, type Way, ways } from "../../../recipe/facts/way";
 import type { Cluster } from "../kubernetes/cluster";
 import { isReady, podWords, schedulerWords, sightOf } from "./pod-words";
 import { allInUse, namesOf, unitsOf } from "./units";
-import texts from "../texts.json";
 
 type Test = GateTask["tests"][number];
 
@@ -177,16 +176,14 @@ export async function awaitTests(
       others.length === 0 ? "no other pod uses it" : `in use by ${namesOf(others)}`,
       ...pluginWords(plugin, resource),
     ];
-    return problemAt(`machines.${machine}`, texts.test, {
-      namespace,
-      job,
-      outcome,
-      facts,
+    return {
+      field: `machines.${machine}`,
+      problem: `its smoke test (Job ${namespace}/${job}) ${outcome} (${facts.join(", ")})`,
       why: task.mustPass
         ? "it goes ahead (upgrade.first), so no other worker starts before its test has passed"
         : "no workload may have a GPU before a test has computed on it",
-      free: task.mustPass && others.length > 0 ? "free a unit on it, or " : "",
-    });
+      remedy: `${task.mustPass && others.length > 0 ? "free a unit on it, or " : ""}fix what the message names, or run \`npx talos-gpu doctor\`; then run the update again`,
+    };
   };
 
   const names = left.map(({ machine }) => machine).join(", ");

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { waitOrFail, type Clock } from "../../../clients/clock";
-import { CallError, Failure, lastLine, problemAt } from "../../../clients/failure";
+import { CallError, Failure, lastLine } from "../../../clients/failure";
 import type { Report } from "../progress";
 import { askLast, lastAnswer } from "../removal";
 import type { NodeTaintState, UpgradeTask } from "../task";
 import type { Cluster } from "./cluster";
 import { taintMark } from "./taint-mark";
-import texts from "../texts.json";
 
 /** Nodes of a cluster, as far as their taints go. */
 export type TaintedNodes = Pick<Cluster, "taints" | "setTaints">;
@@ -48,9 +47,12 @@ export async function taint(
   const why = wants ? MISSING : LEFT;
   const change = (): Promise<NodeTaintState[] | undefined> => bring(task, before, nodes, why, report);
   if (!wants && before.length === 0) return once(change, report);
-  const own = await waitOrFail(clock, { ...lastAnswer, look: async () => ({ done: await change() }) }, (within) =>
-    problemAt(fieldOf(task), texts.noAnswer, { within, why, task }),
-  );
+  const own = await waitOrFail(clock, { ...lastAnswer, look: async () => ({ done: await change() }) }, (within) => ({
+    field: fieldOf(task),
+    problem: `Kubernetes did not answer ${within}`,
+    why,
+    remedy: `see that \`kubectl get node ${task.machine}\` answers, then run again`,
+  }));
   if (own === undefined && wants)
     throw stopped(task, "the cluster has no node of this name", why, "check the machine's name and the kubeconfig");
   return own ?? [];

@@ -11,10 +11,9 @@ import {
   templateAnnotation,
 } from "../../../recipe/machine/omni";
 import { readPatch } from "../../../recipe/machine/user-patches";
-import { type Problem, problemAt } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { OmniTask } from "../task";
 import type { Omni, OmniCluster, OmniMachineState } from "../../../clients/omni/server";
-import texts from "../texts.json";
 
 /** All that would keep `applyToOmni` from giving Omni a machine's part. Changes nothing. */
 export async function checkForOmni(task: OmniTask, omni: Omni): Promise<Problem[]> {
@@ -43,9 +42,34 @@ async function strangers(
 ): Promise<Problem[]> {
   const field = `machines.${task.machine}.uuid`;
   if (state?.cluster === task.cluster) return [];
-  if (state !== undefined) return [problemAt(field, texts.otherOmniCluster, { task, has: state.cluster ?? "(none)" })];
-  if ((await omni.image(task.uuid)) === undefined) return [problemAt(field, texts.notInOmni, { task })];
-  return cluster === undefined ? [problemAt("clusterName", texts.noOmniCluster, { task })] : [];
+  if (state !== undefined)
+    return [
+      {
+        field,
+        problem: `machine ${task.uuid} is of the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
+        why: "a patch labelled so would reach no machine, and Omni would not say so",
+        remedy: "compare `omnictl get clustermachines` with the stack",
+      },
+    ];
+  if ((await omni.image(task.uuid)) === undefined)
+    return [
+      {
+        field,
+        problem: `Omni knows no machine ${task.uuid}`,
+        why: "a patch labelled so would reach no machine, and Omni would not say so",
+        remedy: "compare `omnictl get machines` with the stack; boot the machine from a medium of Omni's first",
+      },
+    ];
+  return cluster === undefined
+    ? [
+        {
+          field: "clusterName",
+          problem: `Omni has no cluster ${task.cluster}`,
+          why: "a patch labelled so would reach no machine, and Omni would not say so",
+          remedy: "compare `omnictl get clusters` with the stack; make the cluster on Omni's page first",
+        },
+      ]
+    : [];
 }
 
 /**
@@ -56,7 +80,14 @@ async function strangers(
  */
 function templated({ machine, cluster: name }: OmniTask, cluster: OmniCluster | undefined): Problem[] {
   if (cluster?.templated !== true) return [];
-  return [problemAt(`machines.${machine}.configuration`, texts.template, { name, templateAnnotation })];
+  return [
+    {
+      field: `machines.${machine}.configuration`,
+      problem: `the cluster ${name} is kept as a template in Omni (it has the annotation ${templateAnnotation})`,
+      why: "each `omnictl cluster template sync` deletes the patches and extensions that the template lacks: it would take the driver from the machine and reboot it",
+      remedy: `delete the annotation (\`omnictl edit cluster ${name}\`), and never sync the template again; or write the machine's patches and extensions into the template yourself, and take the machine out of the stack`,
+    },
+  ];
 }
 
 /** @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches count. */
@@ -69,9 +100,12 @@ async function rivals(task: OmniTask, omni: Omni, machineSet: string | undefined
   const machine = { cluster: task.cluster, uuid: task.uuid, machineSet };
   const theirs = (await omni.patches()).filter(({ id }) => !isOurOmniId(id, task.uuid));
   const field = `machines.${task.machine}.containerd`;
-  const writing = rivalPatches(theirs, machine, own).map(({ id, scope }) =>
-    problemAt(field, texts.rivalPatch, { id, scope, customizationPath, configPatchType }),
-  );
+  const writing = rivalPatches(theirs, machine, own).map(({ id, scope }) => ({
+    field,
+    problem: `the patch ${id} in Omni, for ${scope}, writes ${customizationPath} as well`,
+    why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes, and a newer Talos takes only the first one, silently",
+    remedy: `say what it sets under machines.<name>.containerd of each machine, delete it first (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
+  }));
   const overriding = overridingPatches(theirs, machine, own, part.content).map(({ id, scope, override }) => ({
     field,
     problem: `the patch ${id} in Omni, for ${scope}, says ${override.key} otherwise, in ${override.wins}`,
@@ -95,13 +129,12 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<Problem[]> {
       labels[omniLabel.clusterMachine] === task.uuid &&
       !isOurOmniId(id, task.uuid),
   );
-  return lists.map(({ id, spec }) =>
-    problemAt(`machines.${task.machine}.extensions`, texts.rivalExtensions, {
-      id,
-      listed: ((spec["extensions"] as string[] | null) ?? []).join(", ") || "none",
-      extensionsType,
-    }),
-  );
+  return lists.map(({ id, spec }) => ({
+    field: `machines.${task.machine}.extensions`,
+    problem: `${id} in Omni lists extensions for this machine as well (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
+    why: "Omni uses only one list for a machine and would ignore the stack's, so the machine would get no driver",
+    remedy: `say those that it needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`; Omni may reboot the machine for it), and run again`,
+  }));
 }
 
 /**

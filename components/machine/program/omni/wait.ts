@@ -4,7 +4,6 @@ import { containerdEvidence, containerdProblem } from "../../../recipe/machine/c
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { BootGuard } from "../seen/boot-guard";
 import { waitOrFail } from "../../../clients/clock";
-import { problemAt } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Omni, OmniImageState } from "../../../clients/omni/server";
 import { Phases } from "../progress";
@@ -13,7 +12,6 @@ import type { Workbench } from "../upgrade/run";
 import { loadedDriver } from "../../../clients/talos/driver";
 import { driverProblems } from "../seen/driver";
 import { criProblem } from "../seen/sandbox";
-import texts from "../texts.json";
 
 /**
  * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. A machine that is
@@ -51,9 +49,12 @@ export async function waitForOmni(
   const { talosVersion, schematicId } = await phases.run("omni", says, () =>
     waitOrFail(clock, { limit, poll: task.pollSeconds * 1_000, look }, (_, last) =>
       // The last look counts: one that got no answer says that instead of what was missing before.
-      (last === missing.join("; ") ? missing : [last]).map((line) =>
-        problemAt(`machines.${task.machine}`, texts.omniWaits, { line, limit: formatDuration(limit), task }),
-      ),
+      (last === missing.join("; ") ? missing : [last]).map((line) => ({
+        field: `machines.${task.machine}`,
+        problem: `${line} (after ${formatDuration(limit)})`,
+        why: "Omni has not applied the wanted state to the machine, so its GPUs are not available",
+        remedy: `look at \`omnictl get clustermachinestatus ${task.uuid} -o yaml\`, at locks and at the machine's own log, then run again`,
+      })),
     ),
   );
   const driverVersion = task.driverVersion === undefined ? null : ((await loadedDriver(machine)) ?? null);

@@ -1,7 +1,6 @@
 import { handOverFault } from "../../../recipe/effect/faults";
-import { type Problem, problemAt } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import { fitsVariable } from "../../../clients/longest-variable";
-import texts from "../texts.json";
 import type { PreflightAnswer, PreflightTask, Remembered } from "./task";
 
 type AllMachines = Pick<PreflightTask, "machines" | "omni">;
@@ -68,7 +67,16 @@ export function takenAway({ machines, omni }: AllMachines, before: Record<string
     const fault = was === undefined ? undefined : handOverFault(was, owner);
     const field = `machines.${machine}.${owner === "omni" ? "uuid" : "address"}`;
     return [
-      ...(leaves === undefined ? [] : [problemAt(field, texts.handedOver, { at, leaves, machine })]),
+      ...(leaves === undefined
+        ? []
+        : [
+            {
+              field,
+              problem: `${at} belongs to ${leaves}, which leaves the stack in the same update`,
+              why: `Pulumi removes ${leaves} last, and so would take out of the machine's configuration what ${machine} has just put into it`,
+              remedy: `keep the name ${leaves}, or remove ${leaves} in one update and add ${machine} in the next`,
+            },
+          ]),
       ...(fault ? [{ field: `machines.${machine}.configuration`, ...fault }] : []),
     ];
   });

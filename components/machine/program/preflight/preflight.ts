@@ -2,7 +2,7 @@ import { shortHash } from "../../../recipe/short-hash";
 import { parseDuration, formatDuration } from "../../../recipe/rules/duration";
 import { foreignCredentials } from "../../../clients/certificates";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
-import { CallError, Failure, lastLine, type Problem, problemAt } from "../../../clients/failure";
+import { CallError, Failure, lastLine, type Problem } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import { checkForOmni } from "../omni/check";
 import type { Omni } from "../../../clients/omni/server";
@@ -16,7 +16,6 @@ import type { Places, Web } from "./web";
 import { foreignOffers } from "./others";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
-import texts from "../texts.json";
 
 /** Machines that are asked of which cluster they are: one of them answers, as a rule. */
 const WITNESSES = 3;
@@ -176,7 +175,15 @@ function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within:
     report(`Kubernetes at ${server}: no answer within ${within}; no machine is to be drained, so the update goes on`);
     return [];
   }
-  return [problemAt("kubeconfig", texts.apiDown, { server, within })];
+  return [
+    {
+      field: "kubeconfig",
+      problem: `the Kubernetes API at ${server} did not answer within ${within}`,
+      why: "machines could not be drained, nor anything installed after their reboot, so nothing was changed",
+      remedy:
+        "see whether a control plane is up (`talosctl service kubelet`, `talosctl dmesg`) and whether the URL is right, then run again; to reboot machines without it, set upgrade.drain: false",
+    },
+  ];
 }
 
 /** Pods of others that name a RuntimeClass which no machine will know: they run on until their machine reboots. */
@@ -208,7 +215,12 @@ async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster): Pr
   for (const name of task.namespaces) {
     const owner = await cluster.annotationOf(name, task.mark.annotation).catch(() => undefined);
     if (owner === undefined || owner.startsWith(task.mark.ours)) continue;
-    found.push(problemAt("kubeconfig", texts.namespace, { name, owner: owner.split(" ")[0] }));
+    found.push({
+      field: "kubeconfig",
+      problem: `Namespace ${name} was made by ${owner.split(" ")[0]}`,
+      why: "two stacks would change and delete the same objects, which the update would find out after the reboots",
+      remedy: "give one of the stacks another namespace, or take the other one down first",
+    });
   }
   return found;
 }
@@ -237,12 +249,15 @@ async function foreignKubeconfig(
   if (verdict === "unknown" && machines.length > 0)
     report("not known from here whether talosconfig and kubeconfig are of one cluster");
   if (verdict !== "no") return { verdict, findings: [] };
+  const someNodes = nodes.map(({ name }) => name).slice(0, 5);
+  const ours = machines.map(({ machine, address }) => `${machine} (${address})`);
   const findings = [
-    problemAt("kubeconfig", texts.otherCluster, {
-      cluster,
-      nodes: nodes.map(({ name }) => name).slice(0, 5),
-      machines: machines.map(({ machine, address }) => `${machine} (${address})`),
-    }),
+    {
+      field: "kubeconfig",
+      problem: `it is of another cluster than the talosconfig: ${cluster!.server} has the nodes ${someNodes.join(", ")}, none of which is ${ours.join(", ")}, and another certificate authority`,
+      why: "machines would reboot without a drain, and what belongs on them would be installed in another cluster",
+      remedy: "fetch the machines' own (`talosctl kubeconfig`) and give it, or the talosconfig of the other cluster",
+    },
   ];
   return { verdict, findings };
 }

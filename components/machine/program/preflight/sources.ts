@@ -2,11 +2,10 @@ import * as semver from "semver";
 import { parse } from "yaml";
 import type { ChartName } from "../../../recipe/facts/chart";
 import { wayOfChart } from "../../../recipe/facts/way";
-import { type Problem, problemAt } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
 import { type Places, silence, type Web, wordsOf } from "./web";
-import texts from "../texts.json";
 
 /** What is wrong with the chart's repository, as far as it can be told from here. */
 export async function askForChart(
@@ -23,7 +22,14 @@ export async function askForChart(
     report(`chart ${name} ${version}: not asked for`);
     return [];
   }
-  const finding = (problem: string, remedy: string): Problem[] => [problemAt(field, texts.chart, { problem, remedy })];
+  const finding = (problem: string, remedy: string): Problem[] => [
+    {
+      field,
+      problem,
+      why: "machines would reboot first, and what offers their GPUs could not be installed then",
+      remedy: `${remedy}; where charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which asks no server`,
+    },
+  ];
 
   const index = await web.get(`${base}/index.yaml`);
   const silent = silence(index);
@@ -116,7 +122,12 @@ export async function askForInstallers(
     // A Factory says it in words; a registry in between answers JSON, a page of errors HTML, and neither knows what the Factory can make.
     if ("status" in answer && (answer.status === 400 || answer.status === 404) && isWordOfFactory(name, answer.body)) {
       return [
-        problemAt("talosVersion", texts.installer, { image, reason: answer.body.trim().split("\n")[0] ?? "", answer }),
+        {
+          field: "talosVersion",
+          problem: `the Image Factory does not have ${image}: ${answer.body.trim().split("\n")[0] ?? ""} (${answer.status})`,
+          why: "the machines that are to run it would be left behind, after others were upgraded",
+          remedy: "choose a release and extensions that it has, or try again later if it should have them",
+        },
       ];
     }
     const there = "status" in answer && answer.status < 400;

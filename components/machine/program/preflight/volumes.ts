@@ -1,7 +1,6 @@
-import { type Problem, problemAt } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { BoundClaim, Cluster } from "../kubernetes/cluster";
 import { ifDataMayGo, type PreflightTask } from "./task";
-import texts from "../texts.json";
 
 type Volume = PreflightTask["volumes"][number];
 
@@ -31,8 +30,17 @@ function another(volume: Volume, { givenClass, storageClass }: BoundClaim) {
     givenClass ?? `that of the cluster, ${storageClass}`,
   ];
   const remedy = givenClass === undefined ? "leave storageClass out" : `write ${givenClass}`;
-  return problemAt(`${volume.field}.storageClass`, texts.volumeClass, { volume, is, was, remedy, ifDataMayGo });
+  return {
+    field: `${volume.field}.storageClass`,
+    problem: `is ${is}, and claim ${volume.namespace}/${volume.name} was made with ${was}`,
+    why: "Kubernetes does not change the class of a claim, so the claim would be deleted with its data, and another one made",
+    remedy: `${remedy}; ${ifDataMayGo}`,
+  };
 }
 
-const moved = ({ field, namespace }: Volume, claim: BoundClaim) =>
-  problemAt(`${field}.namespace`, texts.volumeNamespace, { namespace, claim, ifDataMayGo });
+const moved = ({ field, namespace }: Volume, claim: BoundClaim) => ({
+  field: `${field}.namespace`,
+  problem: `is ${namespace}, and the workload's volume is in ${claim.namespace}`,
+  why: `a volume does not move to another namespace, so claim ${claim.namespace}/${claim.name} would be deleted with its data`,
+  remedy: `write ${claim.namespace}; ${ifDataMayGo}`,
+});

@@ -1,9 +1,8 @@
 import { valuesOf } from "../../../clients/talos/configuration-text";
 import { valueAt } from "../../../recipe/mapping";
-import { type Problem, problemAt } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { AskedNode } from "../kubernetes/cluster";
 import type { UpgradeTask } from "../task";
-import texts from "../texts.json";
 
 /** What a machine shows of its cluster. */
 export interface MachineSide {
@@ -47,7 +46,14 @@ export function anotherNode(asked: NamedMachine, bootId: string, nodes: readonly
   const { machine, address } = asked;
   const other = otherName(machine, bootId, nodes);
   if (other === undefined || oldName(asked, bootId, nodes) !== undefined) return [];
-  return [problemAt(`machines.${machine}.address`, texts.otherNode, { address, other, machine })];
+  return [
+    {
+      field: `machines.${machine}.address`,
+      problem: `the machine at ${address} is node ${other}`,
+      why: `the update would drain node ${machine} and reboot node ${other}, with its pods on it`,
+      remedy: `compare \`kubectl get nodes -o wide\`: give the machine its node's name, or ${machine} its own address`,
+    },
+  ];
 }
 
 /**

@@ -1,10 +1,9 @@
 import { isIPv6 } from "node:net";
 import { insist } from "../../../clients/clock";
-import { isTransient, lastLine, type Problem, problemAt } from "../../../clients/failure";
+import { type Fault, isTransient, lastLine, type Problem } from "../../../clients/failure";
 import type { EtcdMember, Machine } from "../../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
-import texts from "../texts.json";
 
 /**
  * Whether a control plane may go: every etcd member votes and is healthy, there are not exactly two, and every other
@@ -28,9 +27,31 @@ async function checkMembers(run: Run): Promise<Problem[]> {
   const members = await machine.etcdMembers();
   const problems = await machine.etcdProblems();
   const findings = [
-    ...(members.length === 2 ? [finding(texts.twoMembers)] : []),
-    ...members.filter(({ learner }) => learner).map((member) => finding(texts.learner, { member })),
-    ...problems.map((problem) => finding(texts.etcd, { who: "its etcd member", problem })),
+    ...(members.length === 2
+      ? [
+          finding({
+            problem: "etcd has two members",
+            why: "while one reboots the other has no quorum, and the Kubernetes API stops",
+            remedy: "add a third control plane, or remove one member with `talosctl etcd leave`",
+          }),
+        ]
+      : []),
+    ...members
+      .filter(({ learner }) => learner)
+      .map((member) =>
+        finding({
+          problem: `etcd member ${member.hostname} is a learner`,
+          why: "it does not vote yet, so the quorum is smaller than it looks",
+          remedy: "wait until it has caught up and run again",
+        }),
+      ),
+    ...problems.map((problem) =>
+      finding({
+        problem: `its etcd member complains: ${problem}`,
+        why: "an upgrade may lose the quorum",
+        remedy: "repair etcd (`talosctl etcd status`) and run again",
+      }),
+    ),
   ];
   for (const member of await strangersAmong(members, run)) findings.push(...(await checkStranger(member, run)));
   return findings;
@@ -43,7 +64,13 @@ async function checkOthers({ task, others, clock }: Run): Promise<Problem[]> {
     try {
       findings.push(...(await insist(clock, () => healthOf(address, other, task))));
     } catch (error) {
-      findings.push(findingOf(task)(texts.noControlPlane, { address, error: lastLine(error), gone: "" }));
+      findings.push(
+        findingOf(task)({
+          problem: `control plane ${address} does not answer (${lastLine(error)})`,
+          why: "two control planes down at a time may lose etcd's quorum",
+          remedy: "bring it up and run again",
+        }),
+      );
     }
   }
   return findings;
@@ -58,8 +85,22 @@ async function healthOf(address: string, other: Machine, task: UpgradeTask): Pro
     return [lastLine(error)]; // it is there, and has no etcd: one that was made a worker, say
   });
   return [
-    ...(stage === "running" ? [] : [finding(texts.stage, { address, stage })]),
-    ...problems.map((problem) => finding(texts.etcd, { who: `the etcd member at ${address}`, problem })),
+    ...(stage === "running"
+      ? []
+      : [
+          finding({
+            problem: `control plane ${address} is in stage ${stage}`,
+            why: "two control planes down at a time may lose etcd's quorum",
+            remedy: "wait until it runs and run again",
+          }),
+        ]),
+    ...problems.map((problem) =>
+      finding({
+        problem: `the etcd member at ${address} complains: ${problem}`,
+        why: "an upgrade may lose the quorum",
+        remedy: "repair etcd (`talosctl etcd status`) and run again",
+      }),
+    ),
   ];
 }
 
@@ -99,9 +140,14 @@ async function checkStranger(member: EtcdMember, { task, machine, report, clock 
   }
   const telling = errors.find((error) => !isTransient(error));
   if (telling === undefined) {
-    const gone = "; where it is gone for good, take it out with `talosctl etcd remove-member`";
     const address = `${addresses.join(", ")} (${who})`;
-    return [findingOf(task)(texts.noControlPlane, { address, error: lastLine(errors[0]), gone })];
+    return [
+      findingOf(task)({
+        problem: `control plane ${address} does not answer (${lastLine(errors[0])})`,
+        why: "two control planes down at a time may lose etcd's quorum",
+        remedy: "bring it up and run again; if it is gone for good, take it out with `talosctl etcd remove-member`",
+      }),
+    ];
   }
   report(`precheck: ${who}: its health is not known, it cannot be asked (${lastLine(telling)})`);
   return [];
@@ -109,8 +155,7 @@ async function checkStranger(member: EtcdMember, { task, machine, report, clock 
 
 const findingOf =
   ({ machine }: UpgradeTask) =>
-  (text: string, things?: Record<string, unknown>): Problem =>
-    problemAt(`machines.${machine}`, text, things);
+  (fault: Fault): Problem => ({ field: `machines.${machine}`, ...fault });
 
 /** Where a member is, by its URLs, each address once. */
 function addressesOf({ urls }: EtcdMember): string[] {

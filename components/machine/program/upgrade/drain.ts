@@ -1,14 +1,13 @@
 import type { UpgradeLimits } from "../../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { insist, waitOrFail } from "../../../clients/clock";
-import { isTransient, type Problem, problemAt } from "../../../clients/failure";
+import { isTransient, type Problem } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, NodeState, PodState } from "../kubernetes/cluster";
 import { kubeletFails } from "../../../clients/talos/console";
 import { bringsOf, CORDONED_BY, CORDONED_BY_TALOS, isCordonedByUs, uncordonCommand } from "../kubernetes/cordon-mark";
 import type { UpgradeTask } from "../task";
 import { type NodeCluster, type Run, upTo, waitIn } from "./run";
-import texts from "../texts.json";
 
 /** Milliseconds that volumes have to be detached once no pod is left: those of pods that stay, of a DaemonSet say, never are. */
 const DETACHING = 120_000;
@@ -153,9 +152,12 @@ export async function uncordon(run: Run): Promise<void> {
     await cluster.uncordon(node, CORDONED_BY);
     return { done: `node ${node} takes pods again` };
   };
-  const done = await waitIn(run, "uncordon", limits.verify, "the node", look, (within) =>
-    problemAt(`machines.${node}`, texts.notReady, { within, node }),
-  );
+  const done = await waitIn(run, "uncordon", limits.verify, "the node", look, (within) => ({
+    field: `machines.${node}`,
+    problem: `its node was not ready after the reboot ${within}`,
+    why: "pods would not start there, so it is left cordoned",
+    remedy: `look at \`kubectl describe node ${node}\`, then run again`,
+  }));
   report(done);
 }
 
@@ -195,7 +197,10 @@ export async function isStillCordoned(run: Run): Promise<boolean> {
   if (cluster === undefined) return false;
   const { machine: node } = run.task;
   const look = async () => ({ done: isCordonedByUs(await lookAt(node, cluster)) });
-  return waitIn(run, "compare", limits.verify, "Kubernetes to say whether the node is cordoned", look, (within) =>
-    problemAt(`machines.${node}`, texts.cordoned, { within, node }),
-  );
+  return waitIn(run, "compare", limits.verify, "Kubernetes to say whether the node is cordoned", look, (within) => ({
+    field: `machines.${node}`,
+    problem: `whether an earlier run left its node cordoned is not known: Kubernetes did not answer ${within}`,
+    why: "the machine is as the stack says, but a node that stays cordoned takes no pods",
+    remedy: `see that \`kubectl get node ${node}\` answers, then run again`,
+  }));
 }

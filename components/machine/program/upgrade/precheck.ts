@@ -1,5 +1,5 @@
 import { LimitReached, waitFor } from "../../../clients/clock";
-import { CallError, Failure, lastLine, type Problem, problemAt } from "../../../clients/failure";
+import { CallError, Failure, lastLine, type Problem } from "../../../clients/failure";
 import { checkClient } from "../../../clients/talos/client-fits";
 import type { AskedNode } from "../kubernetes/cluster";
 import { checkImage, checkPath } from "../seen/image";
@@ -8,12 +8,18 @@ import type { UpgradeTask } from "../task";
 import { type Compared, isSameImage, runsImage } from "./compare";
 import { checkControlPlanes } from "./control-planes";
 import { patiently, type Run } from "./run";
-import texts from "../texts.json";
 
 /** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
 function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting: string | undefined): Problem[] {
   if (waiting === undefined || isSameImage(waiting, installerImage)) return [];
-  return [problemAt(`machines.${machine}`, texts.otherImage, { waiting, address })];
+  return [
+    {
+      field: `machines.${machine}`,
+      problem: `another image than the wanted one is installed on it and waits for its boot: ${waiting}`,
+      why: "a reboot would bring that one, and another installation would remove the image that runs, the only one of which is known that it boots",
+      remedy: `\`talosctl -n ${address} rollback\` goes back to the image that runs, \`talosctl -n ${address} reboot\` on to the other one, either by a reboot without a drain; then run again`,
+    },
+  ];
 }
 
 /** Milliseconds for Kubernetes to list its nodes: where it does not, the drain tells. */
@@ -60,6 +66,15 @@ async function problemsOf(
     ...(runsImage(before, task)
       ? []
       : await checkImage({ ...task, gpu: task.modules.length > 0 }, machine, before.schematicId, brought)),
-    ...(task.drain && cluster === undefined ? [problemAt("talos-gpu:kubeconfig", texts.noDrain)] : []),
+    ...(task.drain && cluster === undefined
+      ? [
+          {
+            field: "talos-gpu:kubeconfig",
+            problem: "the machine must reboot, and there are no credentials to drain it with",
+            why: "its pods would be cut off",
+            remedy: "give the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",
+          },
+        ]
+      : []),
   ];
 }

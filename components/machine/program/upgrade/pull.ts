@@ -1,9 +1,8 @@
 import { LimitReached, waitFor } from "../../../clients/clock";
-import { CallError, Failure, isTransient, lastLine, problemAt } from "../../../clients/failure";
+import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
 import type { Ending, InstallerPlace, UpgradeApi } from "../../../clients/machine";
 import { pullErrorOf } from "../../../clients/talos/console";
 import { patiently, type Run, upTo } from "./run";
-import texts from "../texts.json";
 
 /** Calls that a pull has time for: one that hangs, on a connection that died in silence, must leave time for another. */
 const PULLS = 2;
@@ -76,7 +75,12 @@ async function pullInto(
           if (!isTransient(error)) throw error;
           const why = await reason();
           if (why !== undefined && DISK_IS_FULL.test(why))
-            throw new Failure(problemAt(field, texts.diskIsFull, { task, why }));
+            throw new Failure({
+              field,
+              problem: `its disk has no room for the installer: ${why}`,
+              why: "nothing was changed on it, and nothing drained, and Talos itself would try for 20 minutes",
+              remedy: `free some room (\`talosctl -n ${task.address} usage /var\` says what takes it), or give the volume EPHEMERAL more, then run again`,
+            });
           const silence = "and Talos tells of no error: the registry does not answer it, or sends slowly";
           return { not: why ?? `${lastLine(error)}, ${silence}` };
         }
@@ -88,6 +92,12 @@ async function pullInto(
       return;
     }
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    throw new Failure(problemAt(field, texts.pull, { installerImage, error }));
+    throw new Failure({
+      field,
+      problem: `it could not pull ${installerImage}: ${error.message}`,
+      why: "nothing was changed on it, and nothing drained",
+      remedy:
+        "check that the Image Factory has every extension for this release and that the machine reaches it, then run again",
+    });
   }
 }

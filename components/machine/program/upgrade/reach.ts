@@ -1,7 +1,6 @@
-import { CallError, problemAt } from "../../../clients/failure";
+import { CallError } from "../../../clients/failure";
 import type { MachineStatus } from "../../../clients/talos/talos-machine";
 import { patienceOf, type Run, waitIn } from "./run";
-import texts from "../texts.json";
 
 /**
  * Waits until the machine answers and its stage is `running`. A machine that is in the middle of an upgrade or a boot, as
@@ -20,9 +19,12 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
     if (paused !== undefined) return { done: { paused } };
     return { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
   };
-  const { paused } = await waitIn(run, "reach", limit, `${task.address} to answer`, look, (within) =>
-    problemAt(`machines.${task.machine}.address`, texts.down, { task, within }),
-  );
+  const { paused } = await waitIn(run, "reach", limit, `${task.address} to answer`, look, (within) => ({
+    field: `machines.${task.machine}.address`,
+    problem: `the machine at ${task.address} was not up ${within}`,
+    why: "nothing was changed on it",
+    remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
+  }));
   return paused;
 }
 
@@ -41,7 +43,10 @@ export async function join(run: Run): Promise<void> {
   if (!task.installs || cluster === undefined) return;
   const look = async () =>
     (await cluster.node(task.machine)) === undefined ? { not: "Kubernetes has no such node" } : { done: true };
-  await waitIn(run, "join", limits.reboot, `node ${task.machine}`, look, (within) =>
-    problemAt(`machines.${task.machine}`, texts.noNode, { within, task }),
-  );
+  await waitIn(run, "join", limits.reboot, `node ${task.machine}`, look, (within) => ({
+    field: `machines.${task.machine}`,
+    problem: `its node did not join the cluster ${within}`,
+    why: "the machine runs, but Kubernetes gives it no pods",
+    remedy: `check that clusterEndpoint reaches a control plane, that the machine's host name is its name here, and \`talosctl -n ${task.address} logs kubelet\`, then run again`,
+  }));
 }

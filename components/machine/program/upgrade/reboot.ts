@@ -2,14 +2,13 @@ import * as semver from "semver";
 import { capabilitiesOf } from "../../../recipe/facts/talos-release";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { waitOrFail } from "../../../clients/clock";
-import { CallError, Failure, isTransient, lastLine, type Problem, problemAt } from "../../../clients/failure";
+import { CallError, Failure, isTransient, lastLine, type Problem } from "../../../clients/failure";
 import type { InstallerPlace, UpgradeApi } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
 import { type Compared, imageNameOf, isSameImage, observe, type Observed, runsImage, waitingImage } from "./compare";
 import { drain, runsNothing } from "./drain";
 import { pull, pullInstaller } from "./pull";
 import { patiently, type Run, upTo } from "./run";
-import texts from "../texts.json";
 
 /** Times that the reboot is asked for when the connection drops and the machine is seen to have gone on as before. */
 const STARTS = 3;
@@ -227,4 +226,9 @@ function imageFailure(task: UpgradeTask, before: Observed, after: Observed, api:
 
 /** The reboot came, and the configuration that it was for is not the active one. */
 const stillStaged = (task: UpgradeTask): Failure =>
-  new Failure(problemAt(`machines.${task.machine}`, texts.configuration, { task }));
+  new Failure({
+    field: `machines.${task.machine}`,
+    problem: "after the reboot the staged configuration is not the active one",
+    why: "somebody else staged a configuration meanwhile, or Talos refused it at boot",
+    remedy: `compare the two that \`talosctl -n ${task.address} get machineconfig -o yaml\` shows, then run again`,
+  });

@@ -1,13 +1,12 @@
 import { changesSomething, type UpgradeLimits, type UpgradePhase } from "../../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { waitOrFail, type Clock, type Wait } from "../../../clients/clock";
-import { type Problem, problemAt } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Cluster } from "../kubernetes/cluster";
 import { Phases, type Report } from "../progress";
 import { BootGuard } from "../seen/boot-guard";
 import { limitsOf, type UpgradeTask } from "../task";
-import texts from "../texts.json";
 
 /** The cluster, as far as an upgrade looks at it and drains. */
 export type NodeCluster = Pick<
@@ -84,9 +83,12 @@ export const patienceOf = ({ limits }: Run): number => Math.min(REACH_LIMIT, lim
 export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
   const { clock, poll, task } = run;
   const limit = patienceOf(run);
-  return waitOrFail(clock, { limit, poll, look: async () => ({ done: await ask() }) }, (within) =>
-    problemAt(`machines.${task.machine}`, texts.silent, { within, task }),
-  );
+  return waitOrFail(clock, { limit, poll, look: async () => ({ done: await ask() }) }, (within) => ({
+    field: `machines.${task.machine}`,
+    problem: `it stopped answering: no answer ${within}`,
+    why: "its state is not known, and its node stays cordoned if it was drained",
+    remedy: `look at its console and \`talosctl -n ${task.address} dmesg\`, then run again: the program goes on from what it finds`,
+  }));
 }
 
 /** `up to 5m`. */

@@ -1,4 +1,4 @@
-import { CallError, Failure, lastLine, problemAt } from "../../../clients/failure";
+import { CallError, Failure, lastLine } from "../../../clients/failure";
 import { loadedDriver } from "../../../clients/talos/driver";
 import type { Way } from "../../../recipe/effect/way";
 import { uncordonCommand } from "../kubernetes/cordon-mark";
@@ -11,7 +11,6 @@ import { join, reach } from "./reach";
 import { leavePause, rebootInto } from "./reboot";
 import { patiently, type Run, runOf, type Workbench } from "./run";
 import { isWell, verify } from "./verify";
-import texts from "../texts.json";
 
 /**
  * Brings the machine to the wanted image and configuration, with one reboot or none; a boot that is paused is ended by another one. May be
@@ -38,7 +37,12 @@ export async function upgrade(
 /** A reboot that somebody asked for brings nothing new: what differs from the stack is an update's to bring. */
 function rebootAlone({ machine }: UpgradeTask, { differs }: Compared): Way {
   if (!differs) return "reboot";
-  throw new Failure(problemAt(`machines.${machine}`, texts.unlike));
+  throw new Failure({
+    field: `machines.${machine}`,
+    problem: "does not run what the stack says, or waits with another configuration for its next boot",
+    why: "a reboot alone would bring what nobody has previewed",
+    remedy: "run `pulumi up`, which reboots it",
+  });
 }
 
 async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> | undefined): Promise<UpgradeResult> {

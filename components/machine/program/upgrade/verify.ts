@@ -1,13 +1,12 @@
 import { unfollowedArgs } from "../../../recipe/machine/kernel-args";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { waitOrFail } from "../../../clients/clock";
-import { type Problem, problemAt } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { Machine } from "../../../clients/talos/talos-machine";
 import { driverProblems } from "../seen/driver";
 import { criProblem } from "../seen/sandbox";
 import type { UpgradeTask } from "../task";
 import { patiently, type Run, upTo } from "./run";
-import texts from "../texts.json";
 
 /** Whether the driver is loaded as it shall be, and pods can start. */
 export const isWell = (run: Run): Promise<boolean> =>
@@ -43,7 +42,12 @@ async function awaitDriver({ machine, task, clock, guard, limits: { verify: limi
     if (problems.length > 0) await guard.look(end - clock.now());
     return problems.length === 0 ? { done: true } : { not: problems.join(", ") };
   };
-  const lacks = (problem: string): Problem => problemAt(field, texts.noGpu, { problem, limit: within, task });
+  const lacks = (problem: string): Problem => ({
+    field,
+    problem: `${problem} (after ${within})`,
+    why: "pods would get no GPU there",
+    remedy: `look at \`talosctl -n ${task.address} dmesg\` and \`services\`, check the card, the modules' flavour and branch, then run again`,
+  });
   await waitOrFail(clock, { limit, poll, look }, (_, last) => [
     ...(cri === undefined ? [] : [withoutPods(cri, within, task)]),
     ...(cri === undefined && ofDriver.length === 0 ? [last] : ofDriver).map(lacks),

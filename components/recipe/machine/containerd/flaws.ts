@@ -1,9 +1,8 @@
 import type { TomlTable } from "smol-toml";
 import { containerdKeys, knownPlugins, structureOfPlugin, type ContainerdRelease } from "../../facts/containerd-schema";
-import { closest, type Fault, faultOf } from "../../rules";
-import { flat, isMapping, valueAt } from "../../mapping";
+import { closest, type Fault } from "../../rules";
+import { asText, flat, isMapping, valueAt } from "../../mapping";
 import { remedyFor, shapeFlaws, type ShapeFlaw, written } from "../../shape";
-import texts from "../texts.json";
 
 /**
  * What a containerd refuses or ignores in a part. Tables of plugins that are not known are let be; so are unknown keys of a release
@@ -21,7 +20,15 @@ export function containerdFlaws(table: TomlTable, { minor, isKnown }: Containerd
     if (structure !== undefined)
       return id === "io.containerd.grpc.v1.cri" && isMapping(value) ? [] : ofTable(value, structure, "plugins", id);
     const near = closest(id, knownPlugins);
-    return near !== undefined && isNear(id, near) ? [faultOf(texts.noPlugin, { id: quoted(id), near })] : [];
+    return near !== undefined && isNear(id, near)
+      ? [
+          {
+            problem: `plugins.${quoted(id)} names no plugin`,
+            why: "containerd ignores it, so it has no effect",
+            remedy: `did you mean "${near}"?`,
+          },
+        ]
+      : [];
   });
   return [
     ...ofTable(rest, structureOfPlugin("")!),
@@ -33,13 +40,22 @@ export function containerdFlaws(table: TomlTable, { minor, isKnown }: Containerd
 
 function worded({ path, flaw }: ShapeFlaw): Fault {
   const at = written(path, quoted);
-  if (flaw === "missing") return faultOf(texts.noValue, { at });
+  if (flaw === "missing")
+    return {
+      problem: `${at} is missing`,
+      why: "containerd does not start its CRI plugin, and the machine runs no pod",
+      remedy: "add it",
+    };
   if ("unknown" in flaw) {
     const remedy = flaw.near === undefined ? "leave it out" : `did you mean "${flaw.near}"?`;
-    return faultOf(texts.noKey, { at, remedy });
+    return { problem: `${at} is not a containerd key`, why: "containerd ignores it, so it has no effect", remedy };
   }
   const remedy = remedyFor(flaw.value, flaw.type).replace("mapping", "table");
-  return faultOf(texts.otherType, { at, is: said(flaw.value), remedy });
+  return {
+    problem: `${at} is ${said(flaw.value)}`,
+    why: "containerd does not start its CRI plugin, and the machine runs no pod",
+    remedy,
+  };
 }
 
 /** Talos' own folder of registries (talos v1.13.9, internal/app/machined/pkg/controllers/files/cri_registry_config.go, and hosts.go). */
@@ -50,23 +66,32 @@ function meaningFlaws(table: TomlTable): Fault[] {
   const plugin = (id: string, ...path: string[]): unknown => valueAt(table, "plugins", id, ...path);
   const registry = plugin("io.containerd.cri.v1.images", "registry");
   const folder = valueAt(registry, "config_path");
-  const name = plugin("io.containerd.cri.v1.runtime", "containerd", "default_runtime_name");
+  const name = asText(plugin("io.containerd.cri.v1.runtime", "containerd", "default_runtime_name"));
   const runtimes = plugin("io.containerd.cri.v1.runtime", "containerd", "runtimes");
   const own = Object.entries(isMapping(runtimes) ? runtimes : {});
-  const near = typeof name === "string" ? closest(name, ["nvidia", "runc"]) : undefined;
+  const near = name === "" ? undefined : closest(name, ["nvidia", "runc"]);
   return flat<Fault>([
-    (valueAt(registry, "mirrors") !== undefined || (folder !== undefined && folder !== hostsDir)) &&
-      faultOf(texts.mirrors),
+    (valueAt(registry, "mirrors") !== undefined || (folder !== undefined && folder !== hostsDir)) && {
+      problem: "sets registry mirrors or their folder",
+      why: "Talos sets config_path, beside which containerd refuses mirrors, and another folder loses Talos' own",
+      remedy: "write machine.registries.mirrors in a patch",
+    },
     near !== undefined &&
       name !== near &&
-      !own.some(([runtime]) => runtime === name) &&
-      faultOf(texts.noRuntime, { name, near }),
+      !own.some(([runtime]) => runtime === name) && {
+        problem: `default_runtime_name = "${name}" names no runtime`,
+        why: "containerd does not start its CRI plugin, and the machine runs no pod",
+        remedy: `did you mean "${near}"?`,
+      },
     own.map(([runtime, value]) => {
       const io = valueAt(value, "io_type");
       return (
         typeof io === "string" &&
-        !["", "streaming", "named_pipe", "fifo"].includes(io) &&
-        faultOf(texts.ioType, { runtime })
+        !["", "streaming", "named_pipe", "fifo"].includes(io) && {
+          problem: `io_type of ${runtime} is not one of its values`,
+          why: "containerd does not start its CRI plugin, and the machine runs no pod",
+          remedy: "write fifo or streaming",
+        }
       );
     }),
   ]);

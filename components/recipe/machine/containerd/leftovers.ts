@@ -1,11 +1,31 @@
-import { type Fault, faultOf } from "../../rules";
-import texts from "../texts.json";
+import type { Fault } from "../../rules";
 
 /** Texts of a part of containerd's configuration, as TOML or in a patch that has it as a text, and what comes of them. */
 const ways: [text: RegExp, fault: Fault][] = [
-  [/\bdefault_runtime_name *= *["']nvidia["']/, faultOf(texts.defaultRuntime)],
-  [/\bruntimes\.["']?nvidia\b/, faultOf(texts.runtime)],
-  [/\bio\.containerd\.nri\.v1\.nri["']? *\][^[]*\bdisable *= *true/, faultOf(texts.nri)],
+  [
+    /\bdefault_runtime_name *= *["']nvidia["']/,
+    {
+      problem: "makes nvidia containerd's default runtime, which no image of Talos ≥ 1.15 has",
+      why: "containerd refuses to start pods at all, and the kubelet never comes up",
+      remedy: "leave it out: pods that ask for a GPU get it without a runtime of NVIDIA's",
+    },
+  ],
+  [
+    /\bruntimes\.["']?nvidia\b/,
+    {
+      problem: "adds to containerd's runtime nvidia, which no image of Talos ≥ 1.15 has",
+      why: "it would be a runtime without a program, and pods of its RuntimeClass would not start",
+      remedy: "leave it out",
+    },
+  ],
+  [
+    /\bio\.containerd\.nri\.v1\.nri["']? *\][^[]*\bdisable *= *true/,
+    {
+      problem: "turns containerd's NRI off",
+      why: "the operator's toolkit connects to it, and its pod would fail with `failed to find valid nri socket`: no pod would see a card",
+      remedy: "leave it out: Talos ≥ 1.14 has it on",
+    },
+  ],
 ];
 
 /**

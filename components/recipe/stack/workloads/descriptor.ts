@@ -111,8 +111,9 @@ export const serverAccess = { ...gpuAccess, serverName: objectName.optional() };
 
 /** `12.8`: CUDA as the driver says it. */
 export const cudaVersion = ruled(
-  rules.ruleOf(
-    (version) => /^\d{1,2}\.\d{1,2}$/.test(version),
-    "is not a CUDA release; the image is chosen by it; write what the head of `nvidia-smi` says, e.g. `12.8`",
-  ),
+  rules.ruleOf((version) => /^\d{1,2}\.\d{1,2}$/.test(version), {
+    problem: "is not a CUDA release",
+    why: "the image is chosen by it",
+    remedy: "write what the head of `nvidia-smi` says, e.g. `12.8`",
+  }),
 );

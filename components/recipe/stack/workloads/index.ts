@@ -2,10 +2,8 @@ import * as z from "zod";
 import { defined } from "../../mapping";
 import * as rules from "../../rules";
 import { groupName, servedNames } from "../../facts/vllm";
-import { faultOf } from "../../rules/fault";
 import type { ClusterSpec, NamedServerSpec, VllmSpec, WorkloadsSpec } from "../../spec/index";
 import { tell } from "../notation";
-import texts from "../texts.json";
 import { comfyui } from "./comfyui";
 import { type KindOfWorkload, type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
 import { litellm } from "./litellm";
@@ -43,7 +41,11 @@ const modelsOf = { ollama: ({ models = [] }) => models, comfyui: undefined, vllm
 /** Kubernetes: a Service's name is an RFC 1035 label (pkg/apis/core/validation, ValidateServiceName); a volume's has some letters more. */
 const serverName = rules.ruleOf(
   (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
-  "is not a name for a further server; it names the Deployment and the Service, and the names of the kinds are those of the servers beside `named`; begin with a letter, and go on with small letters, digits and `-`, e.g. `ollama-small`",
+  {
+    problem: "is not a name for a further server",
+    why: "it names the Deployment and the Service, and the names of the kinds are those of the servers beside `named`",
+    remedy: "begin with a letter, and go on with small letters, digits and `-`, e.g. `ollama-small`",
+  },
 );
 
 const named = z
@@ -53,7 +55,7 @@ const named = z
       const said = namedKinds.filter((kind) => server[kind] !== undefined);
       if (said.length === 1) return;
       const what = said.length === 0 ? "says no server" : `says ${said.join(" and ")}`;
-      tell(context, faultOf(texts.servers, { said: what, kinds: namedKinds }));
+      tell(context, { problem: what, why: "each name is one server", remedy: `write one of ${namedKinds.join(", ")}` });
     }),
   )
   .superRefine((servers, context) => {

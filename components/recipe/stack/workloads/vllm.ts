@@ -4,10 +4,11 @@ import { count, quantity, ruled, ruledMapping, text } from "../notation";
 import { cudaVersion, describeWorkload, secretKey, serverAccess, gpuServer, underItsName } from "./descriptor";
 
 /** A variable of NCCL or Gloo, which some of PyTorch's talk by instead. */
-const fabricSetting = rules.ruleOf(
-  (name) => /^(NCCL|GLOO)_[A-Z0-9_]+$/.test(name),
-  "is no setting of NCCL or Gloo; nothing would read it, or something else; write e.g. `NCCL_SOCKET_IFNAME: eth0`",
-);
+const fabricSetting = rules.ruleOf((name) => /^(NCCL|GLOO)_[A-Z0-9_]+$/.test(name), {
+  problem: "is no setting of NCCL or Gloo",
+  why: "nothing would read it, or something else",
+  remedy: "write e.g. `NCCL_SOCKET_IFNAME: eth0`",
+});
 
 const schema = z.strictObject({
   ...gpuServer,
