@@ -44,13 +44,16 @@ test.each(stacks.filter((name) => name !== elsewhere))(
 test(
   "the preview of a stack whose cluster is down shows it all the same, and says once that nobody answers",
   async () => {
-    const { result, diagnostics, creates } = await stand.stack("rtx5070ti", { clusterIsDown: true });
+    const { result, diagnostics, creates } = await stand.stack(
+      path.join(__dirname, "../stacks/Pulumi.rtx5070ti-1.13.yaml"),
+      { clusterIsDown: true },
+    );
     expect(result).toBe("succeeded");
     const unseen = told(diagnostics).filter((line) => line.includes("the cluster could not be asked"));
     expect(unseen).toEqual([
-      expect.stringMatching(/^warning .*kubeconfig: .*refuses the connection.*; so this preview/),
+      expect.stringMatching(/^warning: kubeconfig: .*refuses the connection.*; so this preview/),
     ]);
-    expect(creates).toContain("talos-gpu:index:GpuMachine rtx5070ti-k8s-worker4");
+    expect(creates).toContain("talos-gpu:index:GpuMachine rtx5070ti-1.13-k8s-worker4");
   },
   limit,
 );

@@ -1,0 +1,32 @@
+import type { ApiFault } from "../runs/api-proxy";
+import type { ApiFaultsRun } from "../runs/api-faults";
+import { runApart } from "../support/apart";
+
+// A proxy before the API servers, and three updates of one stack through it. tests/machine/program/single-fault has every call of the
+// program's fail once, on doubles; here the API server, Pulumi and its Kubernetes provider are the real ones.
+
+let ran: ApiFaultsRun;
+
+beforeAll(async () => {
+  ({ outcome: ran } = await runApart<ApiFaultsRun>("api-faults"));
+});
+
+test.each<[string, ApiFault, string, string[]]>([
+  ["refuses connections for a while", "refuse", "570.211.01", ["drain", "gate"]],
+  ["resets an answer in the middle", "reset", "580.126.20", ["preflight", "drain", "gate"]],
+  ["lets an answer wait for ever", "stall", "570.211.01", ["preflight", "drain", "gate"]],
+])("an API server that %s changes nothing of the update", (_, kind, driver, steps) => {
+  const { result, diagnostics, struck, felt, reboots, drivers, cordoned } = ran.updates[kind];
+  expect([result, result === "succeeded" ? "" : diagnostics.join("\n")]).toEqual(["succeeded", ""]);
+  expect(struck).toEqual(steps);
+  expect(felt).toBe(steps.length);
+  expect(reboots).toEqual({ "worker-1": 1, "worker-2": 1 });
+  expect(drivers).toEqual({ "worker-1": driver, "worker-2": driver });
+  expect(cordoned).toEqual([]);
+});
+
+test("a further update without a fault finds all as it is to be", () => {
+  expect(ran.again).toEqual({ result: "succeeded", reboots: 0, changed: 0 });
+});
+
+test("the destroy leaves nothing", () => expect(ran.left).toEqual([]));

@@ -1,0 +1,113 @@
+import * as fs from "node:fs";
+import { labTimeouts } from "../../../lab/clock";
+import type { Lab } from "../../../lab/cluster/lab";
+import { parseOptions } from "../../../lab/options";
+import { lookAround } from "../../../lab/run/look-around";
+import type { Running } from "../../../lab/run/running";
+import { downPhase } from "../../../lab/run/take-down";
+import { engineConfig, openEngine, update } from "../../../lab/run/updates";
+import type { Session } from "../../../lab/session/session";
+import { type ApiFault, type ApiProxy, startApiProxy } from "./api-proxy";
+import { asProgram, openLab } from "./program";
+
+/** What an update did while its API server failed now and then. */
+export interface FaultyUpdate {
+  result: string;
+  diagnostics: string[];
+  /** Steps of the update at which something went wrong. */
+  struck: string[];
+  /** How often something went wrong for a client. */
+  felt: number;
+  /** Reboots in this update, by machine. */
+  reboots: Record<string, number>;
+  drivers: Record<string, string | null>;
+  cordoned: string[];
+}
+
+/** What came of the run. */
+export interface ApiFaultsRun {
+  updates: Record<ApiFault, FaultyUpdate>;
+  /** Without a fault, with nothing changed: reboots, and resources that changed. */
+  again: { result: string; reboots: number; changed: number };
+  /** What the destroy left behind. */
+  left: string[];
+}
+
+/** Steps at which the API fails, by a line of the update. */
+const steps: Record<string, RegExp> = {
+  preflight: /-preflight: asks for what comes after/,
+  drain: /: drain: /,
+  gate: /(create|update|replace) \S+-gate …$/,
+};
+
+const gpus = [{ model: "RTX 5070 Ti" }];
+/** A change of the driver reboots each machine once. */
+const branches = { refuse: "production", reset: "lts", stall: "production" } as const;
+
+async function run(session: Session): Promise<ApiFaultsRun> {
+  const options = parseOptions(["--stack", "api-faults"]);
+  const spec: Lab["spec"] = {
+    talosVersion: "v1.12.6",
+    machines: Object.fromEntries(
+      ["worker-1", "worker-2"].map((name, index) => [
+        name,
+        { address: `10.9.0.${index + 1}`, role: "worker", configuration: "adopted", gpus },
+      ]),
+    ),
+    devicePlugin: { version: "0.17.4" },
+    // A stalled request takes half a minute of the client's own time, which the lab's clock does not shorten.
+    timeouts: { ...labTimeouts(options), drain: "3m", gate: "4m" },
+  };
+  const lab = await openLab(session, options, spec);
+  const proxy = await startApiProxy(Number(new URL(lab.controlPlane.server).port));
+  session.onClose(() => proxy.close());
+  const { adminKubeconfig } = lab.controlPlane;
+  lab.before = await lookAround(lab);
+  // The stack's kubeconfig leads through the proxy; the lab's own parts go to the API server itself.
+  const through = session.dir("kubeconfig-through-proxy");
+  const text = fs.readFileSync(adminKubeconfig, "utf8");
+  fs.writeFileSync(through, text.replace(/server: .*/, `server: https://127.0.0.1:${proxy.port}`), { mode: 0o600 });
+  lab.engine = await openEngine({ ...lab, controlPlane: { ...lab.controlPlane, adminKubeconfig: through } });
+  const updates = {} as Record<ApiFault, FaultyUpdate>;
+  for (const [kind, branch] of Object.entries(branches) as [ApiFault, string][]) {
+    for (const one of [lab.spec, lab.config]) Object.assign(one, { driver: { branch } });
+    await lab.engine.configure(engineConfig(lab));
+    updates[kind] = await up(lab, proxy, kind);
+  }
+  const { report } = await update(lab, lab.engine, (line) => console.error(line));
+  const { create, update: changed, replace, delete: deleted } = report.changes;
+  await downPhase.run(lab, (line) => console.error(`down: ${line}`));
+  return {
+    updates,
+    again: {
+      result: report.result,
+      reboots: Object.values(report.reboots).reduce((sum, count) => sum + count, 0),
+      changed: create + changed + replace + deleted,
+    },
+    left: lab.report.left ?? lab.report.failures.map(({ cause }) => cause),
+  };
+}
+
+async function up(lab: Running, proxy: ApiProxy, kind: ApiFault): Promise<FaultyUpdate> {
+  const [before, feltBefore] = [await lab.machines.state(), proxy.felt[kind]];
+  const struck: string[] = [];
+  const { report, diagnostics } = await update(lab, lab.engine, (line) => {
+    console.error(`${kind}: ${line}`);
+    const step = Object.keys(steps).find((name) => !struck.includes(name) && steps[name]!.test(line));
+    // Of a port that nobody listens at, Pulumi's provider learns as well, which at that step may be reading the schema.
+    if (step === undefined || (kind === "refuse" && step === "preflight")) return;
+    struck.push(step);
+    void proxy.fault(kind);
+  });
+  const [after, nodes] = [await lab.machines.state(), await lab.kubernetes.nodes()];
+  const ofEach = <T>(value: (name: string) => T): Record<string, T> =>
+    Object.fromEntries(Object.keys(after).map((name) => [name, value(name)]));
+  return {
+    ...{ result: report.result, diagnostics, struck, felt: proxy.felt[kind] - feltBefore },
+    reboots: ofEach((name) => after[name]!.reboots - before[name]!.reboots),
+    drivers: ofEach((name) => after[name]!.driverVersion),
+    cordoned: Object.keys(nodes).filter((node) => nodes[node]!.spec?.unschedulable === true),
+  };
+}
+
+asProgram(run);
