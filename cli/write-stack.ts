@@ -3,6 +3,7 @@ import * as path from "node:path";
 import { type Document, isMap, isScalar, type Pair, parseDocument, type YAMLMap } from "yaml";
 import { credentialKeys } from "../components/stack/configuration";
 import { selectedStack } from "./selected-stack";
+import { projectAbove } from "./stack-folder";
 import { placeOf, stackOption } from "./stack";
 import { stackNameOf } from "../stacks/stack-file";
 import { type Given, valueOf } from "./verb";
@@ -36,7 +37,8 @@ export function placeToWrite(given: Given): string | undefined {
 export function nextSteps(file: string, environment: NodeJS.ProcessEnv): string {
   const stack = stackOption(file, environment);
   const plan = `Wrote ${file}. Next, see what it would do: npx talos-gpu plan${stack}`;
-  if (stack.endsWith(file)) return plan; // Pulumi would not find it by its name
+  // Pulumi would not find it by its name, or there is no project yet.
+  if (stack.endsWith(file) || projectAbove(".") === undefined) return plan;
   const name = stackNameOf(file);
   return `${plan}; then ${stack === "" ? "pulumi preview" : `pulumi stack init ${name} && pulumi preview -s ${name}`}`;
 }

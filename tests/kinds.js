@@ -11,7 +11,7 @@ const labTests = [
   "/tests/talos/",
   "/tests/machine/talosctl-",
   "/tests/diagnosis/alerts",
-  "/tests/sdk/(languages|packed)",
+  "/tests/sdk/(languages|own-folder|packed)",
 ];
 
 module.exports = { labTests };

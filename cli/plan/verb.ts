@@ -27,6 +27,7 @@ that external.files names, as data; this release of talos-gpu computes the plan 
     const [base, at] = [valueOf(given, "base"), valueOf(given, "at")];
     const { file, text, files } = at === undefined ? inFolder(stack) : inCommit(stack, at);
     const after = sideOf(text, file, file, files);
+    if (namesNoMachine(text)) output.remark(emptyStack(file));
     if (after.side === undefined) {
       const { findings } = after;
       if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: stackNameOf(file), findings })}\n`);
@@ -45,6 +46,15 @@ that external.files names, as data; this release of talos-gpu computes the plan 
     return comparison.findings.length > 0 ? 1 : 0;
   },
 };
+
+/** As `pulumi new` and `pulumi stack init` leave a stack file. */
+function namesNoMachine(text: string): boolean {
+  const config = configurationOf(text, "");
+  return config["machines"] === undefined && config["pools"] === undefined;
+}
+
+const emptyStack = (file: string): string =>
+  `${file} names no machine yet: npx talos-gpu discover fills it in from a running cluster, npx talos-gpu import from talhelper's files`;
 
 /** A stack file, and where the files are that it names. */
 interface Found {
