@@ -45,6 +45,7 @@ export default withMermaid({
     outline: [2, 3],
     socialLinks: [{ icon: "github", link: repository }],
     nav: [
+      { text: "Get started", link: "/get-started" },
       { text: "Use it", link: "/use" },
       { text: "Every field", link: "/reference" },
       { text: "Troubleshooting", link: "/troubleshooting" },
@@ -53,6 +54,7 @@ export default withMermaid({
       {
         text: "Use",
         items: [
+          { text: "Get started", link: "/get-started" },
           { text: "Use it", link: "/use" },
           { text: "Systems to copy from", link: "/stacks/" },
           { text: "Every field of a stack", link: "/reference" },
