@@ -4,10 +4,10 @@ import { processesOf } from "../../run/look-around";
 import { provideTools } from "../../tools";
 import { catalogue } from "../../tools/catalogue";
 import { provide } from "../../tools/provide";
-import { publishedOf } from "../../tools/ways/release";
 import { until } from "../../until";
+import { copyRelease } from "./copy-release";
 import { Sandbox } from "./fixture";
-import { archive, ReleasePage, sha256 } from "./release-page";
+import { ReleasePage } from "./release-page";
 
 // A control plane of the projects' own programs, from a copy of their release pages. What each program on the copy calls is the lab's build.
 
@@ -16,14 +16,7 @@ test("a control plane starts from what is published, and leaves nothing behind",
   const page = await new ReleasePage().open();
   const { controlplane: built } = await provideTools({ only: ["controlplane"], fromSource: ["controlplane"] });
   const tool = catalogue.find(({ name }) => name === "controlplane")!;
-  const arch = process.arch === "x64" ? "amd64" : process.arch;
-  const published = await publishedOf(tool, { version: "", os: process.platform, arch });
-  for (const { address, sums, programs, within } of published?.files ?? []) {
-    const program = `#!/bin/sh\nexec '${built}' ${programs[0]} "$@"\n`;
-    const content = within === undefined ? program : archive(sandbox.folder, { [`${within}/${programs[0]}`]: program });
-    page.put(address, content);
-    page.put(sums, within === undefined ? sha256(content) : `${sha256(content)}  ${path.basename(address)}\n`);
-  }
+  await copyRelease(page, "controlplane", built, sandbox.folder);
   const mark = process.env["TALOS_GPU_LAB"];
   process.env["TALOS_GPU_LAB"] = sandbox.folder; // by which a lab knows its processes
   try {

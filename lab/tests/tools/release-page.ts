@@ -71,11 +71,11 @@ export const half =
 export const sha256 = (content: string | Buffer): string => createHash("sha256").update(content).digest("hex");
 
 /** An archive as projects publish them, of files by their path in it. */
-export function archive(work: string, files: Record<string, string>): Buffer {
+export function archive(work: string, files: Record<string, string | Buffer>): Buffer {
   const folder = fs.mkdtempSync(path.join(work, "archive-"));
   for (const [name, content] of Object.entries(files)) {
     fs.mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     fs.writeFileSync(path.join(folder, name), content, { mode: 0o755 });
   }
-  return execFileSync("tar", ["-czf", "-", "-C", folder, ...fs.readdirSync(folder)]);
+  return execFileSync("tar", ["-czf", "-", "-C", folder, ...fs.readdirSync(folder)], { maxBuffer: 1 << 30 });
 }

@@ -1,0 +1,34 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import type { ToolName } from "../../tools";
+import { catalogue } from "../../tools/catalogue";
+import { publishedOf } from "../../tools/ways/release";
+import { archive, type ReleasePage, sha256 } from "./release-page";
+
+/**
+ * Puts a copy of a tool's release on a page, made of the lab's build of it: that itself, and scripts that call it where the release has
+ * several programs in its stead.
+ *
+ * @param work a folder for what is packed.
+ */
+export async function copyRelease(page: ReleasePage, name: ToolName, built: string, work: string): Promise<void> {
+  const tool = catalogue.find((each) => each.name === name)!;
+  const arch = process.arch === "x64" ? "amd64" : process.arch;
+  const published = await publishedOf(tool, { version: "", os: process.platform, arch });
+  const contentOf = (program: string): Buffer => {
+    if (program === name) return fs.readFileSync(built);
+    const script =
+      published!.launcher === undefined
+        ? `echo "${program}: not in this copy" >&2; exit 1`
+        : `exec '${built}' ${program} "$@"`;
+    return Buffer.from(`#!/bin/sh\n${script}\n`);
+  };
+  const sums = new Map<string, string>();
+  for (const { address, sums: at, programs, within } of published?.files ?? []) {
+    const members = programs.map((program) => [`${within}/${program}`, contentOf(program)] as const);
+    const content = within === undefined ? contentOf(programs[0]!) : archive(work, Object.fromEntries(members));
+    page.put(address, content);
+    sums.set(at, `${sums.get(at) ?? ""}${sha256(content)}  ${path.basename(address)}\n`);
+  }
+  for (const [at, text] of sums) page.put(at, text);
+}

@@ -1,0 +1,26 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { provideTools, type ToolName } from "../../tools";
+import { copyRelease } from "./copy-release";
+import { ReleasePage } from "./release-page";
+
+// `node lab/bundle/run.js lab/tests/tools/serve-releases.ts`: a copy of the projects' release pages on loopback, of the lab's own builds, until
+// Ctrl-C. Its address is what TALOS_GPU_LAB_RELEASES takes (docs/lab.md).
+
+async function main(): Promise<void> {
+  process.env["TALOS_GPU_LAB_TOOLS"] = "own";
+  const names = ["controlplane", "pulumi", "talosctl", "helm"] as const satisfies ToolName[];
+  const tools = await provideTools({ only: names, fromSource: names });
+  const page = new ReleasePage();
+  const work = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-releases-"));
+  try {
+    for (const name of names) await copyRelease(page, name, tools[name], work);
+  } finally {
+    fs.rmSync(work, { recursive: true, force: true });
+  }
+  await page.open();
+  console.log(`TALOS_GPU_LAB_RELEASES=${page.url}`);
+}
+
+void main();
