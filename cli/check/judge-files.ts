@@ -1,7 +1,7 @@
 import { judge, renderFinding } from "../../components/recipe/index";
 import { checks } from "../../components/recipe/checks";
 import { noHandler } from "../../components/recipe/checks/external";
-import { capabilitiesOf, newestRelease } from "../../components/recipe/facts/talos-release";
+import { capabilitiesOf, newestRelease, releaseInTables } from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
 import type { OutsideFile } from "../../components/recipe/outside/document";
 import { isFilledIn } from "../../components/recipe/outside/filled-in";
@@ -67,7 +67,7 @@ export function judgeSubjects(
   const notes = new Map<string, FileNote>();
   const found = new Map<string, FileFinding>();
   const named = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
-  const usual = named.size === 1 ? [...named][0]! : newestRelease();
+  const usual = named.size === 1 ? [...named][0]! : (upgradeIn(files) ?? newestRelease());
   for (const { spec, pieces, about, faults } of subjects) {
     const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
     for (const talosVersion of asked) {
@@ -99,6 +99,18 @@ export function judgeSubjects(
   findings.push(...classesOf(files, all, findings));
   findings.sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
   return { findings, notes: [...notes.values()] };
+}
+
+/** The release that tuppr brings the machines to, where files say one (home-operations/tuppr, api/v1alpha1, TalosUpgrade). */
+function upgradeIn(files: readonly OutsideFile[]): string | undefined {
+  const upgrades = files.filter(({ text }) => /^kind: *TalosUpgrade\b/m.test(text));
+  const said = upgrades.flatMap(({ text }) =>
+    talosDocuments(text).map((document) => asText(valueAt(valueOfDocument(document), "spec", "talos", "version"))),
+  );
+  const known = new Set(
+    said.filter((release) => /^v\d+\.\d+\.\d+/.test(release) && releaseInTables(release) !== "unknown"),
+  );
+  return known.size === 1 ? [...known][0] : undefined;
 }
 
 /** A RuntimeClass that no machine of a release has a handler for, in whatever file names it, unless that is told of the line already. */

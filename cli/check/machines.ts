@@ -19,6 +19,8 @@ export interface Subject {
   about: RegExp;
   /** What is wrong on a release that no check of stacks says. */
   faults?: (talosVersion: string) => Finding[];
+  /** Whether it is all of a cluster, such as a talconfig.yaml says it. */
+  isCluster?: boolean;
   /** The same machines with containerd parts that the files write, too: a stack has one for each machine. */
   others?: Subject[];
 }
@@ -99,6 +101,8 @@ export function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject
   const content = readSchematic(JSON.stringify(raw));
   const extensions = (content?.extensions ?? []).map(branchedName);
   const gpus = extensions.some((name) => nvidiaExtension(name) !== undefined) ? [gpu] : [];
-  const own = { gpus, extensions, kernelArgs: content?.kernelArgs ?? [] };
+  // Which platform the image is for only its installer's name tells.
+  const kernelArgs = (content?.kernelArgs ?? []).filter((arg) => !arg.startsWith("talos.platform="));
+  const own = { gpus, extensions, kernelArgs };
   return ofMachines([{ name: "schematic", own, pieces: [], image: whole }]);
 }

@@ -52,5 +52,6 @@ function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject
     } as const;
     return [{ name: `machine-${index}`, own, pieces, image: whole }];
   });
-  return ofMachines(machines, asText(valueAt(cluster, "talos", "version")) || undefined, piecesOf(cluster));
+  const subject = ofMachines(machines, asText(valueAt(cluster, "talos", "version")) || undefined, piecesOf(cluster));
+  return { ...subject, isCluster: true };
 }

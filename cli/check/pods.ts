@@ -1,5 +1,6 @@
 import { capabilitiesOf } from "../../components/recipe/facts/talos-release";
 import type { Finding, GpuPodSpec } from "../../components/recipe/index";
+import { isFilledIn } from "../../components/recipe/outside/filled-in";
 import { asText, flat, isMapping, listOf, mappingAt, valueAt } from "../../components/recipe/mapping";
 
 type Path = (string | number)[];
@@ -38,7 +39,8 @@ function ofContainer(container: unknown, path: Path): GpuPart[] {
   const asked = Object.keys({ ...limits, ...requests }).filter((key) => key.startsWith("nvidia.com/"));
   if (asked.length === 0) return [];
   const faults = asked.flatMap((key) => faultsOf(key, requests![key], limits![key]));
-  const image = imageOf(valueAt(container, "image")) || "busybox";
+  const named = imageOf(valueAt(container, "image"));
+  const image = named === "" || isFilledIn(named) ? "busybox" : named;
   const pod = { image, gpus: 1, env: envOf(valueAt(container, "env")) };
   return [{ path, pod, faults: () => faults }];
 }

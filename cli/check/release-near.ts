@@ -9,7 +9,7 @@ import { environmentFiles, substitute, variablesOf } from "../import/substitute"
 const variableNames = ["talosVersion", "TALOS_VERSION"];
 
 /**
- * Tells the Talos release of the cluster that a file without one belongs to: that of the nearest talconfig.yaml, else of the variables of talhelper, in
+ * Tells the Talos release of the cluster that a file without one belongs to: that of the nearest talconfig.yaml or topf.yaml, else of the variables of talhelper, in
  * its folder or further up in the project. So two clusters of one repository keep their own. Each folder is read once.
  *
  * @param roots folders that were given: nothing above them is read, unless it is of the same project.
@@ -45,9 +45,8 @@ function releaseIn(folder: string, top: string): string | undefined {
     }
   };
   const variables: Record<string, string> = Object.assign({}, ...environmentFiles.flatMap(textOf).map(variablesOf));
-  const [talconfig] = ["talconfig.yaml", "talconfig.yml"].flatMap(textOf);
-  const said =
-    talconfig === undefined ? undefined : mappingAt(yamlIn(substitute(talconfig, variables)))["talosVersion"];
+  const [config] = ["talconfig.yaml", "talconfig.yml", "topf.yaml", "topf.yml"].flatMap(textOf);
+  const said = config === undefined ? undefined : mappingAt(yamlIn(substitute(config, variables)))["talosVersion"];
   // Nothing else of a file that was not given may be in what is written.
   return [said, ...variableNames.map((name) => variables[name])]
     .map((text) => /^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)$/.exec(String(text))?.[1])

@@ -13,6 +13,7 @@ import { machinesOf } from "../import/machine-configuration";
 import { namesMachines, readSource, type Said } from "../import/source";
 import { type Talconfig, withRole } from "../import/talconfig";
 import { unreadFault } from "../import/unread";
+import { type Cluster, clustersOf, shareCluster } from "../clusters";
 import { lineOfText, type Piece, pieceAt } from "../lines";
 import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
 import { ofOmni } from "./omni";
@@ -46,31 +47,58 @@ export function subjectsOf(
   // A patch that a talconfig names was judged with it, on that cluster's release.
   const judged = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))));
   const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !namesMachines(text));
-  const charts = ofCharts(others, flawed);
-  const external = charts.length === 1 ? charts[0]!.spec.external! : unknownRelease;
   const releaseNear = releasesNear(roots);
+  const parts = others.map((file) => ({ file: file.name, subjects: ofFile(file) }));
+  const clusters = [...subjects, ...parts.flatMap((one) => one.subjects)]
+    .filter(({ isCluster }) => isCluster)
+    .map(clusterOf);
+  /** The releases that a file may be for: that of its folder or of one further up, else those of its clusters. */
+  const releasesOf = (file: string): string[] => {
+    const near = releaseNear(file);
+    if (near !== undefined) return [near];
+    return [...new Set(clustersOf(file, clusters).flatMap(({ release }) => release ?? []))];
+  };
+  const charts = ofCharts(others, flawed);
+  const externalOf = (subject: Subject): ExternalSpec => {
+    const own = charts.filter((chart) => shareCluster(fileOf(chart), fileOf(subject), clusters));
+    return own.length === 1 ? own[0]!.spec.external! : unknownRelease;
+  };
   const told = [
     ...subjects,
-    ...others.flatMap((file) => ofFile(file).map((one) => withRelease(one, () => releaseNear(file.name)))),
+    ...parts.flatMap(({ file, subjects: ofPart }) => ofPart.flatMap((one) => withReleases(one, releasesOf(file)))),
   ];
   const machines = told
     .flatMap((subject) => [subject, ...(subject.others ?? [])])
     .map((subject) => ({
       ...subject,
-      spec: subject.spec.workloads === undefined ? { ...subject.spec, external } : subject.spec,
+      spec: subject.spec.workloads === undefined ? { ...subject.spec, external: externalOf(subject) } : subject.spec,
     }));
-  const all = [...machines, ...charts];
+  const releasedCharts = charts.flatMap((chart) =>
+    withReleases(
+      chart,
+      clustersOf(fileOf(chart), clusters).flatMap(({ release }) => release ?? []),
+    ),
+  );
+  const all = [...machines, ...releasedCharts];
   return card === gpu ? all : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
 }
 
-/** A patch or schematic that says no release has that of its repository. */
-function withRelease(subject: Subject, releaseOfRepository: () => string | undefined): Subject {
+/** The file that a subject is of. */
+const fileOf = ({ pieces }: Subject): string => [...pieces.values()][0]?.file ?? "";
+
+const clusterOf = (subject: Subject): Cluster & { release: string | undefined } => ({
+  folder: path.dirname(subject.pieces.get("talosVersion")?.file ?? fileOf(subject)),
+  release: subject.spec.talosVersion,
+});
+
+/** What says no release itself, once for each of those that it may be for; with none of them, as it is. */
+function withReleases(subject: Subject, releases: readonly string[]): Subject[] {
   const { spec, others = [] } = subject;
-  if (spec.talosVersion !== undefined || spec.workloads !== undefined) return subject;
-  const talosVersion = releaseOfRepository();
-  if (talosVersion === undefined) return subject;
-  const released = (one: Subject): Subject => ({ ...one, spec: { ...one.spec, talosVersion } });
-  return { ...released(subject), others: others.map(released) };
+  if (spec.talosVersion !== undefined || releases.length === 0) return [subject];
+  return [...new Set(releases)].map((talosVersion) => {
+    const released = (one: Subject): Subject => ({ ...one, spec: { ...one.spec, talosVersion } });
+    return { ...released(subject), others: others.map(released) };
+  });
 }
 
 /** A machine that no file names. */
@@ -93,7 +121,8 @@ function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpe
 const rootKeys = ["version", "debug", "persist", "machine", "cluster"];
 
 function isPatch(value: Record<string, unknown>): boolean {
-  if (value["kind"] !== undefined) return value["apiVersion"] === "v1alpha1";
+  // Objects of other tools have an apiVersion of that name, too, with metadata, which no document of Talos' has.
+  if (value["kind"] !== undefined) return value["apiVersion"] === "v1alpha1" && value["metadata"] === undefined;
   const keys = Object.keys(value);
   return keys.every((key) => rootKeys.includes(key)) && (isMapping(value["machine"]) || isMapping(value["cluster"]));
 }
@@ -154,7 +183,7 @@ function ofTalconfig(
   const version = /\$\{|ENC\[/.test(config.talosVersion ?? "") ? undefined : config.talosVersion;
   const subject = ofMachines(machines, version, (config.patches ?? []).map(patchPiece));
   subject.pieces.set("talosVersion", whole);
-  return { ...subject, spec: { ...subject.spec, ...factoryOf(config.imageFactory) } };
+  return { ...subject, spec: { ...subject.spec, ...factoryOf(config.imageFactory) }, isCluster: true };
 }
 
 /** A template without the lines that hold an action alone (`{{- if … }}`), so that its keys can be found. Each line stays where it is. */
@@ -168,12 +197,14 @@ function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageO
   const loads = (node.kernelModules ?? []).some(({ name }) => /^nvidia/.test(name));
   const hasGpu =
     image.nvidia === true || loads || (node.patches ?? []).some((text) => /^\s*-?\s*name:\s*nvidia/m.test(text));
+  const platform = node.machineSpec?.mode ?? image.platform ?? "metal";
   const taints = Object.fromEntries(Object.entries(node.nodeTaints ?? {}).map(([key, text]) => [key, taintText(text)]));
   return {
     role: node.controlPlane ? "controlplane" : "worker",
     gpus: hasGpu ? [gpu] : [],
     extensions: image.listed ?? [],
-    kernelArgs: image.kernelArgs,
+    // One that says what the installer says does no harm.
+    kernelArgs: image.kernelArgs.filter((arg) => arg !== `talos.platform=${platform}`),
     ...filled({ secureBoot: node.machineSpec?.secureboot || image.secureBoot ? true : undefined, taints }),
   };
 }

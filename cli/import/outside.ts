@@ -7,7 +7,9 @@ import { isChartSource, readExternal } from "../../components/recipe/outside/ext
 import { readOutside } from "../../components/recipe/outside/read";
 import { defined } from "../../components/recipe/mapping";
 import type { ClusterSpec, ExternalSpec } from "../../components/recipe/index";
+import { shareCluster } from "../clusters";
 import { yamlFiles } from "../yaml-files";
+import { namesMachines } from "./source";
 import type { Fault, Problem as Note } from "../../components/recipe/rules/fault";
 
 /** Objects that say something of a release beside the one that installs it. */
@@ -22,8 +24,10 @@ const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)
  */
 export function outsideOf(file: string, folder: string): { external?: ExternalSpec; notes: Note[] } {
   const texts = textsOf(rootOf(path.resolve(path.dirname(file))));
+  const clusters = [...texts].flatMap(([name, text]) => (namesMachines(text) ? [{ folder: path.dirname(name) }] : []));
   const owners = [...texts].flatMap(([name, text]) => {
-    if (!ofNvidia.test(text)) return [];
+    // What is for another cluster of the repository is none of this one's.
+    if (!ofNvidia.test(text) || !shareCluster(path.resolve(file), name, clusters)) return [];
     // A patch of kustomize's alone installs nothing.
     const release = readOutside([{ name, text }]).releases.find(
       ({ by, missing }) => by !== "values" && missing.every(({ kind }) => kind !== "HelmRelease"),
@@ -118,9 +122,9 @@ const passedOver = /^(?:\.|(?:node_modules|tests?|examples?|fixtures|_?archived?
 /** Names of NVIDIA's charts, also the former one of the DRA driver. */
 const ofNvidia = /gpu-operator|device-plugin|dra-driver/;
 
-/** Its YAML files that speak of NVIDIA's charts, or say of others which namespace they are for; by name. */
+/** Its YAML files that speak of NVIDIA's charts, name a cluster's machines, or say of others which namespace they are for; by name. */
 function textsOf(root: string): Map<string, string> {
   const files = yamlFiles(root, { passedOver, most: 10_000, largest: 256 * 1024 });
   const texts = files.map((file): [string, string] => [file, boundedText(file)]);
-  return new Map(texts.filter(([, text]) => ofNvidia.test(text) || saysNamespace.test(text)));
+  return new Map(texts.filter(([, text]) => ofNvidia.test(text) || saysNamespace.test(text) || namesMachines(text)));
 }

@@ -2,8 +2,13 @@ import * as semver from "semver";
 import type { ChartName } from "../facts/chart";
 import { charts } from "../facts/data/charts";
 
-/** NVIDIA's chart of a name or address, also of a mirror, and as people call their objects. */
+/** Whether a name or address is that of a maker of other cards, whose charts have like names (`rocm/gpu-operator-charts`). */
+export const isOfOthers = (name: string | undefined): boolean =>
+  name !== undefined && /(?:^|[^a-z])(?:amd|rocm|intel)(?:[^a-z]|$)/i.test(name);
+
+/** NVIDIA's chart of a name or address, also of a mirror, and as people call their objects. None where a name is another maker's. */
 export function chartNamed(...names: (string | undefined)[]): ChartName | undefined {
+  if (names.some(isOfOthers)) return undefined;
   for (const name of names) {
     const last = name?.replace(/\/+$/, "").split("/").at(-1) ?? "";
     if (/gpu-operator/.test(last)) return "gpu-operator";

@@ -1,5 +1,5 @@
 import type { ExternalMissingSpec } from "../spec/index";
-import { chartNamed, releaseIn } from "./chart";
+import { chartNamed, isOfOthers, releaseIn } from "./chart";
 import { none, placeOf, textAt, valuesAt, type Doc, type Values } from "./document";
 import { listAt, mergeAsHelm, valueAt } from "../mapping";
 import { filesIn, isKustomization, namespaceOf, parts } from "./namespace";
@@ -72,7 +72,7 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
     textAt(root, "spec", "releaseName"),
     own,
   );
-  if (chart === undefined) return [];
+  if (chart === undefined || isOfOthers(textAt(root, ...byChart, "sourceRef", "name"))) return [];
   const said = [
     { at: doc, path: [...byChart, "version"] },
     ...["spec.ref.tag", "spec.ref.semver", "spec.version"].flatMap((path) =>

@@ -1,5 +1,5 @@
 import type { ExternalMissingSpec } from "../spec/index";
-import { chartNamed, releaseIn } from "./chart";
+import { chartNamed, isOfOthers, releaseIn } from "./chart";
 import { none, placeOf, textAt, valuesAt, type Doc, type Values } from "./document";
 import { asText, isMapping, listAt, listOf } from "../mapping";
 import { parameterOf, release, valuesOf, type OutsideRelease, type Said } from "./release";
@@ -60,7 +60,8 @@ export function ofLists(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const isChart = /(?:^|\/)Chart\.yaml$/.test(doc.place.file);
   return Object.entries(lists).flatMap(([list, { by, chart: key, read }]) =>
     listAt(doc.root, list).flatMap((one, index) => {
-      const chart = chartNamed(textAt(one, key));
+      const from = textAt(one, "repo") ?? textAt(one, "repository");
+      const chart = isOfOthers(from) ? undefined : chartNamed(textAt(one, key));
       if (chart === undefined || isChart !== (by === "a chart") || one["installed"] === false) return [];
       const at = [list, String(index)];
       const missing: ExternalMissingSpec[] = [];

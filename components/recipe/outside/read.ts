@@ -1,6 +1,6 @@
 import type { ExternalMissingSpec } from "../spec/index";
 import type { ChartName } from "../facts/chart";
-import { chartByKeys, chartNamed, releaseIn } from "./chart";
+import { chartByKeys, chartNamed, isOfOthers, releaseIn } from "./chart";
 import {
   documentsOf,
   none,
@@ -59,7 +59,7 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
     several.length > 0 ? several.map((_, index) => [...spec, "sources", String(index)]) : [[...spec, "source"]];
   return paths.flatMap((path) => {
     const named = textAt(root, ...path, "chart");
-    const chart = chartNamed(named);
+    const chart = isOfOthers(textAt(root, ...path, "repoURL")) ? undefined : chartNamed(named);
     if (chart === undefined) return [];
     const helm = [...path, "helm"];
     const missing: ExternalMissingSpec[] = [];

@@ -1,0 +1,198 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse, stringify } from "yaml";
+import type { FileFinding } from "../../../cli/check/judge-files";
+import { check } from "../../../cli/check/verb";
+import { importFiles } from "../../../cli/import/verb";
+import { runVerb, scratch } from "../stand";
+
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
+
+/** A git repository with these files. */
+function repository(files: Record<string, string>): string {
+  const folder = scratch();
+  folders.push(folder);
+  for (const [name, text] of Object.entries({ ".git/HEAD": "", ...files })) {
+    fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
+    fs.writeFileSync(path.join(folder, name), text);
+  }
+  return folder;
+}
+
+/** What is found, or of one check what to do about it. */
+async function found(files: Record<string, string>, only?: string): Promise<string[]> {
+  const folder = repository(files);
+  const { result } = await runVerb("check", check, [folder, "--json"]);
+  const { findings } = JSON.parse(result) as { findings: FileFinding[] };
+  return findings
+    .filter((one) => only === undefined || one.check === only)
+    .map((one) => ({ ...one, said: only === undefined ? one.problem : one.remedy }))
+    .map(({ file, said, talos }) => `${path.relative(folder, file)} ${said} (${talos.join()})`);
+}
+
+const defaultRuntime =
+  "machine:\n  files:\n    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n      content: |\n" +
+  '        [plugins."io.containerd.cri.v1.runtime".containerd]\n          default_runtime_name = "nvidia"\n';
+
+const talconfig = (release: string, patches: string[] = []): string =>
+  stringify({
+    talosVersion: release,
+    nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1", kernelModules: [{ name: "nvidia" }], patches }],
+  });
+
+const plugin = (values: object): string =>
+  stringify({
+    ...{ apiVersion: "helm.toolkit.fluxcd.io/v2", kind: "HelmRelease", metadata: { name: "nvidia-device-plugin" } },
+    spec: { chart: { spec: { chart: "nvidia-device-plugin", version: "0.19.3" } }, values },
+  });
+
+describe("two clusters of one repository", () => {
+  test("have each its own charts: what hands out the cards of one does not count for the other", async () => {
+    const operator = plugin({}).replaceAll("nvidia-device-plugin", "gpu-operator").replace("0.19.3", "v26.3.3");
+    const remedies = await found(
+      {
+        "kubernetes/home/talos/talconfig.yaml": talconfig("v1.13.6", [defaultRuntime]),
+        "kubernetes/home/apps/operator/release.yaml": operator,
+        "kubernetes/lab/talos/talconfig.yaml": talconfig("v1.13.6", [defaultRuntime]),
+      },
+      "default-runtime",
+    );
+    expect(remedies).toEqual([
+      expect.stringMatching(/^kubernetes\/home\/talos\/talconfig\.yaml .*by CDI, without runtimeClassName/),
+      expect.stringMatching(/^kubernetes\/lab\/talos\/talconfig\.yaml .*runtimeClassName: nvidia/),
+    ]);
+  });
+
+  test("have each its own release, for which its charts and pods are judged", async () => {
+    const classed = stringify({
+      kind: "Pod",
+      apiVersion: "v1",
+      metadata: { name: "a" },
+      spec: { runtimeClassName: "nvidia" },
+    });
+    const lines = await found({
+      "talos/home/talconfig.yaml": talconfig("v1.12.6"),
+      "flux/home/plugin/release.yaml": plugin({ nope: 1 }),
+      "talos/lab/talconfig.yaml": talconfig("v1.14.1"),
+      "flux/lab/plugin/release.yaml": plugin({ nope: 1 }),
+      "flux/lab/pod.yaml": classed,
+    });
+    expect(lines.filter((line) => line.includes("nope"))).toEqual([
+      expect.stringMatching(/^flux\/home\/.*\(v1\.12\.6\)$/),
+      expect.stringMatching(/^flux\/lab\/.*\(v1\.14\.1\)$/),
+    ]);
+  });
+
+  test("share a patch that stands above both: it is judged for both releases", async () => {
+    const lines = await found({
+      "talos/home/talconfig.yaml": talconfig("v1.12.6"),
+      "talos/lab/talconfig.yaml": talconfig("v1.13.6"),
+      "talos/patches/all.yaml": "machine:\n  sysctl: {}\n",
+    });
+    expect(lines).toEqual([
+      expect.stringMatching(/^talos\/patches\/all\.yaml machine\.sysctl .*\(v1\.12\.6,v1\.13\.6\)$/),
+    ]);
+  });
+
+  test("are imported each with its own release", async () => {
+    const folder = repository({
+      "kubernetes/home/talos/talconfig.yaml": talconfig("v1.13.6"),
+      "kubernetes/home/apps/plugin/release.yaml": plugin({}),
+      "kubernetes/lab/talos/talconfig.yaml": talconfig("v1.13.6"),
+      "kubernetes/lab/apps/plugin/release.yaml": plugin({}),
+    });
+    const { result } = await runVerb("import", importFiles, [
+      path.join(folder, "kubernetes/lab/talos/talconfig.yaml"),
+      ...["--gpu=gpu=L4", "--out", path.join(folder, "stack.yaml")],
+    ]);
+    expect(result).toBe("");
+    const { config } = parse(fs.readFileSync(path.join(folder, "stack.yaml"), "utf8")) as { config: object };
+    expect(config).toMatchObject({ "talos-gpu:external": { files: ["kubernetes/lab/apps/plugin/release.yaml"] } });
+  });
+});
+
+describe("what is another's is no fault", () => {
+  test.each<[string, Record<string, string>]>([
+    [
+      "AMD's operator, which has NVIDIA's name",
+      {
+        "app.yaml": stringify({
+          ...{ apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata: { name: "gpu" } },
+          spec: {
+            source: {
+              repoURL: "https://rocm.github.io/gpu-operator",
+              chart: "gpu-operator-charts",
+              targetRevision: "v1.5.0",
+            },
+          },
+        }),
+        "release.yaml": stringify({
+          ...{ apiVersion: "helm.toolkit.fluxcd.io/v2", kind: "HelmRelease", metadata: { name: "gpu-operator" } },
+          spec: {
+            chart: {
+              spec: {
+                chart: "gpu-operator-charts",
+                version: "v1.5.0",
+                sourceRef: { kind: "HelmRepository", name: "rocm" },
+              },
+            },
+          },
+        }),
+        "helmfile.yaml": stringify({
+          releases: [{ name: "gpu", chart: "rocm/gpu-operator-charts", version: "v1.5.0" }],
+        }),
+        "kustomization.yaml": stringify({
+          helmCharts: [{ name: "gpu-operator-charts", repo: "https://rocm.github.io/gpu-operator", version: "v1.5.0" }],
+        }),
+      },
+    ],
+    [
+      "an object whose apiVersion is that of Talos' documents",
+      {
+        "cluster.yaml":
+          "apiVersion: v1alpha1\nkind: TalosCluster\nmetadata: { name: a }\nspec: { controlplanes: { count: 1 } }\n",
+      },
+    ],
+    [
+      "the platform that an image has anyway",
+      {
+        "schematic.yaml": stringify({
+          customization: {
+            extraKernelArgs: ["talos.platform=nocloud"],
+            systemExtensions: { officialExtensions: ["siderolabs/zfs"] },
+          },
+        }),
+      },
+    ],
+    [
+      "an image with a part that a template fills in",
+      {
+        "pod.yaml": stringify({
+          ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "a" } },
+          spec: {
+            containers: [
+              {
+                image: { repository: "ghcr.io/example/machine-learning", tag: "{{ .Values.version }}-cuda" },
+                resources: { limits: { "nvidia.com/gpu": 1 } },
+              },
+            ],
+          },
+        }),
+      },
+    ],
+  ])("%s", async (_, files) => {
+    expect(await found(files)).toEqual([]);
+  });
+});
+
+test("a patch of a repository without talhelper is judged for the release that tuppr brings", async () => {
+  const lines = await found({
+    "talos/a.yaml": "machine:\n  sysctl: {}\n",
+    "apps/upgrade.yaml": stringify({
+      ...{ apiVersion: "tuppr.home-operations.com/v1alpha1", kind: "TalosUpgrade", metadata: { name: "talos" } },
+      spec: { talos: { version: "v1.12.6" } },
+    }),
+  });
+  expect(lines).toEqual([expect.stringMatching(/machine\.sysctl .*\(v1\.12\.6\)$/)]);
+});
