@@ -53,9 +53,12 @@ export async function isCached(binary: string): Promise<boolean> {
  */
 export async function forgetOldVersions(cache: string, called: string, kept = KEPT): Promise<void> {
   const names = await fs.readdir(cache);
-  const all = await Promise.all(
-    names.map(async (name) => ({ name, used: (await fs.lstat(path.join(cache, name))).mtimeMs })),
-  );
+  const all: { name: string; used: number }[] = [];
+  for (const name of names) {
+    // What somebody else makes at the same time may be gone, under its last name by now.
+    const stat = await fs.lstat(path.join(cache, name)).catch(() => undefined);
+    if (stat !== undefined) all.push({ name, used: stat.mtimeMs });
+  }
   const version = new RegExp(`^${called}-[0-9a-f]{16}$`);
   const old = all.filter(({ name }) => version.test(name)).sort((a, b) => b.used - a.used);
   const abandoned = all.filter(({ name, used }) => name.endsWith(".unfinished") && Date.now() - used > ABANDONED);

@@ -56,6 +56,18 @@ describe("the cache of built tools", () => {
     expect(cacheFolder(env)).toBe(expected);
   });
 
+  test("what another process has just finished is no old version", async () => {
+    const cache = path.join(sandbox.folder, "cache");
+    const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
+    for (const key of keys) sandbox.write(`cache/helm-${key}/helm`, "binary");
+    // Read with the others, and renamed before it is looked at.
+    const names = [...fs.readdirSync(cache), "pulumi-0000000000000000.123.unfinished"];
+    const read = jest.spyOn(fs.promises, "readdir").mockResolvedValueOnce(names as never);
+    await forgetOldVersions(cache, tool.name);
+    read.mockRestore();
+    expect(fs.readdirSync(cache)).toHaveLength(12);
+  });
+
   test("keeps the twelve versions used last, other tools, and what another process is just making", async () => {
     const cache = path.join(sandbox.folder, "cache");
     const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
