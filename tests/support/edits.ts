@@ -1,13 +1,12 @@
 import { merged } from "../recipe/stacks";
 import { readStackFile } from "../../stacks/stack-file";
-import { fixture, table } from "./table";
 
 /** Configuration of a stack, as data that an edit may change. */
 export type Said = Record<string, any>;
 
 /** An edit of a stack, as its owner makes it, and what comes of it. */
 export interface Edit {
-  /** Name in tests and of its golden file. */
+  /** Name in tests, and of its page in tests/fixtures/plan-pages/edits, if it has one. */
   name: string;
   stack: string;
   /** A JSON merge patch. */
@@ -17,7 +16,145 @@ export interface Edit {
 }
 
 /** Edits of one line or so of the real stacks. */
-export const edits = table<Edit>(fixture("edits.yaml"), ["name", "stack", "change", "reboots"]).map(([, edit]) => edit);
+export const edits: Edit[] = [
+  // Edits of one line or so of the real stacks, each as a JSON merge patch, and whether each machine reboots then.
+  // `name` is also that of the edit's page in plan-pages/edits, where it is kept (tests/cli/plan).
+  {
+    name: "driver-branch",
+    stack: "rtx5070ti",
+    change: { driver: { branch: "lts" } },
+    reboots: { "k8s-worker4": "yes" },
+  },
+  {
+    name: "one-more-card",
+    stack: "aarhus-h100",
+    change: { machines: { "aarhus-h100": { gpus: [{ model: "H100 NVL", count: 3 }] } } },
+    reboots: { "aarhus-h100": "no" },
+  },
+  {
+    name: "first-card",
+    stack: "modern",
+    change: { machines: { control: { gpus: [{ model: "RTX 5090" }] } } },
+    reboots: { control: "yes", gpu: "no" },
+  },
+  { name: "talos-patch", stack: "rtx5070ti", change: { talosVersion: "v1.12.7" }, reboots: { "k8s-worker4": "yes" } },
+  { name: "talos-minor", stack: "velaryon", change: { talosVersion: "v1.12.6" }, reboots: { velaryon: "yes" } },
+  {
+    name: "sharing",
+    stack: "rtx3090",
+    change: { sharing: { timeSlicing: { replicas: 8 } } },
+    reboots: { rtx3090: "no" },
+  },
+  {
+    name: "taint-changed",
+    stack: "velaryon",
+    change: { machines: { velaryon: { taints: { gpu: "yes:NoSchedule" } } } },
+    reboots: { velaryon: "yes" },
+  },
+  {
+    name: "taint-added",
+    stack: "rtx5070ti",
+    change: { machines: { "k8s-worker4": { taints: { gpu: "true:NoSchedule" } } } },
+    reboots: { "k8s-worker4": "yes" },
+  },
+  {
+    name: "taint-added-to-adopted",
+    stack: "rtx3090",
+    change: { machines: { rtx3090: { taints: { gpu: "true:NoSchedule" } } } },
+    reboots: { rtx3090: "only if" },
+  },
+  {
+    name: "operator-to-plugin",
+    stack: "rtx5070ti",
+    change: { gpuOperator: null, devicePlugin: { version: "0.17.4" } },
+    reboots: { "k8s-worker4": "no" },
+  },
+  {
+    name: "plugin-to-operator",
+    stack: "aarhus-h100",
+    change: { devicePlugin: null, gpuOperator: { version: "v25.10.1" } },
+    reboots: { "aarhus-h100": "no" },
+  },
+  {
+    name: "operator-to-claims",
+    stack: "modern",
+    change: { gpuOperator: null, dra: { version: "0.5.0" } },
+    reboots: { control: "no", gpu: "no" },
+  },
+  {
+    name: "label",
+    stack: "velaryon",
+    change: { machines: { velaryon: { labels: { slot: "Y" } } } },
+    reboots: { velaryon: "no" },
+  },
+  {
+    name: "containerd-part",
+    stack: "rtx5070ti",
+    change: { machines: { "k8s-worker4": { containerd: { baseRuntimeSpec: true } } } },
+    reboots: { "k8s-worker4": "yes" },
+  },
+  {
+    name: "comment-in-a-patch",
+    stack: "modern",
+    change: { machines: { gpu: { patches: ["# the fast disk\nmachine:\n  install:\n    disk: /dev/nvme0n1\n"] } } },
+    reboots: { control: "no", gpu: "no" },
+  },
+  {
+    name: "kernel-argument",
+    stack: "rtx5070ti",
+    change: { machines: { "k8s-worker4": { kernelArgs: ["pcie_aspm=off"] } } },
+    reboots: { "k8s-worker4": "yes" },
+  },
+  {
+    name: "sysctl-of-all",
+    stack: "modern",
+    change: { patches: ["machine:\n  sysctls:\n    vm.swappiness: '10'\n"] },
+    reboots: { control: "no", gpu: "no" },
+  },
+  {
+    name: "udev-rule-of-all",
+    stack: "modern",
+    change: { patches: ['machine:\n  udev:\n    rules:\n      - SUBSYSTEM=="drm"\n'] },
+    reboots: { control: "yes", gpu: "yes" },
+  },
+  {
+    name: "kubernetes-patch",
+    stack: "rtx5070ti",
+    change: { kubernetesVersion: "v1.35.1" },
+    reboots: { "k8s-worker4": "yes" },
+  },
+  {
+    name: "factory",
+    stack: "rtx3090",
+    change: { factoryUrl: "https://factory.example.net" },
+    reboots: { rtx3090: "no" },
+  },
+  { name: "drain-off", stack: "rtx5070ti", change: { upgrade: { drain: false } }, reboots: { "k8s-worker4": "no" } },
+  {
+    name: "address",
+    stack: "velaryon",
+    change: { machines: { velaryon: { address: "10.4.0.31" } } },
+    reboots: { velaryon: "only if" },
+  },
+  {
+    name: "extension-on-omni",
+    stack: "frank",
+    change: { machines: { "gpu-1": { extensions: ["siderolabs/iscsi-tools"] } } },
+    reboots: { "gpu-1": "yes" },
+  },
+  {
+    name: "sysctl-on-omni",
+    stack: "frank",
+    change: { machines: { "gpu-1": { patches: ["machine:\n  sysctls:\n    vm.swappiness: '10'\n"] } } },
+    reboots: { "gpu-1": "no" },
+  },
+  {
+    name: "containerd-part-on-omni",
+    stack: "frank",
+    change: { machines: { "gpu-1": { containerd: { nvidiaDefaultRuntime: false } } } },
+    reboots: { "gpu-1": "yes" },
+  },
+];
 
 /** What a stack says after an edit. */
 export const edited = ({ stack, change }: Pick<Edit, "stack" | "change">): Said =>

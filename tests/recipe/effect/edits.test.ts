@@ -14,12 +14,11 @@ import {
 } from "../../../components/recipe";
 import type { MachineEffect } from "../../../components/recipe/effect/effect";
 import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
-import { schematics } from "../../machine/program/fakes";
+import { factoryImage, schematics } from "../../machine/program/fakes";
 import { setup } from "../../machine/program/setup";
 import { edited, edits, type Said } from "../../support/edits";
 import { planOf } from "../../support/plans";
 import { readStackFile } from "../../../stacks/stack-file";
-import { fixture, table } from "../../support/table";
 
 function planned(said: Said): Plan {
   expect(findingsOf(said)).toEqual([]);
@@ -38,7 +37,7 @@ describe.each(edits)("$name of $stack", ({ stack, change, reboots }) => {
     for (const { because } of Object.values(effects)) expect(because).not.toBe("");
   });
 
-  // The machines of Omni's and those that a stack installs get their configuration by others than the upgrade program. Of one that
+  // The upgrade program does not configure machines of Omni, nor those that a stack installs. Of one that
   // reboots "only if", the plan leaves the answer to what the program sees.
   const byProgram = after.machines.filter(
     ({ name, configuration }) => configuration !== "omni" && !after.spec.bootstrap && reboots[name] !== "only if",
@@ -57,13 +56,14 @@ describe.each(edits)("$name of $stack", ({ stack, change, reboots }) => {
         (part) =>
           JSON.stringify(old.get(part)) !== JSON.stringify(fresh.get(part)) && needsBoot(part, is!.talosVersion),
       );
+      const schematicId = is!.schematicId === was!.schematicId ? schematics.gpu : schematics.other;
       const { rebooted } = await upgrade(
         {
           ...wanted,
           machine: name,
           talosVersion: is!.talosVersion,
-          schematicId: is!.schematicId === was!.schematicId ? schematics.gpu : schematics.other,
-          installerImage: `factory.talos.dev/metal-installer/${is!.schematicId === was!.schematicId ? schematics.gpu : schematics.other}:${is!.talosVersion}`,
+          schematicId,
+          installerImage: factoryImage(is!.talosVersion, schematicId),
           modules: is!.kernelModules.map((module) => module.name),
           driverVersion: "570.211.01", // the only one that the fake machine has
         },
@@ -80,21 +80,177 @@ function generated({ spec }: Plan): string {
   return JSON.stringify({ kind: "Generated", clusterName, clusterEndpoint, kubernetesVersion });
 }
 
-interface Updates extends Partial<MachineEffect> {
+/** Two updates of a stack, one after the other, and what the second does to its machines. */
+interface Updates extends Omit<Partial<MachineEffect>, "because"> {
   name: string;
   stack: string;
-  was?: object | null;
-  is?: object;
+  /** JSON merge patch of the first one's stack; null: there was no first one. Default: the stack as it is. */
+  before?: object | null;
+  /** JSON merge patch of the second one's stack. Default: the stack as it is. */
+  after?: object;
   reboots: MachineEffect["reboots"];
-  because: string;
+  /** Why. */
+  because: RegExp;
 }
-const columns = ["name", "stack", "was", "is", "reboots", "because", "drained", "awayForAtMost"] as const;
-const updates = table<Updates>(fixture("effects.yaml"), columns).map(([, row]) => row);
 
-test.each(updates)("of $stack, $name", ({ stack, was = {}, is = {}, name: _, ...said }) => {
-  const before = was === null ? undefined : planned(edited({ stack, change: was }));
-  for (const effect of Object.values(effectsOf(before, planned(edited({ stack, change: is })))))
-    expect(effect).toMatchObject({ ...said, because: expect.stringMatching(said.because) });
+/** A machine's own patch, as in Talos' documentation: it declares NVIDIA's modules, so the stack's declares none. */
+const modulesWith = (parameter: string): string =>
+  `machine: {kernel: {modules: [{name: nvidia, parameters: [${parameter}]}, ` +
+  "{name: nvidia_uvm}, {name: nvidia_drm}, {name: nvidia_modeset}]}}";
+
+const updates: Updates[] = [
+  {
+    name: "a parameter of a module that the machine's own patch declares",
+    stack: "rtx5070ti",
+    before: { machines: { "k8s-worker4": { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=0")] } } },
+    after: { machines: { "k8s-worker4": { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=1")] } } },
+    reboots: "yes",
+    because: /^machine\.kernel\.modules changed$/,
+  },
+  {
+    name: "a parameter of a module that the machine's own patch declares",
+    stack: "velaryon",
+    before: { machines: { velaryon: { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=0")] } } },
+    after: { machines: { velaryon: { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=1")] } } },
+    reboots: "yes",
+    because: /^machine\.kernel\.modules changed$/,
+  },
+  {
+    name: "a parameter of a module that Talos takes live",
+    stack: "frank",
+    before: { patches: [modulesWith("NVreg_A=0")] },
+    after: { patches: [modulesWith("NVreg_A=1")] },
+    reboots: "no",
+    because: /^none is needed for machine\.kernel\.modules changed; .*at the machine's next boot$/,
+  },
+  {
+    name: "a parameter of a module that Talos takes live",
+    stack: "modern",
+    before: { patches: [modulesWith("NVreg_A=0")] },
+    after: { patches: [modulesWith("NVreg_A=1")] },
+    reboots: "no",
+    because: /^none is needed for machine\.kernel\.modules changed; .*at the machine's next boot$/,
+  },
+  {
+    name: "an update without one before it reboots only a machine that is not like that yet",
+    stack: "velaryon",
+    before: null,
+    reboots: "only if",
+    because: /^it does not run Talos v1\.11\.1 with schematic [0-9a-f]{12} and this configuration/,
+    drained: "for at most 5m",
+    awayForAtMost: "45m",
+  },
+  {
+    name: "without one before it, a cluster in maintenance mode, booted from a medium or from a disk",
+    stack: "modern",
+    before: null,
+    reboots: "only if",
+    because: /its disk does not have/,
+  },
+  {
+    name: "without one before it, the release that the stack says is running",
+    stack: "velaryon",
+    before: null,
+    after: { machines: { velaryon: { runningVersion: "v1.10.9" } } },
+    reboots: "yes",
+    because: /^it goes from Talos v1\.10\.9 to v1\.11\.1$/,
+  },
+  {
+    name: "of an owned machine a release that it no longer runs may change what Talos generates",
+    stack: "rtx5070ti",
+    before: {
+      talosVersion: "v1.13.0",
+      gpuOperator: { version: "v26.3.3" },
+      machineDefaults: null,
+      machines: { "k8s-worker4": { runningVersion: "v1.12.6" } },
+    },
+    after: { talosVersion: "v1.13.0", gpuOperator: { version: "v26.3.3" }, machineDefaults: null },
+    reboots: "only if",
+    because: /contract: v1.12 → v1.13/,
+  },
+  {
+    name: "a reconcileToken that is given",
+    stack: "rtx5070ti",
+    after: { reconcileToken: "one" },
+    reboots: "only if",
+    because: /^it is not as the last update has left it: reconcileToken: \(none\) → one$/,
+  },
+  {
+    name: "a reconcileToken that is given",
+    stack: "velaryon",
+    after: { reconcileToken: "one" },
+    reboots: "only if",
+    because: /^it is not as the last update has left it: reconcileToken: \(none\) → one$/,
+  },
+  {
+    name: "a reconcileToken that is given",
+    stack: "frank",
+    after: { reconcileToken: "one" },
+    reboots: "only if",
+    because: /^it is not as the last update has left it: reconcileToken: \(none\) → one$/,
+  },
+  {
+    name: "a reconcileToken that is another",
+    stack: "rtx5070ti",
+    after: { reconcileToken: "two" },
+    reboots: "only if",
+    because: /one → two$/,
+    before: { reconcileToken: "one" },
+  },
+  {
+    name: "a reconcileToken that is another",
+    stack: "velaryon",
+    after: { reconcileToken: "two" },
+    reboots: "only if",
+    because: /one → two$/,
+    before: { reconcileToken: "one" },
+  },
+  {
+    name: "a reconcileToken that is another",
+    stack: "frank",
+    after: { reconcileToken: "two" },
+    reboots: "only if",
+    because: /one → two$/,
+    before: { reconcileToken: "one" },
+  },
+  {
+    name: "a reconcileToken that is taken away",
+    stack: "rtx5070ti",
+    after: {},
+    reboots: "only if",
+    because: /two → \(none\)$/,
+    before: { reconcileToken: "two" },
+  },
+  {
+    name: "a reconcileToken that is taken away",
+    stack: "velaryon",
+    after: {},
+    reboots: "only if",
+    because: /two → \(none\)$/,
+    before: { reconcileToken: "two" },
+  },
+  {
+    name: "a reconcileToken that is taken away",
+    stack: "frank",
+    after: {},
+    reboots: "only if",
+    because: /two → \(none\)$/,
+    before: { reconcileToken: "two" },
+  },
+  {
+    name: "a reconcileToken beside a change that reboots anyway",
+    stack: "rtx5070ti",
+    after: { reconcileToken: "one", talosVersion: "v1.12.7" },
+    reboots: "yes",
+    because: /^talosVersion: v1\.12\.6 → v1\.12\.7$/,
+  },
+];
+
+test.each(updates)("of $stack, $name", ({ stack, before = {}, after = {}, name: _, because, ...effect }) => {
+  const first = before === null ? undefined : planned(edited({ stack, change: before }));
+  const effects = Object.values(effectsOf(first, planned(edited({ stack, change: after }))));
+  expect(effects).not.toEqual([]);
+  for (const each of effects) expect(each).toMatchObject({ ...effect, because: expect.stringMatching(because) });
 });
 
 const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machineState> => {
@@ -104,7 +260,8 @@ const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machine
 
 test("a machine of which the stack says nothing new, and which the program looks at, reboots on a condition", () => {
   expect(describeEffect(effectOfLook(stateOf("rtx5070ti", "v1.12.6")))).toBe(
-    "reboots: only if it is not what the stack says already (the update before failed, or it is looked at with another credential or program); it is then drained for at most 5m, and takes no pods for at most 45m",
+    "reboots: only if it is not what the stack says already (the update before failed, or it is looked at with another " +
+      "credential or program); it is then drained for at most 5m, and takes no pods for at most 45m",
   );
 });
 
