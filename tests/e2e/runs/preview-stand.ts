@@ -30,7 +30,11 @@ export interface Previewed extends RunResult {
 export interface Project {
   /** Folder of its Pulumi.yaml, from the checkout's root. Default: the root. */
   folder?: string;
+  /** The same outside of the checkout, absolute. */
+  at?: string;
   name: string;
+  /** What the keys of its credentials begin with. Default: its name. */
+  namespace?: string;
   stack: string;
   config?: Record<string, unknown>;
   /** Whether nobody listens where its kubeconfig leads. Default false. */
@@ -98,13 +102,24 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   };
   fs.writeFileSync(at("pulumi"), measured(tools.pulumi, at("cpu")), { mode: 0o755 });
 
+  /** Serves the chart that a stack's configuration names. One that is no stack at all is a mistake of the test. */
+  const offerChartOf = (config: Record<string, unknown>): void => {
+    const fields = Object.entries(config).map(([key, value]) => [key.replace(/^talos-gpu:/, ""), value]);
+    const said = clusterOf(Object.fromEntries(fields) as Record<string, unknown>);
+    const { chart, version, repository } = planCluster(said).kubernetes.release;
+    charts.offer(chart, version, repository);
+  };
+
   const project = async ({
     folder = "",
+    at: place = path.join(checkout, folder),
     name,
+    namespace = name,
     stack,
     config = {},
     clusterIsDown = false,
   }: Project): Promise<Previewed> => {
+    if (namespace === "talos-gpu") offerChartOf(config);
     const { kubeconfig } = credentials;
     const down = { kubeconfig: kubeconfig.replace(/server: .*/, `server: https://${nowhere}`) };
     const texts = { ...credentials, ...(clusterIsDown ? down : {}) };
@@ -115,9 +130,9 @@ export async function openPreviewStand(): Promise<PreviewStand> {
       dir: at("engines", `${name}-${stack}`),
       project: name,
       stack,
-      program: path.join(checkout, folder),
+      program: place,
       config,
-      secrets: Object.fromEntries(given.map((key) => [`${name}:${key}`, texts[key as keyof typeof credentials]])),
+      secrets: Object.fromEntries(given.map((key) => [`${namespace}:${key}`, texts[key as keyof typeof credentials]])),
       plugins,
       environment,
     });
@@ -145,9 +160,6 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     stack: (nameOrFile, more = {}) => {
       const stack = stackNameOf(nameOrFile);
       const said = readStackFile(nameOrFile);
-      // A file that is no stack at all is a mistake of the test.
-      const { chart, version, repository } = planCluster(clusterOf(said)).kubernetes.release;
-      charts.offer(chart, version, repository);
       fs.rmSync(path.join(checkout, "stacks", `Pulumi.${stack}.yaml`), { force: true }); // written anew, with credentials
       const config = Object.fromEntries(Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]));
       return project({ name: "talos-gpu", stack, config, ...more });

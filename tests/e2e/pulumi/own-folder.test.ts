@@ -1,0 +1,74 @@
+import { spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { repository } from "../../../stacks/stack-file";
+import { pack, type Registry, serveRegistry } from "../../support/registry";
+import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
+
+// The template as Pulumi's own command copies it, the package as npm installs it, and the preview of an imported stack by the real CLI: what
+// a user sees in an empty folder outside of the clone. The rest of that folder: tests/sdk/own-folder.test.ts.
+
+const limit = 5 * 60_000;
+const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-own-pulumi-")));
+const folder = path.join(home, "gpus");
+let stand: PreviewStand;
+let registry: Registry;
+beforeAll(async () => {
+  stand = await openPreviewStand();
+  registry = await serveRegistry([pack("components", home), pack("sdk/talos", home)]);
+}, limit);
+afterAll(async () => {
+  registry?.close();
+  await stand?.close();
+  fs.rmSync(home, { recursive: true, force: true });
+});
+
+/** Runs a command in the folder, to its end; gives what it said. */
+async function run(line: string): Promise<string> {
+  const npm = {
+    npm_config_registry: registry.url,
+    npm_config_cache: path.join(home, "npm"),
+    npm_config_audit: "false",
+  };
+  const env = { ...process.env, ...npm, PULUMI_STACK: "dev" };
+  let said = "";
+  const child = spawn("sh", ["-c", line], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const status = await new Promise<number | null>((resolve) => void child.once("close", resolve));
+  if (status !== 0) throw new Error(`${line}: ${status}: ${said}`);
+  return said;
+}
+
+test(
+  "pulumi new copies the template, and says what to do next",
+  async () => {
+    const template = path.join(repository, "templates/talos-gpu-typescript");
+    const said = await stand.pulumi("new", template, "--dir", folder, "--generate-only", "--yes");
+    expect(said).toMatch(/npx talos-gpu import .*\n.*npx talos-gpu plan\n/);
+    const project = fs.readFileSync(path.join(folder, "Pulumi.yaml"), "utf8");
+    expect(parse(project)).toMatchObject({ name: "gpus", runtime: { name: "nodejs" } });
+    expect(project).not.toContain("quickstart");
+    expect(fs.readFileSync(path.join(folder, "package.json"), "utf8")).toContain('"name": "gpus"');
+  },
+  limit,
+);
+
+test(
+  "an imported stack previews by its three lines of program, with the one dependency",
+  async () => {
+    await run("npm install");
+    const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
+    await run(`npx talos-gpu import ${talconfig} --gpu 'velaryon=RTX 2070 SUPER'`);
+    await run("npx talos-gpu plan");
+    const { config } = parse(fs.readFileSync(path.join(folder, "Pulumi.dev.yaml"), "utf8")) as { config: object };
+    const { result, diagnostics, creates } = await stand.project({
+      ...{ at: folder, name: "gpus", stack: "dev", namespace: "talos-gpu" },
+      config: config as Record<string, unknown>,
+    });
+    expect([result, ...diagnostics.filter((line) => line.startsWith("error"))]).toEqual(["succeeded"]);
+    expect(creates).toContain("talos-gpu:index:GpuMachine dev-velaryon");
+  },
+  limit,
+);
