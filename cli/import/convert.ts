@@ -16,7 +16,7 @@ import { taintText } from "../../components/recipe/machine/taints";
 import { saidInTheEnd } from "./operations";
 import type { PlaceOf } from "./places";
 import { filePatch, nvidiaPart, type NvidiaPart, unfilledIn } from "./patch";
-import { writersNote } from "./containerd-writers";
+import { partInForce, writersNote } from "./containerd-writers";
 import { imageOf, type ImageContent } from "./image";
 import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
@@ -117,7 +117,7 @@ export function convert(
             },
           ]),
       ...shared.flatMap((part) => part.notes),
-      ...chosen.flatMap((read) => notesOf(read, shared, noUki)),
+      ...chosen.flatMap((read) => notesOf(read, shared, noUki, version.is)),
     ],
     leftOut: nodes.filter((read) => !isGpuNode(read)).map(({ node }) => node.hostname),
   };
@@ -170,7 +170,7 @@ function machineOf(
   const taints = Object.fromEntries(Object.entries(said).map(([key, text]) => [key, taintText(text)]));
   const { ours, others } = parametersOf(all, image);
   const kernelArgs = image.kernelArgs.filter(isOfImage);
-  const extra = all.flatMap(({ containerd }) => containerd ?? []).at(-1);
+  const extra = partInForce(all, version);
   const { mode } = node.machineSpec ?? {};
   const [, named] = image.kernelArgs.flatMap((arg) => /^talos\.platform=(.+)$/.exec(arg) ?? []);
   const platform = mode === undefined || mode === "metal" ? (image.platform ?? named) : mode;
@@ -249,7 +249,12 @@ export function exposure(talosVersion = "v1.12.0"): Pick<ClusterSpec, "devicePlu
 /** Whether an argument stays one in a stack: parameters of modules and the platform have fields of their own. */
 const isOfImage = (arg: string): boolean => moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
 
-function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], noUki: boolean): Note[] {
+function notesOf(
+  { node, image, parts, gpus }: ReadNode,
+  shared: NvidiaPart[],
+  noUki: boolean,
+  version: string | undefined,
+): Note[] {
   const others = image.kernelArgs.filter(isOfImage);
   const field = `machines.${node.hostname}`;
   const dead = image.kernelArgs.filter((arg) => moduleParameterIn(arg) !== undefined);
@@ -283,13 +288,13 @@ function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], n
         remedy:
           "write those that matter under machine.install.extraKernelArgs, where the machine's configuration is kept",
       },
-    all.some((part) => part.containerd !== undefined) && {
+    partInForce(all, version) !== undefined && {
       field: `${field}.containerd`,
       problem: "is NVIDIA's part of the file that another tool writes today",
       why: "a machine takes one such file, and an update refuses to write a second one",
       remedy: "take the file out of the other tool's patch before the update, or this field out of the stack",
     },
-    writersNote(field, all),
+    writersNote(field, all, version),
     unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
     unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),
     parts.map((part) => part.notes),

@@ -13,6 +13,7 @@ import {
   nvidiaExtension,
   soundsLikeNvidia,
   toolkitExtension,
+  unsuffixedNames,
 } from "../../components/recipe/facts/extension";
 import { defined } from "../../components/recipe/mapping";
 import type { RawSchematic, Schematics } from "./schematics";
@@ -47,8 +48,10 @@ const nvidiaAloneById = new Map(
   Object.values(DriverBranch).flatMap((branch) =>
     Object.values(ModuleFlavour).flatMap((flavour) => {
       const pair = [modulesExtension(flavour, branch), toolkitExtension(branch)];
+      const former = pair.map((name) => Object.keys(unsuffixedNames).find((old) => branchedName(old) === name) ?? name);
       // The order of the extensions is part of the ID; the Factory's page sorts them, a hand may not.
-      const ids = [pair, pair.toReversed()].map((extensions) => schematicOf({ extensions, kernelArgs: [] }).id);
+      const orders = [pair, former].flatMap((names) => [names, names.toReversed()]);
+      const ids = orders.map((extensions) => schematicOf({ extensions, kernelArgs: [] }).id);
       return ids.map((id) => [id, { branch, flavour }] as const);
     }),
   ),

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { asText, defined, flat, isMapping, listAt } from "../../components/recipe/mapping";
+import { asText, flat, isMapping, listAt } from "../../components/recipe/mapping";
 import { readPatch } from "../../components/recipe/machine/user-patches";
 import { customizationPath, type KernelModule } from "../../components/recipe/index";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
@@ -17,11 +17,19 @@ export interface NvidiaPart {
   /** Labels and taints of the node, which go through the Kubernetes API. */
   labels: Record<string, string>;
   taints: Record<string, string>;
-  /** TOML of containerd, where it speaks of NVIDIA. */
-  containerd?: string;
-  /** The items of it that write the file of containerd's parts, whatever they say: where they stand, as far as that is known. */
-  containerdItems: (string | undefined)[];
+  /** The items of it that write the file of containerd's parts, in their order. */
+  containerd: ContainerdItem[];
   notes: Note[];
+}
+
+/** An item that writes the file of containerd's parts. */
+export interface ContainerdItem {
+  /** TOML of containerd. */
+  content: string;
+  /** Whether it speaks of NVIDIA. */
+  isOfNvidia: boolean;
+  /** Where it stands, as far as that is known. */
+  place: string | undefined;
 }
 
 /**
@@ -43,7 +51,11 @@ export function nvidiaPart(text: string, field: string, placeOf: PlaceOf = () =>
   const images = listAt(config, "machine", "install", "extensions").map(({ image }) => asText(image));
   const items = files.filter(({ path }) => path === customizationPath);
   // Folders of CDI are other vendors', too, and onedr0p's template has settings of images and sockets: they stay where they are.
-  const containerd = items.filter(({ content }) => /nvidia/.test(withoutComments(content)));
+  const containerd = items.map(({ content }) => ({
+    content,
+    isOfNvidia: /nvidia/.test(withoutComments(content)),
+    place: placeOf(text, customizationPath),
+  }));
   const place = placeOf(text, flaw?.detail ?? "nvidia");
   const unreadable = flaw?.kind === "yaml" ? `is no YAML (${flaw.detail})` : "is a list of operations (JSON 6902)";
   return {
@@ -55,8 +67,7 @@ export function nvidiaPart(text: string, field: string, placeOf: PlaceOf = () =>
       ...taints.map(({ key, value = "", effect }) => [key, `${value}:${effect}`]),
       ...nodeTaints,
     ]) as Record<string, string>,
-    ...defined({ containerd: containerd.at(-1)?.content }),
-    containerdItems: items.map(() => placeOf(text, customizationPath)),
+    containerd,
     notes: flat<Note>([
       (operations?.rest || (flaw !== undefined && flaw.kind !== "shape")) &&
         /nvidia/i.test(withoutComments(text)) && {

@@ -82,7 +82,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
   }
   const patches = config.nodes.flatMap((node) => [...patchesOf(withRole(config, node)), ...(config.patches ?? [])]);
   const containerdPlace = (extra: string, problem: string): string | undefined => {
-    const patch = patches.findLast((text) => nvidiaPart(text, "").containerd === extra);
+    const patch = patches.findLast((text) => nvidiaPart(text, "").containerd.some(({ content }) => content === extra));
     return patch === undefined ? undefined : placeOf(patch, problem);
   };
   const imported = withoutFlaws(read, folder, containerdPlace);

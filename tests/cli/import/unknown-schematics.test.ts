@@ -68,3 +68,13 @@ test("a Factory that gives no answer is told", async () => {
     expect.stringMatching(/^--factory: https:\/\/factory\.talos\.dev did not tell .*222…/),
   );
 });
+
+test.each([
+  ["of today", "lts", ["siderolabs/nonfree-kmod-nvidia-lts", "siderolabs/nvidia-container-toolkit-lts"]],
+  ["of before", "lts", ["siderolabs/nonfree-kmod-nvidia", "siderolabs/nvidia-container-toolkit"]],
+  ["of before, in the other order", "lts", ["siderolabs/nvidia-container-toolkit", "siderolabs/nonfree-kmod-nvidia"]],
+])("a schematic of NVIDIA's extensions alone is known by its ID, with the names %s", async (_, branch, names) => {
+  const { driver, remarks } = await imported([idOf(schematic(names))]);
+  expect(driver).toEqual({ branch, flavour: "proprietary" });
+  expect(remarks.join("\n")).not.toMatch(/cannot be told/);
+});
