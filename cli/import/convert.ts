@@ -175,9 +175,9 @@ function machineOf(
   const [, named] = image.kernelArgs.flatMap((arg) => /^talos\.platform=(.+)$/.exec(arg) ?? []);
   const platform = mode === undefined || mode === "metal" ? (image.platform ?? named) : mode;
   const secure = isSecure(node, image);
-  const address = node.ipAddress.split(",")[0]!.trim();
   return {
-    ...({ address: address === "" ? undefined : address } as { address: string }),
+    // A host's name stands where no file tells the address, and a note asks for it.
+    address: addressIn(node) ?? node.hostname,
     role: node.controlPlane ? "controlplane" : "worker",
     configuration: "adopted",
     gpus: gpus ?? [{ model: unnamed }],
@@ -230,6 +230,14 @@ function parametersOf(
   };
 }
 
+/** The address that a file tells; of several the first. */
+function addressIn({ ipAddress }: TalconfigNode): string | undefined {
+  const [first = ""] = ipAddress.split(",").map((text) => text.trim());
+  return first === "" || unfilledIn(first) !== undefined ? undefined : first;
+}
+
+const isVariable = (text: string): boolean => text.includes("${");
+
 /** Labels or taints without those that talhelper fills in. */
 const knownOf = (texts: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).filter(([, text]) => unfilledIn(text) === undefined));
@@ -260,11 +268,11 @@ function notesOf(
   const dead = image.kernelArgs.filter((arg) => moduleParameterIn(arg) !== undefined);
   const all = [...parts, ...shared];
   return flat<Note>([
-    node.ipAddress.trim() === "" && {
+    addressIn(node) === undefined && {
       field: `${field}.address`,
-      problem: "is not told by the file",
+      problem: `${unfilledIn(node.ipAddress)?.problem ?? "is not told by the file"}, so the stack has the name ${node.hostname} in its place`,
       why: "the update reaches the machine there",
-      remedy: "write its address, as `kubectl get nodes -o wide` prints it under INTERNAL-IP",
+      remedy: `write its address, as \`kubectl get nodes -o wide\` prints it under INTERNAL-IP${isVariable(node.ipAddress) ? ", or give the file of variables (--env-file)" : ""}`,
     },
     gpus === undefined && {
       field: `${field}.gpus`,

@@ -139,6 +139,11 @@ describe("what fills in a talconfig that is checked", () => {
       runVerb("import", importFiles, [folder, "--gpu=gpu=L4", ...argv], { MY_ADDRESS: "192.0.2.99" });
     const { result, remark } = await imported();
     expect(result + remark).not.toContain("192.0.2.99");
+    // The rest plans: clustertool keeps addresses in a file that is encrypted.
+    expect(result).toContain("address: gpu\n");
+    expect(remark).toMatch(
+      /machines\.gpu\.address: holds a variable .*, so the stack has the name gpu .*\(--env-file\)/,
+    );
     expect((await imported("--env=MY_ADDRESS")).result).toContain("address: 192.0.2.99");
   });
 

@@ -128,7 +128,7 @@ describe("a machine's configuration", () => {
     expect(remarks.map((text) => text.split("; ")[0])).toEqual([
       "talosVersion: is v1.12.6, as in machine.install.image",
       "machines.node0: has the name of its file, as its configuration names no host",
-      "machines.node0.address: is not told by the file",
+      "machines.node0.address: is not told by the file, so the stack has the name node0 in its place",
       expect.stringMatching(/^devicePlugin: no file here/),
     ]);
   });

@@ -90,6 +90,16 @@ describe("import of a topf.yaml", () => {
     expect(status).toBe(0);
   });
 
+  test("has a host's name for an address that SOPS has or that nobody says, and asks for it", async () => {
+    const { config, remark } = await imported({ ...{ "topf.yaml": topf({ ip: "ENC[AES256_GCM,data:a]" }), ...plain } });
+    expect(config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
+    expect(remark).toMatch(/machines\.gpu-1\.address: is not told by the file, so the stack has the name gpu-1/);
+    const unsaid = await imported({ ...{ "topf.yaml": topf({ ip: undefined }), ...plain } });
+    // topf itself reaches it there.
+    expect(unsaid.config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
+    expect(unsaid.remark).not.toContain("machines.gpu-1.address");
+  });
+
   test("takes an installer that a patch names, and its release", async () => {
     const { config } = await imported({
       "topf.yaml": topf({}, { talosVersion: undefined, schematicId: undefined }),
