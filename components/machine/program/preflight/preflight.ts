@@ -113,10 +113,14 @@ const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 
 /** What was found; where the question failed, nothing is, and that is reported. */
 const orTold = (found: Promise<Problem[]>, report: Report, failed: (why: string) => string): Promise<Problem[]> =>
-  found.catch((error: unknown) => {
+  answerOr([], found, report, failed);
+
+/** An answer, or another in its place where the question failed, which is reported: a failed call says nothing of what it asked for. */
+const answerOr = <T>(instead: T, answer: Promise<T>, report: Report, failed: (why: string) => string): Promise<T> =>
+  answer.catch((error: unknown) => {
     if (!(error instanceof CallError || error instanceof LimitReached)) throw error;
     report(failed(lastLine(error)));
-    return [];
+    return instead;
   });
 
 async function askKubernetes(
@@ -150,7 +154,7 @@ async function askKubernetes(
   await warnOfOperatorsClass(task, cluster, report);
   const unknown = (why: string): string => `not known whether the update would replace volumes (${why})`;
   const objects = [
-    ...(await foreignNamespaces(task, cluster)),
+    ...(await foreignNamespaces(task, cluster, report)),
     ...(await orTold(lostVolumes(task, cluster), report, unknown)),
     ...(await orTold(
       waitFor(clock, {
@@ -190,7 +194,8 @@ function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within:
 async function warnOfClass({ classGone }: PreflightTask, cluster: AskedCluster, report: Report): Promise<void> {
   if (classGone === undefined) return;
   const { name, but } = classGone;
-  const pods = await cluster.podsOfClass(name).catch(() => []);
+  const unknown = (why: string): string => `not known whether pods of others name RuntimeClass ${name} (${why})`;
+  const pods = await answerOr([], cluster.podsOfClass(name), report, unknown);
   const others = pods.filter((pod) => !pod.startsWith(`${but}/`));
   if (others.length > 0)
     report(
@@ -202,7 +207,8 @@ async function warnOfClass({ classGone }: PreflightTask, cluster: AskedCluster, 
 /** A RuntimeClass that the operator makes its own: it then goes with the operator (gpu-operator v26.3.3, controllers/object_controls.go). */
 async function warnOfOperatorsClass({ installs }: PreflightTask, cluster: AskedCluster, report: Report): Promise<void> {
   if (installs?.field !== "gpuOperator") return;
-  const found = await cluster.runtimeClass("nvidia").catch(() => undefined);
+  const unknown = (why: string): string => `not known whether RuntimeClass nvidia is in the cluster already (${why})`;
+  const found = await answerOr(undefined, cluster.runtimeClass("nvidia"), report, unknown);
   if (found !== undefined && found.policy === undefined)
     report(
       "warning: RuntimeClass nvidia is in the cluster already: the operator makes it its own, and it goes when the operator is taken down; what else needs it then has to make it again",
@@ -210,10 +216,11 @@ async function warnOfOperatorsClass({ installs }: PreflightTask, cluster: AskedC
 }
 
 /** Namespaces that bear the mark of another stack. One without a mark may be this stack's of former days: the preview knows it by the state. */
-async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster): Promise<Problem[]> {
+async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster, report: Report): Promise<Problem[]> {
   const found: Problem[] = [];
   for (const name of task.namespaces) {
-    const owner = await cluster.annotationOf(name, task.mark.annotation).catch(() => undefined);
+    const unknown = (why: string): string => `not known whether another stack made Namespace ${name} (${why})`;
+    const owner = await answerOr(undefined, cluster.annotationOf(name, task.mark.annotation), report, unknown);
     if (owner === undefined || owner.startsWith(task.mark.ours)) continue;
     found.push({
       field: "kubeconfig",

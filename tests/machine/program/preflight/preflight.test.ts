@@ -1,6 +1,9 @@
+import type { AskedCluster } from "../../../../components/machine/program/preflight/preflight";
 import { CallError } from "../../../../components/clients/failure";
 import { failing, type FakeMachine, nodeState, schematics } from "../fakes";
 import { archive, ask, brought, certificate, index, node, type Stand, strange } from "./stand";
+
+const installs = { field: "gpuOperator", release: "gpu-operator", namespace: "gpu-operator" } as const;
 
 /** The credentials were seen to be of one cluster. */
 const together = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
@@ -43,6 +46,23 @@ const losesAnExtension: Partial<FakeMachine> = {
   running: { extensions: { "iscsi-tools": "v0.2.0" }, configuredArgs: [], platform: "metal", secureBoot: false },
 };
 const namesTheExtension = /^machines\.gpu-1\.extensions: the machine runs siderolabs\/iscsi-tools v0\.2\.0/;
+
+test.each<[keyof AskedCluster, RegExp, Partial<Stand>]>([
+  ["podsOfClass", /^not known whether pods of others name RuntimeClass nvidia \(no answer\)$/, { classed: [] }],
+  ["runtimeClass", /^not known whether RuntimeClass nvidia is in the cluster already \(no answer\)$/, { installs }],
+  ["annotationOf", /^not known whether another stack made Namespace gpu-operator \(no answer\)$/, {}],
+])("where Kubernetes does not answer %s, the preflight says what it does not know", (call, logs, more) =>
+  play({
+    around: {
+      ...more,
+      through: (client, kind) =>
+        kind === "cluster"
+          ? { ...client, [call]: () => Promise.reject(new CallError("unreachable", "no answer")) }
+          : client,
+    },
+    logs,
+  }),
+);
 
 describe("refused:", () => {
   test("a repository that is down", () =>
