@@ -53,6 +53,16 @@ export default tseslint.config(
       ],
     },
   },
+  {
+    // A message with a value that is not there would say "undefined".
+    files: ["components/recipe/checks/**/*.ts"],
+    rules: {
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true, allowBoolean: false, allowAny: false, allowNullish: false, allowRegExp: false },
+      ],
+    },
+  },
   { files: ["tests/**/*.ts", "lab/**/*.ts"], rules: { "@typescript-eslint/unbound-method": "off" } },
   {
     files: ["**/*.js", "**/*.mjs"],

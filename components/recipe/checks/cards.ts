@@ -61,12 +61,12 @@ export const cardChecks: Checks = {
         const gpu = machine.spec.gpus?.[index];
         const saidMiB = gpu && saidMemory(gpu);
         const card = gpu && findCard(gpu.model);
-        if (saidMiB === undefined || card === undefined) return undefined;
+        if (gpu?.memory === undefined || saidMiB === undefined || card === undefined) return undefined;
         const sizes = memorySizes(card);
         if (sizes.length === 0 || meantSize(card, saidMiB) !== undefined) return undefined;
         return {
           field: `${field}.memory`,
-          problem: `is ${gpu!.memory}, but the ${card.model} exists with ${sizesInWords(sizes)}`,
+          problem: `is ${gpu.memory}, but the ${card.model} exists with ${sizesInWords(sizes)}`,
           why: "claims by memory are judged by it, and one that only another size fits stays Pending for ever",
           remedy: "write a size that it exists with, or leave memory out",
         };

@@ -23,7 +23,8 @@ export const claimChecks: Checks = {
             why: "its init container looks for the driver's library in the usual folders, and waits for ever: the libraries are under /usr/local/glibc/usr/lib there",
             remedy: "take Talos 1.13 or newer, or devicePlugin",
           },
-        version !== null &&
+        spec.kubernetesVersion !== undefined &&
+          version !== null &&
           semver.lt(version, `${oldestForClaims}.0`) && {
             field: "kubernetesVersion",
             problem: `is ${spec.kubernetesVersion}, and claims need ${oldestForClaims} or newer`,

@@ -233,13 +233,14 @@ const ofDrivers = <Bound>(
 function against(machine: CheckedMachine, spec: ClusterSpec): Found {
   const { branch, flavour } = seenBy(spec, machine.spec).driver ?? {};
   const modules = machine.extensions.map(nvidiaExtension).find((extension) => extension?.kind === "modules");
-  const said = [
-    [branch, modules?.branch],
-    [flavour, modules?.flavour],
-  ].find(([wanted, listed]) => wanted !== undefined && listed !== undefined && wanted !== listed);
-  const [wanted, listed] = said ?? [];
+  const [wanted, listed] =
+    [
+      [branch, modules?.branch],
+      [flavour, modules?.flavour],
+    ].find(([wanted, listed]) => wanted !== undefined && listed !== undefined && wanted !== listed) ?? [];
   return (
-    said && {
+    wanted !== undefined &&
+    listed !== undefined && {
       field: `${machine.field}.extensions`,
       problem: `names ${listed} kernel modules, and driver says ${wanted}`,
       why: "one of the two would be passed over in silence",

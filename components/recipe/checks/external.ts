@@ -5,6 +5,7 @@ import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
 import type { ExternalKind } from "../spec/index";
 import type { CheckContext, Checks, Found } from "./check";
+import { neededOutside } from "./wrong-value-rows";
 import { wrongValues } from "./wrong-values";
 import { valueAt } from "../mapping";
 import type { Fault } from "../rules";
@@ -33,7 +34,7 @@ export const externalChecks: Checks = {
         values !== undefined && [
           wrongValues(
             context,
-            "neededOutside",
+            neededOutside,
             (at) => !own.partly || valueAt(context.spec, ...at.split(".")) !== undefined,
           ),
           !own.partly && outOfSome(context, own),

@@ -52,10 +52,10 @@ export const imageChecks: Checks = {
     find: ofMachines((machine, { spec, release }) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {
         const minors = minorsWith(name);
-        if (!release || minors.length === 0) return [];
+        const [first, last = first] = [minors[0], minors.at(-1)];
+        if (!release || first === undefined || last === undefined) return [];
         if (release.extensions?.includes(name) ?? minors.includes(release.minor.minor)) return [];
-        const last = minors.at(-1) ?? 0;
-        const range = last < release.minor.minor ? `up to Talos 1.${last}` : `from Talos 1.${minors[0]} on`;
+        const range = last < release.minor.minor ? `up to Talos 1.${last}` : `from Talos 1.${first} on`;
         return {
           field: `.extensions[${index}]`,
           problem: `${name} is not part of Talos ${spec.talosVersion}`,
@@ -290,7 +290,7 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Fault |
       remedy: "take it out of the list, and name it under drop.kernelArgs if the machine has it",
     };
   const found = moduleParameterIn(arg);
-  const key = arg.replaceAll('"', "").split("=")[0];
+  const key = arg.replaceAll('"', "").split("=")[0]!;
   if (found === undefined) return undefined;
   const without: Fault = {
     problem: `${key} has no effect as a kernel argument`,

@@ -116,12 +116,12 @@ function labelFault(machine: CheckedMachine, key: string, text: string, context:
     };
   const off = machine.gpuCount > 0 && turnedOff(context, key, text);
   const ours = Object.hasOwn(machine.recipe.nodeLabels, key) ? machine.recipe.nodeLabels[key] : undefined;
-  if (!off && (ours === undefined || ours === text)) return undefined;
+  const why = "NVIDIA's pods are placed by this label, so the node would offer no GPU";
+  if (off) return { problem: `${key}: "${text}" turns the GPU off`, why, remedy: "leave it out" };
+  if (ours === undefined || ours === text) return undefined;
   return {
-    problem: off
-      ? `${key}: "${text}" turns the GPU off`
-      : `${key}: "${text}" conflicts with the value that the stack sets, "${ours}"`,
-    why: "NVIDIA's pods are placed by this label, so the node would offer no GPU",
+    problem: `${key}: "${text}" conflicts with the value that the stack sets, "${ours}"`,
+    why,
     remedy: "leave it out",
   };
 }

@@ -49,7 +49,7 @@ export const patchContentChecks: Checks = {
           (candidate) => candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value,
         );
         const needed = machine?.recipe.sysctls[key];
-        return machine
+        return machine && needed !== undefined
           ? {
               problem: `sets ${key} to ${value}, but ${machine.name} needs ${needed}`,
               why: "the package sets this key and overrides your value, with which no GPU container would start",

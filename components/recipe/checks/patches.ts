@@ -47,16 +47,18 @@ export const patchChecks: Checks = {
       const misnamed =
         named === undefined ? undefined : machines.find(({ name }) => shortName(name) !== shortName(named));
       return [
-        other !== undefined && {
-          problem: `sets machine.type to ${type}, and ${other.name} is a ${other.spec.role}`,
-          why: "a machine that changes its role joins the cluster as something else, or not at all",
-          remedy: "leave it out, and write the machine's role",
-        },
-        misnamed !== undefined && {
-          problem: `names the host ${named}, and the stack calls the machine ${misnamed.name}`,
-          why: "the node is called by its host, so the update would wait for a node that never comes",
-          remedy: "call the machine by its host name, or leave it out",
-        },
+        type !== undefined &&
+          other !== undefined && {
+            problem: `sets machine.type to ${type}, and ${other.name} is a ${other.spec.role}`,
+            why: "a machine that changes its role joins the cluster as something else, or not at all",
+            remedy: "leave it out, and write the machine's role",
+          },
+        named !== undefined &&
+          misnamed !== undefined && {
+            problem: `names the host ${named}, and the stack calls the machine ${misnamed.name}`,
+            why: "the node is called by its host, so the update would wait for a node that never comes",
+            remedy: "call the machine by its host name, or leave it out",
+          },
       ];
     }),
   },

@@ -190,11 +190,13 @@ const firstWith: Record<string, string> = {
   "several strategies at once": "0.14.0",
 };
 
-/** What the standalone plugin's release does not have yet; undefined when it has it all. */
-function notYet(version: string | undefined, words: string[]): string | undefined {
+/** What the standalone plugin's release does not have yet, and the first one that has it; undefined when it has it all. */
+function notYet(version: string | undefined, words: string[]): { what: string; first: string } | undefined {
   const release = semver.parse(version);
   const asked = [...words, ...(words.length > 1 ? ["several strategies at once"] : [])];
-  return asked.find((word) => release !== null && semver.lt(release, firstWith[word] ?? "0.0.0"));
+  return asked
+    .map((what) => ({ what, first: firstWith[what] ?? "0.0.0" }))
+    .find(({ first }) => release !== null && semver.lt(release, first));
 }
 
 function strategyFault(field: string, value: unknown, { era }: Plan, pluginVersion?: string): Found {
@@ -210,12 +212,12 @@ function strategyFault(field: string, value: unknown, { era }: Plan, pluginVersi
       remedy: `${meant}one of ${strategies.join(", ")}`,
     };
   const early = notYet(pluginVersion, words);
-  if (early !== undefined)
+  if (pluginVersion !== undefined && early !== undefined)
     return {
       field,
-      problem: `the device plugin ${pluginVersion} does not know ${early}`,
+      problem: `the device plugin ${pluginVersion} does not know ${early.what}`,
       why: "it ends at each start, and the node offers no GPU",
-      remedy: `take the plugin ${firstWith[early]} or newer, or leave it out`,
+      remedy: `take the plugin ${early.first} or newer, or leave it out`,
     };
   const cdi = words.filter((word) => word.startsWith("cdi-"));
   if (era === "nri" && cdi.length === 0)

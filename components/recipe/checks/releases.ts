@@ -35,7 +35,7 @@ export const releaseChecks: Checks = {
       if (!release)
         return {
           field,
-          problem: `Talos 1.${version.minor} is not known here (known: ${minors[0]} to ${minors.at(-1)})`,
+          problem: `Talos 1.${version.minor} is not known here (known: ${minors[0]!} to ${minors.at(-1)!})`,
           why: "which drivers it brings and how it exposes them would be guessed",
           remedy:
             "take a release of a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.json)",

@@ -7,6 +7,7 @@ import { ownValuesOf } from "../outside/external";
 import { shown } from "../rules";
 import { describe } from "../shape";
 import type { CheckContext, Checks, Found } from "./check";
+import { unlikeTalos, withoutGpus, wrongWords } from "./wrong-value-rows";
 import { wrongNames, wrongValues } from "./wrong-values";
 
 /** Values of the charts: their names and types, and those that NVIDIA's programs or Talos do not take. */
@@ -17,7 +18,7 @@ export const valueChecks: Checks = {
     ofFiles: true,
     find: (context) => [
       releaseFields.map((field) => misnamed(context, field)),
-      wrongValues(context, "wrongWords"),
+      wrongValues(context, wrongWords),
       // Namespace and RuntimeClass of somebody else's release are not the stack's.
       ownValuesOf(context.plan.spec) === undefined && wrongNames(context),
     ],
@@ -27,7 +28,7 @@ export const valueChecks: Checks = {
     source:
       "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; mig-parted#356",
     ofFiles: true,
-    find: (context) => wrongValues(context, "unlikeTalos"),
+    find: (context) => wrongValues(context, unlikeTalos),
   },
   "operand-env": {
     rule: "The operator sets an operand's `env` last, over what it made of its other values",
@@ -56,7 +57,7 @@ export const valueChecks: Checks = {
     source:
       "gpu-operator v25.3.4 to v26.7.0: deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go, controllers/object_controls.go (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm",
     ofFiles: false,
-    find: (context) => wrongValues(context, "withoutGpus"),
+    find: (context) => wrongValues(context, withoutGpus),
   },
 };
 

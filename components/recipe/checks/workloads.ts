@@ -32,7 +32,7 @@ export const workloadChecks: Checks = {
         if (!cuda || !floor) return [];
         // Of data-center cards a note tells (notes.ts).
         const old = gpuMachines.find((machine) => newerCuda(image, machine) && !isForwardCompatible(machine));
-        if (old)
+        if (old?.driverVersion !== undefined)
           return {
             field,
             problem: `its CUDA ${cuda} needs driver ${floor}, but ${old.name} runs ${old.driverVersion}`,
@@ -42,16 +42,14 @@ export const workloadChecks: Checks = {
               : `take an image of CUDA ${majorOf(cuda) - 1}, or a newer Talos release`,
           };
         const dropped = gpuMachines
-          .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
-          .find(
-            ({ card }) => compareDotted(majorOf(cuda).toString(), majorOf(lastCudaOf(card) ?? "99").toString()) > 0,
-          );
+          .flatMap((machine) => machine.cards.map((card) => ({ machine, card, last: lastCudaOf(card) ?? "99" })))
+          .find(({ last }) => majorOf(cuda) > majorOf(last));
         return (
           dropped && {
             field,
             problem: `its CUDA ${cuda} no longer knows the ${dropped.card.model} (${dropped.card.architecture}) of ${dropped.machine.name}`,
             why: "the image holds no code for the card: no kernel image is available for execution on the device",
-            remedy: `take an image of CUDA ${lastCudaOf(dropped.card)} or older`,
+            remedy: `take an image of CUDA ${dropped.last} or older`,
           }
         );
       });

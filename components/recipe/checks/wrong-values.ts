@@ -1,66 +1,66 @@
 import * as semver from "semver";
 import { labelledByHand } from "../chart-notes";
-import tables from "../facts/data/chart-values.json";
 import { splits } from "../facts/sharing";
 import { hasStorageModule } from "../machine/storage-module";
-import { draDriverRoot } from "../kubernetes/dra-release";
-import { toolkitFolder } from "../kubernetes/operator-release";
-import { migManagerHangs, migManagerRelease } from "../kubernetes/mig-manager";
+import { migManagerHangs } from "../kubernetes/mig-manager";
 import { strategiesIn } from "../kubernetes/plugin-release";
 import { isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
 import type { CheckContext, Found } from "./check";
 
-/** A value of a chart with which something goes wrong: a row of facts/data/chart-values.json. */
-interface WrongValue {
+/** A value of a chart with which something goes wrong, and what is said of it. Where `when` does not hold, it is right. */
+export type WrongValue = {
   /** Where it stands in the stack. */
   at: string;
-  takes?: string | unknown[];
-  is?: unknown;
-  when?: string;
-  problem?: string;
+  when?: keyof typeof conditions;
   why: string;
-  remedy?: string;
-}
-
-/** What the stack writes itself, by its name in the remedies of the table. */
-const ours: Record<string, string> = { draDriverRoot, migManagerRelease, toolkitFolder };
+} & (
+  | {
+      /** The only values that are right. */
+      takes: keyof typeof kinds | readonly unknown[];
+      /** Default: to write one of them, or to leave it out. */
+      remedy?: string;
+    }
+  | {
+      /** The value that is wrong: a kind of values, or this one alone. */
+      is: keyof typeof kinds | boolean;
+      problem: string | ((value: string) => string);
+      /** Default: to leave it out. */
+      remedy?: string;
+    }
+);
 
 /**
  * What a stack says of values with which something goes wrong.
  *
- * @param asked which values are asked for. Default: all of the table.
+ * @param asked which values are asked for. Default: all of the rows.
  */
 export const wrongValues = (
   context: CheckContext,
-  table: "wrongWords" | "unlikeTalos" | "withoutGpus" | "neededOutside",
+  rows: readonly WrongValue[],
   asked: (at: string) => boolean = () => true,
 ): Found =>
-  (tables[table] as WrongValue[]).map(({ at, takes, is, when, problem = "", why, remedy }) => {
+  rows.map((row): Found => {
+    const { at, when, why } = row;
     const [release = "", ...path] = at.split(".");
     const said = context.spec[release as "gpuOperator"];
     const value = valueAt(said, ...path);
     if (said === undefined || !asked(at)) return false;
-    if (when !== undefined && !conditions[when]!(context)) return false;
-    if (takes === undefined) {
-      const isMeant = typeof is === "string" ? kinds[is]! : (one: unknown): boolean => one === is;
+    if (when !== undefined && !conditions[when](context)) return false;
+    if ("is" in row) {
+      const { is, problem, remedy = "leave it out" } = row;
+      const isMeant = typeof is === "string" ? kinds[is](value) : value === is;
       return (
-        isMeant(value) && {
-          field: at,
-          problem: problem.replace("%s", String(value)),
-          why,
-          remedy: filled(remedy ?? "leave it out"),
-        }
+        isMeant && { field: at, problem: typeof problem === "string" ? problem : problem(String(value)), why, remedy }
       );
     }
+    const { takes, remedy = "write that, or leave it out" } = row;
     // `null` stands for the chart's own value.
-    const isRight = Array.isArray(takes) ? takes.includes(value) : kinds[takes]!(value);
+    const isRight = typeof takes === "string" ? kinds[takes](value) : takes.includes(value);
     if (value === undefined || value === null || isRight) return false;
-    const what = !Array.isArray(takes) ? takes : `${takes.length > 1 ? "one of " : ""}${takes.join(", ")}`;
-    return { field: at, problem: `must be ${what}`, why, remedy: remedy ?? "write that, or leave it out" };
+    const what = typeof takes === "string" ? takes : `${takes.length > 1 ? "one of " : ""}${takes.join(", ")}`;
+    return { field: at, problem: `must be ${what}`, why, remedy };
   });
-
-const filled = (remedy: string): string => remedy.replace(/\$\{(\w+)\}/g, (_, name: string) => ours[name]!);
 
 /**
  * Folders that Talos ≥ 1.13 has or where one can be made. Which of them it is makes no difference: the validator finds the link
@@ -72,7 +72,8 @@ const foldersOfTalos = /^\/(usr\/local|var|run)(\/|$)/;
 /** Folders of Talos that a pod may fill with programs that are started there: /run, which can be written, is mounted noexec. */
 const writableFolders = /^\/(var|opt)(\/|$)/;
 
-const kinds: Record<string, (value: unknown) => boolean> = {
+/** Kinds of values, by their names in the rows. */
+const kinds = {
   true: (value) => String(value) === "true",
   false: (value) => String(value) === "false",
   "not false": (value) => value !== false,
@@ -83,10 +84,11 @@ const kinds: Record<string, (value: unknown) => boolean> = {
   "a root without the driver": (value) => value === "/" || value === "/run/nvidia/driver",
   "that hangs": (value) => typeof value === "string" && migManagerHangs(value),
   "a folder that is read-only": (value) => typeof value === "string" && !writableFolders.test(value),
-  "a folder that Talos has not": (value) => typeof value === "string" && !foldersOfTalos.test(value),
-};
+  "a folder that Talos lacks": (value) => typeof value === "string" && !foldersOfTalos.test(value),
+} satisfies Record<string, (value: unknown) => boolean>;
 
-const conditions: Record<string, (context: CheckContext) => boolean> = {
+/** Where a row counts. */
+const conditions = {
   "Talos ≤ 1.12": ({ plan }) => plan.era === "legacy",
   "Talos ≥ 1.13": ({ plan }) => plan.era !== "legacy",
   "the image has the toolkit": ({ plan }) => plan.era !== "nri",
@@ -101,7 +103,7 @@ const conditions: Record<string, (context: CheckContext) => boolean> = {
   "cards are split": ({ spec: { sharing } }) => sharing?.mig !== undefined,
   "cards are split into slices": ({ spec: { sharing } }) => sharing?.mig !== undefined && splits(sharing.mig.profile),
   "nobody labels every GPU machine by hand": ({ spec }) => !labelledByHand(Object.values(spec.machines)),
-};
+} satisfies Record<string, (context: CheckContext) => boolean>;
 
 /** Values that name what the stack makes. */
 export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => {

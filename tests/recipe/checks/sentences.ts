@@ -24,7 +24,8 @@ function sentencesIn(file: string): Sentence[] {
     if (ts.isImportDeclaration(node) || ts.isTypeNode(node)) return;
     if (ts.isPropertyAssignment(node)) {
       const name = (node.name as ts.StringLiteral).text;
-      if (name === "rule" || name === "source") return;
+      // `is` and `when` name a kind of values and a condition, which no message repeats.
+      if (["rule", "source", "is", "when"].includes(name)) return;
       const isCheck =
         ts.isObjectLiteralExpression(node.initializer) && propertyNames(node.initializer).includes("rule");
       look(node.initializer, isCheck ? name : check);
