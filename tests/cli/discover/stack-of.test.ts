@@ -12,40 +12,41 @@ import { schematicOf } from "../../../components/recipe";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { containerdPart } from "../../../components/recipe/machine/containerd/containerd";
 import { expectSaid } from "../../support/said";
-import { fixture, table } from "../../support/table";
 
-/** A row of the table, which says what each part of it is. */
-interface Row {
-  name: string;
-  seen?: { machines?: MachineRow[]; releases?: Seen["releases"] };
-  stack?: object;
-  machine?: object;
-  comments?: Record<string, string>;
-  commentsNot?: string;
-  findings?: string[];
-  cards?: Parameters<typeof card>[];
-  gpus?: object[];
-  notes?: number;
-  workload?: object;
-  image?: string;
-  release?: object | null;
-}
-type MachineRow = Omit<Partial<SeenMachine>, "image"> & {
-  image?: { extensions?: string[]; args?: string[]; own?: true };
+/** A machine that is seen, by what differs from the usual one. */
+type SeenRow = Omit<Partial<SeenMachine>, "image"> & {
+  /** What differs in its image: extensions and kernel arguments of its schematic, or an image of the user's own. */
+  image?: { extensions?: string[]; kernelArgs?: string[]; own?: true };
 };
 
-const rows = table<Row>(fixture("discovered.yaml"), [
-  ...(["name", "seen", "stack", "machine", "comments", "commentsNot", "findings"] as const),
-  ...(["cards", "gpus", "notes", "workload", "image", "release"] as const),
-]);
-const having = (part: keyof Row) => rows.filter(([, row]) => part in row);
+/** Some fields of a value; null: it does not have the field. */
+type Partly<Value> = Value extends object ? { [Field in keyof Value]?: Partly<Value[Field]> | null } : Value;
+
+/** What is seen of a cluster, and the stack that `talos-gpu discover` makes of it. */
+interface Discovery {
+  name: string;
+  /** Default of machines: the usual one alone. Default of releases: none. */
+  seen: { machines?: SeenRow[]; releases?: Seen["releases"] };
+  /** Fields of the stack. */
+  stack?: Partly<ReturnType<typeof stackOf>["spec"]>;
+  /** The machine gpu-1 in the stack, with all of its fields. */
+  wholeMachine?: object;
+  /** Patterns of the comments next to fields. */
+  comments?: Record<string, RegExp>;
+  /** A part of some comment. */
+  anyComment?: string;
+  /** A part that no comment has. */
+  noComment?: string;
+  /** Checks that find something in the stack. Default: none. */
+  findings?: string[];
+}
 
 const card = (product: string | null, productId: string, subclass = "0x03"): PciDevice => ({
   ...{ class_id: subclass, vendor_id: "0x10de", product_id: productId },
   ...(product === null ? {} : { product }),
 });
 
-const machine = ({ image = {}, ...more }: MachineRow = {}): SeenMachine => ({
+const machine = ({ image = {}, ...more }: SeenRow = {}): SeenMachine => ({
   ...{ name: "gpu-1", address: "192.0.2.31", controlPlane: false, talosVersion: "v1.12.6" },
   image: {
     ...(image.own
@@ -53,7 +54,7 @@ const machine = ({ image = {}, ...more }: MachineRow = {}): SeenMachine => ({
       : {
           schematic: schematicOf({
             extensions: image.extensions ?? ["siderolabs/iscsi-tools"],
-            kernelArgs: image.args ?? ["intel_iommu=on"],
+            kernelArgs: image.kernelArgs ?? ["intel_iommu=on"],
           }).yaml,
         }),
     ...{ extensions: {}, configuredArgs: [], platform: "nocloud", secureBoot: true },
@@ -67,33 +68,364 @@ const machine = ({ image = {}, ...more }: MachineRow = {}): SeenMachine => ({
   containerdPart: "",
   ...more,
 });
-const discovered = ({ machines = [{}], releases = [] }: NonNullable<Row["seen"]> = {}) =>
+const discovered = ({ machines = [{}], releases = [] }: Discovery["seen"] = {}) =>
   stackOf({ machines: machines.map(machine), releases, unseen: [] });
 
-test.each(having("seen"))(
-  "%s",
-  (_, { seen, stack = {}, machine: whole, comments = {}, commentsNot, findings = [] }) => {
-    const made = discovered(seen);
-    expectSaid(made.spec, stack);
-    if (whole) expect(made.spec.machines["gpu-1"]).toEqual(whole);
-    const all = Object.values(made.comments).flat().join("\n");
-    for (const [field, pattern] of Object.entries(comments))
-      expect(field === "" ? all : (made.comments[field] ?? []).join("\n")).toMatch(new RegExp(pattern));
-    if (commentsNot) expect(all).not.toContain(commentsNot);
-    expect(made.findings.map(({ check }) => check)).toEqual(findings);
+const operator = { chart: "gpu-operator", version: "v25.10.1", name: "gpu-operator", namespace: "gpu" } as const;
+const discoveries: Discovery[] = [
+  {
+    name: "a machine is said as it is: image, card, labels and taints of somebody's own",
+    seen: { releases: [operator] },
+    stack: { talosVersion: "v1.12.6", external: { kind: "gpuOperator", version: "v25.10.1", namespace: "gpu" } },
+    wholeMachine: {
+      address: "192.0.2.31",
+      role: "worker",
+      configuration: "adopted",
+      gpus: [{ model: "RTX 5070 Ti" }],
+      extensions: ["siderolabs/iscsi-tools"],
+      kernelArgs: ["intel_iommu=on"],
+      platform: "nocloud",
+      secureBoot: true,
+      labels: { rack: "b2", "example.org/use": "ai" },
+      taints: { gpu: "true:NoSchedule" },
+    },
   },
-);
+  {
+    name: "an installer image of the user's own stays, and the stack lists nothing of its contents",
+    seen: { machines: [{ image: { own: true }, installer: "ghcr.io/somebody/installer:v1.12.6-2" }] },
+    stack: {
+      machines: {
+        "gpu-1": {
+          installerImage: "ghcr.io/somebody/installer:v1.12.6-2",
+          extensions: null,
+          kernelArgs: null,
+          platform: null,
+          secureBoot: null,
+        },
+      },
+    },
+    comments: { "machines.gpu-1": /of no Image Factory/ },
+  },
+  {
+    name: "what a stack of this package installed stays the stack's",
+    seen: {
+      machines: [{ labelManagers: { "nvidia.com/gpu.deploy.operator-validator": ["talos-gpu-0123456789ab"] } }],
+      releases: [operator],
+    },
+    stack: { gpuOperator: { version: "v25.10.1" }, external: null },
+  },
+  {
+    name: "what another tool installed stays external",
+    seen: {
+      machines: [{ labelManagers: { "nvidia.com/gpu.deploy.operator-validator": ["talos-gpu-0123456789ab"] } }],
+      releases: [{ ...operator, by: "Flux" }],
+    },
+    stack: { gpuOperator: null },
+    comments: { external: /name the files that Flux has it from/ },
+  },
+  {
+    name: "a machine of Omni's is known by its kernel arguments; platform and Secure Boot stay Omni's",
+    seen: {
+      machines: [
+        {
+          uuid: "919108f7-52d1-4320-9bac-f847db4148a8",
+          clusterName: "frank",
+          image: { extensions: ["siderolabs/zfs"], kernelArgs: ["siderolink.api=grpc://192.0.2.2"] },
+        },
+      ],
+    },
+    stack: {
+      clusterName: "frank",
+      machines: {
+        "gpu-1": {
+          configuration: "omni",
+          uuid: "919108f7-52d1-4320-9bac-f847db4148a8",
+          extensions: ["siderolabs/zfs"],
+          platform: null,
+          kernelArgs: null,
+          secureBoot: null,
+        },
+      },
+    },
+  },
+  {
+    name: "NVIDIA's extensions of a machine with a card become the driver's branch and flavour",
+    seen: {
+      machines: [
+        {
+          image: {
+            extensions: [
+              "siderolabs/nonfree-kmod-nvidia-lts",
+              "siderolabs/nvidia-container-toolkit-lts",
+              "siderolabs/zfs",
+            ],
+          },
+        },
+      ],
+    },
+    stack: {
+      driver: { branch: "lts", flavour: "proprietary" },
+      machines: { "gpu-1": { extensions: ["siderolabs/zfs"] } },
+    },
+    findings: ["module-flavour"],
+  },
+  // image-factory, internal/profile/profile.go: a name without a branch is that of lts.
+  {
+    name: "proprietary modules without a branch are those of lts",
+    seen: { machines: [{ image: { extensions: ["siderolabs/nonfree-kmod-nvidia"] } }] },
+    stack: { driver: { branch: "lts", flavour: "proprietary" }, machines: { "gpu-1": { extensions: null } } },
+    findings: ["module-flavour"],
+  },
+  {
+    name: "open modules without a branch are those of lts",
+    seen: { machines: [{ image: { extensions: ["siderolabs/nvidia-open-gpu-kernel-modules"] } }] },
+    stack: { driver: { branch: "lts", flavour: "open" }, machines: { "gpu-1": { extensions: null } } },
+  },
+  {
+    name: "machines with different drivers each name their own",
+    seen: {
+      machines: [
+        { name: "a", address: "192.0.2.1", image: { extensions: ["siderolabs/nonfree-kmod-nvidia-lts"] } },
+        { name: "b", address: "192.0.2.2", image: { extensions: ["siderolabs/nonfree-kmod-nvidia-production"] } },
+        {},
+      ],
+    },
+    stack: {
+      driver: null,
+      machines: {
+        a: { driver: { branch: "lts" } },
+        b: { driver: { branch: "production" } },
+        "gpu-1": { driver: null },
+      },
+    },
+    findings: ["module-flavour", "module-flavour"],
+  },
+  {
+    name: "a label that kubectl set is taken",
+    seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["kubectl-label"] } }] },
+    stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
+    noComment: "keeps the label",
+  },
+  {
+    name: "a label that kubectl applied is taken",
+    seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["kubectl-client-side-apply"] } }] },
+    stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
+    noComment: "keeps the label",
+  },
+  {
+    name: "a label of a stack's own is taken",
+    seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["talos-gpu-0123456789ab"] } }] },
+    stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
+    noComment: "keeps the label",
+  },
+  {
+    name: "a label that Talos manages becomes a comment",
+    seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["Talos"] } }] },
+    stack: { machines: { "gpu-1": { labels: null } } },
+    comments: { "machines.gpu-1": /Talos keeps the label rack=b2: write it under labels only if/ },
+  },
+  {
+    name: "a label that a controller manages becomes a comment",
+    seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["longhorn-manager"] } }] },
+    stack: { machines: { "gpu-1": { labels: null } } },
+    comments: { "machines.gpu-1": /longhorn-manager keeps the label rack=b2: write it under labels only if/ },
+  },
+  {
+    name: "a label that Talos manages and the user has set by hand is taken",
+    seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["Talos", "kubectl-label"] } }] },
+    stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
+  },
+  {
+    name: "labels without managers are taken, but for those of upgrade controllers",
+    seen: { machines: [{ labels: { rack: "b2", "plan.upgrade.cattle.io/os": "d41d8c" } }] },
+    stack: { machines: { "gpu-1": { labels: { rack: "b2", "plan.upgrade.cattle.io/os": null } } } },
+  },
+  {
+    name: "a second taint of a key becomes a comment, since a stack can list one",
+    seen: { machines: [{ taints: ["gpu=true:NoSchedule", "gpu=true:NoExecute"] }] },
+    stack: { machines: { "gpu-1": { taints: { gpu: "true:NoSchedule" } } } },
+    comments: { "machines.gpu-1": /it has the taint gpu=true:NoExecute too/ },
+  },
+  {
+    name: "the stack's Talos version is the newest; an older machine names its own",
+    seen: { machines: [{}, { name: "gpu-2", address: "192.0.2.32", talosVersion: "v1.11.5" }] },
+    stack: {
+      talosVersion: "v1.12.6",
+      machines: { "gpu-1": { runningVersion: null }, "gpu-2": { runningVersion: "v1.11.5" } },
+    },
+  },
+  {
+    name: "a containerd part of the user's own becomes a comment",
+    seen: { machines: [{ containerdPart: "[debug]\nlevel = 'debug'\n" }] },
+    stack: { machines: { "gpu-1": { containerd: null } } },
+    comments: { "machines.gpu-1": /20-customization\.part/ },
+  },
+  {
+    name: "an unknown GPU provider has to go first",
+    seen: { machines: [{ offers: ["nvidia.com/gpu"] }] },
+    noComment: "nothing offers GPUs yet",
+    anyComment: "something offers nvidia.com/gpu on gpu-1 already, and it is none of NVIDIA's charts",
+  },
+];
 
-test.each(having("cards"))("cards: %s", (_, { cards, gpus, notes }) => {
-  const found = cardsOf(cards!.map((one) => card(...one)));
+test.each(discoveries)("$name", (row) => {
+  const { spec, comments, findings } = discovered(row.seen);
+  expectSaid(spec, row.stack ?? {});
+  if (row.wholeMachine) expect(spec.machines["gpu-1"]).toEqual(row.wholeMachine);
+  for (const [field, pattern] of Object.entries(row.comments ?? {}))
+    expect((comments[field] ?? []).join("\n")).toMatch(pattern);
+  const allComments = Object.values(comments).flat().join("\n");
+  if (row.anyComment) expect(allComments).toContain(row.anyComment);
+  if (row.noComment) expect(allComments).not.toContain(row.noComment);
+  expect(findings.map(({ check }) => check)).toEqual(row.findings ?? []);
+});
+
+/** The cards of a machine, what the stack says of them, and how many notes there are on them. */
+interface CardRow {
+  name: string;
+  cards: PciDevice[];
+  gpus: ReturnType<typeof cardsOf>["gpus"];
+  notes: number;
+}
+const cardRows: CardRow[] = [
+  {
+    name: "several of a kind are counted",
+    cards: [card("GA102 [GeForce RTX 3090]", "0x2204"), card("GA102 [GeForce RTX 3090]", "0x2204")],
+    gpus: [{ model: "RTX 3090", count: 2 }],
+    notes: 0,
+  },
+  {
+    name: "a name of two possible cards gets a note",
+    cards: [card("GA107GL [A2 / A16]", "0x25b6")],
+    gpus: [{ model: "A2" }],
+    notes: 1,
+  },
+  {
+    name: "one that is newer than the machine's PCI list is known by its ID",
+    cards: [card(null, "0x2c05")],
+    gpus: [{ model: "RTX 5070 Ti" }],
+    notes: 0,
+  },
+  {
+    name: "one with an unknown ID is known by its name",
+    cards: [card("GA102 [GeForce RTX 3090]", "0x2fff")],
+    gpus: [{ model: "RTX 3090" }],
+    notes: 0,
+  },
+  {
+    name: "one that is newer than both lists has only its ID",
+    cards: [card(null, "0x2fff")],
+    gpus: [{ model: "TODO" }],
+    notes: 1,
+  },
+  {
+    name: "audio, bridges and other vendors are no cards",
+    cards: [card("GB203 High Definition Audio", "0x2c05", "0x04")],
+    gpus: [],
+    notes: 0,
+  },
+];
+
+test.each(cardRows)("cards: $name", ({ cards, gpus, notes }) => {
+  const found = cardsOf(cards);
   expect([found.gpus, found.notes.length]).toEqual([gpus, notes]);
 });
 
-test.each(having("workload"))("what offers GPUs: %s", (_, { workload, image, release }) => {
+/** A DaemonSet, and the release of NVIDIA's charts that it belongs to; undefined: it belongs to none. */
+interface Provider {
+  name: string;
+  metadata: object;
+  /** Default: the device plugin's. */
+  image?: string;
+  release: ReturnType<typeof releasesOf>[number] | undefined;
+}
+const providers: Provider[] = [
+  {
+    name: "a chart",
+    metadata: {
+      labels: {
+        "helm.sh/chart": "nvidia-device-plugin-0.18.2",
+        "app.kubernetes.io/managed-by": "Helm",
+        "app.kubernetes.io/instance": "nvdp",
+      },
+      annotations: { "meta.helm.sh/release-name": "nvdp" },
+    },
+    release: { chart: "nvidia-device-plugin", namespace: "kube-system", version: "0.18.2", name: "nvdp" },
+  },
+  {
+    name: "a chart by Flux",
+    metadata: {
+      labels: {
+        "helm.sh/chart": "nvidia-device-plugin-0.18.2",
+        "app.kubernetes.io/managed-by": "Helm",
+        "app.kubernetes.io/instance": "nvdp",
+        "helm.toolkit.fluxcd.io/name": "nvdp",
+      },
+      annotations: { "meta.helm.sh/release-name": "nvdp" },
+    },
+    release: { chart: "nvidia-device-plugin", namespace: "kube-system", version: "0.18.2", name: "nvdp", by: "Flux" },
+  },
+  {
+    name: "a chart by Argo CD, by its label",
+    metadata: {
+      labels: {
+        "helm.sh/chart": "nvidia-device-plugin-0.18.2",
+        "app.kubernetes.io/managed-by": "Helm",
+        "app.kubernetes.io/instance": "nvdp",
+      },
+    },
+    release: {
+      chart: "nvidia-device-plugin",
+      namespace: "kube-system",
+      version: "0.18.2",
+      name: "nvdp",
+      by: "Argo CD",
+    },
+  },
+  {
+    name: "the chart of the DRA driver",
+    metadata: {
+      name: "dra-driver-nvidia-gpu-kubelet-plugin",
+      labels: {
+        "helm.sh/chart": "dra-driver-nvidia-gpu-0.5.0",
+        "app.kubernetes.io/managed-by": "Helm",
+        "app.kubernetes.io/instance": "dra",
+      },
+      annotations: { "meta.helm.sh/release-name": "dra" },
+    },
+    release: { chart: "dra-driver-nvidia-gpu", namespace: "kube-system", version: "0.5.0", name: "dra" },
+  },
+  {
+    name: "NVIDIA's manifest by Argo CD, by its annotation",
+    metadata: { annotations: { "argocd.argoproj.io/tracking-id": "gpu:apps/DaemonSet:kube-system/nvdp" } },
+    release: { chart: "nvidia-device-plugin", namespace: "kube-system", version: "0.17.1", by: "Argo CD" },
+  },
+  {
+    name: "NVIDIA's manifest without Helm",
+    metadata: { name: "nvidia-device-plugin-daemonset" },
+    release: { chart: "nvidia-device-plugin", namespace: "kube-system", version: "0.17.1" },
+  },
+  {
+    name: "the same from a mirror, by digest",
+    metadata: {},
+    image: "mirror.local/k8s-device-plugin@sha256:0123",
+    release: { chart: "nvidia-device-plugin", namespace: "kube-system" },
+  },
+  {
+    name: "the operator's own DaemonSet is the operator's",
+    metadata: {
+      ownerReferences: [{ apiVersion: "nvidia.com/v1", kind: "ClusterPolicy", name: "cluster-policy", uid: "1" }],
+    },
+    release: undefined,
+  },
+  { name: "another DaemonSet", metadata: {}, image: "quay.io/cilium/cilium:v1.18.0", release: undefined },
+];
+
+test.each(providers)("GPU provider: $name", ({ metadata: differs, image, release }) => {
   const containers = [{ name: "main", image: image ?? "nvcr.io/nvidia/k8s-device-plugin:v0.17.1" }];
-  const metadata = { namespace: "kube-system", ...workload };
+  const metadata = { namespace: "kube-system", ...differs };
   const found = releasesOf([{ metadata, spec: { selector: {}, template: { spec: { containers } } } }]);
-  expect(found).toEqual(release === null ? [] : [release]);
+  expect(found).toEqual(release === undefined ? [] : [release]);
 });
 
 test("labels' managers are read off the object's fields", () => {
@@ -173,7 +505,7 @@ test("where nothing offers GPUs, the newest release that fits is proposed", () =
 });
 
 test("the file says what is left in comments, and reads back as the stack", () => {
-  const made = discovered(rows[0]![1].seen);
+  const made = discovered(discoveries[0]!.seen);
   const text = renderDiscovered(made, ["machine gpu-2 was not looked at"], "https://192.0.2.1:6443");
   const { config } = parse(text) as { config: Record<string, unknown> };
   expect(config["talos-gpu:machines"]).toEqual(made.spec.machines);
