@@ -155,7 +155,10 @@ function placeOf(
   }
   const [, piece] = [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ?? [];
   if (piece === undefined || isFilledAtPath(piece, problem.split(" ")[0]!)) return undefined;
-  const line = lineIn(piece, `${problem} ${field.split(".").at(-1)}`, "officialExtensions systemExtensions");
+  const isOfAllArguments = /\.kernelArgs$/.test(field) && problem.startsWith("is set");
+  const line = isOfAllArguments
+    ? lineIn(piece, "extraKernelArgs")
+    : lineIn(piece, `${problem} ${field.split(".").at(-1)}`, "officialExtensions systemExtensions");
   if (isFilledIn(piece.text.split("\n")[line - piece.line] ?? "")) return undefined;
   return { file: piece.file, line, problem: `${nameOf(field)}${problem}` };
 }

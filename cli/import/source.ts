@@ -129,14 +129,17 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
   >;
   const config = readTalconfig(substitute(text, variables));
   const patchFiles = new Map<string, PatchFile>();
+  // Some people write the path of a patch alone, without the `@` by which talhelper knows it.
+  const isPath = (text: string): boolean =>
+    /^[\w./-]+\.ya?ml$/.test(text.trim()) && roots.some((root) => isBelow(root, path.resolve(folder, text.trim())));
   const isFile = (text: string): boolean => text.startsWith("@");
   const named = (text: string, field: string): PatchFile | undefined => {
-    const file = path.resolve(folder, text.slice(1));
+    const file = path.resolve(folder, text.replace(/^@/, "").trim());
     const read = textOf(field, file);
     return read === undefined ? undefined : { file, text: substitute(read, variables) };
   };
   const patch = (text: string): string[] => {
-    if (!isFile(text)) return [text];
+    if (!isFile(text) && !isPath(text)) return [text];
     const from = named(text, "patches");
     if (from === undefined) return [];
     patchFiles.set(from.text, from);

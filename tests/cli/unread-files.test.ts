@@ -87,6 +87,19 @@ describe("a patch file that a talconfig names and that is not in git", () => {
     expect(unread).toEqual([expect.stringMatching(said)]);
   });
 
+  test("and one that is there is read by its path alone, too", async () => {
+    const folder = repository({
+      "talconfig.yaml": talconfig("./x.yaml").replace('"@./x.yaml"', "./x.yaml"),
+      "x.yaml": "machine:\n  nodeLabel: {}\n",
+    });
+    expect(fs.readFileSync(path.join(folder, "talconfig.yaml"), "utf8")).toMatch(/- \.\/x\.yaml$/m);
+    const { problems } = await checked(path.join(folder, "talconfig.yaml"));
+    expect(problems.sort()).toEqual([
+      expect.stringMatching(/^machine\.nodeLabel is not a field/),
+      expect.stringMatching(/^machine\.sysctl is not a field/),
+    ]);
+  });
+
   test("and a machine's file counts as written, whatever is in it", async () => {
     const part = { path: "/etc/cri/conf.d/20-customization.part", op: "create", content: "@./part.toml" };
     const folder = repository({

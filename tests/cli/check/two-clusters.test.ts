@@ -196,3 +196,12 @@ test("a patch of a repository without talhelper is judged for the release that t
   });
   expect(lines).toEqual([expect.stringMatching(/machine\.sysctl .*\(v1\.12\.6\)$/)]);
 });
+
+test("kernel arguments that have no effect are told where they stand", async () => {
+  const text = `talosVersion: v1.9.6\nnodes:\n  - hostname: gpu\n    ipAddress: 192.0.2.1\n    schematic:\n      customization:\n        extraKernelArgs: [pci=realloc]\n`;
+  const { result } = await runVerb("check", check, [repository({ "talconfig.yaml": text }), "--json"]);
+  const { findings } = JSON.parse(result) as { findings: FileFinding[] };
+  expect(findings.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
+    expect.stringMatching(/^7 kernelArgs: is set/),
+  ]);
+});
