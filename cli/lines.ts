@@ -1,4 +1,15 @@
-import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments } from "yaml";
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  type Scalar,
+} from "yaml";
+import { asText } from "../components/recipe/mapping";
 
 /** A text that findings are about, and where it begins. */
 export interface Piece {
@@ -53,21 +64,44 @@ function lineOfPath(text: string, said: string): number | undefined {
   const { documents, lineCounter } = parsed(text);
   for (const document of documents) {
     let found = lineOfOperation(document.contents, steps, lineCounter);
-    let node: unknown = document.contents;
-    for (const step of steps) {
-      if (isMap(node)) {
-        const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === step);
-        if (pair === undefined) break;
-        found = lineCounter.linePos((pair.key as { range: [number] }).range[0]).line;
-        node = pair.value;
-      } else if (isSeq(node)) {
-        node = node.items[Number(step)];
-        if (isNode(node) && node.range) found = lineCounter.linePos(node.range[0]).line;
-      }
-    }
+    for (const node of nodesOnWay(document.contents, said)) found = lineCounter.linePos(node.range![0]).line;
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** What stands at a path such as `machine.files[0].path` or `LinkConfig.mtu` in a document; undefined where nothing does. */
+export function valueOnWay(document: Document, said: string): unknown {
+  const nodes = [...nodesOnWay(document.contents, said, true)];
+  const last = nodes.at(-1);
+  return isScalar(last) ? last.value : undefined;
+}
+
+/** The nodes on the way to what a path names, as far as they are there: of a member its key, or at the end its value. */
+function* nodesOnWay(contents: unknown, said: string, endsWithValue = false): Generator<Node> {
+  let node = contents;
+  // A document is named by its kind, which is no key of it.
+  const kind = isMap(node) ? asText(node.get("kind")) : "";
+  let rest = kind !== "" && said.startsWith(`${kind}.`) ? said.slice(kind.length + 1) : said;
+  while (rest !== "") {
+    const [item = "", index] = /^\[(\d+)\]\.?/.exec(rest) ?? [];
+    if (isSeq(node) && index !== undefined) {
+      rest = rest.slice(item.length);
+      node = node.items[Number(index)];
+    } else if (isMap(node)) {
+      // A key may have dots in it, such as the name of a registry.
+      const here = rest;
+      const fits = (key: string): boolean => here === key || here.startsWith(`${key}.`) || here.startsWith(`${key}[`);
+      const pairs = node.items.filter(({ key }) => isScalar(key) && fits(String(key.value)));
+      const pair = pairs.sort((one, other) => String(other.key).length - String(one.key).length)[0];
+      if (pair === undefined) return;
+      rest = rest.slice(String((pair.key as Scalar).value).length).replace(/^\./, "");
+      if (isNode(pair.key) && pair.key.range) yield pair.key;
+      node = pair.value;
+      if (!endsWithValue || rest !== "") continue;
+    } else return;
+    if (isNode(node) && node.range) yield node;
+  }
 }
 
 /** The line of the operation (RFC 6902) that sets what is at a path. */

@@ -9,7 +9,7 @@ import { asText, valueAt } from "../../components/recipe/mapping";
 import type { Fault } from "../../components/recipe/rules";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { unnamed } from "../stack-text";
-import { lineIn, type Piece } from "../lines";
+import { lineIn, type Piece, valueOnWay } from "../lines";
 import type { Subject } from "./machines";
 
 /** Something that has no effect or will fail, and where it stands. */
@@ -134,6 +134,8 @@ function noteOf(note: string, pieces: Map<string, Piece>): FileNote[] {
   const own = [...pieces].flatMap(([field, piece]) =>
     machine !== undefined && isWithin(field, machine) ? [piece] : [],
   );
+  // Of a patch that says nothing of NVIDIA the card was made up.
+  if (!own.some(({ text, part = "" }) => /nvidia/i.test(text) || /nvidia/i.test(part))) return [];
   const names = problem.split(/[\s,]+/).filter((word) => /\d/.test(word));
   const piece = own.find(({ text }) => names.some((name) => text.includes(name))) ?? own[0];
   return piece === undefined ? [] : [{ file: piece.file, problem: toFile(problem) }];
@@ -165,16 +167,8 @@ function placeOf(
 
 /** Whether what a finding's path leads to is a text that a tool fills in, such as one that SOPS encrypted before a template took it. */
 function isFilledAtPath({ text, part = text }: Piece, said: string): boolean {
-  const steps = said.split(/[.[\]]+/).filter((step) => step !== "");
-  return talosDocuments(part).some((document) => {
-    const root = valueOfDocument(document);
-    const isOfKind = asText(valueAt(root, "kind")) === steps[0];
-    const value = (isOfKind ? steps.slice(1) : steps).reduce<unknown>(
-      (there, step) => (Array.isArray(there) ? there[Number(step)] : valueAt(there, step)),
-      root,
-    );
-    return typeof value === "string" && isFilledIn(value);
-  });
+  const values = talosDocuments(part).map((document) => valueOnWay(document, said));
+  return values.some((value) => typeof value === "string" && isFilledIn(value));
 }
 
 /** What of a field the file has, too, e.g. `driver.enabled` of `external.values.driver.enabled`. */

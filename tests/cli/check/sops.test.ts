@@ -36,3 +36,19 @@ test("a field of that name that SOPS did not write is told", async () => {
     /HostnameConfig\.sops is not a field/,
   );
 });
+
+test("a value that SOPS encrypted under a key with dots is no fault, and one beside it is told in its line", async () => {
+  const patch = path.join(folder, "registries.yaml");
+  const secret = "ENC[AES256_GCM,data:a,iv:b,tag:c,type:str]";
+  fs.writeFileSync(
+    patch,
+    `machine:\n  registries:\n    mirrors:\n      docker.io:\n        endpoints:\n          - ${secret}\n      registry.k8s.io:\n        endpoints:\n          - nowhere\n`,
+  );
+  const { result, remark } = await runVerb("check", check, [patch, "--talos=v1.13.6"]);
+  expect(result).toMatch(
+    /^\S+registries\.yaml:9: machine\.registries\.mirrors\.registry\.k8s\.io\.endpoints\[0\] is no URL[^\n]+\n$/,
+  );
+  // Nothing here speaks of NVIDIA, so nothing is noted of its toolkit.
+  const old = await runVerb("check", check, [patch, "--talos=v1.10.2"]);
+  expect(remark + old.remark).toBe("");
+});
