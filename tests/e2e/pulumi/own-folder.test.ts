@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { parse } from "yaml";
+import { provideLanguages } from "../../../lab/tools";
 import { repository } from "../../../stacks/stack-file";
 import { pack, type Registry, serveRegistry } from "../../support/registry";
 import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
@@ -16,6 +17,7 @@ const folder = path.join(home, "gpus");
 let stand: PreviewStand;
 let registry: Registry;
 beforeAll(async () => {
+  process.env["PATH"] = [await provideLanguages(), process.env["PATH"]].join(path.delimiter); // Pulumi's YAML host
   stand = await openPreviewStand();
   registry = await serveRegistry([pack("components", home), pack("sdk/talos", home)]);
 }, limit);
@@ -69,6 +71,22 @@ test(
     });
     expect([result, ...diagnostics.filter((line) => line.startsWith("error"))]).toEqual(["succeeded"]);
     expect(creates).toContain("talos-gpu:index:GpuMachine dev-velaryon");
+  },
+  limit,
+);
+
+test.each([
+  ["the folder of a clone", () => path.join(stand.checkout, "components")],
+  ["what npm has installed of the tarball", () => path.join(folder, "node_modules/talos-gpu")],
+])(
+  "a YAML program adds %s as a package",
+  async (name, source) => {
+    const yaml = path.join(home, name.replaceAll(" ", "-"));
+    fs.mkdirSync(yaml);
+    fs.writeFileSync(path.join(yaml, "Pulumi.yaml"), "name: gpus\nruntime: yaml\n");
+    await stand.pulumi("-C", yaml, "package", "add", source());
+    const project = parse(fs.readFileSync(path.join(yaml, "Pulumi.yaml"), "utf8")) as { packages: object };
+    expect(Object.keys(project.packages)).toEqual(["talos-gpu"]);
   },
   limit,
 );
