@@ -27,16 +27,17 @@ export async function provideReal(
   const refuse = (why: string): never => {
     throw new Error(`--machines real: ${why}; leave --machines real out for emulated machines`);
   };
-  const lacks = whyNoMachine(options.card !== undefined);
-  if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
   const machines = Object.values(spec.machines);
   const controls = machines.filter(({ role }) => role === "controlplane").length;
   if (controls > 1) refuse("one control plane is all that a lab starts, and this stack has several");
   if (machines.length > 1 && controls === 0) refuse("its workers have no control plane that leads to them");
   if (machines.some(({ configuration }) => configuration === "omni")) refuse("no Omni manages such machines");
+  if (options.card !== undefined && (machines.length > 1 || controls === 0))
+    refuse("--card: one machine is all that can have it, its own control plane, and this stack is another");
+  // The stack is asked first: what this computer lacks matters only to a stack that may run here.
+  const lacks = whyNoMachine(options.card !== undefined);
+  if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
   if (options.card !== undefined) {
-    if (machines.length > 1 || controls === 0)
-      refuse("--card: one machine is all that can have it, its own control plane, and this stack is another");
     const release = spec.talosVersion;
     return { release, disk: await publishedDisk(release, plainSchematic, session.signal), programs: "" };
   }

@@ -10,12 +10,12 @@ test.each([
   expect(mayAdminister(status)).toBe(may);
 });
 
-test.each([
-  ["/tmp", 0],
-  ["/devices", 0],
-  ["/dev", 1],
-  ["/dev/shm/mine", 1],
-  ["/tmp/../dev/shm", 1],
-])("temporary files in %s: a node sees them, or the lab says why not", (folder, reasons) => {
-  expect(hiddenOnANode(folder)).toHaveLength(reasons);
+test.each(["/tmp", "/devices"])("a node sees temporary files in %s", (folder) => {
+  expect(hiddenOnANode(folder)).toEqual([]);
+});
+
+test.each(["/dev", "/dev/shm/mine", "/tmp/../dev/shm"])("a node does not see temporary files in %s", (folder) => {
+  expect(hiddenOnANode(folder)).toEqual([
+    `temporary files are in ${folder} (TMPDIR), and a node has a /dev of its own: set TMPDIR to another folder`,
+  ]);
 });

@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
-import { arguments_, attempt, build, machines, types } from "./support/gpu-cluster";
-import { expectWait, find, findAll, isSecret } from "./support/graph";
-import type { Registered, Run, RunOptions } from "./support/recorder";
+import { arguments_, attempt, build, machines, types } from "../support/gpu-cluster";
+import { expectWait, find, findAll, isSecret } from "../support/graph";
+import type { Registered, Run, RunOptions } from "../support/recorder";
 
 describe("resources", () => {
   test("machines with the same image share a schematic", async () => {

@@ -5,10 +5,10 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster } from "talos-gpu";
 import { stringify } from "yaml";
-import { type Ambient, providerWarning } from "../components/cluster/providers";
-import { arguments_ } from "./support/gpu-cluster";
-import { record } from "./support/recorder";
-import { providers } from "./support/talos";
+import { type Ambient, providerWarning } from "../../components/cluster/providers";
+import { arguments_ } from "../support/gpu-cluster";
+import { record } from "../support/recorder";
+import { providers } from "../support/talos";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-providers-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));

@@ -1,8 +1,8 @@
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
-import { askFactory } from "../components/found/release-facts";
-import { startFactory } from "../lab/factory";
-import { laterReleases } from "../lab/factory/releases";
+import { askFactory } from "../../components/found/release-facts";
+import { startFactory } from "../../lab/factory";
+import { laterReleases } from "../../lab/factory/releases";
 
 const quickly = { timeout: 60_000, pauses: [1, 1] };
 const asked = (stack: object, url: string) => askFactory(stack, { TALOS_GPU_FACTORY: url }, quickly);

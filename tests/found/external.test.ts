@@ -1,10 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
-import { withOutside } from "../components/found/outside-files";
-import { judge } from "../components/recipe";
-import { withClassThere } from "../components/found/runtime-class-there";
-import { arguments_, build, types } from "./support/gpu-cluster";
-import { find, findAll } from "./support/graph";
-import { readStackFile } from "../stacks/stack-file";
+import { withOutside } from "../../components/found/outside-files";
+import { judge } from "../../components/recipe";
+import { withClassThere } from "../../components/found/runtime-class-there";
+import { arguments_, build, types } from "../support/gpu-cluster";
+import { find, findAll } from "../support/graph";
+import { readStackFile } from "../../stacks/stack-file";
 
 const outside = (external: object) => ({ devicePlugin: undefined, gpuOperator: undefined, external });
 

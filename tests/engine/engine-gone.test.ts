@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { engineOf } from "../components/engine-gone";
+import { engineOf } from "../../components/engine-gone";
 
 /** The package in the processes that Pulumi's host starts, of which none asks the engine for anything just now. */
-const root = path.resolve(__dirname, "..");
+const root = path.resolve(__dirname, "../..");
 const command = (name: string): string => path.join(root, "node_modules/@pulumi/pulumi/cmd", name);
 const components = path.join(root, "components");
 const policy = path.join(root, "policy");

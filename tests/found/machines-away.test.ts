@@ -1,7 +1,7 @@
-import { withAway } from "../components/found/machines-away";
-import { judge } from "../components/recipe";
-import { arguments_, build, types } from "./support/gpu-cluster";
-import { find, findAll } from "./support/graph";
+import { withAway } from "../../components/found/machines-away";
+import { judge } from "../../components/recipe";
+import { arguments_, build, types } from "../support/gpu-cluster";
+import { find, findAll } from "../support/graph";
 
 const machine = { address: "10.0.0.1", mayBeAway: true };
 const node = (status?: string) =>

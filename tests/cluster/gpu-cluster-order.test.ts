@@ -1,8 +1,8 @@
 import { GpuCluster } from "talos-gpu";
-import { namedByPulumi } from "../components/kubernetes/pods";
-import { arguments_, build, machines, types } from "./support/gpu-cluster";
-import { expectWait, find, findAll, waitsFor } from "./support/graph";
-import type { Registered } from "./support/recorder";
+import { namedByPulumi } from "../../components/kubernetes/pods";
+import { arguments_, build, machines, types } from "../support/gpu-cluster";
+import { expectWait, find, findAll, waitsFor } from "../support/graph";
+import type { Registered } from "../support/recorder";
 
 describe("order", () => {
   test("schematic, upgrade, node, namespace, markers, release, smoke test, server, model: each after all before it", async () => {
