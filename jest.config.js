@@ -6,7 +6,7 @@ const { labTests } = require("./tests/kinds");
 if (!process.env.LAB_OPTIONS) delete process.env.NODE_EXTRA_CA_CERTS;
 
 const common = {
-  testEnvironment: "<rootDir>/tests/support/environment.js",
+  testEnvironment: "<rootDir>/tests/support/jest/environment.js",
   // @pulumi/pulumi keeps its store on `global`; jest's clean-up of globals would break it between test files.
   testEnvironmentOptions: { globalsCleanup: "off" },
   roots: ["<rootDir>/tests", "<rootDir>/lab/tests"],
@@ -26,14 +26,14 @@ module.exports = {
       displayName: "unit",
       testMatch: ["<rootDir>/tests/**/*.test.ts"],
       testPathIgnorePatterns: ["/node_modules/", ...labTests],
-      setupFilesAfterEnv: ["<rootDir>/tests/support/unit-limit.js"],
+      setupFilesAfterEnv: ["<rootDir>/tests/support/jest/unit-limit.js"],
     },
     {
       ...common,
       displayName: "lab",
       testRegex: labTests.map((part) => `${part}.*\\.test\\.ts$`),
-      setupFilesAfterEnv: ["<rootDir>/tests/support/lab-limit.js"],
-      globalSetup: "<rootDir>/tests/support/turns.js",
+      setupFilesAfterEnv: ["<rootDir>/tests/support/jest/lab-limit.js"],
+      globalSetup: "<rootDir>/tests/support/jest/turns.js",
     },
   ],
   // Files of the lab wait for their turns, and labs wait for their machines more than they work.

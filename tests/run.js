@@ -15,7 +15,7 @@ if (kind === "unit") {
   if (!process.env.CI) checkTypes();
 } else if (own.every((argument) => argument.startsWith("-"))) {
   // A test gets the tools that it needs itself. A whole run needs all of them, and shows here how far their builds are: the catalogue's
-  // versions, as the tests take them (support/turns.js).
+  // versions, as the tests take them (support/jest/turns.js).
   process.env.TALOS_GPU_LAB_TOOLS ??= "own";
   run("npm", ["run", "--silent", "tools"]);
 }
