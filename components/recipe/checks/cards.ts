@@ -67,7 +67,7 @@ export const cardChecks: Checks = {
         return {
           field: `${field}.memory`,
           problem: `is ${gpu.memory}, but the ${card.model} exists with ${sizesInWords(sizes)}`,
-          why: "claims by memory are judged by it, and one that only another size fits stays Pending for ever",
+          why: "claims by memory are judged by it, and one that only another size fits stays Pending forever",
           remedy: "write a size that it exists with, or leave memory out",
         };
       }),

@@ -18,24 +18,24 @@ export const chartChecks: Checks = {
       if (one !== undefined && spec.external)
         return {
           field: "external",
-          problem: `is there beside ${one}`,
+          problem: `is set together with ${one}`,
           why: twice,
-          remedy: `leave ${one} out where somebody else installs it, or external where this stack shall`,
+          remedy: `keep ${one} if this stack installs it, or external if another tool does`,
         };
       if (one !== undefined && another !== undefined)
         return {
           field: another,
-          problem: `is there beside ${one}`,
+          problem: `is set together with ${one}`,
           why: `${one === "gpuOperator" ? "the GPU Operator installs its own device plugin, and " : ""}${twice}`,
           remedy: "leave one of the two out",
         };
       if (one !== undefined || spec.external) return [];
       return {
         field: "gpuOperator",
-        problem: `is missing, and so are ${wayFields.slice(1).join(", ")} and external`,
-        why: "nothing would offer the GPUs to Kubernetes",
+        problem: `is missing, and none of ${wayFields.slice(1).join(", ")} and external is set`,
+        why: "nothing would offer GPUs to Kubernetes",
         remedy:
-          "add one of them, e.g. `gpuOperator: { version: v26.3.3 }`, or `external` where Flux, Argo CD or somebody else installs it",
+          "add one of them, e.g. `gpuOperator: { version: v26.3.3 }`, or `external` if Flux, Argo CD or another tool installs it",
       };
     },
   },
@@ -109,7 +109,7 @@ export const chartChecks: Checks = {
         })),
   },
   "all-cards": {
-    rule: "What looks at all cards of a machine without asking for one gets them: by a RuntimeClass of NVIDIA's handler, or where there is none by the NRI plugin of the operator's toolkit, in namespaces that it is told of",
+    rule: "Pods that need every GPU of a machine get them without a request: by a RuntimeClass with NVIDIA's handler, or by the NRI plugin of the operator's toolkit, in the namespaces that the toolkit lists",
     source:
       "nvidia-container-toolkit v1.20.1, cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go (any other namespace it passes over in silence)",
     ofFiles: true,
@@ -127,14 +127,14 @@ export const chartChecks: Checks = {
           runtimeClass.handler === ""
             ? {
                 field,
-                problem: `is there beside ${wayOf(mode).field} on Talos ${plan.spec.talosVersion}`,
-                why: "its pods look at all cards of a machine without a claim, and have them from the operator's toolkit alone there",
+                problem: `is set together with ${wayOf(mode).field} on Talos ${plan.spec.talosVersion}`,
+                why: "its pods look at all cards of a machine without a claim, and only the operator's toolkit gives them there",
                 remedy: "take gpuOperator, or leave it out",
               }
             : {
                 field,
-                problem: "is there beside external.kind dra, without external.runtimeClassName",
-                why: "its pods look at all cards of a machine without a claim, and have them from the nvidia runtime alone",
+                problem: "is set together with external.kind dra, without external.runtimeClassName",
+                why: "its pods look at all cards of a machine without a claim, and only the nvidia runtime gives them",
                 remedy: "name a RuntimeClass whose handler is nvidia, or leave it out",
               },
         );
@@ -145,7 +145,7 @@ export const chartChecks: Checks = {
         !told.split(",").includes(namespace) && {
           field: "external.values.toolkit.env",
           problem: `does not list ${namespace} in ${namespacesOfAllCards}`,
-          why: "its pods look at all cards of a machine without a claim, and the operator's toolkit passes over other namespaces in silence: they would say NVML: ERROR_LIBRARY_NOT_FOUND",
+          why: "its pods look at all cards of a machine without a claim, and the operator's toolkit silently ignores other namespaces: they would say NVML: ERROR_LIBRARY_NOT_FOUND",
           remedy: `add \`{ name: ${namespacesOfAllCards}, value: ${namespace} }\``,
         }
       );
@@ -169,12 +169,12 @@ export const chartChecks: Checks = {
 };
 
 /** Why two providers of GPUs in one cluster are one too many. */
-const twice = "both would hand out the same cards twice, since neither knows whom the other gave them to";
+const twice = "both would hand out the same GPUs";
 
 /**
  * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin takes the driver below /run/nvidia/driver,
  * unless a file says otherwise that v24.6.0 no longer has (assets/state-device-plugin/0400_configmap.yaml), and hands out devices
- * below it, which Talos has not; the plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0.
+ * below it, which Talos lacks; the plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0.
  * Releases after these and before the tables' oldest are taken, with a note. The operators v24.6.0 to v24.9.2 start the plugin as
  * v25.3.4 does (the same entry point and mounts), and the plugins 0.12 to 0.14 have every value that a stack sets (values.yaml);
  * that NVIDIA's matrix of support ends before today's Kubernetes is no fault that anybody has seen. What such a plugin lacks is
@@ -213,7 +213,7 @@ const operators: Record<Era, { oldest: string; why: string }> = {
   legacy: { oldest: "0.0.0", why: "" },
   cdi: {
     oldest: "26.3.1",
-    why: "older operators look for driver and libraries where Talos ≥ 1.13 does not have them, and their pods wait for ever",
+    why: "older operators look for driver and libraries where Talos ≥ 1.13 does not have them, and their pods wait forever",
   },
   nri: {
     oldest: "26.7.0",

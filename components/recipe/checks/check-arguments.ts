@@ -32,7 +32,7 @@ function tolerationFindings(tolerations: unknown): Finding[] {
             check: "shape",
             field: `tolerations[${index}].value`,
             problem: "is set, with the operator Exists",
-            why: "Kubernetes refuses the pod: Exists is about the key alone",
+            why: "Kubernetes refuses the pod: Exists looks only at the key",
             remedy: "leave it out, or write `operator: Equal`",
           },
         ]

@@ -20,7 +20,7 @@ export const claimChecks: Checks = {
           plan.spec.external === undefined && {
             field: "dra",
             problem: `does not work on Talos ≤ 1.12, and the stack says ${spec.talosVersion}`,
-            why: "its init container looks for the driver's library in the usual folders, and waits for ever: the libraries are under /usr/local/glibc/usr/lib there",
+            why: "its init container looks for the driver's library in the usual folders, and waits forever: the libraries are under /usr/local/glibc/usr/lib there",
             remedy: "take Talos 1.13 or newer, or devicePlugin",
           },
         spec.kubernetesVersion !== undefined &&
@@ -33,7 +33,7 @@ export const claimChecks: Checks = {
           },
         sharing?.mig !== undefined && {
           field: "sharing.mig",
-          problem: "is there beside dra",
+          problem: "is set together with dra",
           why: "the driver offers MIG devices that are there already (making them is alpha: DynamicMIG), and on Talos only the GPU Operator's MIG manager makes them, anew after each boot",
           remedy: "take gpuOperator, or leave mig out",
         },
@@ -41,7 +41,7 @@ export const claimChecks: Checks = {
           (way) =>
             sharing?.[way] !== undefined && {
               field: `sharing.${way}`,
-              problem: "is there beside dra",
+              problem: "is set together with dra",
               why: "sharing a card by claims is an alpha feature of the driver, which is off by itself",
               remedy:
                 "leave it out, and let pods share a card by one ResourceClaim of your own (claim.resourceClaimName), or take devicePlugin",
@@ -79,7 +79,7 @@ export const claimChecks: Checks = {
             machines > 1 && {
               field: ".claim",
               problem: `is one ResourceClaim for pods on ${machines} machines`,
-              why: "its cards are on one machine, and the pods elsewhere stay Pending for ever",
+              why: "its cards are on one machine, and the pods elsewhere stay Pending forever",
               remedy: "take resourceClaimTemplateName, which gives each pod a claim",
             },
         ];
@@ -95,7 +95,7 @@ export const claimChecks: Checks = {
           gpus === 1
             ? `wants what no card of ${names} has (${cards})`
             : `wants what no ${gpus} cards of one machine of ${names} have (${cards})`,
-        why: "no device fits the claim, and the pod stays Pending for ever",
+        why: "no device fits the claim, and the pod stays Pending forever",
         remedy: "ask for less memory (a card has a little less than its name says), or for another architecture",
       };
     }),

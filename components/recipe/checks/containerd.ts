@@ -79,8 +79,8 @@ export const containerdChecks: Checks = {
         },
         ...clashes.map((key) => ({
           field,
-          problem: `sets ${key} to something else than the options beside it`,
-          why: "one of the two would be lost in silence",
+          problem: `sets ${key} to something else than the other options`,
+          why: "one of the two would be lost silently",
           remedy: "say it once, by the option or in extra",
         })),
         oldPlugin && {

@@ -144,7 +144,7 @@ export const driverChecks: Checks = {
       if (hasNoSwitch(machine.uses))
         return {
           field: ".extensions",
-          problem: `brings the fabric manager, and there is no NVSwitch beside the ${cards.join(", ")}`,
+          problem: `brings the fabric manager, and there is no NVSwitch with the ${cards.join(", ")}`,
           why: "without one it ends at once with NV_WARN_NOTHING_TO_DO, Talos starts it again and again, and the update would wait for it",
           remedy: `leave siderolabs/nvidia-fabricmanager-${branch} out`,
         };
@@ -243,7 +243,7 @@ function against(machine: CheckedMachine, spec: ClusterSpec): Found {
     listed !== undefined && {
       field: `${machine.field}.extensions`,
       problem: `names ${listed} kernel modules, and driver says ${wanted}`,
-      why: "one of the two would be passed over in silence",
+      why: "one of the two would be ignored silently",
       remedy: "leave NVIDIA's extensions out: they follow from the card and from driver",
     }
   );

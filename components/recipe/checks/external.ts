@@ -16,7 +16,7 @@ const tolerated: Partial<PodToleration>[] = [{ key: "nvidia.com/gpu", operator: 
 /** What is outside of the stack. */
 export const externalChecks: Checks = {
   external: {
-    rule: "What is outside is said so that it is known; values under which the stack merges none of its own are those that Talos needs",
+    rule: "external names the installed release; its values are those that Talos needs, as the stack merges none of its own",
     source:
       "values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by default from v25.10.0)",
     ofFiles: true,
@@ -73,7 +73,7 @@ function unsaid({ plan }: CheckContext): Found {
   const isUnread = files.length > 0 && read === undefined;
   return {
     field: "external.kind",
-    problem: isUnread ? "is not said, and nobody read the files" : "is missing",
+    problem: isUnread ? "is not set, and the files were not read" : "is missing",
     why: "operator and plugin want other labels of a node, and other values",
     remedy: isUnread
       ? "write gpuOperator, devicePlugin or dra, or let a TypeScript program read files by `await GpuCluster.withFacts(args)`"
@@ -91,7 +91,7 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   return [
     sharing !== undefined && {
       field: "sharing",
-      problem: `is there beside ${words}`,
+      problem: `is set together with ${words}`,
       why: "the values of the release say how cards are shared, and the stack merges none of its own under them",
       remedy:
         field === "external"
@@ -101,7 +101,7 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
     operator &&
       monitoring?.serviceMonitor && {
         field: "monitoring.serviceMonitor",
-        problem: `is there beside ${words}`,
+        problem: `is set together with ${words}`,
         why: "the operator's own exporter makes the ServiceMonitor, by the values of its release, under which the stack merges none of its own",
         remedy: "leave it out, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` there",
       },

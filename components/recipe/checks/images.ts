@@ -76,7 +76,7 @@ export const imageChecks: Checks = {
           soundsLikeNvidia(name) && {
             field: `.extensions[${index}]`,
             problem: `${name} on a machine without a GPU`,
-            why: "its services wait for a card for ever: the machine reboots every 70 minutes and rolls back",
+            why: "its services wait for a card forever: the machine reboots every 70 minutes and rolls back",
             remedy:
               "leave it out, and name it under drop.extensions if the machine runs it, or name the machine's cards under gpus",
           },
@@ -131,7 +131,7 @@ export const imageChecks: Checks = {
         if (machine.gpuCount === 0 && /^nvidia(?:_|$)/.test(module))
           return {
             field,
-            problem: `${module} is loaded on machines with a card alone, and this one has none`,
+            problem: `${module} is loaded only on machines with a card, and this one has none`,
             why: "the parameters would be of no module",
             remedy: "take them out, or name the machine's cards under gpus",
           };
@@ -166,7 +166,7 @@ export const imageChecks: Checks = {
     ),
   },
   "installer-image": {
-    rule: "An installer image of the user's own stands alone, and is of the release that the machine shall run",
+    rule: "An installer image of the user's own stands alone, and is of the release that the machine is to run",
     source:
       "talos, pkg/imager (what an installer holds is put in when it is made); distribution/reference (forms of an image's name)",
     ofFiles: true,
@@ -187,7 +187,7 @@ export const imageChecks: Checks = {
         configures &&
         machine !== undefined && {
           problem: `has an ExtensionServiceConfig for ${multipath.service}, and ${machine.name} gets Talos ${machine.recipe.talosVersion} with the extension multipath-tools`,
-          why: `from Talos 1.${multipath.since} on the service waits for ever with it, and Talos reboots a machine whose services do not come up`,
+          why: `from Talos 1.${multipath.since} on the service waits forever with it, and Talos reboots a machine whose services do not come up`,
           remedy:
             "leave that document out, and write the file by an EtcFileConfig with the name multipath.conf (Talos ≥ 1.14)",
         }
@@ -239,8 +239,8 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
   return [
     hasEnded && {
       field: ".installerImage",
-      problem: `is ${installer.repository}, of which no image is published after Talos 1.${installer.lastMinor}`,
-      why: `the machine shall run ${talosVersion} and could not pull it`,
+      problem: `is ${installer.repository}, which has no image after Talos 1.${installer.lastMinor}`,
+      why: `the machine is to run ${talosVersion} and could not pull it`,
       remedy:
         "leave installerImage out: the Image Factory makes the installer with what the stack names, or name an installer of your own",
     },
@@ -253,7 +253,7 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
     release !== undefined &&
       `v${release}` !== talosVersion.replace(/[-+].*$/, "") && {
         field: ".installerImage",
-        problem: `is of v${release} by its tag, and the machine shall run Talos ${talosVersion}`,
+        problem: `is of v${release} by its tag, and the machine is to run Talos ${talosVersion}`,
         why: "the update would wait for a release that the image does not bring",
         remedy: "name the image of that release, or the release of that image",
       },
@@ -261,13 +261,13 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
       .filter((name) => (Array.isArray(spec[name]) ? spec[name].length > 0 : spec[name] !== undefined))
       .map((name) => ({
         field: `.${name}`,
-        problem: "is set beside installerImage",
+        problem: "is set together with installerImage",
         why: "only the Image Factory would put it into the image, and this image is made already",
         remedy: "leave it out, and put it into the image when it is made",
       })),
     spec.drop !== undefined && {
       field: ".drop",
-      problem: "is set beside installerImage",
+      problem: "is set together with installerImage",
       why: "what such an image lacks of the machine's current one is not known, so nothing is compared, and nothing allowed by it",
       remedy: "leave it out",
     },

@@ -166,7 +166,7 @@ const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undef
       !clusterForm.test(clusterName) && {
         field: "clusterName",
         problem: `${shown(clusterName)} cannot be a cluster of Omni's`,
-        why: "Omni takes letters, digits, dashes and underscores alone, so there is no cluster that the patches could belong to",
+        why: "Omni takes only letters, digits, dashes and underscores, so there is no cluster that the patches could belong to",
         remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
       },
     (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && {

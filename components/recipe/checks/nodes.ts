@@ -41,7 +41,7 @@ export const nodeChecks: Checks = {
     ),
   },
   taints: {
-    rule: "Taints are ones that Kubernetes lets somebody set",
+    rule: "Taints are ones that Kubernetes lets a user set",
     source:
       "kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTaintsInNode); talos, machine.nodeTaints (`value:Effect`)",
     ofFiles: true,
@@ -196,7 +196,7 @@ function outOfAll(context: CheckContext, path: string[]): Found {
   const have = kept.map(({ name, taint }) => `${name} has ${describeTaint(taint!)}`);
   return {
     field: path.join("."),
-    problem: `tolerates the taints of no machine: ${have.join(", ")}`,
+    problem: `tolerates none of the machines' taints: ${have.join(", ")}`,
     why: "this list replaces the stack's own: the pod would stay Pending, and Helm would wait for it until the update fails",
     remedy: `${leaveOut(plan)}`,
   };

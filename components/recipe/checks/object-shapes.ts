@@ -96,7 +96,7 @@ const judges: Record<TypeText, Judge> = {
     if (Object.keys(value as object).length === 0)
       return [["", "is not a toleration", "write e.g. `{ operator: Exists }`"]];
     return operator === "Exists" && text !== ""
-      ? [[".value", "stands beside operator Exists", "leave it out, or write operator Equal"]]
+      ? [[".value", "is set together with operator Exists", "leave it out, or write operator Equal"]]
       : [];
   },
 };

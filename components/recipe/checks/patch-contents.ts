@@ -157,7 +157,7 @@ export const patchContentChecks: Checks = {
         (context.release?.version.minor ?? 0) >= 10 &&
         valueAt(patch.config, "machine", "install", "extensions") !== undefined && {
           problem: `machine.install.extensions on Talos ${context.spec.talosVersion}`,
-          why: "Talos ≥ 1.10 ignores it in silence: the machine would run without these extensions",
+          why: "Talos ≥ 1.10 silently ignores it: the machine would run without these extensions",
           remedy: "name them under machines.<name>.extensions (NVIDIA's follow from the cards)",
         },
     ),

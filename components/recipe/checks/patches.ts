@@ -30,7 +30,7 @@ export const patchChecks: Checks = {
       return {
         problem: flaw.kind === "yaml" ? `is not YAML: ${flaw.detail}` : `is ${flaw.detail}, not a mapping`,
         why: "Talos cannot merge it",
-        remedy: "write the part of the machine configuration that shall change, as YAML",
+        remedy: "write the part of the machine configuration to change, as YAML",
       };
     }),
   },
@@ -126,7 +126,7 @@ export const patchChecks: Checks = {
     }),
   },
   "patch-conflict": {
-    rule: "No patch has a document beside the fields that Talos refuses with it",
+    rule: "No patch has a document together with fields that Talos refuses with it",
     source:
       "talos v1.14.1, pkg/machinery/config/types, every V1Alpha1ConflictValidate; types/cri/customization.go (the reserved name)",
     ofFiles: false,
@@ -160,7 +160,7 @@ export const patchChecks: Checks = {
     },
   },
   "patch-delete": {
-    rule: "Nothing is deleted from somebody else's configuration",
+    rule: "Nothing is deleted from a configuration that another tool owns",
     source:
       "siderolabs/docs, patching (`$patch: delete`); merging into an adopted configuration only adds, so that it can be taken back",
     ofFiles: false,
@@ -170,7 +170,7 @@ export const patchChecks: Checks = {
         adopted !== undefined &&
         patch.documents.some(deletes) && {
           problem: `deletes ($patch), and ${adopted.name} is adopted`,
-          why: "this package only merges into a configuration of somebody else's: it could not bring back what a patch deleted",
+          why: "this package only merges into a configuration that another tool owns: it could not bring back what a patch deleted",
           remedy: "delete it where the configuration is made",
         }
       );
@@ -224,7 +224,7 @@ function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
         field: patch.field,
         problem: `has a ${document}, and ${fields.join(", ")} is set by a patch of ${machine.name} as well`,
         why: "Talos takes one of the two, and refuses a configuration with both",
-        remedy: `say it in documents alone (${forms}), or leave the ${document} out`,
+        remedy: `say it only in documents (${forms}), or leave the ${document} out`,
       }));
   });
 }

@@ -40,7 +40,7 @@ export const pluginChecks: Checks = {
               return flawsOf(text).map(([problem, remedy]) => ({
                 field: at,
                 problem,
-                why: "the device plugin ends with it, or drops it in silence",
+                why: "the device plugin ends with it, or silently drops it",
                 remedy,
               }));
             }),
@@ -56,7 +56,7 @@ export const pluginChecks: Checks = {
             asText(valueAt(config, "name")) !== "" &&
             Object.keys(all).length > 0 && {
               field: `${path}.name`,
-              problem: "stands beside map",
+              problem: "is set together with map",
               why: "the chart accepts `name` or `map`, and fails if both are set",
               remedy: "leave one out",
             },
@@ -93,7 +93,7 @@ export const pluginChecks: Checks = {
       asText(valueAt(spec.devicePlugin.values, "cdi", "nvidiaHookPath")) === "" && {
         field: "devicePlugin",
         problem: `is the only one of NVIDIA's on Talos ${spec.talosVersion}, which has no container toolkit`,
-        why: "its CDI specification calls nvidia-cdi-hook on the machine, which nobody brings there: every pod that gets a card fails",
+        why: "its CDI specification calls nvidia-cdi-hook on the machine, which nothing installs there: every pod that gets a card fails",
         remedy:
           "take gpuOperator v26.7.0 or newer, which brings nvidia-cdi-hook, or dra, which has its own, or put one there, and name it in devicePlugin.values.cdi.nvidiaHookPath",
       },
@@ -178,7 +178,7 @@ function driverRoot({ spec }: CheckContext): Found {
   return {
     field,
     problem: `is ${root} with ${cdi.join(", ")}`,
-    why: `the specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos has not: the node offers GPUs, and every pod that gets one fails`,
+    why: `the specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos lacks: the node offers GPUs, and every pod that gets one fails`,
     remedy: 'write "/", or write deviceListStrategy: envvar, which needs no driver root',
   };
 }
@@ -224,7 +224,7 @@ function strategyFault(field: string, value: unknown, { era }: Plan, pluginVersi
     return {
       field,
       problem: `${value} on Talos ≥ 1.15`,
-      why: "NVIDIA's runtime alone reads what it leaves in a container, and there is none: pods that get a card do not see it",
+      why: "only NVIDIA's runtime reads what it leaves in a container, and there is none: pods that get a card do not see it",
       remedy: "leave it out: CDI follows",
     };
   return (

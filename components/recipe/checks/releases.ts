@@ -148,7 +148,7 @@ export const releaseChecks: Checks = {
       return (
         isNewer && {
           field: ".versionContract",
-          problem: `${said} is newer than Talos ${talosVersion}, which the machine shall run`,
+          problem: `${said} is newer than Talos ${talosVersion}, which the machine is to run`,
           why: "it would refuse documents that it does not know",
           remedy: "write the release that created the cluster, at most that of talosVersion",
         }
@@ -222,7 +222,7 @@ export const releaseChecks: Checks = {
             !able.includes(name) && {
               field: `away[${index}]`,
               problem: `${shown(name)} is not a machine that may be away`,
-              why: "an update leaves alone what it names, and nobody would see that a machine is missed",
+              why: "an update leaves alone what it names, so a missing machine would go unnoticed",
               remedy: `${didYouMean(name, able)}set machines.<name>.mayBeAway: true, or take it out`,
             },
         );

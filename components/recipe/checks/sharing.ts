@@ -60,7 +60,7 @@ export const sharingChecks: Checks = {
           .filter(said)
           .map(([key]) => ({
             field: `${field}.values.${[...section, key].join(".")}`,
-            problem: "names a configuration of the device plugin beside sharing",
+            problem: "names a configuration of the device plugin, and sharing is set",
             why: "the plugin uses one per node: the chart refuses two, or yours replaces the one that `sharing` makes",
             remedy: "leave it out, or leave sharing out and say it all in your configuration",
           }));
@@ -124,7 +124,7 @@ export const sharingChecks: Checks = {
         return {
           field: ".migProfile",
           problem: `no machine has MIG devices ${migProfile}`,
-          why: "the pod would stay Pending for ever",
+          why: "the pod would stay Pending forever",
           remedy: `${meant}one of ${profiles.join(", ")}, or another sharing.mig.profile`,
         };
       }
@@ -139,7 +139,7 @@ export const sharingChecks: Checks = {
       return {
         field: ".gpus",
         problem: `${gpus} of ${resource}, but ${where} more than ${most}`,
-        why: "a pod gets its GPUs from one machine, so this one stays Pending for ever",
+        why: "a pod gets its GPUs from one machine, so this one stays Pending forever",
         remedy: most === 0 ? "send it to another machine, or request another resource" : `request at most ${most}`,
       };
     }),
@@ -245,7 +245,9 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
     const has = machines.reduce((total, machine) => total + offers(machine, resource), 0);
     const pinned = own.map(({ request }) => request);
     if (sum > has)
-      return [tooMany(resource, pinned, sum, `${names.replaceAll(" ", ", ")}, where alone they fit, has ${has}`)];
+      return [
+        tooMany(resource, pinned, sum, `${names.replaceAll(" ", ", ")}, the only place where they fit, has ${has}`),
+      ];
   }
   // A pod gets its GPUs from one node: what is left there may be too little for another.
   for (const least of new Set(requests.map((request) => request.gpus))) {

@@ -89,7 +89,7 @@ function misnamed({ spec }: CheckContext, field: ReleaseField): Found {
     return {
       field: at,
       problem: `the chart ${name} ${version} has no such value`,
-      why: "Helm ignores it in silence, and what it was meant to do does not happen",
+      why: "Helm silently ignores it, and what it was meant to do does not happen",
       remedy,
       dead: true,
     };

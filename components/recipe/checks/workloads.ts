@@ -56,7 +56,7 @@ export const workloadChecks: Checks = {
     },
   },
   "image-architecture": {
-    rule: "An image is there for the processor of the machines that it may run on. One that is in no table is let pass",
+    rule: "An image is there for the processor of the machines that it may run on. One that is in no table is accepted",
     source: "facts/data/images.json",
     ofFiles: true,
     find: ofGpuRequests((request, context) => {
@@ -70,7 +70,7 @@ export const workloadChecks: Checks = {
         machines.length > 0 &&
         machines.every(({ cards }) => cards.some(isOfArm64)) && {
           field: ".image",
-          problem: `${image} is built for amd64 alone, and ${machines.map(({ name }) => name).join(", ")} has an arm64 processor`,
+          problem: `${image} is built only for amd64, and ${machines.map(({ name }) => name).join(", ")} has an arm64 processor`,
           why: "the image is not pulled, or its program does not start: exec format error",
           remedy: "name one that is built for arm64, or lead the workload to another machine by nodeSelector",
         }
@@ -147,7 +147,7 @@ export const workloadChecks: Checks = {
         wrong && {
           field: `.nodeSelector.${wrong[0]}`,
           problem: `no GPU machine of the stack has ${wrong.join("=")}`,
-          why: "the pod fits no node and stays Pending for ever",
+          why: "the pod fits no node and stays Pending forever",
           remedy:
             "leave it out (GPU pods are placed by nvidia.com/gpu.present), or label a machine under machines.<name>.labels",
         }
@@ -167,7 +167,7 @@ export const workloadChecks: Checks = {
           ? [
               [
                 release.namespace,
-                "is there already, since somebody else's release that offers the GPUs is in it",
+                "is there already, since another tool's release that offers the GPUs is in it",
               ] as const,
             ]
           : []),

@@ -28,32 +28,32 @@ export const wrongWords: WrongValue[] = [
   {
     at: "devicePlugin.values.failOnInitError",
     takes: "true or false",
-    why: "the chart passes over anything else in silence, a text too",
+    why: "the chart silently ignores anything else, also a text",
   },
   {
     at: "devicePlugin.values.compatWithCPUManager",
     takes: "true or false",
-    why: "the chart passes over anything else in silence, a text too",
+    why: "the chart silently ignores anything else, also a text",
   },
   {
     at: "devicePlugin.values.gdsEnabled",
     takes: "true or false",
-    why: "the chart passes over anything else in silence, a text too",
+    why: "the chart silently ignores anything else, also a text",
   },
   {
     at: "devicePlugin.values.mofedEnabled",
     takes: "true or false",
-    why: "the chart passes over anything else in silence, a text too",
+    why: "the chart silently ignores anything else, also a text",
   },
   {
     at: "devicePlugin.values.noTimestamp",
     takes: "true or false",
-    why: "the chart passes over anything else in silence, a text too",
+    why: "the chart silently ignores anything else, also a text",
   },
   {
     at: "devicePlugin.values.gfd.noTimestamp",
     takes: "true or false",
-    why: "the chart passes over anything else in silence, a text too",
+    why: "the chart silently ignores anything else, also a text",
   },
   {
     at: "gpuOperator.values.operator.runtimeClass",
@@ -211,14 +211,14 @@ export const withoutGpus: WrongValue[] = [
     at: "gpuOperator.values.gpuCluster.deployCR",
     is: "true",
     problem: "asks for the operator's stack for dynamic resource allocation",
-    why: "the chart refuses it together with a ClusterPolicy; and its driver folder does not reach what writes the CDI specifications, which then name paths that Talos has not: no pod with a card starts (nicolerenee/infra#2394)",
+    why: "the chart refuses it together with a ClusterPolicy; and its driver folder does not reach what writes the CDI specifications, which then name paths that Talos lacks: no pod with a card starts (nicolerenee/infra#2394)",
     remedy: "leave it out; for claims write `dra: { version: 0.5.0 }` in the place of this chart",
   },
   {
     at: "dra.values.nvidiaDriverRoot",
     is: "a root without the driver",
     problem: (value) => `is ${value}, where the driver finds nothing on Talos`,
-    why: "its init container looks for libnvidia-ml.so.1 and for nvidia-smi as a file, not a link, and waits for them for ever (dra-driver-nvidia-gpu#605)",
+    why: "its init container looks for libnvidia-ml.so.1 and for nvidia-smi as a file, not a link, and waits for them forever (dra-driver-nvidia-gpu#605)",
     remedy: `leave it out (${draDriverRoot} follows)`,
   },
   {
@@ -245,14 +245,14 @@ export const withoutGpus: WrongValue[] = [
     is: "false",
     when: "nobody labels every GPU machine by hand",
     problem: "turns Node Feature Discovery's worker off",
-    why: "the operator finds GPU nodes by its labels alone: without them no operand is placed anywhere",
+    why: "the operator finds GPU nodes only by its labels: without them no operand is placed anywhere",
   },
   {
     at: "gpuOperator.values.node-feature-discovery.master.enable",
     is: "false",
     when: "nobody labels every GPU machine by hand",
     problem: "turns Node Feature Discovery's master off",
-    why: "the operator finds GPU nodes by its labels alone: without them no operand is placed anywhere",
+    why: "the operator finds GPU nodes only by its labels: without them no operand is placed anywhere",
   },
   {
     at: "gpuOperator.values.migManager.enabled",
@@ -316,7 +316,7 @@ export const neededOutside: WrongValue[] = [
     at: "dra.values.nvidiaDriverRoot",
     is: "not there",
     problem: "is not said, and the chart's own value is /",
-    why: "its init container looks for libnvidia-ml.so.1 and for nvidia-smi as a file, not a link, and waits for them for ever (dra-driver-nvidia-gpu#605)",
+    why: "its init container looks for libnvidia-ml.so.1 and for nvidia-smi as a file, not a link, and waits for them forever (dra-driver-nvidia-gpu#605)",
     remedy: `write \`nvidiaDriverRoot: ${draDriverRoot}\``,
   },
 ];
