@@ -22,6 +22,8 @@ export const apply: Properties = { ...target, machineConfigurationInput: "machin
 
 /** What a check refuses, or takes: rule, with the file of the real provider that says so; type; inputs. */
 export type Case = [rule: string, type: string, inputs: Properties];
+/** The same, with the argument that is refused; empty if the provider has no such argument. */
+type Refused = [...Case, argument: string];
 
 // terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0; pulumi-command v1.2.1,
 // provider/pkg/provider/local, with pulumi-go-provider v1.3.0. The lab's providers are asked in talos.test.ts and command.test.ts, and
@@ -29,29 +31,60 @@ export type Case = [rule: string, type: string, inputs: Properties];
 
 const nodeless = { ...target, node: undefined };
 
-export const refused: Case[] = [
-  ["a node is required (Schema, node)", types.apply, { ...apply, node: undefined }],
-  ["a node is required (Schema, node)", types.bootstrap, nodeless],
-  ["a node is required (Schema, node)", types.kubeconfig, nodeless],
-  ["null is no client (ValidateConfig, IsNull)", types.apply, { ...apply, clientConfiguration: null }],
-  ["null is no client (ValidateConfig, IsNull)", types.bootstrap, { ...target, clientConfiguration: null }],
-  ["a client is required (Schema, client_configuration)", types.kubeconfig, { node: "10.0.0.1" }],
-  ["a configuration is required (ValidateConfig)", types.apply, target],
-  ["a mode of five (Schema, apply_mode: OneOf)", types.apply, { ...apply, applyMode: "try" }],
-  ["patches are a list (pkg/convert/list.go)", types.apply, { ...apply, configPatches: "machine: {}" }],
-  ["a patch is a text (pkg/convert/string.go)", types.apply, { ...apply, configPatches: [{ machine: {} }] }],
+export const refused: Refused[] = [
+  ["a node is required (Schema, node)", types.apply, { ...apply, node: undefined }, "node"],
+  ["a node is required (Schema, node)", types.bootstrap, nodeless, "node"],
+  ["a node is required (Schema, node)", types.kubeconfig, nodeless, "node"],
+  [
+    "null is no client (ValidateConfig, IsNull)",
+    types.apply,
+    { ...apply, clientConfiguration: null },
+    "clientConfiguration",
+  ],
+  [
+    "null is no client (ValidateConfig, IsNull)",
+    types.bootstrap,
+    { ...target, clientConfiguration: null },
+    "clientConfiguration",
+  ],
+  [
+    "a client is required (Schema, client_configuration)",
+    types.kubeconfig,
+    { node: "10.0.0.1" },
+    "clientConfiguration",
+  ],
+  ["a configuration is required (ValidateConfig)", types.apply, target, "machineConfigurationInput"],
+  ["a mode of five (Schema, apply_mode: OneOf)", types.apply, { ...apply, applyMode: "try" }, "applyMode"],
+  [
+    "patches are a list (pkg/convert/list.go)",
+    types.apply,
+    { ...apply, configPatches: "machine: {}" },
+    "configPatches",
+  ],
+  [
+    "a patch is a text (pkg/convert/string.go)",
+    types.apply,
+    { ...apply, configPatches: [{ machine: {} }] },
+    "configPatches",
+  ],
   [
     "limits are durations of Go (terraform-plugin-framework-timeouts v0.7.0)",
     types.bootstrap,
     { ...target, timeouts: { create: "10 minutes" } },
+    "timeouts",
   ],
-  ["a release that Talos has (Schema, talosVersionValid)", types.secrets, { talosVersion: "latest" }],
-  ["an argument that it does not have (infer/internal/ende/ende.go, Decode)", types.command, { creates: "ls" }],
-  ["a number for a text (the same: mapper)", types.command, { create: 1 }],
-  ["a text for a list (the same)", types.command, { interpreter: "bash -c" }],
-  ["a number in a list of texts (base.go: *[]string)", types.command, { interpreter: ["sh", 1] }],
-  ["a number in the environment (base.go: map[string]string)", types.command, { environment: { A: 1 } }],
-  ["a text for yes or no (base.go: *bool)", types.command, { addPreviousOutputInEnv: "no" }],
+  ["a release that Talos has (Schema, talosVersionValid)", types.secrets, { talosVersion: "latest" }, "talosVersion"],
+  [
+    "an argument that it does not have (infer/internal/ende/ende.go, Decode)",
+    types.command,
+    { creates: "ls" },
+    "creates",
+  ],
+  ["a number for a text (the same: mapper)", types.command, { create: 1 }, "create"],
+  ["a text for a list (the same)", types.command, { interpreter: "bash -c" }, "interpreter"],
+  ["a number in a list of texts (base.go: *[]string)", types.command, { interpreter: ["sh", 1] }, "interpreter"],
+  ["a number in the environment (base.go: map[string]string)", types.command, { environment: { A: 1 } }, "environment"],
+  ["a text for yes or no (base.go: *bool)", types.command, { addPreviousOutputInEnv: "no" }, "addPreviousOutputInEnv"],
 ];
 
 export const taken: Case[] = [
@@ -86,5 +119,5 @@ export const takes = (checked: Promise<unknown[]>): Promise<boolean> =>
   );
 
 /** Cases of one provider. */
-export const of = (provider: string, cases: readonly Case[]): Case[] =>
+export const of = <One extends Case | Refused>(provider: string, cases: readonly One[]): One[] =>
   cases.filter(([, type]) => type.startsWith(`${provider}:`));

@@ -18,9 +18,11 @@ const asked = (inputs: Properties, more: Partial<ResourceCall> = {}): ResourceCa
   ...{ signal: new AbortController().signal, log: () => undefined, ...more },
 });
 
-test.each(of("command", refused))("refuses %s", (_rule, _type, inputs) =>
-  expect(provider.check(asked(inputs)).failures).not.toEqual([]),
-);
+test.each(of("command", refused))("refuses %s", (_rule, _type, inputs, argument) => {
+  const { failures } = provider.check(asked(inputs));
+  const refusedArguments = failures.map(({ property }) => property.split(".")[0]);
+  expect(new Set(refusedArguments)).toEqual(new Set([argument]));
+});
 
 test.each(of("command", taken))("takes %s", (_rule, _type, inputs) =>
   expect(provider.check(asked(inputs)).failures).toEqual([]),
