@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { version } from "../components/package.json";
+import { whenHeld } from "../components/clients/held";
 import { endAll } from "../components/clients/process-groups";
 import { helpOf, helpOfAll, parseOptions, UsageError } from "./options";
 import type { Output } from "./verb";
@@ -31,16 +32,13 @@ function end(status: number): void {
   process.stdout.write("", () => process.stderr.write("", () => process.exit(status)));
 }
 
-/** Verbs that read files alone: they start no program and keep no credentials that would have to go first. */
-const ofFilesAlone: readonly (string | undefined)[] = ["check", "import", "import-talhelper"];
-
-// A handler of ours waits for its turn, and a process that reads a large file gives none: the system's own action ends it at once.
-if (!ofFilesAlone.includes(process.argv[2]))
+whenHeld(() => {
   for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15, SIGHUP: 1 }))
     process.on(signal, () => {
       endAll();
       process.exit(128 + number);
     });
+});
 // The reader has gone: there is nobody to tell anything.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", () => {

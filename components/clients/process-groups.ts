@@ -1,10 +1,12 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import { hold } from "./held";
 
 /** Groups of programs that we started and that may still run. */
 const running = new Set<number>();
 
 /** Starts a program as the leader of a group of its own, so that whatever it starts can be ended with it. */
 export function startGroup(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  hold();
   const child = spawn(command, args, { ...options, detached: true });
   const { pid } = child;
   if (pid !== undefined) running.add(pid);

@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { parseAllDocuments } from "yaml";
+import { hold } from "./held";
 import { isAlive } from "./is-alive";
 
 const PREFIX = "talos-gpu-";
@@ -12,6 +13,7 @@ export class SecretFiles {
 
   constructor(root = os.tmpdir()) {
     sweep(root);
+    hold();
     this.folder = fs.mkdtempSync(path.join(root, `${PREFIX}${process.pid}-${pidNamespace()}-`));
   }
 
