@@ -1,15 +1,7 @@
-import {
-  type Document,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseAllDocuments,
-  type Scalar,
-} from "yaml";
+import { type Document, isMap, isNode, isScalar, isSeq, type LineCounter, type Node, type Scalar } from "yaml";
 import { asText } from "../components/recipe/mapping";
+import { rememberingTexts } from "../components/recipe/memory";
+import { boundedDocuments, ofFiles } from "../components/recipe/rules/yaml-bounds";
 
 /** A text that findings are about, and where it begins. */
 export interface Piece {
@@ -52,9 +44,7 @@ let last: Parsed | undefined;
 /** A text's documents, and where its lines begin. The findings of a file follow each other, so the last text is kept. */
 function parsed(text: string): Parsed {
   if (last?.text === text) return last;
-  const lineCounter = new LineCounter();
-  const documents = [...parseAllDocuments(text, { lineCounter, logLevel: "silent", uniqueKeys: false })];
-  last = { text, documents, lineCounter };
+  last = { text, ...boundedDocuments(text, {}, ofFiles) };
   return last;
 }
 
@@ -127,11 +117,41 @@ function lineWith(text: string, word: string): number | undefined {
   return undefined;
 }
 
-/** The line of a file in which a text begins that the file has as a block: there most of its lines follow each other. */
+/** Where each line of a file stands, without its indentation. All patches of a file are looked for in it. */
+const placesOfLines = rememberingTexts((text): ReadonlyMap<string, number[]> => {
+  const at = new Map<string, number[]>();
+  text.split("\n").forEach((line, index) => {
+    const places = at.get(line.trim());
+    if (places === undefined) at.set(line.trim(), [index]);
+    else if (places.length < mostPlaces) places.push(index);
+  });
+  return at;
+});
+
+/** Places of one line that are looked at: a file may consist of one line many times. */
+const mostPlaces = 50;
+
+/**
+ * The line of a file in which a text begins that the file has as a block: there most of its lines follow each other. Lines that stand in the
+ * file again and again tell nothing, unless there are no others.
+ */
 export function lineOfText(whole: string, text: string): number {
-  const [lines, wanted] = [whole, text].map((one) => one.split("\n").map((line) => line.trim()));
-  const same = (at: number): number =>
-    wanted!.filter((line, index) => line !== "" && lines![at + index] === line).length;
-  const best = lines!.map((_, at) => same(at)).reduce((most, count, at, all) => (count > all[most]! ? at : most), 0);
+  const at = placesOfLines(whole);
+  const lines = text.split("\n").map((line) => (line.trim() === "" ? [] : (at.get(line.trim()) ?? [])));
+  const isTelling = lines.some((places) => places.length > 0 && places.length < mostPlaces);
+  const counts = new Map<number, number>();
+  lines.forEach((places, index) => {
+    for (const place of isTelling && places.length === mostPlaces ? [] : places)
+      if (place >= index) counts.set(place - index, (counts.get(place - index) ?? 0) + 1);
+  });
+  let [best, most] = [0, 0];
+  for (const [place, count] of counts)
+    if (count > most || (count === most && place < best)) [best, most] = [place, count];
   return best + 1;
+}
+
+/** Whether a file has a line of a text: one that stands in it as a block is indented there. */
+export function hasLineOf(whole: string, text: string): boolean {
+  const at = placesOfLines(whole);
+  return text.split("\n").some((line) => line.trim() !== "" && at.has(line.trim()));
 }

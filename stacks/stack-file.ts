@@ -1,8 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { parse } from "yaml";
 import { type ClusterSpec, InvalidStackError, parseSpec, findingsOf } from "../components/recipe";
+import { boundedText, reasonOf } from "../components/found/bounded-file";
 import { withOutside } from "../components/found/outside-files";
+import { valueOfStackFile } from "../components/recipe/rules/yaml";
 import { credentialKeys } from "../components/stack/configuration";
 
 /** Root of the repository: the stacks and the packages are found from here, whatever the working directory is. */
@@ -50,12 +51,12 @@ export function readStackFile(nameOrFile: string): Record<string, unknown> {
 /** Text of a stack file. Throws an Error that names it where it cannot be read, e.g. as it is a folder. */
 export function textOf(file: string): string {
   try {
-    return fs.readFileSync(file, "utf8");
+    return boundedText(file);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`--stack: ${file} cannot be read (${code}), so nothing is known of it; name a stack file`, {
-      cause: error,
-    });
+    throw new Error(
+      `--stack: ${file} cannot be read (${reasonOf(error)}), so nothing is known of it; name a stack file`,
+      { cause: error },
+    );
   }
 }
 
@@ -83,12 +84,12 @@ function mappingOf(value: unknown, file: string, where: string): Record<string, 
 
 function readYaml(text: string, file: string): unknown {
   try {
-    // As Pulumi's own reader, which takes merge keys, and an anchor in each of a thousand machines. What unfolds beyond is refused.
-    return parse(text, { merge: true, maxAliasCount: 10_000 });
+    return valueOfStackFile(text);
   } catch (error) {
-    throw new Error(`${file}: is not YAML, so the stack is unknown; mend it: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new Error(
+      `${file}: is not YAML, so the stack is unknown; mend it: ${(error as Error).message.replace(/:$/, "")}`,
+      { cause: error },
+    );
   }
 }
 

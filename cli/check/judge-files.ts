@@ -55,6 +55,9 @@ const isOfFiles = (check: string): boolean => checks[check]?.ofFiles ?? true;
 const toFile = (said: string): string =>
   inFiles.reduce((text, [ofStack, ofFile]) => text.replace(ofStack, ofFile), said);
 
+/** The most findings that are told. Nobody reads a thousand, and code scanning takes no more than 5,000. */
+export const mostFindings = 1_000;
+
 /**
  * What is wrong with subjects, on each of the releases; each thing once. A file that names no release is judged for the one that all others
  * name, if it is one.
@@ -63,7 +66,8 @@ export function judgeSubjects(
   subjects: readonly Subject[],
   releases: readonly string[],
   files: readonly OutsideFile[],
-): { findings: FileFinding[]; notes: FileNote[] } {
+): { findings: FileFinding[]; notes: FileNote[]; leftOut: number } {
+  let leftOut = 0;
   const notes = new Map<string, FileNote>();
   const found = new Map<string, FileFinding>();
   const named = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
@@ -72,9 +76,11 @@ export function judgeSubjects(
     const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
     for (const talosVersion of asked) {
       const { findings, harmless, plan } = judge({ ...spec, talosVersion });
-      const told = harmless.map(renderFinding);
-      const others = (plan?.notes ?? []).filter((note) => !told.includes(note));
-      for (const note of others.flatMap((one) => noteOf(one, pieces))) notes.set(JSON.stringify(note), note);
+      const told = new Set(harmless.map(renderFinding));
+      const others = (plan?.notes ?? []).filter((note) => !told.has(note));
+      const room = Math.max(0, mostFindings - notes.size);
+      for (const note of others.slice(0, room).flatMap((one) => noteOf(one, pieces)))
+        notes.set(JSON.stringify(note), note);
       for (const { field, check, problem, why, remedy } of [
         ...findings,
         ...harmless,
@@ -85,6 +91,11 @@ export function judgeSubjects(
           continue;
         // A list of operations is right for a configuration of one document.
         if (check === "patch-format" && problem.includes("JSON patch")) continue;
+        // Each is looked for in its file.
+        if (found.size >= mostFindings) {
+          leftOut++;
+          continue;
+        }
         const placed = placeOf(field, problem, pieces);
         if (placed === undefined) continue;
         const key = JSON.stringify([placed.file, placed.line, check, placed.problem]);
@@ -98,7 +109,7 @@ export function judgeSubjects(
   const findings = [...found.values()];
   findings.push(...classesOf(files, all, findings));
   findings.sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
-  return { findings, notes: [...notes.values()] };
+  return { findings, notes: [...notes.values()], leftOut };
 }
 
 /** The release that tuppr brings the machines to, where files say one (home-operations/tuppr, api/v1alpha1, TalosUpgrade). */
@@ -118,12 +129,13 @@ function classesOf(files: readonly OutsideFile[], releases: readonly string[], t
   const talos = releases.filter((release) => capabilitiesOf(release).toolkit === "operator");
   const [first] = talos;
   if (first === undefined) return [];
+  const lines = new Set(told.map(({ file, line }) => JSON.stringify([file, line])));
   const said = noHandler(first);
   return files.flatMap(({ name: file, text }) =>
     text
       .split("\n")
       .flatMap((words, index) => (/^[\s-]*runtimeClassName: *["']?nvidia\b/.test(words) ? [index + 1] : []))
-      .filter((line) => !told.some((one) => one.file === file && one.line === line))
+      .filter((line) => !lines.has(JSON.stringify([file, line])))
       .map((line) => ({ file, line, check: "external", talos, ...said, problem: `runtimeClassName: ${said.problem}` })),
   );
 }

@@ -58,7 +58,7 @@ export function subjectsOf(
     if (near !== undefined) return [near];
     return [...new Set(clustersOf(file, clusters).flatMap(({ release }) => release ?? []))];
   };
-  const charts = ofCharts(others, flawed);
+  const charts = bounded(ofCharts(others, flawed), flawed);
   const externalOf = (subject: Subject): ExternalSpec => {
     const own = charts.filter((chart) => shareCluster(fileOf(chart), fileOf(subject), clusters));
     return own.length === 1 ? own[0]!.spec.external! : unknownRelease;
@@ -67,7 +67,7 @@ export function subjectsOf(
     ...subjects,
     ...parts.flatMap(({ file, subjects: ofPart }) => ofPart.flatMap((one) => withReleases(one, releasesOf(file)))),
   ];
-  const machines = told
+  const machines = bounded(told, flawed)
     .flatMap((subject) => [subject, ...(subject.others ?? [])])
     .map((subject) => ({
       ...subject,
@@ -81,6 +81,24 @@ export function subjectsOf(
   );
   const all = [...machines, ...releasedCharts];
   return card === gpu ? all : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
+}
+
+/** The most machines, images, pods and releases that are judged: each takes some milliseconds. */
+const mostSubjects = 500;
+
+/** As many of some subjects as are judged; of files that have more it is told. */
+function bounded(subjects: Subject[], flawed: (file: string, problem: string) => void): Subject[] {
+  const sizes = subjects.map(({ spec, others = [] }) => Object.keys(spec.machines ?? {}).length + others.length);
+  let count = 0;
+  const beyond = subjects.findIndex((_, index) => (count += sizes[index]!) > mostSubjects);
+  if (beyond < 0) return subjects;
+  const left = new Set(subjects.slice(beyond).flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => file)));
+  for (const file of left)
+    flawed(
+      file,
+      `is not looked at, or not all of it: more than ${mostSubjects} machines, images, pods and releases are there; give fewer files at once, or parts of this one`,
+    );
+  return subjects.slice(0, beyond);
 }
 
 /** The file that a subject is of. */
@@ -196,7 +214,9 @@ const withoutActions = (text: string): string =>
 function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageOf>): Partial<MachineSpec> {
   const loads = (node.kernelModules ?? []).some(({ name }) => /^nvidia/.test(name));
   const hasGpu =
-    image.nvidia === true || loads || (node.patches ?? []).some((text) => /^\s*-?\s*name:\s*nvidia/m.test(text));
+    image.nvidia === true ||
+    loads ||
+    (node.patches ?? []).some((text) => /^[ \t]*(?:-[ \t]*)?name:[ \t]*nvidia/m.test(text));
   const platform = node.machineSpec?.mode ?? image.platform ?? "metal";
   const taints = Object.fromEntries(Object.entries(node.nodeTaints ?? {}).map(([key, text]) => [key, taintText(text)]));
   return {

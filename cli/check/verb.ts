@@ -9,7 +9,7 @@ import { type Verb, valueOf } from "../verb";
 import { yamlFiles } from "../yaml-files";
 import { envOption, variablesNamed } from "../named-variables";
 import { formats } from "./formats";
-import { type FileNote, judgeSubjects } from "./judge-files";
+import { type FileNote, judgeSubjects, mostFindings } from "./judge-files";
 import { shortName, subjectsOf } from "./subjects";
 
 /** `talos-gpu check`: what of somebody's files has no effect or will fail. */
@@ -80,11 +80,15 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       flawed(file, `Talos ${talosVersion} is not known here, so nothing can be said of it; name a release (--talos)`);
       return false;
     });
-    const { findings, notes } = judgeSubjects(ofKnownReleases, releases, sound);
+    const { findings, notes, leftOut } = judgeSubjects(ofKnownReleases, releases, sound);
     if (given.switches.has("json"))
       output.result(`${JSON.stringify({ files: files.length, judged: subjects.length, findings, notes, unread })}\n`);
     else output.result(formats[format]!(findings));
     for (const { file, problem } of [...unread, ...notes]) output.remark(`${file}: ${problem}`);
+    if (leftOut > 0)
+      output.remark(
+        `The first ${mostFindings} findings are told, and ${leftOut} more are not; mend those, then check again.`,
+      );
     if (subjects.length === 0 && unread.length === 0)
       output.remark(`None of ${files.length} files says anything of Talos' machines or of NVIDIA's charts.`);
     else if (findings.length === 0 && unread.length === 0) {
@@ -102,7 +106,7 @@ function isSound({ name, text }: OutsideFile, flawed: (file: string, problem: st
   if (/nvidia/i.test(text))
     flawed(
       name,
-      error.message.startsWith("it has more than")
+      error.message.startsWith("it has ")
         ? `is not looked at: ${error.message}; give the parts of it that matter`
         : `is not looked at: no YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`,
     );

@@ -1,6 +1,6 @@
-import { stringify } from "yaml";
+import { Document, stringify } from "yaml";
 import { asText, isMapping, valueAt } from "../../components/recipe/mapping";
-import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
+import { ownDocuments, talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 
 /** What a list of operations does to a configuration. */
 export interface Operations {
@@ -28,13 +28,16 @@ export function partOfOperations(text: string): Operations | undefined {
     const steps = [...above.toReversed(), last];
     const isSet = ["add", "replace", "remove"].includes(asText(op));
     if (isSet && !steps.some(isIndex)) sets.push(steps);
-    const known = ["add", "replace"].includes(asText(op)) && !above.some(isIndex);
+    const known = ["add", "replace"].includes(asText(op)) && !above.some(isIndex) && steps.length <= deepest;
     if (!known) rest = true;
     else if (isIndex(last)) setAt(part, above.reverse(), (list) => [...(Array.isArray(list) ? list : []), value]);
     else setAt(part, steps, () => value);
   }
   return { text: stringify(part), sets, rest };
 }
+
+/** Most steps of a path that is followed: no field of Talos' lies deeper. */
+const deepest = 50;
 
 const isIndex = (step: string): boolean => /^(?:-|\d+)$/.test(step);
 
@@ -44,7 +47,7 @@ const unescaped = (step: string): string => step.replaceAll("~1", "/").replaceAl
 function setAt(within: Record<string, unknown>, [key = "", ...rest]: string[], set: (old: unknown) => unknown): void {
   const old = Object.hasOwn(within, key) ? within[key] : undefined;
   if (rest.length === 0) return void (within[key] = set(old));
-  const inner = isMapping(old) ? old : {};
+  const inner = isMapping(old) ? { ...old } : {}; // what an operation says stays as it is
   within[key] = inner;
   setAt(inner, rest, set);
 }
@@ -52,19 +55,33 @@ function setAt(within: Record<string, unknown>, [key = "", ...rest]: string[], s
 /** What each of some patches says in the end, as the part of a configuration: what a later JSON patch sets takes the place of what stood there. */
 export function saidInTheEnd(patches: readonly string[]): string[] {
   const operations = patches.map(partOfOperations);
-  return patches.map((patch, index) => {
-    const sets = operations.slice(index + 1).flatMap((one) => one?.sets ?? []);
-    const said = operations[index]?.text ?? patch;
-    return sets.length === 0 ? said : without(said, sets);
-  });
+  const later = new Set<string>();
+  const said: string[] = [];
+  // From the last one on: of each only its own paths are looked for among those that come after it.
+  for (let index = patches.length - 1; index >= 0; index--) {
+    const { text = patches[index]!, sets = [] } = operations[index] ?? {};
+    said.push(later.size === 0 ? text : without(text, later));
+    for (const path of sets) later.add(JSON.stringify(path));
+  }
+  return said.reverse();
 }
 
-/** A part of a configuration without the members at some paths. */
-function without(text: string, paths: readonly string[][]): string {
-  const documents = talosDocuments(text);
-  const [config] = documents.filter((document) => isMapping(valueOfDocument(document)) && !document.has("kind"));
-  const there = paths.filter((path) => config?.hasIn(path));
-  if (config === undefined || there.length === 0) return text;
+/** A part of a configuration without the members at some paths, each as JSON. */
+function without(text: string, paths: ReadonlySet<string>): string {
+  const configOf = (documents: readonly Document[]): Document | undefined =>
+    documents.find((document) => isMapping(valueOfDocument(document)) && !document.has("kind"));
+  const there = pathsIn(valueOfDocument(configOf(talosDocuments(text)) ?? new Document())).filter((path) =>
+    paths.has(JSON.stringify(path)),
+  );
+  if (there.length === 0) return text;
+  const documents = ownDocuments(text);
+  const config = configOf(documents)!;
   for (const path of there) if (config.hasIn(path)) config.deleteIn(path);
   return documents.map(String).join("---\n");
 }
+
+/** Paths of all members of mappings in mappings, those above before those below. */
+const pathsIn = (value: unknown, at: string[] = []): string[][] =>
+  isMapping(value)
+    ? Object.entries(value).flatMap(([key, member]) => [[...at, key], ...pathsIn(member, [...at, key])])
+    : [];

@@ -95,12 +95,22 @@ const withoutComments = (text: string): string => text.replaceAll(/(^|\s)#[^\n]*
 export const mappingsIn = (text: string): Record<string, unknown>[] =>
   talosDocuments(text).map(valueOfDocument).filter(isMapping);
 
+/** Whether a text has `${A}`. */
+function hasVariable(text: string): boolean {
+  for (let at = text.indexOf("${"); at >= 0; at = text.indexOf("${", at + 2)) {
+    const end = text.indexOf("}", at);
+    if (end < 0) return false;
+    if (end > at + 2) return true;
+  }
+  return false;
+}
+
 /**
  * What talhelper would fill in a text: variables without a value here, and since v3.0.39 Go templates (talhelper,
  * pkg/substitute/envsubst.go, pkg/templating/template.go). Undefined where there is nothing.
  */
 export function unfilledIn(text: string): Pick<Note, "problem" | "remedy"> | undefined {
-  if (/\$\{[^}]+\}/.test(text))
+  if (hasVariable(text))
     return {
       problem: "holds a variable of talhelper's",
       remedy: "write its value, or give the file of variables (--env-file)",

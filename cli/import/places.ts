@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { lineIn, lineOfText } from "../lines";
+import { hasLineOf, lineIn, lineOfText } from "../lines";
 
 /** A file that a patch was made of, and what is in it: the patch itself, or the content of a file that the patch writes. */
 export interface PatchFile {
@@ -25,16 +25,10 @@ export type PlaceOf = (patch: string, words: string) => string | undefined;
 export const placesIn =
   ({ patchFiles, given }: Files): PlaceOf =>
   (patch, words) => {
-    const from = patchFiles.get(patch) ?? given.find(({ text }) => hasSome(text, patch));
+    const from = patchFiles.get(patch) ?? given.find(({ text }) => hasLineOf(text, patch));
     if (from === undefined) return undefined;
     const file = path.relative(process.cwd(), from.file);
     const isOwn = patchFiles.has(patch);
     const line = isOwn ? 1 : lineOfText(from.text, patch);
     return `${file}:${lineIn({ file, line, text: isOwn ? from.text : patch }, words)}`;
   };
-
-/** Whether a file has a line of a patch: a patch that stands in it as a block is indented there. */
-function hasSome(whole: string, patch: string): boolean {
-  const lines = new Set(whole.split("\n").map((line) => line.trim()));
-  return patch.split("\n").some((line) => line.trim() !== "" && lines.has(line.trim()));
-}

@@ -13,17 +13,21 @@ export type Schematics = Map<string, RawSchematic>;
 /** ID that the Image Factory gives a schematic: the hash of its canonical form. */
 export const idOf = (schematic: RawSchematic): string => canonicalSchematic(schematic).id;
 
+/** Comments within comments that are looked into, and blocks of one text: a hostile file may have a hundred thousand of either. */
+const deepest = 3;
+const mostBlocks = 100;
+
 /** Every schematic that a text holds: as its own content, under `schematic:`, or in a comment (also in one of a comment). */
-export function schematicsIn(text: string): RawSchematic[] {
+export function schematicsIn(text: string, depth = 0): RawSchematic[] {
   const found = collect(read(text));
-  const comments = text.split(/(?:^|\n)(?!\s*#)[^\n]*(?=\n|$)/).filter((block) => block.includes("#"));
+  const comments = text.split(/(?:^|\n)(?![ \t]*#)[^\n]*(?=\n|$)/).filter((block) => block.includes("#"));
   for (const block of comments) {
     const bare = block
       .split("\n")
       .map((line) => line.replace(/^(\s*)#/, "$1 "))
       .join("\n");
     found.push(...blocksOf(bare));
-    if (/^\s*#/m.test(bare)) found.push(...schematicsIn(bare));
+    if (depth < deepest && /^[ \t]*#/m.test(bare)) found.push(...schematicsIn(bare, depth + 1));
   }
   return found;
 }
@@ -31,9 +35,10 @@ export function schematicsIn(text: string): RawSchematic[] {
 /** Blocks of YAML that begin with `customization:` or `overlay:` in a text that is none. */
 function blocksOf(text: string): RawSchematic[] {
   const lines = text.split("\n");
+  let blocks = 0;
   return lines.flatMap((line, at) => {
     const indent = /^(\s*)(?:customization|overlay):/.exec(line)?.[1]?.length;
-    if (indent === undefined) return [];
+    if (indent === undefined || ++blocks > mostBlocks) return [];
     const rest = lines.slice(at);
     const end = rest.findIndex(
       (other, index) =>

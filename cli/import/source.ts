@@ -7,7 +7,7 @@ import { filePatch, mappingsIn } from "./patch";
 import { environmentFiles, substitute, variablesOf } from "./substitute";
 import { learn, type Schematics, schematicsIn } from "./schematics";
 import { yamlFiles } from "../yaml-files";
-import { type MachineFile, readTalconfig, type Settings, type Talconfig } from "./talconfig";
+import { type MachineFile, readTalconfig, type Settings, type Talconfig, withRole } from "./talconfig";
 import type { Problem as Note } from "../../components/recipe/rules/fault";
 import type { PatchFile } from "./places";
 import { makerOf, type Unread, whyUnread } from "./unread";
@@ -165,7 +165,22 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
     ...defined({ controlPlane: controlPlane && settings(controlPlane), worker: worker && settings(worker) }),
     nodes: config.nodes.map(settings),
   };
+  const count = patchesIn(whole);
+  if (count > mostPatches)
+    throw new Error(
+      `nodes: have ${count} patches together, with those of their role and of all nodes, and no more than ${mostPatches} are read; each is put together with all others; give a talconfig.yaml with fewer`,
+    );
   return { config: whole, patchFiles, unread };
+}
+
+/** The most patches of all nodes together: a hundred nodes with twenty each. */
+const mostPatches = 2_000;
+
+function patchesIn(config: Talconfig): number {
+  const shared = config.patches?.length ?? 0;
+  return config.nodes
+    .map((node) => withRole(config, node))
+    .reduce((sum, { patches = [], machineFiles = [] }) => sum + shared + patches.length + machineFiles.length, 0);
 }
 
 /** Text of a file that another names, within these folders: it may be somebody else's, and findings quote what is read. */

@@ -22,7 +22,7 @@ export const isEncrypted = (text: string): boolean => text.includes("ENC[AES256_
  */
 export const substitute = (text: string, variables: Record<string, string | undefined>): string =>
   text.replaceAll(
-    /\$(?:\$|\{(?<name>\w+)(?:(?<operator>:?[-=+])(?<other>[^}\n]*))?\}|(?<bare>[A-Za-z]\w*|_\w+))/g,
+    /\$(?:\$|\{(?<name>\w+)(?:(?<operator>:?[-=+])(?<other>[^}\n]{0,1000}))?\}|(?<bare>[A-Za-z]\w*|_\w+))/g,
     (whole: string, ...rest: unknown[]) => {
       const { name, operator, other = "", bare } = rest.at(-1) as Record<string, string | undefined>;
       if (whole === "$$") return "$";

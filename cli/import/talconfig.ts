@@ -96,7 +96,7 @@ function yamlOf(text: string): unknown {
   const [error] = document?.errors ?? [];
   if (error === undefined) return withoutNulls(document && valueOfDocument(document));
   throw new Error(
-    /^\s*(?:\{%|#%)/m.test(text)
+    /^[ \t]*(?:\{%|#%)/m.test(text)
       ? "FILE: is a template, which a tool makes the talconfig.yaml of; its nodes cannot be told; name what it makes"
       : `FILE: is not YAML (${error.message.split("\n")[0]!.replace(/:$/, "")}); ${whyNot}`,
     { cause: error },
@@ -128,7 +128,7 @@ export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
  * @param shared patches of all nodes.
  */
 export function nodeName({ hostname, patches = [] }: TalconfigNode, shared: string[] = []): string {
-  const whole = [...patches, ...shared].some((text) => /^\s*registerWithFQDN: *true\b/m.test(text));
+  const whole = [...patches, ...shared].some((text) => /^[ \t]*registerWithFQDN: *true\b/m.test(text));
   const [host = ""] = whole ? [hostname] : hostname.split(".");
   const name = host.toLowerCase().replaceAll("_", "-");
   return name.replaceAll(/[^a-z0-9.-]/g, "").replaceAll(/^[-.]+|[-.]+$/g, "");

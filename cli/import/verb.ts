@@ -80,9 +80,13 @@ async function importAll(given: Given, output: Output): Promise<number> {
     const { devicePlugin: _, gpuOperator: __, ...rest } = read.spec;
     read.spec = { ...rest, external };
   }
-  const patches = config.nodes.flatMap((node) => [...patchesOf(withRole(config, node)), ...(config.patches ?? [])]);
+  const patches = new Set(
+    config.nodes.flatMap((node) => [...patchesOf(withRole(config, node)), ...(config.patches ?? [])]),
+  );
   const containerdPlace = (extra: string, problem: string): string | undefined => {
-    const patch = patches.findLast((text) => nvidiaPart(text, "").containerd.some(({ content }) => content === extra));
+    const patch = [...patches].findLast((text) =>
+      nvidiaPart(text, "").containerd.some(({ content }) => content === extra),
+    );
     return patch === undefined ? undefined : placeOf(patch, problem);
   };
   const imported = withoutFlaws(read, folder, containerdPlace);

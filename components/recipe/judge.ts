@@ -42,9 +42,10 @@ function beforeNextEra(spec: ClusterSpec, now: Finding[]): string[] {
   const next = nextEraAfter(spec.talosVersion);
   if (spec.external === undefined || next === undefined) return [];
   const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
+  const problems = new Set(now.map(({ field, problem }) => JSON.stringify([field, problem])));
   const then = checkCluster({ ...rest, talosVersion: `v1.${next}.0` })
     .filter(({ field }) => /^external\b/.test(field))
-    .filter(({ field, problem }) => !now.some((one) => one.field === field && one.problem === problem))
+    .filter(({ field, problem }) => !problems.has(JSON.stringify([field, problem])))
     .map(({ field, remedy }) => `${field}: ${remedy}`);
   return then.length === 0 ? [] : [`right before an upgrade to Talos 1.${next}: ${then.join("; ")}`];
 }

@@ -24,8 +24,13 @@ export const listAt = (from: unknown, ...path: string[]): Record<string, unknown
   listOf(valueAt(from, ...path)).filter(isMapping);
 
 /** The first of some that is there twice. */
-export const repeated = <T>(all: readonly T[]): T | undefined =>
-  all.find((one, index) => one !== undefined && all.indexOf(one) < index);
+export const repeated = <T>(all: readonly T[]): T | undefined => all[placeOfRepeated(all)];
+
+/** Where the first of some stands for the second time; -1 where none does. */
+export function placeOfRepeated(all: readonly unknown[]): number {
+  const seen = new Set<unknown>();
+  return all.findIndex((one) => one !== undefined && seen.size === seen.add(one).size);
+}
 
 /** A single value as text; nothing of anything else. */
 export const asText = (value: unknown): string =>

@@ -19,3 +19,23 @@ export function remembering<Args extends unknown[], Value>(
     return memory.get(key)!;
   };
 }
+
+/** Characters of the texts that a memory of texts keeps: some of the largest files that are read. */
+const characters = 4 * 1024 * 1024;
+
+/** The same for a function of one text, which may be a whole file. */
+export function rememberingTexts<Value>(act: (text: string) => Value): (text: string) => Value {
+  const memory = new Map<string, Value>();
+  let kept = 0;
+  return (text) => {
+    if (memory.has(text)) return memory.get(text)!;
+    if (kept + text.length > characters) {
+      memory.clear();
+      kept = 0;
+    }
+    const value = act(text);
+    memory.set(text, value);
+    kept += text.length;
+    return value;
+  };
+}

@@ -5,7 +5,7 @@ import { extensionsOf, minorsWith } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { moduleParameterIn } from "../machine/kernel-args";
 import { officialName } from "../machine/losses";
-import { asText, listOf, type Nested, valueAt } from "../mapping";
+import { asText, listOf, type Nested, placeOfRepeated, valueAt } from "../mapping";
 import { closest, didYouMean, type Fault, type Problem, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import {
@@ -91,8 +91,9 @@ export const imageChecks: Checks = {
       lists.flatMap((list): Found => {
         const name = list === "extensions" ? officialName : (text: string): string => text;
         const brought = (spec[list] ?? []).map(name);
-        const twice = brought.findIndex((each, index) => brought.indexOf(each) < index);
-        const dropped = (spec.drop?.[list] ?? []).findIndex((each) => brought.includes(name(each)));
+        const all = new Set(brought);
+        const twice = placeOfRepeated(brought);
+        const dropped = (spec.drop?.[list] ?? []).findIndex((each) => all.has(name(each)));
         const [again, lost] = [spec[list]?.[twice], spec.drop?.[list]?.[dropped]];
         return [
           list !== "kernelArgs" &&

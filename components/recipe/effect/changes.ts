@@ -76,13 +76,18 @@ export const isOurs = (part: string, { configuration }: MachineState): boolean =
 function difference(was: unknown, is: unknown): string {
   if (!Array.isArray(was ?? []) || !Array.isArray(is ?? [])) return `${said(was)} → ${said(is)}`;
   const [before, after] = [(was ?? []) as string[], (is ?? []) as string[]];
-  const go = before.filter((item) => !after.includes(item));
-  const come = after.filter((item) => !before.includes(item));
+  const go = without(before, after);
+  const come = without(after, before);
   const told = [
     ...(go.length > 0 ? [`${go.join(" and ")} ${go.length === 1 ? "goes" : "go"}`] : []),
     ...(come.length > 0 ? [`${come.join(" and ")} ${come.length === 1 ? "comes" : "come"}`] : []),
   ];
   return told.length > 0 ? told.join(", ") : "in another order";
+}
+
+function without(items: readonly string[], others: readonly string[]): string[] {
+  const there = new Set(others);
+  return items.filter((item) => !there.has(item));
 }
 
 /** A value in short: a hash by its first characters. */

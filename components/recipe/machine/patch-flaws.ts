@@ -30,7 +30,7 @@ export const patchKey = "$patch";
 const flaw = (path: string, problem: string, remedy: string): PatchFlaw => ({ path, problem, remedy });
 
 /** What Talos does not take in a patch's documents, as its decoder judges them; at most ten things. */
-export function patchFlaws(documents: Document[], schema: Schema): PatchFlaw[] {
+export function patchFlaws(documents: readonly Document[], schema: Schema): PatchFlaw[] {
   const seen = new Set<string>();
   const flaws = documents.flatMap((document) => {
     const root = plain(document, document.contents);

@@ -71,7 +71,9 @@ const isPath = (text: string): boolean => text.startsWith("/") || /^(true|false)
 /** A Kubernetes Secret with content, in a manifest that the configuration carries. */
 const holdsSecretManifest = (text: string, path: string): boolean =>
   path.endsWith("contents") &&
-  text.split(/^---/m).some((part) => /^kind:\s*["']?Secret["']?\s*$/m.test(part) && /^(data|stringData):/m.test(part));
+  text
+    .split(/^---/m)
+    .some((part) => /^kind:[ \t]*["']?Secret["']?[ \t\r]*$/m.test(part) && /^(data|stringData):/m.test(part));
 
 function remedyOf(kind: string, path: string): string {
   if (/^(RegistryAuthConfig|RegistryTLSConfig)$/.test(kind) || path.startsWith("machine.registries"))

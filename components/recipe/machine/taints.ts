@@ -47,10 +47,14 @@ export const tolerationOf = (taint: NodeTaint): PodToleration =>
 
 /** What everything on the GPU machines must tolerate: NVIDIA's taint and those of the machines. */
 export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
-  const tolerations = [nvidiaToleration];
-  for (const taint of taints)
-    if (!tolerations.some((toleration) => tolerates(toleration, taint))) tolerations.push(tolerationOf(taint));
-  return tolerations;
+  // All of these tolerations have a key, so that a taint is compared with those of its own.
+  const byKey = new Map([[nvidiaToleration.key, [nvidiaToleration]]]);
+  for (const taint of taints) {
+    const those = byKey.get(taint.key) ?? [];
+    if (!those.some((toleration) => tolerates(toleration, taint)))
+      byKey.set(taint.key, [...those, tolerationOf(taint)]);
+  }
+  return [...byKey.values()].flat();
 }
 
 const controlPlane = tolerationOf(controlPlaneTaint);

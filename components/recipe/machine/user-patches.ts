@@ -14,7 +14,7 @@ export interface UserPatch {
   /** The `machine`/`cluster` document; empty when the patch has none. */
   config: Record<string, unknown>;
   /** All of its documents, as Talos reads them. */
-  documents: Document[];
+  documents: readonly Document[];
   /** Kinds of its other documents, e.g. `KernelModuleConfig`. */
   kinds: string[];
   /** Those that it writes. */

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { movedFields } from "../facts/data/since.json";
 import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import type { Step } from "./added";
@@ -6,6 +5,7 @@ import { mainDocument, nameOf } from "./documents";
 import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
 import { isMapping, listOf, valueAt } from "../mapping";
 import { remembering } from "../memory";
+import { canonical } from "../stack/plain-data";
 
 /** What the patches want, by document name. */
 export type Wanted = Map<string, Record<string, unknown>>;
@@ -57,7 +57,8 @@ function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean
   const documentOf = (module: unknown): string => `KernelModuleConfig/${String(valueAt(module, "name"))}`;
   const own = modules.filter((module) => has(documentOf(module)));
   if (own.length === 0) return;
-  const rest = modules.filter((module) => !own.includes(module));
+  const inDocuments = new Set(own);
+  const rest = modules.filter((module) => !inDocuments.has(module));
   const others = without(main, ["machine", "kernel", "modules"]);
   const list = rest.length > 0 ? { machine: { kernel: { modules: rest } } } : {};
   wanted.set(mainDocument, mergeMaps(mainDocument, others, list, []));
@@ -101,14 +102,19 @@ function mergeValue(document: string, old: unknown, value: unknown, path: Step[]
 function mergeLists(document: string, old: unknown[], items: unknown[], path: Step[], release?: string): unknown[] {
   const key = keyOfList(document, path);
   const merged = [...old];
+  // What is the same item has the same identity: so a long list is not compared with each of its items.
+  const identityOf = (item: unknown): string =>
+    key !== undefined && isMapping(item) ? `by key ${String(item[key])}` : JSON.stringify(canonical(item));
+  const places = new Map<string, number>();
+  const place = (item: unknown, index: number): void => {
+    const identity = identityOf(item);
+    if (!places.has(identity)) places.set(identity, index);
+  };
+  old.forEach(place);
   for (const item of items) {
-    const same = (other: unknown): boolean =>
-      key !== undefined && isMapping(item) && isMapping(other)
-        ? String(other[key]) === String(item[key])
-        : isDeepStrictEqual(other, item);
-    const index = merged.findIndex(same);
+    const index = places.get(identityOf(item)) ?? -1;
     const found = merged[index];
-    if (index < 0) merged.push(item);
+    if (index < 0) place(item, merged.push(item) - 1);
     else if (isMapping(found) && isMapping(item)) {
       const step = { key: key ?? "", id: String(item[key ?? ""]) };
       merged[index] = isWhole(document, path) ? item : mergeMaps(document, found, item, [...path, step], release);

@@ -1,5 +1,6 @@
-import { isCollection, isNode, LineCounter, parseAllDocuments, parseDocument, visit, type Document } from "yaml";
+import { isCollection, isNode, visit } from "yaml";
 import { isMapping, valueAt } from "../mapping";
+import { plainDocuments, valueOfDocument } from "../rules/yaml";
 
 /** A file of somebody's: its name, as messages tell it, and its text. */
 export interface OutsideFile {
@@ -36,9 +37,9 @@ export const none: Values = { values: {}, places: {} };
 
 /** The documents of a file that are mappings; what is no YAML is told in `flaws`. */
 export function documentsOf({ name: file, text }: OutsideFile, flaws: Flaw[]): Doc[] {
-  const lineCounter = new LineCounter();
+  const { documents, lineCounter } = plainDocuments(text);
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
-  return parseAllDocuments(text, { lineCounter, logLevel: "silent" }).flatMap((document): Doc[] => {
+  return documents.flatMap((document): Doc[] => {
     const [error] = document.errors;
     if (error) {
       const problem = (error.message.split("\n")[0] ?? "").replace(/ at line.*$/, "");
@@ -52,8 +53,40 @@ export function documentsOf({ name: file, text }: OutsideFile, flaws: Flaw[]): D
         return items.flatMap((item, index) => objects(item, nodeAt(contents, ["items", String(index)])));
       return [{ place: { file, line: lineAt(contents.range?.[0] ?? 0) }, root, contents, lineAt }];
     };
-    return objects(plainOf(document), document.contents);
+    return objects(valueOfDocument(document), document.contents);
   });
+}
+
+/** Documents by what they are asked for, each time over: so that each of many is not compared with all others. */
+export interface Shelf {
+  /** By kind and `metadata.name`. */
+  named(kind: unknown, name: string | undefined): readonly Doc[];
+  /** The first of a file. */
+  ofFile(file: string): Doc | undefined;
+}
+
+const shelves = new WeakMap<readonly Doc[], Shelf>();
+
+/** The shelf of some documents; the same for the same list. */
+export function shelfOf(docs: readonly Doc[]): Shelf {
+  const known = shelves.get(docs);
+  if (known !== undefined) return known;
+  const byName = new Map<string, Doc[]>();
+  const byFile = new Map<string, Doc>();
+  const keyOf = (kind: unknown, name: unknown): string => JSON.stringify([String(kind), name ?? null]);
+  for (const doc of docs) {
+    const key = keyOf(doc.root["kind"], textAt(doc.root, "metadata", "name"));
+    const those = byName.get(key);
+    if (those === undefined) byName.set(key, [doc]);
+    else those.push(doc);
+    if (!byFile.has(doc.place.file)) byFile.set(doc.place.file, doc);
+  }
+  const shelf: Shelf = {
+    named: (kind, name) => byName.get(keyOf(kind, name)) ?? [],
+    ofFile: (file) => byFile.get(file),
+  };
+  shelves.set(docs, shelf);
+  return shelf;
 }
 
 /** What stands at a path below a node. */
@@ -66,15 +99,6 @@ const nodeAt = (contents: unknown, path: string[]): unknown =>
           true,
         )
       : undefined;
-
-/** Aliases that name nothing, or themselves, end in an error: nothing is read then. */
-function plainOf(document: Document): unknown {
-  try {
-    return document.toJS();
-  } catch {
-    return undefined;
-  }
-}
 
 /** The value if it is a text; undefined otherwise, also for a number, as which YAML reads `0.17`. */
 export const textAt = (data: unknown, ...path: string[]): string | undefined => {
@@ -93,10 +117,10 @@ export function valuesAt(doc: Doc, path: string[]): Values | undefined {
     };
   }
   if (typeof there !== "string") return undefined;
-  const lineCounter = new LineCounter();
-  const inner = parseDocument(there, { lineCounter, logLevel: "silent" });
-  const values = inner.errors.length > 0 ? undefined : plainOf(inner);
-  if (!isMapping(values) || !inner.contents) return undefined;
+  const { documents, lineCounter } = plainDocuments(there);
+  const [inner, ...others] = documents;
+  const values = inner && others.length === 0 ? valueOfDocument(inner) : undefined;
+  if (!isMapping(values) || !inner?.contents) return undefined;
   // The text of a block begins in the line after its mark (`values: |`).
   const begins = placeOf(doc, path).line;
   return {

@@ -1,6 +1,6 @@
 import type { ExternalMissingSpec } from "../spec/index";
 import { chartNamed, isOfOthers, releaseIn } from "./chart";
-import { none, placeOf, textAt, valuesAt, type Doc, type Values } from "./document";
+import { none, placeOf, shelfOf, textAt, valuesAt, type Doc, type Values } from "./document";
 import { listAt, mergeAsHelm, valueAt } from "../mapping";
 import { filesIn, isKustomization, namespaceOf, parts } from "./namespace";
 import { folderOf, namedBy, release, valuesOf, type OutsideRelease } from "./release";
@@ -10,9 +10,7 @@ export function ofHelmRelease(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const own = ofFlux(doc, docs);
   if (own.length === 0) return [];
   const name = textAt(doc.root, "metadata", "name");
-  const namesakes = docs.filter(
-    ({ root }) => root["kind"] === "HelmRelease" && textAt(root, "metadata", "name") === name,
-  );
+  const namesakes = shelfOf(docs).named("HelmRelease", name);
   const baseOf = (patch: Doc): Doc | undefined =>
     patchedBy(
       patch,
@@ -59,10 +57,7 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const byChart = ["spec", "chart", "spec"];
   const refName = textAt(root, "spec", "chartRef", "name");
   const objectNamed = (kind: unknown, name: string | undefined): Doc | undefined =>
-    namedBy(
-      doc,
-      docs.filter(({ root: other }) => other["kind"] === kind && textAt(other, "metadata", "name") === name),
-    );
+    namedBy(doc, shelfOf(docs).named(kind, name));
   const source = objectNamed(valueAt(root, "spec", "chartRef", "kind"), refName);
   const chart = chartNamed(
     textAt(root, ...byChart, "chart"),

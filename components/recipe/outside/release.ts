@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { ExternalMissingSpec } from "../spec/index";
 import type { ChartName } from "../facts/chart";
-import { none, textAt, valuesAt, type Doc, type Place, type Values } from "./document";
+import { none, shelfOf, textAt, valuesAt, type Doc, type Place, type Values } from "./document";
 import { isFilledIn } from "./filled-in";
 import { asText, defined, mergeAsHelm } from "../mapping";
 
@@ -34,7 +34,7 @@ export interface OutsideRelease {
 export const folderOf = ({ place }: Doc): string => posix.dirname(place.file);
 
 /** What a document names, of all that it may mean: that of its folder, else the only one. Undefined where nobody can tell. */
-export const namedBy = (doc: Doc, candidates: Doc[]): Doc | undefined =>
+export const namedBy = (doc: Doc, candidates: readonly Doc[]): Doc | undefined =>
   candidates.find((one) => folderOf(one) === folderOf(doc)) ?? (candidates.length === 1 ? candidates[0] : undefined);
 
 /** Values at a path of a file that a document names; of one that was not given it is told. */
@@ -46,7 +46,7 @@ export function valuesOf(
   path: string[] = [],
 ): Values {
   const found =
-    docs.find(({ place }) => place.file === posix.join(folderOf(by), file)) ??
+    shelfOf(docs).ofFile(posix.join(folderOf(by), file)) ??
     namedBy(
       by,
       docs.filter(({ place }) => file.startsWith("$") && isFileOf(place.file, file)),

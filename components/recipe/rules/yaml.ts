@@ -1,17 +1,25 @@
 import {
   isAlias,
   isMap,
+  isNode,
   isScalar,
   isSeq,
-  LineCounter,
-  parse,
-  parseAllDocuments,
-  parseDocument,
   type Document,
+  type LineCounter,
   type Node,
   type ScalarTag,
   type YAMLMap,
 } from "yaml";
+import { rememberingTexts } from "../memory";
+import {
+  type Bounds,
+  boundedDocuments,
+  type Documents,
+  ofFiles,
+  ofStacks,
+  tooManyCharacters,
+  tooManyEntries,
+} from "./yaml-bounds";
 
 /** A number such as `0600`, which Talos' decoder takes for octal (go-yaml, resolve.go: ParseInt with base 0). */
 const octal: ScalarTag = {
@@ -26,47 +34,46 @@ const octal: ScalarTag = {
 };
 
 /** How Talos reads YAML: 1.2 with the merge keys and the octal numbers of 1.1. */
-const options = {
-  merge: true,
-  customTags: (tags: (ScalarTag | object)[]) => [octal, ...tags],
-  logLevel: "error",
-  // The parser compares each key with every other one, which takes the square of their number: `withoutRepeatedKeys` does not.
-  uniqueKeys: false,
-} as const;
+const options = { merge: true, customTags: (tags: (ScalarTag | object)[]) => [octal, ...tags] } as const;
 
-/** Value of a text that is YAML 1.2; undefined of any other. */
+/** Value of a text that is YAML 1.2, as far as it is bounded; undefined of any other. */
 export function yamlIn(text: string): unknown {
-  try {
-    return parse(text);
-  } catch {
-    return undefined;
-  }
+  const [document, ...others] = plainDocuments(text).documents;
+  return document === undefined || others.length > 0 ? undefined : valueOfDocument(document);
+}
+
+/** Documents of a text that is YAML 1.2, without what Talos has beyond it. What is wrong with one stands in its `errors`. */
+export const plainDocuments = (text: string): Documents => read(boundedDocuments(text, {}, ofFiles), ofFiles);
+
+/**
+ * Value of a stack file, as Pulumi's own reader takes it: with merge keys.
+ *
+ * @throws Error with what is wrong with it.
+ */
+export function valueOfStackFile(text: string): unknown {
+  const { documents } = read(boundedDocuments(text, { merge: true }, ofStacks, true), ofStacks);
+  const [document, ...others] = documents as [Document];
+  const [error] = document.errors;
+  if (error !== undefined) throw error;
+  if (others.length > 0) throw new Error("it has more than one document");
+  return valueOfDocument(document);
 }
 
 /**
- * The most nodes that a text may have once its aliases are written out; go-yaml has such a limit, too. A machine's configuration has some
- * hundreds, and what judges them compares some with each other.
+ * Documents of a text as Talos reads them. What is wrong with one stands in its `errors`; asking for its value never fails. Whoever asks
+ * for the same text gets the same ones: to change them, take `ownDocuments`.
  */
-const mostNodes = 10_000;
+export const talosDocuments = rememberingTexts((text): readonly Document[] => ownDocuments(text));
 
-const tooLarge = (): Error => new Error(`it has more than ${mostNodes} entries, with its aliases written out`);
-
-/** Documents of a text as Talos reads them. What is wrong with one stands in its `errors`; asking for its value never fails. */
-export function talosDocuments(text: string): Document[] {
-  const lineCounter = new LineCounter();
-  const parsed = parseAllDocuments(text, { ...options, lineCounter } as object);
-  const documents = Array.isArray(parsed) ? parsed : [];
-  let left = mostNodes;
-  for (const document of documents) left -= readValue(document, left, lineCounter);
-  return documents;
+/** The same for who changes them. */
+export function ownDocuments(text: string): Document[] {
+  return read(boundedDocuments(text, options, ofFiles), ofFiles).documents;
 }
 
-/** The one document of a text as Talos reads it. */
+/** The one document of a text as Talos reads it, for who changes it. */
 export function talosDocument(text: string): Document {
-  const lineCounter = new LineCounter();
-  const document = parseDocument(text, { ...options, lineCounter } as object);
-  readValue(document, mostNodes, lineCounter);
-  return document;
+  const { documents } = read(boundedDocuments(text, options, ofFiles, true), ofFiles);
+  return documents[0]!;
 }
 
 const values = new WeakMap<Document, unknown>();
@@ -74,45 +81,65 @@ const values = new WeakMap<Document, unknown>();
 /** The value of a document; undefined where its `errors` say why it has none. */
 export const valueOfDocument = (document: Document): unknown => values.get(document);
 
+function read(all: Documents, bounds: Bounds): Documents {
+  let left: Bounds = bounds;
+  for (const document of all.documents) left = readValue(document, left, bounds, all.lineCounter);
+  return all;
+}
+
 /**
  * Notes the value of a document; or adds an error where a key stands twice in a mapping, or where an alias names no anchor, stands in
  * its own anchor, or multiplies what is there beyond measure.
  *
- * @param most nodes that it may have.
- * @returns the number of its nodes.
+ * @param left what of the bounds it may take.
+ * @returns what is left for those after it.
  */
-function readValue(document: Document, most: number, lineCounter: LineCounter): number {
-  if (document.errors.length > 0) return 0;
-  const sizes = new Map<Node, number>();
+function readValue(document: Document, left: Bounds, bounds: Bounds, lineCounter: LineCounter): Bounds {
+  if (document.errors.length > 0) return left;
+  const sizes = new Map<Node, Size>();
   const open = new Set<Node>();
-  const size = (node: unknown): number => {
+  const anchors = new Map<string, Node>();
+  const size = (node: unknown): Size => {
     if (isAlias(node)) {
-      const target = node.resolve(document) as Node | undefined;
+      const target = anchors.get(node.source);
       if (target === undefined) throw new Error(`alias *${node.source} names no anchor before it`);
       if (open.has(target)) throw new Error(`alias *${node.source} stands in its own anchor`);
+      // By itself it would look through the whole document, each time that it is asked.
+      node.resolve = () => target as ReturnType<typeof node.resolve>;
       return size(target);
     }
-    if (!isMap(node) && !isSeq(node)) return 1;
+    if (isNode(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
+    if (!isMap(node) && !isSeq(node)) return { entries: 1, characters: lengthOf(node) };
     const known = sizes.get(node);
     if (known !== undefined) return known;
     if (isMap(node)) withoutRepeatedKeys(node, lineCounter);
     open.add(node);
-    const parts: unknown[] = isMap(node) ? node.items.flatMap(({ key, value }) => [key, value]) : node.items;
-    const total = parts.reduce<number>((sum, part) => sum + size(part), 1);
+    const total: Size = { entries: 1, characters: 0 };
+    for (const part of isMap(node) ? node.items.flatMap(({ key, value }) => [key, value]) : node.items) {
+      const { entries, characters } = size(part);
+      total.entries += entries;
+      total.characters += characters;
+    }
     open.delete(node);
     sizes.set(node, total);
     return total;
   };
   try {
-    const nodes = size(document.contents);
-    if (nodes > most) throw tooLarge();
+    const { entries, characters } = size(document.contents);
+    if (entries > left.entries) throw tooManyEntries(bounds.entries);
+    if (characters > left.characters) throw tooManyCharacters(bounds.characters);
     values.set(document, document.toJS({ maxAliasCount: -1 }));
-    return nodes;
+    return { ...left, entries: left.entries - entries, characters: left.characters - characters };
   } catch (error) {
-    document.errors.push(error as (typeof document.errors)[number]);
-    return 0;
+    document.errors.push(Object.assign(error as Error, { pos: (error as { pos?: unknown }).pos ?? [0, 0] }) as never);
+    return left;
   }
 }
+
+/** How much of a text something is, with what its aliases stand for. */
+type Size = Pick<Bounds, "entries" | "characters">;
+
+const lengthOf = (node: unknown): number => (isScalar(node) && typeof node.value === "string" ? node.value.length : 0);
 
 /** Fails where a key stands twice, with the words of the parser. */
 function withoutRepeatedKeys({ items }: YAMLMap, lineCounter: LineCounter): void {
@@ -120,8 +147,9 @@ function withoutRepeatedKeys({ items }: YAMLMap, lineCounter: LineCounter): void
   for (const { key } of items) {
     if (!isScalar(key)) continue;
     if (seen.has(key.value)) {
-      const { line, col } = lineCounter.linePos(key.range?.[0] ?? 0);
-      throw new Error(`Map keys must be unique at line ${line}, column ${col}:`);
+      const at = key.range?.[0] ?? 0;
+      const { line, col } = lineCounter.linePos(at);
+      throw Object.assign(new Error(`Map keys must be unique at line ${line}, column ${col}:`), { pos: [at, at] });
     }
     seen.add(key.value);
   }

@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { Lexer } from "yaml";
 import { check } from "../../../cli/check/verb";
+import { importFiles } from "../../../cli/import/verb";
+import { lineOfText } from "../../../cli/lines";
 import { talosDocuments } from "../../../components/recipe/rules/yaml";
 import { cliStand, runVerb } from "../stand";
 
@@ -11,6 +11,7 @@ const stand = cliStand();
 
 function written(name: string, text: string): string {
   const file = path.join(stand.folder, name);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(file, text);
   return file;
 }
@@ -60,21 +61,99 @@ test("a key that stands twice is told with its place", () => {
   expect(messages("a: {x: 1}\nb: {x: 1}\n1: x\n'1': y\n")).toEqual([]);
 });
 
-test("SIGTERM ends the command while it is busy", async () => {
-  const patches = many(
-    8_000,
-    (index) =>
-      `      - |-\n        machine:\n          kernel:\n            modules:\n              - name: nvidia${index}\n`,
-  );
-  const file = written("talconfig.yaml", `nodes:\n  - hostname: n\n    ipAddress: 10.0.0.1\n    patches:\n${patches}`);
-  const command = spawn(process.execPath, [stand.cli, "check", file], { stdio: "ignore" });
-  await sleep(2_000);
-  expect(command.exitCode).toBeNull();
-  command.kill("SIGTERM");
-  const [status, signal] = (await Promise.race([
-    once(command, "exit"),
-    sleep(5_000, ["busy"], { ref: false }),
-  ])) as unknown[];
-  command.kill("SIGKILL");
-  expect([status, signal]).toEqual([null, "SIGTERM"]);
+/** Files of at most 1 MiB that say little and hold a parser for long, and the bound that refuses each. */
+const notLookedAt: Record<string, [text: string, bound: string]> = {
+  blanks: ["\n".repeat(1_000_000), "60000 words"],
+  tabs: ["\t\n".repeat(400_000), "60000 words"],
+  comments: [many(70_000, (index) => `# a ${index}\n`), "60000 words"],
+  documents: ["---\n".repeat(200_000), "60000 words"],
+  directives: ["%TAG !a! b\n".repeat(80_000), "60000 words"],
+  anchors: ["&a ".repeat(300_000), "60000 words"],
+  brackets: ["[".repeat(400_000), "100 deep"],
+  braces: ["{a: ".repeat(250_000), "100 deep"],
+  dashes: ["- ".repeat(400_000), "100 deep"],
+  questions: ["? ".repeat(400_000), "100 deep"],
+  indentation: [many(1_000, (index) => `${" ".repeat(index)}a:\n`), "100 deep"],
+  "a text by many aliases": [`a: &a "${"x".repeat(1_000)}"\nb: [${"*a, ".repeat(3_000)}]\n`, "2000000 characters"],
+};
+
+test.each(Object.entries(notLookedAt))(
+  "a file of %s is refused by a bound that says its number",
+  async (name, [text, bound]) => {
+    const file = written(
+      `${name}.yaml`,
+      `nvidia: x\n${name === "directives" ? "...\n" : ""}${/^[[{]/.test(text) ? "x: " : ""}${text}`,
+    );
+    const { status, remark } = await runVerb("check", check, [file]);
+    expect({ status, remark }).toEqual({ status: 2, remark: expect.stringContaining(`is not looked at: it`) });
+    expect(remark).toContain(bound);
+    await expect(runVerb("import", importFiles, [file])).rejects.toThrow(bound);
+  },
+);
+
+test("findings beyond a thousand are counted, not told", async () => {
+  const args = many(3_000, (index) => `    - nvidia.NVreg_x${index}=1\n`);
+  const { status, result, remark } = await runVerb("check", check, [
+    written("args.yaml", `customization:\n  extraKernelArgs:\n${args}`),
+  ]);
+  expect(status).toBe(1);
+  expect(result.trimEnd().split("\n")).toHaveLength(1_000);
+  expect(remark).toContain("The first 1000 findings are told, and 2000 more are not");
+});
+
+test("more than 500 machines, images, pods and releases at once are refused by their number", async () => {
+  const schematic = "---\ncustomization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-x]}}\n";
+  const { status, remark } = await runVerb("check", check, [written("many.yaml", schematic.repeat(501))]);
+  expect({ status, remark }).toEqual({ status: 1, remark: expect.stringContaining("more than 500 machines, images") });
+});
+
+test("a talconfig whose nodes have more than 2,000 patches together is refused by their number", async () => {
+  const patches = `x: &patches\n${many(300, (index) => `  - 'machine: {sysctls: {a${index}: "1"}}'\n`)}`;
+  const nodes = many(7, (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}, patches: *patches}\n`);
+  const file = written("aliases/talconfig.yaml", `${patches}nodes:\n${nodes}`);
+  const { remark } = await runVerb("check", check, [file]);
+  expect(remark).toContain("have 2100 patches together");
+  await expect(runVerb("import", importFiles, [file])).rejects.toThrow("have 2100 patches together");
+});
+
+/** Characters that the parser reads while something is done. */
+async function charactersRead(act: () => Promise<unknown>): Promise<number> {
+  const lex = jest.spyOn(Lexer.prototype, "lex");
+  await act();
+  const sum = lex.mock.calls.reduce((all, [text]) => all + text.length, 0);
+  lex.mockRestore();
+  return sum;
+}
+
+test.each([
+  ["check", check],
+  ["import", importFiles],
+])("%s reads twice as many patches by reading twice as many characters", async (name, verb) => {
+  const withPatches = (count: number): string =>
+    written(
+      `patches-${name}-${count}/talconfig.yaml`,
+      `nodes:\n  - hostname: n\n    ipAddress: 10.0.0.1\n    kernelModules: [{name: nvidia}]\n    patches:\n${many(count, (index) => `      - |-\n        machine:\n          sysctls:\n            net.${name}${count}.a${index}: "1"\n`)}`,
+    );
+  const [some, more] = [withPatches(150), withPatches(300)];
+  const few = await charactersRead(() => runVerb(name, verb, [some]));
+  const twice = await charactersRead(() => runVerb(name, verb, [more]));
+  expect(twice / few).toBeLessThan(2.2);
+});
+
+test("a patch is found in a file by the lines that it has, each of which is looked up once", () => {
+  const block = (index: number): string =>
+    `- |-\n  machine:\n    kernel:\n      modules:\n        - name: nvidia${index}\n`;
+  const whole = `patches:\n${many(500, block)}`;
+  const patch = (index: number): string =>
+    block(index)
+      .split("\n")
+      .slice(1)
+      .map((line) => line.slice(2))
+      .join("\n");
+  const split = jest.spyOn(String.prototype, "split");
+  const lines = Array.from({ length: 500 }, (_, index) => lineOfText(whole, patch(index)));
+  const cut = split.mock.contexts.filter((text) => String(text) === whole).length;
+  split.mockRestore();
+  expect(lines).toEqual(Array.from({ length: 500 }, (_, index) => 3 + 5 * index));
+  expect(cut).toBe(1);
 });

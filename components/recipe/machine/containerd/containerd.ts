@@ -51,15 +51,31 @@ function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
   ];
 }
 
+/** Longest TOML that is read, in characters. Talos' own and NVIDIA's part together have some thousands. */
+const longest = 100_000;
+
+/** Deepest nesting of tables that is read. */
+const deepest = 50;
+
 /** The parsed TOML, or why the text is not TOML. */
 export function parseToml(text: string): { table?: TomlTable; error?: string } {
   if (text.trim() === "") return { table: {} };
+  if (text.length > longest) return { error: `it has more than ${longest} characters` };
   try {
-    return { table: parse(text) };
+    const table = parse(text);
+    return isDeep(table) ? { error: `its tables stand within each other more than ${deepest} deep` } : { table };
   } catch (error) {
     const message = ((error as Error).message.split("\n")[0] ?? "not TOML").replace(/^Invalid TOML document: /, "");
     return { error: error instanceof TomlError ? `${message} (line ${error.line})` : message };
   }
+}
+
+/** Whether something in a table lies deeper than what is read. Level by level, as one call for each would not come back. */
+function isDeep(table: TomlTable): boolean {
+  let level: unknown[] = [table];
+  for (let depth = 0; depth <= deepest; depth++)
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  return level.length > 0;
 }
 
 /** Whether a value of TOML is a table. */
@@ -72,9 +88,10 @@ function merge(into: TomlTable, from: TomlTable, path: string, clashes: string[]
     const old = into[key];
     if (old === undefined) into[key] = value;
     else if (isTable(old) && isTable(value)) merge(old, value, here, clashes);
-    else if (Array.isArray(old) && Array.isArray(value))
-      into[key] = [...old, ...value.filter((item) => !old.includes(item))];
-    else {
+    else if (Array.isArray(old) && Array.isArray(value)) {
+      const there = new Set(old);
+      into[key] = [...old, ...value.filter((item) => !there.has(item))];
+    } else {
       if (old !== value) clashes.push(here);
       into[key] = value;
     }

@@ -60,8 +60,9 @@ function missingIn(actual: TomlValue | undefined, planned: TomlValue, at: string
       return missingIn(isTable(actual) ? actual[key] : undefined, value, at === "" ? name : `${at}.${name}`);
     });
   }
+  const there = new Set(Array.isArray(actual) ? actual : []);
   const has = Array.isArray(planned)
-    ? Array.isArray(actual) && planned.every((item) => actual.includes(item))
+    ? Array.isArray(actual) && planned.every((item) => there.has(item))
     : actual === planned;
   return has ? [] : [at];
 }

@@ -1,0 +1,96 @@
+import { Composer, type Document, Lexer, LineCounter, Parser, type CST } from "yaml";
+
+/** How much of YAML is read at most. */
+export interface Bounds {
+  /** Single values, keys, lists and mappings. */
+  entries: number;
+  /** Of all texts, with those that aliases stand for. */
+  characters: number;
+  /** Tokens of the lexer: words, marks, blanks, ends of lines, comments. */
+  tokens: number;
+}
+
+/**
+ * What a file of somebody's may have: a machine's configuration has some hundreds of entries, and what judges them compares some with
+ * each other. An entry takes five tokens or six.
+ */
+export const ofFiles: Bounds = { entries: 10_000, characters: 2_000_000, tokens: 60_000 };
+
+/** What a stack file may have: Pulumi takes no more than 128 KiB of it, but comments and thousands of machines by an alias. */
+export const ofStacks: Bounds = { entries: 50_000, characters: 2_000_000, tokens: 100_000 };
+
+/** Deepest nesting that is read. The parser calls itself for each level, and one of a thousand ends the process. */
+const deepest = 100;
+
+/** What a text is refused for that has more entries, with what its aliases stand for. */
+export const tooManyEntries = (most: number): Error =>
+  new Error(`it has more than ${most} entries, with its aliases written out`);
+
+/** What a text is refused for whose aliases stand for more. */
+export const tooManyCharacters = (most: number): Error =>
+  new Error(`it has more than ${most} characters, with its aliases written out`);
+
+/** What a text is refused for before it is read. */
+class TooMuch extends Error {}
+
+/** Documents of a text. */
+export interface Documents {
+  documents: Document[];
+  lineCounter: LineCounter;
+}
+
+/**
+ * Documents of a text. Of a text beyond the bounds it is one document without a value, whose error names the bound: the parser takes seconds
+ * for a megabyte of blank lines, comments or brackets, so they are counted as it goes. What is wrong with a document stands in its `errors`;
+ * the first of them names its place.
+ *
+ * @param options of the parser.
+ * @param isOne whether a text without a document has an empty one.
+ */
+export function boundedDocuments(text: string, options: object, bounds: Bounds, isOne = false): Documents {
+  const lineCounter = new LineCounter();
+  // The parser compares each key with every other one, which takes the square of their number: a caller does it by a set.
+  const composer = new Composer({ ...options, uniqueKeys: false, logLevel: "silent" });
+  try {
+    const documents = [...composer.compose(boundedTokens(text, bounds, lineCounter), isOne, text.length)];
+    for (const { errors } of documents) withPlace(errors[0], lineCounter);
+    return { documents: documents as Document[], lineCounter };
+  } catch (error) {
+    if (!(error instanceof TooMuch)) throw error;
+    return { documents: [refused(error, composer)], lineCounter };
+  }
+}
+
+/** A document that has nothing but the reason why it was not read. */
+function refused(error: TooMuch, composer: Composer): Document {
+  const [document] = [...composer.end(true, 0)].slice(-1);
+  const empty = document as unknown as Document;
+  empty.contents = null;
+  empty.errors = [Object.assign(error, { pos: [0, 0] }) as unknown as (typeof empty.errors)[number]];
+  return empty;
+}
+
+/** What the parser makes of a text, as `Parser.parse` does it. */
+function* boundedTokens(text: string, bounds: Bounds, lineCounter: LineCounter): Generator<CST.Token> {
+  const parser = new Parser(lineCounter.addNewLine);
+  lineCounter.addNewLine(0);
+  let [tokens, entries] = [0, 0];
+  for (const lexeme of new Lexer().lex(text)) {
+    if (lexeme === SCALAR && ++entries > bounds.entries) throw new TooMuch(tooManyEntries(bounds.entries).message);
+    if (++tokens > bounds.tokens)
+      throw new TooMuch(`it has more than ${bounds.tokens} words, marks, blanks and comments`);
+    yield* parser.next(lexeme);
+    if (parser.stack.length > deepest) throw new TooMuch(`it has entries within each other, more than ${deepest} deep`);
+  }
+  yield* parser.end();
+}
+
+/** What the lexer puts before each plain or quoted text (yaml, parse/cst.ts). */
+const SCALAR = "\u001f";
+
+/** The parser's own words for the place of an error, without the line that is there: it may be long, and hold a secret. */
+function withPlace(error: { message: string; pos: [number, number] } | undefined, lineCounter: LineCounter): void {
+  if (error === undefined) return;
+  const { line, col } = lineCounter.linePos(error.pos[0]);
+  error.message = `${error.message} at line ${line}, column ${col}:`;
+}
