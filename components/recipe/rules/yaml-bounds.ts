@@ -54,7 +54,7 @@ export function boundedDocuments(text: string, options: object, bounds: Bounds, 
   try {
     const documents = [...composer.compose(boundedTokens(text, bounds, lineCounter), isOne, text.length)];
     for (const { errors } of documents) withPlace(errors[0], lineCounter);
-    return { documents: documents as Document[], lineCounter };
+    return { documents: documents, lineCounter };
   } catch (error) {
     if (!(error instanceof TooMuch)) throw error;
     return { documents: [refused(error, composer)], lineCounter };
