@@ -74,12 +74,7 @@ export const refused: Refused[] = [
     "timeouts",
   ],
   ["a release that Talos has (Schema, talosVersionValid)", types.secrets, { talosVersion: "latest" }, "talosVersion"],
-  [
-    "an argument that it does not have (infer/internal/ende/ende.go, Decode)",
-    types.command,
-    { creates: "ls" },
-    "creates",
-  ],
+  ["an argument that it does not have (infer/internal/ende/ende.go, Decode)", types.command, { creates: "ls" }, ""],
   ["a number for a text (the same: mapper)", types.command, { create: 1 }, "create"],
   ["a text for a list (the same)", types.command, { interpreter: "bash -c" }, "interpreter"],
   ["a number in a list of texts (base.go: *[]string)", types.command, { interpreter: ["sh", 1] }, "interpreter"],
