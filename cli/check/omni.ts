@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { asText, isMapping, listOf, valueAt } from "../../components/recipe/mapping";
+import { anyText, asText, isMapping, listOf, valueAt } from "../../components/recipe/mapping";
 import { lineOfText, type Piece } from "../lines";
 import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
 
@@ -24,7 +24,7 @@ function ofResource({ spec }: Record<string, unknown>, whole: Piece): Subject {
 /** Documents of Omni's cluster template (siderolabs/omni, client/pkg/template/internal/models). */
 const isOfTemplate = (value: Record<string, unknown>): boolean =>
   value["apiVersion"] === undefined &&
-  ["Cluster", "ControlPlane", "Workers", "Machine"].includes(String(value["kind"]));
+  ["Cluster", "ControlPlane", "Workers", "Machine"].includes(anyText(value["kind"]));
 
 /** The machines of a cluster template: one for each document but the cluster's, whose patches and extensions each of them has, too. */
 function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject {

@@ -1,7 +1,7 @@
 import { capabilitiesOf } from "../../components/recipe/facts/talos-release";
 import type { Finding, GpuPodSpec } from "../../components/recipe/index";
 import { isFilledIn } from "../../components/recipe/outside/filled-in";
-import { asText, flat, isMapping, listOf, mappingAt, valueAt } from "../../components/recipe/mapping";
+import { anyText, asText, flat, isMapping, listOf, mappingAt, valueAt } from "../../components/recipe/mapping";
 
 type Path = (string | number)[];
 
@@ -96,7 +96,7 @@ function imageOf(said: unknown): string {
 /** A list of names and values, or a mapping, whose values may stand under `value`. */
 function envOf(said: unknown): Record<string, string> {
   const pairs = Array.isArray(said)
-    ? said.filter(isMapping).map(({ name, value }): [string, unknown] => [String(name), value])
+    ? said.filter(isMapping).map(({ name, value }): [string, unknown] => [anyText(name), value])
     : Object.entries(mappingAt(said)).map(([name, value]): [string, unknown] => [
         name,
         isMapping(value) ? value["value"] : value,

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { isBelow, projectRootOf, textBelow } from "../../components/found/bounded-file";
-import { mappingAt } from "../../components/recipe/mapping";
+import { anyText, mappingAt } from "../../components/recipe/mapping";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 import { environmentFiles, substitute, variablesOf } from "../import/substitute";
 
@@ -49,6 +49,6 @@ function releaseIn(folder: string, top: string): string | undefined {
   const said = config === undefined ? undefined : mappingAt(yamlIn(substitute(config, variables)))["talosVersion"];
   // Nothing else of a file that was not given may be in what is written.
   return [said, ...variableNames.map((name) => variables[name])]
-    .map((text) => /^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)$/.exec(String(text))?.[1])
+    .map((text) => /^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)$/.exec(anyText(text))?.[1])
     .flatMap((release) => (release === undefined ? [] : [`v${release}`]))[0];
 }

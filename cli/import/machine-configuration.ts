@@ -1,6 +1,6 @@
 import * as path from "node:path";
 import { stringify } from "yaml";
-import { asText, defined, isMapping, listAt, listOf, valueAt } from "../../components/recipe/mapping";
+import { anyText, asText, defined, isMapping, listAt, listOf, valueAt } from "../../components/recipe/mapping";
 import { mappingsIn } from "./patch";
 import type { TalconfigNode } from "./talconfig";
 
@@ -21,7 +21,7 @@ export interface ReadMachine {
 export function machinesOf(text: string, file: string): ReadMachine[] {
   const values = mappingsIn(text);
   const resources = values.filter(
-    ({ metadata }) => isMapping(metadata) && String(metadata["type"]).toLowerCase().startsWith("machineconfigs."),
+    ({ metadata }) => isMapping(metadata) && anyText(metadata["type"]).toLowerCase().startsWith("machineconfigs."),
   );
   if (resources.length === 0) return isConfiguration(values) ? [machineOf(values, text, file, talmAddress(text))] : [];
   // The running configuration and the stored one are two resources of one machine.

@@ -1,4 +1,4 @@
-import { isMapping, mappingAt } from "../../components/recipe/mapping";
+import { anyText, isMapping, mappingAt } from "../../components/recipe/mapping";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 
 /** Files of variables that talhelper reads by itself, beside talconfig.yaml (talhelper, cmd/genconfig.go, `--env-file`). */
@@ -9,7 +9,7 @@ export function variablesOf(text: string): Record<string, string> {
   const content = mappingAt(yamlIn(text));
   const plain = Object.entries(content).filter(([key, value]) => key !== "sops" && !isMapping(value) && value !== null);
   return Object.fromEntries(
-    plain.map(([key, value]) => [key, String(value)]).filter(([, value]) => !isEncrypted(value!)),
+    plain.map(([key, value]) => [key, anyText(value)]).filter(([, value]) => !isEncrypted(value!)),
   );
 }
 

@@ -4,7 +4,7 @@ import { wayFields, wayOfField } from "./facts/way";
 import { eraOf } from "./facts/talos-release";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
 import { envOf } from "./kubernetes/values";
-import { flat, type Nested, valueAt } from "./mapping";
+import { anyText, flat, type Nested, valueAt } from "./mapping";
 import { filledPaths } from "./outside/filled-in";
 import { externalOf, ownValuesOf } from "./outside/external";
 
@@ -54,7 +54,7 @@ export const labelledByHand = (machines: Pick<MachineSpec, "labels" | "gpus">[])
     );
 
 const withoutDiscovery = ({ gpuOperator, machines }: ClusterSpec): Nested<string> =>
-  String(valueAt(gpuOperator?.values, "nfd", "enabled")) === "false" &&
+  anyText(valueAt(gpuOperator?.values, "nfd", "enabled")) === "false" &&
   !labelledByHand(Object.values(machines)) &&
   "gpuOperator.values.nfd.enabled: the cluster's own Node Feature Discovery must run on every GPU machine and set feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present there; without one of them the operator places no operand";
 

@@ -37,6 +37,22 @@ export const asText = (value: unknown): string =>
   ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
 
 /**
+ * Any value as text, also one of a mapping that has a key like `toString`, for which `String()` throws.
+ *
+ * @returns a single value as it is written, all else as JSON.
+ */
+export const anyText = (value: unknown): string =>
+  typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
+
+/** The same data with the keys of every mapping in order. */
+export function canonical<T>(data: T): T {
+  if (Array.isArray(data)) return data.map(canonical) as T;
+  if (typeof data !== "object" || data === null) return data;
+  const keys = Object.keys(data).sort() as (keyof T & string)[];
+  return Object.fromEntries(keys.map((key) => [key, canonical(data[key])])) as T;
+}
+
+/**
  * Merges values as Helm does: mappings by key, all else is replaced (helm.sh/docs, values files).
  *
  * @param lists what becomes of two lists under a key. Default: the later one takes the place of the other.

@@ -11,7 +11,7 @@ import { eraOf, findRelease, type Release } from "./facts/talos-release";
 import { modeOf, wayOf } from "./facts/way";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
 import type { MachineRecipe, Plan } from "./types";
-import { canonical } from "./stack/plain-data";
+import { canonical } from "./mapping";
 import { readPatch, type UserPatch } from "./machine/user-patches";
 
 /** A plan with what it was made from, for the checks. */

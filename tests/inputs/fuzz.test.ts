@@ -59,6 +59,16 @@ test("nothing that anybody gives crashes or hangs the checks", () => {
   );
 });
 
+test("nor does a mapping that no text can be made of, in the place of any field", () => {
+  const signature = (at: (string | number)[]): string =>
+    at.map((key, index) => (at[index - 1] === "machines" || !isNaN(Number(key)) ? "*" : key)).join(".");
+  const seen = new Set<string>();
+  for (const stack of stacks)
+    for (const at of paths(stack).filter((path) => seen.size < seen.add(signature(path)).size))
+      renderFindings(findingsOf(replaced(stack, at, { toString: 1, valueOf: 1 })));
+  expect(seen.size).toBeGreaterThan(100);
+});
+
 test("nor does anything at all", () => {
   fc.assert(
     fc.property(odd, (value) => {

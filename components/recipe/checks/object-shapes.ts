@@ -1,6 +1,6 @@
 import objects from "../facts/data/kubernetes-objects.json";
 import type { TypeText } from "../facts/talos-schema";
-import { isMapping, valueAt } from "../mapping";
+import { anyText, isMapping, valueAt } from "../mapping";
 import { envName, imageReference, labelValue, objectName, qualifiedName, shown, type Rule } from "../rules";
 import { quantityValue } from "../rules/quantity";
 import { asJson, describe, remedyFor, shapeFlaws, type Dialect } from "../shape";
@@ -82,9 +82,9 @@ const judges: Record<TypeText, Judge> = {
   "#image": imageName,
   "#interval": interval,
   "#variable": byRule(envName, true),
-  "#pods": judged((value) => /^\d+%?$/.test(String(value)), "is not a number of pods", "write e.g. `1` or `25%`"),
+  "#pods": judged((value) => /^\d+%?$/.test(anyText(value)), "is not a number of pods", "write e.g. `1` or `25%`"),
   "#amount": judged(
-    (value) => (quantityValue(String(value)) ?? -1) >= 0,
+    (value) => (quantityValue(anyText(value)) ?? -1) >= 0,
     "is no amount",
     "write e.g. `500m` or `128Mi`",
   ),

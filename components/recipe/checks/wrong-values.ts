@@ -4,7 +4,7 @@ import { splits } from "../facts/sharing";
 import { hasStorageModule } from "../machine/storage-module";
 import { migManagerHangs } from "../kubernetes/mig-manager";
 import { strategiesIn } from "../kubernetes/plugin-release";
-import { isMapping, valueAt } from "../mapping";
+import { anyText, isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
 import type { CheckContext, Found } from "./check";
 
@@ -51,7 +51,7 @@ export const wrongValues = (
       const { is, problem, remedy = "leave it out" } = row;
       const isMeant = typeof is === "string" ? kinds[is](value) : value === is;
       return (
-        isMeant && { field: at, problem: typeof problem === "string" ? problem : problem(String(value)), why, remedy }
+        isMeant && { field: at, problem: typeof problem === "string" ? problem : problem(anyText(value)), why, remedy }
       );
     }
     const { takes, remedy = "write that, or leave it out" } = row;
@@ -74,8 +74,8 @@ const writableFolders = /^\/(var|opt)(\/|$)/;
 
 /** Kinds of values, by their names in the rows. */
 const kinds = {
-  true: (value) => String(value) === "true",
-  false: (value) => String(value) === "false",
+  true: (value) => anyText(value) === "true",
+  false: (value) => anyText(value) === "false",
   "not false": (value) => value !== false,
   "not there": (value) => value === undefined,
   "true or false": (value) => typeof value === "boolean",

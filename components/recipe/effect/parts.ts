@@ -2,10 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { customizationPath } from "../machine/containerd/containerd";
 import { mainDocument } from "../merge/documents";
 import { wantedOf } from "../merge/wanted";
-import { isMapping, valueAt } from "../mapping";
+import { canonical, isMapping, valueAt } from "../mapping";
 import { remembering } from "../memory";
 import { shortHash } from "../short-hash";
-import { canonical } from "../stack/plain-data";
 import { containerdFile } from "./way";
 
 /** Keys of the main document that one part of a configuration is told by: `machine.kernel.modules`. */

@@ -2,7 +2,7 @@ import { withControlPlane } from "../machine/taints";
 import type { DevicePluginSpec, GpuOperatorSpec } from "../spec/index";
 import type { PodToleration } from "../types";
 import type { ChartInput } from "./values";
-import { valueAt } from "../mapping";
+import { anyText, valueAt } from "../mapping";
 
 /**
  * Node Feature Discovery on machines with taints. Its worker runs on each of them. Its master, which writes the labels and takes
@@ -17,8 +17,8 @@ export function discoveryTolerations(machines: PodToleration[]): ChartInput {
 
 /** Whether the device plugin's chart brings Node Feature Discovery, for itself or for GPU feature discovery (its Chart.yaml, `condition`). */
 export const pluginDiscovers = ({ values }: DevicePluginSpec): boolean =>
-  ["nfd", "gfd"].some((part) => String(valueAt(values, part, "enabled")) === "true");
+  ["nfd", "gfd"].some((part) => anyText(valueAt(values, part, "enabled")) === "true");
 
 /** Whether the operator's chart brings it: unless it is said not to (its Chart.yaml, `condition`). */
 export const operatorDiscovers = ({ values }: GpuOperatorSpec): boolean =>
-  String(valueAt(values, "nfd", "enabled")) !== "false";
+  anyText(valueAt(values, "nfd", "enabled")) !== "false";

@@ -3,9 +3,8 @@ import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
 import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
-import { isMapping, listOf, valueAt } from "../mapping";
+import { anyText, canonical, isMapping, listOf, valueAt } from "../mapping";
 import { remembering } from "../memory";
-import { canonical } from "../stack/plain-data";
 
 /** What the patches want, by document name. */
 export type Wanted = Map<string, Record<string, unknown>>;
@@ -104,7 +103,7 @@ function mergeLists(document: string, old: unknown[], items: unknown[], path: St
   const merged = [...old];
   // What is the same item has the same identity: so a long list is not compared with each of its items.
   const identityOf = (item: unknown): string =>
-    key !== undefined && isMapping(item) ? `by key ${String(item[key])}` : JSON.stringify(canonical(item));
+    key !== undefined && isMapping(item) ? `by key ${anyText(item[key])}` : JSON.stringify(canonical(item));
   const places = new Map<string, number>();
   const place = (item: unknown, index: number): void => {
     const identity = identityOf(item);
@@ -116,7 +115,7 @@ function mergeLists(document: string, old: unknown[], items: unknown[], path: St
     const found = merged[index];
     if (index < 0) place(item, merged.push(item) - 1);
     else if (isMapping(found) && isMapping(item)) {
-      const step = { key: key ?? "", id: String(item[key ?? ""]) };
+      const step = { key: key ?? "", id: anyText(item[key ?? ""]) };
       merged[index] = isWhole(document, path) ? item : mergeMaps(document, found, item, [...path, step], release);
     }
   }

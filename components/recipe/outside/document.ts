@@ -1,5 +1,5 @@
 import { isCollection, isNode, visit } from "yaml";
-import { isMapping, valueAt } from "../mapping";
+import { anyText, isMapping, valueAt } from "../mapping";
 import { plainDocuments, valueOfDocument } from "../rules/yaml";
 
 /** A file of somebody's: its name, as messages tell it, and its text. */
@@ -49,7 +49,7 @@ export function documentsOf({ name: file, text }: OutsideFile, flaws: Flaw[]): D
     const objects = (root: unknown, contents: unknown): Doc[] => {
       if (!isMapping(root) || !isNode(contents)) return [];
       const { kind, items } = root;
-      if (/List$/.test(String(kind)) && Array.isArray(items))
+      if (/List$/.test(anyText(kind)) && Array.isArray(items))
         return items.flatMap((item, index) => objects(item, nodeAt(contents, ["items", String(index)])));
       return [{ place: { file, line: lineAt(contents.range?.[0] ?? 0) }, root, contents, lineAt }];
     };
@@ -73,7 +73,7 @@ export function shelfOf(docs: readonly Doc[]): Shelf {
   if (known !== undefined) return known;
   const byName = new Map<string, Doc[]>();
   const byFile = new Map<string, Doc>();
-  const keyOf = (kind: unknown, name: unknown): string => JSON.stringify([String(kind), name ?? null]);
+  const keyOf = (kind: unknown, name: unknown): string => JSON.stringify([anyText(kind), name ?? null]);
   for (const doc of docs) {
     const key = keyOf(doc.root["kind"], textAt(doc.root, "metadata", "name"));
     const those = byName.get(key);

@@ -139,11 +139,3 @@ const cut = (part: string): string => (part.length > shownPart ? `${part.slice(0
 /** The value at a key of a list or mapping; undefined where there is none. What a prototype has is none. */
 export const childAt = (value: any, key: PropertyKey): any =>
   value !== null && value !== undefined && Object.hasOwn(Object(value) as object, key) ? value[key] : undefined;
-
-/** The same data with the keys of every mapping in order. */
-export function canonical<T>(data: T): T {
-  if (Array.isArray(data)) return data.map(canonical) as T;
-  if (typeof data !== "object" || data === null) return data;
-  const keys = Object.keys(data).sort() as (keyof T & string)[];
-  return Object.fromEntries(keys.map((key) => [key, canonical(data[key])])) as T;
-}

@@ -1,3 +1,4 @@
+import { anyText } from "../mapping";
 import * as z from "zod";
 import { didYouMean, type Fault, shown } from "../rules";
 import type { Finding } from "../types";
@@ -26,7 +27,7 @@ function faultIn(issue: z.core.$ZodIssue, value: any): Fault {
       if (value === undefined)
         return { problem: "is missing", why: "nothing can be planned without it", remedy: `add it (${wanted})` };
       const isUnquoted = issue.expected === "string" && typeof value !== "object";
-      const remedy = isUnquoted ? `quote it: ${shown(String(value))}` : `write ${wanted}`;
+      const remedy = isUnquoted ? `quote it: ${shown(anyText(value))}` : `write ${wanted}`;
       return {
         problem: `is ${described(kindOf(value))} but must be ${wanted}`,
         why: "YAML reads it as something other than what is meant",
@@ -50,7 +51,7 @@ function faultIn(issue: z.core.$ZodIssue, value: any): Fault {
           why: "nothing can be planned without it",
           remedy: `add it: one of ${words.join(", ")}`,
         };
-      const said = String(value);
+      const said = anyText(value);
       return {
         problem: `${shown(said)} is not one of ${words.join(", ")}`,
         why: "no other value has a meaning",
