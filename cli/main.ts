@@ -3,6 +3,7 @@ import { version } from "../components/package.json";
 import { whenHeld } from "../components/clients/held";
 import { endAll } from "../components/clients/process-groups";
 import { helpOf, helpOfAll, parseOptions, UsageError } from "./options";
+import { printed } from "./printed";
 import type { Output } from "./verb";
 import { verbs } from "./verbs";
 
@@ -46,11 +47,13 @@ for (const stream of [process.stdout, process.stderr])
     process.exit(2);
   });
 
-main(process.argv.slice(2), {
+const output = printed({
   result: (text) => void process.stdout.write(text),
   remark: (text) => void process.stderr.write(text.endsWith("\n") ? text : `${text}\n`),
   colour: process.stdout.isTTY && !process.env.NO_COLOR,
-}).then(end, (error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+});
+
+main(process.argv.slice(2), output).then(end, (error: unknown) => {
+  output.remark(error instanceof Error ? error.message : String(error));
   end(2);
 });

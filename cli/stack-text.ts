@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { Document, isMap, isScalar, type Node, visit } from "yaml";
 import type { Finding } from "../components/recipe/index";
+import { printable } from "../components/recipe/rules/printable";
 import { stacksDir } from "../stacks/stack-file";
 
 /** Model of a card that nobody has named yet. No card is called so: the checks ask for the name. */
@@ -40,9 +41,11 @@ export function stackText(spec: object, { head, left, fields = {} }: Comments): 
   visit(document, {
     Scalar(_, node) {
       if (isScalar(node) && node.value === unnamed) node.comment = " the card's model, e.g. RTX 3090";
+      // Within these quotes a character that is written out means itself.
+      if (typeof node.value === "string" && printable(node.value) !== node.value) node.type = "QUOTE_DOUBLE";
     },
   });
-  return document.toString({ lineWidth: 0 });
+  return printable(document.toString({ lineWidth: 0 }));
 }
 
 /** `machines.a.b` is the machine `a.b`: names may have dots. */

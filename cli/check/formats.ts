@@ -1,19 +1,23 @@
 import { version } from "../../components/package.json";
+import { inLine } from "../../components/recipe/rules/printable";
 import type { FileFinding } from "./judge-files";
 
-/** How findings are written, by the name of the format. */
+/**
+ * How findings are written, by the name of the format. Names in them are of whoever wrote the files, so each format has them on one line, and
+ * in a form on which nothing acts.
+ */
 export const formats: Record<string, (findings: readonly FileFinding[]) => string> = { text, github, sarif };
 
 const message = ({ problem, why, remedy, talos }: FileFinding): string =>
   `${problem}; ${why}; ${remedy} (Talos ${talos.join(", ")})`;
 
 function text(findings: readonly FileFinding[]): string {
-  return findings.map((one) => `${one.file}:${one.line}: ${message(one)}\n`).join("");
+  return findings.map((one) => `${inLine(`${one.file}:${one.line}: ${message(one)}`)}\n`).join("");
 }
 
 /** Annotations of a pull request. Source: docs.github.com, workflow commands; actions/toolkit, command.ts, escapeData. */
 function github(findings: readonly FileFinding[]): string {
-  const data = (said: string): string => said.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const data = (said: string): string => inLine(said).replaceAll("%", "%25");
   const property = (said: string): string => data(said).replaceAll(":", "%3A").replaceAll(",", "%2C");
   return findings
     .map(
@@ -29,7 +33,7 @@ function sarif(findings: readonly FileFinding[]): string {
   const results = findings.map((one) => ({
     ruleId: one.check,
     level: "error",
-    message: { text: message(one) },
+    message: { text: inLine(message(one)) },
     locations: [
       { physicalLocation: { artifactLocation: { uri: encodeURI(one.file) }, region: { startLine: one.line } } },
     ],

@@ -4,6 +4,7 @@ import { findCard } from "../../components/recipe/facts/card";
 import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
 import type { OutsideFile } from "../../components/recipe/outside/document";
 import { makerOf } from "../import/unread";
+import { inLine } from "../../components/recipe/rules/printable";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
 import { type Verb, valueOf } from "../verb";
 import { yamlFiles } from "../yaml-files";
@@ -83,8 +84,8 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
     const { findings, notes, leftOut } = judgeSubjects(ofKnownReleases, releases, sound);
     if (given.switches.has("json"))
       output.result(`${JSON.stringify({ files: files.length, judged: subjects.length, findings, notes, unread })}\n`);
-    else output.result(formats[format]!(findings));
-    for (const { file, problem } of [...unread, ...notes]) output.remark(`${file}: ${problem}`);
+    else output.result(formats[format]!(findings), true);
+    for (const { file, problem } of [...unread, ...notes]) output.remark(inLine(`${file}: ${problem}`));
     if (leftOut > 0)
       output.remark(
         `The first ${mostFindings} findings are told, and ${leftOut} more are not; mend those, then check again.`,
@@ -93,7 +94,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       output.remark(`None of ${files.length} files says anything of Talos' machines or of NVIDIA's charts.`);
     else if (findings.length === 0 && unread.length === 0) {
       const looked = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => shortName(file))));
-      output.remark(["Nothing is wrong in", ...[...looked].sort()].join("\n  "));
+      output.remark(["Nothing is wrong in", ...[...looked].sort().map(inLine)].join("\n  "));
     }
     return findings.length > 0 ? 1 : unread.length > 0 ? 2 : 0;
   },

@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import { type Diagnosis, type Difference, inOneLine } from "../../components/diagnosis";
 import type { System } from "../../components/diagnosis/system";
+import { inLine } from "../../components/recipe/rules/printable";
 
 /** What the doctor says; what `--json` prints. */
 export interface DoctorReport {
@@ -35,7 +36,8 @@ export function reportOf(said: Omit<DoctorReport, "status" | "system"> & { syste
 type Style = Parameters<typeof styleText>[0];
 
 /** The report for people. */
-export function renderReport(report: DoctorReport, colour: boolean): string {
+export function renderReport(of: DoctorReport, colour: boolean): string {
+  const report = inLines(of);
   const { system, planned, differences, findings, unseen, notes, inventory } = report;
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
@@ -67,6 +69,12 @@ export function renderReport(report: DoctorReport, colour: boolean): string {
     verdict(report, (text) => paint("green", text)),
   ].join("\n");
 }
+
+/** The report with each of its texts on one line, and in a form on which no terminal acts: what pods, logs and events say stands in them. */
+const inLines = (report: DoctorReport): DoctorReport =>
+  JSON.parse(JSON.stringify(report), (_, value: unknown) =>
+    typeof value === "string" ? inLine(value) : value,
+  ) as DoctorReport;
 
 /** One way for whatever somebody did by hand to what the stack makes. */
 const remedy =

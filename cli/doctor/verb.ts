@@ -18,9 +18,8 @@ export const doctor: Verb = {
   run: async (given, output) => {
     const plan = planToCompare(given, output);
     const report = await lookAtCluster(given, (access, within) => examine(access, plan, within));
-    output.result(
-      given.switches.has("json") ? `${JSON.stringify(report)}\n` : `${renderReport(report, output.colour)}\n`,
-    );
+    if (given.switches.has("json")) output.result(`${JSON.stringify(report)}\n`);
+    else output.result(`${renderReport(report, output.colour)}\n`, true);
     return report.status;
   },
 };

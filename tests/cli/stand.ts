@@ -7,6 +7,7 @@ import * as path from "node:path";
 import { bundle } from "../../components/bundles";
 import type { DoctorReport } from "../../cli/doctor/report";
 import { parseOptions } from "../../cli/options";
+import { printed } from "../../cli/printed";
 import type { Verb } from "../../cli/verb";
 
 /** A folder of a test's own. */
@@ -53,11 +54,12 @@ function bundled(folder: string): string {
 /** Runs a verb in this process; gives its status, its result and each of its remarks. */
 export async function runVerb(name: string, verb: Verb, argv: readonly string[], environment: NodeJS.ProcessEnv = {}) {
   const said = { result: "", remarks: [] as string[] };
-  const status = await verb.run(parseOptions(name, verb, [...argv], environment), {
+  const output = printed({
     result: (text) => void (said.result += text),
     remark: (text) => void said.remarks.push(text),
     colour: false,
   });
+  const status = await verb.run(parseOptions(name, verb, [...argv], environment), output);
   return { status, ...said, remark: said.remarks.join("") };
 }
 

@@ -1,6 +1,7 @@
 import { renderReport, reportOf } from "../../../cli/doctor/report";
 import type { Difference } from "../../../components/diagnosis";
 import type { System } from "../../../components/diagnosis/system";
+import { acting, hostileName } from "../hostile";
 
 const system: System = {
   era: "cdi",
@@ -47,4 +48,18 @@ test("what has a remedy of its own is not for an update of the stack", () => {
   expect(lines({ differences: [cordoned, unready] })).toContainEqual(
     expect.stringMatching(/has no remedy of its own: change the text of reconcileToken/),
   );
+});
+
+test("what a pod says acts on no terminal, and makes no line of its own, also where the report has colours", () => {
+  const said = {
+    differences: [{ about: `Pod/${hostileName}`, problem: hostileName, lastWords: [hostileName], remedy: hostileName }],
+    ...{ unseen: [hostileName], notes: [hostileName], inventory: [hostileName] },
+    findings: [],
+  };
+  expect(acting(lines(said).join("\n"))).toEqual([]);
+  const report = reportOf({ system: { ...system, namespace: hostileName }, planned: true, ...said });
+  const coloured = renderReport(report, true);
+  expect(coloured).toContain("\u001b[31m✖ unlike the plan:\u001b[39m");
+  // eslint-disable-next-line no-control-regex -- the report's own colours
+  expect(acting(coloured.replaceAll(/\u001b\[\d+m/g, ""))).toEqual([]);
 });

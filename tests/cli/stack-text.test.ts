@@ -1,0 +1,20 @@
+import { parse } from "yaml";
+import { stackText } from "../../cli/stack-text";
+import { acting, hostileName } from "./hostile";
+
+test("a stack file holds names and texts as they are, written so that nothing acts on them", () => {
+  const spec = {
+    name: hostileName,
+    [hostileName]: { "::x": ["::y", "##[z]", "\u202ea"] },
+    long: `first line of a text that is long enough to be folded\n::error::x\n  ##[group]y\n\n[plugins]\n${"\u200fa ".repeat(40)}\n`,
+  };
+  const text = stackText(spec, { head: ["x"], left: [hostileName], fields: { name: [hostileName] } });
+  expect(acting(text)).toEqual([]);
+  expect(text).not.toMatch(/^\s*::/m);
+  const { config } = parse(text) as { config: object };
+  expect(config).toEqual(Object.fromEntries(Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value])));
+});
+
+test("a text of several lines on which nothing acts stays a block", () => {
+  expect(stackText({ extra: "# a\n[plugins]\n  b = 1\n" }, { head: [], left: [] })).toContain("|\n");
+});

@@ -1,0 +1,39 @@
+import { parse } from "yaml";
+import { inLine, printable } from "../../components/recipe/rules/printable";
+
+test("what a terminal acts on is written out", () => {
+  expect(printable("\u001b]0;x\u0007\r\u009b31m\u202e\u2066\u200f\u2028\u007f")).toBe(
+    String.raw`\u001b]0;x\u0007\u000d\u009b31m\u202e\u2066\u200f\u2028\u007f`,
+  );
+  expect(printable("a\tb\n  ü 漢字 👩‍💻 → `x`")).toBe("a\tb\n  ü 漢字 👩‍💻 → `x`");
+});
+
+test.each([
+  ["::error::x", String.raw`\u003a:error::x`],
+  ["a\n \u00a0\t::stop-commands::x", `a\n \u00a0\t${String.raw`\u003a:stop-commands::x`}`],
+  ["a::b ::c", "a::b ::c"],
+  ["fd00::1", "fd00::1"],
+  ["a ##[group]b ##vso[task.setvariable]c", String.raw`a #\u0023[group]b #\u0023vso[task.setvariable]c`],
+  ["###[x] ##TeamCity[x] ## [x]", String.raw`##\u0023[x] #\u0023TeamCity[x] ## [x]`],
+])("a command of a workflow is none: %j", (text, expected) => {
+  expect(printable(text)).toBe(expected);
+});
+
+test("a name with an end of line stays on its line", () => {
+  expect(inLine("a\n::error::b\r\nc")).toBe(String.raw`a\n::error::b\u000d\nc`);
+});
+
+test("what is printed once is printed the same again", () => {
+  const text = "\u001b[1m\n::x ##[y]\u202e";
+  expect(printable(printable(text))).toBe(printable(text));
+});
+
+test("quoted as JSON and YAML have it, a text means the same", () => {
+  const text = "\u009b::x\u202e ##[y] ##vso[z]\u2028";
+  expect(JSON.parse(printable(JSON.stringify([text, text])))).toEqual([text, text]);
+  expect(parse(printable(`${JSON.stringify(text)}: 1`))).toEqual({ [text]: 1 });
+});
+
+test("a long text takes the time of its length", () => {
+  for (const part of [" ", "#", "##a", ":", "\n", "\u001b"]) expect(printable(part.repeat(1_000_000))).not.toBe("");
+});
