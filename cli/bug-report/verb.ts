@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { inLine } from "../../components/recipe/rules/printable";
 import { redact } from "../../components/recipe/rules/redact";
 import { lookAtCluster, reachOptions } from "../reach/options";
 import { planToCompare, stackHelp } from "../stack";
@@ -30,7 +31,7 @@ the cards. No pod is entered: nvidia-smi.txt has the commands for it. talosctl i
       fs.mkdirSync(path.join(folder, path.dirname(file)), { recursive: true, mode: 0o700 });
       fs.writeFileSync(path.join(folder, file), text, { mode: 0o600 });
     }
-    for (const line of lacking) output.remark(`could not be had: ${line}`);
+    for (const line of lacking) output.remark(inLine(`could not be had: ${line}`));
     output.result(
       given.switches.has("json")
         ? `${JSON.stringify({ folder, files: [...files.keys()], missing: lacking })}\n`

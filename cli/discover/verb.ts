@@ -1,3 +1,4 @@
+import { inLine } from "../../components/recipe/rules/printable";
 import { lookAtCluster, reachOptions } from "../reach/options";
 import { placeOf } from "../stack";
 import { editorLine, toDo } from "../stack-text";
@@ -22,10 +23,10 @@ export const discover: Verb = {
   more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL. The file has a comment for everything that could not be found out.\n",
   run: async (given, output) => {
     const { seen, source } = await lookAtCluster(given, async (access, within) => ({
-      seen: await look(access, within, (line) => output.remark(line)),
+      seen: await look(access, within, (line) => output.remark(inLine(line))),
       source: access.kubeconfig.getCurrentCluster()?.server ?? "an unknown address",
     }));
-    if (seen.machines.length === 0) throw new Error(seen.unseen.join("\n"));
+    if (seen.machines.length === 0) throw new Error(seen.unseen.map(inLine).join("\n"));
     const only = given.values.machine;
     const strange = (only ?? []).filter((name) => !seen.machines.some((machine) => machine.name === name));
     if (strange.length > 0)
@@ -48,8 +49,8 @@ export const discover: Verb = {
       );
     else if (out === "-") output.result(text);
     else output.result(`${nextSteps(out, given.environment)}. Its comments say what is left to you.\n`);
-    for (const line of seen.unseen) output.remark(`could not look: ${line}`);
-    for (const finding of discovered.findings) output.remark(toDo(finding));
+    for (const line of seen.unseen) output.remark(inLine(`could not look: ${line}`));
+    for (const finding of discovered.findings) output.remark(inLine(toDo(finding)));
     return status;
   },
 };

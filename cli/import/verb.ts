@@ -4,6 +4,7 @@ import { withOutside } from "../../components/found/outside-files";
 import { defaultFactoryUrl } from "../../components/recipe/facts/factory";
 import { type Finding, type GpuSpec, judge, type MachineSpec, renderFinding } from "../../components/recipe/index";
 import { isWithin } from "../../components/recipe/machine/apart";
+import { inLine } from "../../components/recipe/rules/printable";
 import { envOption, variablesNamed } from "../named-variables";
 import { editorLine } from "../stack-text";
 import { type Given, type Output, type Verb, valueOf } from "../verb";
@@ -101,10 +102,12 @@ async function importAll(given: Given, output: Output): Promise<number> {
   const { leftOut } = imported;
   if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: text, notes: left, leftOut })}\n`);
   else if (out === undefined) output.result(text);
-  for (const one of [...left, ...harmlessIn(imported, folder)]) output.remark(renderFinding(one));
+  for (const one of [...left, ...harmlessIn(imported, folder)]) output.remark(inLine(renderFinding(one)));
   if (leftOut.length > 0)
     output.remark(
-      `Not in the stack, as nothing says that they have a GPU: ${leftOut.join(", ")} (if one has: --gpu NODE=MODEL)`,
+      inLine(
+        `Not in the stack, as nothing says that they have a GPU: ${leftOut.join(", ")} (if one has: --gpu NODE=MODEL)`,
+      ),
     );
   // Last, so that a card that is not known is said of first.
   if (out !== undefined) {

@@ -4,6 +4,8 @@ import { Credentials } from "../../components/machine/program/credentials";
 import { upgradeResult } from "../../components/machine/program/task";
 import { verbs } from "../../components/machine/program/verbs";
 import { plannedMachines } from "../../components/recipe/machine/planned-machine";
+import { inLine } from "../../components/recipe/rules/printable";
+import { redact } from "../../components/recipe/rules/redact";
 import { neededStack, planOfStack, stackHelp } from "../stack";
 import { type Verb, valueOf } from "../verb";
 
@@ -35,9 +37,10 @@ talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
       const file = valueOf(given, option);
       if (file !== undefined) process.env[variable] = file;
     }
+    const credentials = new Credentials();
     const clients = new Clients(
-      new Credentials(),
-      (line) => output.remark(line),
+      credentials,
+      (line) => output.remark(inLine(redact(line, credentials.secrets))),
       () => true,
       () => undefined,
     );

@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import { foreignCredentials } from "../../clients/certificates";
 import { CallError, Failure, isTransient } from "../../clients/failure";
+import { inLine, printable } from "../../recipe/rules/printable";
 import { redact } from "../../recipe/rules/redact";
 import { Clients } from "./clients";
 import { Credentials } from "./credentials";
@@ -25,8 +26,9 @@ async function main(name: string | undefined): Promise<void> {
     process.stderr.write(`${line}\n`);
   };
   const progress = new BoundedProgress(write);
-  const readable = (text: string): string => withoutLong(redact(text, credentials.secrets));
-  const report = (line: string): void => progress.report(readable(line));
+  const clean = (text: string): string => redact(text, credentials.secrets);
+  // Pulumi prints both as they are: names and messages of machines and pods stand in them.
+  const report = (line: string): void => progress.report(withoutLong(inLine(clean(line))));
   // Its reader is gone; what was begun is brought to its end all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const isAwaited = pulumiAbove();
@@ -48,7 +50,7 @@ async function main(name: string | undefined): Promise<void> {
     process.stdout.write(`${JSON.stringify(await verb.run(input, clients))}\n`);
   } catch (error) {
     // Of a run that failed Pulumi keeps nothing, so what ends it is said in full.
-    write(readable(describe(error, fieldOf(name, input))));
+    write(withoutLong(printable(clean(describe(error, fieldOf(name, input))))));
     process.exitCode = 1;
   }
 }

@@ -6,6 +6,7 @@ import * as readline from "node:readline";
 import { parse } from "yaml";
 import { bundle } from "../../../components/bundles";
 import { adoptResult, upgradeResult } from "../../../components/machine/program/task";
+import { acting, hostileName } from "../../cli/hostile";
 import { gone, isRunning } from "../../support/processes";
 import { talosconfig } from "../../support/talos";
 import { schematics, task } from "./fakes";
@@ -92,6 +93,15 @@ test("no line that it says is longer than Pulumi reads (pulumi-command, provider
   expect(code).toBe(1);
   expect(stderr).toMatch(/ …$/m);
   expect(Math.max(...stderr.split("\n").map((line) => Buffer.byteLength(line)))).toBeLessThan(64 * 1024);
+});
+
+test("no name in its lines acts on the terminal that Pulumi prints them to, or makes a line of its own", async () => {
+  const machine = `gpu-1${hostileName}`;
+  const done = await run("adopt", { ...adoption, machine });
+  expect(done.stderr).toContain("error::forged");
+  expect([done.code, acting(done.stderr)]).toEqual([0, []]);
+  const failed = await run(`${hostileName}\u202e`, {});
+  expect([failed.code, acting(failed.stderr)]).toEqual([1, []]);
 });
 
 test.each(["pulumi", "plugin", "shell"] as const)(
