@@ -1,8 +1,9 @@
 import type { Verb } from "../verb";
 import { planToCompare, stackHelp } from "../stack";
+import { withoutSecrets } from "../../components/recipe/rules/redact";
 import { lookAtCluster, reachOptions } from "../reach/options";
 import { examine } from "./examine";
-import { renderReport } from "./report";
+import { type DoctorReport, renderReport } from "./report";
 
 /** `talos-gpu doctor`: says what is wrong with a live cluster. */
 export const doctor: Verb = {
@@ -17,7 +18,9 @@ export const doctor: Verb = {
   more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.\n",
   run: async (given, output) => {
     const plan = planToCompare(given, output);
-    const report = await lookAtCluster(given, (access, within) => examine(access, plan, within));
+    const seen = await lookAtCluster(given, (access, within) => examine(access, plan, within));
+    // Last words of pods and events stand in it, and a report goes into issues and logs.
+    const report = withoutSecrets(seen) as DoctorReport;
     if (given.switches.has("json")) output.result(`${JSON.stringify(report)}\n`);
     else output.result(`${renderReport(report, output.colour)}\n`, true);
     return report.status;

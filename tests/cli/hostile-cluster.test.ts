@@ -1,0 +1,85 @@
+import * as path from "node:path";
+import type { DoctorReport } from "../../cli/doctor/report";
+import { acting, hostileName } from "./hostile";
+import { apiServer, cliStand, offering, runCommand } from "./stand";
+
+const stand = cliStand();
+
+const token = "hf_abcdefghijklmnopqrstuvwxyz012345";
+
+/** A plugin's pod that crashes with last words in which a token stands, on a node whose condition has the same words. */
+const words = `refused: ${token} ${hostileName}`;
+const [node] = offering["/api/v1/nodes"];
+const hostile = {
+  ...offering,
+  "/api/v1/nodes": [
+    {
+      ...node!,
+      metadata: { ...node!.metadata, labels: { ...node!.metadata.labels, "nvidia.com/gpu.product": hostileName } },
+      status: {
+        ...node!.status,
+        allocatable: { "nvidia.com/gpu": "0" },
+        nodeInfo: { osImage: `Talos (v1.12.6)`, kernelVersion: hostileName },
+      },
+    },
+    { ...node!, metadata: { ...node!.metadata, name: `b${hostileName}` } },
+  ],
+  "/apis/apps/v1/daemonsets": [
+    {
+      metadata: { namespace: "nvidia", name: "nvidia-device-plugin", uid: "1", generation: 1 },
+      spec: { template: { spec: {} } },
+      status: { desiredNumberScheduled: 1, numberReady: 0, observedGeneration: 1 },
+    },
+  ],
+  "/api/v1/pods": [
+    {
+      metadata: {
+        ...{ namespace: "nvidia", name: "nvidia-device-plugin-x" },
+        ownerReferences: [{ kind: "DaemonSet", name: "nvidia-device-plugin", controller: true, uid: "1" }],
+      },
+      spec: { nodeName: "gpu-1", containers: [{ name: "plugin" }] },
+      status: {
+        phase: "Running",
+        containerStatuses: [
+          {
+            ...{ name: "plugin", ready: false, restartCount: 3 },
+            state: { waiting: { reason: "CrashLoopBackOff" } },
+            lastState: { terminated: { exitCode: 1, message: words } },
+          },
+        ],
+      },
+    },
+  ],
+};
+
+const asked = async (verb: string, ...args: string[]) =>
+  runCommand(stand.cli, [verb, ...(await stand.leadTo(apiServer(hostile))), "--within", "300", ...args]);
+
+test("the doctor quotes last words without their secrets, and nothing in them acts", async () => {
+  const { stdout, stderr } = await asked("doctor");
+  expect(stdout).toMatch(/plugin: .*refused: \[redacted\]/);
+  expect(stdout).not.toContain(token);
+  expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
+});
+
+test("so does its JSON", async () => {
+  const { stdout } = await asked("doctor", "--json");
+  const { differences, system } = JSON.parse(stdout) as DoctorReport;
+  expect(JSON.stringify(differences)).toContain("refused: [redacted]");
+  expect(stdout).not.toContain(token);
+  expect(acting(stdout)).toEqual([]);
+  expect(system).toMatchObject({ namespace: "nvidia", mode: "devicePlugin" });
+});
+
+test("what a cluster says acts on nothing where discover writes a stack", async () => {
+  const { stdout, stderr } = await asked("discover", "--out", "-");
+  expect(stdout + stderr).toContain("error::forged");
+  expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
+});
+
+test("nor where a report is written", async () => {
+  const out = path.join(stand.folder, "report");
+  const { stdout, stderr } = await asked("bug-report", "--out", out);
+  expect(stdout).toContain("is written");
+  expect([acting(stdout), acting(stderr)]).toEqual([[], []]);
+});
