@@ -3,6 +3,7 @@ import { diffArrays } from "diff";
 import { stringify } from "yaml";
 import { defined, isMapping } from "../../components/recipe/mapping";
 import { secretsIn } from "../../components/recipe/machine/secrets";
+import { inLine } from "../../components/recipe/rules/printable";
 import { secretIn } from "../../components/recipe/rules/secret-text";
 
 /** A value that is not as before. */
@@ -66,7 +67,7 @@ export function configurationDifference(before: Map<string, unknown>, after: Map
   return names.flatMap((name) => {
     const [was, is] = [before.get(name), after.get(name)];
     if (isDeepStrictEqual(was, is)) return [];
-    return [`@@ ${name} @@`, ...lineDifference(linesOf(was, name), linesOf(is, name))];
+    return [`@@ ${inLine(name)} @@`, ...lineDifference(linesOf(was, name), linesOf(is, name))];
   });
 }
 

@@ -23,17 +23,31 @@ export function asProse(text: string): string {
     .replace(/^(\s*\d{1,9})([.)])/, "$1\\$2");
 }
 
-/** Characters that begin emphasis, links, images, HTML and strikes. An underscore within a word begins nothing. */
+/**
+ * Characters that begin emphasis, links, images, HTML, entities, formulas and strikes. An underscore within a word begins nothing. A backslash
+ * at the end would take the meaning from what follows.
+ */
 const plain = (text: string): string =>
-  text.replace(/\\(?=[!-/:-@[-`{-~])|[*[\]<]|~(?=~)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, "\\$&");
+  uncalled(text.replace(/\\(?=[!-/:-@[-`{-~]|$)|[*[\]<&$]|~(?=~)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, "\\$&"));
 
-/** A text in HTML. */
+/**
+ * What GitHub makes links and calls of without any mark, taken apart by a character that is not seen: `@name`, `#1`, addresses
+ * (github.github.com/gfm, 6.9 Autolinks; docs.github.com, Autolinked references). It looks at the finished page, so a backslash does not help.
+ */
+const uncalled = (text: string): string =>
+  text.replace(/@|#(?=\d)|\bGH-(?=\d)|:(?=\/\/)|\bwww(?=\.)|\b(?:mailto|xmpp)(?=:)/gi, "$&\u200b");
+
+/** A text in HTML, also where Markdown is read within it. */
 export const asHtml = (text: string): string =>
-  text
+  uncalled(text)
     .replace(/[\r\n]+/g, " ")
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;");
+    .replaceAll(">", "&gt;")
+    .replace(/[`*_[\]\\~$]/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** A cell of a table. A bar ends one also in code, and a backslash before it might be taken for the bar's own. */
+export const asCell = (markdown: string): string => markdown.replace(/\\(?=\|)/g, "\\\u200b").replaceAll("|", "\\|");
 
 /** A text in a box of Mermaid, whose entities begin with # (mermaid.js.org, Flowcharts, Entity codes to escape characters). */
 export const asLabel = (text: string): string =>

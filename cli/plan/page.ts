@@ -1,7 +1,7 @@
 import type { Finding } from "../../components/recipe/index";
 import type { Comparison, MachineComparison, Runs } from "./comparison";
 import type { FieldChange } from "./differences";
-import { asCode, asHtml, asLabel, asProse } from "./markdown";
+import { asCell, asCode, asHtml, asLabel, asProse } from "./markdown";
 
 /** Machines that go at the same time. */
 type Wave = { machines: { name: string; reboots: string }[] };
@@ -55,8 +55,8 @@ function details(comparison: Comparison): string[] {
         asProse(name),
         `**${reboots}**`,
         asProse(because),
-        drained ?? "no",
-        awayForAtMost ?? "not at all",
+        asProse(drained ?? "no"),
+        asProse(awayForAtMost ?? "not at all"),
       ]),
     ),
     table(
@@ -147,9 +147,7 @@ const list = (title: string, items: string[]): string[] => (items.length === 0 ?
 const bullets = (items: string[]): string => items.map((item) => `- ${item}`).join("\n");
 
 const table = (head: string[], rows: string[][]): string =>
-  [head, head.map(() => "---"), ...rows]
-    .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
-    .join("\n");
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.map(asCell).join(" | ")} |`).join("\n");
 
 /** A fence longer than any in the text: a patch may hold backticks. */
 function difference(title: string, lines: string[]): string {

@@ -1,4 +1,4 @@
-import { asCode, asHtml, asLabel, asProse } from "../../../cli/plan/markdown";
+import { asCell, asCode, asHtml, asLabel, asProse } from "../../../cli/plan/markdown";
 
 test("code stays code, whatever stands in it", () => {
   expect(asCode("a.b")).toBe("`a.b`");
@@ -11,12 +11,26 @@ test("prose has no Markdown but pairs of backticks", () => {
   expect(asProse("write `--out` again")).toBe("write `--out` again");
   expect(asProse("x\n\n## Plan of a\n**No machine reboots.**")).toBe("x ## Plan of a \\*\\*No machine reboots.\\*\\*");
   expect(asProse("# a")).toBe("\\# a");
-  expect(asProse("![x](https://example.com) <b>")).toBe("!\\[x\\](https://example.com) \\<b>");
+  expect(asProse("![x](https://example.com) <b>")).toBe("!\\[x\\](https:\u200b//example.com) \\<b>");
   expect(asProse("one ` alone")).toBe("one \\` alone");
   expect(asProse("NVIDIA_VISIBLE_DEVICES _x_")).toBe("NVIDIA_VISIBLE_DEVICES \\_x\\_");
 });
 
 test("names in HTML and in a graph are text", () => {
   expect(asHtml("a</summary>\n&")).toBe("a&lt;/summary&gt; &amp;");
+  expect(asHtml("[a](b) `c` *d*")).toBe("&#91;a&#93;(b) &#96;c&#96; &#42;d&#42;");
   expect(asLabel('a"]\n  x["b')).toBe("a#34;#93;#10;  x#91;#34;b");
+});
+
+test("prose calls nobody, and links to nothing", () => {
+  expect(asProse("@me, see a/b#12 and GH-3")).toBe("@\u200bme, see a/b#\u200b12 and GH-\u200b3");
+  expect(asProse("www.example.com mailto:a@b.example")).toBe("www\u200b.example.com mailto\u200b:a@\u200bb.example");
+  expect(asProse("&#64;me &lt;b> $x$")).toBe("\\&#\u200b64;me \\&lt;b> \\$x\\$");
+  expect(asProse("`@me` says a::b")).toBe("`@me` says a::b");
+  expect(asHtml("@me")).toBe("@\u200bme");
+});
+
+test("a backslash takes no meaning from what the page has behind it", () => {
+  expect(asProse("a\\`**x**`")).toBe("a\\\\`**x**`");
+  expect(asCell(asCode("a|b\\|c"))).toBe("`a\\|b\\\u200b\\|c`");
 });
