@@ -6,21 +6,75 @@ export interface Cluster {
   folder: string;
 }
 
-const stepsOf = (folder: string): string[] => path.resolve(folder).split(path.sep);
+const stepsOf = (folder: string): ReadonlySet<string> => new Set(path.resolve(folder).split(path.sep));
+
+/** What is asked of the clusters of a repository, for each of its files: each folder is compared with them once. */
+interface Index<One extends Cluster> {
+  /** Clusters that have a step in their folder's path which not all of them have, as indices. */
+  byStep: ReadonlyMap<string, readonly number[]>;
+  byFolder: Map<string, readonly One[]>;
+  /** Lists of clusters by their indices, so that the same clusters are the same list. */
+  lists: Map<string, readonly One[]>;
+}
+
+const indices = new WeakMap<readonly Cluster[], Index<Cluster>>();
+
+function indexOf<One extends Cluster>(clusters: readonly One[]): Index<One> {
+  const known = indices.get(clusters) as Index<One> | undefined;
+  if (known !== undefined) return known;
+  const byStep = new Map<string, number[]>();
+  clusters.forEach(({ folder }, index) => {
+    for (const step of stepsOf(folder))
+      byStep
+        .set(step, byStep.get(step) ?? [])
+        .get(step)!
+        .push(index);
+  });
+  for (const [step, those] of byStep) if (those.length === clusters.length) byStep.delete(step);
+  const index: Index<One> = { byStep, byFolder: new Map(), lists: new Map() };
+  indices.set(clusters, index);
+  return index;
+}
 
 /**
  * The clusters of a repository that a file may be for: those whose folder has most in common with its path, of the steps that tell the clusters
  * apart (`kubernetes/main/apps/…` is for `kubernetes/main/bootstrap/talos`, and so is `flux/main`). All, where nothing tells.
  */
-export function clustersOf<One extends Cluster>(file: string, clusters: readonly One[]): One[] {
-  const folders = clusters.map(({ folder }) => stepsOf(folder));
-  const isShared = (step: string): boolean => folders.every((steps) => steps.includes(step));
-  const there = new Set(stepsOf(path.dirname(file)));
-  const counts = folders.map((steps) => new Set(steps.filter((step) => !isShared(step) && there.has(step))).size);
-  const most = Math.max(...counts);
-  return clusters.filter((_, index) => counts[index] === most);
+export function clustersOf<One extends Cluster>(file: string, clusters: readonly One[]): readonly One[] {
+  const { byStep, byFolder, lists } = indexOf(clusters);
+  const folder = path.dirname(file);
+  const known = byFolder.get(folder);
+  if (known !== undefined) return known;
+  const counts = new Map<number, number>();
+  for (const step of stepsOf(folder))
+    for (const index of byStep.get(step) ?? []) counts.set(index, (counts.get(index) ?? 0) + 1);
+  const most = Math.max(0, ...new Set(counts.values()));
+  const nearest = most === 0 ? [] : [...counts].flatMap(([index, count]) => (count === most ? [index] : []));
+  const key = nearest.sort((one, other) => one - other).join();
+  const list = lists.get(key) ?? (most === 0 ? clusters : nearest.map((index) => clusters[index]!));
+  lists.set(key, list);
+  byFolder.set(folder, list);
+  return list;
 }
 
 /** Whether two files may be for one cluster. */
-export const shareCluster = (one: string, other: string, clusters: readonly Cluster[]): boolean =>
-  clusters.length < 2 || clustersOf(one, clusters).some((cluster) => clustersOf(other, clusters).includes(cluster));
+export function shareCluster(one: string, other: string, clusters: readonly Cluster[]): boolean {
+  if (clusters.length < 2) return true;
+  const [those, others] = [clustersOf(one, clusters), clustersOf(other, clusters)];
+  return those === others || overlap(those, others);
+}
+
+const overlaps = new WeakMap<readonly Cluster[], Map<readonly Cluster[], boolean>>();
+
+function overlap(those: readonly Cluster[], others: readonly Cluster[]): boolean {
+  const known = overlaps.get(those) ?? new Map<readonly Cluster[], boolean>();
+  overlaps.set(those, known);
+  if (!known.has(others)) {
+    const set = new Set(others);
+    known.set(
+      others,
+      those.some((cluster) => set.has(cluster)),
+    );
+  }
+  return known.get(others)!;
+}

@@ -1,7 +1,7 @@
 import { type Document, isMap, isNode, isScalar, isSeq, type LineCounter, type Node, type Scalar } from "yaml";
 import { asText } from "../components/recipe/mapping";
-import { rememberingTexts } from "../components/recipe/memory";
-import { boundedDocuments, ofFiles } from "../components/recipe/rules/yaml-bounds";
+import { remembering, rememberingTexts } from "../components/recipe/memory";
+import { boundedDocuments, type Documents, ofFiles } from "../components/recipe/rules/yaml-bounds";
 
 /** A text that findings are about, and where it begins. */
 export interface Piece {
@@ -33,20 +33,11 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
 export const lineIn = ({ text, line }: Piece, problem: string, others = ""): number =>
   line - 1 + (lineOfPath(text, problem.split(" ")[0]!) ?? lineOfWord(text, problem) ?? lineOfWord(text, others) ?? 1);
 
-interface Parsed {
-  text: string;
-  documents: Document[];
-  lineCounter: LineCounter;
-}
+/** A text's documents, and where its lines begin. The findings of a file ask for its texts in turn. */
+const parsed = rememberingTexts((text): Documents => boundedDocuments(text, {}, ofFiles));
 
-let last: Parsed | undefined;
-
-/** A text's documents, and where its lines begin. The findings of a file follow each other, so the last text is kept. */
-function parsed(text: string): Parsed {
-  if (last?.text === text) return last;
-  last = { text, ...boundedDocuments(text, {}, ofFiles) };
-  return last;
-}
+/** The lines of a text. Each finding of a file asks for one of them. */
+export const linesOf = rememberingTexts((text): readonly string[] => text.split("\n"));
 
 function lineOfPath(text: string, said: string): number | undefined {
   if (!/^[a-z]\w*(?:[.[]|$)/i.test(said)) return undefined;
@@ -97,22 +88,38 @@ function* nodesOnWay(contents: unknown, said: string, endsWithValue = false): Ge
 /** The line of the operation (RFC 6902) that sets what is at a path. */
 function lineOfOperation(contents: unknown, steps: string[], lineCounter: LineCounter): number | undefined {
   const places = (isSeq(contents) ? contents.items : []).flatMap((one) => (isMap(one) ? [one.get("path", true)] : []));
-  const place = places.findLast((one) => isScalar(one) && steps.join("/").startsWith(String(one.value).slice(1)));
+  const path = steps.join("/");
+  const place = places.findLast((one) => isScalar(one) && path.startsWith(String(one.value).slice(1)));
   return isNode(place) && place.range ? lineCounter.linePos(place.range[0]).line : undefined;
 }
 
 function lineOfWord(text: string, problem: string): number | undefined {
-  const words = problem.split(/[\s",;:]+/).filter((word) => word.length > 3 && text.includes(word));
-  const [word] = words.sort((one, other) => other.length - one.length);
-  return word === undefined ? undefined : lineWith(text, word);
+  const words = problem.split(/[\s",;:]+/).filter((word) => word.length > 3);
+  // The longest one comes first, and a text is searched for the others only where it is not there.
+  for (const word of words.sort((one, other) => other.length - one.length)) {
+    const found = placesOfWords(text)(word);
+    if (found !== "nowhere") return found;
+  }
+  return undefined;
 }
+
+/** Where each word stands that a text was searched for. The findings of a file have most words in common. */
+const placesOfWords = rememberingTexts((text) =>
+  remembering(
+    (word: string) => (text.includes(word) ? lineWith(text, word) : "nowhere"),
+    (word) => word,
+  ),
+);
 
 /** The first line, from 1, that has a word and is no comment. */
 function lineWith(text: string, word: string): number | undefined {
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+  if (word.startsWith("#")) return undefined;
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at)) {
     const begin = text.lastIndexOf("\n", at) + 1;
-    if (text.slice(begin, at).trimStart().startsWith("#") || word.startsWith("#")) continue;
-    return text.slice(0, begin).split("\n").length;
+    if (!text.slice(begin, at).trimStart().startsWith("#")) return text.slice(0, begin).split("\n").length;
+    // The rest of the line is the same comment, and may have the word a hundred thousand times.
+    at = text.indexOf("\n", at);
+    if (at < 0) return undefined;
   }
   return undefined;
 }

@@ -9,7 +9,7 @@ import { asText, valueAt } from "../../components/recipe/mapping";
 import type { Fault } from "../../components/recipe/rules";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { unnamed } from "../stack-text";
-import { lineIn, type Piece, valueOnWay } from "../lines";
+import { lineIn, linesOf, type Piece, valueOnWay } from "../lines";
 import type { Subject } from "./machines";
 
 /** Something that has no effect or will fail, and where it stands. */
@@ -59,23 +59,27 @@ const toFile = (said: string): string =>
 export const mostFindings = 1_000;
 
 /**
- * What is wrong with subjects, on each of the releases; each thing once. A file that names no release is judged for the one that all others
+ * What is wrong with subjects, on each of the releases; each thing once. Subjects after the last finding that is told are not judged. A file that names no release is judged for the one that all others
  * name, if it is one.
  */
 export function judgeSubjects(
   subjects: readonly Subject[],
   releases: readonly string[],
   files: readonly OutsideFile[],
-): { findings: FileFinding[]; notes: FileNote[]; leftOut: number } {
-  let leftOut = 0;
+): { findings: FileFinding[]; notes: FileNote[]; leftOut: number; unjudged: number } {
+  let [leftOut, unjudged] = [0, 0];
   const notes = new Map<string, FileNote>();
   const found = new Map<string, FileFinding>();
   const named = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
   const usual = named.size === 1 ? [...named][0]! : (upgradeIn(files) ?? newestRelease());
   for (const { spec, pieces, about, faults } of subjects) {
+    if (found.size >= mostFindings) {
+      unjudged++;
+      continue;
+    }
     const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
     for (const talosVersion of asked) {
-      const { findings, harmless, plan } = judge({ ...spec, talosVersion });
+      const { findings, harmless, plan } = judge({ ...spec, talosVersion }, false);
       const told = new Set(harmless.map(renderFinding));
       const others = (plan?.notes ?? []).filter((note) => !told.has(note));
       const room = Math.max(0, mostFindings - notes.size);
@@ -109,7 +113,7 @@ export function judgeSubjects(
   const findings = [...found.values()];
   findings.push(...classesOf(files, all, findings));
   findings.sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
-  return { findings, notes: [...notes.values()], leftOut };
+  return { findings, notes: [...notes.values()], leftOut, unjudged };
 }
 
 /** The release that tuppr brings the machines to, where files say one (home-operations/tuppr, api/v1alpha1, TalosUpgrade). */
@@ -164,7 +168,7 @@ function placeOf(
     const { file = "" } = atEnd.groups;
     const line = Number(atEnd.groups["line"]);
     const whole = [...pieces.values()].find((piece) => piece.file === file);
-    if (whole !== undefined && isFilledIn(whole.text.split("\n")[line - whole.line] ?? "")) return undefined;
+    if (whole !== undefined && isFilledIn(linesOf(whole.text)[line - whole.line] ?? "")) return undefined;
     return { file, line, problem: `${nameOf(field)}${problem.slice(0, atEnd.index)}` };
   }
   const [, piece] = [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ?? [];
@@ -173,7 +177,7 @@ function placeOf(
   const line = isOfAllArguments
     ? lineIn(piece, "extraKernelArgs")
     : lineIn(piece, `${problem} ${field.split(".").at(-1)}`, "officialExtensions systemExtensions");
-  if (isFilledIn(piece.text.split("\n")[line - piece.line] ?? "")) return undefined;
+  if (isFilledIn(linesOf(piece.text)[line - piece.line] ?? "")) return undefined;
   return { file: piece.file, line, problem: `${nameOf(field)}${problem}` };
 }
 

@@ -60,8 +60,10 @@ export function subjectsOf(
   };
   const charts = bounded(ofCharts(others, flawed), flawed);
   const externalOf = (subject: Subject): ExternalSpec => {
-    const own = charts.filter((chart) => shareCluster(fileOf(chart), fileOf(subject), clusters));
-    return own.length === 1 ? own[0]!.spec.external! : unknownRelease;
+    const mayBeFor = (chart: Subject): boolean => shareCluster(fileOf(chart), fileOf(subject), clusters);
+    const own = charts.findIndex(mayBeFor);
+    if (own < 0 || charts.findLastIndex(mayBeFor) !== own) return unknownRelease;
+    return charts[own]!.spec.external!;
   };
   const told = [
     ...subjects,
@@ -84,7 +86,7 @@ export function subjectsOf(
 }
 
 /** The most machines, images, pods and releases that are judged: each takes some milliseconds. */
-const mostSubjects = 500;
+const mostSubjects = 2_000;
 
 /** As many of some subjects as are judged; of files that have more it is told. */
 function bounded(subjects: Subject[], flawed: (file: string, problem: string) => void): Subject[] {
@@ -231,6 +233,7 @@ function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageO
 
 /** Releases of NVIDIA's charts, which something else than a stack installs. */
 function ofCharts(files: readonly OutsideFile[], flawed: (file: string, problem: string) => void): Subject[] {
+  const texts = new Map(files.map(({ name, text }) => [name, text]));
   // Keys such as `image` and `resources` are in the values of any chart: a file of values is named after its own.
   return readOutside(files)
     .releases.filter(({ by, place }) => by !== "values" || /nvidia|gpu-operator/i.test(place.file))
@@ -242,10 +245,7 @@ function ofCharts(files: readonly OutsideFile[], flawed: (file: string, problem:
           place.file,
           `names the ${what.kind} ${what.name}, which is not among the files: what it says is not judged`,
         );
-      const pieceOf = (file: string): Piece => ({
-        ...{ file, line: 1 },
-        text: files.find(({ name }) => name === file)?.text ?? "",
-      });
+      const pieceOf = (file: string): Piece => ({ file, line: 1, text: texts.get(file) ?? "" });
       const holders = [...new Set(Object.values(places).map(({ file }) => file))];
       return {
         spec: {

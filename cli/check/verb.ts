@@ -81,15 +81,17 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       flawed(file, `Talos ${talosVersion} is not known here, so nothing can be said of it; name a release (--talos)`);
       return false;
     });
-    const { findings, notes, leftOut } = judgeSubjects(ofKnownReleases, releases, sound);
+    const { findings, notes, leftOut, unjudged } = judgeSubjects(ofKnownReleases, releases, sound);
     if (given.switches.has("json"))
       output.result(`${JSON.stringify({ files: files.length, judged: subjects.length, findings, notes, unread })}\n`);
     else output.result(formats[format]!(findings), true);
     for (const { file, problem } of [...unread, ...notes]) output.remark(inLine(`${file}: ${problem}`));
-    if (leftOut > 0)
-      output.remark(
-        `The first ${mostFindings} findings are told, and ${leftOut} more are not; mend those, then check again.`,
-      );
+    const untold = [
+      ...(leftOut > 0 ? [`, and ${leftOut} more are not`] : []),
+      ...(unjudged > 0 ? [`; ${unjudged} machines, images, pods and releases after them are not judged`] : []),
+    ];
+    if (untold.length > 0)
+      output.remark(`The first ${mostFindings} findings are told${untold.join("")}; mend those, then check again.`);
     if (subjects.length === 0 && unread.length === 0)
       output.remark(`None of ${files.length} files says anything of Talos' machines or of NVIDIA's charts.`);
     else if (findings.length === 0 && unread.length === 0) {

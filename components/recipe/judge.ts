@@ -21,8 +21,10 @@ export interface Judged {
 /**
  * Reads a stack, plans it and checks it. Where the shape is wrong, the checks look at the rest, and say nothing about fields
  * that hang on what could not be read. What is wrong with machines of a pool names the pool. Never throws.
+ *
+ * @param looksAhead whether the notes tell what to change before Talos of the next era, for which everything is checked once more.
  */
-export function judge(raw: unknown): Judged {
+export function judge(raw: unknown, looksAhead = true): Judged {
   const { spec, findings: ofShape, pruned, poolOf, written } = readSpec(raw);
   if (spec === undefined || written === undefined) return { findings: ofShape, harmless: [] };
   const basis = planBasis(spec);
@@ -33,7 +35,8 @@ export function judge(raw: unknown): Judged {
   const findings = [...ofShape, ...toldOnce(ofMeaning, written, poolOf)];
   if (ofShape.length > 0) return { findings, harmless };
   const { plan } = basis;
-  const notes = [...plan.notes, ...harmless.map(renderFinding), ...beforeNextEra(spec, ofMeaning)];
+  const ahead = looksAhead ? beforeNextEra(spec, ofMeaning) : [];
+  const notes = [...plan.notes, ...harmless.map(renderFinding), ...ahead];
   return { findings, harmless, plan: { ...plan, notes } };
 }
 

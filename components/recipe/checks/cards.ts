@@ -11,6 +11,7 @@ import {
   saidMemory,
   sizesInWords,
 } from "../facts/card";
+import { remembering } from "../memory";
 import type { Fault, Problem } from "../rules";
 import { closestOnes } from "../rules/suggest";
 import { type Checks, type Found, ofGpuMachines, ofMachines } from "./check";
@@ -139,6 +140,12 @@ function unlike(model: string): Fault | undefined {
   return undefined;
 }
 
+/** What a model's name may mean. The machines of a fleet have the same few cards. */
+const modelsNear = remembering(
+  (name: string) => closestOnes(name, knownModels()),
+  (name) => name,
+);
+
 function unknown(field: string, model: string): Problem {
   const name = model.replace(/^NVIDIA |\b(GeForce|Quadro|Tesla) /gi, "").trim();
   if (/^PG\d{3}(-\d{3})?$/i.test(name))
@@ -150,7 +157,7 @@ function unknown(field: string, model: string): Problem {
         "write the PCI ID as `lspci -nn` prints it, e.g. `10de:1df0`, or the name of the card that is on the board",
     };
   const numbered = knownModels().filter((known) => /^\d{3,4}$/.test(name) && known.split(" ")[1] === name);
-  const near = numbered.length > 0 ? numbered.slice(0, 3) : closestOnes(name, knownModels());
+  const near = numbered.length > 0 ? numbered.slice(0, 3) : modelsNear(name);
   const meant = near.length === 0 ? "" : `did you mean ${near.map((name) => `"${name}"`).join(" or ")}? `;
   return {
     field: `${field}.model`,

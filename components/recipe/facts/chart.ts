@@ -76,10 +76,12 @@ export function meantBy(chart: ChartValues, path: string): string | undefined {
   const above = path.slice(0, path.lastIndexOf(".") + 1);
   const key = path.slice(above.length).toLowerCase();
   const most = Math.min(2, Math.floor(key.length / 4));
-  const [nearest] = pathsNear(chart, path)
+  const keys = pathsNear(chart, path)
     .filter((known) => known.startsWith(above))
-    .map((known) => known.slice(above.length).split(".")[0]!)
-    .map((known) => ({ known, distance: editDistance(key, known.toLowerCase()) }))
+    .map((known) => known.slice(above.length).split(".")[0]!);
+  const [nearest] = [...new Set(keys)]
+    .filter((known) => Math.abs(key.length - known.length) <= most)
+    .map((known) => ({ known, distance: editDistance(key, known.toLowerCase(), most) }))
     .filter(({ distance }) => distance <= most)
     .sort((one, other) => one.distance - other.distance);
   return nearest && `${above}${nearest.known}`;

@@ -4,6 +4,7 @@ import mig from "./data/mig.json";
 import { meantSize, memorySizes, withMemory } from "./card-memory";
 import { architectureOfChip, isOlderDevice, listedChips, namesOfDevice, olderNames } from "./pci-cards";
 import { defined } from "../mapping";
+import { remembering } from "../memory";
 import { quantityValue } from "../rules/quantity";
 import type { GpuSpec } from "../spec/index";
 
@@ -183,4 +184,6 @@ function withSaidMemory(card: Card, said: number | undefined): Card {
 }
 
 /** Models of the tables. */
-export const knownModels = (): string[] => [...new Set([...cardByName.values()].map((card) => card.model))];
+export const knownModels = remembering((): readonly string[] => [
+  ...new Set([...cardByName.values()].map((card) => card.model)),
+]);

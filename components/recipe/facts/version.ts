@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { remembering } from "../memory";
 
 /** A Talos release, taken apart. */
 export interface TalosVersion {
@@ -10,16 +11,19 @@ export interface TalosVersion {
 }
 
 /** Takes a Talos release apart, e.g. `v1.12.6`; undefined when it is not one of Talos 1. A missing `v` is tolerated here. */
-export function parseTalosVersion(text: string): TalosVersion | undefined {
-  const version = semver.parse(text);
-  if (!version || version.major !== 1) return undefined;
-  return {
-    text: `v${version.version}`,
-    minor: version.minor,
-    patch: version.patch,
-    prerelease: version.prerelease.length > 0,
-  };
-}
+export const parseTalosVersion = remembering(
+  (text: string): TalosVersion | undefined => {
+    const version = semver.parse(text);
+    if (!version || version.major !== 1) return undefined;
+    return {
+      text: `v${version.version}`,
+      minor: version.minor,
+      patch: version.patch,
+      prerelease: version.prerelease.length > 0,
+    };
+  },
+  (text) => text,
+);
 
 /** Orders dotted numbers of any length, e.g. drivers `580.65.06` and `580.126.20` or CUDA `12.8` and `13.0`: negative, zero or positive. */
 export function compareDotted(left: string, right: string): number {

@@ -1,16 +1,32 @@
-/** Number of single-character edits between two words (Levenshtein, with adjacent swaps counted once). */
-export function editDistance(left: string, right: string): number {
-  let before: number[] = [];
-  let above = Array.from({ length: right.length + 1 }, (_, column) => column);
+/**
+ * Number of single-character edits between two words (Levenshtein, with adjacent swaps counted once).
+ *
+ * @param most distance that is of use. Of words that are further apart the number is some greater one.
+ */
+export function editDistance(left: string, right: string, most = Infinity): number {
+  const width = right.length + 1;
+  let [before, above, row] = [
+    new Uint16Array(width),
+    new Uint16Array(width).map((_, at) => at),
+    new Uint16Array(width),
+  ];
+  let leastAbove = 0;
   for (let i = 1; i <= left.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= right.length; j++) {
-      const same = left[i - 1] === right[j - 1];
-      const swapped = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1];
-      const best = Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (same ? 0 : 1));
-      row.push(swapped ? Math.min(best, before[j - 2]! + 1) : best);
+    const letter = left.charCodeAt(i - 1);
+    let least = (row[0] = i);
+    for (let j = 1; j < width; j++) {
+      const other = right.charCodeAt(j - 1);
+      let best = Math.min(above[j]!, row[j - 1]!) + 1;
+      best = Math.min(best, above[j - 1]! + (letter === other ? 0 : 1));
+      if (i > 1 && j > 1 && letter === right.charCodeAt(j - 2) && left.charCodeAt(i - 2) === other)
+        best = Math.min(best, before[j - 2]! + 1);
+      row[j] = best;
+      if (best < least) least = best;
     }
-    [before, above] = [above, row];
+    // Each number follows from one of the two rows above it, and is never less.
+    if (least > most && leastAbove > most) return least;
+    leastAbove = least;
+    [before, above, row] = [above, row, before];
   }
   return above[right.length]!;
 }
@@ -21,10 +37,11 @@ const longest = 128;
 /** The words that were probably meant, nearest first, at most three (a third of a word's length away, at least two edits). */
 export function closestOnes(word: string, known: Iterable<string>): string[] {
   if (word.length > longest) return [];
+  const lower = word.toLowerCase();
   const most = (candidate: string): number => Math.max(2, Math.floor(candidate.length / 3));
   return [...known]
     .filter((candidate) => Math.abs(word.length - candidate.length) <= most(candidate))
-    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, distance: editDistance(lower, candidate.toLowerCase(), most(candidate)) }))
     .filter(({ candidate, distance }) => distance <= most(candidate))
     .sort((a, b) => a.distance - b.distance)
     .slice(0, 3)

@@ -3,7 +3,7 @@ import * as path from "node:path";
 import { Lexer } from "yaml";
 import { check } from "../../../cli/check/verb";
 import { importFiles } from "../../../cli/import/verb";
-import { lineOfText } from "../../../cli/lines";
+import { lineIn, lineOfText } from "../../../cli/lines";
 import { talosDocuments } from "../../../components/recipe/rules/yaml";
 import { cliStand, runVerb } from "../stand";
 
@@ -101,10 +101,55 @@ test("findings beyond a thousand are counted, not told", async () => {
   expect(remark).toContain("The first 1000 findings are told, and 2000 more are not");
 });
 
-test("more than 500 machines, images, pods and releases at once are refused by their number", async () => {
+test("more than 2,000 machines, images, pods and releases at once are refused by their number", async () => {
+  const schematic = "---\ncustomization: {extraKernelArgs: []}\n";
+  const files = [1, 2].map((index) => written(`many-${index}.yaml`, schematic.repeat(1_000)));
+  const { result } = await runVerb("check", check, [...files, written("one-more.yaml", schematic), "--json"]);
+  const { judged, unread } = JSON.parse(result) as { judged: number; unread: unknown[] };
+  expect({ judged, unread }).toEqual({
+    judged: 2_000,
+    unread: [
+      {
+        file: expect.stringMatching(/one-more\.yaml$/),
+        problem: expect.stringContaining("more than 2000 machines, images"),
+      },
+    ],
+  });
+});
+
+test("what comes after a thousand findings is not judged, and its number is told", async () => {
   const schematic = "---\ncustomization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-x]}}\n";
-  const { status, remark } = await runVerb("check", check, [written("many.yaml", schematic.repeat(501))]);
-  expect({ status, remark }).toEqual({ status: 1, remark: expect.stringContaining("more than 500 machines, images") });
+  const { status, result, remark } = await runVerb("check", check, [written("findings.yaml", schematic.repeat(1_010))]);
+  expect(status).toBe(1);
+  expect(result.trimEnd().split("\n")).toHaveLength(1_000);
+  expect(remark).toContain(
+    "The first 1000 findings are told; 10 machines, images, pods and releases after them are not judged",
+  );
+});
+
+test("the texts that findings of several releases are looked for in are read once each", async () => {
+  const sources = (count: number): string =>
+    written(
+      `argo-${count}.yaml`,
+      `kind: Application\nmetadata: {name: a}\nspec:\n  sources:\n${many(count, (index) => `    - {chart: gpu-operator, targetRevision: v25.3.${index}, helm: {values: "a${count}: ${index}"}}\n`)}`,
+    );
+  const [some, more] = [sources(20), sources(40)];
+  const few = await charactersRead(() => runVerb("check", check, [some]));
+  const twice = await charactersRead(() => runVerb("check", check, [more]));
+  expect(twice / few).toBeLessThan(2.2);
+});
+
+test.each([
+  ["in one comment", `# ${"unheard ".repeat(1_000)}\n`],
+  ["in a comment each", "# unheard\n".repeat(1_000)],
+])("a text is searched once for a word that it has a thousand times %s", (_, comments) => {
+  const text = `${comments}a: unheard\n`;
+  const search = jest.spyOn(String.prototype, "lastIndexOf");
+  const lines = Array.from({ length: 50 }, () => lineIn({ file: "a.yaml", line: 1, text }, '"unheard" is not known'));
+  const lookedAt = search.mock.contexts.filter((one) => String(one) === text).length;
+  search.mockRestore();
+  expect(new Set(lines)).toEqual(new Set([text.split("\n").length - 1]));
+  expect(lookedAt).toBe(comments.split("\n").length);
 });
 
 test("a talconfig whose nodes have more than 2,000 patches together is refused by their number", async () => {
