@@ -49,7 +49,7 @@ test("the commands of docs/use.md lead from a running cluster to a stack that is
   expect(told).toEqual([...first.filter(isRun), ...policy, ...afterEdit.filter(isRun)]);
   const [discovered, planned, , previewed, up, , judged, plannedAgain, upAgain] = outcome.steps;
 
-  expect(discovered!.stdout).toContain("stacks/Pulumi.mine.yaml is written");
+  expect(discovered!.stdout).toContain("Wrote stacks/Pulumi.mine.yaml.");
   expect(files["Pulumi.mine.yaml"]).toMatch(/^# yaml-language-server: \$schema=stack\.schema\.json\n/);
   expect(files["Pulumi.mine.yaml"]).toContain("model: RTX 2070 SUPER");
   expect(planned!.stdout).toContain("| velaryon | **only if** |");
