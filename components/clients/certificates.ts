@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
-import * as fs from "node:fs";
 import { parse } from "yaml";
 import { asText, flat, valueAt } from "../recipe/mapping";
 import type { Problem } from "./failure";
+import { certificateIn, entryOf } from "./kubeconfig-entry";
 
 /**
  * Whether a client certificate is in force, in words for the user; undefined when it is, or cannot be read.
@@ -39,11 +39,11 @@ export function certificateFindings(
   const [talos, kube] = [read(talosconfig), read(kubeconfig)];
   const contextOfTalos = asText(valueAt(talos, "context"));
   const context = asText(valueAt(kube, "current-context"));
-  const user = asText(valueAt(named(kube, "contexts", context), "context", "user"));
+  const user = asText(valueAt(entryOf(kube, "contexts", context), "context", "user"));
   const problemOf = (pem: string | undefined): string | undefined =>
     pem === undefined ? undefined : certificateProblem(pem, now);
   const ofTalos = problemOf(decoded(valueAt(talos, "contexts", contextOfTalos, "crt")));
-  const ofKubernetes = problemOf(certificateOf(valueAt(named(kube, "users", user), "user")));
+  const ofKubernetes = problemOf(certificateOf(valueAt(entryOf(kube, "users", user), "user")));
   const why = "nothing was changed: the connection would be refused in the middle of an update";
   return flat<Problem>([
     ofTalos !== undefined && {
@@ -61,12 +61,10 @@ export function certificateFindings(
   ]);
 }
 
-/** The certificate of a kubeconfig's user. Its data go before its file (client-go, tools/clientcmd/api/types.go, AuthInfo). */
+/** The certificate of a kubeconfig's user; undefined where it has none, or its file cannot be read. */
 function certificateOf(user: unknown): string | undefined {
-  const [data, file] = [valueAt(user, "client-certificate-data"), valueAt(user, "client-certificate")];
-  if ((typeof data === "string" && data !== "") || typeof file !== "string") return decoded(data);
   try {
-    return fs.readFileSync(file, "utf8");
+    return certificateIn(user, "client-certificate");
   } catch {
     return undefined; // its reader will say so
   }
@@ -74,10 +72,6 @@ function certificateOf(user: unknown): string | undefined {
 
 const decoded = (crt: unknown): string | undefined =>
   typeof crt === "string" ? Buffer.from(crt, "base64").toString() : undefined;
-
-/** The entry of a name in a list of a kubeconfig. */
-const named = (kubeconfig: unknown, list: string, name: unknown): unknown =>
-  [valueAt(kubeconfig, list) ?? []].flat().find((one) => valueAt(one, "name") === name);
 
 /**
  * What a refused call says of the credentials: of which they are, and that the other side is not theirs. Undefined where it

@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import { listAt, valueAt } from "../../recipe/mapping";
+import { entryOf } from "../kubeconfig-entry";
 
 /** A user of a kubeconfig, with what the client of Kubernetes leaves out. */
 export interface KubeconfigUser extends User {
@@ -48,16 +49,13 @@ function contentOf(text: string): unknown {
   return content;
 }
 
-const named = (content: unknown, list: string, name: string): unknown =>
-  listAt(content, list).find((one) => one["name"] === name);
-
 function withTokenFile(user: KubeconfigUser, content: unknown): KubeconfigUser {
-  const tokenFile = valueAt(named(content, "users", user.name), "user", "tokenFile");
+  const tokenFile = valueAt(entryOf(content, "users", user.name), "user", "tokenFile");
   return typeof tokenFile === "string" && tokenFile !== "" ? { ...user, tokenFile } : user;
 }
 
 function withExecConfig(cluster: KubeconfigCluster, content: unknown): KubeconfigCluster {
-  const extensions = listAt(named(content, "clusters", cluster.name), "cluster", "extensions");
+  const extensions = listAt(entryOf(content, "clusters", cluster.name), "cluster", "extensions");
   const extension = extensions.find((one) => one["name"] === "client.authentication.k8s.io/exec")?.["extension"];
   return extension === undefined ? cluster : { ...cluster, execConfig: extension };
 }

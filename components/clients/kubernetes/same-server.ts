@@ -1,6 +1,6 @@
-import * as fs from "node:fs";
 import { parse } from "yaml";
-import { listAt, valueAt } from "../../recipe/mapping";
+import { valueAt } from "../../recipe/mapping";
+import { certificateIn, entryOf } from "../kubeconfig-entry";
 
 /** What a kubeconfig says of the cluster of a context. */
 export interface NamedCluster {
@@ -19,21 +19,17 @@ export interface NamedCluster {
 export function clusterNamedBy(text: string, context?: string): NamedCluster | undefined {
   try {
     const config: unknown = parse(text, { merge: true });
-    const of = (list: string, name: unknown): unknown => listAt(config, list).find((one) => one["name"] === name);
-    const used = of("contexts", context ?? valueAt(config, "current-context"));
-    const cluster = valueAt(of("clusters", valueAt(used, "context", "cluster")), "cluster");
+    const used = entryOf(config, "contexts", context ?? valueAt(config, "current-context"));
+    const cluster = valueAt(entryOf(config, "clusters", valueAt(used, "context", "cluster")), "cluster");
     const server = valueAt(cluster, "server");
     if (typeof server !== "string") return undefined;
-    return { server: server.replace(/\/$/, ""), authority: authorityOf(cluster) };
+    return {
+      server: server.replace(/\/$/, ""),
+      authority: certificateIn(cluster, "certificate-authority")?.trim() ?? "",
+    };
   } catch {
     return undefined;
   }
-}
-
-function authorityOf(cluster: unknown): string {
-  const [data, file] = [valueAt(cluster, "certificate-authority-data"), valueAt(cluster, "certificate-authority")];
-  if (typeof data === "string" && data !== "") return Buffer.from(data, "base64").toString().trim();
-  return typeof file === "string" ? fs.readFileSync(file, "utf8").trim() : "";
 }
 
 /** Whether two are evidently one: by the server's URL, or by the authority, which each cluster has for itself. */

@@ -1,0 +1,22 @@
+import * as fs from "node:fs";
+import { listAt, valueAt } from "../recipe/mapping";
+
+/** The entry of a name in a list of a kubeconfig, such as `users`; undefined where the list has none. */
+export const entryOf = (kubeconfig: unknown, list: string, name: unknown): unknown =>
+  listAt(kubeconfig, list).find((one) => one["name"] === name);
+
+/**
+ * The text of a certificate that a user or a cluster of a kubeconfig has. Its data go before its file (client-go,
+ * tools/clientcmd/api/types.go, AuthInfo and Cluster).
+ *
+ * @returns undefined where it has neither.
+ * @throws Error where the file cannot be read.
+ */
+export function certificateIn(
+  holder: unknown,
+  field: "client-certificate" | "certificate-authority",
+): string | undefined {
+  const [data, file] = [valueAt(holder, `${field}-data`), valueAt(holder, field)];
+  if (typeof data === "string" && data !== "") return Buffer.from(data, "base64").toString();
+  return typeof file === "string" ? fs.readFileSync(file, "utf8") : undefined;
+}
