@@ -13,6 +13,21 @@ import type { Verb } from "../../cli/verb";
 /** A folder of a test's own. */
 export const scratch = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
 
+/** Makes folders that are a git repository with these files, and removes them after the last test of the file. */
+export function repositories(): (files: Record<string, string>) => string {
+  const folders: string[] = [];
+  afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
+  return (files) => {
+    const folder = scratch();
+    folders.push(folder);
+    for (const [name, text] of Object.entries({ ".git/HEAD": "", ...files })) {
+      fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
+      fs.writeFileSync(path.join(folder, name), text);
+    }
+    return folder;
+  };
+}
+
 /** What the tests of a file share: a folder with the bundled command in it, and servers that end with the tests. */
 export interface CliStand {
   folder: string;

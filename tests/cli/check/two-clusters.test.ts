@@ -4,21 +4,9 @@ import { parse, stringify } from "yaml";
 import type { FileFinding } from "../../../cli/check/judge-files";
 import { check } from "../../../cli/check/verb";
 import { importFiles } from "../../../cli/import/verb";
-import { runVerb, scratch } from "../stand";
+import { repositories, runVerb } from "../stand";
 
-const folders: string[] = [];
-afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
-
-/** A git repository with these files. */
-function repository(files: Record<string, string>): string {
-  const folder = scratch();
-  folders.push(folder);
-  for (const [name, text] of Object.entries({ ".git/HEAD": "", ...files })) {
-    fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
-    fs.writeFileSync(path.join(folder, name), text);
-  }
-  return folder;
-}
+const repository = repositories();
 
 /** What is found, or of one check what to do about it. */
 async function found(files: Record<string, string>, only?: string): Promise<string[]> {

@@ -1,24 +1,11 @@
-import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse, stringify } from "yaml";
 import type { FileFinding, FileNote } from "../../../cli/check/judge-files";
 import { check } from "../../../cli/check/verb";
 import { importFiles } from "../../../cli/import/verb";
-import { runVerb, scratch } from "../stand";
+import { repositories, runVerb } from "../stand";
 
-const folders: string[] = [];
-afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
-
-/** A git repository with these files. */
-function repository(files: Record<string, string>): string {
-  const folder = scratch();
-  folders.push(folder);
-  for (const [name, text] of Object.entries({ ".git/HEAD": "", ...files })) {
-    fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
-    fs.writeFileSync(path.join(folder, name), text);
-  }
-  return folder;
-}
+const repository = repositories();
 
 const schematic = (...extensions: string[]): string =>
   stringify({ customization: { systemExtensions: { officialExtensions: extensions } } });
