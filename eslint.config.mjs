@@ -20,7 +20,9 @@ export default tseslint.config(
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
     rules: {
       "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
       "@typescript-eslint/no-explicit-any": "off", // chart values are open by nature, and the analyzer knows `any` but not `unknown`
@@ -29,8 +31,14 @@ export default tseslint.config(
       "@typescript-eslint/no-unsafe-argument": "off",
       "@typescript-eslint/no-unsafe-call": "off",
       "@typescript-eslint/no-unsafe-return": "off",
-      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
-      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      "@typescript-eslint/no-unused-vars": [
+        "error",
+        { argsIgnorePattern: "^_", varsIgnorePattern: "^_" },
+      ],
       eqeqeq: ["error", "always"],
       "@typescript-eslint/require-await": "off", // an async method without await is how an interface turns a throw into a rejection
     },
@@ -47,7 +55,8 @@ export default tseslint.config(
             "a component holds nothing but public outputs: the analyzer publishes every property (use constructor locals)",
         },
         {
-          selector: "ClassDeclaration[superClass.property.name='ComponentResource'] TSParameterProperty",
+          selector:
+            "ClassDeclaration[superClass.property.name='ComponentResource'] TSParameterProperty",
           message: "a parameter property would become an output of the component",
         },
       ],
@@ -59,11 +68,20 @@ export default tseslint.config(
     rules: {
       "@typescript-eslint/restrict-template-expressions": [
         "error",
-        { allowNumber: true, allowBoolean: false, allowAny: false, allowNullish: false, allowRegExp: false },
+        {
+          allowNumber: true,
+          allowBoolean: false,
+          allowAny: false,
+          allowNullish: false,
+          allowRegExp: false,
+        },
       ],
     },
   },
-  { files: ["tests/**/*.ts", "lab/**/*.ts"], rules: { "@typescript-eslint/unbound-method": "off" } },
+  {
+    files: ["tests/**/*.ts", "lab/**/*.ts"],
+    rules: { "@typescript-eslint/unbound-method": "off" },
+  },
   {
     files: ["**/*.js", "**/*.mjs"],
     ...tseslint.configs.disableTypeChecked,
@@ -72,10 +90,16 @@ export default tseslint.config(
       globals: {
         module: "writable",
         ...Object.fromEntries(
-          ["require", "process", "setTimeout", "__dirname", "__filename"].map((name) => [name, "readonly"]),
+          ["require", "process", "setTimeout", "__dirname", "__filename"].map((name) => [
+            name,
+            "readonly",
+          ]),
         ),
       },
     },
-    rules: { ...tseslint.configs.disableTypeChecked.rules, "@typescript-eslint/no-require-imports": "off" },
+    rules: {
+      ...tseslint.configs.disableTypeChecked.rules,
+      "@typescript-eslint/no-require-imports": "off",
+    },
   },
 );

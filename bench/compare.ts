@@ -47,7 +47,10 @@ export async function compare(comparison: Comparison, rounds: number): Promise<R
 }
 
 /** What the rounds of a comparison say. */
-export function resultOf({ id, title, baseline, memory }: Comparison, rounds: readonly Round[]): Result {
+export function resultOf(
+  { id, title, baseline, memory }: Comparison,
+  rounds: readonly Round[],
+): Result {
   const cpu = comparedBy(rounds, "seconds");
   const result: Result = { id, title, baseline, cpu };
   if (memory) result.memory = comparedBy(rounds, "mebibytes");

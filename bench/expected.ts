@@ -20,11 +20,18 @@ export function doubledRatios(
   ]);
 }
 
-function judge(id: string, figure: "cpu" | "memory", ratio: number, expected: number | undefined): string[] {
+function judge(
+  id: string,
+  figure: "cpu" | "memory",
+  ratio: number,
+  expected: number | undefined,
+): string[] {
   const field = `${id}.${figure}`;
   const seen = ratio.toFixed(2);
   if (expected === undefined)
-    return [`${field}: no ratio is expected; a doubling would not be noticed; add ${seen} to bench/expected.json`];
+    return [
+      `${field}: no ratio is expected; a doubling would not be noticed; add ${seen} to bench/expected.json`,
+    ];
   if (ratio < allowance * expected) return [];
   return [
     `${field}: the ratio is ${seen}, and ${expected} was expected; it has at least doubled; ` +

@@ -24,7 +24,9 @@ function machineAt(index: number): MachineSpec {
   return {
     address: `10.1.${Math.floor(index / 250)}.${(index % 250) + 1}`,
     role: "worker",
-    ...(isOwned(index) ? { configuration: "owned", versionContract: "v1.12" } : { configuration: "adopted" }),
+    ...(isOwned(index)
+      ? { configuration: "owned", versionContract: "v1.12" }
+      : { configuration: "adopted" }),
     gpus: [{ model: "RTX 5070 Ti" }],
   };
 }

@@ -46,7 +46,10 @@ export async function measureFirstLab(): Promise<LabTime> {
 }
 
 /** The environment of a lab that finds no tools, and nothing that Go has downloaded or compiled. */
-export const firstLabEnvironment = (cache: string, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+export const firstLabEnvironment = (
+  cache: string,
+  environment: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv => ({
   TALOS_GPU_LAB_RELEASES: "none",
   ...environment,
   GOCACHE: path.join(cache, "go"),
@@ -56,7 +59,11 @@ export const firstLabEnvironment = (cache: string, environment: NodeJS.ProcessEn
 });
 
 function labTimeOf(title: string, times: readonly CommandTime[]): LabTime {
-  return { title, cpu: spreadOf(times.map(({ cpu }) => cpu)), wall: spreadOf(times.map(({ wall }) => wall)) };
+  return {
+    title,
+    cpu: spreadOf(times.map(({ cpu }) => cpu)),
+    wall: spreadOf(times.map(({ wall }) => wall)),
+  };
 }
 
 const execute = promisify(execFile);
@@ -79,6 +86,8 @@ export function commandTimeOf(stderr: string): CommandTime {
   const [wall, user, system] = line.split(" ").map(Number);
   const isTime = [wall, user, system].every((value) => Number.isFinite(value));
   if (!isTime)
-    throw new Error(`bash: says no times in its last line, ${line}; the lab cannot be timed; run it by hand`);
+    throw new Error(
+      `bash: says no times in its last line, ${line}; the lab cannot be timed; run it by hand`,
+    );
   return { cpu: user! + system!, wall: wall! };
 }

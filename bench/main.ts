@@ -56,7 +56,9 @@ async function main(): Promise<number> {
 function roundsOf(text: string): number {
   const rounds = Number(text);
   if (Number.isInteger(rounds) && rounds > 0) return rounds;
-  throw new Error(`--rounds: ${text} is not a whole number above 0, so nothing would be measured; give one`);
+  throw new Error(
+    `--rounds: ${text} is not a whole number above 0, so nothing would be measured; give one`,
+  );
 }
 
 main().then(

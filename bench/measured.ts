@@ -20,6 +20,9 @@ export async function measureWholeProcess(work: () => unknown): Promise<void> {
 }
 
 function print({ user, system }: NodeJS.CpuUsage): void {
-  const measured: Measured = { seconds: (user + system) / 1e6, mebibytes: process.resourceUsage().maxRSS / 1024 };
+  const measured: Measured = {
+    seconds: (user + system) / 1e6,
+    mebibytes: process.resourceUsage().maxRSS / 1024,
+  };
   process.stdout.write(`${JSON.stringify(measured)}\n`, () => process.exit());
 }

@@ -20,7 +20,10 @@ export function renderReport({ comparisons, labs }: Report): string {
   });
   for (const { title, baseline, cpu, memory } of comparisons) {
     table.push(...rowsOf(`${title}, CPU`, baseline, cpu, (value) => `${value.toFixed(2)} s`));
-    if (memory) table.push(...rowsOf(`${title}, memory`, baseline, memory, (value) => `${value.toFixed(0)} MiB`));
+    if (memory)
+      table.push(
+        ...rowsOf(`${title}, memory`, baseline, memory, (value) => `${value.toFixed(0)} MiB`),
+      );
   }
   for (const { title, cpu, wall } of labs) {
     table.push(rowOf(`${title}, CPU`, cpu, (value) => `${value.toFixed(0)} s`));
@@ -31,7 +34,12 @@ export function renderReport({ comparisons, labs }: Report): string {
 
 type Notation = (value: number) => string;
 
-function rowsOf(title: string, baseline: string, { ours, theirs, ratio }: Compared, notation: Notation): string[][] {
+function rowsOf(
+  title: string,
+  baseline: string,
+  { ours, theirs, ratio }: Compared,
+  notation: Notation,
+): string[][] {
   return [
     rowOf(title, ours, notation),
     rowOf(`  ${baseline}`, theirs, notation),

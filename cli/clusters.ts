@@ -6,7 +6,8 @@ export interface Cluster {
   folder: string;
 }
 
-const stepsOf = (folder: string): ReadonlySet<string> => new Set(path.resolve(folder).split(path.sep));
+const stepsOf = (folder: string): ReadonlySet<string> =>
+  new Set(path.resolve(folder).split(path.sep));
 
 /** What is asked of the clusters of a repository, for each of its files: each folder is compared with them once. */
 interface Index<One extends Cluster> {
@@ -40,7 +41,10 @@ function indexOf<One extends Cluster>(clusters: readonly One[]): Index<One> {
  * The clusters of a repository that a file may be for: those whose folder has most in common with its path, of the steps that tell the clusters
  * apart (`kubernetes/main/apps/…` is for `kubernetes/main/bootstrap/talos`, and so is `flux/main`). All, where nothing tells.
  */
-export function clustersOf<One extends Cluster>(file: string, clusters: readonly One[]): readonly One[] {
+export function clustersOf<One extends Cluster>(
+  file: string,
+  clusters: readonly One[],
+): readonly One[] {
   const { byStep, byFolder, lists } = indexOf(clusters);
   const folder = path.dirname(file);
   const known = byFolder.get(folder);
@@ -49,7 +53,8 @@ export function clustersOf<One extends Cluster>(file: string, clusters: readonly
   for (const step of stepsOf(folder))
     for (const index of byStep.get(step) ?? []) counts.set(index, (counts.get(index) ?? 0) + 1);
   const most = Math.max(0, ...new Set(counts.values()));
-  const nearest = most === 0 ? [] : [...counts].flatMap(([index, count]) => (count === most ? [index] : []));
+  const nearest =
+    most === 0 ? [] : [...counts].flatMap(([index, count]) => (count === most ? [index] : []));
   const key = nearest.sort((one, other) => one - other).join();
   const list = lists.get(key) ?? (most === 0 ? clusters : nearest.map((index) => clusters[index]!));
   lists.set(key, list);

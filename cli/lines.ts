@@ -1,4 +1,13 @@
-import { type Document, isMap, isNode, isScalar, isSeq, type LineCounter, type Node, type Scalar } from "yaml";
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  type LineCounter,
+  type Node,
+  type Scalar,
+} from "yaml";
 import { asText } from "../components/recipe/mapping";
 import { remembering, rememberingTexts } from "../components/recipe/memory";
 import { boundedDocuments, type Documents, ofFiles } from "../components/recipe/rules/yaml-bounds";
@@ -31,7 +40,12 @@ export function pieceAt(whole: Piece, document: Document, path: (string | number
  * of one of some other words.
  */
 export const lineIn = ({ text, line }: Piece, problem: string, others = ""): number =>
-  line - 1 + (lineOfPath(text, problem.split(" ")[0]!) ?? lineOfWord(text, problem) ?? lineOfWord(text, others) ?? 1);
+  line -
+  1 +
+  (lineOfPath(text, problem.split(" ")[0]!) ??
+    lineOfWord(text, problem) ??
+    lineOfWord(text, others) ??
+    1);
 
 /** A text's documents, and where its lines begin. The findings of a file ask for its texts in turn. */
 const parsed = rememberingTexts((text): Documents => boundedDocuments(text, {}, ofFiles));
@@ -45,7 +59,8 @@ function lineOfPath(text: string, said: string): number | undefined {
   const { documents, lineCounter } = parsed(text);
   for (const document of documents) {
     let found = lineOfOperation(document.contents, steps, lineCounter);
-    for (const node of nodesOnWay(document.contents, said)) found = lineCounter.linePos(node.range![0]).line;
+    for (const node of nodesOnWay(document.contents, said))
+      found = lineCounter.linePos(node.range![0]).line;
     if (found !== undefined) return found;
   }
   return undefined;
@@ -72,7 +87,8 @@ function* nodesOnWay(contents: unknown, said: string, endsWithValue = false): Ge
     } else if (isMap(node)) {
       // A key may have dots in it, such as the name of a registry.
       const here = rest;
-      const fits = (key: string): boolean => here === key || here.startsWith(`${key}.`) || here.startsWith(`${key}[`);
+      const fits = (key: string): boolean =>
+        here === key || here.startsWith(`${key}.`) || here.startsWith(`${key}[`);
       const pairs = node.items.filter(({ key }) => isScalar(key) && fits(String(key.value)));
       const pair = pairs.sort((one, other) => String(other.key).length - String(one.key).length)[0];
       if (pair === undefined) return;
@@ -86,10 +102,18 @@ function* nodesOnWay(contents: unknown, said: string, endsWithValue = false): Ge
 }
 
 /** The line of the operation (RFC 6902) that sets what is at a path. */
-function lineOfOperation(contents: unknown, steps: string[], lineCounter: LineCounter): number | undefined {
-  const places = (isSeq(contents) ? contents.items : []).flatMap((one) => (isMap(one) ? [one.get("path", true)] : []));
+function lineOfOperation(
+  contents: unknown,
+  steps: string[],
+  lineCounter: LineCounter,
+): number | undefined {
+  const places = (isSeq(contents) ? contents.items : []).flatMap((one) =>
+    isMap(one) ? [one.get("path", true)] : [],
+  );
   const path = steps.join("/");
-  const place = places.findLast((one) => isScalar(one) && path.startsWith(String(one.value).slice(1)));
+  const place = places.findLast(
+    (one) => isScalar(one) && path.startsWith(String(one.value).slice(1)),
+  );
   return isNode(place) && place.range ? lineCounter.linePos(place.range[0]).line : undefined;
 }
 
@@ -116,7 +140,8 @@ function lineWith(text: string, word: string): number | undefined {
   if (word.startsWith("#")) return undefined;
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at)) {
     const begin = text.lastIndexOf("\n", at) + 1;
-    if (!text.slice(begin, at).trimStart().startsWith("#")) return text.slice(0, begin).split("\n").length;
+    if (!text.slice(begin, at).trimStart().startsWith("#"))
+      return text.slice(0, begin).split("\n").length;
     // The rest of the line is the same comment, and may have the word a hundred thousand times.
     at = text.indexOf("\n", at);
     if (at < 0) return undefined;
@@ -144,7 +169,9 @@ const mostPlaces = 50;
  */
 export function lineOfText(whole: string, text: string): number {
   const at = placesOfLines(whole);
-  const lines = text.split("\n").map((line) => (line.trim() === "" ? [] : (at.get(line.trim()) ?? [])));
+  const lines = text
+    .split("\n")
+    .map((line) => (line.trim() === "" ? [] : (at.get(line.trim()) ?? [])));
   const isTelling = lines.some((places) => places.length > 0 && places.length < mostPlaces);
   const counts = new Map<number, number>();
   lines.forEach((places, index) => {

@@ -21,7 +21,9 @@ async function main([name, ...rest]: readonly string[], output: Output): Promise
   if (["--help", "-h", "help"].includes(name)) return say(helpOfAll(verbs));
   const verb = Object.hasOwn(verbs, name) ? verbs[name]! : undefined;
   if (verb === undefined)
-    throw new UsageError(`${name}: there is no such verb; take one of ${Object.keys(verbs).join(", ")}`);
+    throw new UsageError(
+      `${name}: there is no such verb; take one of ${Object.keys(verbs).join(", ")}`,
+    );
   const parsed = parseOptions(name, verb, rest, process.env);
   if (parsed.switches.has("help")) return say(helpOf(name, verb));
   return verb.run(parsed, { ...output, colour: output.colour && !parsed.switches.has("no-color") });

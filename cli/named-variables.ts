@@ -14,6 +14,8 @@ export function variablesNamed({ values, environment }: Given): NodeJS.ProcessEn
   const names = values["env"] ?? [];
   const unset = names.filter((name) => environment[name] === undefined);
   if (unset.length > 0)
-    throw new Error(`--env: ${unset.join(", ")} is not set, so it fills in nothing; export it, or take another name`);
+    throw new Error(
+      `--env: ${unset.join(", ")} is not set, so it fills in nothing; export it, or take another name`,
+    );
   return Object.fromEntries(names.map((name) => [name, environment[name]]));
 }

@@ -17,7 +17,12 @@ export class UsageError extends Error {}
  *
  * @throws UsageError with a message for the user.
  */
-export function parseOptions(name: string, verb: Verb, argv: readonly string[], environment: NodeJS.ProcessEnv): Given {
+export function parseOptions(
+  name: string,
+  verb: Verb,
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Given {
   const options = Object.fromEntries(
     Object.entries({ ...verb.options, ...everywhere }).map(([option, { value }]) => [
       option,
@@ -35,9 +40,14 @@ export function parseOptions(name: string, verb: Verb, argv: readonly string[], 
     throw new UsageError(`${(error as Error).message}; see \`npx talos-gpu ${name} --help\``);
   }
   const entries = Object.entries(parsed.values);
-  const values = Object.fromEntries(entries.filter((entry): entry is [string, string[]] => Array.isArray(entry[1])));
+  const values = Object.fromEntries(
+    entries.filter((entry): entry is [string, string[]] => Array.isArray(entry[1])),
+  );
   const empty = Object.entries(values).find(([, texts]) => texts.includes(""));
-  if (empty) throw new UsageError(`--${empty[0]}: is empty, so it names nothing; leave it out, or give it a value`);
+  if (empty)
+    throw new UsageError(
+      `--${empty[0]}: is empty, so it names nothing; leave it out, or give it a value`,
+    );
   const switches = new Set(entries.filter(([, value]) => value === true).map(([option]) => option));
   const { positionals } = parsed;
   const wrong = verb.argument?.several ? positionals.length === 0 : positionals.length !== 1;
@@ -50,9 +60,13 @@ export function parseOptions(name: string, verb: Verb, argv: readonly string[], 
 
 /** Text of `talos-gpu VERB --help`. */
 export function helpOf(name: string, verb: Verb): string {
-  const argument = verb.argument === undefined ? "" : ` ${verb.argument.name}${verb.argument.several ? "…" : ""}`;
+  const argument =
+    verb.argument === undefined ? "" : ` ${verb.argument.name}${verb.argument.several ? "…" : ""}`;
   const options = Object.entries({ ...verb.options, ...everywhere }).map(
-    ([option, { value, help }]): [string, string] => [`--${option}${value === undefined ? "" : ` ${value}`}`, help],
+    ([option, { value, help }]): [string, string] => [
+      `--${option}${value === undefined ? "" : ` ${value}`}`,
+      help,
+    ],
   );
   return `talos-gpu ${name}${argument} [options]     ${verb.summary}
 

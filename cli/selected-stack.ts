@@ -19,7 +19,9 @@ export function selectedStack(environment: NodeJS.ProcessEnv): SelectedStack | u
   const named = environment["PULUMI_STACK"];
   if (named) return { name: withoutOwner(named), by: "PULUMI_STACK names it" };
   const selected = selectedInProject(environment);
-  return selected === undefined ? undefined : { name: withoutOwner(selected), by: "Pulumi has it selected" };
+  return selected === undefined
+    ? undefined
+    : { name: withoutOwner(selected), by: "Pulumi has it selected" };
 }
 
 /** `dev` of `organization/project/dev`: a stack file is called after that alone. */
@@ -31,17 +33,28 @@ function selectedInProject(environment: NodeJS.ProcessEnv): string | undefined {
   const project = projectAbove(workingFolder(environment));
   if (home === undefined || project?.name === undefined) return undefined;
   const hash = createHash("sha1").update(project.file).digest("hex");
-  const settings = readJson(path.join(home, "workspaces", `${project.name}-${hash}-workspace.json`));
+  const settings = readJson(
+    path.join(home, "workspaces", `${project.name}-${hash}-workspace.json`),
+  );
   const stacks = Object.entries((settings["stacks"] ?? {}) as Record<string, unknown>);
   // Since v3.259 a stack for each backend; `stack` is what older releases wrote (pkg/workspace/settings.go).
-  const backend = stacks.length > 1 ? backendOf(environment, project.backend, home) : stacks[0]?.[0];
+  const backend =
+    stacks.length > 1 ? backendOf(environment, project.backend, home) : stacks[0]?.[0];
   const found = stacks.find(([url]) => url === backend)?.[1] ?? settings["stack"];
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
 /** The backend that Pulumi is logged in to: of the environment, of the project, else the last one. */
-function backendOf(environment: NodeJS.ProcessEnv, ofProject: string | undefined, home: string): unknown {
-  return environment["PULUMI_BACKEND_URL"] || ofProject || readJson(path.join(home, "credentials.json"))["current"];
+function backendOf(
+  environment: NodeJS.ProcessEnv,
+  ofProject: string | undefined,
+  home: string,
+): unknown {
+  return (
+    environment["PULUMI_BACKEND_URL"] ||
+    ofProject ||
+    readJson(path.join(home, "credentials.json"))["current"]
+  );
 }
 
 function pulumiHome({ PULUMI_HOME, HOME, USERPROFILE }: NodeJS.ProcessEnv): string | undefined {

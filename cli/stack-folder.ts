@@ -29,7 +29,8 @@ export function projectAbove(from: string): Project | undefined {
   if (file === undefined) return undefined;
   try {
     const said = parse(fs.readFileSync(file, "utf8")) as Record<string, unknown>;
-    const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+    const text = (value: unknown): string | undefined =>
+      typeof value === "string" ? value : undefined;
     const folder = text(said["stackConfigDir"]) ?? text(said["config"]) ?? "";
     return {
       file,
@@ -49,7 +50,9 @@ export function stackFolderOf(from: string): string | undefined {
 }
 
 function projectFileAbove(folder: string): string | undefined {
-  const file = projectFiles.map((name) => path.join(folder, name)).find((each) => fs.existsSync(each));
+  const file = projectFiles
+    .map((name) => path.join(folder, name))
+    .find((each) => fs.existsSync(each));
   const parent = path.dirname(folder);
   return file !== undefined || parent === folder ? file : projectFileAbove(parent);
 }

@@ -9,8 +9,11 @@ import { stacksDir } from "../stacks/stack-file";
 export const unnamed = "TODO";
 
 /** What somebody has to do, in a line. */
-export const toDo = ({ field, problem, remedy }: Pick<Finding, "field" | "problem" | "remedy">): string =>
-  `${field}: ${problem}; ${remedy}`;
+export const toDo = ({
+  field,
+  problem,
+  remedy,
+}: Pick<Finding, "field" | "problem" | "remedy">): string => `${field}: ${problem}; ${remedy}`;
 
 /** What the comments of a stack file say. */
 export interface Comments {
@@ -24,7 +27,9 @@ export interface Comments {
 
 /** A stack file, as `Pulumi.<stack>.yaml` has it. */
 export function stackText(spec: object, { head, left, fields = {} }: Comments): string {
-  const config = Object.fromEntries(Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value as unknown]));
+  const config = Object.fromEntries(
+    Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value as unknown]),
+  );
   // Pulumi's reader may be one of YAML 1.1, to which `yes` is no text.
   const document = new Document({ config }, { compat: "yaml-1.1" });
   const items = [...left];
@@ -40,9 +45,11 @@ export function stackText(spec: object, { head, left, fields = {} }: Comments): 
   ].join("\n");
   visit(document, {
     Scalar(_, node) {
-      if (isScalar(node) && node.value === unnamed) node.comment = " the card's model, e.g. RTX 3090";
+      if (isScalar(node) && node.value === unnamed)
+        node.comment = " the card's model, e.g. RTX 3090";
       // Within these quotes a character that is written out means itself.
-      if (typeof node.value === "string" && printable(node.value) !== node.value) node.type = "QUOTE_DOUBLE";
+      if (typeof node.value === "string" && printable(node.value) !== node.value)
+        node.type = "QUOTE_DOUBLE";
     },
   });
   return printable(document.toString({ lineWidth: 0 }));
@@ -53,7 +60,9 @@ function keyAt(document: Document, field: string): Node | undefined {
   const [first = "", ...rest] = field.split(".");
   const keys = ["config", `talos-gpu:${first}`, ...(rest.length > 0 ? [rest.join(".")] : [])];
   const parent = document.getIn(keys.slice(0, -1));
-  const pair = isMap(parent) ? parent.items.find(({ key }) => String(key) === keys.at(-1)) : undefined;
+  const pair = isMap(parent)
+    ? parent.items.find(({ key }) => String(key) === keys.at(-1))
+    : undefined;
   return pair?.key as Node | undefined;
 }
 

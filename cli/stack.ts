@@ -19,7 +19,8 @@ export function planOfStack(nameOrFile: string): Plan {
 }
 
 /** What help says of `--stack`. */
-export const stackHelp = "by its name or its file (default: PULUMI_STACK, or the stack that Pulumi has selected here)";
+export const stackHelp =
+  "by its name or its file (default: PULUMI_STACK, or the stack that Pulumi has selected here)";
 
 /**
  * The stack that a verb cannot do without.
@@ -48,7 +49,9 @@ export function planToCompare(given: Given, output: Output): Plan | undefined {
     output.remark(`Compared with ${file}, as ${selected!.by}; --stack names another.`);
     return plan;
   } catch (error) {
-    output.remark(`Not compared with ${file}, although ${selected!.by}: ${(error as Error).message}`);
+    output.remark(
+      `Not compared with ${file}, although ${selected!.by}: ${(error as Error).message}`,
+    );
     return undefined;
   }
 }
@@ -92,7 +95,8 @@ export function placeOf(stack: string): string {
 }
 
 /** A stack's file where Pulumi or somebody here has it. */
-const localFile = (name: string): string | undefined => placesOf(name).find((file) => fs.existsSync(file));
+const localFile = (name: string): string | undefined =>
+  placesOf(name).find((file) => fs.existsSync(file));
 
 /** How a command names a stack, given its file: by its name where that leads to the file, and not at all where Pulumi has it selected. */
 export function stackOption(file: string, environment: NodeJS.ProcessEnv): string {

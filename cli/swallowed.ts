@@ -15,8 +15,12 @@ export function swallowedByNpm(
   const script = environment["npm_lifecycle_event"];
   if (script === undefined) return undefined;
   const taken = options.flatMap((name): string[] => {
-    const value = ofNpm.has(name) ? undefined : environment[`npm_config_${name.replaceAll("-", "_")}`];
-    return value === undefined ? [] : [`--${name}${value === "true" || value === "" ? "" : ` ${value}`}`];
+    const value = ofNpm.has(name)
+      ? undefined
+      : environment[`npm_config_${name.replaceAll("-", "_")}`];
+    return value === undefined
+      ? []
+      : [`--${name}${value === "true" || value === "" ? "" : ` ${value}`}`];
   });
   if (taken.length === 0) return undefined;
   const [first = ""] = taken;

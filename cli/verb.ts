@@ -39,4 +39,5 @@ export interface Verb {
 }
 
 /** The last value of an option, if it was given. */
-export const valueOf = ({ values }: Given, name: string): string | undefined => values[name]?.at(-1);
+export const valueOf = ({ values }: Given, name: string): string | undefined =>
+  values[name]?.at(-1);

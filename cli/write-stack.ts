@@ -15,7 +15,9 @@ export const writeOptions = {
     help: "stack to write, in the file where Pulumi looks for it (default: the selected one, if it says nothing of machines yet)",
   },
   out: { value: "FILE", help: "write the stack there; - writes to standard output" },
-  force: { help: "overwrite what the file says of a cluster; its credentials and what else Pulumi keeps there stay" },
+  force: {
+    help: "overwrite what the file says of a cluster; its credentials and what else Pulumi keeps there stay",
+  },
 };
 
 /**
@@ -60,9 +62,12 @@ export function writeStack(file: string, text: string, force?: boolean): void {
     fs.writeFileSync(file, withKept(text, kept));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`--out: ${file} cannot be written (${code}); nothing was overwritten; name another file`, {
-      cause: error,
-    });
+    throw new Error(
+      `--out: ${file} cannot be written (${code}); nothing was overwritten; name another file`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -88,10 +93,14 @@ function contentsOf(file: string): Contents {
   const said = isMap(config) ? config.items : [];
   const isOfCluster = ({ key }: Pair): boolean => {
     const name = isScalar(key) ? String(key.value) : "";
-    return (!name.includes(":") || name.startsWith("talos-gpu:")) && !credentialKeys.includes(fieldOf(name));
+    return (
+      (!name.includes(":") || name.startsWith("talos-gpu:")) &&
+      !credentialKeys.includes(fieldOf(name))
+    );
   };
   const fields = said.filter(isOfCluster).map(({ key }) => fieldOf(String(key)));
-  const isStack = isMap(document.contents) && document.errors.length === 0 && (isMap(config) || !isValue(config));
+  const isStack =
+    isMap(document.contents) && document.errors.length === 0 && (isMap(config) || !isValue(config));
   return {
     isBeginning: isStack && !fields.includes("machines") && !fields.includes("pools"),
     kept: isMap(document.contents)
@@ -106,7 +115,8 @@ function contentsOf(file: string): Contents {
 const fieldOf = (key: string): string => key.replace(/^talos-gpu:/, "");
 
 /** `config:` without a value is none. */
-const isValue = (node: unknown): boolean => node !== undefined && !(isScalar(node) && node.value === null);
+const isValue = (node: unknown): boolean =>
+  node !== undefined && !(isScalar(node) && node.value === null);
 
 function withKept(text: string, { members, config }: Contents["kept"]): string {
   if (members.length + config.length === 0) return text;

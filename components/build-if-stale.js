@@ -13,12 +13,15 @@ const made = ["sdk/schema.json", "components/bin/program.js"];
 
 /** Whether a source of the package is newer than what was built of them, in the repository at `root`. */
 function isStale(root) {
-  const timeOf = (file) => fs.statSync(path.join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const timeOf = (file) =>
+    fs.statSync(path.join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const built = Math.min(...made.map(timeOf));
   return sources.some((folder) =>
     fs
       .readdirSync(path.join(root, folder), { recursive: true })
-      .filter((file) => /\.(ts|js|json)$/.test(file) && !/(^|[/\\])(bin|node_modules)[/\\]/.test(file))
+      .filter(
+        (file) => /\.(ts|js|json)$/.test(file) && !/(^|[/\\])(bin|node_modules)[/\\]/.test(file),
+      )
       .some((file) => timeOf(path.join(folder, file)) > built),
   );
 }
@@ -28,7 +31,10 @@ function buildIfStale() {
   const root = path.dirname(__dirname);
   if (!isStale(root)) return;
   console.error("components/bin is older than its sources, so it is built first (npm run build)");
-  const { status, error } = spawnSync("npm", ["run", "--silent", "build"], { cwd: root, stdio: ["ignore", 2, 2] });
+  const { status, error } = spawnSync("npm", ["run", "--silent", "build"], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+  });
   if (error) throw error;
   if (status !== 0) process.exit(status ?? 1);
 }

@@ -23,9 +23,13 @@ export function checkWorkloadArguments(
   inputs: InputRules,
 ): void {
   if (!isMapping(args)) return refuse(component, name, [noArguments]);
-  const plain = Object.fromEntries(Object.entries(args).filter(([key]) => !Object.hasOwn(inputs, key)));
+  const plain = Object.fromEntries(
+    Object.entries(args).filter(([key]) => !Object.hasOwn(inputs, key)),
+  );
   refuse(component, name, [
-    ...Object.entries(inputs).flatMap(([field, rule]) => inputFindings(field, args[field], rule, true)),
+    ...Object.entries(inputs).flatMap(([field, rule]) =>
+      inputFindings(field, args[field], rule, true),
+    ),
     ...workloadArgumentFindings(kind, plain),
   ]);
 }

@@ -16,7 +16,10 @@ export interface Sources {
  * sdk/go/common/resource/plugin/analyzer_plugin.go). Undefined in any other process.
  * The plugin, the policy pack and the stacks' program import this file; the components do not, so a user's own program is left alone.
  */
-export function engineOf(argv: readonly string[], { ofProgram, asStarted }: Sources): string | undefined {
+export function engineOf(
+  argv: readonly string[],
+  { ofProgram, asStarted }: Sources,
+): string | undefined {
   const cmd = /@pulumi[/\\]pulumi[/\\]cmd[/\\](run|run-plugin|run-policy-pack)([/\\]|$)/;
   const [, command] = cmd.exec(argv[1] ?? "") ?? [];
   if (command === undefined) return undefined;
@@ -36,13 +39,16 @@ function onEngineGone(engine: string, tell: () => void): void {
   const session = http2.connect(`http://${engine}`);
   let refused = false;
   session.on("error", ({ code }: NodeJS.ErrnoException) => (refused = code === "ECONNREFUSED"));
-  session.once("close", () => (refused ? tell() : void setTimeout(onEngineGone, again, engine, tell).unref()));
+  session.once("close", () =>
+    refused ? tell() : void setTimeout(onEngineGone, again, engine, tell).unref(),
+  );
   session.unref();
 }
 
 /** `127.0.0.1:4000` of gRPC's `dns:127.0.0.1:4000`. */
 function engineOfProgram(): string | undefined {
-  const engine = pulumi.runtime.getEngine() as { getChannel(): { getTarget(): string } } | undefined;
+  const engine = pulumi.runtime.getEngine() as
+    { getChannel(): { getTarget(): string } } | undefined;
   return engine?.getChannel().getTarget().replace(/^dns:/, "");
 }
 

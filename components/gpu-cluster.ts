@@ -76,7 +76,9 @@ export class GpuCluster extends pulumi.ComponentResource {
     const summary = new UpdateSummary(name, nodes);
     // A machine's own component says what it shall be, in words of what comes of a change; here it would be said twice.
     const { machines: _, ...cluster } = plan.spec;
-    const seeing = plan.spec.bootstrap ? <T>(same: T): T => same : tellUnseen(name, args.kubeconfig);
+    const seeing = plan.spec.bootstrap
+      ? <T>(same: T): T => same
+      : tellUnseen(name, args.kubeconfig);
     super("talos-gpu:index:GpuCluster", name, cluster, seeing(summary.watching(opts)));
     const child = { parent: this };
     for (const line of plan.information ?? []) void pulumi.log.info(line, this);
@@ -88,7 +90,9 @@ export class GpuCluster extends pulumi.ComponentResource {
     const ofTalos = pulumi.runtime.isDryRun() ? talosProvider(this) : undefined;
     if (ofTalos !== undefined) void pulumi.log.info(ofTalos, this);
     // Others have an image that Omni makes, or one of their owner's.
-    const imaged = plan.machines.filter(({ configuration, ownImage }) => configuration !== "omni" && !ownImage);
+    const imaged = plan.machines.filter(
+      ({ configuration, ownImage }) => configuration !== "omni" && !ownImage,
+    );
     const schematics = registerSchematics(name, imaged, child);
     const asked = preflight(name, plan, secrets, schematics, seeing(child));
     const exposure = gpuExposure(name, plan, secrets, { ...child, dependsOn: asked });
@@ -96,7 +100,12 @@ export class GpuCluster extends pulumi.ComponentResource {
     const { inCluster } = fleet;
     const ofCluster = plan.spec.bootstrap ? { ...secrets, kubeconfig: fleet.kubeconfig } : secrets;
     const reconcile = reconciling(name, plan.spec.reconcileToken, ofCluster);
-    const gate = gpuStack(name, plan, { ...fleet.stages, exposure, secrets: ofCluster, reconcile }, inCluster);
+    const gate = gpuStack(
+      name,
+      plan,
+      { ...fleet.stages, exposure, secrets: ofCluster, reconcile },
+      inCluster,
+    );
     this.runtimeClassName = afterGate(gate, askingClass(plan.kubernetes));
     this.gpuResourceName = afterGate(gate, plan.kubernetes.resourceName);
     this.gpuNodeSelector = afterGate(gate, plan.kubernetes.nodeSelector);
@@ -135,7 +144,11 @@ export class GpuCluster extends pulumi.ComponentResource {
    *   it the drivers of such a release are assumed.
    */
   public static async withFacts<T extends AskedStack>(args: T): Promise<T> {
-    const [facts, there, away] = await Promise.all([askFactory(args), withClassThere(args), withAway(args)]);
+    const [facts, there, away] = await Promise.all([
+      askFactory(args),
+      withClassThere(args),
+      withAway(args),
+    ]);
     return { ...args, ...withOutside(args), ...there, ...away, ...facts };
   }
 

@@ -10,9 +10,12 @@ export function packageRoot(folder: string = __dirname): string {
   if (fs.existsSync(path.join(folder, "package.json"))) return realpath(folder);
   const parent = path.dirname(folder);
   if (parent === folder)
-    throw new Error("talos-gpu: its package.json is missing; its programs cannot be found; install the package again");
+    throw new Error(
+      "talos-gpu: its package.json is missing; its programs cannot be found; install the package again",
+    );
   return packageRoot(parent);
 }
 
 /** A path with its symbolic links resolved; as it is where there is nothing. */
-export const realpath = (file: string): string => (fs.existsSync(file) ? fs.realpathSync(file) : file);
+export const realpath = (file: string): string =>
+  fs.existsSync(file) ? fs.realpathSync(file) : file;

@@ -12,11 +12,24 @@ function npm(...args) {
     ([name]) => !/^npm_(?!config_(?:registry|cache|userconfig)$)/i.test(name),
   );
   const env = { ...Object.fromEntries(inherited), INIT_CWD: root };
-  const { status } = spawnSync("npm", args, { cwd: root, env, stdio: "inherit", shell: process.platform === "win32" });
+  const { status } = spawnSync("npm", args, {
+    cwd: root,
+    env,
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
   if (status !== 0) process.exit(status ?? 1);
 }
 
 const tools = ["typescript", "esbuild", "tsx"];
 if (!tools.every((name) => existsSync(path.join(root, "node_modules", name))))
-  npm("install", "--include=dev", "--ignore-scripts", "--no-save", "--no-audit", "--no-fund", "--loglevel=error");
+  npm(
+    "install",
+    "--include=dev",
+    "--ignore-scripts",
+    "--no-save",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+  );
 npm("run", "build");

@@ -10,9 +10,13 @@ import { checks } from "../components/recipe/index";
 export function withFailures(page: string): string {
   const sections = { fixes: fixes.map(section), causes: Object.entries(causes).map(causeSection) };
   return Object.entries(sections).reduce((text, [name, parts]) => {
-    const [begin, end] = [`<!-- ${name}: made from components/diagnosis -->\n\n`, `<!-- end of ${name} -->`];
+    const [begin, end] = [
+      `<!-- ${name}: made from components/diagnosis -->\n\n`,
+      `<!-- end of ${name} -->`,
+    ];
     const [before, after] = [text.indexOf(begin) + begin.length, text.indexOf(end)];
-    if (before < begin.length || after < before) throw new Error(`troubleshooting: the page has no "${begin.trim()}"`);
+    if (before < begin.length || after < before)
+      throw new Error(`troubleshooting: the page has no "${begin.trim()}"`);
     return `${text.slice(0, before)}${parts.join("\n")}\n${text.slice(after)}`;
   }, page);
 }
@@ -44,7 +48,9 @@ function section({ id, symptom, errors, cause, does, inForce, source, check }: F
     "",
     `**Remedy.** Make sure that ${does}. A stack of this package does.`,
     "",
-    ...(inForce === undefined ? [] : [`If such a stack shows it nevertheless: ${fieldsAsCode(inForce)}.`, ""]),
+    ...(inForce === undefined
+      ? []
+      : [`If such a stack shows it nevertheless: ${fieldsAsCode(inForce)}.`, ""]),
     `Fix \`${id}\`${isRefused ? `; what undoes it is refused at preview by the check \`${check}\`` : ""}. Source: ${source}.`,
     "",
   ].join("\n");

@@ -50,7 +50,11 @@ export interface LabLimits {
  * A stack's limits on the lab's clock: the machines' share shrinks with the time scale, the real parts' share does not.
  * A failure then shows within seconds instead of minutes.
  */
-export function labTimeouts({ timeScale, machines, leftOut }: LabLimits): Record<keyof TimeoutsSpec, string> {
+export function labTimeouts({
+  timeScale,
+  machines,
+  leftOut,
+}: LabLimits): Record<keyof TimeoutsSpec, string> {
   const limits = Object.entries(allowances).map(([name, allowed]) => {
     const real = (leftOut ? allowed.leftOut : undefined) ?? allowed.seconds;
     const more = machines === "emulated" ? 0 : allowed.ofNode;

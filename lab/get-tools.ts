@@ -20,7 +20,9 @@ async function main(): Promise<void> {
     options: { node: { type: "boolean" }, talos: { type: "string" }, look: { type: "boolean" } },
   });
   if (values.look && !values.node && values.talos === undefined)
-    throw new Error("--look: it looks whether a real node, or real Talos, can run here; give --node or --talos, too");
+    throw new Error(
+      "--look: it looks whether a real node, or real Talos, can run here; give --node or --talos, too",
+    );
   if (values.talos !== undefined) {
     const lacks = whyNoMachine();
     if (lacks.length > 0) throw new Error(`no real Talos on this computer: ${lacks.join("; ")}`);
@@ -31,8 +33,15 @@ async function main(): Promise<void> {
   } else if (values.node) {
     print(await provideNodePrograms(options));
   } else {
-    const tools = await provideTools({ ...options, onInstalled: (found) => console.error(describeInstalled(found)) });
-    print({ ...tools, languages: await provideLanguages(options), promtool: await providePromtool(options) });
+    const tools = await provideTools({
+      ...options,
+      onInstalled: (found) => console.error(describeInstalled(found)),
+    });
+    print({
+      ...tools,
+      languages: await provideLanguages(options),
+      promtool: await providePromtool(options),
+    });
   }
 }
 

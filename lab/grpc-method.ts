@@ -1,8 +1,13 @@
 import * as grpc from "@grpc/grpc-js";
 
 /** A method of a gRPC service with one answer, or with the error of whatever was thrown. `gone` is aborted when the caller goes away. */
-export function unary<Request>(answer: (request: Request, gone: AbortSignal) => object | Promise<object>) {
-  return (call: grpc.ServerUnaryCall<Request, unknown>, callback: grpc.sendUnaryData<unknown>): void => {
+export function unary<Request>(
+  answer: (request: Request, gone: AbortSignal) => object | Promise<object>,
+) {
+  return (
+    call: grpc.ServerUnaryCall<Request, unknown>,
+    callback: grpc.sendUnaryData<unknown>,
+  ): void => {
     const gone = new AbortController();
     call.on("cancelled", () => gone.abort(new Error("the engine went away")));
     void new Promise((resolve) => resolve(answer(call.request, gone.signal))).then(
@@ -28,7 +33,8 @@ type Fields<Message> = {
 /** A message with its fields. */
 export function filled<Message extends object>(message: Message, fields: Fields<Message>): Message {
   const setters = message as Record<string, (value: unknown) => unknown>;
-  for (const [name, value] of Object.entries(fields)) setters[`set${name[0]!.toUpperCase()}${name.slice(1)}`]!(value);
+  for (const [name, value] of Object.entries(fields))
+    setters[`set${name[0]!.toUpperCase()}${name.slice(1)}`]!(value);
   return message;
 }
 

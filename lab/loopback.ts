@@ -11,7 +11,9 @@ export interface Listening {
 
 /** Has a server listen at a free port. */
 export async function listen(server: Server): Promise<Listening> {
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve, reject) =>
+    server.once("error", reject).listen(0, "127.0.0.1", resolve),
+  );
   const { port } = server.address() as net.AddressInfo;
   return {
     ...{ port, url: `http://127.0.0.1:${port}` },

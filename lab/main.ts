@@ -1,6 +1,11 @@
 import * as fs from "node:fs";
 import { fixes } from "../components/diagnosis";
-import { checkCluster, type ClusterSpec, type Finding, InvalidStackError } from "../components/recipe";
+import {
+  checkCluster,
+  type ClusterSpec,
+  type Finding,
+  InvalidStackError,
+} from "../components/recipe";
 import { bringUp } from "./cluster/bring-up";
 import type { Lab } from "./cluster/lab";
 import { runCases } from "./node/gpu/run";
@@ -22,17 +27,29 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (options.cases.length > 0) return tryCases(options);
-  const stacks = [options.stack, ...options.then].map((stack) => stackConfiguration(stack, options, options.without));
+  const stacks = [options.stack, ...options.then].map((stack) =>
+    stackConfiguration(stack, options, options.without),
+  );
   // As the preview of a user's own Pulumi would; Pulumi's own host shows it itself.
-  const findings = options.pulumi === "lab" && options.without.length === 0 ? checkCluster(stacks[0]!.spec) : [];
+  const findings =
+    options.pulumi === "lab" && options.without.length === 0 ? checkCluster(stacks[0]!.spec) : [];
   if (findings.length > 0) return refuse(options, findings);
   return inSession(async (session) => {
     const talosReleases = [...new Set(stacks.flatMap(({ spec }) => releasesOf(spec)))];
     const later = stacks.slice(1).map(({ spec }) => spec);
-    const lab = { options, session, later, talosReleases, without: options.without, ...stacks[0]! } as unknown as Lab; // the phases add the rest
+    const lab = {
+      options,
+      session,
+      later,
+      talosReleases,
+      without: options.without,
+      ...stacks[0]!,
+    } as unknown as Lab; // the phases add the rest
     await runPhases(bringUp, lab);
     const report = await runStack(lab, stacks.slice(1));
-    process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`);
+    process.stdout.write(
+      options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`,
+    );
     if (options.keep) await keep(lab);
     return report.ok ? 0 : 1;
   });
@@ -77,7 +94,8 @@ async function tryCases(options: LabOptions): Promise<number> {
 }
 
 function shown({ show }: LabOptions): string {
-  if (show === "fixes") return fixes.map((fix) => `${fix.id}\n  ${fix.does}\n  without it: ${fix.symptom}`).join("\n");
+  if (show === "fixes")
+    return fixes.map((fix) => `${fix.id}\n  ${fix.does}\n  without it: ${fix.symptom}`).join("\n");
   if (show === "stacks") return stackNames().join("\n");
   return usage();
 }
@@ -118,7 +136,9 @@ async function keep({ session, controlPlane, tools }: Lab): Promise<void> {
   if (!session.signal.aborted) {
     // A pending promise alone would not keep the process alive.
     const alive = setInterval(() => {}, 1 << 30);
-    await new Promise<void>((resolve) => session.signal.addEventListener("abort", () => resolve(), { once: true }));
+    await new Promise<void>((resolve) =>
+      session.signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
     clearInterval(alive);
   }
 }

@@ -29,16 +29,30 @@ const several = (value: string, help: string) =>
 
 /** Every option as `parseArgs` takes it, with the name of its value and its help. */
 const table = {
-  stack: one("NAME", "stack to bring up (default rtx5070ti), or the path of a stack file; --list-stacks names them"),
-  then: several("FILE", "go on with another stack file, as its owner would after editing it; may be repeated"),
+  stack: one(
+    "NAME",
+    "stack to bring up (default rtx5070ti), or the path of a stack file; --list-stacks names them",
+  ),
+  then: several(
+    "FILE",
+    "go on with another stack file, as its owner would after editing it; may be repeated",
+  ),
   preview: flag("show the preview before the first update"),
-  updates: one("N", "run the stack's program N times; from the second on nothing changes (default 1)"),
-  manifest: several("FILE", "Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated"),
+  updates: one(
+    "N",
+    "run the stack's program N times; from the second on nothing changes (default 1)",
+  ),
+  manifest: several(
+    "FILE",
+    "Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated",
+  ),
   image: one(
     "FILE",
     "what machines run before the stack comes (YAML): extensions, kernelArgs, overlay, platform and\nsecureBoot by machine name (default: a plain image)",
   ),
-  discover: flag("in the end, write a stack of the cluster as `talos-gpu discover` does, and compare its plan"),
+  discover: flag(
+    "in the end, write a stack of the cluster as `talos-gpu discover` does, and compare its plan",
+  ),
   without: several(
     "FIX",
     "leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them",
@@ -78,7 +92,10 @@ const given = (argv: readonly string[]) => parseArgs({ args: [...argv], options:
 type Given = ReturnType<typeof given>;
 
 /** What `npm run lab` was asked to do, by the options' names. */
-export interface LabOptions extends Omit<Given, "stack" | "updates" | "without" | "cases" | keyof typeof words> {
+export interface LabOptions extends Omit<
+  Given,
+  "stack" | "updates" | "without" | "cases" | keyof typeof words
+> {
   stack: string;
   updates: number;
   without: FixId[];
@@ -97,7 +114,8 @@ export function usage(): string {
   const line = (option: string, help: string): string => {
     const left = `  --${option}`;
     return (
-      (left.length < 21 ? left.padEnd(22) : `${left}\n${margin}`) + help.replaceAll("\n", `\n${margin}`)
+      (left.length < 21 ? left.padEnd(22) : `${left}\n${margin}`) +
+      help.replaceAll("\n", `\n${margin}`)
     ).trimEnd();
   };
   const lines = Object.entries(table).flatMap(([name, option]) => {
@@ -131,8 +149,11 @@ export function parseOptions(argv: readonly string[], environment = process.env)
   const values = given(argv);
   const pulumi = choice("pulumi", values.pulumi);
   const machines = choice("machines", values.machines);
-  const cases = (values.cases ?? (values.gpu ? "all" : "")).split(",").filter((name) => name !== "");
-  const notReal = (option: string, why: string): string => `--${option}: ${why}; leave it or --machines real out`;
+  const cases = (values.cases ?? (values.gpu ? "all" : ""))
+    .split(",")
+    .filter((name) => name !== "");
+  const notReal = (option: string, why: string): string =>
+    `--${option}: ${why}; leave it or --machines real out`;
   /** What is said where it holds. */
   const refused = {
     [`${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab has none; add --machines node`]:
@@ -151,8 +172,10 @@ export function parseOptions(argv: readonly string[], environment = process.env)
       values.consoles !== undefined && machines !== "real",
     [notReal("pulumi", "the installed Talos provider asks each machine at its own address")]:
       machines === "real" && pulumi === "installed",
-    [notReal("image", "real machines begin with the plain image")]: machines === "real" && values.image !== undefined,
-    [notReal("omni-members", "no Omni manages real machines")]: machines === "real" && values["omni-members"],
+    [notReal("image", "real machines begin with the plain image")]:
+      machines === "real" && values.image !== undefined,
+    [notReal("omni-members", "no Omni manages real machines")]:
+      machines === "real" && values["omni-members"],
     [notReal("time-scale", "a virtual machine takes the time that it takes")]:
       machines === "real" && values["time-scale"] !== undefined,
   };
@@ -160,10 +183,25 @@ export function parseOptions(argv: readonly string[], environment = process.env)
   const timeScale = values["time-scale"];
   return {
     ...values,
-    ...{ stack: values.stack ?? "rtx5070ti", pulumi, machines, cases, without: fixesOf(values.without) },
+    ...{
+      stack: values.stack ?? "rtx5070ti",
+      pulumi,
+      machines,
+      cases,
+      without: fixesOf(values.without),
+    },
     updates: wholeNumber("--updates", values.updates ?? "1", 1, 100),
-    timeScale: timeScale === undefined ? usualTimeScale[machines] : wholeNumber("--time-scale", timeScale, 1, 1000),
-    show: values.help ? "help" : values["list-fixes"] ? "fixes" : values["list-stacks"] ? "stacks" : undefined,
+    timeScale:
+      timeScale === undefined
+        ? usualTimeScale[machines]
+        : wholeNumber("--time-scale", timeScale, 1, 1000),
+    show: values.help
+      ? "help"
+      : values["list-fixes"]
+        ? "fixes"
+        : values["list-stacks"]
+          ? "stacks"
+          : undefined,
   };
 }
 
@@ -191,5 +229,7 @@ function fixesOf(list: readonly string[]): FixId[] {
 function wholeNumber(option: string, text: string, min: number, max: number): number {
   const number = Number(text);
   if (Number.isInteger(number) && number >= min && number <= max) return number;
-  throw new Error(`${option}: ${text} is no whole number from ${min} to ${max}; give one, e.g. ${option} ${min}`);
+  throw new Error(
+    `${option}: ${text} is no whole number from ${min} to ${max}; give one, e.g. ${option} ${min}`,
+  );
 }

@@ -18,7 +18,10 @@ export interface Phase<Context> {
  * Runs phases one after the other and shows them, on standard error, since standard output belongs to the result. Where one throws, so
  * does this, and the later ones do not run.
  */
-export async function runPhases<Context>(phases: Phase<Context>[], context: Context): Promise<void> {
+export async function runPhases<Context>(
+  phases: Phase<Context>[],
+  context: Context,
+): Promise<void> {
   for (const phase of phases) {
     const begin = performance.now();
     const say = (line: string): void => console.error(`    ${line}`);

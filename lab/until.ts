@@ -29,7 +29,9 @@ export async function until<Seen>(
     const seen = await look();
     if (holds(seen)) return { seen, holds: true };
     if ((performance.now() - begin) / 1000 > seconds) return { seen, holds: false };
-    await pause(every, undefined, signal === undefined ? {} : { signal }).catch(() => signal?.throwIfAborted());
+    await pause(every, undefined, signal === undefined ? {} : { signal }).catch(() =>
+      signal?.throwIfAborted(),
+    );
   }
 }
 

@@ -11,11 +11,21 @@ function asStackValidation(policy: Policy): StackValidationPolicy {
     description: policy.description,
     enforcementLevel: "mandatory",
     configSchema: {
-      properties: { privilegedNamespaces: { type: "array", items: { type: "string" }, default: ["kube-system"] } },
+      properties: {
+        privilegedNamespaces: {
+          type: "array",
+          items: { type: "string" },
+          default: ["kube-system"],
+        },
+      },
     },
     validateStack: (args, report) => {
-      const { privilegedNamespaces = ["kube-system"] } = args.getConfig<{ privilegedNamespaces?: string[] }>();
-      for (const { resource, message } of policy.find(knownPart(args.resources), { privilegedNamespaces }))
+      const { privilegedNamespaces = ["kube-system"] } = args.getConfig<{
+        privilegedNamespaces?: string[];
+      }>();
+      for (const { resource, message } of policy.find(knownPart(args.resources), {
+        privilegedNamespaces,
+      }))
         report(message, resource.urn);
     },
   };

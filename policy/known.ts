@@ -10,7 +10,11 @@ import type { Resource } from "./policies/policy";
 export function knownPart(given: readonly Resource[]): Resource[] {
   const known = given.map((resource) => {
     const unknown: string[][] = [];
-    return { ...resource, props: copy(resource.props, [], unknown) as Record<string, any>, unknown };
+    return {
+      ...resource,
+      props: copy(resource.props, [], unknown) as Record<string, any>,
+      unknown,
+    };
   });
   const byUrn = new Map<string, Resource>(known.map((resource) => [resource.urn, resource]));
   return known.map((resource) => {

@@ -79,7 +79,9 @@ export function configurationOf(text: string, file: string): Record<string, unkn
 function mappingOf(value: unknown, file: string, where: string): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new Error(`${file}: ${where}is not a mapping, so the stack is unknown; name a stack file, Pulumi.<stack>.yaml`);
+  throw new Error(
+    `${file}: ${where}is not a mapping, so the stack is unknown; name a stack file, Pulumi.<stack>.yaml`,
+  );
 }
 
 function readYaml(text: string, file: string): unknown {

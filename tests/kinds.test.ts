@@ -14,7 +14,8 @@ const { projects } = require("../jest.config.js") as { projects: Project[] };
 
 const takes = ({ testRegex, testPathIgnorePatterns = [] }: Project, file: string): boolean =>
   testRegex === undefined
-    ? file.startsWith("/tests/") && !testPathIgnorePatterns.some((part) => new RegExp(part).test(file))
+    ? file.startsWith("/tests/") &&
+      !testPathIgnorePatterns.some((part) => new RegExp(part).test(file))
     : testRegex.some((part) => new RegExp(part).test(file));
 
 test("every file of tests belongs to one of the two kinds, and to no other", () => {
@@ -24,7 +25,10 @@ test("every file of tests belongs to one of the two kinds, and to no other", () 
       .filter((file) => file.endsWith(".test.ts"))
       .map((file) => `/${folder}/${file}`),
   );
-  const kinds = files.map((file) => [file, projects.filter((project) => takes(project, file)).length]);
+  const kinds = files.map((file) => [
+    file,
+    projects.filter((project) => takes(project, file)).length,
+  ]);
   expect(kinds.length).toBeGreaterThan(200);
   expect(kinds.filter(([, count]) => count !== 1)).toEqual([]);
 });

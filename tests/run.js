@@ -26,7 +26,12 @@ if (kind === "unit") nameWhatIsLeftOut();
 process.exit(status);
 
 function checkTypes() {
-  const args = ["--noEmit", "--incremental", "--tsBuildInfoFile", "node_modules/.cache/talos-gpu.tsbuildinfo"];
+  const args = [
+    "--noEmit",
+    "--incremental",
+    "--tsBuildInfoFile",
+    "node_modules/.cache/talos-gpu.tsbuildinfo",
+  ];
   const status = node("typescript/bin/tsc", args);
   if (status !== 0) process.exit(status);
 }
@@ -34,10 +39,15 @@ function checkTypes() {
 function nameWhatIsLeftOut() {
   const files = ["tests", "lab/tests"]
     .flatMap((folder) =>
-      fs.readdirSync(path.join(root, folder), { recursive: true }).map((file) => path.join(folder, file)),
+      fs
+        .readdirSync(path.join(root, folder), { recursive: true })
+        .map((file) => path.join(folder, file)),
     )
     .map((file) => file.replaceAll(path.sep, "/"))
-    .filter((file) => file.endsWith(".test.ts") && labTests.some((part) => new RegExp(part).test(`/${file}`)));
+    .filter(
+      (file) =>
+        file.endsWith(".test.ts") && labTests.some((part) => new RegExp(part).test(`/${file}`)),
+    );
   const folders = [...new Set(files.map((file) => path.dirname(file)))].sort();
   console.error(
     `Left out: ${files.length} files of tests that start labs or their programs, in ${folders.join(", ")}.\n` +

@@ -37,11 +37,19 @@ function takes(environment) {
   if (!policy) return "every branch";
   if (policy.protected_branches) return "every protected branch";
   const { branch_policies: patterns = [] } = ask(`${place}/deployment-branch-policies`) ?? {};
-  const others = patterns.filter(({ name, type }) => name !== main || (type !== undefined && type !== "branch"));
-  return others.length === 0 ? undefined : others.map(({ name }) => JSON.stringify(name)).join(", ");
+  const others = patterns.filter(
+    ({ name, type }) => name !== main || (type !== undefined && type !== "branch"),
+  );
+  return others.length === 0
+    ? undefined
+    : others.map(({ name }) => JSON.stringify(name)).join(", ");
 }
 
-for (const environment of named.flatMap((stack) => [stack, `${stack}-preview`, `${stack}-reboots`])) {
+for (const environment of named.flatMap((stack) => [
+  stack,
+  `${stack}-preview`,
+  `${stack}-reboots`,
+])) {
   const refs = takes(environment);
   if (refs !== undefined)
     console.log(

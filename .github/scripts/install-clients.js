@@ -15,7 +15,9 @@ const install = (...args) =>
 
 install("talos", String(said("talosVersion")), "talosctl");
 const defaults = said("machineDefaults") ?? {};
-const machines = [said("machines"), said("pools")].flatMap((entries) => Object.values(entries ?? {}));
+const machines = [said("machines"), said("pools")].flatMap((entries) =>
+  Object.values(entries ?? {}),
+);
 if (machines.some((machine) => (machine?.configuration ?? defaults.configuration) === "omni")) {
   const version = process.env.OMNI_VERSION;
   if (!version)

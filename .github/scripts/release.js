@@ -10,10 +10,12 @@ const fs = require("node:fs");
 const path = require("node:path");
 
 const [, , tag = "", notes = ""] = process.argv;
-const git = (...args) => execFileSync("git", args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+const git = (...args) =>
+  execFileSync("git", args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
 
 // https://semver.org, without build metadata, which npm ignores.
-const pattern = /^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
+const pattern =
+  /^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
 
 /** Part of the changelog that is about a version, without its heading. */
 function sectionOf(version) {
@@ -23,23 +25,33 @@ function sectionOf(version) {
 }
 
 function wrong() {
-  if (!pattern.test(tag)) return [`${tag}: is no version; name the tag e.g. v1.2.3, or v1.3.0-rc.1`];
+  if (!pattern.test(tag))
+    return [`${tag}: is no version; name the tag e.g. v1.2.3, or v1.3.0-rc.1`];
   const version = JSON.parse(fs.readFileSync("components/package.json", "utf8")).version;
   // git's order of versions, once it is told that what follows a dash comes before the release, is semver's for names such as
   // v1.3.0-rc.1; it takes rc10, without the dot, for newer than rc9, which semver does not.
   const [newest] = git("-c", "versionsort.suffix=-", "tag", "--list", "--sort=-version:refname")
     .split("\n")
     .filter((other) => pattern.test(other));
-  const onMain = git("branch", "--remotes", "--contains", "HEAD", "--list", "origin/main").trim() !== "";
+  const onMain =
+    git("branch", "--remotes", "--contains", "HEAD", "--list", "origin/main").trim() !== "";
   return [
-    ...(`v${version}` === tag ? [] : [`${tag}: components/package.json says ${version}; tag the commit that says it`]),
+    ...(`v${version}` === tag
+      ? []
+      : [`${tag}: components/package.json says ${version}; tag the commit that says it`]),
     ...(newest === tag
       ? []
-      : [`${tag}: ${newest} is there already and is not older; npm would hand out the older one as the latest`]),
+      : [
+          `${tag}: ${newest} is there already and is not older; npm would hand out the older one as the latest`,
+        ]),
     ...(sectionOf(tag.slice(1))
       ? []
-      : [`${tag}: CHANGELOG.md has no section "## ${tag.slice(1)}"; give what is under Unreleased that heading`]),
-    ...(onMain ? [] : [`${tag}: its commit is not on main, where changes are reviewed; merge it first`]),
+      : [
+          `${tag}: CHANGELOG.md has no section "## ${tag.slice(1)}"; give what is under Unreleased that heading`,
+        ]),
+    ...(onMain
+      ? []
+      : [`${tag}: its commit is not on main, where changes are reviewed; merge it first`]),
   ];
 }
 

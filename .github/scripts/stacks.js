@@ -20,7 +20,9 @@ function sinceSuccess(environment) {
   const query = `repos/${process.env.GITHUB_REPOSITORY}/deployments?environment=${encodeURIComponent(environment)}&per_page=20`;
   const found = [];
   for (const { id, sha, created_at } of JSON.parse(run("gh", "api", query))) {
-    const statuses = JSON.parse(run("gh", "api", `repos/${process.env.GITHUB_REPOSITORY}/deployments/${id}/statuses`));
+    const statuses = JSON.parse(
+      run("gh", "api", `repos/${process.env.GITHUB_REPOSITORY}/deployments/${id}/statuses`),
+    );
     const succeeded = statuses.some(({ state }) => state === "success");
     found.push({ sha, created_at, succeeded });
     if (succeeded) break;
@@ -38,7 +40,9 @@ function lastUpdate(stack) {
   const [last] = [...plain, ...approved]
     .filter(({ succeeded }) => succeeded)
     .sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
-  return last && approved.some(({ created_at }) => created_at > last.created_at) ? undefined : last?.sha;
+  return last && approved.some(({ created_at }) => created_at > last.created_at)
+    ? undefined
+    : last?.sha;
 }
 
 /** What else a plan follows from than the stack's file; the plan computes both sides by the code that is there now. */
@@ -49,7 +53,9 @@ function mayReboot(stack, base) {
   if (base === undefined || !/^[0-9a-f]{40}$/.test(base)) return true;
   try {
     if (run("git", "diff", "--name-only", base, "HEAD", "--", ...code) !== "") return true;
-    const plan = JSON.parse(run("npm", "run", "--silent", "plan", "--", "--stack", stack, "--base", base, "--json"));
+    const plan = JSON.parse(
+      run("npm", "run", "--silent", "plan", "--", "--stack", stack, "--base", base, "--json"),
+    );
     return plan.base === undefined || plan.machines.some(({ reboots }) => reboots !== "no");
   } catch {
     return true; // refused, or a commit that is not there any more: somebody looks
@@ -59,9 +65,9 @@ function mayReboot(stack, base) {
 const [what, base, head] = process.argv.slice(2);
 let stacks;
 if (what === "changed") {
-  stacks = named(run("git", "diff", "--name-only", "--diff-filter=d", "-z", base, head, "--", "stacks/")).map(
-    (stack) => ({ stack }),
-  );
+  stacks = named(
+    run("git", "diff", "--name-only", "--diff-filter=d", "-z", base, head, "--", "stacks/"),
+  ).map((stack) => ({ stack }));
 } else {
   stacks = named(run("git", "ls-files", "-z", "--", "stacks/")).map((stack) => {
     const reboots = mayReboot(stack, lastUpdate(stack));

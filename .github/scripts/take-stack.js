@@ -16,7 +16,13 @@ const { parse } = require("yaml");
 
 const largest = 1024 * 1024;
 /** Fields of a stack that hold credentials, or say where they are sent (components/stack/configuration.ts, credentialKeys). */
-const credentials = ["talosconfig", "machineSecrets", "kubeconfig", "omniEndpoint", "omniServiceAccountKey"];
+const credentials = [
+  "talosconfig",
+  "machineSecrets",
+  "kubeconfig",
+  "omniEndpoint",
+  "omniServiceAccountKey",
+];
 const project = "talos-gpu:";
 
 const [stack = "", commit = ""] = process.argv.slice(2);
@@ -25,12 +31,18 @@ if (!/^[0-9a-f]{40}$/.test(commit)) throw new Error(`${commit} is not a commit`)
 const file = `stacks/Pulumi.${stack}.yaml`;
 
 const git = (...args) =>
-  execFileSync("git", ["--literal-pathspecs", ...args], { encoding: "utf8", maxBuffer: 2 * largest });
+  execFileSync("git", ["--literal-pathspecs", ...args], {
+    encoding: "utf8",
+    maxBuffer: 2 * largest,
+  });
 
 function textOfCommit() {
-  const [, mode, id] = /^(\d{6}) blob ([0-9a-f]+)\t/.exec(git("ls-tree", "--full-tree", commit, "--", file)) ?? [];
-  if (mode !== "100644" && mode !== "100755") throw new Error(`${file}: is no plain file in ${commit}`);
-  if (Number(git("cat-file", "-s", id)) > largest) throw new Error(`${file}: has more than 1 MiB in ${commit}`);
+  const [, mode, id] =
+    /^(\d{6}) blob ([0-9a-f]+)\t/.exec(git("ls-tree", "--full-tree", commit, "--", file)) ?? [];
+  if (mode !== "100644" && mode !== "100755")
+    throw new Error(`${file}: is no plain file in ${commit}`);
+  if (Number(git("cat-file", "-s", id)) > largest)
+    throw new Error(`${file}: has more than 1 MiB in ${commit}`);
   return git("cat-file", "blob", id);
 }
 
@@ -56,11 +68,13 @@ function hasSecret(value) {
 function refusals(before, after) {
   const refused = [];
   for (const key of new Set([...Object.keys(before.rest), ...Object.keys(after.rest)]))
-    if (!isDeepStrictEqual(before.rest[key], after.rest[key])) refused.push(`${key}: is not as in main`);
+    if (!isDeepStrictEqual(before.rest[key], after.rest[key]))
+      refused.push(`${key}: is not as in main`);
   for (const key of new Set([...Object.keys(before.config), ...Object.keys(after.config)])) {
     if (isDeepStrictEqual(before.config[key], after.config[key])) continue;
     if (!isOfCluster(key)) refused.push(`config.${key}: is not as in main`);
-    else if (hasSecret(after.config[key])) refused.push(`config.${key}: has an encrypted value, and is not as in main`);
+    else if (hasSecret(after.config[key]))
+      refused.push(`config.${key}: has an encrypted value, and is not as in main`);
   }
   return refused;
 }

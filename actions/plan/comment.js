@@ -21,7 +21,8 @@ const longestFile = 1024 * 1024;
 const most = 20;
 const [number = "", folder = ".", limit = "120"] = process.argv.slice(2);
 if (!/^\d+$/.test(number)) throw new Error(`${number} is no number of a pull request`);
-if (!/^[1-9]\d{0,3}$/.test(limit)) throw new Error(`limit: ${limit} is no number of seconds, at most 9999`);
+if (!/^[1-9]\d{0,3}$/.test(limit))
+  throw new Error(`limit: ${limit} is no number of seconds, at most 9999`);
 
 /** The folder without a slash at its end; `.` is the root. */
 const stackFolder = path.posix.normalize(folder).replace(/\/$/, "");
@@ -37,13 +38,17 @@ const harmless = (text) => text.replaceAll("@", "@\u200b").replaceAll("<!--", "&
 /** The plan of a stack. What parses the pull request's files has no token in its environment. */
 function planOf(file, base, head) {
   const { PATH, HOME } = process.env;
-  return spawnSync(process.execPath, [command, "plan", "--stack", file, "--at", head, "--base", base], {
-    encoding: "utf8",
-    env: { PATH, HOME },
-    timeout: Number(limit) * 1000,
-    killSignal: "SIGKILL", // a program that computes would not see SIGTERM
-    maxBuffer: largest,
-  });
+  return spawnSync(
+    process.execPath,
+    [command, "plan", "--stack", file, "--at", head, "--base", base],
+    {
+      encoding: "utf8",
+      env: { PATH, HOME },
+      timeout: Number(limit) * 1000,
+      killSignal: "SIGKILL", // a program that computes would not see SIGTERM
+      maxBuffer: largest,
+    },
+  );
 }
 
 function section({ stack, file }, base, head) {
@@ -52,7 +57,8 @@ function section({ stack, file }, base, head) {
     return `${title}\n\nIts file goes. Nothing is taken down by that: \`pulumi destroy -s ${stack}\` does it.`;
   const { stdout, stderr, status, error } = planOf(file, base, head);
   if (status === 0 || (status === 1 && stdout !== "")) return harmless(stdout.trimEnd());
-  if (error?.code === "ETIMEDOUT") return `${title}\n\nIt cannot be planned: it took more than ${limit} seconds.`;
+  if (error?.code === "ETIMEDOUT")
+    return `${title}\n\nIt cannot be planned: it took more than ${limit} seconds.`;
   const lines = (stderr ?? "")
     .trim()
     .split("\n")
@@ -63,12 +69,23 @@ function section({ stack, file }, base, head) {
 
 function comment(body) {
   const pages = JSON.parse(
-    execFileSync("gh", ["api", "--paginate", "--slurp", `repos/${repository}/issues/${number}/comments?per_page=100`], {
-      encoding: "utf8",
-      maxBuffer: 4 * largest,
-    }),
+    execFileSync(
+      "gh",
+      [
+        "api",
+        "--paginate",
+        "--slurp",
+        `repos/${repository}/issues/${number}/comments?per_page=100`,
+      ],
+      {
+        encoding: "utf8",
+        maxBuffer: 4 * largest,
+      },
+    ),
   );
-  const ours = pages.flat().find(({ body: text, user }) => user.type === "Bot" && text.startsWith(marker));
+  const ours = pages
+    .flat()
+    .find(({ body: text, user }) => user.type === "Bot" && text.startsWith(marker));
   if (ours === undefined && body === undefined) return "nothing to say";
   const text = `${marker}\n${body ?? "No stack changes any more."}`;
   const cut =
@@ -76,7 +93,9 @@ function comment(body) {
       ? text
       : `${text.slice(0, longest)}\n\n… the plan is longer; \`talos-gpu plan\` prints all of it.`;
   const [method, place] =
-    ours === undefined ? ["POST", `issues/${number}/comments`] : ["PATCH", `issues/comments/${ours.id}`];
+    ours === undefined
+      ? ["POST", `issues/${number}/comments`]
+      : ["PATCH", `issues/comments/${ours.id}`];
   execFileSync("gh", ["api", "--method", method, `repos/${repository}/${place}`, "--input", "-"], {
     input: JSON.stringify({ body: cut }),
     stdio: ["pipe", "ignore", "inherit"],
@@ -120,6 +139,8 @@ const there = git(
   .filter((file) => namedBy(file, head).some((name) => changed.includes(name)));
 const stacks = [...changed, ...there].flatMap(stackOf);
 const sections = stacks.slice(0, most).map((stack) => section(stack, base, head));
-if (stacks.length > most) sections.push(`${stacks.length - most} more stacks change. They are not planned here.`);
-const origin = "Computed from the files of the pull request, by code that is not the pull request's.";
+if (stacks.length > most)
+  sections.push(`${stacks.length - most} more stacks change. They are not planned here.`);
+const origin =
+  "Computed from the files of the pull request, by code that is not the pull request's.";
 console.log(comment(sections.length === 0 ? undefined : [origin, ...sections].join("\n\n")));

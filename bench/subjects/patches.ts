@@ -13,14 +13,17 @@ const rows = parse(fs.readFileSync(table, "utf8")) as [minor: number, patch: str
 
 const texts = rows.map(([, patch]) => patch);
 // A text that was read before costs nothing, so each reading is of a text of its own.
-const read = (reading: number): void => texts.forEach((text) => void talosDocuments(`${text}\n# reading ${reading}`));
+const read = (reading: number): void =>
+  texts.forEach((text) => void talosDocuments(`${text}\n# reading ${reading}`));
 
 const documents = rows.map(([minor, patch]) => ({ minor, documents: talosDocuments(patch) }));
 const judge = (): void =>
   documents.forEach((patch) => {
     const flaws = patchFlaws(patch.documents, { minor: patch.minor, isKnown: true });
     if (flaws.length > 0)
-      throw new Error(`a patch that Talos takes has the flaw ${flaws[0]!.path} ${flaws[0]!.problem}`);
+      throw new Error(
+        `a patch that Talos takes has the flaw ${flaws[0]!.path} ${flaws[0]!.problem}`,
+      );
   });
 
 function main(which: string, times: number): void {

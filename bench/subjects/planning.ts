@@ -11,7 +11,9 @@ const file = "Pulumi.bench.yaml";
 
 const stackFileOf = (count: number): string =>
   stringify({
-    config: Object.fromEntries(Object.entries(fleetOf(count)).map(([key, value]) => [`talos-gpu:${key}`, value])),
+    config: Object.fromEntries(
+      Object.entries(fleetOf(count)).map(([key, value]) => [`talos-gpu:${key}`, value]),
+    ),
   });
 
 const read = (text: string): GpuClusterArgs => {
@@ -26,7 +28,8 @@ function main(which: string, count: number): void {
     const args = read(text);
     if (which === "read") return;
     const { machines } = GpuCluster.plan(args);
-    if (machines.length !== count) throw new Error(`planned ${machines.length} of ${count} machines`);
+    if (machines.length !== count)
+      throw new Error(`planned ${machines.length} of ${count} machines`);
   });
 }
 

@@ -14,7 +14,10 @@ const credentials = {
 };
 
 function configuration(count: number): Record<string, string> {
-  const mistaken = { ...fleetOf(count), gpuOperator: { version: "v25.10.1", namespace: "Not A Namespace" } };
+  const mistaken = {
+    ...fleetOf(count),
+    gpuOperator: { version: "v25.10.1", namespace: "Not A Namespace" },
+  };
   const said = Object.entries(mistaken).map(([key, value]): [string, string] => [
     `talos-gpu:${key}`,
     typeof value === "string" ? value : JSON.stringify(value),
@@ -30,9 +33,11 @@ async function main(count: number): Promise<void> {
       secretKeys: Object.keys(credentials),
     });
     const refusal = run.error?.message ?? "";
-    if (!refusal.includes("gpuOperator.namespace")) throw new Error(`the stack was not refused: ${refusal}`);
+    if (!refusal.includes("gpuOperator.namespace"))
+      throw new Error(`the stack was not refused: ${refusal}`);
     const others = run.resources.filter(({ type }) => type !== "pulumi:pulumi:Stack"); // that one the SDK registers
-    if (others.length > 0) throw new Error(`registered before the refusal: ${others.map(({ urn }) => urn).join(", ")}`);
+    if (others.length > 0)
+      throw new Error(`registered before the refusal: ${others.map(({ urn }) => urn).join(", ")}`);
   });
 }
 

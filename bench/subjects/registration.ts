@@ -14,7 +14,13 @@ const component: Program = (count) =>
   new GpuCluster("gpu", { ...fleetOf(count), talosconfig, machineSecrets, kubeconfig });
 
 const again: Program = (count) =>
-  new GpuCluster("gpu", { ...fleetOf(count), talosconfig, machineSecrets, kubeconfig, reconcileToken: "bench" });
+  new GpuCluster("gpu", {
+    ...fleetOf(count),
+    talosconfig,
+    machineSecrets,
+    kubeconfig,
+    reconcileToken: "bench",
+  });
 
 /** Registered as often before the clock starts, so that both programs find loaded and compiled what they use. */
 const warmUp = 10;
@@ -45,14 +51,16 @@ async function countRegistered(program: Program, count: number): Promise<number>
 /** The plain program: what the component registered for a small fleet, with the names of a larger one's machines. */
 function plainAs(resources: readonly Registered[]): Program {
   const shared = resources.filter(({ name }) => !/gpu-\d{4}/.test(name));
-  const ofMachine = (index: number): Registered[] => resources.filter(({ name }) => name.includes(nodeName(index)));
+  const ofMachine = (index: number): Registered[] =>
+    resources.filter(({ name }) => name.includes(nodeName(index)));
   // The schematic has the name of the first machine, and a fleet of like machines has one.
   const perMachine = new Map(
     [2, 3].map((index) => [isOwned(index), { node: nodeName(index), resources: ofMachine(index) }]),
   );
   const once = ofMachine(0).filter(({ type }) => type.endsWith(":Schematic"));
   return (count) => {
-    for (const resource of [...once, ...shared]) plain(resource, resource.name, undefined, undefined);
+    for (const resource of [...once, ...shared])
+      plain(resource, resource.name, undefined, undefined);
     for (let index = 0; index < count; index++) {
       const { node, resources: templates } = perMachine.get(isOwned(index))!;
       let parent: pulumi.Resource | undefined;
@@ -96,7 +104,9 @@ async function main(which: string, count: number): Promise<void> {
   const plainProgram = plainAs(sample);
   const plainSample = await sampleOf(plainProgram);
   if (plainSample.length !== sample.length)
-    throw new Error(`the component registered ${sample.length} resources, and the plain program ${plainSample.length}`);
+    throw new Error(
+      `the component registered ${sample.length} resources, and the plain program ${plainSample.length}`,
+    );
   const program = { component, again, plain: plainProgram }[which];
   if (program === undefined)
     throw new Error(`program ${which}: there is none of this name; take component, again or plain`);

@@ -24,12 +24,20 @@ export interface Collected {
 
 /** Files of a machine that NVIDIA's nvidia-bug-report.sh reads, as far as Talos lets one read them. */
 const machineFiles = [
-  ...["cmdline", "cpuinfo", "interrupts", "iomem", "meminfo", "modules", "version"].map((name) => `/proc/${name}`),
+  ...["cmdline", "cpuinfo", "interrupts", "iomem", "meminfo", "modules", "version"].map(
+    (name) => `/proc/${name}`,
+  ),
   ...["version", "params", "registry"].map((name) => `/proc/driver/nvidia/${name}`),
 ];
 
 /** Resources of Talos and services besides NVIDIA's that `talosctl support` has, and that tell of a card (talos v1.13.0, pkg/cluster/support). */
-const machineResources = ["extensions", "pcidevices", "machinestatus", "loadedkernelmodules", "kernelmodulespecs"];
+const machineResources = [
+  "extensions",
+  "pcidevices",
+  "machinestatus",
+  "loadedkernelmodules",
+  "kernelmodulespecs",
+];
 const otherServices = /^(cri|containerd|kubelet|machined)$/;
 
 /** Objects of the cluster that the GPU Operator's must-gather.sh has, and what stands for them where claims offer the cards. */
@@ -73,7 +81,11 @@ const sees = /nvidia-device-plugin|dcgm-exporter|dra-driver.*kubelet-plugin/;
  *
  * @param within milliseconds for all of it.
  */
-export async function collect(looking: Looking, plan: Plan | undefined, within: number): Promise<Collected> {
+export async function collect(
+  looking: Looking,
+  plan: Plan | undefined,
+  within: number,
+): Promise<Collected> {
   const found: Collected = { files: new Map(), missing: [...looking.leftOut] };
   const kubeconfig = Object.assign(new KubeConfig(), looking.kubeconfig, {
     users: looking.kubeconfig.users.map((user) => ({ ...user })), // a client takes its credential plugin out
@@ -92,7 +104,8 @@ export async function collect(looking: Looking, plan: Plan | undefined, within: 
   const withCards = addresses.filter(([name]) => report.system.gpuMachines.includes(name));
   const machines = withCards.length > 0 ? withCards : addresses; // one whose card is gone may look like one without
   const access = { ...looking.machines, limit: Math.max(left(), 0) };
-  const ask = (name: string, talos: TalosMachine): Promise<void> => ofMachine(name, talos, access.secrets, found);
+  const ask = (name: string, talos: TalosMachine): Promise<void> =>
+    ofMachine(name, talos, access.secrets, found);
   found.missing.push(...(await askMachines(machines, access, ask)));
   return found;
 }
@@ -108,7 +121,9 @@ async function ofMachine(
 ): Promise<void> {
   const put = (file: string, text: string): unknown =>
     files.set(`machines/${fileName(name)}/${file}`, redact(text, secrets));
-  const facts: Record<string, () => Promise<unknown>> = { dmesg: async () => put("dmesg.log", await machine.log()) };
+  const facts: Record<string, () => Promise<unknown>> = {
+    dmesg: async () => put("dmesg.log", await machine.log()),
+  };
   for (const path of machineFiles)
     facts[path] = async () => {
       const text = await machine.read(path);
@@ -120,8 +135,11 @@ async function ofMachine(
       files.set(`machines/${fileName(name)}/${type}.json`, asText(await machine.resources(type)));
   const services = await machine.services().catch((): Record<string, string> => ({}));
   files.set(`machines/${fileName(name)}/services.json`, asText(services));
-  for (const service of Object.keys(services).filter((one) => /^ext-[\w.-]+$/.test(one) || otherServices.test(one)))
-    facts[`log of ${service}`] = async () => put(`${service}.log`, await machine.log(service, LINES));
+  for (const service of Object.keys(services).filter(
+    (one) => /^ext-[\w.-]+$/.test(one) || otherServices.test(one),
+  ))
+    facts[`log of ${service}`] = async () =>
+      put(`${service}.log`, await machine.log(service, LINES));
   const failed = await lookAtEach(facts);
   missing.push(...failed.map(({ what, error }) => `machine ${name}: ${what}: ${error.message}`));
 }
@@ -133,7 +151,8 @@ async function ofCluster(
   left: () => number,
   { files, missing }: Collected,
 ): Promise<k8s.V1Node[]> {
-  const isInTheirs = (where: string | undefined): boolean => where === namespace && where !== "kube-system";
+  const isInTheirs = (where: string | undefined): boolean =>
+    where === namespace && where !== "kube-system";
   const hasTheirLabel = (labels: Record<string, string> = {}): boolean =>
     Object.entries(theirLabels).some(([label, value]) => value.test(labels[label] ?? ""));
   const theirs = new Set<string>();
@@ -146,8 +165,10 @@ async function ofCluster(
   const listed = new Map<string, object[]>();
   const list = async ([kind, path]: [string, string]): Promise<void> => {
     const all = await api.list<object>(kind, path, { instead: { 404: undefined } });
-    const some = kind in namespaced ? all.filter((one) => isOurs(kind, one as k8s.CoreV1Event)) : all;
-    if (kind === "pods") for (const pod of some as k8s.V1Pod[]) theirs.add(pod.metadata?.namespace ?? "");
+    const some =
+      kind in namespaced ? all.filter((one) => isOurs(kind, one as k8s.CoreV1Event)) : all;
+    if (kind === "pods")
+      for (const pod of some as k8s.V1Pod[]) theirs.add(pod.metadata?.namespace ?? "");
     listed.set(kind, some);
     if (some.length > 0) files.set(`cluster/${kind}.json`, asText(some));
   };
@@ -158,12 +179,22 @@ async function ofCluster(
   await had("events", list(["events", events!]));
   const pods = (listed.get("pods") ?? []) as k8s.V1Pod[];
   const enter = pods
-    .filter(({ metadata, status }) => sees.test(metadata?.name ?? "") && status?.phase === "Running")
-    .map(({ metadata }) => `kubectl exec -n ${metadata!.namespace} ${metadata!.name} -- nvidia-smi -q\n`);
+    .filter(
+      ({ metadata, status }) => sees.test(metadata?.name ?? "") && status?.phase === "Running",
+    )
+    .map(
+      ({ metadata }) =>
+        `kubectl exec -n ${metadata!.namespace} ${metadata!.name} -- nvidia-smi -q\n`,
+    );
   files.set("nvidia-smi.txt", `No pod was entered. These run beside the cards:\n${enter.join("")}`);
   const runs = pods.flatMap(({ metadata, status }) =>
-    [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap(({ name, restartCount }) =>
-      [false, ...(restartCount > 0 ? [true] : [])].map((previous) => ({ metadata, name, previous })),
+    [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap(
+      ({ name, restartCount }) =>
+        [false, ...(restartCount > 0 ? [true] : [])].map((previous) => ({
+          metadata,
+          name,
+          previous,
+        })),
     ),
   );
   await someAtATime(runs, async ({ metadata, name, previous }) => {

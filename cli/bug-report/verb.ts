@@ -12,8 +12,14 @@ export const bugReport: Verb = {
   summary: "collects what NVIDIA and Sidero ask for of a failure, free of secrets; changes nothing",
   options: {
     ...reachOptions("machines stay out"),
-    stack: { value: "NAME", help: `take the plan of this stack in, ${stackHelp}, and hold the cluster against it` },
-    out: { value: "FOLDER", help: "folder to write, which must not be there (default: gpu-report-TIME)" },
+    stack: {
+      value: "NAME",
+      help: `take the plan of this stack in, ${stackHelp}, and hold the cluster against it`,
+    },
+    out: {
+      value: "FOLDER",
+      help: "folder to write, which must not be there (default: gpu-report-TIME)",
+    },
   },
   more: `Of the GPU machines: kernel log, services and their logs, PCI devices, modules, extensions. Of the cluster: nodes, events, and objects and logs of what offers
 the cards. No pod is entered: nvidia-smi.txt has the commands for it. talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
@@ -23,8 +29,12 @@ the cards. No pod is entered: nvidia-smi.txt has the commands for it. talosctl i
     const time = new Date().toISOString().slice(0, 19).replaceAll(":", "-");
     const folder = valueOf(given, "out") ?? `gpu-report-${time}`;
     if (fs.existsSync(folder))
-      throw new Error(`--out: ${folder} is there, and what is in it would be taken for this report; name another`);
-    const { files, missing } = await lookAtCluster(given, (access, within) => collect(access, plan, within));
+      throw new Error(
+        `--out: ${folder} is there, and what is in it would be taken for this report; name another`,
+      );
+    const { files, missing } = await lookAtCluster(given, (access, within) =>
+      collect(access, plan, within),
+    );
     const lacking = missing.map((line) => redact(line));
     files.set("missing.txt", lacking.map((line) => `${line}\n`).join(""));
     for (const [file, text] of files) {

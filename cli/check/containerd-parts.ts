@@ -21,12 +21,22 @@ export function partsOf(piece: Piece, said: string): Part[] {
   const items = readPatch(said, "").files.filter(({ path }) => path === customizationPath);
   const lines = piece.text
     .split("\n")
-    .flatMap((line, index) => (line.includes(customizationPath) && !line.trim().startsWith("#") ? [index] : []));
-  return items.map(({ content: extra }, index) => ({ extra, piece, line: piece.line + (lines[index] ?? 0) }));
+    .flatMap((line, index) =>
+      line.includes(customizationPath) && !line.trim().startsWith("#") ? [index] : [],
+    );
+  return items.map(({ content: extra }, index) => ({
+    extra,
+    piece,
+    line: piece.line + (lines[index] ?? 0),
+  }));
 }
 
 /** What is wrong where a machine has the part more than once: each further one, with the place of the first. */
-export function partWriters(field: string, parts: readonly Part[], talosVersion: string): Finding[] {
+export function partWriters(
+  field: string,
+  parts: readonly Part[],
+  talosVersion: string,
+): Finding[] {
   const [first, ...others] = parts;
   if (first === undefined) return [];
   const why = mergesInMemory(talosVersion)

@@ -6,7 +6,11 @@ import type { FileFinding } from "./judge-files";
  * How findings are written, by the name of the format. Names in them are of whoever wrote the files, so each format has them on one line, and
  * in a form on which nothing acts.
  */
-export const formats: Record<string, (findings: readonly FileFinding[]) => string> = { text, github, sarif };
+export const formats: Record<string, (findings: readonly FileFinding[]) => string> = {
+  text,
+  github,
+  sarif,
+};
 
 const message = ({ problem, why, remedy, talos }: FileFinding): string =>
   `${problem}; ${why}; ${remedy} (Talos ${talos.join(", ")})`;
@@ -18,7 +22,8 @@ function text(findings: readonly FileFinding[]): string {
 /** Annotations of a pull request. Source: docs.github.com, workflow commands; actions/toolkit, command.ts, escapeData. */
 function github(findings: readonly FileFinding[]): string {
   const data = (said: string): string => inLine(said).replaceAll("%", "%25");
-  const property = (said: string): string => data(said).replaceAll(":", "%3A").replaceAll(",", "%2C");
+  const property = (said: string): string =>
+    data(said).replaceAll(":", "%3A").replaceAll(",", "%2C");
   return findings
     .map(
       (one) =>
@@ -35,7 +40,12 @@ function sarif(findings: readonly FileFinding[]): string {
     level: "error",
     message: { text: inLine(message(one)) },
     locations: [
-      { physicalLocation: { artifactLocation: { uri: encodeURI(one.file) }, region: { startLine: one.line } } },
+      {
+        physicalLocation: {
+          artifactLocation: { uri: encodeURI(one.file) },
+          region: { startLine: one.line },
+        },
+      },
     ],
   }));
   const driver = { name: "talos-gpu", version, rules };

@@ -1,7 +1,11 @@
 import { judge, renderFinding } from "../../components/recipe/index";
 import { checks } from "../../components/recipe/checks";
 import { noHandler } from "../../components/recipe/checks/external";
-import { capabilitiesOf, newestRelease, releaseInTables } from "../../components/recipe/facts/talos-release";
+import {
+  capabilitiesOf,
+  newestRelease,
+  releaseInTables,
+} from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
 import type { OutsideFile } from "../../components/recipe/outside/document";
 import { isFilledIn } from "../../components/recipe/outside/filled-in";
@@ -30,10 +34,22 @@ export interface FileNote {
 
 /** What is said to a stack, and what to somebody who has none: a file has other fields, and nothing is made for it. */
 const inFiles: [ofStack: RegExp, ofFile: string][] = [
-  [/\b(?:machines\.[^.\s]+|machineDefaults)\.moduleParameters\b/, "machine.kernel.modules[].parameters"],
-  [/under machines\.<name>\.extensions; NVIDIA's .*/, "in the image's schematic (systemExtensions.officialExtensions)"],
-  [/write it to the machine's platform/, "leave it out: the installer's name has it, e.g. nocloud-installer"],
-  [/, or leave (?:NVIDIA's extensions out and set driver\.branch|(?:it|both) out: .* from the card.*)/, ""],
+  [
+    /\b(?:machines\.[^.\s]+|machineDefaults)\.moduleParameters\b/,
+    "machine.kernel.modules[].parameters",
+  ],
+  [
+    /under machines\.<name>\.extensions; NVIDIA's .*/,
+    "in the image's schematic (systemExtensions.officialExtensions)",
+  ],
+  [
+    /write it to the machine's platform/,
+    "leave it out: the installer's name has it, e.g. nocloud-installer",
+  ],
+  [
+    /, or leave (?:NVIDIA's extensions out and set driver\.branch|(?:it|both) out: .* from the card.*)/,
+    "",
+  ],
   [/: NVIDIA's extensions follow from the card and driver\.branch/, ""],
   [/leave driver\.flavour out, or take (\w+)/, "take the $1 modules"],
   [
@@ -91,7 +107,12 @@ export function judgeSubjects(
         ...(faults?.(talosVersion) ?? []),
       ]) {
         // What only this package would do is nothing to a file of somebody's.
-        if (!about.test(field) || !isOfFiles(check) || problem.includes(`"${unnamed}"`) || /\bthis package\b/.test(why))
+        if (
+          !about.test(field) ||
+          !isOfFiles(check) ||
+          problem.includes(`"${unnamed}"`) ||
+          /\bthis package\b/.test(why)
+        )
           continue;
         // A list of operations is right for a configuration of one document.
         if (check === "patch-format" && problem.includes("JSON patch")) continue;
@@ -103,7 +124,13 @@ export function judgeSubjects(
         const placed = placeOf(field, problem, pieces);
         if (placed === undefined) continue;
         const key = JSON.stringify([placed.file, placed.line, check, placed.problem]);
-        const sameFinding = found.get(key) ?? { ...placed, check, why: toFile(why), remedy: toFile(remedy), talos: [] };
+        const sameFinding = found.get(key) ?? {
+          ...placed,
+          check,
+          why: toFile(why),
+          remedy: toFile(remedy),
+          talos: [],
+        };
         if (!sameFinding.talos.includes(talosVersion)) sameFinding.talos.push(talosVersion);
         found.set(key, sameFinding);
       }
@@ -120,16 +147,24 @@ export function judgeSubjects(
 function upgradeIn(files: readonly OutsideFile[]): string | undefined {
   const upgrades = files.filter(({ text }) => /^kind: *TalosUpgrade\b/m.test(text));
   const said = upgrades.flatMap(({ text }) =>
-    talosDocuments(text).map((document) => asText(valueAt(valueOfDocument(document), "spec", "talos", "version"))),
+    talosDocuments(text).map((document) =>
+      asText(valueAt(valueOfDocument(document), "spec", "talos", "version")),
+    ),
   );
   const known = new Set(
-    said.filter((release) => /^v\d+\.\d+\.\d+/.test(release) && releaseInTables(release) !== "unknown"),
+    said.filter(
+      (release) => /^v\d+\.\d+\.\d+/.test(release) && releaseInTables(release) !== "unknown",
+    ),
   );
   return known.size === 1 ? [...known][0] : undefined;
 }
 
 /** A RuntimeClass that no machine of a release has a handler for, in whatever file names it, unless that is told of the line already. */
-function classesOf(files: readonly OutsideFile[], releases: readonly string[], told: FileFinding[]): FileFinding[] {
+function classesOf(
+  files: readonly OutsideFile[],
+  releases: readonly string[],
+  told: FileFinding[],
+): FileFinding[] {
   const talos = releases.filter((release) => capabilitiesOf(release).toolkit === "operator");
   const [first] = talos;
   if (first === undefined) return [];
@@ -138,9 +173,18 @@ function classesOf(files: readonly OutsideFile[], releases: readonly string[], t
   return files.flatMap(({ name: file, text }) =>
     text
       .split("\n")
-      .flatMap((words, index) => (/^[\s-]*runtimeClassName: *["']?nvidia\b/.test(words) ? [index + 1] : []))
+      .flatMap((words, index) =>
+        /^[\s-]*runtimeClassName: *["']?nvidia\b/.test(words) ? [index + 1] : [],
+      )
       .filter((line) => !lines.has(JSON.stringify([file, line])))
-      .map((line) => ({ file, line, check: "external", talos, ...said, problem: `runtimeClassName: ${said.problem}` })),
+      .map((line) => ({
+        file,
+        line,
+        check: "external",
+        talos,
+        ...said,
+        problem: `runtimeClassName: ${said.problem}`,
+      })),
   );
 }
 
@@ -168,10 +212,13 @@ function placeOf(
     const { file = "" } = atEnd.groups;
     const line = Number(atEnd.groups["line"]);
     const whole = [...pieces.values()].find((piece) => piece.file === file);
-    if (whole !== undefined && isFilledIn(linesOf(whole.text)[line - whole.line] ?? "")) return undefined;
+    if (whole !== undefined && isFilledIn(linesOf(whole.text)[line - whole.line] ?? ""))
+      return undefined;
     return { file, line, problem: `${nameOf(field)}${problem.slice(0, atEnd.index)}` };
   }
-  const [, piece] = [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ?? [];
+  const [, piece] =
+    [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ??
+    [];
   if (piece === undefined || isFilledAtPath(piece, problem.split(" ")[0]!)) return undefined;
   const isOfAllArguments = /\.kernelArgs$/.test(field) && problem.startsWith("is set");
   const line = isOfAllArguments
@@ -189,8 +236,11 @@ function isFilledAtPath({ text, part = text }: Piece, said: string): boolean {
 
 /** What of a field the file has, too, e.g. `driver.enabled` of `external.values.driver.enabled`. */
 function nameOf(field: string): string {
-  const name = /^external\.values\.(.*)$/.exec(field)?.[1] ?? /^workloads\.pods\.pod\.(.*)$/.exec(field)?.[1];
-  const other = /^(?:external\.(\w+)|machines\.\S*?\.(extensions|kernelArgs|taints)\b.*)$/.exec(field);
+  const name =
+    /^external\.values\.(.*)$/.exec(field)?.[1] ?? /^workloads\.pods\.pod\.(.*)$/.exec(field)?.[1];
+  const other = /^(?:external\.(\w+)|machines\.\S*?\.(extensions|kernelArgs|taints)\b.*)$/.exec(
+    field,
+  );
   const word = name ?? other?.[1] ?? other?.[2];
   return word === undefined ? "" : `${word}: `;
 }

@@ -43,15 +43,26 @@ const aboutMachines = /^machines\.|^patches\b|^talosVersion\b/;
 
 /** Pieces with what each of them says in the end. */
 function afterOperations(pieces: Piece[]): Piece[] {
-  const said = saidInTheEnd(pieces.map(({ part, text }) => (partOfOperations(text) ? text : (part ?? text))));
-  return pieces.map((piece, index) => (said[index] === saidBy(piece) ? piece : { ...piece, part: said[index]! }));
+  const said = saidInTheEnd(
+    pieces.map(({ part, text }) => (partOfOperations(text) ? text : (part ?? text))),
+  );
+  return pieces.map((piece, index) =>
+    said[index] === saidBy(piece) ? piece : { ...piece, part: said[index]! },
+  );
 }
 
 /** Machines whose configuration is these texts. */
-export function ofMachines(machines: Machine[], version?: string, everywhere: Piece[] = []): Subject {
+export function ofMachines(
+  machines: Machine[],
+  version?: string,
+  everywhere: Piece[] = [],
+): Subject {
   const shared = afterOperations(everywhere);
   const pieces = new Map<string, Piece>(shared.map((piece, index) => [`patches[${index}]`, piece]));
-  const talos = version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` };
+  const talos =
+    version === undefined
+      ? {}
+      : { talosVersion: version.startsWith("v") ? version : `v${version}` };
   const others: Subject[] = [];
   const writers = new Map<string, Part[]>();
   const entries = machines.map(({ name, own, pieces: written, image }): [string, MachineSpec] => {
@@ -66,20 +77,37 @@ export function ofMachines(machines: Machine[], version?: string, everywhere: Pi
     if (last) pieces.set(`${field}.containerd`, last.piece);
     writers.set(`${field}.containerd`, parts);
     const { role = "worker" } = own;
-    const machine: MachineSpec = { address: "192.0.2.1", configuration: "adopted", gpus: [gpu], ...own, role };
+    const machine: MachineSpec = {
+      address: "192.0.2.1",
+      configuration: "adopted",
+      gpus: [gpu],
+      ...own,
+      role,
+    };
     for (const { extra, piece } of parts.slice(0, -1))
       others.push({
         spec: { ...talos, machines: { [name]: { ...machine, containerd: { extra } } } },
         pieces: new Map([[`${field}.containerd`, piece]]),
         about: /^machines\..*\.containerd\b/,
       });
-    return [name, { ...machine, ...filled({ patches: texts.map(saidBy), containerd: last && { extra: last.extra } }) }];
+    return [
+      name,
+      {
+        ...machine,
+        ...filled({ patches: texts.map(saidBy), containerd: last && { extra: last.extra } }),
+      },
+    ];
   });
   return {
-    spec: { ...talos, machines: Object.fromEntries(entries), ...filled({ patches: shared.map(saidBy) }) },
+    spec: {
+      ...talos,
+      machines: Object.fromEntries(entries),
+      ...filled({ patches: shared.map(saidBy) }),
+    },
     pieces,
     about: aboutMachines,
-    faults: (talosVersion) => [...writers].flatMap(([field, parts]) => partWriters(field, parts, talosVersion)),
+    faults: (talosVersion) =>
+      [...writers].flatMap(([field, parts]) => partWriters(field, parts, talosVersion)),
     others,
   };
 }
@@ -102,7 +130,9 @@ export function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject
   const extensions = (content?.extensions ?? []).map(branchedName);
   const gpus = extensions.some((name) => nvidiaExtension(name) !== undefined) ? [gpu] : [];
   // Which platform the image is for only its installer's name tells.
-  const kernelArgs = (content?.kernelArgs ?? []).filter((arg) => !arg.startsWith("talos.platform="));
+  const kernelArgs = (content?.kernelArgs ?? []).filter(
+    (arg) => !arg.startsWith("talos.platform="),
+  );
   const own = { gpus, extensions, kernelArgs };
   return ofMachines([{ name: "schematic", own, pieces: [], image: whole }]);
 }

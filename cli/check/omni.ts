@@ -1,7 +1,15 @@
 import { stringify } from "yaml";
 import { anyText, asText, isMapping, listOf, valueAt } from "../../components/recipe/mapping";
 import { lineOfText, type Piece } from "../lines";
-import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
+import {
+  gpu,
+  type Machine,
+  ofMachines,
+  ofPatch,
+  ofSchematic,
+  pieceOf,
+  type Subject,
+} from "./machines";
 
 /** What Omni's files say of machines: documents of a cluster template, or resources as `omnictl get -o yaml` prints them. */
 export function ofOmni(values: Record<string, unknown>[], whole: Piece): Subject[] {
@@ -12,7 +20,9 @@ export function ofOmni(values: Record<string, unknown>[], whole: Piece): Subject
 
 /** Resources of Omni's, as `omnictl get -o yaml` prints them. */
 const isResource = (value: Record<string, unknown>): boolean =>
-  /^(?:ConfigPatches|ExtensionsConfigurations)\.omni\./.test(asText(valueAt(value, "metadata", "type")));
+  /^(?:ConfigPatches|ExtensionsConfigurations)\.omni\./.test(
+    asText(valueAt(value, "metadata", "type")),
+  );
 
 /** A patch of a machine of Omni's, or the extensions of its image. */
 function ofResource({ spec }: Record<string, unknown>, whole: Piece): Subject {
@@ -28,7 +38,8 @@ const isOfTemplate = (value: Record<string, unknown>): boolean =>
 
 /** The machines of a cluster template: one for each document but the cluster's, whose patches and extensions each of them has, too. */
 function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject {
-  const extensionsOf = (value: Record<string, unknown>): string[] => listOf(value["systemExtensions"]).map(String);
+  const extensionsOf = (value: Record<string, unknown>): string[] =>
+    listOf(value["systemExtensions"]).map(String);
   const piecesOf = (value: Record<string, unknown>): Piece[] =>
     listOf(value["patches"]).flatMap((patch) => {
       const inline = valueAt(patch, "inline");
@@ -37,13 +48,16 @@ function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject
       return text === "" ? [] : [pieceOf(whole.file, lineOfText(whole.text, text), text)];
     });
   const [cluster = {}] = documents.filter(({ kind }) => kind === "Cluster");
-  const first = documents.filter(({ kind }) => kind === "ControlPlane").flatMap((value) => listOf(value["machines"]));
+  const first = documents
+    .filter(({ kind }) => kind === "ControlPlane")
+    .flatMap((value) => listOf(value["machines"]));
   const machines = documents.flatMap((value, index): Machine[] => {
     if (value["kind"] === "Cluster") return [];
     const pieces = piecesOf(value);
     const extensions = [...extensionsOf(cluster), ...extensionsOf(value)];
     const hasGpu = /nvidia/.test([...extensions, ...pieces.map(({ text }) => text)].join());
-    const role = value["kind"] === "ControlPlane" || first.includes(value["name"]) ? "controlplane" : "worker";
+    const role =
+      value["kind"] === "ControlPlane" || first.includes(value["name"]) ? "controlplane" : "worker";
     const own = {
       role,
       gpus: hasGpu ? [gpu] : [],
@@ -52,6 +66,10 @@ function ofTemplate(documents: Record<string, unknown>[], whole: Piece): Subject
     } as const;
     return [{ name: `machine-${index}`, own, pieces, image: whole }];
   });
-  const subject = ofMachines(machines, asText(valueAt(cluster, "talos", "version")) || undefined, piecesOf(cluster));
+  const subject = ofMachines(
+    machines,
+    asText(valueAt(cluster, "talos", "version")) || undefined,
+    piecesOf(cluster),
+  );
   return { ...subject, isCluster: true };
 }

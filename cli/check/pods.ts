@@ -1,7 +1,15 @@
 import { capabilitiesOf } from "../../components/recipe/facts/talos-release";
 import type { Finding, GpuPodSpec } from "../../components/recipe/index";
 import { isFilledIn } from "../../components/recipe/outside/filled-in";
-import { anyText, asText, flat, isMapping, listOf, mappingAt, valueAt } from "../../components/recipe/mapping";
+import {
+  anyText,
+  asText,
+  flat,
+  isMapping,
+  listOf,
+  mappingAt,
+  valueAt,
+} from "../../components/recipe/mapping";
 
 type Path = (string | number)[];
 
@@ -19,12 +27,16 @@ export function gpuPartsOf(value: unknown, at: Path = []): GpuPart[] {
   const { kind, items } = mappingAt(value);
   if (/List$/.test(asText(kind)))
     return listOf(items).flatMap((item, index) => gpuPartsOf(item, [...at, "items", index]));
-  return [...(kind === "RuntimeClass" ? ofClass(mappingAt(value), at) : []), ...containersIn(value, at)];
+  return [
+    ...(kind === "RuntimeClass" ? ofClass(mappingAt(value), at) : []),
+    ...containersIn(value, at),
+  ];
 }
 
 /** Containers in a value: lists, or mappings by name, as bjw-s' common library has them (charts/library/common/values.yaml). */
 function containersIn(value: unknown, at: Path): GpuPart[] {
-  if (Array.isArray(value)) return value.flatMap((item, index) => containersIn(item, [...at, index]));
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => containersIn(item, [...at, index]));
   return Object.entries(mappingAt(value)).flatMap(([key, member]) =>
     /^(?:initC|c)ontainers$/.test(key) && typeof member === "object" && member !== null
       ? Object.entries(member).flatMap(([name, item]) =>
@@ -35,8 +47,12 @@ function containersIn(value: unknown, at: Path): GpuPart[] {
 }
 
 function ofContainer(container: unknown, path: Path): GpuPart[] {
-  const [limits, requests] = ["limits", "requests"].map((key) => mappingAt(container, "resources", key));
-  const asked = Object.keys({ ...limits, ...requests }).filter((key) => key.startsWith("nvidia.com/"));
+  const [limits, requests] = ["limits", "requests"].map((key) =>
+    mappingAt(container, "resources", key),
+  );
+  const asked = Object.keys({ ...limits, ...requests }).filter((key) =>
+    key.startsWith("nvidia.com/"),
+  );
   if (asked.length === 0) return [];
   const faults = asked.flatMap((key) => faultsOf(key, requests![key], limits![key]));
   const named = imageOf(valueAt(container, "image"));
@@ -50,7 +66,8 @@ function faultsOf(resource: string, request: unknown, limit: unknown): Omit<Find
   const [asked, most] = [asText(request), asText(limit)];
   const part = [asked, most].find((text) => /^\d*\.\d*[1-9]$/.test(text));
   const unlike =
-    request !== undefined && (limit === undefined || (isNumber(asked) && isNumber(most) && asked !== most));
+    request !== undefined &&
+    (limit === undefined || (isNumber(asked) && isNumber(most) && asked !== most));
   return flat([
     part !== undefined && {
       check: "gpu-limit",
@@ -80,7 +97,9 @@ function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): Gp
         check: "runtime-class",
         problem: `handler is ${asText(handler) || "not said"}, and containerd on Talos has ${there ? "nvidia" : "none of NVIDIA's"}`,
         why: "pods of this RuntimeClass do not start, or see no card",
-        remedy: there ? "write `handler: nvidia`" : "leave the RuntimeClass out, and runtimeClassName in the pods",
+        remedy: there
+          ? "write `handler: nvidia`"
+          : "leave the RuntimeClass out, and runtimeClassName in the pods",
       },
     ];
   };

@@ -20,7 +20,10 @@ export function releasesNear(roots: readonly string[]): (file: string) => string
     const key = JSON.stringify([folder, top]);
     if (!known.has(key)) {
       const isTop = folder === top || !isBelow(top, path.dirname(folder));
-      known.set(key, releaseIn(folder, top) ?? (isTop ? undefined : above(path.dirname(folder), top)));
+      known.set(
+        key,
+        releaseIn(folder, top) ?? (isTop ? undefined : above(path.dirname(folder), top)),
+      );
     }
     return known.get(key);
   };
@@ -44,9 +47,15 @@ function releaseIn(folder: string, top: string): string | undefined {
       return [];
     }
   };
-  const variables: Record<string, string> = Object.assign({}, ...environmentFiles.flatMap(textOf).map(variablesOf));
+  const variables: Record<string, string> = Object.assign(
+    {},
+    ...environmentFiles.flatMap(textOf).map(variablesOf),
+  );
   const [config] = ["talconfig.yaml", "talconfig.yml", "topf.yaml", "topf.yml"].flatMap(textOf);
-  const said = config === undefined ? undefined : mappingAt(yamlIn(substitute(config, variables)))["talosVersion"];
+  const said =
+    config === undefined
+      ? undefined
+      : mappingAt(yamlIn(substitute(config, variables)))["talosVersion"];
   // Nothing else of a file that was not given may be in what is written.
   return [said, ...variableNames.map((name) => variables[name])]
     .map((text) => /^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)$/.exec(anyText(text))?.[1])

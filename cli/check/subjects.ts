@@ -1,6 +1,11 @@
 import * as path from "node:path";
 import { wayOfChart } from "../../components/recipe/facts/way";
-import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
+import type {
+  ClusterSpec,
+  ExternalSpec,
+  GpuSpec,
+  MachineSpec,
+} from "../../components/recipe/index";
 import { defined, filled, isMapping } from "../../components/recipe/mapping";
 import type { OutsideFile } from "../../components/recipe/outside/document";
 import { isChartSource } from "../../components/recipe/outside/external";
@@ -15,7 +20,15 @@ import { type Talconfig, withRole } from "../import/talconfig";
 import { unreadFault } from "../import/unread";
 import { type Cluster, clustersOf, shareCluster } from "../clusters";
 import { lineOfText, type Piece, pieceAt } from "../lines";
-import { gpu, type Machine, ofMachines, ofPatch, ofSchematic, pieceOf, type Subject } from "./machines";
+import {
+  gpu,
+  type Machine,
+  ofMachines,
+  ofPatch,
+  ofSchematic,
+  pieceOf,
+  type Subject,
+} from "./machines";
 import { ofOmni } from "./omni";
 import { releasesNear } from "./release-near";
 import { withoutSops } from "./sops";
@@ -39,14 +52,20 @@ export function subjectsOf(
   const subjects: Subject[] = [];
   for (const file of files.filter(({ text }) => namesMachines(text))) {
     try {
-      subjects.push(ofTalconfig({ file: file.name, line: 1, text: file.text }, { ...said, roots }, flawed));
+      subjects.push(
+        ofTalconfig({ file: file.name, line: 1, text: file.text }, { ...said, roots }, flawed),
+      );
     } catch (error) {
       flawed(file.name, `is not looked at: ${(error as Error).message}`);
     }
   }
   // A patch that a talconfig names was judged with it, on that cluster's release.
-  const judged = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))));
-  const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !namesMachines(text));
+  const judged = new Set(
+    subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))),
+  );
+  const others = files.filter(
+    ({ name, text }) => !judged.has(path.resolve(name)) && !namesMachines(text),
+  );
   const releaseNear = releasesNear(roots);
   const parts = others.map((file) => ({ file: file.name, subjects: ofFile(file) }));
   const clusters = [...subjects, ...parts.flatMap((one) => one.subjects)]
@@ -60,20 +79,26 @@ export function subjectsOf(
   };
   const charts = bounded(ofCharts(others, flawed), flawed);
   const externalOf = (subject: Subject): ExternalSpec => {
-    const mayBeFor = (chart: Subject): boolean => shareCluster(fileOf(chart), fileOf(subject), clusters);
+    const mayBeFor = (chart: Subject): boolean =>
+      shareCluster(fileOf(chart), fileOf(subject), clusters);
     const own = charts.findIndex(mayBeFor);
     if (own < 0 || charts.findLastIndex(mayBeFor) !== own) return unknownRelease;
     return charts[own]!.spec.external!;
   };
   const told = [
     ...subjects,
-    ...parts.flatMap(({ file, subjects: ofPart }) => ofPart.flatMap((one) => withReleases(one, releasesOf(file)))),
+    ...parts.flatMap(({ file, subjects: ofPart }) =>
+      ofPart.flatMap((one) => withReleases(one, releasesOf(file))),
+    ),
   ];
   const machines = bounded(told, flawed)
     .flatMap((subject) => [subject, ...(subject.others ?? [])])
     .map((subject) => ({
       ...subject,
-      spec: subject.spec.workloads === undefined ? { ...subject.spec, external: externalOf(subject) } : subject.spec,
+      spec:
+        subject.spec.workloads === undefined
+          ? { ...subject.spec, external: externalOf(subject) }
+          : subject.spec,
     }));
   const releasedCharts = charts.flatMap((chart) =>
     withReleases(
@@ -82,7 +107,9 @@ export function subjectsOf(
     ),
   );
   const all = [...machines, ...releasedCharts];
-  return card === gpu ? all : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
+  return card === gpu
+    ? all
+    : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
 }
 
 /** The most machines, images, pods and releases that are judged: each takes some milliseconds. */
@@ -90,11 +117,15 @@ const mostSubjects = 2_000;
 
 /** As many of some subjects as are judged; of files that have more it is told. */
 function bounded(subjects: Subject[], flawed: (file: string, problem: string) => void): Subject[] {
-  const sizes = subjects.map(({ spec, others = [] }) => Object.keys(spec.machines ?? {}).length + others.length);
+  const sizes = subjects.map(
+    ({ spec, others = [] }) => Object.keys(spec.machines ?? {}).length + others.length,
+  );
   let count = 0;
   const beyond = subjects.findIndex((_, index) => (count += sizes[index]!) > mostSubjects);
   if (beyond < 0) return subjects;
-  const left = new Set(subjects.slice(beyond).flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => file)));
+  const left = new Set(
+    subjects.slice(beyond).flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => file)),
+  );
   for (const file of left)
     flawed(
       file,
@@ -130,10 +161,12 @@ const madeUp: ClusterSpec["machines"] = {
 const unknownRelease: ExternalSpec = { kind: "devicePlugin" };
 
 function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpec> {
-  const machines = Object.entries(spec.machines ?? {}).map(([name, machine]): [string, MachineSpec] => [
-    name,
-    { ...machine, ...(machine.gpus?.length ? { gpus: [card] } : {}) },
-  ]);
+  const machines = Object.entries(spec.machines ?? {}).map(
+    ([name, machine]): [string, MachineSpec] => [
+      name,
+      { ...machine, ...(machine.gpus?.length ? { gpus: [card] } : {}) },
+    ],
+  );
   return { ...spec, machines: Object.fromEntries(machines) };
 }
 
@@ -142,9 +175,13 @@ const rootKeys = ["version", "debug", "persist", "machine", "cluster"];
 
 function isPatch(value: Record<string, unknown>): boolean {
   // Objects of other tools have an apiVersion of that name, too, with metadata, which no document of Talos' has.
-  if (value["kind"] !== undefined) return value["apiVersion"] === "v1alpha1" && value["metadata"] === undefined;
+  if (value["kind"] !== undefined)
+    return value["apiVersion"] === "v1alpha1" && value["metadata"] === undefined;
   const keys = Object.keys(value);
-  return keys.every((key) => rootKeys.includes(key)) && (isMapping(value["machine"]) || isMapping(value["cluster"]));
+  return (
+    keys.every((key) => rootKeys.includes(key)) &&
+    (isMapping(value["machine"]) || isMapping(value["cluster"]))
+  );
 }
 
 const isSchematic = (value: unknown): boolean =>
@@ -160,19 +197,29 @@ function ofFile({ name, text }: OutsideFile): Subject[] {
     return machines.map(({ node, talosVersion }) => {
       const own: Partial<MachineSpec> = { role: node.controlPlane ? "controlplane" : "worker" };
       const inner = node.patches![0]!;
-      const piece = { ...whole, line: inner === whole.text ? 1 : lineOfText(text, inner), text: inner };
+      const piece = {
+        ...whole,
+        line: inner === whole.text ? 1 : lineOfText(text, inner),
+        text: inner,
+      };
       return ofMachines([{ name: node.hostname, own, pieces: [piece] }], talosVersion);
     });
-  if (whole.part !== undefined || (values.length > 0 && values.every(isPatch))) return [ofPatch(whole)];
+  if (whole.part !== undefined || (values.length > 0 && values.every(isPatch)))
+    return [ofPatch(whole)];
   const ofOmnis = ofOmni(values, whole);
   if (ofOmnis.length > 0) return ofOmnis;
   const schematics = documents.filter((document) => isSchematic(valueOfDocument(document)));
   if (schematics.length > 0)
     return schematics.map((document) =>
-      ofSchematic(valueOfDocument(document) as Record<string, unknown>, pieceAt(whole, document, [])),
+      ofSchematic(
+        valueOfDocument(document) as Record<string, unknown>,
+        pieceAt(whole, document, []),
+      ),
     );
   return documents.flatMap((document) =>
-    gpuPartsOf(valueOfDocument(document)).map((part) => ofPart(part, pieceAt(whole, document, part.path))),
+    gpuPartsOf(valueOfDocument(document)).map((part) =>
+      ofPart(part, pieceAt(whole, document, part.path)),
+    ),
   );
 }
 
@@ -181,7 +228,10 @@ function ofTalconfig(
   said: Omit<Said, "schematicFiles">,
   flawed: (file: string, problem: string) => void,
 ): Subject {
-  const { config, schematics, patchFiles, unread } = readSource([whole.file], { ...said, schematicFiles: [] });
+  const { config, schematics, patchFiles, unread } = readSource([whole.file], {
+    ...said,
+    schematicFiles: [],
+  });
   for (const one of unread) {
     const { problem, why, remedy } = unreadFault(one, shortName);
     flawed(whole.file, `${problem}; ${why}; ${remedy}`);
@@ -203,7 +253,11 @@ function ofTalconfig(
   const version = /\$\{|ENC\[/.test(config.talosVersion ?? "") ? undefined : config.talosVersion;
   const subject = ofMachines(machines, version, (config.patches ?? []).map(patchPiece));
   subject.pieces.set("talosVersion", whole);
-  return { ...subject, spec: { ...subject.spec, ...factoryOf(config.imageFactory) }, isCluster: true };
+  return {
+    ...subject,
+    spec: { ...subject.spec, ...factoryOf(config.imageFactory) },
+    isCluster: true,
+  };
 }
 
 /** A template without the lines that hold an action alone (`{{- if … }}`), so that its keys can be found. Each line stays where it is. */
@@ -213,26 +267,37 @@ const withoutActions = (text: string): string =>
     .map((line) => (/^\{\{.*\}\}$/.test(line.trim()) ? "" : line))
     .join("\n");
 
-function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageOf>): Partial<MachineSpec> {
+function ownOf(
+  node: Talconfig["nodes"][number],
+  image: ReturnType<typeof imageOf>,
+): Partial<MachineSpec> {
   const loads = (node.kernelModules ?? []).some(({ name }) => /^nvidia/.test(name));
   const hasGpu =
     image.nvidia === true ||
     loads ||
     (node.patches ?? []).some((text) => /^[ \t]*(?:-[ \t]*)?name:[ \t]*nvidia/m.test(text));
   const platform = node.machineSpec?.mode ?? image.platform ?? "metal";
-  const taints = Object.fromEntries(Object.entries(node.nodeTaints ?? {}).map(([key, text]) => [key, taintText(text)]));
+  const taints = Object.fromEntries(
+    Object.entries(node.nodeTaints ?? {}).map(([key, text]) => [key, taintText(text)]),
+  );
   return {
     role: node.controlPlane ? "controlplane" : "worker",
     gpus: hasGpu ? [gpu] : [],
     extensions: image.listed ?? [],
     // One that says what the installer says does no harm.
     kernelArgs: image.kernelArgs.filter((arg) => arg !== `talos.platform=${platform}`),
-    ...filled({ secureBoot: node.machineSpec?.secureboot || image.secureBoot ? true : undefined, taints }),
+    ...filled({
+      secureBoot: node.machineSpec?.secureboot || image.secureBoot ? true : undefined,
+      taints,
+    }),
   };
 }
 
 /** Releases of NVIDIA's charts, which something else than a stack installs. */
-function ofCharts(files: readonly OutsideFile[], flawed: (file: string, problem: string) => void): Subject[] {
+function ofCharts(
+  files: readonly OutsideFile[],
+  flawed: (file: string, problem: string) => void,
+): Subject[] {
   const texts = new Map(files.map(({ name, text }) => [name, text]));
   // Keys such as `image` and `resources` are in the values of any chart: a file of values is named after its own.
   return readOutside(files)
@@ -254,7 +319,9 @@ function ofCharts(files: readonly OutsideFile[], flawed: (file: string, problem:
             read: {
               ...{ kind: wayOfChart(chart).field, values, ...defined({ version, namespace }) },
               missing,
-              places: Object.fromEntries(Object.entries(places).map(([at, { file, line }]) => [at, `${file}:${line}`])),
+              places: Object.fromEntries(
+                Object.entries(places).map(([at, { file, line }]) => [at, `${file}:${line}`]),
+              ),
             },
           },
         },
@@ -269,10 +336,15 @@ function ofCharts(files: readonly OutsideFile[], flawed: (file: string, problem:
 }
 
 const ofPart = ({ pod, faults }: GpuPart, piece: Piece): Subject => ({
-  spec: { machines: madeUp, ...exposure(undefined), ...(pod ? { workloads: { pods: { pod } } } : {}) },
+  spec: {
+    machines: madeUp,
+    ...exposure(undefined),
+    ...(pod ? { workloads: { pods: { pod } } } : {}),
+  },
   pieces: new Map([["workloads", piece]]),
   about: /^workloads\./,
-  faults: (talosVersion) => faults(talosVersion).map((fault) => ({ field: "workloads.pods.pod", ...fault })),
+  faults: (talosVersion) =>
+    faults(talosVersion).map((fault) => ({ field: "workloads.pods.pod", ...fault })),
 });
 
 /** A file's name as a person reads it: from the working folder where it is below that. */

@@ -15,7 +15,8 @@ import { shortName, subjectsOf } from "./subjects";
 
 /** `talos-gpu check`: what of somebody's files has no effect or will fail. */
 export const check: Verb = {
-  summary: "says what of your files has no effect on Talos, or fails: no stack, no cluster, no network",
+  summary:
+    "says what of your files has no effect on Talos, or fails: no stack, no cluster, no network",
   argument: { name: "FILE", several: true },
   options: {
     talos: {
@@ -47,7 +48,9 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       throw new Error(
         `--format: there is no ${format}, so nothing can be written; take one of ${Object.keys(formats).join(", ")}`,
       );
-    const releases = (given.values["talos"] ?? []).map((name) => (name.startsWith("v") ? name : `v${name}`));
+    const releases = (given.values["talos"] ?? []).map((name) =>
+      name.startsWith("v") ? name : `v${name}`,
+    );
     for (const release of releases)
       if (releaseInTables(release) === "unknown")
         throw new Error(
@@ -55,7 +58,9 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
         );
     const model = valueOf(given, "gpu");
     if (model !== undefined && findCard(model) === undefined)
-      throw new Error(`--gpu: ${model} is no card that is known here; write it as nvidia-smi or lspci -nn prints it`);
+      throw new Error(
+        `--gpu: ${model} is no card that is known here; write it as nvidia-smi or lspci -nn prints it`,
+      );
     const unread: FileNote[] = [];
     const flawed = (file: string, problem: string): void => void unread.push({ file, problem });
     const files = given.positionals.flatMap(filesOf).flatMap((file): OutsideFile[] => {
@@ -63,39 +68,70 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
         const { text, isWhole } = beginningOf(file);
         if (isWhole) return [{ name: shortName(file), text }];
         if (given.positionals.includes(file) || /nvidia/i.test(text))
-          flawed(file, "is not looked at: it has more than a million characters; give the parts of it that matter");
+          flawed(
+            file,
+            "is not looked at: it has more than a million characters; give the parts of it that matter",
+          );
         return [];
       } catch (error) {
         const maker = makerOf(file, shortName);
-        flawed(file, `cannot be read (${reasonOf(error)})${maker === undefined ? "" : `; ${maker}`}`);
+        flawed(
+          file,
+          `cannot be read (${reasonOf(error)})${maker === undefined ? "" : `; ${maker}`}`,
+        );
         return [];
       }
     });
     const sound = files.filter((file) => isSound(file, flawed));
     const roots = given.positionals.filter(isFolder);
     const said = { environment: variablesNamed(given), environmentFiles: given.values["env-file"] };
-    const subjects = subjectsOf(sound, said, flawed, model === undefined ? undefined : { model }, roots);
+    const subjects = subjectsOf(
+      sound,
+      said,
+      flawed,
+      model === undefined ? undefined : { model },
+      roots,
+    );
     const ofKnownReleases = subjects.filter(({ spec: { talosVersion }, pieces }) => {
-      if (releases.length > 0 || talosVersion === undefined || releaseInTables(talosVersion) !== "unknown") return true;
+      if (
+        releases.length > 0 ||
+        talosVersion === undefined ||
+        releaseInTables(talosVersion) !== "unknown"
+      )
+        return true;
       const [file = ""] = [...pieces.values()].map((piece) => piece.file);
-      flawed(file, `Talos ${talosVersion} is not known here, so nothing can be said of it; name a release (--talos)`);
+      flawed(
+        file,
+        `Talos ${talosVersion} is not known here, so nothing can be said of it; name a release (--talos)`,
+      );
       return false;
     });
     const { findings, notes, leftOut, unjudged } = judgeSubjects(ofKnownReleases, releases, sound);
     if (given.switches.has("json"))
-      output.result(`${JSON.stringify({ files: files.length, judged: subjects.length, findings, notes, unread })}\n`);
+      output.result(
+        `${JSON.stringify({ files: files.length, judged: subjects.length, findings, notes, unread })}\n`,
+      );
     else output.result(formats[format]!(findings), true);
-    for (const { file, problem } of [...unread, ...notes]) output.remark(inLine(`${file}: ${problem}`));
+    for (const { file, problem } of [...unread, ...notes])
+      output.remark(inLine(`${file}: ${problem}`));
     const untold = [
       ...(leftOut > 0 ? [`, and ${leftOut} more are not`] : []),
-      ...(unjudged > 0 ? [`; ${unjudged} machines, images, pods and releases after them are not judged`] : []),
+      ...(unjudged > 0
+        ? [`; ${unjudged} machines, images, pods and releases after them are not judged`]
+        : []),
     ];
     if (untold.length > 0)
-      output.remark(`The first ${mostFindings} findings are told${untold.join("")}; mend those, then check again.`);
+      output.remark(
+        `The first ${mostFindings} findings are told${untold.join("")}; mend those, then check again.`,
+      );
     if (subjects.length === 0 && unread.length === 0)
-      output.remark(`None of ${files.length} files says anything of Talos' machines or of NVIDIA's charts.`);
+      output.remark(
+        `None of ${files.length} files says anything of Talos' machines or of NVIDIA's charts.`,
+      );
     else if (findings.length === 0 && unread.length === 0) {
-      const looked = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => shortName(file))));
+      const looked = new Set(
+        subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => shortName(file))),
+      );
       output.remark(["Nothing is wrong in", ...[...looked].sort().map(inLine)].join("\n  "));
     }
     return findings.length > 0 ? 1 : unread.length > 0 ? 2 : 0;
@@ -103,7 +139,10 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
 };
 
 /** Whether a file is YAML that can be judged. Of one that is not, and that speaks of NVIDIA, it is told. */
-function isSound({ name, text }: OutsideFile, flawed: (file: string, problem: string) => void): boolean {
+function isSound(
+  { name, text }: OutsideFile,
+  flawed: (file: string, problem: string) => void,
+): boolean {
   const [error] = talosDocuments(text).flatMap(({ errors }) => errors);
   if (error === undefined) return true;
   if (/nvidia/i.test(text))
@@ -116,10 +155,15 @@ function isSound({ name, text }: OutsideFile, flawed: (file: string, problem: st
   return false;
 }
 
-const isFolder = (given: string): boolean => fs.existsSync(given) && fs.statSync(given).isDirectory();
+const isFolder = (given: string): boolean =>
+  fs.existsSync(given) && fs.statSync(given).isDirectory();
 
 /** A file, or the YAML files below a folder. */
 function filesOf(given: string): string[] {
   if (!isFolder(given)) return [given];
-  return yamlFiles(given, { passedOver: /^(?:node_modules|\.git)$/, names: /\.ya?ml(?:\.gotmpl)?$/, most: 20_000 });
+  return yamlFiles(given, {
+    passedOver: /^(?:node_modules|\.git)$/,
+    names: /\.ya?ml(?:\.gotmpl)?$/,
+    most: 20_000,
+  });
 }

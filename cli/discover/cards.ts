@@ -28,8 +28,11 @@ export function cardsOf(
     const [model = unnamed, ...others] = names;
     const card = `card ${id}${device.product ? ` (${device.product})` : ""}`;
     if (names.length === 0)
-      notes.push(`${card}: the tables have no name for it; write what \`nvidia-smi -L\` or its box says as model`);
-    else if (others.length > 0) notes.push(`${card}: it may also be ${others.join(" or ")}; look which`);
+      notes.push(
+        `${card}: the tables have no name for it; write what \`nvidia-smi -L\` or its box says as model`,
+      );
+    else if (others.length > 0)
+      notes.push(`${card}: it may also be ${others.join(" or ")}; look which`);
     const short = findCard(model)?.model ?? model;
     counts.set(short, (counts.get(short) ?? 0) + 1);
   }
@@ -48,7 +51,8 @@ function memoryOf(model: string, told: readonly ToldCard[]): { memory?: string; 
   const ofCard = told.filter(({ product }) => findCard(product)?.model === card.model);
   const sizes = new Set(ofCard.flatMap(({ memoryMiB }) => meantSize(card, memoryMiB) ?? []));
   const [size, ...others] = sizes;
-  if (size !== undefined && others.length === 0) return size === card.memoryMiB ? {} : { memory: `${size}Mi` };
+  if (size !== undefined && others.length === 0)
+    return size === card.memoryMiB ? {} : { memory: `${size}Mi` };
   if (card.memoriesMiB === undefined) return {};
   return {
     note: `the ${model} exists with ${sizesInWords(card.memoriesMiB)}: write which one as its memory (nvidia-smi shows it)`,

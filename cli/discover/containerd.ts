@@ -23,26 +23,40 @@ export async function lookAtContainerd(
 ): Promise<Pick<SeenMachine, "containerdPart" | "mergedContainerd">> {
   const containerdPart = (await machine.read(customizationPath)) ?? "";
   const merged = (await machine.read(mergedConfigurationPath)) ?? "";
-  return { containerdPart, ...(customizationsIn(merged).length > 0 ? { mergedContainerd: merged } : {}) };
+  return {
+    containerdPart,
+    ...(customizationsIn(merged).length > 0 ? { mergedContainerd: merged } : {}),
+  };
 }
 
 /** Folders of CDI specifications that containerd and Talos have anyway. */
 const usualFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"];
 
 /** The stack's options of a machine's containerd; undefined where the stack says none. */
-export function containerdOf(seen: SeenMachine, note: (text: string) => void): ContainerdSpec | undefined {
+export function containerdOf(
+  seen: SeenMachine,
+  note: (text: string) => void,
+): ContainerdSpec | undefined {
   const part = seen.containerdPart?.trim() ?? "";
   if (part !== "") return ofPart(part, seen, note);
-  return seen.mergedContainerd === undefined ? undefined : ofMerged(seen.mergedContainerd, seen, note);
+  return seen.mergedContainerd === undefined
+    ? undefined
+    : ofMerged(seen.mergedContainerd, seen, note);
 }
 
 /** By the part as Talos up to 1.13 writes it. */
-function ofPart(part: string, seen: SeenMachine, note: (text: string) => void): ContainerdSpec | undefined {
+function ofPart(
+  part: string,
+  seen: SeenMachine,
+  note: (text: string) => void,
+): ContainerdSpec | undefined {
   const [, list = ""] = /cdi_spec_dirs\s*=\s*\[([^\]]*)\]/.exec(part) ?? [];
   const dirs = [...list.matchAll(/"([^"]+)"/g)].map(([, dir = ""]) => dir);
   const candidates = foldersOf(dirs).flatMap((cdiSpecDirs) =>
     [false, true].flatMap((nvidiaDefaultRuntime) =>
-      [false, true].map((baseRuntimeSpec) => optionsOf(cdiSpecDirs, nvidiaDefaultRuntime, baseRuntimeSpec)),
+      [false, true].map((baseRuntimeSpec) =>
+        optionsOf(cdiSpecDirs, nvidiaDefaultRuntime, baseRuntimeSpec),
+      ),
     ),
   );
   const found = candidates.find((spec) => textOf(spec, seen)?.trim() === part);
@@ -56,9 +70,15 @@ function ofPart(part: string, seen: SeenMachine, note: (text: string) => void): 
 /**
  * By what Talos from 1.14 on merges, which tells who set something and, by its hash, whether that is just what the stack would write.
  */
-function ofMerged(merged: string, seen: SeenMachine, note: (text: string) => void): ContainerdSpec | undefined {
+function ofMerged(
+  merged: string,
+  seen: SeenMachine,
+  note: (text: string) => void,
+): ContainerdSpec | undefined {
   const customizations = customizationsIn(merged);
-  const others = customizations.map(({ name }) => name).filter((name) => name !== legacyCustomization);
+  const others = customizations
+    .map(({ name }) => name)
+    .filter((name) => name !== legacyCustomization);
   if (others.length > 0)
     note(
       `its configuration sets containerd's options in CRICustomizationConfig ${others.join(", ")}, which stays as it is`,
@@ -69,7 +89,8 @@ function ofMerged(merged: string, seen: SeenMachine, note: (text: string) => voi
   const runtime = valueAt(table, "plugins", runtimePlugin);
   const dirs = valueAt(runtime, "cdi_spec_dirs");
   const isDefault = valueAt(runtime, "containerd", "default_runtime_name") === "nvidia";
-  const hasBase = valueAt(runtime, "containerd", "runtimes", "nvidia", "base_runtime_spec") === baseSpec;
+  const hasBase =
+    valueAt(runtime, "containerd", "runtimes", "nvidia", "base_runtime_spec") === baseSpec;
   const candidates = foldersOf(Array.isArray(dirs) ? dirs.map(String) : []).map((cdiSpecDirs) =>
     optionsOf(cdiSpecDirs, isDefault, hasBase),
   );
@@ -87,9 +108,16 @@ function ofMerged(merged: string, seen: SeenMachine, note: (text: string) => voi
 }
 
 /** What the option may say: the folders that nobody has anyway, or all of them. */
-const foldersOf = (dirs: string[]): string[][] => [dirs.filter((dir) => !usualFolders.includes(dir)), dirs];
+const foldersOf = (dirs: string[]): string[][] => [
+  dirs.filter((dir) => !usualFolders.includes(dir)),
+  dirs,
+];
 
-function optionsOf(cdiSpecDirs: string[], nvidiaDefaultRuntime: boolean, baseRuntimeSpec: boolean): ContainerdSpec {
+function optionsOf(
+  cdiSpecDirs: string[],
+  nvidiaDefaultRuntime: boolean,
+  baseRuntimeSpec: boolean,
+): ContainerdSpec {
   return filled({
     nvidiaDefaultRuntime: nvidiaDefaultRuntime ? true : undefined,
     baseRuntimeSpec: baseRuntimeSpec ? true : undefined,
@@ -98,7 +126,9 @@ function optionsOf(cdiSpecDirs: string[], nvidiaDefaultRuntime: boolean, baseRun
 }
 
 /** The part that the stack would write. */
-const textOf = (spec: ContainerdSpec, { talosVersion = "v1.12.0" }: SeenMachine): string | undefined =>
-  containerdPart(spec, eraOf(talosVersion)).toml;
+const textOf = (
+  spec: ContainerdSpec,
+  { talosVersion = "v1.12.0" }: SeenMachine,
+): string | undefined => containerdPart(spec, eraOf(talosVersion)).toml;
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

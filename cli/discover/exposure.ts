@@ -1,6 +1,11 @@
 import { checkCluster, type ClusterSpec } from "../../components/recipe/index";
 import { charts } from "../../components/recipe/facts/data/charts";
-import { type WayField, wayFields, wayOfChart, wayOfField } from "../../components/recipe/facts/way";
+import {
+  type WayField,
+  wayFields,
+  wayOfChart,
+  wayOfField,
+} from "../../components/recipe/facts/way";
 import { MANAGER } from "../../components/clients/kubernetes/manager";
 import type { Seen, SeenRelease } from "./seen";
 
@@ -11,7 +16,11 @@ type Note = (path: string, text: string) => void;
  *
  * @param base the stack without it.
  */
-export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note: Note): Partial<ClusterSpec> {
+export function exposureOf(
+  base: ClusterSpec,
+  { releases, machines }: Seen,
+  note: Note,
+): Partial<ClusterSpec> {
   const [there, ...others] = [...releases].sort((a, b) => a.chart.localeCompare(b.chart));
   if (there !== undefined) {
     const { field } = wayOfChart(there.chart);
@@ -22,7 +31,10 @@ export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note
         `${other.chart} is installed as well, in ${other.namespace}: one of the two must go`,
       );
     if (isOthers(there, machines)) return external(there, field, note);
-    note(field, `${there.chart} ${version} is installed in ${there.namespace}, by a stack as it seems`);
+    note(
+      field,
+      `${there.chart} ${version} is installed in ${there.namespace}, by a stack as it seems`,
+    );
     return { [field]: { version, namespace: there.namespace } };
   }
   const fits = newestExposure(base, ["gpuOperator", "devicePlugin"]);
@@ -50,18 +62,30 @@ const releasesOf = (kind: WayField): string[] =>
  * @param base the stack without it.
  * @param kinds in the order in which they are tried.
  */
-export function newestExposure(base: ClusterSpec, kinds: readonly WayField[]): Pick<ClusterSpec, WayField> {
-  const candidates = kinds.flatMap((kind) => releasesOf(kind).map((version) => ({ [kind]: { version } })));
+export function newestExposure(
+  base: ClusterSpec,
+  kinds: readonly WayField[],
+): Pick<ClusterSpec, WayField> {
+  const candidates = kinds.flatMap((kind) =>
+    releasesOf(kind).map((version) => ({ [kind]: { version } })),
+  );
   const fits = candidates.find((exposure) =>
-    checkCluster({ ...base, ...exposure }).every(({ field }) => !wayFields.some((one) => field.startsWith(one))),
+    checkCluster({ ...base, ...exposure }).every(
+      ({ field }) => !wayFields.some((one) => field.startsWith(one)),
+    ),
   );
   return fits ?? candidates[0]!;
 }
 
 /** Whether somebody else installed a release: no stack has labelled a node, or a tool of somebody's keeps it. */
 function isOthers({ by }: SeenRelease, machines: Seen["machines"]): boolean {
-  const managers = machines.flatMap(({ labelManagers = {} }) => Object.values(labelManagers).flat());
-  return by !== undefined || !managers.some((manager) => manager.startsWith(MANAGER) || manager.startsWith("pulumi"));
+  const managers = machines.flatMap(({ labelManagers = {} }) =>
+    Object.values(labelManagers).flat(),
+  );
+  return (
+    by !== undefined ||
+    !managers.some((manager) => manager.startsWith(MANAGER) || manager.startsWith("pulumi"))
+  );
 }
 
 /** What stays whose it is. */
@@ -70,7 +94,8 @@ function external(
   kind: WayField,
   note: Note,
 ): Partial<ClusterSpec> {
-  const owner = by ?? (name === undefined ? "something that is not Helm" : `Helm, as release ${name}`);
+  const owner =
+    by ?? (name === undefined ? "something that is not Helm" : `Helm, as release ${name}`);
   note(
     "external",
     `${chart} ${version ?? "of an unknown version"} is installed in ${namespace} by ${owner}; the stack leaves it as it is`,

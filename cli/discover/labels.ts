@@ -17,7 +17,9 @@ export const ownMarks = (
 export function labelManagers(entries: readonly V1ManagedFieldsEntry[]): Record<string, string[]> {
   const managers: Record<string, string[]> = {};
   for (const { manager, fieldsV1 } of entries) {
-    const { "f:metadata": metadata } = (fieldsV1 ?? {}) as { "f:metadata"?: { "f:labels"?: Record<string, unknown> } };
+    const { "f:metadata": metadata } = (fieldsV1 ?? {}) as {
+      "f:metadata"?: { "f:labels"?: Record<string, unknown> };
+    };
     for (const field of Object.keys(metadata?.["f:labels"] ?? {}))
       if (field.startsWith("f:") && manager) (managers[field.slice(2)] ??= []).push(manager);
   }
@@ -37,7 +39,8 @@ function ownLabels(
   tell: Tell,
 ): Record<string, string> {
   const candidates = Object.entries(labels).filter(([key]) => !ofTheSystem.test(key));
-  const isKept = ([key]: [string, string]): boolean => managers[key]?.some((name) => byHand.test(name)) ?? true;
+  const isKept = ([key]: [string, string]): boolean =>
+    managers[key]?.some((name) => byHand.test(name)) ?? true;
   for (const [key, value] of candidates.filter((label) => !isKept(label)))
     tell(
       `${managers[key]!.join(" and ")} keeps the label ${key}=${value}: write it under labels only if the stack is to hold this value from now on`,

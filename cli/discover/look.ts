@@ -24,7 +24,11 @@ const ONE_REQUEST = 0.2;
  * @param within Milliseconds after which whatever does not answer is given up.
  * @param say told what is looked at.
  */
-export async function look(access: Access, within: number, say: (line: string) => void): Promise<Seen> {
+export async function look(
+  access: Access,
+  within: number,
+  say: (line: string) => void,
+): Promise<Seen> {
   const start = performance.now();
   const api = new KubernetesApi(access.kubeconfig, [], ONE_REQUEST * within);
   say(`looking at ${api.server}`);
@@ -38,7 +42,9 @@ export async function look(access: Access, within: number, say: (line: string) =
   const machines = nodes.filter(isTalos).map((node) => fromNode(node, slices));
   if (machines.length === 0) unseen.push(`${api.server} has no node of Talos`);
   if (access.machines === undefined) {
-    unseen.push("without a talosconfig no machine was looked at: its cards, its image and its configuration");
+    unseen.push(
+      "without a talosconfig no machine was looked at: its cards, its image and its configuration",
+    );
     return { machines, releases, unseen };
   }
   say(`looking at ${machines.length} machines`);
@@ -46,15 +52,25 @@ export async function look(access: Access, within: number, say: (line: string) =
   const { problem } = access.machines;
   const byName = new Map(machines.map((machine) => [machine.name, machine]));
   const addresses = machines.map(({ name, address }) => [name, address] as const);
-  const notAsked = await askMachines(addresses, { ...access.machines, limit }, async (name, machine) => {
-    const seen = byName.get(name)!;
-    for (const { what, error } of await ask(seen, machine))
-      unseen.push(`machine ${name} (${seen.address}): ${what} could not be looked at: ${problem ?? error.message}`);
-  });
+  const notAsked = await askMachines(
+    addresses,
+    { ...access.machines, limit },
+    async (name, machine) => {
+      const seen = byName.get(name)!;
+      for (const { what, error } of await ask(seen, machine))
+        unseen.push(
+          `machine ${name} (${seen.address}): ${what} could not be looked at: ${problem ?? error.message}`,
+        );
+    },
+  );
   return { machines, releases, unseen: [...unseen, ...notAsked] };
 }
 
-const listed = async (api: KubernetesApi, kind: string, unseen: string[]): Promise<k8s.V1Deployment[]> =>
+const listed = async (
+  api: KubernetesApi,
+  kind: string,
+  unseen: string[],
+): Promise<k8s.V1Deployment[]> =>
   api.list<k8s.V1Deployment>(kind, `/apis/apps/v1/${kind}`).catch((error: Error) => {
     unseen.push(`what offers GPUs could not be looked at: ${error.message}`);
     return [];
@@ -62,24 +78,34 @@ const listed = async (api: KubernetesApi, kind: string, unseen: string[]): Promi
 
 /** Only the DRA driver makes slices, and only new releases of Kubernetes have them. */
 const slicesOf = async (api: KubernetesApi, unseen: string[]): Promise<k8s.V1ResourceSlice[]> =>
-  api.list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath, { instead: { 404: undefined } }).catch((error: Error) => {
-    unseen.push(`what the DRA driver tells of cards could not be looked at: ${error.message}`);
-    return [];
-  });
+  api
+    .list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath, { instead: { 404: undefined } })
+    .catch((error: Error) => {
+      unseen.push(`what the DRA driver tells of cards could not be looked at: ${error.message}`);
+      return [];
+    });
 
-const isTalos = ({ status }: k8s.V1Node): boolean => /^Talos\b/.test(status?.nodeInfo?.osImage ?? "");
+const isTalos = ({ status }: k8s.V1Node): boolean =>
+  /^Talos\b/.test(status?.nodeInfo?.osImage ?? "");
 
 function fromNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSlice[]): SeenMachine {
   const { metadata, spec, status } = node;
   const { name = "", labels = {}, managedFields = [] } = metadata ?? {};
   return {
-    ...{ name, labels, labelManagers: labelManagers(managedFields), controlPlane: controlPlaneRole in labels },
+    ...{
+      name,
+      labels,
+      labelManagers: labelManagers(managedFields),
+      controlPlane: controlPlaneRole in labels,
+    },
     toldCards: toldCards(node, slices),
     address: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "",
     offers: Object.entries(status?.allocatable ?? {})
       .filter(([resource, count]) => resource.startsWith("nvidia.com/") && count !== "0")
       .map(([resource]) => resource),
-    taints: (spec?.taints ?? []).map(({ key, value, effect }) => describeTaint({ key, effect, ...defined({ value }) })),
+    taints: (spec?.taints ?? []).map(({ key, value, effect }) =>
+      describeTaint({ key, effect, ...defined({ value }) }),
+    ),
     ...defined({
       uuid: status?.nodeInfo?.systemUUID?.toLowerCase() || undefined,
       talosVersion: talosVersionOf({ osImage: status?.nodeInfo?.osImage ?? "" }),
@@ -101,7 +127,13 @@ const ask = (seen: SeenMachine, machine: TalosMachine): Promise<Failed[]> =>
       const [first] = valuesOf(active);
       const textAt = (...path: string[]): string | undefined =>
         (valueAt(first, "cluster", ...path) as string) || undefined;
-      const [clusterName, clusterEndpoint] = [textAt("clusterName"), textAt("controlPlane", "endpoint")];
-      Object.assign(seen, defined({ clusterName, clusterEndpoint, installer: installImage(active) }));
+      const [clusterName, clusterEndpoint] = [
+        textAt("clusterName"),
+        textAt("controlPlane", "endpoint"),
+      ];
+      Object.assign(
+        seen,
+        defined({ clusterName, clusterEndpoint, installer: installImage(active) }),
+      );
     },
   });

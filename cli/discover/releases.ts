@@ -10,7 +10,9 @@ function keeperOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
   const { labels = {}, annotations = {} } = metadata ?? {};
   if ("helm.toolkit.fluxcd.io/name" in labels) return { by: "Flux" };
   const keys = [...Object.keys(annotations), ...Object.keys(labels)];
-  return keys.some((key) => key.startsWith("argocd.argoproj.io/")) || hasArgosLabel(metadata) ? { by: "Argo CD" } : {};
+  return keys.some((key) => key.startsWith("argocd.argoproj.io/")) || hasArgosLabel(metadata)
+    ? { by: "Argo CD" }
+    : {};
 }
 
 /** Argo CD before 3.0 has a label alone, which charts set, too. But Helm also annotates what it installs, and Argo CD does not. */
@@ -30,7 +32,8 @@ export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
   const found = new Map<string, SeenRelease>();
   for (const workload of workloads) {
     const release = byLabels(workload) ?? byImage(workload);
-    if (release !== undefined && found.get(release.chart)?.version === undefined) found.set(release.chart, release);
+    if (release !== undefined && found.get(release.chart)?.version === undefined)
+      found.set(release.chart, release);
   }
   return [...found.values()];
 }
@@ -48,15 +51,26 @@ function byLabels({ metadata }: Workload): SeenRelease | undefined {
   const named = chart ?? labels["app.kubernetes.io/name"] ?? "";
   const found = Object.hasOwn(charts, named) ? charts[named] : undefined;
   if (found === undefined) return undefined;
-  const name = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;
-  return { chart: found, namespace, ...(version ? { version } : {}), ...(name ? { name } : {}), ...keeperOf(metadata) };
+  const name =
+    labels["app.kubernetes.io/managed-by"] === "Helm"
+      ? labels["app.kubernetes.io/instance"]
+      : undefined;
+  return {
+    chart: found,
+    namespace,
+    ...(version ? { version } : {}),
+    ...(name ? { name } : {}),
+    ...keeperOf(metadata),
+  };
 }
 
 function byImage({ metadata, spec }: Workload): SeenRelease | undefined {
   if ((metadata?.ownerReferences ?? []).length > 0) return undefined;
   const images = (spec?.template.spec?.containers ?? []).flatMap(({ image }) => image ?? []);
   // AMD's plugin has the same name (ROCm/k8s-device-plugin).
-  const image = images.find((each) => /\/k8s-device-plugin[:@]/.test(each) && !/(?:^|\/)(?:rocm|amd)\//i.test(each));
+  const image = images.find(
+    (each) => /\/k8s-device-plugin[:@]/.test(each) && !/(?:^|\/)(?:rocm|amd)\//i.test(each),
+  );
   if (image === undefined) return undefined;
   // The chart's versions are the image's, without the `v`.
   const version = /:v?(\d+\.\d+\.\d+)/.exec(image)?.[1];

@@ -11,7 +11,11 @@ import {
   runningKernelArgs,
 } from "../../components/recipe/index";
 import { findCard, kernelArgsFor } from "../../components/recipe/facts/card";
-import { branchedName, nvidiaExtension, soundsLikeNvidia } from "../../components/recipe/facts/extension";
+import {
+  branchedName,
+  nvidiaExtension,
+  soundsLikeNvidia,
+} from "../../components/recipe/facts/extension";
 import { defined, filled } from "../../components/recipe/mapping";
 import { stackText, toDo } from "../stack-text";
 import { cardsOf } from "./cards";
@@ -30,11 +34,18 @@ export function stackOf(seen: Seen, only?: readonly string[]) {
   const machines = seen.machines.filter(({ name }) => only === undefined || only.includes(name));
   const comments: Record<string, string[]> = {};
   const note = (path: string, text: string): void => void (comments[path] ??= []).push(text);
-  const releases = machines.flatMap(({ talosVersion }) => talosVersion ?? []).filter((text) => semver.valid(text));
+  const releases = machines
+    .flatMap(({ talosVersion }) => talosVersion ?? [])
+    .filter((text) => semver.valid(text));
   const talosVersion = semver.rsort([...releases])[0] ?? "v1.12.6";
   if (releases.length === 0)
-    note("talosVersion", "the machines' release could not be read; write the one that they are to run");
-  const clusterName = machines.find((machine) => isOmni(machine) && machine.clusterName)?.clusterName;
+    note(
+      "talosVersion",
+      "the machines' release could not be read; write the one that they are to run",
+    );
+  const clusterName = machines.find(
+    (machine) => isOmni(machine) && machine.clusterName,
+  )?.clusterName;
   if (clusterName === undefined && machines.some(isOmni))
     note(
       "machines",
@@ -51,7 +62,10 @@ export function stackOf(seen: Seen, only?: readonly string[]) {
     machines: Object.fromEntries(
       machines.map((machine) => [
         machine.name,
-        { ...machineOf(machine, talosVersion, note), ...defined({ driver: apart ? driverOf(machine) : undefined }) },
+        {
+          ...machineOf(machine, talosVersion, note),
+          ...defined({ driver: apart ? driverOf(machine) : undefined }),
+        },
       ]),
     ),
     ...defined({ driver: apart ? undefined : driver }),
@@ -72,7 +86,8 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
   const omni = isOmni(seen);
   const { gpus, notes } = cardsOf(seen.devices ?? [], seen.toldCards);
   for (const text of notes) note(path, text);
-  if (seen.devices === undefined) note(path, "its cards could not be looked at; write them as gpus");
+  if (seen.devices === undefined)
+    note(path, "its cards could not be looked at; write them as gpus");
   const needed = kernelArgsFor(gpus.flatMap(({ model }) => findCard(model) ?? []));
   if (gpus.length > 0 && seen.labels["kubernetes.io/arch"] === "arm64" && needed.length === 0)
     note(
@@ -80,7 +95,11 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
       "it is an arm64 machine with a card in a slot: if the kernel of Talos ≥ 1.13 shows an Oops of nvidia, write arm64.nobti under kernelArgs (talos#13019 is about a GB10)",
     );
   if (seen.talosVersion !== undefined) note(path, `runs ${seen.talosVersion}`);
-  if (!omni) note(path, "somebody else made its configuration: the stack merges its part in, and takes it out again");
+  if (!omni)
+    note(
+      path,
+      "somebody else made its configuration: the stack merges its part in, and takes it out again",
+    );
   const containerd = containerdOf(seen, (text) => note(path, text));
   return {
     address: seen.address,
@@ -89,27 +108,46 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
     ...filled({ uuid: omni ? seen.uuid : undefined, gpus }),
     ...imageOf(seen, gpus.length > 0, omni, path, note),
     ...ownMarks(seen, (text) => note(path, text)),
-    ...defined({ runningVersion: seen.talosVersion === talosVersion ? undefined : seen.talosVersion, containerd }),
+    ...defined({
+      runningVersion: seen.talosVersion === talosVersion ? undefined : seen.talosVersion,
+      containerd,
+    }),
   };
 }
 
 /** What the machine's image has beside what follows from its cards; with Omni only the extensions are the stack's. */
-function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, note: Note): Partial<MachineSpec> {
+function imageOf(
+  seen: SeenMachine,
+  gpu: boolean,
+  omni: boolean,
+  path: string,
+  note: Note,
+): Partial<MachineSpec> {
   const { image } = seen;
   // Of a machine whose cards are not known, NVIDIA's extensions are no more its own: its comment asks for the cards.
   const mayHaveCards = gpu || seen.devices === undefined;
-  const own = (names: string[]): string[] => names.filter((name) => !mayHaveCards || !followsFromCard(name));
+  const own = (names: string[]): string[] =>
+    names.filter((name) => !mayHaveCards || !followsFromCard(name));
   if (image === undefined) {
     const { labelledExtensions } = seen;
-    const known = labelledExtensions === undefined ? "" : "but for the extensions that its node's labels name";
+    const known =
+      labelledExtensions === undefined ? "" : "but for the extensions that its node's labels name";
     const unread = ["its image could not be read", known].filter(Boolean).join(", ");
-    note(path, `${unread}; an update stops before the drain, and names whatever the machine would lose`);
-    return filled({ extensions: labelledExtensions && own(runningExtensions({ extensions: labelledExtensions })) });
+    note(
+      path,
+      `${unread}; an update stops before the drain, and names whatever the machine would lose`,
+    );
+    return filled({
+      extensions: labelledExtensions && own(runningExtensions({ extensions: labelledExtensions })),
+    });
   }
   const { installer = "" } = seen;
   // An image of the Factory has its schematic in it, and Talos' own has no extension.
   if (!omni && image.schematic === undefined && installer !== "" && !isTalos(installer)) {
-    note(path, `its image is of no Image Factory; its configuration names ${installer}, which stays`);
+    note(
+      path,
+      `its image is of no Image Factory; its configuration names ${installer}, which stays`,
+    );
     return { installerImage: installer };
   }
   const extensions = own(runningExtensions(image));
@@ -121,10 +159,19 @@ function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, n
       path,
       `its kernel was started with ${args.join(" ")}: before Talos 1.10 an image cannot carry that, so set machine.install.extraKernelArgs in its configuration, and list them under drop.kernelArgs`,
     );
-  const { overlay, customization } = (!omni && image.schematic && readSchematic(image.schematic)) || {};
-  const platform = omni || image.platform === undefined || image.platform === "metal" ? undefined : image.platform;
+  const { overlay, customization } =
+    (!omni && image.schematic && readSchematic(image.schematic)) || {};
+  const platform =
+    omni || image.platform === undefined || image.platform === "metal" ? undefined : image.platform;
   const secureBoot = image.secureBoot && !omni ? true : undefined;
-  return filled({ extensions, kernelArgs: takes ? args : [], platform, secureBoot, overlay, customization });
+  return filled({
+    extensions,
+    kernelArgs: takes ? args : [],
+    platform,
+    secureBoot,
+    overlay,
+    customization,
+  });
 }
 
 /** Whether an installer is Talos' own, or the Image Factory's. */
@@ -144,7 +191,8 @@ function driverOf({ image, labelledExtensions = {} }: SeenMachine): DriverSpec |
   const names = runningExtensions(image ?? { extensions: labelledExtensions }).map(branchedName);
   const modules = [...new Set(names)].map(nvidiaExtension).filter((one) => one?.kind === "modules");
   const [first] = modules;
-  if (modules.length !== 1 || first?.branch === undefined || first.flavour === undefined) return undefined;
+  if (modules.length !== 1 || first?.branch === undefined || first.flavour === undefined)
+    return undefined;
   return { branch: first.branch, flavour: first.flavour };
 }
 
@@ -163,5 +211,9 @@ export function renderDiscovered(
   source: string,
 ): string {
   const head = [`The cluster at ${source}, as it was seen; nothing was changed.`];
-  return stackText(spec, { head, left: [...unseen, ...findings.map(toDo), ...notes], fields: comments });
+  return stackText(spec, {
+    head,
+    left: [...unseen, ...findings.map(toDo), ...notes],
+    fields: comments,
+  });
 }

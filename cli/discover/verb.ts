@@ -9,7 +9,8 @@ import { renderDiscovered, stackOf } from "./stack-of";
 
 /** `talos-gpu discover`: writes the stack file of a live cluster. */
 export const discover: Verb = {
-  summary: "looks at a live cluster and writes the stack file of it; changes nothing in the cluster",
+  summary:
+    "looks at a live cluster and writes the stack file of it; changes nothing in the cluster",
   options: {
     ...reachOptions("cards and images stay out"),
     ...writeOptions,
@@ -18,7 +19,10 @@ export const discover: Verb = {
       help: "stack to write, in the file where Pulumi looks for it (default: the selected one, if it says nothing of machines yet; else the cluster's name)",
     },
     name: { value: "NAME", help: "the same as --stack" },
-    machine: { value: "NODE", help: "a machine that the stack is to have; may be repeated (default: all of them)" },
+    machine: {
+      value: "NODE",
+      help: "a machine that the stack is to have; may be repeated (default: all of them)",
+    },
   },
   more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL. The file has a comment for everything that could not be found out.\n",
   run: async (given, output) => {
@@ -28,7 +32,9 @@ export const discover: Verb = {
     }));
     if (seen.machines.length === 0) throw new Error(seen.unseen.map(inLine).join("\n"));
     const only = given.values.machine;
-    const strange = (only ?? []).filter((name) => !seen.machines.some((machine) => machine.name === name));
+    const strange = (only ?? []).filter(
+      (name) => !seen.machines.some((machine) => machine.name === name),
+    );
     if (strange.length > 0)
       throw new Error(
         `--machine: the cluster has no machine ${strange.join(", ")}; take ${seen.machines.map(({ name }) => name).join(", ")}`,
@@ -36,7 +42,9 @@ export const discover: Verb = {
 
     const discovered = stackOf(seen, only);
     const named = valueOf(given, "stack") ?? valueOf(given, "name");
-    const name = nameOf(named ?? seen.machines.find(({ clusterName }) => clusterName)?.clusterName ?? "discovered");
+    const name = nameOf(
+      named ?? seen.machines.find(({ clusterName }) => clusterName)?.clusterName ?? "discovered",
+    );
     const values = named === undefined ? given.values : { ...given.values, stack: [name] };
     const out = placeToWrite({ ...given, values }) ?? placeOf(name);
     const line = editorLine(out === "-" ? undefined : out);
@@ -48,7 +56,10 @@ export const discover: Verb = {
         `${JSON.stringify({ status, file: out === "-" ? null : out, stack: text, spec: discovered.spec, findings: discovered.findings, unseen: seen.unseen })}\n`,
       );
     else if (out === "-") output.result(text);
-    else output.result(`${nextSteps(out, given.environment)}. Its comments say what is left to you.\n`);
+    else
+      output.result(
+        `${nextSteps(out, given.environment)}. Its comments say what is left to you.\n`,
+      );
     for (const line of seen.unseen) output.remark(inLine(`could not look: ${line}`));
     for (const finding of discovered.findings) output.remark(inLine(toDo(finding)));
     return status;

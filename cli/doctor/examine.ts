@@ -17,13 +17,18 @@ import { type DoctorReport, reportOf } from "./report";
  * @param addresses Talos API addresses by node name. Default: the internal addresses of the cluster's Talos nodes.
  * @param within Milliseconds after which it gives up whatever has not answered, but for a machine that it was told to wait for.
  */
-export async function observe(access: Access, addresses?: Record<string, string>, within = 55_000): Promise<Seen> {
+export async function observe(
+  access: Access,
+  addresses?: Record<string, string>,
+  within = 55_000,
+): Promise<Seen> {
   const end = performance.now() + within;
   // A credential plugin, the lists, and then the logs have a share each.
   const seeing = observeCluster(new KubernetesApi(access.kubeconfig, [], 0.2 * within), new Date());
   if (access.machines === undefined) return seeing;
   const machineAddresses = addresses ?? (await seeing).addresses;
-  const limit = access.machines.patience === undefined ? { limit: 0.9 * (end - performance.now()) } : {};
+  const limit =
+    access.machines.patience === undefined ? { limit: 0.9 * (end - performance.now()) } : {};
   const [cluster, machines] = await Promise.all([
     seeing,
     observeMachines(machineAddresses, { ...access.machines, ...limit }),
@@ -40,8 +45,13 @@ export async function observe(access: Access, addresses?: Record<string, string>
  *
  * @param within Milliseconds.
  */
-export async function examine(looking: Looking, plan: Plan | undefined, within: number): Promise<DoctorReport> {
-  const addresses = plan && Object.fromEntries(plan.machines.map(({ name, address }) => [name, address]));
+export async function examine(
+  looking: Looking,
+  plan: Plan | undefined,
+  within: number,
+): Promise<DoctorReport> {
+  const addresses =
+    plan && Object.fromEntries(plan.machines.map(({ name, address }) => [name, address]));
   const { observations, unseen, leftOut } = await observe(looking, addresses, within);
   const foreign = plan && foreignCluster(plan, observations);
   const present = plan && foreign === undefined ? withoutAway(plan, observations) : undefined;
@@ -49,18 +59,24 @@ export async function examine(looking: Looking, plan: Plan | undefined, within: 
   const judged = foreign === undefined ? (present?.seen ?? observations) : {};
   const expected = plan && withWhereabouts(present?.plan ?? plan, judged);
   const away = present?.away ?? [];
-  const ofAway = (line: string): boolean => away.some((name) => line.startsWith(`machine ${name} `));
+  const ofAway = (line: string): boolean =>
+    away.some((name) => line.startsWith(`machine ${name} `));
   return reportOf({
     system: systemOf(judged, expected),
     planned: plan !== undefined,
     differences: differences(judged, expected),
     findings: diagnose(judged, expected),
     inventory: inventoryOf(systemOf(judged, expected), judged),
-    unseen: [...unseen.filter((line) => !ofAway(line)), ...(foreign === undefined ? [] : [foreign])],
+    unseen: [
+      ...unseen.filter((line) => !ofAway(line)),
+      ...(foreign === undefined ? [] : [foreign]),
+    ],
     notes: [
       ...looking.leftOut,
       ...leftOut,
-      ...away.map((name) => `machine ${name} is away, as its mayBeAway allows; nothing of it was judged`),
+      ...away.map(
+        (name) => `machine ${name} is away, as its mayBeAway allows; nothing of it was judged`,
+      ),
       ...remarks(judged, expected),
     ],
   });

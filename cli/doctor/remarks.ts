@@ -12,7 +12,8 @@ export function foreignCluster({ machines }: Plan, { nodes }: Observations): str
   if (nodes === undefined || nodes.length === 0) return undefined;
   const machineNames = new Set(machines.map(({ name }) => name));
   if (nodes.some(({ name }) => machineNames.has(name))) return undefined;
-  const list = (names: string[]): string => `${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`;
+  const list = (names: string[]): string =>
+    `${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`;
   return (
     `the cluster is not the stack's: its nodes are ${list(nodes.map(({ name }) => name))}, the stack's machines ${list([...machineNames])}; ` +
     "name another kubeconfig or context, or bring the stack up first"
@@ -32,7 +33,8 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
       pod.namespace !== namespace &&
       !["Succeeded", "Failed"].includes(pod.phase) &&
       !["void", "none", ""].includes(pod.visibleDevices ?? "all") &&
-      (pod.visibleDevices !== undefined || (pod.images ?? []).some((image) => cudaImages.test(image))),
+      (pod.visibleDevices !== undefined ||
+        (pod.images ?? []).some((image) => cudaImages.test(image))),
   );
   const sees = uninvited.map(
     ({ namespace: where, name }) =>
@@ -55,11 +57,19 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
       ),
   );
   const escapes = (seen.machines ?? []).flatMap(({ name, talosVersion = "", extensions = [] }) => {
-    if (!extensions.some((extension) => extension.startsWith("nvidia-container-toolkit"))) return [];
+    if (!extensions.some((extension) => extension.startsWith("nvidia-container-toolkit")))
+      return [];
     const words = escapesInWords(talosVersion, findRelease(talosVersion)?.drivers.toolkit);
     return words === undefined ? [] : [`machine ${name}: ${words}`];
   });
-  return [...sees, ...untested, ...ofPrograms, ...escapes, ...unfollowed(seen, plan), ...waitingForUnits(seen)];
+  return [
+    ...sees,
+    ...untested,
+    ...ofPrograms,
+    ...escapes,
+    ...unfollowed(seen, plan),
+    ...waitingForUnits(seen),
+  ];
 }
 
 /** Kernel arguments of the stack's that a machine was not started with. */

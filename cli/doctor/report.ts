@@ -8,7 +8,12 @@ export interface DoctorReport {
   /** 0: all is well. 1: something was found. 2: nothing was found, but not everything could be looked at. */
   status: number;
   /** The system as it was understood. */
-  system: { era: string | null; mode: string | null; namespace: string | null; gpuMachines: string[] };
+  system: {
+    era: string | null;
+    mode: string | null;
+    namespace: string | null;
+    gpuMachines: string[];
+  };
   /** Whether the cluster was held against a stack's plan. */
   planned: boolean;
   /** What is unlike the plan; without a plan, unlike any cluster that offers GPUs. */
@@ -23,7 +28,9 @@ export interface DoctorReport {
 }
 
 /** A report on a system. */
-export function reportOf(said: Omit<DoctorReport, "status" | "system"> & { system: System }): DoctorReport {
+export function reportOf(
+  said: Omit<DoctorReport, "status" | "system"> & { system: System },
+): DoctorReport {
   const { era = null, mode = null, namespace = null, gpuMachines } = said.system;
   const found = said.differences.length + said.findings.length;
   return {
@@ -42,7 +49,8 @@ export function renderReport(of: DoctorReport, colour: boolean): string {
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
   const { era, mode, namespace, gpuMachines } = system;
-  const exposed = mode === null ? "nothing exposes GPUs" : `${mode} in ${namespace ?? "an unknown namespace"}`;
+  const exposed =
+    mode === null ? "nothing exposes GPUs" : `${mode} in ${namespace ?? "an unknown namespace"}`;
   const unlike = planned ? "unlike the plan" : "not as it must be";
   const machines = gpuMachines.join(", ") || "none seen";
   const sawNothing = unseen.length > 0 && gpuMachines.length === 0 && mode === null && era === null;
@@ -50,7 +58,9 @@ export function renderReport(of: DoctorReport, colour: boolean): string {
     ...unseen.map((line) => `${paint("yellow", "? could not look:")} ${line}`),
     ...(sawNothing
       ? []
-      : [`GPU machines: ${machines}; ${exposed}; ${era === null ? "no Talos node seen" : `era ${era}`}`]),
+      : [
+          `GPU machines: ${machines}; ${exposed}; ${era === null ? "no Talos node seen" : `era ${era}`}`,
+        ]),
     ...inventory.map((line) => `    ${line}`),
     ...notes.map((note) => paint("dim", `note: ${note}`)),
     ...differences.flatMap((difference) => [
@@ -65,7 +75,9 @@ export function renderReport(of: DoctorReport, colour: boolean): string {
       ...evidence.map((line) => `    seen:   ${line}`),
       `    fix:    ${fix}`,
     ]),
-    ...(planned && differences.some((one) => one.remedy === undefined) ? [paint("dim", remedy)] : []),
+    ...(planned && differences.some((one) => one.remedy === undefined)
+      ? [paint("dim", remedy)]
+      : []),
     verdict(report, (text) => paint("green", text)),
   ].join("\n");
 }
@@ -80,7 +92,10 @@ const inLines = (report: DoctorReport): DoctorReport =>
 const remedy =
   'to put right what is unlike the plan and has no remedy of its own: change the text of reconcileToken in the stack\'s file (e.g. "2026-11-22"), then pulumi preview and pulumi up';
 
-function verdict({ status, differences, findings, unseen }: DoctorReport, well: (text: string) => string): string {
+function verdict(
+  { status, differences, findings, unseen }: DoctorReport,
+  well: (text: string) => string,
+): string {
   if (status === 0) return well("✔ nothing found: the cluster offers what it should");
   const parts: [number, string][] = [
     [differences.length, "unlike what it should be"],

@@ -3,7 +3,8 @@ import { mergesInMemory } from "../../components/recipe/machine/containerd/effec
 import type { Problem as Note } from "../../components/recipe/rules/fault";
 import type { ContainerdItem, NvidiaPart } from "./patch";
 
-const itemsOf = (parts: NvidiaPart[]): ContainerdItem[] => parts.flatMap(({ containerd }) => containerd);
+const itemsOf = (parts: NvidiaPart[]): ContainerdItem[] =>
+  parts.flatMap(({ containerd }) => containerd);
 
 const takesFirst = (talosVersion: string | undefined): boolean =>
   talosVersion !== undefined && mergesInMemory(talosVersion);
@@ -12,14 +13,21 @@ const takesFirst = (talosVersion: string | undefined): boolean =>
  * NVIDIA's part of the file of containerd's parts, of all that writes it. Where several do, Talos ≥ 1.14 takes the first, whatever it says, and a
  * machine of an older release does not start: then the first of NVIDIA's is what its owner wants. Undefined where there is none.
  */
-export function partInForce(parts: NvidiaPart[], talosVersion: string | undefined): string | undefined {
+export function partInForce(
+  parts: NvidiaPart[],
+  talosVersion: string | undefined,
+): string | undefined {
   const items = itemsOf(parts);
   const counted = takesFirst(talosVersion) ? items.slice(0, 1) : items;
   return counted.find(({ isOfNvidia }) => isOfNvidia)?.content;
 }
 
 /** What is wrong where the file of containerd's parts is written more than once (the check containerd-part). */
-export function writersNote(field: string, parts: NvidiaPart[], talosVersion: string | undefined): Note[] {
+export function writersNote(
+  field: string,
+  parts: NvidiaPart[],
+  talosVersion: string | undefined,
+): Note[] {
   const items = itemsOf(parts);
   if (items.length < 2) return [];
   const places = items.flatMap(({ place }) => place ?? []).join(", ");

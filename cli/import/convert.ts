@@ -57,18 +57,24 @@ export function convert(
 ): Imported {
   const hosts = config.nodes.map(({ hostname }) => hostname);
   const names = config.nodes.map((own) => nodeName(withRole(config, own), config.patches));
-  const strangers = Object.keys(gpus).filter((name) => !names.includes(name) && !hosts.includes(name));
+  const strangers = Object.keys(gpus).filter(
+    (name) => !names.includes(name) && !hosts.includes(name),
+  );
   if (strangers.length > 0)
     throw new Error(
       `--gpu: there is no node ${strangers.join(", ")} to have the card; take one of ${names.join(", ")}`,
     );
   const twice = repeated(names);
   if (twice !== undefined)
-    throw new Error(`nodes: two would be the node ${twice}, so one of them would be lost; give each a name of its own`);
+    throw new Error(
+      `nodes: two would be the node ${twice}, so one of them would be lost; give each a name of its own`,
+    );
 
   const sharedTexts = config.patches ?? [];
   const sharedSaid = saidInTheEnd(sharedTexts);
-  const shared = sharedTexts.map((text, index) => nvidiaPart(text, `patches[${index}]`, placeOf, sharedSaid[index]));
+  const shared = sharedTexts.map((text, index) =>
+    nvidiaPart(text, `patches[${index}]`, placeOf, sharedSaid[index]),
+  );
   const nodes = config.nodes.map((own, index) => {
     const hostname = names[index]!;
     return readNode(
@@ -111,7 +117,8 @@ export function convert(
         : [
             {
               field: "factoryUrl",
-              problem: "talconfig makes the installers' names by a template of its own (installerURLTmpl)",
+              problem:
+                "talconfig makes the installers' names by a template of its own (installerURLTmpl)",
               why: "the stack makes them as the Image Factory has them, and the machines would pull from there",
               remedy: "make sure that the Factory serves them under its own names",
             },
@@ -125,11 +132,19 @@ export function convert(
 
 /** Schematics of nodes that may be in the stack whose content nobody can tell. */
 export function unknownSchematics(config: Talconfig, schematics: Schematics): string[] {
-  return [...new Set(config.nodes.flatMap((own) => imageOf(withRole(config, own), schematics).unknown ?? []))];
+  return [
+    ...new Set(
+      config.nodes.flatMap((own) => imageOf(withRole(config, own), schematics).unknown ?? []),
+    ),
+  ];
 }
 
 /** All that talhelper patches into a node's configuration: the modules and files of fields of their own come before its patches. */
-export const patchesOf = ({ kernelModules: modules, machineFiles = [], patches = [] }: TalconfigNode): string[] => [
+export const patchesOf = ({
+  kernelModules: modules,
+  machineFiles = [],
+  patches = [],
+}: TalconfigNode): string[] => [
   ...(modules === undefined ? [] : [stringify({ machine: { kernel: { modules } } })]),
   ...machineFiles.map(filePatch),
   ...patches,
@@ -144,7 +159,9 @@ function readNode(
 ): ReadNode {
   const own = patchesOf(node);
   const said = saidInTheEnd([...own, ...shared]);
-  const parts = own.map((text, index) => nvidiaPart(text, `machines.${node.hostname}`, placeOf, said[index]));
+  const parts = own.map((text, index) =>
+    nvidiaPart(text, `machines.${node.hostname}`, placeOf, said[index]),
+  );
   return { node, image: imageOf(node, schematics), parts, gpus };
 }
 
@@ -167,7 +184,9 @@ function machineOf(
     Object.assign({}, node.nodeLabels, ...all.map((part) => part.labels)) as Record<string, string>,
   );
   const said = knownOf(Object.assign({}, node.nodeTaints, ...all.map((part) => part.taints)));
-  const taints = Object.fromEntries(Object.entries(said).map(([key, text]) => [key, taintText(text)]));
+  const taints = Object.fromEntries(
+    Object.entries(said).map(([key, text]) => [key, taintText(text)]),
+  );
   const { ours, others } = parametersOf(all, image);
   const kernelArgs = image.kernelArgs.filter(isOfImage);
   const extra = partInForce(all, version);
@@ -192,7 +211,8 @@ function machineOf(
       overlay: image.overlay,
       customization: image.customization,
       installerImage: image.installer && withRelease(image.installer, version),
-      patches: others.length > 0 ? [stringify({ machine: { kernel: { modules: others } } })] : undefined,
+      patches:
+        others.length > 0 ? [stringify({ machine: { kernel: { modules: others } } })] : undefined,
       containerd: extra === undefined ? undefined : { extra },
     }),
   };
@@ -226,7 +246,9 @@ function parametersOf(
   const entries = [...lists];
   return {
     ours: Object.fromEntries(entries.filter(([name]) => isOurs(name))),
-    others: entries.filter(([name]) => !isOurs(name)).map(([name, parameters]) => ({ name, parameters })),
+    others: entries
+      .filter(([name]) => !isOurs(name))
+      .map(([name, parameters]) => ({ name, parameters })),
   };
 }
 
@@ -247,7 +269,9 @@ const driverOf = ({ branch, flavour }: ImageContent): DriverSpec | undefined =>
   branch && { branch, ...defined({ flavour }) };
 
 /** The device plugin up to Talos 1.12, where it needs least; the operator from 1.13 on, whose CDI it speaks. */
-export function exposure(talosVersion = "v1.12.0"): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
+export function exposure(
+  talosVersion = "v1.12.0",
+): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
   const node = { address: "192.0.2.1", role: "worker", configuration: "adopted" } as const;
   const kinds = ["devicePlugin", "gpuOperator"] as const;
   const inOrder = eraOf(talosVersion) === "legacy" ? kinds : kinds.toReversed();
@@ -255,7 +279,8 @@ export function exposure(talosVersion = "v1.12.0"): Pick<ClusterSpec, "devicePlu
 }
 
 /** Whether an argument stays one in a stack: parameters of modules and the platform have fields of their own. */
-const isOfImage = (arg: string): boolean => moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
+const isOfImage = (arg: string): boolean =>
+  moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
 
 function notesOf(
   { node, image, parts, gpus }: ReadNode,
@@ -300,7 +325,8 @@ function notesOf(
       field: `${field}.containerd`,
       problem: "is NVIDIA's part of the file that another tool writes today",
       why: "a machine takes one such file, and an update refuses to write a second one",
-      remedy: "take the file out of the other tool's patch before the update, or this field out of the stack",
+      remedy:
+        "take the file out of the other tool's patch before the update, or this field out of the stack",
     },
     writersNote(field, all, version),
     unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
@@ -320,7 +346,9 @@ const unfilledTexts = (field: string, texts: Record<string, string>[]): Note[] =
 function versionOf(said: string | undefined): { is?: string; notes: Note[] } {
   const why = "image, driver and all that follows depend on it";
   const remedy = "name the release that the machines are to run, e.g. --talos v1.13.6";
-  const ask = (problem: string): { notes: Note[] } => ({ notes: [{ field: "talosVersion", problem, why, remedy }] });
+  const ask = (problem: string): { notes: Note[] } => ({
+    notes: [{ field: "talosVersion", problem, why, remedy }],
+  });
   if (said === undefined) return ask("is said nowhere");
   const unfilled = unfilledIn(said);
   if (unfilled !== undefined) return ask(`is ${said}, which no file of variables gives a value`);
@@ -328,7 +356,10 @@ function versionOf(said: string | undefined): { is?: string; notes: Note[] } {
 }
 
 /** The Image Factory, where talconfig names another than the public one (talhelper, pkg/config/config.go, ImageFactory). */
-export function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pick<ClusterSpec, "factoryUrl"> {
+export function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pick<
+  ClusterSpec,
+  "factoryUrl"
+> {
   if (registryURL === undefined || registryURL === "factory.talos.dev") return {};
   return { factoryUrl: `${protocol}://${registryURL}` };
 }

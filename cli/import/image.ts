@@ -48,7 +48,9 @@ const nvidiaAloneById = new Map(
   Object.values(DriverBranch).flatMap((branch) =>
     Object.values(ModuleFlavour).flatMap((flavour) => {
       const pair = [modulesExtension(flavour, branch), toolkitExtension(branch)];
-      const former = pair.map((name) => Object.keys(unsuffixedNames).find((old) => branchedName(old) === name) ?? name);
+      const former = pair.map(
+        (name) => Object.keys(unsuffixedNames).find((old) => branchedName(old) === name) ?? name,
+      );
       // The order of the extensions is part of the ID; the Factory's page sorts them, a hand may not.
       const orders = [pair, former].flatMap((names) => [names, names.toReversed()]);
       const ids = orders.map((extensions) => schematicOf({ extensions, kernelArgs: [] }).id);
@@ -75,7 +77,8 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   if (!talosImageURL && schematic === undefined) return { ...byName, nvidia: false };
   const id = /\/([0-9a-f]{64})(?=$|[:@])/.exec(talosImageURL ?? "")?.[1];
   if (id === plain || official.test(talosImageURL ?? "")) return { ...byName, nvidia: false };
-  if (talosImageURL && id === undefined) return { ...emptyImage, installer: talosImageURL, notes: [] };
+  if (talosImageURL && id === undefined)
+    return { ...emptyImage, installer: talosImageURL, notes: [] };
   const raw = talosImageURL ? schematics.get(id ?? "") : schematic;
   if (raw !== undefined) return contentOf(hostname, raw, installer);
   const driver = nvidiaAloneById.get(id ?? "");
@@ -93,7 +96,11 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
 
 const emptyImage = { extensions: [], kernelArgs: [], notes: [] };
 
-function contentOf(hostname: string, raw: RawSchematic, installer: ReturnType<typeof installerOf>): ImageContent {
+function contentOf(
+  hostname: string,
+  raw: RawSchematic,
+  installer: ReturnType<typeof installerOf>,
+): ImageContent {
   const content = readSchematic(stringify(raw));
   const extensions = (content?.extensions ?? []).map(branchedName);
   const found = extensions.flatMap((name) => nvidiaExtension(name) ?? []);
@@ -101,7 +108,12 @@ function contentOf(hostname: string, raw: RawSchematic, installer: ReturnType<ty
   const flavour = found.flatMap((extension) => extension.flavour ?? [])[0];
   return {
     nvidia: extensions.some(soundsLikeNvidia),
-    ...defined({ branch, flavour, overlay: content?.overlay, customization: content?.customization }),
+    ...defined({
+      branch,
+      flavour,
+      overlay: content?.overlay,
+      customization: content?.customization,
+    }),
     extensions: extensions.filter((name) => !followsFromCard(name)),
     listed: extensions,
     kernelArgs: content?.kernelArgs ?? [],
@@ -111,7 +123,8 @@ function contentOf(hostname: string, raw: RawSchematic, installer: ReturnType<ty
 }
 
 /** Whether an extension follows from the card: modules and toolkit. The fabric manager's and GDRCopy's do not. */
-const followsFromCard = (name: string): boolean => ["modules", "toolkit"].includes(nvidiaExtension(name)?.kind ?? "");
+const followsFromCard = (name: string): boolean =>
+  ["modules", "toolkit"].includes(nvidiaExtension(name)?.kind ?? "");
 
 /** What the name of an installer tells, e.g. `factory.talos.dev/nocloud-installer-secureboot/ID`. */
 function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
@@ -119,11 +132,15 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   notes: Note[];
 } {
   const { registry, platform, secure } =
-    /^(?<registry>[^/]+)\/(?:(?<platform>[a-z-]+)-)?installer(?<secure>-secureboot)?(?:[/:@]|$)/.exec(talosImageURL)
-      ?.groups ?? {};
+    /^(?<registry>[^/]+)\/(?:(?<platform>[a-z-]+)-)?installer(?<secure>-secureboot)?(?:[/:@]|$)/.exec(
+      talosImageURL,
+    )?.groups ?? {};
   const isPublic = registry === undefined || ["factory.talos.dev", "ghcr.io"].includes(registry);
   return {
-    image: defined({ platform: platform === "metal" ? undefined : platform, secureBoot: secure ? true : undefined }),
+    image: defined({
+      platform: platform === "metal" ? undefined : platform,
+      secureBoot: secure ? true : undefined,
+    }),
     notes: isPublic
       ? []
       : [
@@ -138,16 +155,24 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
 }
 
 /** Notes of the parts of a schematic that a stack has no field for. */
-function unsupportedParts(hostname: string, raw: RawSchematic, overlay: OverlaySpec | undefined): Note[] {
+function unsupportedParts(
+  hostname: string,
+  raw: RawSchematic,
+  overlay: OverlaySpec | undefined,
+): Note[] {
   const customization = (raw["customization"] ?? {}) as Record<string, unknown>;
   const parts = [
     ...(raw["overlay"] === undefined || overlay !== undefined ? [] : ["overlay"]),
     ...Object.keys(customization)
-      .filter((key) => !["extraKernelArgs", "systemExtensions", "bootloader", "secureboot"].includes(key))
+      .filter(
+        (key) => !["extraKernelArgs", "systemExtensions", "bootloader", "secureboot"].includes(key),
+      )
       .map((key) => `customization.${key}`),
   ];
   return parts.map((part) => {
-    const why = effectOfLack[part.replace("customization.", "")] ?? "the machine would get an image without it";
+    const why =
+      effectOfLack[part.replace("customization.", "")] ??
+      "the machine would get an image without it";
     return {
       field: `machines.${hostname}`,
       problem: `its schematic has ${part}, which a stack cannot say`,
@@ -159,6 +184,7 @@ function unsupportedParts(hostname: string, raw: RawSchematic, overlay: OverlayS
 
 /** What the lack of a part does. Source: siderolabs/talos, pkg/imager/profile; image-factory, pkg/schematic/schematic.go. */
 const effectOfLack: Record<string, string> = {
-  overlay: "the machine would get an image without it, and a board that needs an overlay does not boot then",
+  overlay:
+    "the machine would get an image without it, and a board that needs an overlay does not boot then",
   meta: "it is for disk images alone: the machine has it since it was installed",
 };

@@ -1,6 +1,14 @@
 import * as path from "node:path";
 import { stringify } from "yaml";
-import { anyText, asText, defined, isMapping, listAt, listOf, valueAt } from "../../components/recipe/mapping";
+import {
+  anyText,
+  asText,
+  defined,
+  isMapping,
+  listAt,
+  listOf,
+  valueAt,
+} from "../../components/recipe/mapping";
 import { mappingsIn } from "./patch";
 import type { TalconfigNode } from "./talconfig";
 
@@ -21,11 +29,15 @@ export interface ReadMachine {
 export function machinesOf(text: string, file: string): ReadMachine[] {
   const values = mappingsIn(text);
   const resources = values.filter(
-    ({ metadata }) => isMapping(metadata) && anyText(metadata["type"]).toLowerCase().startsWith("machineconfigs."),
+    ({ metadata }) =>
+      isMapping(metadata) && anyText(metadata["type"]).toLowerCase().startsWith("machineconfigs."),
   );
-  if (resources.length === 0) return isConfiguration(values) ? [machineOf(values, text, file, talmAddress(text))] : [];
+  if (resources.length === 0)
+    return isConfiguration(values) ? [machineOf(values, text, file, talmAddress(text))] : [];
   // The running configuration and the stored one are two resources of one machine.
-  const running = resources.filter(({ metadata }) => (metadata as { id?: unknown }).id === "v1alpha1");
+  const running = resources.filter(
+    ({ metadata }) => (metadata as { id?: unknown }).id === "v1alpha1",
+  );
   return (running.length > 0 ? running : resources).flatMap(({ node, spec }) => {
     const inner = typeof spec === "string" ? spec : stringify(spec);
     const documents = mappingsIn(inner);
@@ -34,15 +46,27 @@ export function machinesOf(text: string, file: string): ReadMachine[] {
 }
 
 const isConfiguration = (values: Record<string, unknown>[]): boolean =>
-  values.some(({ machine, kind }) => kind === undefined && isMapping(machine) && typeof machine["type"] === "string");
+  values.some(
+    ({ machine, kind }) =>
+      kind === undefined && isMapping(machine) && typeof machine["type"] === "string",
+  );
 
 /** talm writes a machine's addresses into the first line (talm, pkg/modeline). */
-const talmAddress = (text: string): string => /^# talm:.*\bnodes=\["([^"]+)"/m.exec(text)?.[1] ?? "";
+const talmAddress = (text: string): string =>
+  /^# talm:.*\bnodes=\["([^"]+)"/m.exec(text)?.[1] ?? "";
 
-function machineOf(values: Record<string, unknown>[], text: string, file: string, address: string): ReadMachine {
-  const { machine } = values.find(({ kind }) => kind === undefined) as { machine: Record<string, unknown> };
+function machineOf(
+  values: Record<string, unknown>[],
+  text: string,
+  file: string,
+  address: string,
+): ReadMachine {
+  const { machine } = values.find(({ kind }) => kind === undefined) as {
+    machine: Record<string, unknown>;
+  };
   const named =
-    valueAt(machine, "network", "hostname") ?? values.find(({ kind }) => kind === "HostnameConfig")?.["hostname"];
+    valueAt(machine, "network", "hostname") ??
+    values.find(({ kind }) => kind === "HostnameConfig")?.["hostname"];
   const whole = asText(valueAt(machine, "install", "image"));
   const { image, release } = installerIn(whole);
   return {
@@ -61,8 +85,9 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
 
 /** An installer without its tag, and its release of Talos, after which the tag of somebody's own image may go on. */
 export const installerIn = (reference: string): { image?: string; release?: string } =>
-  /^(?<image>.+?)(?::(?<release>v?\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)[^:/@]*)?(?:@.*)?$/.exec(reference)
-    ?.groups ?? {};
+  /^(?<image>.+?)(?::(?<release>v?\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)[^:/@]*)?(?:@.*)?$/.exec(
+    reference,
+  )?.groups ?? {};
 
 /** First static address of a machine: of its interfaces, or of its LinkConfig documents. */
 function ownAddress(machine: Record<string, unknown>, values: Record<string, unknown>[]): string {

@@ -18,8 +18,10 @@ export interface Operations {
  */
 export function partOfOperations(text: string): Operations | undefined {
   const [operations, ...others] = talosDocuments(text).map(valueOfDocument);
-  const isOfTalos = (one: unknown): boolean => /^\/(?:machine|cluster)\b/.test(asText(valueAt(one, "path")));
-  if (!Array.isArray(operations) || others.length > 0 || !operations.every(isOfTalos)) return undefined;
+  const isOfTalos = (one: unknown): boolean =>
+    /^\/(?:machine|cluster)\b/.test(asText(valueAt(one, "path")));
+  if (!Array.isArray(operations) || others.length > 0 || !operations.every(isOfTalos))
+    return undefined;
   const part: Record<string, unknown> = {};
   const sets: string[][] = [];
   let rest = false;
@@ -28,9 +30,11 @@ export function partOfOperations(text: string): Operations | undefined {
     const steps = [...above.toReversed(), last];
     const isSet = ["add", "replace", "remove"].includes(asText(op));
     if (isSet && !steps.some(isIndex)) sets.push(steps);
-    const known = ["add", "replace"].includes(asText(op)) && !above.some(isIndex) && steps.length <= deepest;
+    const known =
+      ["add", "replace"].includes(asText(op)) && !above.some(isIndex) && steps.length <= deepest;
     if (!known) rest = true;
-    else if (isIndex(last)) setAt(part, above.reverse(), (list) => [...(Array.isArray(list) ? list : []), value]);
+    else if (isIndex(last))
+      setAt(part, above.reverse(), (list) => [...(Array.isArray(list) ? list : []), value]);
     else setAt(part, steps, () => value);
   }
   return { text: stringify(part), sets, rest };
@@ -44,7 +48,11 @@ const isIndex = (step: string): boolean => /^(?:-|\d+)$/.test(step);
 /** Source: RFC 6901, JSON pointers. */
 const unescaped = (step: string): string => step.replaceAll("~1", "/").replaceAll("~0", "~");
 
-function setAt(within: Record<string, unknown>, [key = "", ...rest]: string[], set: (old: unknown) => unknown): void {
+function setAt(
+  within: Record<string, unknown>,
+  [key = "", ...rest]: string[],
+  set: (old: unknown) => unknown,
+): void {
   const old = Object.hasOwn(within, key) ? within[key] : undefined;
   if (rest.length === 0) return void (within[key] = set(old));
   const inner = isMapping(old) ? { ...old } : {}; // what an operation says stays as it is
@@ -70,8 +78,8 @@ export function saidInTheEnd(patches: readonly string[]): string[] {
 function without(text: string, paths: ReadonlySet<string>): string {
   const configOf = (documents: readonly Document[]): Document | undefined =>
     documents.find((document) => isMapping(valueOfDocument(document)) && !document.has("kind"));
-  const there = pathsIn(valueOfDocument(configOf(talosDocuments(text)) ?? new Document())).filter((path) =>
-    paths.has(JSON.stringify(path)),
+  const there = pathsIn(valueOfDocument(configOf(talosDocuments(text)) ?? new Document())).filter(
+    (path) => paths.has(JSON.stringify(path)),
   );
   if (there.length === 0) return text;
   const documents = ownDocuments(text);
@@ -83,5 +91,8 @@ function without(text: string, paths: ReadonlySet<string>): string {
 /** Paths of all members of mappings in mappings, those above before those below. */
 const pathsIn = (value: unknown, at: string[] = []): string[][] =>
   isMapping(value)
-    ? Object.entries(value).flatMap(([key, member]) => [[...at, key], ...pathsIn(member, [...at, key])])
+    ? Object.entries(value).flatMap(([key, member]) => [
+        [...at, key],
+        ...pathsIn(member, [...at, key]),
+      ])
     : [];

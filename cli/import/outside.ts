@@ -22,9 +22,14 @@ const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)
  * @param file that is imported.
  * @param folder of the stack file, in which paths begin.
  */
-export function outsideOf(file: string, folder: string): { external?: ExternalSpec; notes: Note[] } {
+export function outsideOf(
+  file: string,
+  folder: string,
+): { external?: ExternalSpec; notes: Note[] } {
   const texts = textsOf(rootOf(path.resolve(path.dirname(file))));
-  const clusters = [...texts].flatMap(([name, text]) => (namesMachines(text) ? [{ folder: path.dirname(name) }] : []));
+  const clusters = [...texts].flatMap(([name, text]) =>
+    namesMachines(text) ? [{ folder: path.dirname(name) }] : [],
+  );
   const owners = [...texts].flatMap(([name, text]) => {
     // What is for another cluster of the repository is none of this one's.
     if (!ofNvidia.test(text) || !shareCluster(path.resolve(file), name, clusters)) return [];
@@ -42,19 +47,29 @@ export function outsideOf(file: string, folder: string): { external?: ExternalSp
     const several: Fault = {
       problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, and nobody can tell from here which of them the cluster has`,
       why: "a release that the stack installs beside it would hand out the same cards",
-      remedy: "name the files of the cluster's under external.files, in the place of what the stack says of it",
+      remedy:
+        "name the files of the cluster's under external.files, in the place of what the stack says of it",
     };
     // Next to an operator the driver gives out the cards. A stack that installs nothing gives out none twice.
     const { chart } = owners.find((one) => one.chart === "dra-driver-nvidia-gpu") ?? owner;
-    return { external: { kind: wayOfChart(chart).field }, notes: [...unread, { field: "external", ...several }] };
+    return {
+      external: { kind: wayOfChart(chart).field },
+      notes: [...unread, { field: "external", ...several }],
+    };
   }
   const there = path.dirname(owner.name);
-  const beside = [...texts].filter(([name, text]) => path.dirname(name) === there && besides.test(text));
+  const beside = [...texts].filter(
+    ([name, text]) => path.dirname(name) === there && besides.test(text),
+  );
   const say = namespaceFiles(owner, texts);
   const files = [...new Set([owner.name, ...beside.map(([name]) => name), ...say])];
   const root = projectRootOf(folder);
-  if (files.every((one) => isBelow(root, one))) return { external: { files: named(files) }, notes: unread };
-  return { external: copyOf(files.map((name) => ({ name, text: texts.get(name) ?? "" }))), notes: unread };
+  if (files.every((one) => isBelow(root, one)))
+    return { external: { files: named(files) }, notes: unread };
+  return {
+    external: copyOf(files.map((name) => ({ name, text: texts.get(name) ?? "" }))),
+    notes: unread,
+  };
 }
 
 /** Objects by which a release is installed. */
@@ -64,17 +79,24 @@ const installing =
 /** What of a file that may install one of NVIDIA's charts cannot be read. */
 function unreadNotes(name: string, text: string, folder: string): Note[] {
   if (!ofNvidia.test(text) || !installing.test(text)) return [];
-  return readOutside([{ name: path.relative(folder, name), text }]).flaws.map(({ file, line, problem }) => ({
-    field: "external",
-    problem: `${file}:${line} ${problem}`,
-    why: "what it installs is not known here, and this stack may install the same a second time",
-    remedy: "repair the file and import again, or write external in the place of what this stack would install",
-  }));
+  return readOutside([{ name: path.relative(folder, name), text }]).flaws.map(
+    ({ file, line, problem }) => ({
+      field: "external",
+      problem: `${file}:${line} ${problem}`,
+      why: "what it installs is not known here, and this stack may install the same a second time",
+      remedy:
+        "repair the file and import again, or write external in the place of what this stack would install",
+    }),
+  );
 }
 
 /** That the stack would install what gives out the cards: no file was seen that does. */
-export function installNote({ gpuOperator, devicePlugin }: Pick<ClusterSpec, "gpuOperator" | "devicePlugin">): Note[] {
-  const [field, release] = gpuOperator === undefined ? ["devicePlugin", devicePlugin] : ["gpuOperator", gpuOperator];
+export function installNote({
+  gpuOperator,
+  devicePlugin,
+}: Pick<ClusterSpec, "gpuOperator" | "devicePlugin">): Note[] {
+  const [field, release] =
+    gpuOperator === undefined ? ["devicePlugin", devicePlugin] : ["gpuOperator", gpuOperator];
   if (release === undefined) return [];
   const what = field === "gpuOperator" ? "GPU Operator" : "NVIDIA's device plugin";
   return [
@@ -89,7 +111,9 @@ export function installNote({ gpuOperator, devicePlugin }: Pick<ClusterSpec, "gp
 
 /** The file that says the namespace of a release, where it is another one than the release's. */
 function namespaceFiles(owner: OutsideFile, texts: Map<string, string>): string[] {
-  const files = [...texts].map(([name, text]) => ({ name, text })).filter(({ text }) => saysNamespace.test(text));
+  const files = [...texts]
+    .map(([name, text]) => ({ name, text }))
+    .filter(({ text }) => saysNamespace.test(text));
   const { releases } = readOutside([owner, ...files.filter(({ name }) => name !== owner.name)]);
   const place = releases.find((release) => release.place.file === owner.name)?.namespacePlace;
   return place === undefined || place.file === owner.name ? [] : [place.file];
@@ -126,5 +150,9 @@ const ofNvidia = /gpu-operator|device-plugin|dra-driver/;
 function textsOf(root: string): Map<string, string> {
   const files = yamlFiles(root, { passedOver, most: 10_000, largest: 256 * 1024 });
   const texts = files.map((file): [string, string] => [file, boundedText(file)]);
-  return new Map(texts.filter(([, text]) => ofNvidia.test(text) || saysNamespace.test(text) || namesMachines(text)));
+  return new Map(
+    texts.filter(
+      ([, text]) => ofNvidia.test(text) || saysNamespace.test(text) || namesMachines(text),
+    ),
+  );
 }

@@ -39,7 +39,12 @@ export interface ContainerdItem {
  * @param placeOf tells the file and the line. Default: nobody does.
  * @param said what it says after the patches that follow. Default: what it says by itself.
  */
-export function nvidiaPart(text: string, field: string, placeOf: PlaceOf = () => undefined, said?: string): NvidiaPart {
+export function nvidiaPart(
+  text: string,
+  field: string,
+  placeOf: PlaceOf = () => undefined,
+  said?: string,
+): NvidiaPart {
   const operations = partOfOperations(text);
   const { flaw, config, modules, nodeLabels, nodeTaints, taints, files } = readPatch(
     said ?? operations?.text ?? text,
@@ -48,7 +53,9 @@ export function nvidiaPart(text: string, field: string, placeOf: PlaceOf = () =>
   const own = modules
     .map(({ name, parameters }) => ({ name: name.replaceAll("-", "_"), parameters }))
     .filter(({ name }) => /^nvidia(_|$)/.test(name));
-  const images = listAt(config, "machine", "install", "extensions").map(({ image }) => asText(image));
+  const images = listAt(config, "machine", "install", "extensions").map(({ image }) =>
+    asText(image),
+  );
   const items = files.filter(({ path }) => path === customizationPath);
   // Folders of CDI are other vendors', too, and onedr0p's template has settings of images and sockets: they stay where they are.
   const containerd = items.map(({ content }) => ({
@@ -57,7 +64,8 @@ export function nvidiaPart(text: string, field: string, placeOf: PlaceOf = () =>
     place: placeOf(text, customizationPath),
   }));
   const place = placeOf(text, flaw?.detail ?? "nvidia");
-  const unreadable = flaw?.kind === "yaml" ? `is no YAML (${flaw.detail})` : "is a list of operations (JSON 6902)";
+  const unreadable =
+    flaw?.kind === "yaml" ? `is no YAML (${flaw.detail})` : "is a list of operations (JSON 6902)";
   return {
     speaksOfNvidia: own.length > 0 || images.some((image) => image.includes("nvidia")),
     modules: own.filter(({ parameters }) => parameters.length > 0),
@@ -80,7 +88,8 @@ export function nvidiaPart(text: string, field: string, placeOf: PlaceOf = () =>
         field,
         problem: "has machine.install.extensions",
         why: "the stack's image has none of them, and Talos ≥ 1.11 does not read them",
-        remedy: "write those that are official, and not NVIDIA's, under `extensions` of the machine",
+        remedy:
+          "write those that are official, and not NVIDIA's, under `extensions` of the machine",
       },
     ]),
   };
@@ -121,6 +130,9 @@ export function unfilledIn(text: string): Pick<Note, "problem" | "remedy"> | und
       remedy: "write what it says, unless it is secret: then leave it to talhelper",
     };
   if (text.includes("{{"))
-    return { problem: "holds a template of talhelper's", remedy: "write what `talhelper genconfig` makes of it" };
+    return {
+      problem: "holds a template of talhelper's",
+      remedy: "write what `talhelper genconfig` makes of it",
+    };
   return undefined;
 }

@@ -20,7 +20,9 @@ const mostBlocks = 100;
 /** Every schematic that a text holds: as its own content, under `schematic:`, or in a comment (also in one of a comment). */
 export function schematicsIn(text: string, depth = 0): RawSchematic[] {
   const found = collect(read(text));
-  const comments = text.split(/(?:^|\n)(?![ \t]*#)[^\n]*(?=\n|$)/).filter((block) => block.includes("#"));
+  const comments = text
+    .split(/(?:^|\n)(?![ \t]*#)[^\n]*(?=\n|$)/)
+    .filter((block) => block.includes("#"));
   for (const block of comments) {
     const bare = block
       .split("\n")
@@ -91,17 +93,26 @@ function withSuffix(customization: RawSchematic, suffix: string): RawSchematic {
   const official = listOf(systemExtensions["officialExtensions"]).map(asText);
   if (official.length === 0) return customization;
   const renamed = official.map((name) => {
-    const base = Object.values(DriverBranch).reduce((text, branch) => text.replace(`-${branch}`, ""), name);
+    const base = Object.values(DriverBranch).reduce(
+      (text, branch) => text.replace(`-${branch}`, ""),
+      name,
+    );
     return Object.hasOwn(unsuffixedNames, base) ? `${base}${suffix}` : name;
   });
-  return { ...customization, systemExtensions: { ...systemExtensions, officialExtensions: renamed } };
+  return {
+    ...customization,
+    systemExtensions: { ...systemExtensions, officialExtensions: renamed },
+  };
 }
 
 /**
  * What the Image Factory says of a schematic: one request. Undefined where it does not answer, or not with that schematic
  * (image-factory, docs/api.md, GET /schematics/:schematic).
  */
-export async function askForSchematic(id: string, factoryUrl?: string): Promise<RawSchematic | undefined> {
+export async function askForSchematic(
+  id: string,
+  factoryUrl?: string,
+): Promise<RawSchematic | undefined> {
   try {
     const url = `${factoryAt(factoryUrl ?? defaultFactoryUrl, process.env)}/schematics/${id}`;
     const response = await fetch(url, { signal: AbortSignal.timeout(8_000) });

@@ -1,13 +1,25 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { boundedText, isBelow, projectRootOf, reasonOf, textBelow } from "../../components/found/bounded-file";
+import {
+  boundedText,
+  isBelow,
+  projectRootOf,
+  reasonOf,
+  textBelow,
+} from "../../components/found/bounded-file";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
 import { defined, flat, listAt, repeated } from "../../components/recipe/mapping";
 import { filePatch, mappingsIn } from "./patch";
 import { environmentFiles, substitute, variablesOf } from "./substitute";
 import { learn, type Schematics, schematicsIn } from "./schematics";
 import { yamlFiles } from "../yaml-files";
-import { type MachineFile, readTalconfig, type Settings, type Talconfig, withRole } from "./talconfig";
+import {
+  type MachineFile,
+  readTalconfig,
+  type Settings,
+  type Talconfig,
+  withRole,
+} from "./talconfig";
 import type { Problem as Note } from "../../components/recipe/rules/fault";
 import type { PatchFile } from "./places";
 import { makerOf, type Unread, whyUnread } from "./unread";
@@ -54,10 +66,14 @@ export interface Said {
  */
 export function readSource(files: string[], said: Said): Source {
   const texts = files.map((file) => contentOf(file, "FILE"));
-  const given = files.map((file, index): PatchFile => ({ file: path.resolve(file), text: texts[index]! }));
+  const given = files.map((file, index): PatchFile => ({
+    file: path.resolve(file),
+    text: texts[index]!,
+  }));
   const schematics: Schematics = new Map();
   for (const folder of new Set(files.map((file) => path.dirname(file))))
-    for (const file of schematicFilesNear(folder)) learn(schematics, schematicsIn(contentOf(file, "FILE")));
+    for (const file of schematicFilesNear(folder))
+      learn(schematics, schematicsIn(contentOf(file, "FILE")));
   for (const file of said.schematicFiles) {
     const found = schematicsIn(contentOf(file, "--schematic"));
     if (found.length === 0)
@@ -67,7 +83,8 @@ export function readSource(files: string[], said: Said): Source {
     learn(schematics, found);
   }
   const machines = files.flatMap((file, index) => machinesOf(texts[index]!, file));
-  if (machines.length > 0) return { ...ofMachines(machines), schematics, patchFiles: new Map(), unread: [], given };
+  if (machines.length > 0)
+    return { ...ofMachines(machines), schematics, patchFiles: new Map(), unread: [], given };
   if (files.length > 1)
     throw new Error(
       "FILE: several are there, and not all are configurations of machines; give one talconfig.yaml or topf.yaml",
@@ -97,13 +114,19 @@ function topfOf(file: string, text: string, said: Said): ReturnType<typeof readT
   return readTopf(file, text, {
     textOf: (name) => textOfProject(roots, name),
     isOfProject: (folder) =>
-      roots.some((root) => isBelow(root, folder) && isBelow(fs.realpathSync(root), fs.realpathSync(folder))),
+      roots.some(
+        (root) => isBelow(root, folder) && isBelow(fs.realpathSync(root), fs.realpathSync(folder)),
+      ),
     environment: said.environment,
   });
 }
 
 /** A talconfig with its patches, as talhelper reads it: variables filled in, files read. What cannot be read is told, and left out. */
-function talconfigOf(file: string, text: string, said: Said): Pick<Source, "config" | "patchFiles" | "unread"> {
+function talconfigOf(
+  file: string,
+  text: string,
+  said: Said,
+): Pick<Source, "config" | "patchFiles" | "unread"> {
   const folder = path.dirname(file);
   const roots = [...(said.roots ?? []), projectRootOf(folder)];
   const unread: Unread[] = [];
@@ -119,19 +142,22 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
     }
     return undefined;
   };
-  const beside = environmentFiles.map((name) => path.join(folder, name)).filter((name) => fs.existsSync(name));
+  const beside = environmentFiles
+    .map((name) => path.join(folder, name))
+    .filter((name) => fs.existsSync(name));
   const environmentTexts =
     said.environmentFiles?.map((name) => contentOf(name, "--env-file")) ??
     beside.flatMap((name) => textOf("variables", path.resolve(name)) ?? []);
-  const variables = Object.assign({ ...said.environment }, ...environmentTexts.map(variablesOf)) as Record<
-    string,
-    string
-  >;
+  const variables = Object.assign(
+    { ...said.environment },
+    ...environmentTexts.map(variablesOf),
+  ) as Record<string, string>;
   const config = readTalconfig(substitute(text, variables));
   const patchFiles = new Map<string, PatchFile>();
   // Some people write the path of a patch alone, without the `@` by which talhelper knows it.
   const isPath = (text: string): boolean =>
-    /^[\w./-]+\.ya?ml$/.test(text.trim()) && roots.some((root) => isBelow(root, path.resolve(folder, text.trim())));
+    /^[\w./-]+\.ya?ml$/.test(text.trim()) &&
+    roots.some((root) => isBelow(root, path.resolve(folder, text.trim())));
   const isFile = (text: string): boolean => text.startsWith("@");
   const named = (text: string, field: string): PatchFile | undefined => {
     const file = path.resolve(folder, text.replace(/^@/, "").trim());
@@ -157,12 +183,18 @@ function talconfigOf(file: string, text: string, said: Said): Pick<Source, "conf
   };
   const settings = <T extends Pick<Settings, "patches" | "machineFiles">>(value: T): T => ({
     ...value,
-    ...defined({ patches: value.patches?.flatMap(patch), machineFiles: value.machineFiles?.map(machineFile) }),
+    ...defined({
+      patches: value.patches?.flatMap(patch),
+      machineFiles: value.machineFiles?.map(machineFile),
+    }),
   });
   const { controlPlane, worker } = config;
   const whole: Talconfig = {
     ...settings(config),
-    ...defined({ controlPlane: controlPlane && settings(controlPlane), worker: worker && settings(worker) }),
+    ...defined({
+      controlPlane: controlPlane && settings(controlPlane),
+      worker: worker && settings(worker),
+    }),
     nodes: config.nodes.map(settings),
   };
   const count = patchesIn(whole);
@@ -180,7 +212,11 @@ function patchesIn(config: Talconfig): number {
   const shared = config.patches?.length ?? 0;
   return config.nodes
     .map((node) => withRole(config, node))
-    .reduce((sum, { patches = [], machineFiles = [] }) => sum + shared + patches.length + machineFiles.length, 0);
+    .reduce(
+      (sum, { patches = [], machineFiles = [] }) =>
+        sum + shared + patches.length + machineFiles.length,
+      0,
+    );
 }
 
 /** Text of a file that another names, within these folders: it may be somebody else's, and findings quote what is read. */
@@ -192,7 +228,9 @@ function textOfProject(roots: readonly string[], file: string): string {
 function ofMachines(machines: ReadMachine[]): Pick<Source, "config" | "notes"> {
   const twice = repeated(machines.map(({ node }) => node.hostname));
   if (twice !== undefined)
-    throw new Error(`FILE: two machines are called ${twice}, so one of them would be lost; give each its own name`);
+    throw new Error(
+      `FILE: two machines are called ${twice}, so one of them would be lost; give each its own name`,
+    );
   const versions = new Set(machines.flatMap(({ talosVersion }) => talosVersion ?? []));
   const version = versions.size === 1 ? [...versions][0] : undefined;
   return {
@@ -223,9 +261,12 @@ export function contentOf(file: string, field: string): string {
     return boundedText(file);
   } catch (error) {
     const remedy = makerOf(file) ?? "name a file that can be read";
-    throw new Error(`${field}: ${file} cannot be read (${reasonOf(error)}); what it says would be lost; ${remedy}`, {
-      cause: error,
-    });
+    throw new Error(
+      `${field}: ${file} cannot be read (${reasonOf(error)}); what it says would be lost; ${remedy}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

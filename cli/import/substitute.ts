@@ -2,12 +2,19 @@ import { anyText, isMapping, mappingAt } from "../../components/recipe/mapping";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 
 /** Files of variables that talhelper reads by itself, beside talconfig.yaml (talhelper, cmd/genconfig.go, `--env-file`). */
-export const environmentFiles = ["talenv.yaml", "talenv.sops.yaml", "talenv.yml", "talenv.sops.yml"];
+export const environmentFiles = [
+  "talenv.yaml",
+  "talenv.sops.yaml",
+  "talenv.yml",
+  "talenv.sops.yml",
+];
 
 /** Variables of a talenv.yaml; without those that SOPS encrypts, which nobody can tell from here. Never throws. */
 export function variablesOf(text: string): Record<string, string> {
   const content = mappingAt(yamlIn(text));
-  const plain = Object.entries(content).filter(([key, value]) => key !== "sops" && !isMapping(value) && value !== null);
+  const plain = Object.entries(content).filter(
+    ([key, value]) => key !== "sops" && !isMapping(value) && value !== null,
+  );
   return Object.fromEntries(
     plain.map(([key, value]) => [key, anyText(value)]).filter(([, value]) => !isEncrypted(value!)),
   );
@@ -24,12 +31,18 @@ export const substitute = (text: string, variables: Record<string, string | unde
   text.replaceAll(
     /\$(?:\$|\{(?<name>\w+)(?:(?<operator>:?[-=+])(?<other>[^}\n]{0,1000}))?\}|(?<bare>[A-Za-z]\w*|_\w+))/g,
     (whole: string, ...rest: unknown[]) => {
-      const { name, operator, other = "", bare } = rest.at(-1) as Record<string, string | undefined>;
+      const {
+        name,
+        operator,
+        other = "",
+        bare,
+      } = rest.at(-1) as Record<string, string | undefined>;
       if (whole === "$$") return "$";
       const value = variables[name ?? bare ?? ""];
       const fallback = other.startsWith("$") ? (variables[other.slice(1)] ?? whole) : other;
       if (operator?.endsWith("+")) return value === undefined ? "" : fallback;
-      if (value === undefined || (value === "" && operator?.startsWith(":"))) return operator ? fallback : whole;
+      if (value === undefined || (value === "" && operator?.startsWith(":")))
+        return operator ? fallback : whole;
       return value;
     },
   );

@@ -23,12 +23,16 @@ const settings = z.looseObject({
       customization: z
         .looseObject({
           extraKernelArgs: z.array(z.string()).optional(),
-          systemExtensions: z.looseObject({ officialExtensions: z.array(z.string()).optional() }).optional(),
+          systemExtensions: z
+            .looseObject({ officialExtensions: z.array(z.string()).optional() })
+            .optional(),
         })
         .optional(),
     })
     .optional(),
-  machineSpec: z.looseObject({ mode: z.string().optional(), secureboot: z.boolean().optional() }).optional(),
+  machineSpec: z
+    .looseObject({ mode: z.string().optional(), secureboot: z.boolean().optional() })
+    .optional(),
   kernelModules: z.array(z.looseObject({ name: z.string() })).optional(),
   /** Files of the machine, each as Talos' `machine.files` has it; the content may be `@` and a file's name. */
   machineFiles: z.array(z.looseObject({ content: z.string().optional() })).optional(),
@@ -82,7 +86,9 @@ export function readTalconfig(text: string): Talconfig {
   for (const what of ["hostname", "ipAddress"] as const) {
     const twice = repeated(data!.nodes.map((one) => one[what]));
     if (twice !== undefined)
-      throw new Error(`nodes: two have the ${what} ${twice}; one of them would be lost; give each one of its own`);
+      throw new Error(
+        `nodes: two have the ${what} ${twice}; one of them would be lost; give each one of its own`,
+      );
   }
   return data!;
 }
@@ -111,13 +117,19 @@ function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (value === null || typeof value !== "object") return value;
   const said = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(said.map(([key, member]) => [key, ofTexts.includes(key) ? member : withoutNulls(member)]));
+  return Object.fromEntries(
+    said.map(([key, member]) => [key, ofTexts.includes(key) ? member : withoutNulls(member)]),
+  );
 }
 
 /** A node with what its role says for all of them: its own word comes first, patches after those of the role. */
 export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
   const role: Settings = (own.controlPlane ? config.controlPlane : config.worker) ?? {};
-  return { ...role, ...own, patches: [...(own.overridePatches ? [] : (role.patches ?? [])), ...(own.patches ?? [])] };
+  return {
+    ...role,
+    ...own,
+    patches: [...(own.overridePatches ? [] : (role.patches ?? [])), ...(own.patches ?? [])],
+  };
 }
 
 /**
@@ -128,7 +140,9 @@ export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
  * @param shared patches of all nodes.
  */
 export function nodeName({ hostname, patches = [] }: TalconfigNode, shared: string[] = []): string {
-  const whole = [...patches, ...shared].some((text) => /^[ \t]*registerWithFQDN: *true\b/m.test(text));
+  const whole = [...patches, ...shared].some((text) =>
+    /^[ \t]*registerWithFQDN: *true\b/m.test(text),
+  );
   const [host = ""] = whole ? [hostname] : hostname.split(".");
   const name = host.toLowerCase().replaceAll("_", "-");
   return name.replaceAll(/[^a-z0-9.-]/g, "").replaceAll(/^[-.]+|[-.]+$/g, "");

@@ -30,7 +30,9 @@ export function whyUnread(text: string): string | undefined {
   if (!isEncrypted(text)) return undefined;
   // SOPS encrypts a file that it cannot parse as one text under `data` (getsops/sops, stores/json, BinaryStore).
   const content = yamlIn(text);
-  return isMapping(content) && "sops" in content && isEncrypted(asText(content["data"])) ? bySops : undefined;
+  return isMapping(content) && "sops" in content && isEncrypted(asText(content["data"]))
+    ? bySops
+    : undefined;
 }
 
 /**
@@ -38,7 +40,10 @@ export function whyUnread(text: string): string | undefined {
  *
  * @param nameOf a file's name as its reader knows it
  */
-export function unreadFault({ field, file, reason }: Unread, nameOf: (file: string) => string): Fault {
+export function unreadFault(
+  { field, file, reason }: Unread,
+  nameOf: (file: string) => string,
+): Fault {
   const isMissing = reason === missing;
   const name = nameOf(file);
   return {
@@ -52,8 +57,10 @@ export function unreadFault({ field, file, reason }: Unread, nameOf: (file: stri
 
 function remedyOf(file: string, reason: string, nameOf: (file: string) => string): string {
   if (reason === byGitCrypt) return "run `git-crypt unlock`, then this again";
-  if (reason === bySops) return `run this again where it is decrypted (\`sops --decrypt ${nameOf(file)}\` prints it)`;
-  if (reason.startsWith(ofTemplate) || reason === ofProgram) return `${rendering}, and give its files here`;
+  if (reason === bySops)
+    return `run this again where it is decrypted (\`sops --decrypt ${nameOf(file)}\` prints it)`;
+  if (reason.startsWith(ofTemplate) || reason === ofProgram)
+    return `${rendering}, and give its files here`;
   if (reason.startsWith(outside))
     return "run this in the git repository that holds both files, or copy the file into the folder";
   if (reason !== missing) return "make it a plain file that you may read, then run this again";
@@ -61,7 +68,13 @@ function remedyOf(file: string, reason: string, nameOf: (file: string) => string
 }
 
 /** Files of patches that clustertool writes and keeps out of git (truecharts, clustertool, embed/generic/base/DOTREPLACEgitignore). */
-const patchesOfClustertool = ["all.yaml", "controlplane.yaml", "manifests.yaml", "sopssecret.yaml", "worker.yaml"];
+const patchesOfClustertool = [
+  "all.yaml",
+  "controlplane.yaml",
+  "manifests.yaml",
+  "sopssecret.yaml",
+  "worker.yaml",
+];
 
 /** How a file is made that is not there: the command of the tool that its neighbours belong to. Undefined where they tell none. */
 export function makerOf(file: string, nameOf = (name: string): string => name): string | undefined {
@@ -73,13 +86,18 @@ export function makerOf(file: string, nameOf = (name: string): string => name): 
   const template = [".j2", ".jinja"].map((end) => `${base}${end}`).find((one) => isThere(one));
   if (template !== undefined)
     return `make it of its template, with the variables that your repository gives it (\`minijinja-cli ${beside(template)} > ${nameOf(file)}\`), then run this again`;
-  const encrypted = ["sops", "enc"].map((mark) => `${name}.${mark}${ext}`).find((one) => isThere(one));
+  const encrypted = ["sops", "enc"]
+    .map((mark) => `${name}.${mark}${ext}`)
+    .find((one) => isThere(one));
   if (encrypted !== undefined)
     return `decrypt it, and keep it out of git (\`sops --decrypt ${beside(encrypted)} > ${nameOf(file)}\`), then run this again`;
-  const isOfClustertool = isThere("..", "clusterenv.yaml") || isThere("..", "..", "clusterenv.yaml");
+  const isOfClustertool =
+    isThere("..", "clusterenv.yaml") || isThere("..", "..", "clusterenv.yaml");
   if (isOfClustertool && patchesOfClustertool.includes(base))
     return "run `clustertool genconfig` (`forgetool cluster genconfig` of its later releases), then this again";
-  if (path.basename(folder) === "clusterconfig") return "run `talhelper genconfig`, then this again";
-  if (isThere("..", "topf.yaml")) return `run \`topf render -o ${nameOf(path.dirname(file))}\`, then this again`;
+  if (path.basename(folder) === "clusterconfig")
+    return "run `talhelper genconfig`, then this again";
+  if (isThere("..", "topf.yaml"))
+    return `run \`topf render -o ${nameOf(path.dirname(file))}\`, then this again`;
   return undefined;
 }

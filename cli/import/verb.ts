@@ -2,7 +2,13 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { withOutside } from "../../components/found/outside-files";
 import { defaultFactoryUrl } from "../../components/recipe/facts/factory";
-import { type Finding, type GpuSpec, judge, type MachineSpec, renderFinding } from "../../components/recipe/index";
+import {
+  type Finding,
+  type GpuSpec,
+  judge,
+  type MachineSpec,
+  renderFinding,
+} from "../../components/recipe/index";
 import { isWithin } from "../../components/recipe/machine/apart";
 import { inLine } from "../../components/recipe/rules/printable";
 import { envOption, variablesNamed } from "../named-variables";
@@ -24,12 +30,17 @@ const options: Verb["options"] = {
     value: "NODE=MODEL",
     help: "card of a node, e.g. 'velaryon=RTX 2070 SUPER', 'gpu-1=2 x RTX 3090'; may be repeated",
   },
-  talos: { value: "VERSION", help: "release that the machines are to run, e.g. v1.13.6; default: what the file says" },
+  talos: {
+    value: "VERSION",
+    help: "release that the machines are to run, e.g. v1.13.6; default: what the file says",
+  },
   schematic: {
     value: "FILE",
     help: "what is in a schematic that the file names by its ID; may be repeated (files beside it are read anyway)",
   },
-  factory: { help: "ask the Image Factory what is in the schematics that no file tells (default: no network)" },
+  factory: {
+    help: "ask the Image Factory what is in the schematics that no file tells (default: no network)",
+  },
   "env-file": {
     value: "FILE",
     help: "variables of a talconfig.yaml; default: talenv.yaml beside it, as talhelper has it",
@@ -67,7 +78,8 @@ async function importAll(given: Given, output: Output): Promise<number> {
     const { registryURL, protocol = "https" } = config.imageFactory ?? {};
     const factory = registryURL === undefined ? undefined : `${protocol}://${registryURL}`;
     const asked = unknownSchematics(config, schematics).map((id) => askForSchematic(id, factory));
-    for (const found of await Promise.all(asked)) if (found !== undefined) learn(schematics, [found]);
+    for (const found of await Promise.all(asked))
+      if (found !== undefined) learn(schematics, [found]);
     for (const id of unknownSchematics(config, schematics))
       output.remark(
         `--factory: ${factory ?? defaultFactoryUrl} did not tell what is in schematic ${id.slice(0, 12)}…; it stays unknown; try again, or give its file (--schematic FILE)`,
@@ -82,7 +94,10 @@ async function importAll(given: Given, output: Output): Promise<number> {
     read.spec = { ...rest, external };
   }
   const patches = new Set(
-    config.nodes.flatMap((node) => [...patchesOf(withRole(config, node)), ...(config.patches ?? [])]),
+    config.nodes.flatMap((node) => [
+      ...patchesOf(withRole(config, node)),
+      ...(config.patches ?? []),
+    ]),
   );
   const containerdPlace = (extra: string, problem: string): string | undefined => {
     const patch = [...patches].findLast((text) =>
@@ -95,14 +110,20 @@ async function importAll(given: Given, output: Output): Promise<number> {
   imported.notes.push(...ofOutside, ...installs);
   // Its commands are run from here.
   const nameOf = (file: string): string => path.relative(process.cwd(), file);
-  imported.notes.unshift(...source.unread.map((one) => ({ field: "FILE", ...unreadFault(one, nameOf) })));
-  imported.notes.unshift(...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined));
+  imported.notes.unshift(
+    ...source.unread.map((one) => ({ field: "FILE", ...unreadFault(one, nameOf) })),
+  );
+  imported.notes.unshift(
+    ...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined),
+  );
   const text = `${editorLine(out)}${renderStack(imported, files.map((file) => path.basename(file)).join(", "))}`;
   const left = [...imported.notes, ...foundIn(imported, folder)];
   const { leftOut } = imported;
-  if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: text, notes: left, leftOut })}\n`);
+  if (given.switches.has("json"))
+    output.result(`${JSON.stringify({ stack: text, notes: left, leftOut })}\n`);
   else if (out === undefined) output.result(text);
-  for (const one of [...left, ...harmlessIn(imported, folder)]) output.remark(inLine(renderFinding(one)));
+  for (const one of [...left, ...harmlessIn(imported, folder)])
+    output.remark(inLine(renderFinding(one)));
   if (leftOut.length > 0)
     output.remark(
       inLine(
@@ -147,9 +168,12 @@ function withoutFlaws(
   const machines = { ...spec.machines };
   const left: Note[] = [];
   for (const { field, problem, why, remedy } of judge({ ...spec, external }).findings) {
-    const [machine] = Object.keys(machines).filter((name) => isWithin(field, `machines.${name}.containerd`));
+    const [machine] = Object.keys(machines).filter((name) =>
+      isWithin(field, `machines.${name}.containerd`),
+    );
     const place = machine === undefined ? "external" : `machines.${machine}.containerd`;
-    const isOfExternal = isWithin(field, "external") && (external?.read?.kind ?? external?.values) !== undefined;
+    const isOfExternal =
+      isWithin(field, "external") && (external?.read?.kind ?? external?.values) !== undefined;
     if (machine === undefined && !isOfExternal) continue;
     if (machine === undefined) {
       const member = field.slice(place.length + 1);
@@ -177,7 +201,9 @@ function withoutFlaws(
     spec: {
       ...spec,
       machines,
-      ...(flawed ? { external: { ...(kind && { kind }), ...(namespace === undefined ? {} : { namespace }) } } : {}),
+      ...(flawed
+        ? { external: { ...(kind && { kind }), ...(namespace === undefined ? {} : { namespace }) } }
+        : {}),
     },
     notes: [...notes.filter(({ field }) => !left.some((note) => note.field === field)), ...left],
   };
@@ -187,7 +213,9 @@ const withoutContainerd = ({ containerd: _, ...rest }: MachineSpec): MachineSpec
 
 /** What is wrong with the stack. What a note has said already, a check need not say again. */
 function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
-  const asked = notes.map(({ field }) => field).filter((field) => /^talosVersion$|\.(?:gpus|address)$/.test(field));
+  const asked = notes
+    .map(({ field }) => field)
+    .filter((field) => /^talosVersion$|\.(?:gpus|address)$/.test(field));
   return judge({ ...spec, ...withOutside(spec, folder) }).findings.filter(
     ({ field }) => !asked.some((noted) => isWithin(field, noted)),
   );
@@ -201,9 +229,12 @@ const harmlessIn = ({ spec }: Imported, folder: string): Finding[] =>
 function cardsOf(texts: string[]): Record<string, GpuSpec[]> {
   const cards: Record<string, GpuSpec[]> = {};
   for (const text of texts) {
-    const { node, count, model } = /^(?<node>[^=]+)=(?:(?<count>\d+) ?x )?(?<model>.+)$/.exec(text)?.groups ?? {};
+    const { node, count, model } =
+      /^(?<node>[^=]+)=(?:(?<count>\d+) ?x )?(?<model>.+)$/.exec(text)?.groups ?? {};
     if (node === undefined || model === undefined)
-      throw new Error(`--gpu: ${text} names no node and card; write e.g. --gpu 'gpu-1=2 x RTX 3090'`);
+      throw new Error(
+        `--gpu: ${text} names no node and card; write e.g. --gpu 'gpu-1=2 x RTX 3090'`,
+      );
     (cards[node] ??= []).push({ model, ...(count === undefined ? {} : { count: Number(count) }) });
   }
   return cards;

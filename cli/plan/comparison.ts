@@ -1,4 +1,11 @@
-import { effectsOf, partsOf, cudaOfDriver, type Finding, type MachineEffect, type Plan } from "../../components/recipe";
+import {
+  effectsOf,
+  partsOf,
+  cudaOfDriver,
+  type Finding,
+  type MachineEffect,
+  type Plan,
+} from "../../components/recipe";
 import type { MachineRecipe } from "../../components/recipe";
 import { defined, flat } from "../../components/recipe/mapping";
 import { externalOf } from "../../components/recipe/outside/external";
@@ -27,29 +34,46 @@ export interface Side {
  *
  * @param base what the stack is compared with, e.g. `origin/main`; undefined where nothing is known of before.
  */
-export function compare(stack: string, base: string | undefined, before: Side | undefined, after: Side) {
+export function compare(
+  stack: string,
+  base: string | undefined,
+  before: Side | undefined,
+  after: Side,
+) {
   const effects = effectsOf(before?.plan, after.plan);
   const { release } = after.plan.kubernetes;
   const was = before?.plan.kubernetes.release;
   return {
     stack,
     ...defined({ base }),
-    stackChanges: before === undefined ? [] : fieldChanges(saidOf(before.plan.spec), saidOf(after.plan.spec)),
+    stackChanges:
+      before === undefined ? [] : fieldChanges(saidOf(before.plan.spec), saidOf(after.plan.spec)),
     machines: Object.entries(effects).map(([name, effect]) => {
-      const [old, fresh] = [before?.plan, after.plan].map((plan) => plan?.machines.find((one) => one.name === name));
+      const [old, fresh] = [before?.plan, after.plan].map((plan) =>
+        plan?.machines.find((one) => one.name === name),
+      );
       return {
         name,
         ...effect,
         ...defined({ before: old && runsOf(old), after: fresh && runsOf(fresh) }),
         /** Lines of its patches that are not as before; secrets are hidden. */
-        configuration: configurationDifference(partsOf(old?.patches ?? []), partsOf(fresh?.patches ?? [])),
+        configuration: configurationDifference(
+          partsOf(old?.patches ?? []),
+          partsOf(fresh?.patches ?? []),
+        ),
       };
     }),
     /** Helm release, as text, before and after. */
-    release: { ...defined({ before: before && releaseText(before.plan) }), after: releaseText(after.plan) },
+    release: {
+      ...defined({ before: before && releaseText(before.plan) }),
+      after: releaseText(after.plan),
+    },
     /** Images that machines pull besides those of the chart, for a mirror. */
     images: imagesOf(after.plan),
-    valueChanges: before === undefined ? [] : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
+    valueChanges:
+      before === undefined
+        ? []
+        : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
     away: awayOf(before?.plan, after.plan, effects),
     /** Machines by wave: those of a wave go once those before it are done. */
     waves: wavesOf(after.plan),
@@ -87,13 +111,15 @@ function gpusAway(from: Plan, to: Plan): string | false {
   const limit = to.spec.timeouts?.release ?? "10m";
   if (external)
     return (
-      era !== to.era && "GPUs for new pods: on each machine until it is upgraded, and what is outside offers them there"
+      era !== to.era &&
+      "GPUs for new pods: on each machine until it is upgraded, and what is outside offers them there"
     );
   if (mode !== to.kubernetes.mode || era !== to.era) {
     const ahead = " that goes ahead (upgrade.first); on each other machine until it is upgraded";
     return `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, which may take ${limit} after the last machine${aheadOf(to) < wavesOf(to).length ? ahead : ""}`;
   }
-  const changes = releaseText(from) !== releaseText(to) || fieldChanges(old.values, release.values).length > 0;
+  const changes =
+    releaseText(from) !== releaseText(to) || fieldChanges(old.values, release.values).length > 0;
   return changes && `GPUs for new pods: while ${release.chart} is upgraded, for at most ${limit}`;
 }
 
@@ -106,10 +132,18 @@ const groupsAway = ({ spec, machines }: Plan, rebooting: string[]): string[] =>
       Object.entries(nodeSelector).every(([key, value]) => (nodeLabels[key] ?? value) === value);
     const names = machines.filter(mayRun).map(({ name }) => name);
     if (!active || count === 1 || names.length === 0) return [];
-    return [`${field}: the whole model, which ${count} machines share, while any of ${names.join(", ")} is away`];
+    return [
+      `${field}: the whole model, which ${count} machines share, while any of ${names.join(", ")} is away`,
+    ];
   });
 
-function runsOf({ talosVersion, schematicId, ownImage, driverVersion, driverBranch }: MachineRecipe) {
+function runsOf({
+  talosVersion,
+  schematicId,
+  ownImage,
+  driverVersion,
+  driverBranch,
+}: MachineRecipe) {
   return {
     talosVersion,
     schematicId: ownImage ? "your image" : schematicId,
@@ -138,7 +172,10 @@ function saidOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted
 function wavesOf({ machines, after }: Plan): string[][] {
   const wave = new Map<string, number>();
   for (const { name } of machines)
-    wave.set(name, Math.max(-1, ...(after[name] ?? []).map((earlier) => wave.get(earlier) ?? -1)) + 1);
+    wave.set(
+      name,
+      Math.max(-1, ...(after[name] ?? []).map((earlier) => wave.get(earlier) ?? -1)) + 1,
+    );
   const waves: string[][] = [];
   for (const [name, index] of wave) (waves[index] ??= []).push(name);
   return waves;

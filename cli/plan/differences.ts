@@ -31,7 +31,10 @@ export function redacted(value: unknown, kind = ""): unknown {
     if (Array.isArray(inner)) return inner.map((item, index) => visit(item, `${path}[${index}]`));
     if (isMapping(inner))
       return Object.fromEntries(
-        Object.entries(inner).map(([key, child]) => [key, visit(child, path === "" ? key : `${path}.${key}`)]),
+        Object.entries(inner).map(([key, child]) => [
+          key,
+          visit(child, path === "" ? key : `${path}.${key}`),
+        ]),
       );
     return typeof inner === "string" && secretIn(inner) !== undefined ? hidden : inner;
   };
@@ -43,11 +46,14 @@ export function fieldChanges(before: unknown, after: unknown, field = ""): Field
   if (isDeepStrictEqual(before, after)) return [];
   if (isMapping(before) && isMapping(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-    return keys.flatMap((key) => fieldChanges(before[key], after[key], field === "" ? key : `${field}.${key}`));
+    return keys.flatMap((key) =>
+      fieldChanges(before[key], after[key], field === "" ? key : `${field}.${key}`),
+    );
   }
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
     return before.flatMap((item, index) => fieldChanges(item, after[index], `${field}[${index}]`));
-  const shown = (value: unknown): string | undefined => (value === undefined ? undefined : shownValue(value, field));
+  const shown = (value: unknown): string | undefined =>
+    value === undefined ? undefined : shownValue(value, field);
   return [{ field, ...defined({ before: shown(before), after: shown(after) }) }];
 }
 
@@ -62,7 +68,10 @@ function shownValue(value: unknown, field: string): string {
 }
 
 /** Parts of a configuration that are not as before, as lines that begin with `-`, `+` or a space. */
-export function configurationDifference(before: Map<string, unknown>, after: Map<string, unknown>): string[] {
+export function configurationDifference(
+  before: Map<string, unknown>,
+  after: Map<string, unknown>,
+): string[] {
   const names = [...new Set([...before.keys(), ...after.keys()])].sort();
   return names.flatMap((name) => {
     const [was, is] = [before.get(name), after.get(name)];
@@ -77,9 +86,13 @@ function linesOf(value: unknown, part: string): string[] {
   const isDocument = /^[A-Z]/.test(part);
   // Judged where it stands in its document, for a secret is told by its path.
   const path = [kind!, ...rest];
-  const whole = isDocument ? value : path.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
+  const whole = isDocument
+    ? value
+    : path.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
   const clean = redacted(whole, isDocument ? kind : "");
-  const own = isDocument ? clean : path.reduce<unknown>((at, step) => (isMapping(at) ? at[step] : at), clean);
+  const own = isDocument
+    ? clean
+    : path.reduce<unknown>((at, step) => (isMapping(at) ? at[step] : at), clean);
   return stringify(own, { lineWidth: 0 }).trimEnd().split("\n");
 }
 

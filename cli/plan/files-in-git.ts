@@ -59,8 +59,11 @@ interface Entry {
 
 /** The entry of a path in a commit's tree. Git follows no symbolic link there, so a path through one has no entry. */
 function entryIn(root: string, commit: string, name: string): Entry | undefined {
-  const [line = ""] = git(root, "ls-tree", "-z", "--full-tree", commit, "--", name).toString().split("\0");
-  const { mode, id, found } = /^(?<mode>\d{6}) \w+ (?<id>[0-9a-f]+)\t(?<found>.+)$/s.exec(line)?.groups ?? {};
+  const [line = ""] = git(root, "ls-tree", "-z", "--full-tree", commit, "--", name)
+    .toString()
+    .split("\0");
+  const { mode, id, found } =
+    /^(?<mode>\d{6}) \w+ (?<id>[0-9a-f]+)\t(?<found>.+)$/s.exec(line)?.groups ?? {};
   return mode === undefined || id === undefined || found !== name ? undefined : { mode, id };
 }
 
@@ -79,7 +82,9 @@ function existing(folder: string): string {
 function commitOf(option: string, ref: string, folder: string): string {
   try {
     const spelt = `${ref}^{commit}`;
-    return git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", spelt).toString().trim();
+    return git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", spelt)
+      .toString()
+      .trim();
   } catch (error) {
     const said = (error as { stderr?: Buffer }).stderr?.toString().trim() ?? "";
     throw new Error(

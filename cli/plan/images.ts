@@ -6,7 +6,9 @@ import type { WorkloadsSpec } from "../../components/recipe/spec/index";
 import { type WorkloadKind, workloadsOf } from "../../components/recipe/stack/workloads";
 
 /** Images of each kind of workload, by the newest CUDA that the drivers run. A kind that is missing here does not compile. */
-const ofWorkload: { [W in WorkloadKind]: (said: NonNullable<WorkloadsSpec[W]>, cuda: string) => string[] } = {
+const ofWorkload: {
+  [W in WorkloadKind]: (said: NonNullable<WorkloadsSpec[W]>, cuda: string) => string[];
+} = {
   ollama: ({ image = workloadImages.ollama, models, pullImage = workloadImages.modelPull }) =>
     models?.length ? [image, pullImage] : [image],
   comfyui: ({ image }, cuda) => [image ?? comfyUiImage(cuda)],

@@ -14,7 +14,8 @@ export function asProse(text: string): string {
   const shown = parts.map((part, index) => {
     const isLast = index === parts.length - 1;
     if (index % 2 === 1 && !isLast && part !== "") return `\`${part}\``;
-    if (index % 2 === 1) return `${isLast && !isOpen ? "" : "\\`"}${plain(part)}${isLast ? "" : "\\`"}`;
+    if (index % 2 === 1)
+      return `${isLast && !isOpen ? "" : "\\`"}${plain(part)}${isLast ? "" : "\\`"}`;
     return plain(part);
   });
   return shown
@@ -28,7 +29,12 @@ export function asProse(text: string): string {
  * at the end would take the meaning from what follows.
  */
 const plain = (text: string): string =>
-  uncalled(text.replace(/\\(?=[!-/:-@[-`{-~]|$)|[*[\]<&$]|~(?=~)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, "\\$&"));
+  uncalled(
+    text.replace(
+      /\\(?=[!-/:-@[-`{-~]|$)|[*[\]<&$]|~(?=~)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g,
+      "\\$&",
+    ),
+  );
 
 /**
  * What GitHub makes links and calls of without any mark, taken apart by a character that is not seen: `@name`, `#1`, addresses
@@ -47,7 +53,8 @@ export const asHtml = (text: string): string =>
     .replace(/[`*_[\]\\~$]/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** A cell of a table. A bar ends one also in code, and a backslash before it might be taken for the bar's own. */
-export const asCell = (markdown: string): string => markdown.replace(/\\(?=\|)/g, "\\\u200b").replaceAll("|", "\\|");
+export const asCell = (markdown: string): string =>
+  markdown.replace(/\\(?=\|)/g, "\\\u200b").replaceAll("|", "\\|");
 
 /** A text in a box of Mermaid, whose entities begin with # (mermaid.js.org, Flowcharts, Entity codes to escape characters). */
 export const asLabel = (text: string): string =>

@@ -19,7 +19,9 @@ const source = "Written from the change's own files: names and texts below are i
 export function pageOf(comparison: Comparison): string {
   const { stack, base, machines, findings } = comparison;
   const same = base !== undefined && isUnchanged(comparison);
-  const notes = comparison.notes.map(({ text, isNew }) => (isNew ? `**new**: ${asProse(text)}` : asProse(text)));
+  const notes = comparison.notes.map(({ text, isNew }) =>
+    isNew ? `**new**: ${asProse(text)}` : asProse(text),
+  );
   return joined([
     `## Plan of ${asProse(stack)}`,
     source,
@@ -63,16 +65,22 @@ function details(comparison: Comparison): string[] {
       ["machine", "Talos", "schematic", "driver", "CUDA"],
       machines.map(({ name, before, after }) => [
         asProse(name),
-        ...(["talosVersion", "schematicId", "driver", "cuda"] as const).map((field) => step(before, after, field)),
+        ...(["talosVersion", "schematicId", "driver", "cuda"] as const).map((field) =>
+          step(before, after, field),
+        ),
       ]),
     ),
     ...machines
       .filter(({ configuration }) => configuration.length > 0)
-      .map(({ name, configuration }) => difference(`Configuration of ${asHtml(name)}`, configuration)),
+      .map(({ name, configuration }) =>
+        difference(`Configuration of ${asHtml(name)}`, configuration),
+      ),
     "### In Kubernetes",
     asProse(releaseOf(comparison)),
     ...changes("Helm values", valueChanges),
-    ...(base === undefined ? list("Images that machines pull, besides those of the chart", named) : []),
+    ...(base === undefined
+      ? list("Images that machines pull, besides those of the chart", named)
+      : []),
     ...list("What is unavailable meanwhile", away.map(asProse)),
     "### Order",
     mermaid(graph(stepsOf(comparison))),
@@ -110,12 +118,15 @@ const isUnchanged = ({ stackChanges, machines, valueChanges, release }: Comparis
   stackChanges.length + valueChanges.length === 0 &&
   release.before === release.after &&
   machines.every(
-    ({ reboots, changes, configuration }) => reboots === "no" && changes.length + configuration.length === 0,
+    ({ reboots, changes, configuration }) =>
+      reboots === "no" && changes.length + configuration.length === 0,
   );
 
 function summary(machines: MachineComparison[]): string {
-  const named = (word: string): string[] => machines.filter(({ reboots }) => reboots === word).map(({ name }) => name);
-  const say = (names: string[]): string => (names.length > drawn ? `${names.length} machines` : names.join(", "));
+  const named = (word: string): string[] =>
+    machines.filter(({ reboots }) => reboots === word).map(({ name }) => name);
+  const say = (names: string[]): string =>
+    names.length > drawn ? `${names.length} machines` : names.join(", ");
   const [yes, perhaps] = [named("yes"), named("only if")];
   if (yes.length + perhaps.length === 0) return "No machine reboots.";
   return [
@@ -127,7 +138,9 @@ function summary(machines: MachineComparison[]): string {
 function step(before: Runs | undefined, after: Runs | undefined, field: keyof Runs): string {
   const [was, is] = [before, after].map((runs) => {
     if (runs === undefined) return "(none)";
-    return runs[field] === "" ? "none" : asCode(runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1"));
+    return runs[field] === ""
+      ? "none"
+      : asCode(runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1"));
   });
   return before === undefined || was === is ? is! : `${was} → ${is}`;
 }
@@ -142,18 +155,29 @@ function changes(title: string, all: FieldChange[]): string[] {
   return list(title, items);
 }
 
-const list = (title: string, items: string[]): string[] => (items.length === 0 ? [] : [`### ${title}`, bullets(items)]);
+const list = (title: string, items: string[]): string[] =>
+  items.length === 0 ? [] : [`### ${title}`, bullets(items)];
 
 const bullets = (items: string[]): string => items.map((item) => `- ${item}`).join("\n");
 
 const table = (head: string[], rows: string[][]): string =>
-  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.map(asCell).join(" | ")} |`).join("\n");
+  [head, head.map(() => "---"), ...rows]
+    .map((cells) => `| ${cells.map(asCell).join(" | ")} |`)
+    .join("\n");
 
 /** A fence longer than any in the text: a patch may hold backticks. */
 function difference(title: string, lines: string[]): string {
   const longest = Math.max(2, ...[...lines.join("\n").matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
-  return [`<details><summary>${title}</summary>`, "", `${fence}diff`, ...lines, fence, "", "</details>"].join("\n");
+  return [
+    `<details><summary>${title}</summary>`,
+    "",
+    `${fence}diff`,
+    ...lines,
+    fence,
+    "",
+    "</details>",
+  ].join("\n");
 }
 
 const mermaid = (lines: string[]): string => ["```mermaid", ...lines, "```"].join("\n");
@@ -164,10 +188,16 @@ function graph(steps: Step[]): string[] {
     if ("machines" in step) {
       const number = ++waves;
       const inside = boxesOf(step).map((text, box) => `    m${number}_${box + 1}["${text}"]`);
-      return { id: `wave${number}`, lines: [`  subgraph wave${number}["${number}"]`, ...inside, "  end"] };
+      return {
+        id: `wave${number}`,
+        lines: [`  subgraph wave${number}["${number}"]`, ...inside, "  end"],
+      };
     }
     const id = `step${index + 1}`;
-    return { id, lines: [`  ${id}${step.gate ? `{{"${asLabel(step.once)}"}}` : `["${asLabel(step.once)}"]`}`] };
+    return {
+      id,
+      lines: [`  ${id}${step.gate ? `{{"${asLabel(step.once)}"}}` : `["${asLabel(step.once)}"]`}`],
+    };
   });
   return [
     "flowchart LR",
@@ -177,13 +207,23 @@ function graph(steps: Step[]): string[] {
 }
 
 /** The table's word on reboots where its condition is not beside it. */
-const inABox: Record<string, string> = { yes: "reboots", "only if": "may reboot", no: "does not reboot" };
-const each: Record<string, string> = { yes: "reboot", "only if": "may reboot", no: "do not reboot" };
+const inABox: Record<string, string> = {
+  yes: "reboots",
+  "only if": "may reboot",
+  no: "does not reboot",
+};
+const each: Record<string, string> = {
+  yes: "reboot",
+  "only if": "may reboot",
+  no: "do not reboot",
+};
 
 /** What the boxes of a wave say: each machine, or their number where they are many. */
 function boxesOf({ machines }: Wave): string[] {
   if (machines.length <= drawn)
-    return machines.map(({ name, reboots }) => `${asLabel(name)}<br/>${inABox[reboots] ?? reboots}`);
+    return machines.map(
+      ({ name, reboots }) => `${asLabel(name)}<br/>${inABox[reboots] ?? reboots}`,
+    );
   const words = [...new Set(machines.map(({ reboots }) => reboots))].sort();
   return words.map((word) => {
     const count = machines.filter(({ reboots }) => reboots === word).length;

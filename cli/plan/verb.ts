@@ -10,10 +10,14 @@ import { pageOf, refusalOf } from "./page";
 
 /** `talos-gpu plan`: says on paper what an update does. */
 export const plan: Verb = {
-  summary: "says offline what an update of a stack does: what reboots and why, what changes, in which order",
+  summary:
+    "says offline what an update of a stack does: what reboots and why, what changes, in which order",
   options: {
     stack: { value: "NAME", help: `the stack, ${stackHelp}` },
-    base: { value: "REF", help: "compare with the stack file of this commit, branch or tag (default: with nothing)" },
+    base: {
+      value: "REF",
+      help: "compare with the stack file of this commit, branch or tag (default: with nothing)",
+    },
     at: {
       value: "REF",
       help: "plan the stack file of this commit, branch or tag, e.g. a pull request's (default: the file as it lies here)",
@@ -30,7 +34,8 @@ that external.files names, as data; this release of talos-gpu computes the plan 
     if (namesNoMachine(text)) output.remark(emptyStack(file));
     if (after.side === undefined) {
       const { findings } = after;
-      if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: stackNameOf(file), findings })}\n`);
+      if (given.switches.has("json"))
+        output.result(`${JSON.stringify({ stack: stackNameOf(file), findings })}\n`);
       else output.result(refusalOf(findings));
       return 1;
     }
@@ -42,7 +47,9 @@ that external.files names, as data; this release of talos-gpu computes the plan 
       );
     const comparedWith = before?.side === undefined ? undefined : base;
     const comparison = compare(stackNameOf(file), comparedWith, before?.side, after.side);
-    output.result(given.switches.has("json") ? `${JSON.stringify(comparison)}\n` : pageOf(comparison));
+    output.result(
+      given.switches.has("json") ? `${JSON.stringify(comparison)}\n` : pageOf(comparison),
+    );
     return comparison.findings.length > 0 ? 1 : 0;
   },
 };
@@ -90,7 +97,12 @@ function inCommit(stack: string, ref: string): Found {
 }
 
 /** A stack file's plan; none where its shape is wrong. Throws an Error where it is no YAML. */
-function sideOf(text: string, name: string, file: string, files?: FilesInGit): { side?: Side; findings: Finding[] } {
+function sideOf(
+  text: string,
+  name: string,
+  file: string,
+  files?: FilesInGit,
+): { side?: Side; findings: Finding[] } {
   const written = configurationOf(text, name);
   const config = { ...written, ...withOutside(written, path.dirname(file), files?.read) };
   const judged = judge(config);
@@ -118,7 +130,10 @@ const longestVariable = 131_072;
  * @param config of the stack file, without credentials: they come on top.
  */
 export function tooLong(config: Record<string, unknown>): Finding[] {
-  const entries = Object.entries(config).map(([key, value]) => [`talos-gpu:config:${key}`, asText(value)]);
+  const entries = Object.entries(config).map(([key, value]) => [
+    `talos-gpu:config:${key}`,
+    asText(value),
+  ]);
   const size = Buffer.byteLength(`PULUMI_CONFIG=${JSON.stringify(Object.fromEntries(entries))}\0`);
   if (size <= longestVariable) return [];
   return [
@@ -132,4 +147,5 @@ export function tooLong(config: Record<string, unknown>): Finding[] {
   ];
 }
 
-const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+const asText = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value);

@@ -51,7 +51,9 @@ export function accessOf(
   return {
     kubeconfig: usualKubeconfig(kubeconfig, environment),
     leftOut: machines === undefined ? [withoutMachines] : [],
-    ...defined({ machines: machines === undefined ? undefined : machineAccess(machines, environment, now) }),
+    ...defined({
+      machines: machines === undefined ? undefined : machineAccess(machines, environment, now),
+    }),
   };
 }
 
@@ -63,7 +65,11 @@ interface Talosconfig {
   contexts: Record<string, { crt?: string } | null>;
 }
 
-function machineAccess(talosconfig: string, environment: NodeJS.ProcessEnv, now: Date): MachineAccess {
+function machineAccess(
+  talosconfig: string,
+  environment: NodeJS.ProcessEnv,
+  now: Date,
+): MachineAccess {
   let content: string;
   let read: unknown;
   try {
@@ -82,11 +88,15 @@ function machineAccess(talosconfig: string, environment: NodeJS.ProcessEnv, now:
     );
   const { context, contexts } = read as Talosconfig;
   const crt = contexts[context]?.crt;
-  const problem = crt === undefined ? undefined : certificateProblem(Buffer.from(crt, "base64").toString(), now);
+  const problem =
+    crt === undefined ? undefined : certificateProblem(Buffer.from(crt, "base64").toString(), now);
   return {
     talosctl: environment.TALOS_GPU_TALOSCTL || "talosctl",
     talosconfig,
     secrets: secretValues(content),
-    ...defined({ problem: problem && `talosconfig ${talosconfig}: the certificate of context ${context} ${problem}` }),
+    ...defined({
+      problem:
+        problem && `talosconfig ${talosconfig}: the certificate of context ${context} ${problem}`,
+    }),
   };
 }

@@ -34,12 +34,14 @@ export async function askMachines(
     ...(limit === undefined ? {} : { most: Math.max(ONE_CALL * limit, LEAST) }),
   });
   const files = new SecretFiles();
-  const stopping = limit === undefined ? undefined : setTimeout(() => talosctl.stop(), Math.max(limit, LEAST));
+  const stopping =
+    limit === undefined ? undefined : setTimeout(() => talosctl.stop(), Math.max(limit, LEAST));
   try {
     const version = await versionOf(talosctl);
     const unseen: string[] = [];
     await someAtATime(machines, async ([name, address]) => {
-      if (performance.now() < end) await ask(name, new TalosMachine(talosctl, address, files), version);
+      if (performance.now() < end)
+        await ask(name, new TalosMachine(talosctl, address, files), version);
       else unseen.push(`machine ${name} (${address}) was not looked at: the time was over`);
     });
     return unseen;

@@ -11,7 +11,10 @@ const WITHIN = 55;
  * @param withoutTalosconfig What the verb leaves out where it has no talosconfig, e.g. `machines stay out`.
  */
 export const reachOptions = (withoutTalosconfig: string): Record<string, Option> => ({
-  kubeconfig: { value: "FILE", help: "how to reach Kubernetes (default: KUBECONFIG, or ~/.kube/config)" },
+  kubeconfig: {
+    value: "FILE",
+    help: "how to reach Kubernetes (default: KUBECONFIG, or ~/.kube/config)",
+  },
   talosconfig: {
     value: "FILE",
     help: `how to reach the machines, through talosctl (default: TALOSCONFIG; without either, ${withoutTalosconfig})`,
@@ -33,7 +36,12 @@ export async function lookAtCluster<T>(
   look: (access: Looking, within: number) => Promise<T>,
 ): Promise<T> {
   const seconds = secondsOf(valueOf(given, "within"));
-  const access = accessOf(valueOf(given, "kubeconfig"), valueOf(given, "talosconfig"), given.environment, new Date());
+  const access = accessOf(
+    valueOf(given, "kubeconfig"),
+    valueOf(given, "talosconfig"),
+    given.environment,
+    new Date(),
+  );
   const late = (): Error => new Error(`the look at the cluster did not end within ${seconds} s`);
   return inTime(look(access, seconds * 1000), seconds * 1000, late);
 }

@@ -3,18 +3,26 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { readKubeconfig } from "../../components/clients/kubernetes/kubeconfig";
-import { kubeconfigOfFiles, kubeconfigOfVariable } from "../../components/clients/kubernetes/kubeconfig-files";
+import {
+  kubeconfigOfFiles,
+  kubeconfigOfVariable,
+} from "../../components/clients/kubernetes/kubeconfig-files";
 
 /**
  * The kubeconfig that kubectl would use: a named file, else the files of KUBECONFIG, else `~/.kube/config`, else that of the pod.
  *
  * @throws Error with a message for the user where no file can be read, or none names a cluster.
  */
-export function usualKubeconfig(named: string | undefined, { KUBECONFIG }: NodeJS.ProcessEnv): KubeConfig {
+export function usualKubeconfig(
+  named: string | undefined,
+  { KUBECONFIG }: NodeJS.ProcessEnv,
+): KubeConfig {
   const file = named ?? (KUBECONFIG ? undefined : fileOfHome());
   if (file === undefined && !KUBECONFIG) return kubeconfigOfPod();
   try {
-    return readKubeconfig(file === undefined ? kubeconfigOfVariable(KUBECONFIG!) : kubeconfigOfFiles([file]));
+    return readKubeconfig(
+      file === undefined ? kubeconfigOfVariable(KUBECONFIG!) : kubeconfigOfFiles([file]),
+    );
   } catch (error) {
     throw new Error(
       `--kubeconfig: cannot be read (${(error as Error).message}), so Kubernetes cannot be reached; name another file`,

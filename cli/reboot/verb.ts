@@ -11,12 +11,19 @@ import { type Verb, valueOf } from "../verb";
 
 /** `talos-gpu reboot`: what an update does around a reboot, for a card that only a reboot brings back. */
 export const reboot: Verb = {
-  summary: "reboots a machine of a stack as an update does: drained, one control plane at a time, its driver verified",
+  summary:
+    "reboots a machine of a stack as an update does: drained, one control plane at a time, its driver verified",
   argument: { name: "MACHINE" },
   options: {
     stack: { value: "NAME", help: `stack of the machine, ${stackHelp}` },
-    kubeconfig: { value: "FILE", help: "of the machine's cluster, whose pods are evicted (default: KUBECONFIG)" },
-    talosconfig: { value: "FILE", help: "how to reach the machine, through talosctl (default: TALOSCONFIG)" },
+    kubeconfig: {
+      value: "FILE",
+      help: "of the machine's cluster, whose pods are evicted (default: KUBECONFIG)",
+    },
+    talosconfig: {
+      value: "FILE",
+      help: "how to reach the machine, through talosctl (default: TALOSCONFIG)",
+    },
   },
   more: `A machine that does not run what the stack says is left alone: \`pulumi up\` brings it there. Killed, it may be run again.
 talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
@@ -27,9 +34,13 @@ talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
     const [name] = given.positionals;
     const machine = machines.find((one) => one.name === name);
     if (machine === undefined)
-      throw new Error(`${name}: is no machine of the stack; take one of ${machines.map((one) => one.name).join(", ")}`);
+      throw new Error(
+        `${name}: is no machine of the stack; take one of ${machines.map((one) => one.name).join(", ")}`,
+      );
     if (machine.configuration === "omni")
-      throw new Error(`${name}: Omni keeps this machine, and waits for no drain of ours; reboot it there`);
+      throw new Error(
+        `${name}: Omni keeps this machine, and waits for no drain of ours; reboot it there`,
+      );
     for (const [variable, option] of [
       ["KUBECONFIG", "kubeconfig"],
       ["TALOSCONFIG", "talosconfig"],
@@ -47,7 +58,9 @@ talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.
     process.once("exit", () => clients.close());
     try {
       const task = { ...upgradeTaskOf(machine, machine.schematicId, ""), reboots: true };
-      const { phases } = upgradeResult.parse(await verbs.get("upgrade")!.run(JSON.stringify(task), clients));
+      const { phases } = upgradeResult.parse(
+        await verbs.get("upgrade")!.run(JSON.stringify(task), clients),
+      );
       const seconds = phases.reduce((sum, phase) => sum + phase.seconds, 0);
       output.result(`${name} has rebooted, and its driver is up [${seconds.toFixed(0)} s]\n`);
       return 0;

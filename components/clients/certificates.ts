@@ -18,7 +18,8 @@ export function certificateProblem(pem: string, now: Date): string | undefined {
   }
   const { validFrom, validTo } = certificate;
   if (new Date(validTo) < now) return `expired on ${day(validTo)}`;
-  if (new Date(validFrom) > now) return `is valid from ${day(validFrom)} only; is this machine's clock right?`;
+  if (new Date(validFrom) > now)
+    return `is valid from ${day(validFrom)} only; is this machine's clock right?`;
   return undefined;
 }
 
@@ -96,14 +97,16 @@ export function foreignCredentials(message: string, talosconfig?: string): Probl
       }
     );
   }
-  if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message)) return undefined;
+  if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message))
+    return undefined;
   const said = valueAt(read(talosconfig), "context");
   const context = typeof said === "string" ? `its context ${said}` : "it";
   return {
     field: "talosconfig",
     problem: `${context} is of another cluster, or its rights do not reach: ${message}`,
     why: "nothing was changed: what follows would be refused, or happen to somebody else's cluster",
-    remedy: "compare the machine's address, and give the talosconfig of its own cluster (an administrator's)",
+    remedy:
+      "compare the machine's address, and give the talosconfig of its own cluster (an administrator's)",
   };
 }
 

@@ -29,7 +29,10 @@ export async function inTime<T>(answer: Promise<T>, limit: number, late: () => E
 const AT_A_TIME = 8;
 
 /** Does something for each, for a few of them at a time. */
-export async function someAtATime<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
+export async function someAtATime<T>(
+  all: readonly T[],
+  act: (one: T) => Promise<void>,
+): Promise<void> {
   const waiting = [...all];
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await act(next);
@@ -68,7 +71,8 @@ export async function persistently<T>(clock: Clock, call: () => Promise<T>): Pro
     try {
       return await call();
     } catch (error) {
-      if (inWait.getStore() || !isTransient(error) || clock.now() - begun > NO_MORE_TRIES_AFTER) throw error;
+      if (inWait.getStore() || !isTransient(error) || clock.now() - begun > NO_MORE_TRIES_AFTER)
+        throw error;
       await clock.sleep(pauseBefore(pause, retryAfterOf(error)));
     }
   }
@@ -176,7 +180,9 @@ export async function waitOrFail<T>(
   } catch (error) {
     if (error instanceof LimitReached)
       throw new Failure(
-        ...[late(`within ${formatDuration(wait.limit)} (last: ${error.missing})`, error.missing)].flat(),
+        ...[
+          late(`within ${formatDuration(wait.limit)} (last: ${error.missing})`, error.missing),
+        ].flat(),
       );
     throw refused && error instanceof CallError ? new Failure(refused(error.message)) : error;
   }

@@ -36,7 +36,11 @@ export class Failure extends Error {
   readonly findings: Problem[];
 
   constructor(...findings: Problem[]) {
-    super(findings.map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`).join("\n"));
+    super(
+      findings
+        .map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`)
+        .join("\n"),
+    );
     this.findings = findings;
   }
 }

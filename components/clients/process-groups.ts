@@ -5,7 +5,11 @@ import { hold } from "./held";
 const running = new Set<number>();
 
 /** Starts a program as the leader of a group of its own, so that whatever it starts can be ended with it. */
-export function startGroup(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+export function startGroup(
+  command: string,
+  args: readonly string[],
+  options: SpawnOptions,
+): ChildProcess {
   hold();
   const child = spawn(command, args, { ...options, detached: true });
   const { pid } = child;

@@ -21,7 +21,11 @@ import type { Plan } from "../recipe/types";
 export function makeFleet(
   name: string,
   plan: Plan,
-  inputs: { access: Access; schematics: Record<string, pulumi.Output<string>>; after: pulumi.Resource },
+  inputs: {
+    access: Access;
+    schematics: Record<string, pulumi.Output<string>>;
+    after: pulumi.Resource;
+  },
   opts: pulumi.ComponentResourceOptions,
 ) {
   const { access, schematics, after } = inputs;
@@ -31,7 +35,8 @@ export function makeFleet(
   const made = new Map<string, MadeMachine>();
   // That machines are done. Not the components themselves, which would stand for every one of their resources: the last ones of
   // each are enough, and keep the dependencies of a large cluster few.
-  const lastOf = (names: readonly string[]): pulumi.Resource[] => names.map((one) => made.get(one)!.last);
+  const lastOf = (names: readonly string[]): pulumi.Resource[] =>
+    names.map((one) => made.get(one)!.last);
   const create = (
     machine: PlannedMachine,
     among: PlannedMachine[],
@@ -39,7 +44,9 @@ export function makeFleet(
     using: { access: Access; bootstraps?: string },
     provider: pulumi.ComponentResourceOptions = {},
   ): MadeMachine => {
-    const before = (plan.after[machine.name] ?? []).filter((earlier) => among.some((one) => one.name === earlier));
+    const before = (plan.after[machine.name] ?? []).filter((earlier) =>
+      among.some((one) => one.name === earlier),
+    );
     const it = createMachine(
       `${name}-${machine.name}`,
       machine,
@@ -59,10 +66,15 @@ export function makeFleet(
   const fetched = own?.kubeconfig;
   const shared = fetched ? withKubeconfig(access, fetched) : access;
   const provider = fetched && {
-    provider: new k8s.Provider(`${name}-kubernetes`, { kubeconfig: fetched, clusterIdentifier: name }, opts),
+    provider: new k8s.Provider(
+      `${name}-kubernetes`,
+      { kubeconfig: fetched, clusterIdentifier: name },
+      opts,
+    ),
   };
   // Loops: the SDK writes down the whole stack of calls with every resource, and a large cluster has thousands.
-  for (const machine of ahead.slice(own ? 1 : 0)) create(machine, ahead, after, { access: shared }, provider);
+  for (const machine of ahead.slice(own ? 1 : 0))
+    create(machine, ahead, after, { access: shared }, provider);
   const makeRest = (tested: pulumi.Resource): Map<string, pulumi.Resource[]> => {
     for (const machine of rest) create(machine, rest, tested, { access: shared }, provider);
     return new Map(rest.filter(hasGpus).map((machine) => [machine.name, lastOf([machine.name])]));
@@ -79,21 +91,31 @@ export function makeFleet(
     inCluster: {
       ...opts,
       ...provider,
-      transformations: [guarded(name, kubeconfig, wayFields.map((field) => plan.spec[field]?.takeOver).find(Boolean))],
+      transformations: [
+        guarded(
+          name,
+          kubeconfig,
+          wayFields.map((field) => plan.spec[field]?.takeOver).find(Boolean),
+        ),
+      ],
     },
     /**
      * What was seen on the machines, by node name, once all of them are made: those of later stages, too.
      *
      * @param settled told of each machine that is done, as soon as it is. Default: nobody is.
      */
-    reports: (settled?: (machine: string) => void): pulumi.Output<Record<string, MachineReport>> => {
+    reports: (
+      settled?: (machine: string) => void,
+    ): pulumi.Output<Record<string, MachineReport>> => {
       const all = machines.map((machine) => ({ node: machine.name, ...made.get(machine.name)! }));
       if (settled) for (const { node, ready } of all) ready.apply(() => settled(node));
       // One list of all, since with a thousand machines each output costs.
       const seen = pulumi.all(all.map(({ upgraded }) => upgraded.seen));
       return pulumi
         .all([seen, pulumi.all(all.map(({ ready }) => ready))])
-        .apply(([reports]) => Object.fromEntries(reports.map((report, index) => [all[index]!.node, report])));
+        .apply(([reports]) =>
+          Object.fromEntries(reports.map((report, index) => [all[index]!.node, report])),
+        );
     },
   };
 }

@@ -42,7 +42,14 @@ export function preflight(
     ...(withOmni ? (["omniEndpoint", "omniServiceAccountKey"] as const) : []),
   ];
   // A machine may reboot by `reconcileToken`, too.
-  const use = { verb: "preflight", task, needs, secrets, limit: LIMIT, reconcileToken: plan.spec.reconcileToken };
+  const use = {
+    verb: "preflight",
+    task,
+    needs,
+    secrets,
+    limit: LIMIT,
+    reconcileToken: plan.spec.reconcileToken,
+  };
   return runProgram(`${name}-preflight`, use, opts);
 }
 
@@ -65,7 +72,11 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
       ? {}
       : {
           chart: { name: chart, version, repository },
-          installs: { field: wayOf(kubernetes.mode).field, release: release.name, namespace: release.namespace },
+          installs: {
+            field: wayOf(kubernetes.mode).field,
+            release: release.name,
+            namespace: release.namespace,
+          },
         }),
     kubernetes: spec.bootstrap !== true,
     namespaces: made.sort(),
@@ -74,19 +85,33 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
       owner: `${mark.ours}${name}-${resource}`,
     })),
     mark,
-    ...(kubernetes.runtimeClass.handler === "" ? { classGone: { name: "nvidia", but: release.namespace } } : {}),
+    ...(kubernetes.runtimeClass.handler === ""
+      ? { classGone: { name: "nvidia", but: release.namespace } }
+      : {}),
     drain: spec.upgrade?.drain ?? true,
     limit: PATIENCE,
   };
 }
 
 /** A machine whose configuration and image are not Omni's to bring. */
-type DrivenMachine = PlannedMachine & { configuration: PreflightTask["machines"][number]["configuration"] };
+type DrivenMachine = PlannedMachine & {
+  configuration: PreflightTask["machines"][number]["configuration"];
+};
 
-const isDriven = (machine: PlannedMachine): machine is DrivenMachine => machine.configuration !== "omni";
+const isDriven = (machine: PlannedMachine): machine is DrivenMachine =>
+  machine.configuration !== "omni";
 
 function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
-  const { address, configuration, schematicId, installerImage, ownImage, patches, talosVersion, drop } = machine;
+  const {
+    address,
+    configuration,
+    schematicId,
+    installerImage,
+    ownImage,
+    patches,
+    talosVersion,
+    drop,
+  } = machine;
   return {
     ...{ machine: machine.name, address, configuration, talosVersion, schematicId, installerImage },
     image: imageOf(machine),
@@ -97,6 +122,9 @@ function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
       handler: capabilitiesOf(talosVersion).toolkit === "extension" ? undefined : (false as const),
     }),
     gpu: machine.gpuCount > 0,
-    wanted: shortHash(JSON.stringify([schematicId, installerImage, talosVersion, patches, drop]), 16),
+    wanted: shortHash(
+      JSON.stringify([schematicId, installerImage, talosVersion, patches, drop]),
+      16,
+    ),
   };
 }

@@ -21,10 +21,21 @@ export interface Ambient {
  *
  * @param kubeconfig as it was given; undefined where it was not: the machine program then takes the shell's, as the default provider does.
  */
-export function tellProvider(component: pulumi.ComponentResource, kubeconfig: pulumi.Output<string> | undefined): void {
-  if (kubeconfig === undefined || component.getProvider("kubernetes:core/v1:Namespace") !== undefined) return;
+export function tellProvider(
+  component: pulumi.ComponentResource,
+  kubeconfig: pulumi.Output<string> | undefined,
+): void {
+  if (
+    kubeconfig === undefined ||
+    component.getProvider("kubernetes:core/v1:Namespace") !== undefined
+  )
+    return;
   const config = new pulumi.Config("kubernetes");
-  const ambient = { config: (key: string) => config.get(key), environment: process.env, home: os.homedir() };
+  const ambient = {
+    config: (key: string) => config.get(key),
+    environment: process.env,
+    home: os.homedir(),
+  };
   const tell = (text: string | undefined): void => {
     const warning = providerWarning(text, ambient);
     if (warning !== undefined) void pulumi.log.warn(warning, component);
@@ -39,10 +50,17 @@ export function tellProvider(component: pulumi.ComponentResource, kubeconfig: pu
  *
  * @param kubeconfig undefined where it is not known yet.
  */
-export function providerWarning(kubeconfig: string | undefined, ambient: Ambient): string | undefined {
-  const [wanted, found] = [kubeconfig === undefined ? undefined : clusterNamedBy(kubeconfig), defaultCluster(ambient)];
+export function providerWarning(
+  kubeconfig: string | undefined,
+  ambient: Ambient,
+): string | undefined {
+  const [wanted, found] = [
+    kubeconfig === undefined ? undefined : clusterNamedBy(kubeconfig),
+    defaultCluster(ambient),
+  ];
   if (wanted !== undefined && found !== undefined && isSameCluster(wanted, found)) return undefined;
-  const leads = found === undefined ? "to no cluster that this program can see" : `to ${found.server}`;
+  const leads =
+    found === undefined ? "to no cluster that this program can see" : `to ${found.server}`;
   const server = wanted?.server ?? "the cluster of kubeconfig";
   return renderFinding({
     field: "providers",

@@ -27,7 +27,8 @@ export function tellUnseen(
   const once = AsyncResource.bind(() => (asked ??= ask()));
   const hook = new pulumi.ResourceHook(`${name}-unseen`, once, { onDryRun: true });
   const hooks = { beforeCreate: [hook], beforeUpdate: [hook] };
-  return <T extends pulumi.ResourceOptions>(opts: T): T => pulumi.mergeOptions(opts, { hooks }) as T;
+  return <T extends pulumi.ResourceOptions>(opts: T): T =>
+    pulumi.mergeOptions(opts, { hooks }) as T;
 }
 
 /** What a preview says of a cluster that does not answer. */

@@ -28,9 +28,13 @@ export class UpdateSummary {
   constructor(name: string, machines: string[]) {
     this.progress = new UpdateProgress(machines);
     for (const machine of machines)
-      for (const resource of Object.values(resourceNames(`${name}-${machine}`))) this.machineOf.set(resource, machine);
+      for (const resource of Object.values(resourceNames(`${name}-${machine}`)))
+        this.machineOf.set(resource, machine);
     this.upgrades = new Set(machines.map((machine) => resourceNames(`${name}-${machine}`).upgrade));
-    this.hooks = hooksAreThere("registerErrorHook") && !pulumi.runtime.isDryRun() ? this.hooksOf(name) : undefined;
+    this.hooks =
+      hooksAreThere("registerErrorHook") && !pulumi.runtime.isDryRun()
+        ? this.hooksOf(name)
+        : undefined;
   }
 
   /** Adds these hooks to the machines' resources and the gates, wherever below the component they are. */
@@ -38,7 +42,9 @@ export class UpdateSummary {
     const { hooks } = this;
     if (hooks === undefined) return opts;
     const watch: pulumi.ResourceTransformation = ({ name, props, opts: own }) =>
-      this.machineOf.has(name) || isGate.test(name) ? { props, opts: pulumi.mergeOptions(own, { hooks }) } : undefined;
+      this.machineOf.has(name) || isGate.test(name)
+        ? { props, opts: pulumi.mergeOptions(own, { hooks }) }
+        : undefined;
     return { ...opts, transformations: [...(opts.transformations ?? []), watch] };
   }
 

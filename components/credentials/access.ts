@@ -16,7 +16,10 @@ export type Access = ReturnType<typeof accessOf>;
  * costs several promises, more than the computation in it. A credential that is not given is an empty text.
  */
 export function accessOf(given: Credentials) {
-  const texts = Object.entries(splitCredentials(given).given) as [Credential, pulumi.Input<string>][];
+  const texts = Object.entries(splitCredentials(given).given) as [
+    Credential,
+    pulumi.Input<string>,
+  ][];
   const secrets: Secrets = Object.fromEntries(
     texts.map(([name, text]) => [
       name,

@@ -108,16 +108,23 @@ const isOmnis = (name: Credential): boolean => name.startsWith("omni");
 type Unread = { [name in Credential]?: unknown };
 
 /** Arguments taken apart: the credentials, without those that are not set (other languages say `null`), and the rest. */
-export function splitCredentials<T extends Unread>(args: T): { given: Credentials; said: Omit<T, Credential> } {
-  const { talosconfig, kubeconfig, machineSecrets, omniEndpoint, omniServiceAccountKey, ...said } = args;
+export function splitCredentials<T extends Unread>(
+  args: T,
+): { given: Credentials; said: Omit<T, Credential> } {
+  const { talosconfig, kubeconfig, machineSecrets, omniEndpoint, omniServiceAccountKey, ...said } =
+    args;
   const all = { talosconfig, kubeconfig, machineSecrets, omniEndpoint, omniServiceAccountKey };
-  const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== null));
+  const given = Object.fromEntries(
+    Object.entries(all).filter(([, value]) => value !== undefined && value !== null),
+  );
   return { given, said };
 }
 
 /** What is wrong with texts of credentials, as far as they are known. */
 export const textFindings = (given: Credentials, owners: Owners): Finding[] =>
-  credentialNames.flatMap((name) => inputFindings(name, given[name], credentials[name].rule(owners), false));
+  credentialNames.flatMap((name) =>
+    inputFindings(name, given[name], credentials[name].rule(owners), false),
+  );
 
 /**
  * What is wrong with a cluster's credentials, as far as it is known at preview: those that are missing, those whose text is of no use, and
@@ -142,7 +149,9 @@ export function credentialFindings(
       const { needed, variable, variableWillDo } = credentials[name];
       if (given[name] !== undefined || !needed(owners)) return false;
       // A stack that bootstraps its cluster makes the others with it.
-      return !(spec?.bootstrap && !isOmnis(name)) && !(variableWillDo(owners) && environment[variable]);
+      return (
+        !(spec?.bootstrap && !isOmnis(name)) && !(variableWillDo(owners) && environment[variable])
+      );
     })
     .map((name) => {
       const { why, variable } = credentials[name];
@@ -153,10 +162,13 @@ export function credentialFindings(
       });
     });
   // Omni's variable holds the address itself.
-  const { omniEndpoint = owners.omni ? environment["OMNI_ENDPOINT"] || undefined : undefined } = given;
+  const { omniEndpoint = owners.omni ? environment["OMNI_ENDPOINT"] || undefined : undefined } =
+    given;
   // What this environment has credentials of is not the cluster that is yet to be made.
   const isThere = spec !== undefined && !spec.bootstrap;
-  const named = isThere ? namedByVariables(given, owners, environment) : { texts: {}, findings: [] };
+  const named = isThere
+    ? namedByVariables(given, owners, environment)
+    : { texts: {}, findings: [] };
   const all = defined({ ...named.texts, ...given, omniEndpoint });
   return [
     ...(spec?.bootstrap ? beforeTheirCluster(given) : []),
@@ -178,7 +190,8 @@ function namedByVariables(
   for (const name of names) {
     const { variable, variableWillDo } = credentials[name];
     const value = environment[variable];
-    if (given[name] !== undefined || !variableWillDo(owners) || value === undefined || value === "") continue;
+    if (given[name] !== undefined || !variableWillDo(owners) || value === undefined || value === "")
+      continue;
     try {
       all.texts[name] = readNamedByVariable(name, value);
     } catch (error) {
@@ -197,7 +210,8 @@ function namedByVariables(
 
 /** Client certificates that are not in force. An update with them is refused before it touches anything, so its preview is refused as well. */
 export function outOfForce({ talosconfig, kubeconfig }: Unread, now: Date): Finding[] {
-  const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+  const textOf = (value: unknown): string | undefined =>
+    typeof value === "string" ? value : undefined;
   return certificateFindings(textOf(talosconfig), textOf(kubeconfig), now).map((problem) => ({
     check: "credentials",
     ...problem,
@@ -210,7 +224,9 @@ export function outOfForce({ talosconfig, kubeconfig }: Unread, now: Date): Find
  */
 function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credentials): Finding[] {
   const [given, missing] =
-    machineSecrets === undefined ? ["talosconfig", "machineSecrets"] : ["machineSecrets", "talosconfig"];
+    machineSecrets === undefined
+      ? ["talosconfig", "machineSecrets"]
+      : ["machineSecrets", "talosconfig"];
   const isHalf = (talosconfig === undefined) !== (machineSecrets === undefined);
   return [
     ...(kubeconfig === undefined
@@ -234,4 +250,8 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credent
   ];
 }
 
-const finding = (field: string, fault: Fault): Finding => ({ check: "credentials", field, ...fault });
+const finding = (field: string, fault: Fault): Finding => ({
+  check: "credentials",
+  field,
+  ...fault,
+});

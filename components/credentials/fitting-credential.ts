@@ -24,7 +24,9 @@ export function fittingCredential(name: Credential, text: string): string {
 function usedContext(name: Credential, text: string): string | undefined {
   const config: unknown = name === "kubeconfig" || name === "talosconfig" ? parse(text) : undefined;
   if (!isMapping(config)) return undefined;
-  return stringify(name === "kubeconfig" ? usedOfKubeconfig(config) : usedOfTalosconfig(config), { lineWidth: 0 });
+  return stringify(name === "kubeconfig" ? usedOfKubeconfig(config) : usedOfTalosconfig(config), {
+    lineWidth: 0,
+  });
 }
 
 function usedOfTalosconfig(config: Record<string, unknown>): object {
@@ -34,7 +36,8 @@ function usedOfTalosconfig(config: Record<string, unknown>): object {
 }
 
 function usedOfKubeconfig(config: Record<string, unknown>): object {
-  const named = (list: unknown, name: unknown) => listOf(list).filter((one) => isMapping(one) && one["name"] === name);
+  const named = (list: unknown, name: unknown) =>
+    listOf(list).filter((one) => isMapping(one) && one["name"] === name);
   const contexts = named(config["contexts"], config["current-context"]);
   const [context] = contexts;
   const used = isMapping(context) && isMapping(context["context"]) ? context["context"] : {};

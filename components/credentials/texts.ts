@@ -44,8 +44,12 @@ const spelling = [
 /** The same data with its keys spelled another way; without what is not there. */
 function respelled(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (!isMapping(value)) return value;
-  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null);
-  return Object.fromEntries(entries.map(([key, inner]) => [names.get(key) ?? key, respelled(inner, names)]));
+  const entries = Object.entries(value).filter(
+    ([, inner]) => inner !== undefined && inner !== null,
+  );
+  return Object.fromEntries(
+    entries.map(([key, inner]) => [names.get(key) ?? key, respelled(inner, names)]),
+  );
 }
 
 /**
@@ -54,7 +58,10 @@ function respelled(value: unknown, names: ReadonlyMap<string, string>): unknown 
  * @throws naming what is missing, never its value.
  */
 export const machineSecretsOf = (text: string): MachineSecrets =>
-  respelled(read(bundle, text, "machineSecrets", "`talosctl gen secrets`"), new Map(spelling)) as MachineSecrets;
+  respelled(
+    read(bundle, text, "machineSecrets", "`talosctl gen secrets`"),
+    new Map(spelling),
+  ) as MachineSecrets;
 
 /** The opposite: secrets as the provider gives them, as the text that `talosctl gen secrets` writes. */
 export const bundleOf = (secrets: MachineSecrets): string =>
@@ -65,15 +72,24 @@ export const bundleOf = (secrets: MachineSecrets): string =>
  * generated for Talos above 1.2 has the secretbox key alone (talos v1.13.0, pkg/machinery/config/generate/init.go). Without its
  * AES-CBC key kube-apiserver cannot read the Secrets that are in etcd.
  */
-export function encryptionPatchesOf({ secrets: { aescbcEncryptionSecret } }: MachineSecrets): string[] {
-  return aescbcEncryptionSecret === undefined ? [] : [stringify({ cluster: { aescbcEncryptionSecret } })];
+export function encryptionPatchesOf({
+  secrets: { aescbcEncryptionSecret },
+}: MachineSecrets): string[] {
+  return aescbcEncryptionSecret === undefined
+    ? []
+    : [stringify({ cluster: { aescbcEncryptionSecret } })];
 }
 
 const talosconfig = z.object({
   context: z.string(),
   contexts: z.record(
     z.string(),
-    z.object({ endpoints: z.array(z.string()).nullish(), ca: z.string(), crt: z.string(), key: z.string() }),
+    z.object({
+      endpoints: z.array(z.string()).nullish(),
+      ca: z.string(),
+      crt: z.string(),
+      key: z.string(),
+    }),
   ),
 });
 
@@ -92,7 +108,11 @@ export interface TalosClient {
 export function talosClientOf(text: string): TalosClient {
   const current = currentOf(read(talosconfig, text, "talosconfig", "`talosctl config`"));
   return {
-    configuration: { caCertificate: current.ca, clientCertificate: current.crt, clientKey: current.key },
+    configuration: {
+      caCertificate: current.ca,
+      clientCertificate: current.crt,
+      clientKey: current.key,
+    },
     endpoints: current.endpoints ?? [],
   };
 }
@@ -109,9 +129,16 @@ function currentOf<T>({ context, contexts }: { context: string; contexts: Record
 }
 
 /** A talosconfig with one context, from a client as the provider gives it. */
-export function talosconfigOf(context: string, client: TalosClient["configuration"], endpoints: string[]): string {
+export function talosconfigOf(
+  context: string,
+  client: TalosClient["configuration"],
+  endpoints: string[],
+): string {
   const { caCertificate: ca, clientCertificate: crt, clientKey: key } = client;
-  return stringify({ context, contexts: { [context]: { endpoints, ca, crt, key } } }, { lineWidth: 0 });
+  return stringify(
+    { context, contexts: { [context]: { endpoints, ca, crt, key } } },
+    { lineWidth: 0 },
+  );
 }
 
 /** Endpoint to reach a machine by: itself when it is one, else the first, else the machine. */
@@ -137,7 +164,12 @@ function useless(field: string, problem: string, source: string): UselessCredent
   });
 }
 
-function read<T extends z.ZodType>(type: T, text: string, field: string, source: string): z.infer<T> {
+function read<T extends z.ZodType>(
+  type: T,
+  text: string,
+  field: string,
+  source: string,
+): z.infer<T> {
   let value: unknown;
   try {
     value = parse(text);
@@ -147,7 +179,9 @@ function read<T extends z.ZodType>(type: T, text: string, field: string, source:
   if (!isMapping(value)) throw useless(field, "it is not YAML of a file like this", source);
   const parsed = type.safeParse(value);
   if (parsed.success) return parsed.data;
-  const missing = parsed.error.issues.map((issue) => issue.path.join(".") || "everything").join(", ");
+  const missing = parsed.error.issues
+    .map((issue) => issue.path.join(".") || "everything")
+    .join(", ");
   throw useless(field, `missing or of the wrong type: ${missing}`, source);
 }
 
@@ -165,14 +199,19 @@ function ruleBy(read: (text: string) => unknown): Rule {
 }
 
 /** A talosconfig that any client takes: Omni's has no certificate. */
-const anyTalosconfig = z.object({ context: z.string(), contexts: z.record(z.string(), z.looseObject({})) });
+const anyTalosconfig = z.object({
+  context: z.string(),
+  contexts: z.record(z.string(), z.looseObject({})),
+});
 
 /** A kubeconfig as far as every client needs it. */
 const anyKubeconfig = z.object({ clusters: z.array(z.looseObject({ name: z.string() })).min(1) });
 
 /** What the text of each credential must be, by any use; of an owned machine the package itself reads the talosconfig. */
 export const credentialTexts = {
-  talosconfig: ruleBy((text) => currentOf(read(anyTalosconfig, text, "talosconfig", "`talosctl config`"))),
+  talosconfig: ruleBy((text) =>
+    currentOf(read(anyTalosconfig, text, "talosconfig", "`talosctl config`")),
+  ),
   clientTalosconfig: ruleBy(talosClientOf),
   machineSecrets: ruleBy(machineSecretsOf),
   kubeconfig: ruleBy((text) => read(anyKubeconfig, text, "kubeconfig", "`talosctl kubeconfig`")),

@@ -30,7 +30,10 @@ const alerts: Record<keyof Omit<typeof xids, "application">, [alert: string, cau
 const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, Watched] => {
   const of = `max_over_time({__name__=~"DCGM_FI_DEV_XID_ERRORS?",err_code=~"${xids[which as keyof typeof alerts].join("|")}"}[15m])`;
   const { symptom, cause: why, remedy } = words.causes[cause];
-  return [alert, { of, severity: "critical", summary: symptom, description: `${why}. What to do: ${remedy}` }];
+  return [
+    alert,
+    { of, severity: "critical", summary: symptom, description: `${why}. What to do: ${remedy}` },
+  ];
 });
 
 /**
@@ -39,16 +42,18 @@ const xidRules = Object.entries(alerts).map(([which, [alert, cause]]): [string, 
  * `hostname` (dcgm-exporter#655); each rule takes either.
  */
 export function alertRules({ machines, spec }: Pick<Plan, "machines" | "spec">): AlertRule[] {
-  const ofCards = [...xidRules, ...Object.entries<Watched>(said.rules)].map(([alert, rule]): AlertRule => ({
-    alert,
-    expr: `max by (Hostname, hostname, gpu, UUID, modelName) (${rule.of}) > 0`,
-    ...(rule.for === undefined ? {} : { for: rule.for }),
-    labels: { severity: rule.severity },
-    annotations: {
-      summary: `GPU {{ $labels.gpu }} ({{ $labels.modelName }}) of {{ $labels.Hostname }}{{ $labels.hostname }}: ${rule.summary}`,
-      description: rule.description,
-    },
-  }));
+  const ofCards = [...xidRules, ...Object.entries<Watched>(said.rules)].map(
+    ([alert, rule]): AlertRule => ({
+      alert,
+      expr: `max by (Hostname, hostname, gpu, UUID, modelName) (${rule.of}) > 0`,
+      ...(rule.for === undefined ? {} : { for: rule.for }),
+      labels: { severity: rule.severity },
+      annotations: {
+        summary: `GPU {{ $labels.gpu }} ({{ $labels.modelName }}) of {{ $labels.Hostname }}{{ $labels.hostname }}: ${rule.summary}`,
+        description: rule.description,
+      },
+    }),
+  );
   const missing = machines
     .filter(({ gpuCount }) => gpuCount > 0)
     .map(({ name, gpuCount }): AlertRule => {

@@ -8,9 +8,13 @@ import type { Observations } from "./observations";
  *
  * @returns with the names of those that are away.
  */
-export function withoutAway(plan: Plan, seen: Observations): { plan: Plan; seen: Observations; away: string[] } {
+export function withoutAway(
+  plan: Plan,
+  seen: Observations,
+): { plan: Plan; seen: Observations; away: string[] } {
   const { machines = [], nodes } = seen;
-  const isReady = (name: string): boolean => nodes?.find((node) => node.name === name)?.ready === true;
+  const isReady = (name: string): boolean =>
+    nodes?.find((node) => node.name === name)?.ready === true;
   const answered = (name: string): boolean =>
     machines.find((machine) => machine.name === name)?.talosVersion !== undefined;
   const away = plan.machines
@@ -27,7 +31,10 @@ export function withoutAway(plan: Plan, seen: Observations): { plan: Plan; seen:
       machines: machines.filter(there),
       nodes: nodes!.filter(there),
       ...defined({
-        daemonSets: seen.daemonSets?.map((set) => ({ ...set, desired: Math.max(set.ready, set.desired - still) })),
+        daemonSets: seen.daemonSets?.map((set) => ({
+          ...set,
+          desired: Math.max(set.ready, set.desired - still),
+        })),
         pods: seen.pods?.filter(({ node }) => node === undefined || !away.includes(node)),
       }),
     },

@@ -1,6 +1,14 @@
 import type { Plan } from "../recipe/types";
 import { type Evidence, followsFrom, lineOf, matching } from "./evidence";
-import { bottomUp, type Cause, type CauseId, causeIds, causes, type Fix, type FixId } from "./known";
+import {
+  bottomUp,
+  type Cause,
+  type CauseId,
+  causeIds,
+  causes,
+  type Fix,
+  type FixId,
+} from "./known";
 import type { Observations } from "./observations";
 import { systemOf } from "./system";
 
@@ -33,7 +41,13 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
   const ofFixes = lacks.map(({ fix, evidence }): Diagnosis => {
     const reasons = evidenceOf(({ causes: follow = [] }) => follow.includes(fix.id));
     const { id, symptom, cause } = fix;
-    return { fix: id, symptom, cause, remedy: remedyOf(fix, plan), evidence: notFrom(reasons, evidence) };
+    return {
+      fix: id,
+      symptom,
+      cause,
+      remedy: remedyOf(fix, plan),
+      evidence: notFrom(reasons, evidence),
+    };
   });
   return [...ofFixes, ...others].filter(({ evidence }) => evidence.length > 0);
 }

@@ -7,11 +7,14 @@ import { messagesOf, type Observations } from "./observations";
 export type Evidence = string | { node: string; line: string };
 
 /** What a line of evidence says. */
-export const lineOf = (evidence: Evidence): string => (typeof evidence === "string" ? evidence : evidence.line);
+export const lineOf = (evidence: Evidence): string =>
+  typeof evidence === "string" ? evidence : evidence.line;
 
 /** Whether what was seen can follow from something that other evidence speaks for. */
 export const followsFrom = (seen: Evidence, others: readonly Evidence[]): boolean =>
-  others.some((other) => typeof seen === "string" || typeof other === "string" || seen.node === other.node);
+  others.some(
+    (other) => typeof seen === "string" || typeof other === "string" || seen.node === other.node,
+  );
 
 /** Lines of messages that match, each with what it is about; those of other namespaces stay out where one is given. */
 export function matching(seen: Observations, pattern: RegExp, namespace?: string): Evidence[] {
@@ -19,7 +22,9 @@ export function matching(seen: Observations, pattern: RegExp, namespace?: string
     .filter(
       (message) =>
         pattern.test(message.text) &&
-        (namespace === undefined || message.namespace === undefined || message.namespace === namespace),
+        (namespace === undefined ||
+          message.namespace === undefined ||
+          message.namespace === namespace),
     )
     .map(({ about, node, text }): [string, Evidence] => {
       const line = `${about}: ${lineWith(pattern, text)}`;

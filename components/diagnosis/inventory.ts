@@ -3,7 +3,10 @@ import type { Observations, ObservedMachine, ObservedNode } from "./observations
 import type { System } from "./system";
 
 /** What there is to compute with, a line for each machine: `gpu-1: RTX 3060, driver 595.71.05, 4 × nvidia.com/gpu`. */
-export function inventoryOf({ gpuMachines, plan }: System, { nodes = [], machines = [] }: Observations): string[] {
+export function inventoryOf(
+  { gpuMachines, plan }: System,
+  { nodes = [], machines = [] }: Observations,
+): string[] {
   return gpuMachines.flatMap(({ name }) => {
     const node = nodes.find((one) => one.name === name);
     const machine = machines.find((one) => one.name === name);
@@ -21,11 +24,18 @@ export function inventoryOf({ gpuMachines, plan }: System, { nodes = [], machine
 }
 
 /** Cards as they are told of, else as the stack names them. */
-function cardsOf(planned: string[] | undefined, node?: ObservedNode, machine?: ObservedMachine): string[] {
+function cardsOf(
+  planned: string[] | undefined,
+  node?: ObservedNode,
+  machine?: ObservedMachine,
+): string[] {
   const told = (node?.cards ?? []).map(({ product }) => findCard(product)?.model ?? product);
   const byId = (machine?.cardIds ?? []).flatMap((id) => findCard(id)?.model ?? []);
   const names = [told, byId, planned ?? []].find((list) => list.length > 0) ?? [];
-  const counted = [...new Set(names)].map((model) => ({ model, count: byId.filter((one) => one === model).length }));
+  const counted = [...new Set(names)].map((model) => ({
+    model,
+    count: byId.filter((one) => one === model).length,
+  }));
   return counted.map(({ model, count }) => (count > 1 ? `${count} × ${model}` : model));
 }
 

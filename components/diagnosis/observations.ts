@@ -27,7 +27,10 @@ export interface Observations {
 }
 
 /** What is kept of something, of which only some of it need be known. */
-type Kept<Of extends (...given: any[]) => object, Known extends keyof ReturnType<Of>> = Pick<ReturnType<Of>, Known> & {
+type Kept<Of extends (...given: any[]) => object, Known extends keyof ReturnType<Of>> = Pick<
+  ReturnType<Of>,
+  Known
+> & {
   [Key in Exclude<keyof ReturnType<Of>, Known>]?: Exclude<ReturnType<Of>[Key], undefined>;
 };
 
@@ -78,15 +81,21 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard)
 
 function requestsOf(containers: readonly k8s.V1Container[]): Record<string, number> {
   const requests: Record<string, number> = {};
-  for (const [resource, count] of containers.flatMap(({ resources }) => Object.entries(resources?.limits ?? {})))
-    if (resource.startsWith("nvidia.com/")) requests[resource] = (requests[resource] ?? 0) + Number(count);
+  for (const [resource, count] of containers.flatMap(({ resources }) =>
+    Object.entries(resources?.limits ?? {}),
+  ))
+    if (resource.startsWith("nvidia.com/"))
+      requests[resource] = (requests[resource] ?? 0) + Number(count);
   return requests;
 }
 
 /** A container's state. */
 export type ObservedContainer = Kept<typeof observedContainer, "name" | "state">;
 
-function observedContainer({ name, state, ready, lastState }: k8s.V1ContainerStatus, log: string | undefined) {
+function observedContainer(
+  { name, state, ready, lastState }: k8s.V1ContainerStatus,
+  log: string | undefined,
+) {
   const { waiting, running, terminated } = state ?? {};
   const why = waiting ?? (terminated && { ...terminated, message: terminated.message ?? log });
   const last = lastState?.terminated;
@@ -106,7 +115,10 @@ function observedContainer({ name, state, ready, lastState }: k8s.V1ContainerSta
 }
 
 /** A DaemonSet, and why it makes no pods. */
-export type ObservedDaemonSet = Kept<typeof observedDaemonSet, "namespace" | "name" | "desired" | "ready">;
+export type ObservedDaemonSet = Kept<
+  typeof observedDaemonSet,
+  "namespace" | "name" | "desired" | "ready"
+>;
 
 /** What is kept of a DaemonSet. */
 export const observedDaemonSet = ({ metadata, spec, status }: k8s.V1DaemonSet) => ({
@@ -135,7 +147,10 @@ export const observedDeployment = ({ metadata, spec, status }: k8s.V1Deployment)
 });
 
 /** What is kept of a RuntimeClass. */
-export const observedRuntimeClass = ({ metadata, handler }: k8s.V1RuntimeClass) => ({ ...nameOf(metadata), handler });
+export const observedRuntimeClass = ({ metadata, handler }: k8s.V1RuntimeClass) => ({
+  ...nameOf(metadata),
+  handler,
+});
 
 const nameOf = ({ name = "" }: k8s.V1ObjectMeta = {}) => ({ name });
 
@@ -155,12 +170,19 @@ export interface ObservedRelease {
 }
 
 /** Releases by the labels of their Secrets, one per revision; the newest revision of each (helm, pkg/storage/driver). */
-export function observedReleases(secrets: readonly Pick<k8s.V1Secret, "metadata">[]): ObservedRelease[] {
+export function observedReleases(
+  secrets: readonly Pick<k8s.V1Secret, "metadata">[],
+): ObservedRelease[] {
   const newest = new Map<string, ObservedRelease>();
   for (const { metadata } of secrets) {
     const { name, status, version } = metadata?.labels ?? {};
     if (name === undefined || status === undefined) continue;
-    const release = { namespace: metadata?.namespace ?? "", name, status, revision: Number(version) };
+    const release = {
+      namespace: metadata?.namespace ?? "",
+      name,
+      status,
+      revision: Number(version),
+    };
     const key = `${release.namespace}/${name}`;
     if ((newest.get(key)?.revision ?? -1) < release.revision) newest.set(key, release);
   }
@@ -189,7 +211,10 @@ export function observedJob({ metadata, spec, status }: k8s.V1Job) {
 export type ObservedNode = Kept<typeof observedNode, "name" | "labels">;
 
 /** @param published what drivers publish of all nodes' devices; undefined where nobody could look. */
-export function observedNode(node: k8s.V1Node, published: readonly k8s.V1ResourceSlice[] | undefined) {
+export function observedNode(
+  node: k8s.V1Node,
+  published: readonly k8s.V1ResourceSlice[] | undefined,
+) {
   const slices = published ?? [];
   const { metadata, spec, status } = node;
   const condition = status?.conditions?.find(({ type }) => type === "Ready");
@@ -204,7 +229,9 @@ export function observedNode(node: k8s.V1Node, published: readonly k8s.V1Resourc
     /** Whether it is cordoned. */
     unschedulable: spec?.unschedulable ?? false,
     /** Taints as `key=value:Effect`, or `key:Effect` without a value. */
-    taints: (spec?.taints ?? []).map(({ key, value, effect }) => describeTaint({ key, effect, ...defined({ value }) })),
+    taints: (spec?.taints ?? []).map(({ key, value, effect }) =>
+      describeTaint({ key, effect, ...defined({ value }) }),
+    ),
     ...defined({
       /** Set where nobody could look at its devices for claims, so that `allocatable` lacks them. */
       devicesUnseen: published === undefined ? true : undefined,
@@ -283,10 +310,19 @@ export function messagesOf(seen: Observations): Message[] {
   const own = (pod: ObservedPod): Message[] =>
     [
       pod.message,
-      ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap((c) => [c.message, c.lastMessage, c.log]),
+      ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap((c) => [
+        c.message,
+        c.lastMessage,
+        c.log,
+      ]),
     ]
       .filter((text) => text !== undefined)
-      .map((text) => ({ about: `Pod/${pod.name}`, namespace: pod.namespace, ...defined({ node: pod.node }), text }));
+      .map((text) => ({
+        about: `Pod/${pod.name}`,
+        namespace: pod.namespace,
+        ...defined({ node: pod.node }),
+        text,
+      }));
   const nodeOf = ({ object, namespace }: ObservedEvent): string | undefined =>
     seen.pods?.find((pod) => object === `Pod/${pod.name}` && pod.namespace === namespace)?.node;
   return [
@@ -297,7 +333,11 @@ export function messagesOf(seen: Observations): Message[] {
       text: event.message,
     })),
     ...(seen.machines ?? []).flatMap((machine) =>
-      (machine.errors ?? []).map((text) => ({ about: `machine ${machine.name}`, node: machine.name, text })),
+      (machine.errors ?? []).map((text) => ({
+        about: `machine ${machine.name}`,
+        node: machine.name,
+        text,
+      })),
     ),
   ];
 }

@@ -13,7 +13,11 @@ export function ownersRemedy(
   if (!kubernetes.external) return undefined;
   const { release, by } = kubernetes;
   const [marked] = [...daemonSets, ...deployments].flatMap(({ namespace, keeper }) =>
-    namespace === release.namespace && keeper !== undefined && /nvidia|nvdp|gpu|dra/.test(keeper.name) ? [keeper] : [],
+    namespace === release.namespace &&
+    keeper !== undefined &&
+    /nvidia|nvdp|gpu|dra/.test(keeper.name)
+      ? [keeper]
+      : [],
   );
   const keeper = marked ?? saidBy(by, release);
   if (keeper === undefined)
@@ -21,7 +25,10 @@ export function ownersRemedy(
   return `${keeperWords(keeper)} installs it, and \`pulumi up\` does not: ${restoreCommand(keeper)}`;
 }
 
-function saidBy(by: string | undefined, { name, namespace }: Plan["kubernetes"]["release"]): Keeper | undefined {
+function saidBy(
+  by: string | undefined,
+  { name, namespace }: Plan["kubernetes"]["release"],
+): Keeper | undefined {
   if (by === "Flux") return { by, name, namespace };
   if (by === "Argo CD") return { by, name };
   return by === "helmfile" ? { by: "Helm", name, namespace } : undefined;

@@ -48,7 +48,9 @@ function plannedSystem(plan: Plan): System {
  */
 function seenSystem(seen: Observations): System {
   const gpuNodes = (seen.nodes ?? []).filter(hasDriverExtension);
-  const version = (gpuNodes.length > 0 ? gpuNodes : (seen.nodes ?? [])).map(talosVersionOf).find(Boolean);
+  const version = (gpuNodes.length > 0 ? gpuNodes : (seen.nodes ?? []))
+    .map(talosVersionOf)
+    .find(Boolean);
   const release = releaseSeen(seen);
   return {
     ...(version === undefined ? {} : { era: eraOf(version) }),
@@ -62,7 +64,9 @@ function seenSystem(seen: Observations): System {
 const EXTENSION = "extensions.talos.dev/";
 
 /** Extensions of a node's image by the names in their manifests, with their versions; undefined where its labels name none. */
-export function labelledExtensions(labels: Record<string, string>): Record<string, string> | undefined {
+export function labelledExtensions(
+  labels: Record<string, string>,
+): Record<string, string> | undefined {
   const named = Object.entries(labels).filter(([key]) => key.startsWith(EXTENSION));
   return named.length === 0
     ? undefined
@@ -71,7 +75,9 @@ export function labelledExtensions(labels: Record<string, string>): Record<strin
 
 /** Whether a node's image has NVIDIA's kernel modules. */
 const hasDriverExtension = ({ labels }: ObservedNode): boolean =>
-  Object.keys(labelledExtensions(labels) ?? {}).some((name) => /^(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(name));
+  Object.keys(labelledExtensions(labels) ?? {}).some((name) =>
+    /^(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(name),
+  );
 
 /** Signs of a card: the image has NVIDIA's modules, somebody found a card on the PCI bus, or the kubelet knows the resource. */
 export const showsGpu = (node: ObservedNode): boolean =>
@@ -80,7 +86,8 @@ export const showsGpu = (node: ObservedNode): boolean =>
   Object.entries(node.labels).some(
     ([key, value]) =>
       value === "true" &&
-      (key === "nvidia.com/gpu.present" || /^feature\.node\.kubernetes\.io\/pci-(\d{4}_)?10de\.present$/.test(key)),
+      (key === "nvidia.com/gpu.present" ||
+        /^feature\.node\.kubernetes\.io\/pci-(\d{4}_)?10de\.present$/.test(key)),
   );
 
 /** A node's Talos release, e.g. `v1.12.6`; undefined on another system. */

@@ -41,7 +41,13 @@ export async function whyUnseen(
   try {
     // Every cluster has it, and nobody else than an administrator needs to read it: a refusal is an answer, too.
     const key = { apiVersion: "v1", kind: "Namespace", name: "kube-system" };
-    await questionCluster(kubeconfig, (objects) => objects.ownerOf(key), open, environment, patience);
+    await questionCluster(
+      kubeconfig,
+      (objects) => objects.ownerOf(key),
+      open,
+      environment,
+      patience,
+    );
     return undefined;
   } catch (error) {
     const { message, code, words = message } = error as Error & { code?: unknown; words?: string };
@@ -62,7 +68,11 @@ async function questionCluster<Objects, T>(
     const text = isGiven ? await valueOf(kubeconfig) : kubeconfigOf(environment);
     return typeof text === "string" && text !== "" ? question(open(text)) : undefined;
   };
-  return inTime(ask(), patience, () => new Error(`the cluster does not answer within ${patience / 1_000} s`));
+  return inTime(
+    ask(),
+    patience,
+    () => new Error(`the cluster does not answer within ${patience / 1_000} s`),
+  );
 }
 
 /** An input's value; undefined of an Output that is not known yet: Pulumi does not call `apply` for one at preview. */

@@ -50,15 +50,22 @@ export function beginningOf(file: string): { text: string; isWhole: boolean } {
     const stat = fs.fstatSync(descriptor);
     if (!stat.isFile()) throw new Error(notPlain);
     // Some file systems give 0 as the size of what has content.
-    const bytes = atMost(descriptor, Math.min(stat.size > 0 ? stat.size + 1 : Infinity, largestFile + 1));
-    return { text: textOfBytes(bytes.subarray(0, largestFile)), isWhole: bytes.length <= largestFile };
+    const bytes = atMost(
+      descriptor,
+      Math.min(stat.size > 0 ? stat.size + 1 : Infinity, largestFile + 1),
+    );
+    return {
+      text: textOfBytes(bytes.subarray(0, largestFile)),
+      isWhole: bytes.length <= largestFile,
+    };
   } finally {
     fs.closeSync(descriptor);
   }
 }
 
 /** Why a file could not be read: the system's code, e.g. `ENOENT`, else the reason that a reader here gives. */
-export const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+export const reasonOf = (error: unknown): string =>
+  (error as NodeJS.ErrnoException).code ?? (error as Error).message;
 
 /**
  * The folder within which a project's files may name others: that of the git repository, else that of Pulumi's project, else the folder itself.

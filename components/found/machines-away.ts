@@ -30,7 +30,9 @@ export async function withAway(
   );
   if (ready === undefined) return {};
   const missed = await Promise.all(
-    able.map(async ([name, { address }], index) => (ready[index] || (await answers(address)) ? [] : [name])),
+    able.map(async ([name, { address }], index) =>
+      ready[index] || (await answers(address)) ? [] : [name],
+    ),
   );
   return missed.flat().length === 0 ? {} : { away: missed.flat().sort() };
 }
@@ -46,7 +48,9 @@ function machinesOf(stack: AskedStack): [string, { address: string }][] {
 }
 
 const readyOf = (node: Awaited<ReturnType<ReturnType<Open>["read"]>>): boolean =>
-  node?.object?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+  node?.object?.status?.conditions?.some(
+    ({ type, status }) => type === "Ready" && status === "True",
+  ) ?? false;
 
 const takesConnection = (host: string): Promise<boolean> =>
   new Promise((resolve) => {

@@ -34,7 +34,10 @@ export function withOutside(
   const knownKind = Object.values(ExternalKind).find((one) => one === kind);
   const read = texts.length === 0 ? {} : readExternal(texts, knownKind);
   return {
-    external: { ...external, read: { ...read, ...filled({ unread: unread.length > 0 ? unread : read.unread }) } },
+    external: {
+      ...external,
+      read: { ...read, ...filled({ unread: unread.length > 0 ? unread : read.unread }) },
+    },
   };
 }
 

@@ -34,23 +34,40 @@ export async function askFactory(
 ): Promise<Facts> {
   const { talosVersion, factoryUrl, releaseFacts, otherReleaseFacts } = stack;
   const statedReleases = new Set([releaseFacts, ...listOf(otherReleaseFacts)].map(releaseOf));
-  const wanted = releasesOf(stack).filter((name) => releaseInTables(name) === "newer" && !statedReleases.has(name));
-  const factory = factoryAt(typeof factoryUrl === "string" ? factoryUrl : defaultFactoryUrl, environment);
-  const answers = await Promise.all(wanted.slice(0, mostReleases).map((name) => factsOf(name, factory, waits)));
-  const own = releaseFacts === undefined ? answers.find((facts) => facts.talosVersion === talosVersion) : undefined;
+  const wanted = releasesOf(stack).filter(
+    (name) => releaseInTables(name) === "newer" && !statedReleases.has(name),
+  );
+  const factory = factoryAt(
+    typeof factoryUrl === "string" ? factoryUrl : defaultFactoryUrl,
+    environment,
+  );
+  const answers = await Promise.all(
+    wanted.slice(0, mostReleases).map((name) => factsOf(name, factory, waits)),
+  );
+  const own =
+    releaseFacts === undefined
+      ? answers.find((facts) => facts.talosVersion === talosVersion)
+      : undefined;
   const others = answers.filter((facts) => facts !== own);
   const said = listOf(otherReleaseFacts) as ReleaseFactsSpec[];
-  return filled({ releaseFacts: own, otherReleaseFacts: others.length === 0 ? [] : [...said, ...others] });
+  return filled({
+    releaseFacts: own,
+    otherReleaseFacts: others.length === 0 ? [] : [...said, ...others],
+  });
 }
 
 /** Every release that a stack names, without duplicates. */
 function releasesOf({ talosVersion, machines, machineDefaults, pools }: AskedStack): string[] {
-  const holders = [machineDefaults, ...[machines, pools].flatMap((all) => (isMapping(all) ? Object.values(all) : []))];
+  const holders = [
+    machineDefaults,
+    ...[machines, pools].flatMap((all) => (isMapping(all) ? Object.values(all) : [])),
+  ];
   const names = [talosVersion, ...holders.map(releaseOf)];
   return [...new Set(names.filter((name) => typeof name === "string"))];
 }
 
-const releaseOf = (value: unknown): unknown => (isMapping(value) ? value["talosVersion"] : undefined);
+const releaseOf = (value: unknown): unknown =>
+  isMapping(value) ? value["talosVersion"] : undefined;
 
 async function factsOf(
   talosVersion: string,

@@ -13,12 +13,22 @@ export async function withClassThere(
   open?: Open,
   environment?: NodeJS.ProcessEnv,
 ): Promise<Pick<AskedStack, "devicePlugin">> {
-  if (!isMapping(devicePlugin) || devicePlugin["makeRuntimeClass"] !== undefined || bootstrap === true) return {};
+  if (
+    !isMapping(devicePlugin) ||
+    devicePlugin["makeRuntimeClass"] !== undefined ||
+    bootstrap === true
+  )
+    return {};
   const key = { apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", name: "nvidia" };
   const found = await askCluster(kubeconfig, (objects) => objects.read(key), open, environment);
-  if (found?.object === undefined || found.owner !== undefined || found.object.handler !== "nvidia") return {};
+  if (found?.object === undefined || found.owner !== undefined || found.object.handler !== "nvidia")
+    return {};
   const { ownerReferences = [], managedFields = [] } = found.object.metadata ?? {};
   // The operator's goes with the operator. One that Pulumi made may be of a release of this package that set no mark.
-  const others = managedFields.every(({ manager = "" }) => manager !== MANAGER && !manager.startsWith("pulumi"));
-  return ownerReferences.length === 0 && others ? { devicePlugin: { ...devicePlugin, makeRuntimeClass: false } } : {};
+  const others = managedFields.every(
+    ({ manager = "" }) => manager !== MANAGER && !manager.startsWith("pulumi"),
+  );
+  return ownerReferences.length === 0 && others
+    ? { devicePlugin: { ...devicePlugin, makeRuntimeClass: false } }
+    : {};
 }

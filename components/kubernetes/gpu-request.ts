@@ -37,7 +37,10 @@ export function gpuRequest(
   opts: pulumi.CustomResourceOptions,
 ): GpuRequest {
   if (claim === undefined)
-    return { pod: {}, resources: { limits: pulumi.output(of).apply((resource) => ({ [resource]: String(gpus) })) } };
+    return {
+      pod: {},
+      resources: { limits: pulumi.output(of).apply((resource) => ({ [resource]: String(gpus) })) },
+    };
   const asks = (named: k8s.types.input.core.v1.PodResourceClaim): GpuRequest => ({
     pod: { resourceClaims: [named] },
     resources: { claims: [{ name: "gpus" }] },
@@ -45,7 +48,11 @@ export function gpuRequest(
   const own = ownClaim(claim);
   if (own !== undefined) return asks({ name: "gpus", ...own });
   const selectors = selectorsOf(claim).map((expression) => ({ cel: { expression } }));
-  const exactly = { deviceClassName: of, count: gpus, ...(selectors.length > 0 ? { selectors } : {}) };
+  const exactly = {
+    deviceClassName: of,
+    count: gpus,
+    ...(selectors.length > 0 ? { selectors } : {}),
+  };
   const template = new k8s.resource.v1.ResourceClaimTemplate(
     `${name}-gpus`,
     {

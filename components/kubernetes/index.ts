@@ -51,7 +51,13 @@ export interface Surroundings extends Stages {
 export function gpuStack(
   name: string,
   plan: Plan,
-  { ahead, rest, exposure, secrets = {}, reconcile = reconciling(name, undefined, secrets) }: Surroundings,
+  {
+    ahead,
+    rest,
+    exposure,
+    secrets = {},
+    reconcile = reconciling(name, undefined, secrets),
+  }: Surroundings,
   opts: pulumi.CustomResourceOptions,
 ): Gate {
   const recipe = plan.kubernetes;
@@ -60,17 +66,28 @@ export function gpuStack(
 
   const preparing = reconcile.step("prepared");
   const namespace = gpuNamespace(name, recipe, preparing.with({ ...opts, dependsOn: ahead }));
-  const inNamespace = { ...opts, dependsOn: namespace ?? ahead, ...(exposure && { replaceWith: [exposure] }) };
+  const inNamespace = {
+    ...opts,
+    dependsOn: namespace ?? ahead,
+    ...(exposure && { replaceWith: [exposure] }),
+  };
   const prepares = preparing.with(inNamespace);
-  const prepared = [runtimeClass(name, recipe, prepares), ...validationMarkers(name, recipe, prepares)].filter(
-    (resource) => resource !== undefined,
-  );
+  const prepared = [
+    runtimeClass(name, recipe, prepares),
+    ...validationMarkers(name, recipe, prepares),
+  ].filter((resource) => resource !== undefined);
   const back = preparing.putBack(opts);
   const after = { ...keeps(recipe), dependsOn: [...prepared, ...(back ? [back] : [])] };
   // Somebody else's release comes and goes by itself: the gate waits for what it offers.
   const release = recipe.external
     ? undefined
-    : gpuRelease(name, recipe.release, limits.release, pulumi.mergeOptions(inNamespace, after), reconcile.token);
+    : gpuRelease(
+        name,
+        recipe.release,
+        limits.release,
+        pulumi.mergeOptions(inNamespace, after),
+        reconcile.token,
+      );
   const released = release
     ? { ...opts, dependsOn: release }
     : pulumi.mergeOptions({ ...opts, dependsOn: namespace ?? ahead }, after);
@@ -86,14 +103,25 @@ export function gpuStack(
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
   const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job => {
     // The test of a machine that is away waits for it, as all of it does.
-    const options = plan.spec.away?.includes(machine.name) ? { ...after, ignoreChanges: ["*"] } : after;
+    const options = plan.spec.away?.includes(machine.name)
+      ? { ...after, ignoreChanges: ["*"] }
+      : after;
     const resource = ownedName(name, names.get(machine.name)!);
     return smokeTest(resource, recipe, machine, limits.gate, { priority, asked }, options);
   };
   const gateOf = (machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass: boolean) => {
     const putBack = (mustPass ? early : late).putBack(released);
     const { token: reconcileToken } = reconcile;
-    const what = { recipe, machines, smokeTests, limit: limits.gate, secrets, mustPass, putBack, reconcileToken };
+    const what = {
+      recipe,
+      machines,
+      smokeTests,
+      limit: limits.gate,
+      secrets,
+      mustPass,
+      putBack,
+      reconcileToken,
+    };
     return testsPassed(mustPass ? `${name}-first` : name, what, opts);
   };
   const first = rest
@@ -103,13 +131,21 @@ export function gpuStack(
   const others = rest?.(gateOf(first, [...made.values()], true)) ?? new Map<string, never>();
   const smokeTests = gpuMachines.map((machine) => {
     const ready = others.get(machine.name);
-    const after = ready === undefined ? released : pulumi.mergeOptions(released, { dependsOn: ready });
+    const after =
+      ready === undefined ? released : pulumi.mergeOptions(released, { dependsOn: ready });
     return made.get(machine.name) ?? test(machine, late.with(after));
   });
   // Its pods are ready on machines with a driver only.
-  const everywhere = rest ? pulumi.mergeOptions(released, { dependsOn: [...others.values()].flat() }) : released;
+  const everywhere = rest
+    ? pulumi.mergeOptions(released, { dependsOn: [...others.values()].flat() })
+    : released;
   const within = { customTimeouts: { create: `${limits.gate}s`, update: `${limits.gate}s` } };
-  const limited = powerLimits(name, recipe, gpuMachines, late.with(pulumi.mergeOptions(everywhere, within)));
+  const limited = powerLimits(
+    name,
+    recipe,
+    gpuMachines,
+    late.with(pulumi.mergeOptions(everywhere, within)),
+  );
   return { powerLimits: limited, tests: gateOf(gpuMachines, smokeTests, false) };
 }
 
@@ -158,7 +194,9 @@ function runtimeClass(
  * hangs on the URNs of the gate's resources, not on what their provider will say.
  */
 export function afterGate<T>(gate: Gate, value: T): pulumi.Output<T> {
-  const urns = [...(gate.tests ? [gate.tests] : []), ...gate.powerLimits].map((resource) => resource.urn);
+  const urns = [...(gate.tests ? [gate.tests] : []), ...gate.powerLimits].map(
+    (resource) => resource.urn,
+  );
   return pulumi.all(urns).apply((): unknown => value) as pulumi.Output<T>;
 }
 

@@ -19,7 +19,9 @@ export function gpuMonitoring(name: string, plan: Plan, opts: pulumi.CustomResou
   const recipe = plan.kubernetes;
   const spec = plan.spec.monitoring;
   if (spec === undefined) return;
-  const definition = spec.serviceMonitor ? prometheusOperator(name, "servicemonitor", opts) : undefined;
+  const definition = spec.serviceMonitor
+    ? prometheusOperator(name, "servicemonitor", opts)
+    : undefined;
   if (spec.alerts) alerts(name, plan, spec, opts);
   if (!wayOf(recipe.mode).findsNodes) exporter(name, recipe, spec, definition, opts);
   if (spec.dashboard ?? true) dashboard(name, recipe, spec, opts);
@@ -44,7 +46,12 @@ function prometheusOperator(
 }
 
 /** Alerts of the cards, and what the exporter must say for them. */
-function alerts(name: string, plan: Plan, spec: MonitoringSpec, opts: pulumi.CustomResourceOptions): void {
+function alerts(
+  name: string,
+  plan: Plan,
+  spec: MonitoringSpec,
+  opts: pulumi.CustomResourceOptions,
+): void {
   const { namespace } = plan.kubernetes;
   const { configMap, file, csv } = exporterCounters;
   new k8s.core.v1.ConfigMap(
@@ -86,7 +93,9 @@ function exporter(
           // Names the pod that holds a card, which the kubelet's socket tells.
           { name: "DCGM_EXPORTER_KUBERNETES", value: "true" },
           ...resourceNames(recipe),
-          ...(spec.alerts ? [{ name: "DCGM_EXPORTER_COLLECTORS", value: `${folder}/${exporterCounters.file}` }] : []),
+          ...(spec.alerts
+            ? [{ name: "DCGM_EXPORTER_COLLECTORS", value: `${folder}/${exporterCounters.file}` }]
+            : []),
           { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
           // All cards, without requesting one: the pod looks at the cards, it does not compute on them.
           { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
@@ -95,7 +104,11 @@ function exporter(
         securityContext: administrator,
         resources: { requests: { cpu: "50m", memory: "256Mi" }, limits: { memory: "1Gi" } },
         readinessProbe: { httpGet: { path: "/health", port: "metrics" }, periodSeconds: 10 },
-        livenessProbe: { httpGet: { path: "/health", port: "metrics" }, initialDelaySeconds: 45, periodSeconds: 10 },
+        livenessProbe: {
+          httpGet: { path: "/health", port: "metrics" },
+          initialDelaySeconds: 45,
+          periodSeconds: 10,
+        },
         volumeMounts: [
           { name: "pod-resources", mountPath: "/var/lib/kubelet/pod-resources", readOnly: true },
           ...(spec.alerts ? [{ name: "counters", mountPath: folder, readOnly: true }] : []),
@@ -104,7 +117,9 @@ function exporter(
     ],
     volumes: [
       { name: "pod-resources", hostPath: { path: "/var/lib/kubelet/pod-resources" } },
-      ...(spec.alerts ? [{ name: "counters", configMap: { name: exporterCounters.configMap } }] : []),
+      ...(spec.alerts
+        ? [{ name: "counters", configMap: { name: exporterCounters.configMap } }]
+        : []),
     ],
   };
   daemonSet(`${name}-dcgm-exporter`, component, recipe, pod, opts);
@@ -113,7 +128,10 @@ function exporter(
     `${name}-dcgm-exporter-service`,
     {
       metadata: { ...metadata, annotations: { "pulumi.com/skipAwait": "true" } }, // the DaemonSet's readiness tells
-      spec: { selector: labels(component), ports: [{ name: "metrics", port, targetPort: "metrics" }] },
+      spec: {
+        selector: labels(component),
+        ports: [{ name: "metrics", port, targetPort: "metrics" }],
+      },
     },
     opts,
   );
@@ -124,7 +142,10 @@ function exporter(
       apiVersion: "monitoring.coreos.com/v1",
       kind: "ServiceMonitor",
       metadata: { ...metadata, labels: { ...metadata.labels, ...spec.labels } },
-      spec: { selector: { matchLabels: labels(component) }, endpoints: [{ port: "metrics", interval: "15s" }] },
+      spec: {
+        selector: { matchLabels: labels(component) },
+        endpoints: [{ port: "metrics", interval: "15s" }],
+      },
     },
     pulumi.mergeOptions(opts, { dependsOn: [definition] }),
   );
@@ -137,7 +158,9 @@ function exporter(
  */
 function resourceNames({ resourceName }: KubernetesRecipe): { name: string; value: string }[] {
   const knowsIt =
-    resourceName === "nvidia.com/gpu" || isDeviceClass(resourceName) || resourceName.startsWith("nvidia.com/mig-");
+    resourceName === "nvidia.com/gpu" ||
+    isDeviceClass(resourceName) ||
+    resourceName.startsWith("nvidia.com/mig-");
   return knowsIt ? [] : [{ name: "NVIDIA_RESOURCE_NAMES", value: resourceName }];
 }
 
@@ -155,7 +178,11 @@ function dashboard(
     `${name}-dashboard`,
     {
       // The label that the sidecar of Grafana's chart looks for, unless it was told another.
-      metadata: { name: "nvidia-gpu-dashboard", namespace, labels: { ...labels("dashboard"), grafana_dashboard: "1" } },
+      metadata: {
+        name: "nvidia-gpu-dashboard",
+        namespace,
+        labels: { ...labels("dashboard"), grafana_dashboard: "1" },
+      },
       data: { "nvidia-gpu.json": dashboardFor(exporterRelease(recipe)) },
     },
     opts,

@@ -42,14 +42,23 @@ export const administrator = {
 };
 
 /** Pod Security `restricted`. NVIDIA's devices are open to every user (mode 0666). */
-export const restricted = { ...unprivileged, runAsNonRoot: true, runAsUser: 65534, readOnlyRootFilesystem: true };
+export const restricted = {
+  ...unprivileged,
+  runAsNonRoot: true,
+  runAsUser: 65534,
+  readOnlyRootFilesystem: true,
+};
 
 /** Whether what somebody else shall have afterwards stays in the cluster when it leaves the stack. */
-export const keeps = ({ handBack }: KubernetesRecipe): Pick<pulumi.ResourceOptions, "retainOnDelete"> =>
+export const keeps = ({
+  handBack,
+}: KubernetesRecipe): Pick<pulumi.ResourceOptions, "retainOnDelete"> =>
   handBack ? { retainOnDelete: true } : {};
 
 /** The RuntimeClass of a pod that looks at all cards of its machine, by NVIDIA's runtime; none where the stack says that there is none. */
-export const classOf = ({ runtimeClass: { name } }: KubernetesRecipe): { runtimeClassName?: string } =>
+export const classOf = ({
+  runtimeClass: { name },
+}: KubernetesRecipe): { runtimeClassName?: string } =>
   name === "" ? {} : { runtimeClassName: name };
 
 /**
@@ -60,7 +69,9 @@ export const allCardsFor = (
   container: string,
   { runtimeClass: { handler } }: KubernetesRecipe,
 ): Record<string, string> | undefined =>
-  handler === "" ? { [`nvidia.cdi.k8s.io/container.${container}`]: "management.nvidia.com/gpu=all" } : undefined;
+  handler === ""
+    ? { [`nvidia.cdi.k8s.io/container.${container}`]: "management.nvidia.com/gpu=all" }
+    : undefined;
 
 /** Name of the RuntimeClass of a pod that asks for cards: empty where it claims them, since devices of a claim come with all that they need. */
 export const askingClass = ({ runtimeClass: { name }, resourceName }: KubernetesRecipe): string =>
@@ -98,7 +109,10 @@ export function daemonSet(
       spec: {
         selector: { matchLabels: labels(component) },
         updateStrategy: allAtOnce,
-        template: { metadata: { labels: labels(component), ...(annotations && { annotations }) }, spec },
+        template: {
+          metadata: { labels: labels(component), ...(annotations && { annotations }) },
+          spec,
+        },
       },
     },
     opts,
@@ -111,7 +125,11 @@ export const isRead = (opts: pulumi.ResourceOptions): boolean =>
 
 /** Tolerations as a pod spec takes them: without undefined members. */
 export function podTolerations(tolerations: GpuToleration[] = []): GpuToleration[] {
-  return tolerations.map(({ key, operator, value, effect }) => ({ key, operator, ...defined({ value, effect }) }));
+  return tolerations.map(({ key, operator, value, effect }) => ({
+    key,
+    operator,
+    ...defined({ value, effect }),
+  }));
 }
 
 /** A Kubernetes name made of words: lower case, `-` for what a name cannot hold, cut to the 63 characters of a label. */
@@ -133,7 +151,8 @@ export const namedByPulumi = (owner: string, ...words: string[]): string =>
   ownedName(owner, kubernetesName(...words).slice(0, 47));
 
 /** The same for a beginning that is a name already, of at most 47 characters. */
-export const ownedName = (owner: string, beginning: string): string => `${beginning}-${shortHash(owner, 6)}`;
+export const ownedName = (owner: string, beginning: string): string =>
+  `${beginning}-${shortHash(owner, 6)}`;
 
 /**
  * Annotation of a Job that the next update replaces unless it succeeded: a failed Job never runs again, so it would fail
@@ -167,4 +186,6 @@ export const secretVariable = (
   variable: string,
   secret: SecretKeySpec | undefined,
 ): k8s.types.input.core.v1.EnvVar[] =>
-  secret === undefined ? [] : [{ name: variable, valueFrom: { secretKeyRef: { name: secret.name, key: secret.key } } }];
+  secret === undefined
+    ? []
+    : [{ name: variable, valueFrom: { secretKeyRef: { name: secret.name, key: secret.key } } }];

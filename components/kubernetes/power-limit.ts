@@ -49,7 +49,9 @@ export function powerLimits(
   machines: MachineRecipe[],
   opts: pulumi.CustomResourceOptions,
 ): k8s.apps.v1.DaemonSet[] {
-  const limits = [...new Set(machines.flatMap((machine) => machine.powerLimit ?? []))].sort((a, b) => a - b);
+  const limits = [...new Set(machines.flatMap((machine) => machine.powerLimit ?? []))].sort(
+    (a, b) => a - b,
+  );
   return limits.map((watts) => {
     const pod: k8s.types.input.core.v1.PodSpec = {
       ...classOf(recipe),
@@ -69,14 +71,28 @@ export function powerLimits(
             { name: "NVIDIA_DRIVER_CAPABILITIES", value: "utility" },
           ],
           securityContext: { ...administrator, readOnlyRootFilesystem: true }, // a limit is an administrator's call
-          resources: { requests: { cpu: "5m", memory: "32Mi" }, limits: { cpu: "200m", memory: "128Mi" } },
-          readinessProbe: { exec: { command: ["test", "-f", "/tmp/limited"] }, periodSeconds: 5, timeoutSeconds: 5 },
+          resources: {
+            requests: { cpu: "5m", memory: "32Mi" },
+            limits: { cpu: "200m", memory: "128Mi" },
+          },
+          readinessProbe: {
+            exec: { command: ["test", "-f", "/tmp/limited"] },
+            periodSeconds: 5,
+            timeoutSeconds: 5,
+          },
           volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
         },
       ],
       volumes: [{ name: "tmp", emptyDir: { sizeLimit: "1Mi" } }],
     };
     const component = kubernetesName("nvidia-power-limit", `${watts}w`);
-    return daemonSet(`${name}-power-limit-${watts}w`, component, recipe, pod, opts, allCardsFor("power-limit", recipe));
+    return daemonSet(
+      `${name}-power-limit-${watts}w`,
+      component,
+      recipe,
+      pod,
+      opts,
+      allCardsFor("power-limit", recipe),
+    );
   });
 }

@@ -59,15 +59,29 @@ class Step {
       .apply((all) => JSON.stringify({ manager: MANAGER, objects: all } satisfies PutBackTask));
     const { secrets, token: reconcileToken } = this;
     const needs = ["kubeconfig"] as const;
-    const use = { verb: "put-back", task, needs, secrets, limit: LIMIT, reconcileToken, forgets: true };
-    return runProgram(this.name, use, { ...(parent && { parent }), ...(dependsOn && { dependsOn }) });
+    const use = {
+      verb: "put-back",
+      task,
+      needs,
+      secrets,
+      limit: LIMIT,
+      reconcileToken,
+      forgets: true,
+    };
+    return runProgram(this.name, use, {
+      ...(parent && { parent }),
+      ...(dependsOn && { dependsOn }),
+    });
   }
 }
 
 /** Mark of a name that Pulumi gave; without it Pulumi would give another one (pulumi-kubernetes, provider/pkg/metadata/naming.go). */
 const autonamed = "pulumi.com/autonamed";
 
-function withName(inputs: Record<string, any>, made: Record<string, any> | undefined): PutBackTask["objects"][number] {
+function withName(
+  inputs: Record<string, any>,
+  made: Record<string, any> | undefined,
+): PutBackTask["objects"][number] {
   const { metadata = {}, ...object } = inputs;
   const named =
     metadata.name === undefined

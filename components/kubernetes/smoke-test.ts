@@ -13,7 +13,10 @@ import { outlasting } from "./timeouts";
  * pod whose priority is below the cluster's default. Its name is the stack's own: a class belongs to the whole cluster, which
  * other stacks may share.
  */
-export function testPriority(name: string, opts: pulumi.CustomResourceOptions): k8s.scheduling.v1.PriorityClass {
+export function testPriority(
+  name: string,
+  opts: pulumi.CustomResourceOptions,
+): k8s.scheduling.v1.PriorityClass {
   const ofStack = shortHash(`${pulumi.getProject()}/${pulumi.getStack()}/${name}`, 6);
   return new k8s.scheduling.v1.PriorityClass(
     `${name}-smoke-test-priority`,
@@ -54,7 +57,10 @@ export function smokeTest(
   recipe: KubernetesRecipe,
   machine: MachineRecipe,
   limit: number,
-  { priority: priorityClassName, asked }: { priority: pulumi.Input<string>; asked?: GpuRequest | undefined },
+  {
+    priority: priorityClassName,
+    asked,
+  }: { priority: pulumi.Input<string>; asked?: GpuRequest | undefined },
   opts: pulumi.CustomResourceOptions,
 ): k8s.batch.v1.Job {
   const tested = whatIsTested(recipe, machine);
@@ -94,17 +100,29 @@ export function smokeTest(
 const whatIsTested = (recipe: KubernetesRecipe, machine: MachineRecipe): unknown[] => [
   [machine.name, machine.talosVersion, machine.schematicId, machine.driverVersion],
   [machine.kernelModules, machine.sysctls, machine.containerdPart],
-  [recipe.release, recipe.sharingConfig, recipe.runtimeClass, resourceOf(recipe, machine), recipe.smokeTestImage],
+  [
+    recipe.release,
+    recipe.sharingConfig,
+    recipe.runtimeClass,
+    resourceOf(recipe, machine),
+    recipe.smokeTestImage,
+  ],
   ...(splitOf(recipe, machine) ? [[recipe.mig?.config]] : []),
 ];
 
 /** How the machine's cards are split; undefined where they are whole, as on a machine whose cards have no MIG. */
-function splitOf({ mig }: KubernetesRecipe, { nodeLabels }: MachineRecipe): KubernetesRecipe["mig"] {
+function splitOf(
+  { mig }: KubernetesRecipe,
+  { nodeLabels }: MachineRecipe,
+): KubernetesRecipe["mig"] {
   return nodeLabels["nvidia.com/mig.config"] === undefined ? undefined : mig;
 }
 
 /** The cluster's resource, or the machine's own where it does not offer that: whole cards beside slices. */
-export const resourceOf = ({ resourceName }: KubernetesRecipe, { allocatable }: MachineRecipe): string =>
+export const resourceOf = (
+  { resourceName }: KubernetesRecipe,
+  { allocatable }: MachineRecipe,
+): string =>
   resourceName in allocatable ? resourceName : (Object.keys(allocatable).sort()[0] ?? resourceName);
 
 type Container = k8s.types.input.core.v1.Container;
@@ -161,6 +179,12 @@ const split = { "nvidia.com/mig.config.state": "success" };
  * the profile for a moment. It gets the very device of the test: devices of init containers are used again.
  */
 function sliceCheck(profile: string, container: Omit<Container, "name">): Container {
-  const script = 'nvidia-smi -L | grep -F "MIG $PROFILE " || { echo "the device is no MIG $PROFILE"; exit 1; }';
-  return { name: "slice", ...container, command: ["sh", "-c", script], env: [{ name: "PROFILE", value: profile }] };
+  const script =
+    'nvidia-smi -L | grep -F "MIG $PROFILE " || { echo "the device is no MIG $PROFILE"; exit 1; }';
+  return {
+    name: "slice",
+    ...container,
+    command: ["sh", "-c", script],
+    env: [{ name: "PROFILE", value: profile }],
+  };
 }

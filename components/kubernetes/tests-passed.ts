@@ -34,10 +34,21 @@ const PATIENCE = 1 / 10;
  */
 export function testsPassed(
   name: string,
-  { recipe, machines, smokeTests, limit, secrets, mustPass = false, reconcileToken, putBack }: Tests,
+  {
+    recipe,
+    machines,
+    smokeTests,
+    limit,
+    secrets,
+    mustPass = false,
+    reconcileToken,
+    putBack,
+  }: Tests,
   { parent }: pulumi.CustomResourceOptions,
 ): command.local.Command {
-  const made = smokeTests.map(({ metadata }) => pulumi.output({ job: metadata.name, uid: metadata.uid }));
+  const made = smokeTests.map(({ metadata }) =>
+    pulumi.output({ job: metadata.name, uid: metadata.uid }),
+  );
   const task = pulumi.all(made).apply((jobs) =>
     JSON.stringify({
       namespace: recipe.namespace,
@@ -45,8 +56,15 @@ export function testsPassed(
         const machine = machines[index]!;
         const resource = resourceOf(recipe, machine);
         // Where only the least is known, the gate takes whatever the node offers.
-        const units = machine.atLeast?.includes(resource) ? undefined : machine.allocatable[resource];
-        return { machine: machine.name, ...job, resource, ...(units === undefined ? {} : { units }) };
+        const units = machine.atLeast?.includes(resource)
+          ? undefined
+          : machine.allocatable[resource];
+        return {
+          machine: machine.name,
+          ...job,
+          resource,
+          ...(units === undefined ? {} : { units }),
+        };
       }),
       limit: `${limit}s`,
       patience: `${Math.ceil(limit * PATIENCE)}s`,
@@ -54,7 +72,15 @@ export function testsPassed(
     } satisfies Omit<GateTask, "pollSeconds">),
   );
   const needs = ["kubeconfig"] as const;
-  const use = { verb: "gate", task, needs, secrets, limit: outlasting(limit).create, reconcileToken, forgets: true };
+  const use = {
+    verb: "gate",
+    task,
+    needs,
+    secrets,
+    limit: outlasting(limit).create,
+    reconcileToken,
+    forgets: true,
+  };
   const dependsOn = [...smokeTests, ...(putBack ? [putBack] : [])];
   const gate = runProgram(`${name}-gate`, use, { ...(parent && { parent }), dependsOn });
   untested(gate).apply((found) => {

@@ -2,9 +2,18 @@ import { parseDuration } from "../recipe/rules/duration";
 import type { TimeoutsSpec } from "../recipe/spec/index";
 
 /** The limits of a stack's waits in the cluster, in seconds, its defaults (as `TimeoutsSpec` states them) filled in. */
-export function clusterLimits({ release = "10m", gate = "10m", workload = "20m" }: TimeoutsSpec = {}) {
-  const seconds = (text: string, field: string): number => Math.ceil(parseDuration(text, `timeouts.${field}`) / 1000);
-  return { release: seconds(release, "release"), gate: seconds(gate, "gate"), workload: seconds(workload, "workload") };
+export function clusterLimits({
+  release = "10m",
+  gate = "10m",
+  workload = "20m",
+}: TimeoutsSpec = {}) {
+  const seconds = (text: string, field: string): number =>
+    Math.ceil(parseDuration(text, `timeouts.${field}`) / 1000);
+  return {
+    release: seconds(release, "release"),
+    gate: seconds(gate, "gate"),
+    workload: seconds(workload, "workload"),
+  };
 }
 
 /**

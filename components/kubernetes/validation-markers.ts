@@ -31,7 +31,8 @@ done
 `.trim();
 
 /** What is there must be what shall be there: the MIG manager reads `driver-ready` once, when it starts. */
-const ready = 'for marker in $MARKERS; do cmp -s "/markers/$marker" "/run/nvidia/validations/$marker" || exit 1; done';
+const ready =
+  'for marker in $MARKERS; do cmp -s "/markers/$marker" "/run/nvidia/validations/$marker" || exit 1; done';
 
 /**
  * Keeps the files under `/run/nvidia/validations` for which the GPU Operator's operands wait. On Talos ≤ 1.12 its
@@ -50,7 +51,10 @@ export function validationMarkers(
   const content = Object.fromEntries(recipe.markers.map((marker) => [marker.file, marker.content]));
   const files = new k8s.core.v1.ConfigMap(
     `${name}-markers-content`,
-    { metadata: { name: component, namespace: recipe.namespace, labels: labels(component) }, data: content },
+    {
+      metadata: { name: component, namespace: recipe.namespace, labels: labels(component) },
+      data: content,
+    },
     opts,
   );
   const pod: k8s.types.input.core.v1.PodSpec = {
@@ -63,9 +67,16 @@ export function validationMarkers(
         env: [{ name: "MARKERS", value: recipe.markers.map((marker) => marker.file).join(" ") }],
         // Root, because the host's /run/nvidia is root's; but nothing of what makes a container privileged.
         securityContext: { ...unprivileged, runAsUser: 0, readOnlyRootFilesystem: true },
-        resources: { requests: { cpu: "5m", memory: "8Mi" }, limits: { cpu: "200m", memory: "32Mi" } },
+        resources: {
+          requests: { cpu: "5m", memory: "8Mi" },
+          limits: { cpu: "200m", memory: "32Mi" },
+        },
         // A busy node starts the shell late: within the default second the probe failed on Talos v1.12.6 in QEMU, and the marks were there.
-        readinessProbe: { exec: { command: ["/bin/sh", "-c", ready] }, periodSeconds: 5, timeoutSeconds: 5 },
+        readinessProbe: {
+          exec: { command: ["/bin/sh", "-c", ready] },
+          periodSeconds: 5,
+          timeoutSeconds: 5,
+        },
         volumeMounts: [
           { name: "markers", mountPath: "/markers", readOnly: true },
           { name: "run-nvidia", mountPath: "/run/nvidia" },

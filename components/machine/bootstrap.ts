@@ -28,7 +28,11 @@ export function bootstrapCluster(
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Output<string> {
   // The machine itself: what forwards to it is not up before.
-  const target = { node: address, endpoint: address, clientConfiguration: access.client().configuration };
+  const target = {
+    node: address,
+    endpoint: address,
+    clientConfiguration: access.client().configuration,
+  };
   const once = {
     customTimeouts: { create: LIMIT },
     dependsOn: configured.by,
@@ -62,7 +66,9 @@ export function clusterCredentials(
   opts: pulumi.CustomResourceOptions,
 ): Credentials {
   if (!spec.bootstrap || given.machineSecrets !== undefined) return given;
-  const endpoints = machines.filter(({ role }) => role === "controlplane").map(({ address }) => address);
+  const endpoints = machines
+    .filter(({ role }) => role === "controlplane")
+    .map(({ address }) => address);
   const { clusterName = name, talosVersion } = spec;
   const secrets = new talos.machine.Secrets(
     `${name}-secrets`,
@@ -73,6 +79,8 @@ export function clusterCredentials(
   return {
     ...given,
     machineSecrets: secrets.machineSecrets.apply(bundleOf),
-    talosconfig: secrets.clientConfiguration.apply((client) => talosconfigOf(clusterName, client, endpoints)),
+    talosconfig: secrets.clientConfiguration.apply((client) =>
+      talosconfigOf(clusterName, client, endpoints),
+    ),
   };
 }

@@ -28,7 +28,12 @@ type Configuring = (
 
 /** Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. Omni decides that by itself. */
 export const configureMachine: Configuring = (name, machine, access, opts) =>
-  ({ owned: own, adopted: adopt, omni: giveToOmni })[machine.configuration](name, machine, access, opts);
+  ({ owned: own, adopted: adopt, omni: giveToOmni })[machine.configuration](
+    name,
+    machine,
+    access,
+    opts,
+  );
 
 /** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
 const own: Configuring = (name, machine, access, opts) => {
@@ -56,7 +61,9 @@ const own: Configuring = (name, machine, access, opts) => {
       node: address,
       // A machine in maintenance mode answers at its own address alone, and that is where the provider looks for one
       // (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp: insecurely at `endpoint`, whatever `node` is).
-      endpoint: installs ? address : client.endpoints.apply((endpoints) => endpointFor(address, endpoints)),
+      endpoint: installs
+        ? address
+        : client.endpoints.apply((endpoints) => endpointFor(address, endpoints)),
       clientConfiguration: client.configuration,
       machineConfigurationInput: configuration,
       // Here rather than in what is generated: patches are not secret, so a preview shows what changes.
@@ -72,7 +79,10 @@ const own: Configuring = (name, machine, access, opts) => {
     { ...opts, customTimeouts: { create: LIMIT, update: LIMIT, delete: LIMIT } },
   );
   // Nobody guesses a configuration full of keys from its hash.
-  return { hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...patches]))), by: applied };
+  return {
+    hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...patches]))),
+    by: applied,
+  };
 };
 
 /**
@@ -87,10 +97,23 @@ function notedOn(patches: string[], reconcileToken: string | undefined): string[
 }
 
 /** Somebody else holds the configuration: the program merges our part in, and takes it out again on delete. */
-const adopt: Configuring = (name, { name: machine, address, patches, reconcileToken }, { secrets }, opts) => {
+const adopt: Configuring = (
+  name,
+  { name: machine, address, patches, reconcileToken },
+  { secrets },
+  opts,
+) => {
   const task = JSON.stringify({ machine, address, patches } satisfies AdoptTask);
   const needs = ["talosconfig"] as const;
-  const use = { verb: "adopt", deleteVerb: "release", task, needs, secrets, limit: LIMIT, reconcileToken };
+  const use = {
+    verb: "adopt",
+    deleteVerb: "release",
+    task,
+    needs,
+    secrets,
+    limit: LIMIT,
+    reconcileToken,
+  };
   return { hash: hashOf(patches), by: runProgram(name, use, opts) };
 };
 
@@ -115,11 +138,19 @@ export function omniTaskOf(machine: PlannedMachine): OmniTask {
 }
 
 /** By what Omni knows a machine. A check asks for both. */
-export const omniIdentity = ({ uuid = "", clusterName: cluster = "" }: PlannedMachine) => ({ uuid, cluster });
+export const omniIdentity = ({ uuid = "", clusterName: cluster = "" }: PlannedMachine) => ({
+  uuid,
+  cluster,
+});
 
 /** What an owned configuration cannot do without. A check asks for all of it. */
-const required = ({ clusterName = "", clusterEndpoint = "", kubernetesVersion = "" }: PlannedMachine) => ({
+const required = ({
+  clusterName = "",
+  clusterEndpoint = "",
+  kubernetesVersion = "",
+}: PlannedMachine) => ({
   ...{ clusterName, clusterEndpoint, kubernetesVersion },
 });
 
-const hashOf = (texts: readonly string[]): string => createHash("sha256").update(JSON.stringify(texts)).digest("hex");
+const hashOf = (texts: readonly string[]): string =>
+  createHash("sha256").update(JSON.stringify(texts)).digest("hex");

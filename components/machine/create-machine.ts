@@ -78,24 +78,43 @@ export function machineResources(
   const names = resourceNames(name);
   const configuration = configureMachine(names.configuration, machine, access, child);
   const fetched =
-    bootstraps === undefined ? undefined : bootstrapCluster(bootstraps, machine, access, configuration, child);
+    bootstraps === undefined
+      ? undefined
+      : bootstrapCluster(bootstraps, machine, access, configuration, child);
   const { secrets } = fetched === undefined ? access : withKubeconfig(access, fetched);
   const program = foretelling.program(child);
   const schematicOf = (): pulumi.Input<string> =>
-    machine.ownImage ? machine.schematicId : (schematicId ?? registerSchematic(`${name}-schematic`, machine, child));
-  const upgraded = upgradeMachine(names.upgrade, machine, secrets, configuration, schematicOf, program);
+    machine.ownImage
+      ? machine.schematicId
+      : (schematicId ?? registerSchematic(`${name}-schematic`, machine, child));
+  const upgraded = upgradeMachine(
+    names.upgrade,
+    machine,
+    secrets,
+    configuration,
+    schematicOf,
+    program,
+  );
   // To make a provider from it comes once the machine is a node of its cluster: Pulumi's Kubernetes provider asks for the API's schema once,
   // as it is configured, and takes a cluster that does not answer then for unreachable until the update ends (pulumi-kubernetes,
   // provider/pkg/provider/provider.go, Configure: clusterUnreachable).
   const joined = fetched && pulumi.all([fetched, upgraded.by.urn]).apply(([text]) => text);
   // One that comes through the options would have to be there before the machine, whose kubeconfig it needs.
-  const provider = joined && new Provider(`${name}-kubernetes`, { kubeconfig: joined, clusterIdentifier: name }, child);
+  const provider =
+    joined &&
+    new Provider(`${name}-kubernetes`, { kubeconfig: joined, clusterIdentifier: name }, child);
   const last = labelNode(names.node, upgraded.by, machine, child, provider);
   // Unlike an output of the resource it is known at preview, so a reader of the preview sees what will be done with it.
   const ready = last.urn.apply(() => machine.name);
   const kubeconfig = joined && pulumi.secret(joined);
   const { driverVersion, talosVersion, schematicId: runs } = upgraded.seen;
   // Of a cluster that is there the state need not have it again for each machine.
-  const outputs = { driverVersion, talosVersion, schematicId: runs, ready, ...(kubeconfig && { kubeconfig }) };
+  const outputs = {
+    driverVersion,
+    talosVersion,
+    schematicId: runs,
+    ready,
+    ...(kubeconfig && { kubeconfig }),
+  };
   return { ready, kubeconfig, upgraded, last, outputs };
 }

@@ -1,7 +1,14 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 import { hooksAreThere } from "../hooks";
-import { describeEffect, effectOf, effectOfLook, machineState, type MachineState, refusalOf } from "../recipe/effect";
+import {
+  describeEffect,
+  effectOf,
+  effectOfLook,
+  machineState,
+  type MachineState,
+  refusalOf,
+} from "../recipe/effect";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 
 /** What makes a preview say whether a machine reboots. */
@@ -52,7 +59,11 @@ export function foretell(
   const ofProgram = hook(`${name}-program-reboots`, () => {
     if (!isTold) tell(describeEffect(effectOfLook(state)), component());
   });
-  return { state, component: hooked(opts, ofComponent), program: (given) => hooked(given, ofProgram) };
+  return {
+    state,
+    component: hooked(opts, ofComponent),
+    program: (given) => hooked(given, ofProgram),
+  };
 }
 
 /**
@@ -86,7 +97,8 @@ export function foretold(
  * name, and the SDK holds back every later message of the process until it does (sdk/nodejs/log/index.ts, `lastLog`): the
  * program would not end, and neither would the next one of a program that uses the Automation API.
  */
-const named = (urn: pulumi.URN): pulumi.Resource => ({ urn: pulumi.output(urn) }) as pulumi.Resource;
+const named = (urn: pulumi.URN): pulumi.Resource =>
+  ({ urn: pulumi.output(urn) }) as pulumi.Resource;
 
 /** Of several inline programs in one process each has a store of its own, which the engine's call back would be without. */
 function hook(name: string, act: (args: pulumi.ResourceHookArgs) => void): pulumi.ResourceHook {
@@ -94,7 +106,9 @@ function hook(name: string, act: (args: pulumi.ResourceHookArgs) => void): pulum
 }
 
 function hooked<T extends pulumi.ResourceOptions>(opts: T, before: pulumi.ResourceHook): T {
-  return pulumi.mergeOptions(opts, { hooks: { beforeCreate: [before], beforeUpdate: [before] } }) as T;
+  return pulumi.mergeOptions(opts, {
+    hooks: { beforeCreate: [before], beforeUpdate: [before] },
+  }) as T;
 }
 
 /** The state as it was; undefined of a machine that is new. */

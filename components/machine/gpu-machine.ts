@@ -79,7 +79,12 @@ function planAlone(name: string, node: string, args: GpuMachineArgs): PlannedMac
 
 const anything: Rule = () => undefined;
 
-function machineFindings(node: string, args: GpuMachineArgs, cluster: ClusterSpec, ofAStack: Finding[]): Finding[] {
+function machineFindings(
+  node: string,
+  args: GpuMachineArgs,
+  cluster: ClusterSpec,
+  ofAStack: Finding[],
+): Finding[] {
   const owned = args.configuration === "owned";
   const [{ nodeName }] = split(args, ["nodeName"]);
   // What offers the GPUs to Kubernetes is no concern of a machine; a stack of the whole cluster must say it. Nor is whether there is a GPU.
@@ -89,7 +94,10 @@ function machineFindings(node: string, args: GpuMachineArgs, cluster: ClusterSpe
     ...(owned ? (["talosconfig", "machineSecrets"] as const) : []).flatMap((field) =>
       args[field] ? [] : inputFindings(field, args[field], anything, true),
     ),
-    ...readAs(z.strictObject({ nodeName: text.optional() }), nodeName === undefined ? {} : { nodeName }).findings,
+    ...readAs(
+      z.strictObject({ nodeName: text.optional() }),
+      nodeName === undefined ? {} : { nodeName },
+    ).findings,
     ...ofAStack
       .filter(({ check, field }) => check !== "gpu-machine" && (!unsaid || field !== "gpuOperator"))
       .map((finding) => asArgument(finding, node)),
@@ -102,7 +110,12 @@ function asArgument(finding: Finding, node: string): Finding {
   const own = `machines.${node}`;
   return {
     ...finding,
-    field: field === own ? "nodeName" : field.startsWith(`${own}.`) ? field.slice(own.length + 1) : field,
+    field:
+      field === own
+        ? "nodeName"
+        : field.startsWith(`${own}.`)
+          ? field.slice(own.length + 1)
+          : field,
   };
 }
 
@@ -117,8 +130,14 @@ function clusterOfOne(node: string, args: object): ClusterSpec {
 }
 
 /** The properties of these keys, and the others; without those that are undefined. */
-function split(given: object, keys: readonly string[]): [Record<string, unknown>, Record<string, unknown>] {
+function split(
+  given: object,
+  keys: readonly string[],
+): [Record<string, unknown>, Record<string, unknown>] {
   const entries = Object.entries(given).filter(([, value]) => value !== undefined);
   const isOne = ([key]: [string, unknown]): boolean => keys.includes(key);
-  return [Object.fromEntries(entries.filter(isOne)), Object.fromEntries(entries.filter((entry) => !isOne(entry)))];
+  return [
+    Object.fromEntries(entries.filter(isOne)),
+    Object.fromEntries(entries.filter((entry) => !isOne(entry))),
+  ];
 }

@@ -20,7 +20,9 @@ export function registerSchematic(
   { schematic, schematicId }: SchematicToRegister,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Output<string> {
-  const again = hooksAreThere("registerErrorHook") ? { hooks: { onError: [askedAgain(name)] } } : {};
+  const again = hooksAreThere("registerErrorHook")
+    ? { hooks: { onError: [askedAgain(name)] } }
+    : {};
   const options = pulumi.mergeOptions({ replaceOnChanges: ["schematic"], ...again }, opts);
   const registered = new talos.imagefactory.Schematic(name, { schematic }, options);
   // At preview the ID of a new schematic is unknown, and would make everything that follows unknown.
@@ -41,7 +43,11 @@ export function registerSchematics(
 ): Record<string, pulumi.Output<string>> {
   const registered: Record<string, pulumi.Output<string>> = {};
   for (const machine of machines)
-    registered[machine.schematicId] ??= registerSchematic(`${name}-${machine.name}-schematic`, machine, opts);
+    registered[machine.schematicId] ??= registerSchematic(
+      `${name}-${machine.name}-schematic`,
+      machine,
+      opts,
+    );
   return registered;
 }
 
@@ -55,7 +61,10 @@ const pauses = [1_000, 2_000, 4_000, 8_000, 15_000];
  * @param errors of the tries so far, the latest first.
  */
 export function pauseBeforeRetry(errors: readonly string[]): number | undefined {
-  const refused = /invalid schematic|\b(?:400|401|403|404|405|413)\b|x509|unsupported protocol/i.test(errors[0] ?? "");
+  const refused =
+    /invalid schematic|\b(?:400|401|403|404|405|413)\b|x509|unsupported protocol/i.test(
+      errors[0] ?? "",
+    );
   return refused ? undefined : pauses[errors.length - 1];
 }
 

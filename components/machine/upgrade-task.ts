@@ -32,11 +32,19 @@ export const goalOf = (machine: PlannedMachine, configurationHash: string) => ({
   talosVersion: machine.talosVersion,
   configurationHash,
   modules: machine.kernelModules.map(({ name }) => name),
-  ...defined({ driverVersion: machine.driverVersion && (machine.driverBranch ?? machine.driverVersion) }),
+  ...defined({
+    driverVersion: machine.driverVersion && (machine.driverBranch ?? machine.driverVersion),
+  }),
   extensionServices: machine.extensionServices.map(({ name, state }) => ({ name, state })),
   ...(machine.nodeTaints.length === 0
     ? {}
-    : { taints: machine.nodeTaints.map(({ key, value, effect }) => ({ key, ...defined({ value }), effect })) }),
+    : {
+        taints: machine.nodeTaints.map(({ key, value, effect }) => ({
+          key,
+          ...defined({ value }),
+          effect,
+        })),
+      }),
 });
 
 /** What the machine's image has, as its schematic says. */

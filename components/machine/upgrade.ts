@@ -41,9 +41,16 @@ export function upgradeMachine(
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {
   const { reconcileToken, nodeTaints } = machine;
-  const use = machine.configuration === "omni" ? waitForOmni(machine, hash) : upgrade(machine, hash, schematicOf());
+  const use =
+    machine.configuration === "omni"
+      ? waitForOmni(machine, hash)
+      : upgrade(machine, hash, schematicOf());
   const end = nodeTaints.length > 0 ? { deleteVerb: "untaint" } : {};
-  const program = runProgram(name, { ...use, ...end, secrets, reconcileToken }, { ...opts, dependsOn: by });
+  const program = runProgram(
+    name,
+    { ...use, ...end, secrets, reconcileToken },
+    { ...opts, dependsOn: by },
+  );
   const seen = answerOf(program, (answer): MachineReport => {
     const { talosVersion, schematicId, driverVersion } = upgradeResult.parse(answer);
     return { talosVersion, schematicId, driverVersion: driverVersion ?? "" };
@@ -54,7 +61,11 @@ export function upgradeMachine(
 type Use = Pick<ProgramUse, "verb" | "task" | "needs" | "limit">;
 
 /** With one reboot or none. */
-function upgrade(machine: PlannedMachine, hash: pulumi.Input<string>, schematicId: pulumi.Input<string>): Use {
+function upgrade(
+  machine: PlannedMachine,
+  hash: pulumi.Input<string>,
+  schematicId: pulumi.Input<string>,
+): Use {
   const taskOf = (id: string, configurationHash: string): string =>
     JSON.stringify(upgradeTaskOf(machine, id, configurationHash));
   // What is known already is no output: with a thousand machines each of them costs.
@@ -74,15 +85,13 @@ function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
   const files = Object.fromEntries(
     Object.entries(sysctls).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
   );
-  const task = pulumi
-    .output(hash)
-    .apply((found) =>
-      JSON.stringify({
-        ...{ ...goalOf(machine, found), ...omniIdentity(machine), extensions, files },
-        ...defined({ containerdPart }),
-        timeouts: { reboot, verify },
-      } satisfies Omit<OmniWaitTask, "pollSeconds">),
-    );
+  const task = pulumi.output(hash).apply((found) =>
+    JSON.stringify({
+      ...{ ...goalOf(machine, found), ...omniIdentity(machine), extensions, files },
+      ...defined({ containerdPart }),
+      timeouts: { reboot, verify },
+    } satisfies Omit<OmniWaitTask, "pollSeconds">),
+  );
   return {
     verb: "omni-wait",
     task,

@@ -33,12 +33,18 @@ export function componentsBy(text: string): Provider {
     construct: async (name, type, args, options) => {
       const { outputs, Class } = componentOf(type, schema);
       const made = new Class(name, args, options);
-      return Promise.resolve({ urn: made.urn, state: Object.fromEntries(outputs.map((each) => [each, made[each]])) });
+      return Promise.resolve({
+        urn: made.urn,
+        state: Object.fromEntries(outputs.map((each) => [each, made[each]])),
+      });
     },
   };
 }
 
-function componentOf(type: string, { name, version, resources }: Schema): { outputs: string[]; Class: Component } {
+function componentOf(
+  type: string,
+  { name, version, resources }: Schema,
+): { outputs: string[]; Class: Component } {
   const [, , className = ""] = type.split(":");
   const Class = (components as unknown as Record<string, Component | undefined>)[className];
   const described = resources[type];

@@ -83,7 +83,9 @@ const withoutCdi = ({ gpuOperator, talosVersion }: ClusterSpec): Nested<string> 
     "gpuOperator.values.cdi.enabled is false: a pod gets its GPU from NVIDIA's runtime alone, so a pod of your own needs `runtimeClassName: nvidia` (those of this stack have it)",
   // cloud-native-docs, pull request 534, upgrade page: it looks for `cdi-` in the override.
   valueAt(gpuOperator?.values, "cdi", "enabled") !== false &&
-    !(envOf(valueAt(gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY") ?? "cdi-").includes("cdi-") &&
+    !(
+      envOf(valueAt(gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY") ?? "cdi-"
+    ).includes("cdi-") &&
     "gpuOperator.values.devicePlugin.env: DEVICE_LIST_STRATEGY without CDI, beside CDI that is on, is an error to the next operator; what keeps CDI away for good is `cdi: { enabled: false }`",
 ];
 
@@ -109,7 +111,9 @@ const asksForInfiniband = (name: string, version: string): boolean =>
 
 /** A note about a release of the stack's as one about what is outside. */
 export const externalNote = ({ external }: ClusterSpec, note: string): string =>
-  external === undefined ? note : note.replace(/\b(?:gpuOperator|devicePlugin|dra)\.values/g, "external.values");
+  external === undefined
+    ? note
+    : note.replace(/\b(?:gpuOperator|devicePlugin|dra)\.values/g, "external.values");
 
 /** The plugin looks for the cards in a container of its own, so that has to have NVIDIA's runtime. */
 export function withoutRuntimeClass(spec: ClusterSpec): Nested<string> {
@@ -130,7 +134,9 @@ export function externalInformation(spec: ClusterSpec): string[] {
   if (outside === undefined) return [];
   const { chart, namespace } = outside.release;
   const where = outside.assumesNamespace ? "" : ` in namespace ${namespace}`;
-  return [`external: ${chart}${where} is not this stack's: nothing of it is made, changed or removed here`];
+  return [
+    `external: ${chart}${where} is not this stack's: nothing of it is made, changed or removed here`,
+  ];
 }
 
 /**
@@ -157,7 +163,8 @@ export function externalNotes(spec: ClusterSpec, crossing: string[], over: strin
       (path) =>
         `external.values.${path}: another tool fills it in, so what it comes to is not known here, and not judged`,
     ),
-    !known && "external: its values are not known, and so not judged; name its files under external.files",
+    !known &&
+      "external: its values are not known, and so not judged; name its files under external.files",
     known &&
       release.version === "" &&
       "external: which release of the chart it is is not known, so whether it has these values is not judged; write external.version",
@@ -165,7 +172,8 @@ export function externalNotes(spec: ClusterSpec, crossing: string[], over: strin
       !own?.partly &&
       kind === "gpuOperator" &&
       eraOf(spec.talosVersion) !== "legacy" &&
-      envOf(valueAt(values, "validator", "driver", "env"), "DISABLE_DEV_CHAR_SYMLINK_CREATION") !== "true" &&
+      envOf(valueAt(values, "validator", "driver", "env"), "DISABLE_DEV_CHAR_SYMLINK_CREATION") !==
+        "true" &&
       "external.values.validator.driver.env does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true: where the validator cannot make links in /dev/char, every pod of the operator waits for it (cozystack#2323; Talos' documentation sets it)",
     crossing.length > 0 &&
       `${crossing.join(", ")}: ${over}: let ${by} apply the values for the newer one, by which external is judged, right before this update; from then until a machine is upgraded, no new pod gets a GPU there`,

@@ -28,7 +28,8 @@ export function judge(raw: unknown, looksAhead = true): Judged {
   const { spec, findings: ofShape, pruned, poolOf, written } = readSpec(raw);
   if (spec === undefined || written === undefined) return { findings: ofShape, harmless: [] };
   const basis = planBasis(spec);
-  const related = (field: string): boolean => pruned.some((path) => isWithin(field, path) || isWithin(path, field));
+  const related = (field: string): boolean =>
+    pruned.some((path) => isWithin(field, path) || isWithin(path, field));
   const all = foundIn(spec, basis).filter(({ field }) => !related(field));
   const harmless = toldOnce(all.filter(isHarmless), written, poolOf);
   const ofMeaning = all.filter((finding) => !isHarmless(finding));
@@ -50,7 +51,9 @@ function beforeNextEra(spec: ClusterSpec, now: Finding[]): string[] {
     .filter(({ field }) => /^external\b/.test(field))
     .filter(({ field, problem }) => !problems.has(JSON.stringify([field, problem])))
     .map(({ field, remedy }) => `${field}: ${remedy}`);
-  return then.length === 0 ? [] : [`right before an upgrade to Talos 1.${next}: ${then.join("; ")}`];
+  return then.length === 0
+    ? []
+    : [`right before an upgrade to Talos 1.${next}: ${then.join("; ")}`];
 }
 
 /** Everything that is wrong with a stack. */

@@ -24,7 +24,10 @@ export const machineNotes = (spec: ClusterSpec, facts: MachineFacts[]): Nested<s
 ];
 
 /** A toolkit with which a hostile image leaves its container. */
-function escapes(spec: ClusterSpec, { name, spec: machine, gpuCount }: MachineFacts): Nested<string> {
+function escapes(
+  spec: ClusterSpec,
+  { name, spec: machine, gpuCount }: MachineFacts,
+): Nested<string> {
   if (gpuCount === 0) return undefined;
   const { talosVersion } = seenBy(spec, machine);
   const toolkit = findRelease(talosVersion, factsOf(spec, talosVersion))?.drivers.toolkit;
@@ -33,11 +36,20 @@ function escapes(spec: ClusterSpec, { name, spec: machine, gpuCount }: MachineFa
 }
 
 /** Workload isolation, where a patch of the stack switches it on: nobody has told of it with a card yet. */
-function isolated({ patches = [] }: ClusterSpec, { name, spec, gpuCount }: MachineFacts): Nested<string> {
-  const documents = [...patches, ...(spec.patches ?? [])].flatMap((text) => readPatch(text, "").documents);
+function isolated(
+  { patches = [] }: ClusterSpec,
+  { name, spec, gpuCount }: MachineFacts,
+): Nested<string> {
+  const documents = [...patches, ...(spec.patches ?? [])].flatMap(
+    (text) => readPatch(text, "").documents,
+  );
   const isOn = documents
     .map(valueOfDocument)
-    .some((value) => valueAt(value, "kind") === isolation.document && valueAt(value, "workloadIsolation") === true);
+    .some(
+      (value) =>
+        valueAt(value, "kind") === isolation.document &&
+        valueAt(value, "workloadIsolation") === true,
+    );
   return (
     isOn &&
     gpuCount > 0 &&
@@ -60,13 +72,16 @@ const branchTargets = ({ name, spec, cards }: MachineFacts, talosVersion: string
 /** Owned machines whose contract nobody pinned, by the contract that they have; and others, to which the field means nothing. */
 function contractNotes({ machines, talosVersion: ofAll }: ClusterSpec): Nested<string> {
   const unpinned = new Map<string, string[]>();
-  for (const [name, { configuration, talosVersion = ofAll, ...machine }] of Object.entries(machines)) {
+  for (const [name, { configuration, talosVersion = ofAll, ...machine }] of Object.entries(
+    machines,
+  )) {
     if (configuration !== "owned" || machine.versionContract !== undefined) continue;
     const contract = contractMinor(contractOf({ ...machine, talosVersion }));
     unpinned.set(contract, [...(unpinned.get(contract) ?? []), name]);
   }
   const others = Object.entries(machines).filter(
-    ([, { configuration, versionContract }]) => configuration !== "owned" && versionContract !== undefined,
+    ([, { configuration, versionContract }]) =>
+      configuration !== "owned" && versionContract !== undefined,
   );
   return [
     [...unpinned].map(

@@ -6,7 +6,11 @@ export const isMapping = (value: unknown): value is Record<string, unknown> =>
 export const valueAt = (from: unknown, ...path: string[]): unknown =>
   path.reduce<unknown>(
     (inner, key) =>
-      Array.isArray(inner) ? (inner as unknown[])[Number(key)] : isMapping(inner) ? inner[key] : undefined,
+      Array.isArray(inner)
+        ? (inner as unknown[])[Number(key)]
+        : isMapping(inner)
+          ? inner[key]
+          : undefined,
     from,
   );
 
@@ -17,7 +21,8 @@ export function mappingAt(from: unknown, ...path: string[]): Record<string, unkn
 }
 
 /** The items of a list; none of what is no list. */
-export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
+export const listOf = (value: unknown): unknown[] =>
+  Array.isArray(value) ? (value as unknown[]) : [];
 
 /** The mappings of a list at a path of keys; none where there is no list. */
 export const listAt = (from: unknown, ...path: string[]): Record<string, unknown>[] =>
@@ -60,7 +65,8 @@ export function canonical<T>(data: T): T {
 export function mergeAsHelm(
   under: Record<string, unknown>,
   over: Record<string, unknown>,
-  lists: (key: string, under: unknown[], over: unknown[]) => unknown[] = (_key, _under, later) => later,
+  lists: (key: string, under: unknown[], over: unknown[]) => unknown[] = (_key, _under, later) =>
+    later,
 ): Record<string, unknown> {
   const merged = { ...under };
   for (const [key, value] of Object.entries(over)) {
@@ -72,15 +78,21 @@ export function mergeAsHelm(
 }
 
 /** Fields without those that are undefined, or a list or mapping with nothing in it. */
-export const filled = <T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> } =>
+export const filled = <T extends object>(
+  fields: T,
+): { [key in keyof T]?: Exclude<T[key], undefined> } =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]: [string, unknown]) =>
-      typeof value === "object" && value !== null ? Object.keys(value).length > 0 : value !== undefined,
+      typeof value === "object" && value !== null
+        ? Object.keys(value).length > 0
+        : value !== undefined,
     ),
   ) as never;
 
 /** Fields without those that are undefined. */
-export const defined = <T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> } =>
+export const defined = <T extends object>(
+  fields: T,
+): { [key in keyof T]?: Exclude<T[key], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 
 /** Things in whatever nesting: `false` and `undefined` are none. */

@@ -79,8 +79,11 @@ const firstInstalling = 13;
 
 /** Which medium the machines wait in is not in the stack; mostly it is of the release that they install. */
 function bootNote({ bootstrap, machines, talosVersion }: ClusterSpec): Nested<string> {
-  const old = (text: string): boolean => (parseTalosVersion(text)?.minor ?? firstInstalling) < firstInstalling;
-  const names = Object.keys(machines).filter((name) => old(machines[name]!.talosVersion ?? talosVersion));
+  const old = (text: string): boolean =>
+    (parseTalosVersion(text)?.minor ?? firstInstalling) < firstInstalling;
+  const names = Object.keys(machines).filter((name) =>
+    old(machines[name]!.talosVersion ?? talosVersion),
+  );
   return (
     bootstrap === true &&
     names.length > 0 &&
@@ -89,7 +92,15 @@ function bootNote({ bootstrap, machines, talosVersion }: ClusterSpec): Nested<st
 }
 
 /** An image that somebody else made: what must be in it, and cannot be seen from here. */
-const ownImage = ({ name, spec, gpuCount, branch, flavour, extensions, cards }: MachineFacts): Nested<string> => {
+const ownImage = ({
+  name,
+  spec,
+  gpuCount,
+  branch,
+  flavour,
+  extensions,
+  cards,
+}: MachineFacts): Nested<string> => {
   if (spec.installerImage === undefined) return [];
   const args = kernelArgsFor(cards);
   const needs = `${extensions.join(", ")} (or your builds of them: ${flavour} modules, branch ${branch})${args.length > 0 ? `, and the kernel arguments ${args.join(" ")}` : ""}`;
@@ -97,7 +108,10 @@ const ownImage = ({ name, spec, gpuCount, branch, flavour, extensions, cards }: 
 };
 
 /** A label that is left to the operator (machine/machine-recipe.ts). */
-const operatorsLabel = ({ name, spec, gpuCount }: MachineFacts, { mode }: KubernetesRecipe): Nested<string> =>
+const operatorsLabel = (
+  { name, spec, gpuCount }: MachineFacts,
+  { mode }: KubernetesRecipe,
+): Nested<string> =>
   gpuCount > 0 &&
   wayOf(mode).findsNodes &&
   spec.labels?.[gpuPresent] !== undefined &&
@@ -126,7 +140,8 @@ const unlikeCards = ({ name, cards }: MachineFacts): Nested<string> =>
 
 /** Names of cards; where two have the same one, with their memory. */
 function cardNames(cards: readonly Card[]): string[] {
-  const isShared = ({ model }: Card): boolean => cards.filter((card) => card.model === model).length > 1;
+  const isShared = ({ model }: Card): boolean =>
+    cards.filter((card) => card.model === model).length > 1;
   return cards.map((card) =>
     isShared(card)
       ? `${card.model} with ${card.memoryMiB === undefined ? "unknown memory" : `${card.memoryMiB}Mi`}`
@@ -135,9 +150,17 @@ function cardNames(cards: readonly Card[]): string[] {
 }
 
 /** vfio-pci takes every card of the IDs that it is given (linux v6.18, drivers/vfio/pci/vfio_pci.c); others by its address alone. */
-const passedOn = ({ name, uses, spec: { kernelArgs = [], patches = [] } }: MachineFacts): Nested<string> => {
-  const text = [...kernelArgs, ...patches].filter((each) => /vfio[-_]pci|pci[-_]stub/.test(each)).join("\n");
-  const taken = new Map([...text.matchAll(/\b10de:[0-9a-f]{4}\b/gi)].map(([id]) => [findCard(id)?.model, id]));
+const passedOn = ({
+  name,
+  uses,
+  spec: { kernelArgs = [], patches = [] },
+}: MachineFacts): Nested<string> => {
+  const text = [...kernelArgs, ...patches]
+    .filter((each) => /vfio[-_]pci|pci[-_]stub/.test(each))
+    .join("\n");
+  const taken = new Map(
+    [...text.matchAll(/\b10de:[0-9a-f]{4}\b/gi)].map(([id]) => [findCard(id)?.model, id]),
+  );
   return uses.map(
     ({ field, card }) =>
       card !== undefined &&
@@ -159,7 +182,8 @@ const power = ({ name, spec: { powerLimit: watts }, cards }: MachineFacts): Nest
   watts !== undefined &&
   cards.map((card) => {
     const range = powerRangeOf(card);
-    const refused = range && ((range.knownMax && watts > range.max) || (range.knownMin && watts < range.min));
+    const refused =
+      range && ((range.knownMax && watts > range.max) || (range.knownMin && watts < range.min));
     const own = card.power?.default ?? 0;
     const seen = watts >= (card.power?.seenFrom ?? own) && watts <= own;
     const known = range && ((range.knownMin && range.knownMax) || seen);
@@ -171,7 +195,9 @@ const power = ({ name, spec: { powerLimit: watts }, cards }: MachineFacts): Nest
 
 /** A configuration of the device plugin that the stack does not hold, or that says more than is counted here. */
 const sharingNote = (spec: ClusterSpec): Nested<string> =>
-  Object.values(spec.machines).some((machine) => machine.gpus?.length && sharingOf(spec, machine)?.unread) &&
+  Object.values(spec.machines).some(
+    (machine) => machine.gpus?.length && sharingOf(spec, machine)?.unread,
+  ) &&
   `${spec.external ? "external.values" : spec.devicePlugin ? "devicePlugin.values.config" : "gpuOperator.values.devicePlugin.config"}: how many units the nodes offer is not known here; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit`;
 
 /** What of MIG the lab shows by emulation alone, and no machine has shown to us. */
@@ -180,7 +206,9 @@ function migNotes(spec: ClusterSpec, facts: MachineFacts[]): Nested<string> {
   const namesOf = (machines: MachineFacts[]): string => machines.map(({ name }) => name).join(", ");
   const withGpu = facts.filter(({ gpuCount }) => gpuCount > 0);
   const whole = withGpu.filter((machine) => !canSplit(machine));
-  const unknown = facts.flatMap(({ uses }) => uses.filter(({ card }) => card && !migOf(card) && card.mayHaveMig));
+  const unknown = facts.flatMap(({ uses }) =>
+    uses.filter(({ card }) => card && !migOf(card) && card.mayHaveMig),
+  );
   const withReset = facts.filter(({ cards }) => cards.some((card) => migOf(card)?.modeNeedsReset));
   return [
     `MIG: not tried on hardware by us; slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail; with ${migManagerRelease} others split cards on Talos whose MIG mode was on already (NVIDIA/mig-parted#356)`,
@@ -203,7 +231,9 @@ function cudaNotes(spec: ClusterSpec, facts: MachineFacts[]): Nested<string> {
     { field: "smokeTestImage", image: spec.smokeTestImage },
   ];
   return images.map(({ field, image }) => {
-    const older = facts.filter((machine) => image && newerCuda(image, machine) && isForwardCompatible(machine));
+    const older = facts.filter(
+      (machine) => image && newerCuda(image, machine) && isForwardCompatible(machine),
+    );
     const drivers = older.map(({ name, driverVersion }) => `${name} (${driverVersion})`).join(", ");
     return (
       older[0] !== undefined &&
@@ -214,7 +244,9 @@ function cudaNotes(spec: ClusterSpec, facts: MachineFacts[]): Nested<string> {
 
 /** Volumes in a namespace that another workload of the stack makes: taking that workload out deletes the namespace with all in it. */
 function namespaceNotes(spec: ClusterSpec): Nested<string> {
-  const makers = new Map(namespacesMade(spec).map(({ workload, namespace }) => [namespace, workload.field]));
+  const makers = new Map(
+    namespacesMade(spec).map(({ workload, namespace }) => [namespace, workload.field]),
+  );
   return plannedVolumes(spec).map(({ field, namespace }) => {
     const maker = makers.get(namespace);
     return (

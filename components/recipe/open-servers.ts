@@ -4,11 +4,23 @@ import { type WorkloadKind, workloadsOf } from "./stack/workloads";
 /** What every pod of a cluster can do with a server that neither asks for a key nor has a NetworkPolicy, and what ends that. */
 const open: { [W in WorkloadKind]: { can: string; remedy: string } | undefined } = {
   // ollama/ollama, docs/faq.mdx: it has no authentication of its own; docs/api.md: /api/pull, /api/delete.
-  ollama: { can: "use it, pull models and delete them", remedy: "name the namespaces that may under" },
+  ollama: {
+    can: "use it, pull models and delete them",
+    remedy: "name the namespaces that may under",
+  },
   // comfyanonymous/ComfyUI, server.py: POST /prompt runs a workflow, for whoever sends it.
-  comfyui: { can: "run workflows on it, and see its outputs", remedy: "name the namespaces that may under" },
-  vllm: { can: "use it", remedy: "give it a key (apiKeySecret), and name the namespaces that may under" },
-  litellm: { can: "use its models", remedy: "give it a key (masterKeySecret), or name the namespaces that may under" },
+  comfyui: {
+    can: "run workflows on it, and see its outputs",
+    remedy: "name the namespaces that may under",
+  },
+  vllm: {
+    can: "use it",
+    remedy: "give it a key (apiKeySecret), and name the namespaces that may under",
+  },
+  litellm: {
+    can: "use its models",
+    remedy: "give it a key (masterKeySecret), or name the namespaces that may under",
+  },
   pods: undefined,
 };
 

@@ -32,7 +32,11 @@ export interface PlanBasis {
 export const planCluster = (spec: ClusterSpec): Plan => planBasis(spec).plan;
 
 /** Whole cards of a machine. Values of somebody's own may share or split them: one unit of each is what can be counted on. */
-const offered = ({ gpuCount }: MachineRecipe, name: string, isOwn: boolean): Partial<MachineRecipe> => ({
+const offered = (
+  { gpuCount }: MachineRecipe,
+  name: string,
+  isOwn: boolean,
+): Partial<MachineRecipe> => ({
   allocatable: { [name]: gpuCount },
   ...(isOwn ? { atLeast: [name] } : {}),
 });
@@ -44,14 +48,17 @@ export function planBasis(said: ClusterSpec): PlanBasis {
   const release = findRelease(spec.talosVersion, factsOf(spec, spec.talosVersion));
   const releases = new Map([[spec.talosVersion, release]]);
   const releaseOf = ({ talosVersion = spec.talosVersion }: MachineSpec): Release | undefined => {
-    if (!releases.has(talosVersion)) releases.set(talosVersion, findRelease(talosVersion, factsOf(spec, talosVersion)));
+    if (!releases.has(talosVersion))
+      releases.set(talosVersion, findRelease(talosVersion, factsOf(spec, talosVersion)));
     return releases.get(talosVersion);
   };
   const era = eraOf(spec.talosVersion);
   const others = ownValuesOf(spec);
   const mode = modeOf(asRelease(spec));
   const whole = others?.resourceName ?? wayOf(mode).deviceClass;
-  const clusterPatches = (spec.patches ?? []).map((text, index) => readPatch(text, `patches[${index}]`));
+  const clusterPatches = (spec.patches ?? []).map((text, index) =>
+    readPatch(text, `patches[${index}]`),
+  );
   const facts = inUpgradeOrder(
     Object.entries(spec.machines).map(([name, machine]) => ({
       ...machineFacts(name, machine, seenBy(spec, machine), releaseOf(machine)),
@@ -62,7 +69,13 @@ export function planBasis(said: ClusterSpec): PlanBasis {
   const machinePatches = facts.map(({ name, spec: { patches = [] } }) =>
     patches.map((text, index) => readPatch(text, `machines.${name}.patches[${index}]`)),
   );
-  const context = { spec, ...(release ? { release } : {}), mode, markers: needsMarkers(era, mode), clusterPatches };
+  const context = {
+    spec,
+    ...(release ? { release } : {}),
+    mode,
+    markers: needsMarkers(era, mode),
+    clusterPatches,
+  };
   const machines = facts.map((machine, index) => {
     const own = releaseOf(machine.spec);
     const seen = { ...context, spec: seenBy(spec, machine.spec), ...(own ? { release: own } : {}) };

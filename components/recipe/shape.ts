@@ -21,7 +21,10 @@ export interface Dialect<Flaw = never> {
 type Path = readonly (string | number)[];
 
 /** A path as messages have it, e.g. `machine.network.interfaces[0].mtu`. */
-export const written = (path: readonly PropertyKey[], said: (key: string) => string = (key) => key): string =>
+export const written = (
+  path: readonly PropertyKey[],
+  said: (key: string) => string = (key) => key,
+): string =>
   path
     .map((part) => (typeof part === "number" ? `[${part}]` : `.${said(String(part))}`))
     .join("")
@@ -31,7 +34,10 @@ export const written = (path: readonly PropertyKey[], said: (key: string) => str
 export interface ShapeFlaw<Flaw = never> {
   path: Path;
   flaw:
-    { value: unknown; type: TypeText } | { unknown: string; in: string; near: string | undefined } | "missing" | Flaw;
+    | { value: unknown; type: TypeText }
+    | { unknown: string; in: string; near: string | undefined }
+    | "missing"
+    | Flaw;
 }
 
 /**
@@ -50,10 +56,17 @@ export function shapeFlaws<Flaw = never>(
   if (!fits(value, type, dialect.takes ?? asJson)) return [{ path, flaw: { value, type } }];
   const flaw = dialect.ruleOf?.(field, value, type);
   if (flaw !== undefined) return [{ path, flaw }];
-  const below = (key: string | number, child: unknown, childType: TypeText, childField: string): ShapeFlaw<Flaw>[] =>
+  const below = (
+    key: string | number,
+    child: unknown,
+    childType: TypeText,
+    childField: string,
+  ): ShapeFlaw<Flaw>[] =>
     shapeFlaws(child, childType.replace(/^!/, ""), dialect, [...path, key], childField);
   if (type.startsWith("["))
-    return (value as unknown[]).flatMap((item, index) => below(index, item, type.slice(1), `${field}[]`));
+    return (value as unknown[]).flatMap((item, index) =>
+      below(index, item, type.slice(1), `${field}[]`),
+    );
   if (type.startsWith("{"))
     return Object.entries(value).flatMap(([key, child]) =>
       key === "<<" && isMapping(child) // YAML's merge key: what it brings stands beside the others
@@ -66,18 +79,26 @@ export function shapeFlaws<Flaw = never>(
   const given = value as Record<string, unknown>;
   return [
     ...[...keys].flatMap(([key, wanted]): ShapeFlaw<Flaw>[] =>
-      wanted.startsWith("!") && (given[key] ?? null) === null ? [{ path: [...path, key], flaw: "missing" }] : [],
+      wanted.startsWith("!") && (given[key] ?? null) === null
+        ? [{ path: [...path, key], flaw: "missing" }]
+        : [],
     ),
     ...Object.entries(given).flatMap(([key, child]): ShapeFlaw<Flaw>[] => {
       const wanted = keys.get(key);
       if (wanted !== undefined) return below(key, child, wanted, `${name}.${key}`);
       const near = closest(key, keys.keys());
-      return open && near === undefined ? [] : [{ path: [...path, key], flaw: { unknown: key, in: name, near } }];
+      return open && near === undefined
+        ? []
+        : [{ path: [...path, key], flaw: { unknown: key, in: name, near } }];
     }),
   ];
 }
 
-function fits(value: unknown, type: TypeText, takes: (value: unknown, type: TypeText) => boolean): boolean {
+function fits(
+  value: unknown,
+  type: TypeText,
+  takes: (value: unknown, type: TypeText) => boolean,
+): boolean {
   if (type === "any") return true;
   if (type.startsWith("(")) return alternatives(type).some((one) => fits(value, one, takes));
   if (type.startsWith("[")) return Array.isArray(value);
@@ -88,7 +109,8 @@ function fits(value: unknown, type: TypeText, takes: (value: unknown, type: Type
 /** Whether a value is of a type, as JSON has types. */
 export function asJson(value: unknown, type: TypeText): boolean {
   if (type.startsWith("=")) return wordsOf(type).includes(value as string);
-  if (type === "integer") return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
+  if (type === "integer")
+    return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
   return typeof value === type;
 }
 
@@ -115,7 +137,8 @@ export function describe(type: TypeText): string {
   const words = inWords[type];
   if (words !== undefined) return words;
   if (type.startsWith("(")) return alternatives(type).map(describe).join(" or ");
-  if (type.startsWith("[")) return type === "[any" ? "a list" : `a list, each item ${describe(type.slice(1))}`;
+  if (type.startsWith("["))
+    return type === "[any" ? "a list" : `a list, each item ${describe(type.slice(1))}`;
   if (type.startsWith("{")) return `a mapping of names, each with ${describe(type.slice(1))}`;
   if (type.startsWith("@")) return "a mapping";
   if (type.startsWith("=")) return `one of ${wordsOf(type).filter(Boolean).join(", ")}`;
@@ -124,7 +147,10 @@ export function describe(type: TypeText): string {
 
 /** What to write in place of a value that is not of a type. */
 export function remedyFor(value: unknown, type: TypeText): string {
-  const bare = typeof value === "string" && /^(boolean|integer|unsigned|number)$/.test(type) ? ", without quotes" : "";
+  const bare =
+    typeof value === "string" && /^(boolean|integer|unsigned|number)$/.test(type)
+      ? ", without quotes"
+      : "";
   const quoted = typeof value !== "object" && type === "string" ? ", in quotes" : "";
   return `write ${describe(type)}${bare}${quoted}`;
 }

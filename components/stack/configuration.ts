@@ -13,10 +13,15 @@ const credentialFiles = {
 const omniCredentials = ["omniEndpoint", "omniServiceAccountKey"] as const;
 
 /** Keys of a stack's configuration that hold credentials. */
-export const credentialKeys: readonly string[] = [...Object.keys(credentialFiles), ...omniCredentials];
+export const credentialKeys: readonly string[] = [
+  ...Object.keys(credentialFiles),
+  ...omniCredentials,
+];
 
 /** Contents of the credentials, each where the stack or the environment has it. Secret. */
-export type Credentials = Partial<Record<keyof typeof credentialFiles | (typeof omniCredentials)[number], string>>;
+export type Credentials = Partial<
+  Record<keyof typeof credentialFiles | (typeof omniCredentials)[number], string>
+>;
 
 /** A stack's configuration, taken apart. */
 export interface StackConfiguration {
@@ -43,7 +48,9 @@ export function readConfiguration(
   environment: NodeJS.ProcessEnv,
 ): StackConfiguration {
   const own = Object.entries(entries).filter(([key]) => key.startsWith("talos-gpu:"));
-  const values = Object.fromEntries(own.map(([key, text]) => [key.slice("talos-gpu:".length), text]));
+  const values = Object.fromEntries(
+    own.map(([key, text]) => [key.slice("talos-gpu:".length), text]),
+  );
   const entriesOfSpec: [string, unknown][] = [];
   const findings: Finding[] = [];
   for (const [key, text] of Object.entries(values)) {
@@ -57,7 +64,8 @@ export function readConfiguration(
         field: key,
         problem: "is a secret",
         why: "what a stack says of its cluster is shown in previews and written to manifests",
-        remedy: "keep the secret in a Kubernetes Secret of your own and set the field in plain text",
+        remedy:
+          "keep the secret in a Kubernetes Secret of your own and set the field in plain text",
       });
       continue;
     }
@@ -65,7 +73,11 @@ export function readConfiguration(
   }
   const spec: Record<string, unknown> = Object.fromEntries(entriesOfSpec); // any key at all, `__proto__` too, is data here
   // What this shell has credentials of is not the cluster that is yet to be made.
-  const credentials = readCredentials(values, spec["bootstrap"] === true ? {} : environment, findings);
+  const credentials = readCredentials(
+    values,
+    spec["bootstrap"] === true ? {} : environment,
+    findings,
+  );
   return { spec, credentials, findings };
 }
 
@@ -96,7 +108,11 @@ function readCredentials(
   return credentials;
 }
 
-function readNamedFile(key: string, variable: string, file: string | undefined): string | Finding | undefined {
+function readNamedFile(
+  key: string,
+  variable: string,
+  file: string | undefined,
+): string | Finding | undefined {
   if (file === undefined || file === "") return undefined;
   try {
     return variable === "KUBECONFIG" ? kubeconfigOfVariable(file) : fs.readFileSync(file, "utf8");

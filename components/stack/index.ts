@@ -15,16 +15,33 @@ import { withoutStackTraces } from "./without-stack-traces";
  */
 export async function stack(): Promise<Record<string, pulumi.Input<unknown>>> {
   // Public at run time, but not in the SDK's types.
-  const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret: (key: string) => boolean };
-  const { spec, credentials, findings } = readConfiguration(pulumi.runtime.allConfig(), isConfigSecret, process.env);
+  const { isConfigSecret } = pulumi.runtime as unknown as {
+    isConfigSecret: (key: string) => boolean;
+  };
+  const { spec, credentials, findings } = readConfiguration(
+    pulumi.runtime.allConfig(),
+    isConfigSecret,
+    process.env,
+  );
   // A Talos release that the tables do not have yet: the Image Factory knows what it brings.
-  const args = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...credentials });
+  const args = await GpuCluster.withFacts({
+    ...(spec as unknown as GpuClusterArgs),
+    ...credentials,
+  });
   GpuCluster.plan(args, findings); // a stack with mistakes ends here, before even a provider is registered
   const options = { providers: providers(spec, credentials.kubeconfig) };
   const cluster = withoutStackTraces(() => new GpuCluster(pulumi.getStack(), args, options));
-  const { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints } = cluster;
+  const { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints } =
+    cluster;
   const { talosconfig, machineSecrets, kubeconfig } = cluster;
-  const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints };
+  const outputs = {
+    machines,
+    gpuReady,
+    runtimeClassName,
+    gpuResourceName,
+    gpuNodeSelector,
+    endpoints,
+  };
   // Of a cluster that the stack made, nobody else has them: `pulumi stack output --show-secrets kubeconfig`.
   return args.bootstrap ? { ...outputs, talosconfig, machineSecrets, kubeconfig } : outputs;
 }

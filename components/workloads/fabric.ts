@@ -22,7 +22,12 @@ export const fabricCheck = ({
   name: "fabric",
   image,
   command: ["python3", "-c", program],
-  env: envList({ ...settings, CARDS: `${cards}`, LEAST_BANDWIDTH: `${leastBandwidth}`, LIMIT: `${limit}` }),
+  env: envList({
+    ...settings,
+    CARDS: `${cards}`,
+    LEAST_BANDWIDTH: `${leastBandwidth}`,
+    LIMIT: `${limit}`,
+  }),
   securityContext: { ...unprivileged, runAsUser: 0 },
   terminationMessagePolicy: "FallbackToLogsOnError",
 });

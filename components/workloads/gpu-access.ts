@@ -8,7 +8,10 @@ export const accessRules: InputRules = {
   runtimeClassName: objectName,
   // Kubernetes: pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName); any other name is one of its own, or none.
   gpuResourceName: ruleOf(
-    (text) => (text.includes("/") ? qualifiedName(text) === undefined : text.includes(".") && !objectName(text)),
+    (text) =>
+      text.includes("/")
+        ? qualifiedName(text) === undefined
+        : text.includes(".") && !objectName(text),
     {
       problem: "is neither a resource of a device plugin nor a class of devices",
       why: "Kubernetes refuses the pod, or places it nowhere",
@@ -22,7 +25,12 @@ export const accessRules: InputRules = {
  * Service wait for the component, and would wait for the gate with it.
  */
 export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
-  const { runtimeClassName: _class, gpuResourceName: _resource, servers: _servers, ...said } = args as pulumi.Inputs;
+  const {
+    runtimeClassName: _class,
+    gpuResourceName: _resource,
+    servers: _servers,
+    ...said
+  } = args as pulumi.Inputs;
   return said;
 }
 

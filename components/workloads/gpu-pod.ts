@@ -47,7 +47,10 @@ export class GpuPod extends pulumi.ComponentResource {
     const asked = gpuRequest(name, podName, { of, gpus, claim, namespace }, { parent: this });
     const pod = new k8s.core.v1.Pod(
       `${name}-pod`,
-      { metadata: { name: podName, namespace, labels: labels("gpu-pod") }, spec: podSpec(args, asked) },
+      {
+        metadata: { name: podName, namespace, labels: labels("gpu-pod") },
+        spec: podSpec(args, asked),
+      },
       {
         parent: this,
         customTimeouts: outlasting(args.readyWithin ?? 1200),
@@ -63,7 +66,10 @@ export class GpuPod extends pulumi.ComponentResource {
   }
 }
 
-function podSpec(args: GpuPodArgs, { pod, resources }: GpuRequest): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
+function podSpec(
+  args: GpuPodArgs,
+  { pod, resources }: GpuRequest,
+): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
   const { limits = {}, ...asked } = resources;
   return {
     ...pod,
@@ -81,7 +87,9 @@ function podSpec(args: GpuPodArgs, { pod, resources }: GpuRequest): pulumi.Input
         securityContext: args.restricted === true ? restricted : unprivileged,
         resources: {
           ...asked,
-          limits: pulumi.all([limits, args.limits ?? {}]).apply(([ours, more]) => ({ ...more, ...ours })),
+          limits: pulumi
+            .all([limits, args.limits ?? {}])
+            .apply(([ours, more]) => ({ ...more, ...ours })),
         },
       },
     ],

@@ -36,7 +36,10 @@ export function gpuWorkloads(
   ahead: pulumi.Resource[],
   within: pulumi.ComponentResourceOptions,
 ): pulumi.Output<Record<string, string>> {
-  const opts = { ...within, transformations: [...(within.transformations ?? []), waitingFor(ahead)] };
+  const opts = {
+    ...within,
+    transformations: [...(within.transformations ?? []), waitingFor(ahead)],
+  };
   const { era, mode } = plan.kubernetes;
   const common: GpuAccess = {
     ...access,
@@ -56,10 +59,9 @@ export function gpuWorkloads(
   });
   const groups = groupController(name, plan, opts);
   const endpoints = serve(name, plan, { withGpuAccess, common, groups, opts });
-  const pods = Object.entries(plan.spec.workloads?.pods ?? {}).map(([pod, spec]): [string, GpuPodSpec & GpuAccess] => [
-    pod,
-    withGpuAccess(spec),
-  ]);
+  const pods = Object.entries(plan.spec.workloads?.pods ?? {}).map(
+    ([pod, spec]): [string, GpuPodSpec & GpuAccess] => [pod, withGpuAccess(spec)],
+  );
   gpuPods(name, pods, opts);
   return pulumi.all(endpoints);
 }
@@ -92,15 +94,24 @@ const makers: { [W in ServerKind]: Maker<W> } = {
   comfyui: (name, said, { withGpuAccess, cudaVersion, opts }) =>
     new ComfyUi(name, { ...withGpuAccess(said), cudaVersion }, opts),
   vllm: (name, said, { withGpuAccess, cudaVersion, groups, opts }) => {
-    const after = (said.machines ?? 1) > 1 ? pulumi.mergeOptions(opts, { dependsOn: groups }) : opts;
+    const after =
+      (said.machines ?? 1) > 1 ? pulumi.mergeOptions(opts, { dependsOn: groups }) : opts;
     return new Vllm(name, { ...withGpuAccess(said), cudaVersion }, after);
   },
-  litellm: (name, said, { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts }) => {
-    const servers = languageServers({ workloads: spec }).flatMap(({ kind, key, models, said }): LiteLlmServer[] => {
-      const url = endpoints[key];
-      const apiKeySecret = "apiKeySecret" in said ? said.apiKeySecret : undefined;
-      return url === undefined ? [] : [{ provider: providers[kind], models, url, ...defined({ apiKeySecret }) }];
-    });
+  litellm: (
+    name,
+    said,
+    { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts },
+  ) => {
+    const servers = languageServers({ workloads: spec }).flatMap(
+      ({ kind, key, models, said }): LiteLlmServer[] => {
+        const url = endpoints[key];
+        const apiKeySecret = "apiKeySecret" in said ? said.apiKeySecret : undefined;
+        return url === undefined
+          ? []
+          : [{ provider: providers[kind], models, url, ...defined({ apiKeySecret }) }];
+      },
+    );
     return new LiteLlm(name, { ...said, servers, tolerations, readyWithin }, opts);
   },
 };
@@ -109,13 +120,23 @@ const makers: { [W in ServerKind]: Maker<W> } = {
  * LeaderWorkerSet, which keeps the pods of one server together: the stack's own, or the definition of somebody else's, read and not made:
  * without it a preview ends here, under this name, before any machine is touched.
  */
-function groupController(name: string, plan: Plan, opts: pulumi.CustomResourceOptions): pulumi.Resource[] {
+function groupController(
+  name: string,
+  plan: Plan,
+  opts: pulumi.CustomResourceOptions,
+): pulumi.Resource[] {
   const { leaderWorkerSet: release } = plan.kubernetes;
   if (release === undefined) {
     if (!plannedServers(plan.spec).some(({ group }) => group)) return [];
     const { definition } = leaderWorkerSet;
     const { CustomResourceDefinition } = k8s.apiextensions.v1;
-    return [CustomResourceDefinition.get(`${name}-machines-of-a-model-need-leaderWorkerSet`, definition, opts)];
+    return [
+      CustomResourceDefinition.get(
+        `${name}-machines-of-a-model-need-leaderWorkerSet`,
+        definition,
+        opts,
+      ),
+    ];
   }
   const namespace = workloadNamespace(`${name}-${release.namespace}`, release.namespace, opts);
   const after = pulumi.mergeOptions(opts, { dependsOn: namespace });
@@ -132,8 +153,16 @@ function serve(name: string, plan: Plan, around: Surroundings): Endpoints {
     const make = makers[kind] as Maker<ServerKind>;
     for (const { key, name: serverName, said } of workloadsOfKind(plan.spec, kind)) {
       const allowFrom = allowedNamespaces(plan.spec, kind, said);
-      const args = { ...said, ...defined({ allowFrom, serverName: key === kind ? undefined : serverName }) };
-      const { endpoint } = make(`${name}-${key}`, args, { ...around, cudaVersion, spec, endpoints });
+      const args = {
+        ...said,
+        ...defined({ allowFrom, serverName: key === kind ? undefined : serverName }),
+      };
+      const { endpoint } = make(`${name}-${key}`, args, {
+        ...around,
+        cudaVersion,
+        spec,
+        endpoints,
+      });
       if (said.active !== false) endpoints[key] = endpoint;
     }
   }
@@ -141,11 +170,21 @@ function serve(name: string, plan: Plan, around: Surroundings): Endpoints {
 }
 
 /** The default namespace of pods is ours to make; one that the stack names must exist. */
-function gpuPods(name: string, pods: [string, GpuPodSpec & GpuAccess][], opts: pulumi.ComponentResourceOptions): void {
+function gpuPods(
+  name: string,
+  pods: [string, GpuPodSpec & GpuAccess][],
+  opts: pulumi.ComponentResourceOptions,
+): void {
   const needsNamespace = pods.some(([, pod]) => pod.namespace === undefined);
-  const namespace = needsNamespace ? workloadNamespace(`${name}-gpu-pods`, "gpu-pods", opts) : undefined;
+  const namespace = needsNamespace
+    ? workloadNamespace(`${name}-gpu-pods`, "gpu-pods", opts)
+    : undefined;
   for (const [pod, spec] of pods) {
     const dependsOn = spec.namespace === undefined && namespace ? [namespace] : [];
-    new GpuPod(`${name}-${pod}`, { ...spec, podName: pod }, pulumi.mergeOptions(opts, { dependsOn }));
+    new GpuPod(
+      `${name}-${pod}`,
+      { ...spec, podName: pod },
+      pulumi.mergeOptions(opts, { dependsOn }),
+    );
   }
 }

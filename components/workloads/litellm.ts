@@ -4,7 +4,13 @@ import { checkWorkloadArguments } from "../checked-arguments";
 import { isToCome } from "../recipe/checks/check-arguments";
 import { defined, isMapping } from "../recipe/mapping";
 import { stringify } from "yaml";
-import { type GpuToleration, labels, podTolerations, secretVariable, unprivileged } from "../kubernetes/pods";
+import {
+  type GpuToleration,
+  labels,
+  podTolerations,
+  secretVariable,
+  unprivileged,
+} from "../kubernetes/pods";
 import { workloads as images } from "../recipe/facts/data/images.json";
 import { type LiteLlmSpec, type SecretKeySpec } from "../recipe/spec/index";
 import { litellm as kind } from "../recipe/stack/workloads/litellm";
@@ -67,7 +73,15 @@ export class LiteLlm extends pulumi.ComponentResource {
     const revision = text.apply((content) => shortHash(content, 16));
     const spec = pod(args, config, readyWithin, revision);
     const { allowFrom } = args;
-    const settings = { name: ownName, namespace: within, port, active, readyWithin, allowFrom, pod: spec };
+    const settings = {
+      name: ownName,
+      namespace: within,
+      port,
+      active,
+      readyWithin,
+      allowFrom,
+      pod: spec,
+    };
     this.endpoint = server(name, settings, child).endpoint;
     this.registerOutputs({ endpoint: this.endpoint });
   }
@@ -78,7 +92,11 @@ function withUrls(args: unknown): unknown {
   if (!isMapping(args) || !Array.isArray(args["servers"])) return args;
   const url = "http://yet-to-come";
   const servers = args["servers"].map((one: unknown) =>
-    isToCome(one) ? { provider: "p", models: [], url } : isMapping(one) && isToCome(one["url"]) ? { ...one, url } : one,
+    isToCome(one)
+      ? { provider: "p", models: [], url }
+      : isMapping(one) && isToCome(one["url"])
+        ? { ...one, url }
+        : one,
   );
   return { ...args, servers };
 }
@@ -93,7 +111,10 @@ const modelList = ({ servers }: LiteLlmArgs): pulumi.Output<string> =>
       // LiteLLM reads the variable (litellm, docs/my-website/docs/proxy/configs.md, "os.environ/").
       const api_key = apiKeySecret && `os.environ/${keyVariable(index)}`;
       const server = defined({ api_base: url, api_key });
-      return models.map((name) => ({ model_name: name, litellm_params: { model: `${provider}/${name}`, ...server } }));
+      return models.map((name) => ({
+        model_name: name,
+        litellm_params: { model: `${provider}/${name}`, ...server },
+      }));
     });
     return stringify({ model_list: entries });
   });
@@ -102,13 +123,18 @@ const modelList = ({ servers }: LiteLlmArgs): pulumi.Output<string> =>
 const keyVariable = (index: number): string => `SERVER_KEY_${index}`;
 
 /** The keys of the servers that ask for one, and the key that clients of the proxy must send. */
-const keysOf = ({ servers, masterKeySecret }: LiteLlmArgs): pulumi.Output<k8s.types.input.core.v1.EnvVar[]> =>
+const keysOf = ({
+  servers,
+  masterKeySecret,
+}: LiteLlmArgs): pulumi.Output<k8s.types.input.core.v1.EnvVar[]> =>
   pulumi
     .all(servers)
     .apply((all) => [
       ...secretVariable(
         "LITELLM_MASTER_KEY",
-        masterKeySecret === undefined ? undefined : { name: masterKeySecret, key: "LITELLM_MASTER_KEY" },
+        masterKeySecret === undefined
+          ? undefined
+          : { name: masterKeySecret, key: "LITELLM_MASTER_KEY" },
       ),
       ...all.flatMap(({ apiKeySecret }, index) => secretVariable(keyVariable(index), apiKeySecret)),
     ]);

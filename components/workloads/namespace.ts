@@ -60,6 +60,11 @@ export function waitingFor(ahead: pulumi.Resource[]): pulumi.ResourceTransformat
     const { name, namespace } = (props.metadata ?? {}) as { name?: unknown; namespace?: unknown };
     if (type.endsWith(":Namespace")) made.set(name, resource);
     const place = made.get(namespace);
-    return { props, opts: pulumi.mergeOptions(opts, { dependsOn: place === undefined ? ahead : [...ahead, place] }) };
+    return {
+      props,
+      opts: pulumi.mergeOptions(opts, {
+        dependsOn: place === undefined ? ahead : [...ahead, place],
+      }),
+    };
   };
 }

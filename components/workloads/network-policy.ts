@@ -36,7 +36,10 @@ export function clientsOf(
       spec: {
         ...pods,
         policyTypes: ["Ingress"],
-        ingress: [{ from: [{ podSelector: {} }, ...namespaces], ports: [{ port: "http" }] }, { from: [pods] }],
+        ingress: [
+          { from: [{ podSelector: {} }, ...namespaces], ports: [{ port: "http" }] },
+          { from: [pods] },
+        ],
       },
     },
     opts,

@@ -95,7 +95,10 @@ const pullPod = (
         { name: "LIMIT", value: String(limit) },
       ],
       securityContext: { ...unprivileged, readOnlyRootFilesystem: true },
-      resources: { requests: { cpu: "10m", memory: "16Mi" }, limits: { cpu: "200m", memory: "64Mi" } },
+      resources: {
+        requests: { cpu: "10m", memory: "16Mi" },
+        limits: { cpu: "200m", memory: "64Mi" },
+      },
     },
   ],
 });

@@ -11,7 +11,9 @@ import { podMetadata, type Server, type ServerArgs, serviceOf } from "./server";
 interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
   machines: number;
   /** The pod that leads. The server is its first container. */
-  pod: Omit<k8s.types.input.core.v1.PodSpec, "containers"> & { containers: k8s.types.input.core.v1.Container[] };
+  pod: Omit<k8s.types.input.core.v1.PodSpec, "containers"> & {
+    containers: k8s.types.input.core.v1.Container[];
+  };
   /** Command of the server in a pod that does not lead, which answers at no port. */
   follower: string[];
   /** Volume that each pod has for itself. */
@@ -25,22 +27,36 @@ interface ServerGroupArgs extends Omit<ServerArgs, "pod"> {
  * With another content the set is replaced, as a Deployment's pod is by `Recreate`: the new pods need the cards of the old ones, and of
  * a set that is changed Pulumi would take the old one's readiness for the new one's. Volumes stay, since they belong to pods by name.
  */
-export function serverGroup(name: string, args: ServerGroupArgs, opts: pulumi.CustomResourceOptions): Server {
+export function serverGroup(
+  name: string,
+  args: ServerGroupArgs,
+  opts: pulumi.CustomResourceOptions,
+): Server {
   const { machines, follower, volume, namespace } = args;
   const set = groupName(args.name);
   const affinity = {
     podAntiAffinity: {
       requiredDuringSchedulingIgnoredDuringExecution: [
-        { labelSelector: { matchLabels: { [leaderWorkerSet.set]: set } }, topologyKey: "kubernetes.io/hostname" },
+        {
+          labelSelector: { matchLabels: { [leaderWorkerSet.set]: set } },
+          topologyKey: "kubernetes.io/hostname",
+        },
       ],
     },
   };
   const metadata = podMetadata(args);
   const leader = { ...args.pod, affinity };
-  const [{ name: container, image, env, securityContext, resources, volumeMounts }] = leader.containers as [
-    k8s.types.input.core.v1.Container,
-  ];
-  const following = { name: container, image, env, securityContext, resources, volumeMounts, command: follower };
+  const [{ name: container, image, env, securityContext, resources, volumeMounts }] =
+    leader.containers as [k8s.types.input.core.v1.Container];
+  const following = {
+    name: container,
+    image,
+    env,
+    securityContext,
+    resources,
+    volumeMounts,
+    command: follower,
+  };
   const dependsOn = clientsOf(name, args, opts);
   const runs = args.active
     ? new k8s.apiextensions.CustomResource(

@@ -33,7 +33,8 @@ export interface Server {
  *
  * @param period Seconds between two probes.
  */
-export const patient = (readyWithin: number, period: number): number => Math.ceil(Math.max(readyWithin, 3600) / period);
+export const patient = (readyWithin: number, period: number): number =>
+  Math.ceil(Math.max(readyWithin, 3600) / period);
 
 /** A Deployment and its Service. */
 export function server(name: string, args: ServerArgs, opts: pulumi.CustomResourceOptions): Server {
@@ -80,7 +81,12 @@ export function serviceOf(
     `${name}-service`,
     {
       // The readiness of what runs it tells; without pods nothing could end the wait for the Service.
-      metadata: { name: args.name, namespace: args.namespace, labels: labels(args.name), annotations: notWaitedFor },
+      metadata: {
+        name: args.name,
+        namespace: args.namespace,
+        labels: labels(args.name),
+        annotations: notWaitedFor,
+      },
       spec: { selector, ports: [{ name: "http", port: args.port, targetPort: "http" }] },
     },
     opts,

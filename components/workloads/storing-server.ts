@@ -88,7 +88,12 @@ export function storingServer<Args extends StoringArgs>(
     ...pod,
     ...asked.pod,
     containers: [
-      { name: kind.server.name, ports: [{ name: "http", containerPort: port }], ...having, ...container(readyWithin) },
+      {
+        name: kind.server.name,
+        ports: [{ name: "http", containerPort: port }],
+        ...having,
+        ...container(readyWithin),
+      },
     ],
     volumes: beside ? [beside.volume] : [],
   };
@@ -110,6 +115,9 @@ export function storingServer<Args extends StoringArgs>(
     { metadata: { name: volumeName(serverName, keeps), namespace, annotations }, spec: claim },
     { ...opts, deleteBeforeReplace: false },
   );
-  const volumes = [{ name: keeps, persistentVolumeClaim: { claimName: kept.metadata.name } }, ...spec.volumes];
+  const volumes = [
+    { name: keeps, persistentVolumeClaim: { claimName: kept.metadata.name } },
+    ...spec.volumes,
+  ];
   return server(name, { ...settings, pod: { ...spec, volumes } }, opts);
 }

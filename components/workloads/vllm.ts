@@ -39,7 +39,8 @@ export class Vllm extends pulumi.ComponentResource {
       ...(machines > 1 && {
         group: {
           machines,
-          first: (readyWithin) => fabricCheck({ image, cards, limit: patient(readyWithin, 1), ...fabric }),
+          first: (readyWithin) =>
+            fabricCheck({ image, cards, limit: patient(readyWithin, 1), ...fabric }),
           follower: [...vllmCommand(args), "--headless"],
         },
       }),
@@ -56,7 +57,10 @@ export class Vllm extends pulumi.ComponentResource {
       }),
       // A container's own 64 MiB are too few for the processes of tensor parallelism (NCCL).
       beside: {
-        volume: { name: "shm", emptyDir: { medium: "Memory", sizeLimit: args.sharedMemory ?? "8Gi" } },
+        volume: {
+          name: "shm",
+          emptyDir: { medium: "Memory", sizeLimit: args.sharedMemory ?? "8Gi" },
+        },
         mountPath: "/dev/shm",
       },
     };
@@ -78,17 +82,29 @@ export function vllmCommand(spec: VllmSpec): string[] {
     "--master-addr=$(LWS_LEADER_ADDRESS)",
     `--master-port=${masterPort}`,
   ];
-  return ["vllm", "serve", model, ...vllmSplit(spec).flags, ...(machines > 1 ? group : []), ...args];
+  return [
+    "vllm",
+    "serve",
+    model,
+    ...vllmSplit(spec).flags,
+    ...(machines > 1 ? group : []),
+    ...args,
+  ];
 }
 
 /** Each pod tells the others its own address (vllm, utils/network_utils.py, get_ip). */
-const betweenMachines = (settings: Record<string, string> = {}): k8s.types.input.core.v1.EnvVar[] => [
+const betweenMachines = (
+  settings: Record<string, string> = {},
+): k8s.types.input.core.v1.EnvVar[] => [
   { name: "VLLM_HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
   ...envList(settings),
 ];
 
 /** Its token for models, and the key that clients must send (vllm, vllm/envs.py: HF_TOKEN, VLLM_API_KEY). */
-const secretsOf = ({ huggingFaceToken, apiKeySecret }: VllmSpec): k8s.types.input.core.v1.EnvVar[] => [
+const secretsOf = ({
+  huggingFaceToken,
+  apiKeySecret,
+}: VllmSpec): k8s.types.input.core.v1.EnvVar[] => [
   ...secretVariable("HF_TOKEN", huggingFaceToken),
   ...secretVariable("VLLM_API_KEY", apiKeySecret),
 ];

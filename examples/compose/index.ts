@@ -5,7 +5,10 @@ import { GpuCluster, Ollama } from "talos-gpu";
 const config = new pulumi.Config();
 const kubeconfig = config.requireSecret("kubeconfig");
 // With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
-const kubernetes = new k8s.Provider("kubernetes", { kubeconfig, clusterIdentifier: pulumi.getStack() });
+const kubernetes = new k8s.Provider("kubernetes", {
+  kubeconfig,
+  clusterIdentifier: pulumi.getStack(),
+});
 
 // One machine of an existing cluster: its configuration stays its owner's, and gets our part merged in.
 const cluster = new GpuCluster(
@@ -56,7 +59,9 @@ const training = new k8s.apps.v1.Deployment(
             {
               name: "training",
               image: "nvcr.io/nvidia/pytorch:25.01-py3",
-              resources: { limits: cluster.gpuResourceName.apply((resource) => ({ [resource]: "1" })) },
+              resources: {
+                limits: cluster.gpuResourceName.apply((resource) => ({ [resource]: "1" })),
+              },
             },
           ],
         },
@@ -67,7 +72,9 @@ const training = new k8s.apps.v1.Deployment(
 );
 
 export const drivers = cluster.machines.apply((machines) =>
-  Object.fromEntries(Object.entries(machines).map(([name, { driverVersion }]) => [name, driverVersion])),
+  Object.fromEntries(
+    Object.entries(machines).map(([name, { driverVersion }]) => [name, driverVersion]),
+  ),
 );
 export const chat = ollama.endpoint;
 export const trainingName = training.metadata.name;

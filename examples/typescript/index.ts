@@ -8,7 +8,10 @@ const kubeconfig = config.requireSecret("kubeconfig");
 
 // Objects in Kubernetes are made through this provider. The cluster's own `kubeconfig` drains machines and looks at objects.
 // With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
-const kubernetes = new k8s.Provider("kubernetes", { kubeconfig, clusterIdentifier: pulumi.getStack() });
+const kubernetes = new k8s.Provider("kubernetes", {
+  kubeconfig,
+  clusterIdentifier: pulumi.getStack(),
+});
 
 const cluster = new gpu.GpuCluster(
   "lab",

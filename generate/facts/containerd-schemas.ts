@@ -12,7 +12,11 @@ import { format } from "prettier";
 const releases = ["2.0.5", "2.1.6", "2.2.3", "2.3.1"];
 
 /** Files that hold the structures, and which of them a plugin's table is. */
-const sources = ["internal/cri/config/config.go", "internal/nri/config.go", "cmd/containerd/server/config/config.go"];
+const sources = [
+  "internal/cri/config/config.go",
+  "internal/nri/config.go",
+  "cmd/containerd/server/config/config.go",
+];
 const roots: Record<string, string> = {
   "": "containerd.Config",
   "io.containerd.cri.v1.runtime": "cri.RuntimeConfig",
@@ -25,18 +29,23 @@ type Keys = Record<string, string>;
 
 function structures(release: string): Record<string, Keys> {
   const module = `github.com/containerd/containerd/v2@v${release}`;
-  const { Dir } = JSON.parse(execFileSync("go", ["mod", "download", "-json", module], { encoding: "utf8" })) as {
+  const { Dir } = JSON.parse(
+    execFileSync("go", ["mod", "download", "-json", module], { encoding: "utf8" }),
+  ) as {
     Dir: string;
   };
   const found: Record<string, Keys> = {};
   for (const source of sources) {
-    const scope = source.startsWith("internal/cri") ? "cri" : source.startsWith("internal/nri") ? "nri" : "containerd";
+    const scope = source.startsWith("internal/cri")
+      ? "cri"
+      : source.startsWith("internal/nri")
+        ? "nri"
+        : "containerd";
     const text = fs.readFileSync(path.join(Dir, source), "utf8");
     for (const [, name, body] of text.matchAll(/^type (\w+) struct \{\n(.*?)^\}/gms)) {
-      const keys = [...body!.matchAll(/^\t(?:\w+ +)?([^\s/].*?) +`toml:"(\w+)/gm)].map(([, type, key]) => [
-        key!,
-        typeOf(type!.trim(), scope),
-      ]);
+      const keys = [...body!.matchAll(/^\t(?:\w+ +)?([^\s/].*?) +`toml:"(\w+)/gm)].map(
+        ([, type, key]) => [key!, typeOf(type!.trim(), scope)],
+      );
       if (keys.length > 0) found[`${scope}.${name}`] = Object.fromEntries(keys) as Keys;
     }
   }
@@ -74,7 +83,16 @@ async function main(): Promise<void> {
     roots,
     defs: Object.fromEntries(names.map((name) => [name, ranged(name)])),
   };
-  const file = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data", "containerd-schema.json");
+  const file = path.join(
+    __dirname,
+    "..",
+    "..",
+    "components",
+    "recipe",
+    "facts",
+    "data",
+    "containerd-schema.json",
+  );
   fs.writeFileSync(file, await format(JSON.stringify(data), { parser: "json", printWidth: 120 }));
 }
 

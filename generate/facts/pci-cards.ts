@@ -41,12 +41,17 @@ export function pciCards(text: string): PciCards {
     chips.set(chip, (chips.get(chip) ?? new Map<string, string[]>()).set(id, names));
   }
   if (version === undefined || chips.size === 0) {
-    throw new Error("pci.ids: is not a list of PCI IDs with NVIDIA's cards; take it from https://pci-ids.ucw.cz");
+    throw new Error(
+      "pci.ids: is not a list of PCI IDs with NVIDIA's cards; take it from https://pci-ids.ucw.cz",
+    );
   }
-  const byKey = <T>(entries: Iterable<[string, T]>): [string, T][] => [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+  const byKey = <T>(entries: Iterable<[string, T]>): [string, T][] =>
+    [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     version,
-    chips: Object.fromEntries(byKey(chips).map(([chip, ids]) => [chip, Object.fromEntries(byKey(ids))])),
+    chips: Object.fromEntries(
+      byKey(chips).map(([chip, ids]) => [chip, Object.fromEntries(byKey(ids))]),
+    ),
   };
 }
 
@@ -69,7 +74,9 @@ function printedNames(listed: string, chip: string): string[] {
   const mobile = /^(.*?) (?:Mobile|Max-Q)\b(?! Workstation)/.exec(plain)?.[1];
   if (mobile !== undefined) {
     const isAmpereOn = /^(GA|AD|GB)/.test(chip);
-    return split(mobile).flatMap((name) => (isAmpereOn ? [`${name} Laptop GPU`] : [name, `${name} with Max-Q Design`]));
+    return split(mobile).flatMap((name) =>
+      isAmpereOn ? [`${name} Laptop GPU`] : [name, `${name} with Max-Q Design`],
+    );
   }
   return split(plain);
 }
@@ -79,7 +86,9 @@ function split(name: string): string[] {
   const [first = "", ...others] = name.split(/ ?\/ ?/);
   const words = first.split(" ");
   const family = /^(GeForce|Quadro|Tesla|GRID|NVS|RTX|T\d+E?|A\d+|CMP)\b/;
-  const names = others.map((other) => (family.test(other) ? other : [...words.slice(0, -1), other].join(" ")));
+  const names = others.map((other) =>
+    family.test(other) ? other : [...words.slice(0, -1), other].join(" "),
+  );
   // `RTX 2000 / 2000E Ada Generation`: what follows the second number belongs to the first one, too.
   const tail = others
     .find((other) => other.startsWith(words.at(-1) ?? " ") && !family.test(other))

@@ -53,19 +53,25 @@ export function recordOperator(helm: string, sources: readonly string[]): void {
         (entry.in[release] ??= []).push(variant);
         objects.set(text, entry);
       }
-    for (const each of fs.readdirSync(path.join(chart, "crds")).map((crd) => definition(chart, crd))) {
+    for (const each of fs
+      .readdirSync(path.join(chart, "crds"))
+      .map((crd) => definition(chart, crd))) {
       const entry = definitions.get(JSON.stringify(each)) ?? { releases: [], ...each };
       entry.releases.push(release);
       definitions.set(JSON.stringify(each), entry);
     }
     fs.rmSync(chart, { recursive: true });
   }
-  const source = "github.com/NVIDIA/gpu-operator, deployments/gpu-operator at each tag, by `npm run facts -- operator`";
+  const source =
+    "github.com/NVIDIA/gpu-operator, deployments/gpu-operator at each tag, by `npm run facts -- operator`";
   // A line for each object: a difference shows which one.
   const lines = (of: Map<string, object>): string =>
     `[\n${[...of.values()].map((one) => JSON.stringify(one)).join(",\n")}\n]`;
   const head = `"source":${JSON.stringify(source)},\n"variants":${JSON.stringify(variants)}`;
-  fs.writeFileSync(recorded, `{${head},\n"objects":${lines(objects)},\n"definitions":${lines(definitions)}}\n`);
+  fs.writeFileSync(
+    recorded,
+    `{${head},\n"objects":${lines(objects)},\n"definitions":${lines(definitions)}}\n`,
+  );
 }
 
 function stamped(folder: string, release: string): string {
@@ -87,11 +93,17 @@ function rendered(helm: string, chart: string, values: object): Manifest[] {
   const file = path.join(chart, "recorded-values.json");
   fs.writeFileSync(file, JSON.stringify(values));
   const options = { env: { HOME: os.tmpdir(), PATH: process.env["PATH"] }, maxBuffer: 2 ** 26 };
-  const text = execFileSync(helm, ["template", "it", chart, "-n", "gpu", "-f", file], options).toString();
+  const text = execFileSync(
+    helm,
+    ["template", "it", chart, "-n", "gpu", "-f", file],
+    options,
+  ).toString();
   const objects = parseAllDocuments(text).map(
     (document) => (document as { toJS(): unknown }).toJS() as Manifest | null,
   );
-  return objects.flatMap((object) => (object?.metadata.name.includes("node-feature-discovery") ? [] : (object ?? [])));
+  return objects.flatMap((object) =>
+    object?.metadata.name.includes("node-feature-discovery") ? [] : (object ?? []),
+  );
 }
 
 /** A definition without its schemas, which are long and say nothing here. */

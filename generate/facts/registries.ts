@@ -21,7 +21,9 @@ async function asked(url: string, options: RequestInit): Promise<Response> {
     return await fetch(url, { ...options, signal: AbortSignal.timeout(LIMIT) });
   } catch (error) {
     const { message, cause } = error as Error;
-    throw new Error(`${url}: ${message}${cause instanceof Error ? ` (${cause.message})` : ""}`, { cause: error });
+    throw new Error(`${url}: ${message}${cause instanceof Error ? ` (${cause.message})` : ""}`, {
+      cause: error,
+    });
   }
 }
 
@@ -32,14 +34,18 @@ export async function onPyPi(name: string): Promise<Published> {
     urls: { upload_time: string }[];
   };
   const [file] = urls;
-  if (file === undefined) throw new Error(`https://pypi.org/pypi/${name}/json: has no file of ${info.version}`);
+  if (file === undefined)
+    throw new Error(`https://pypi.org/pypi/${name}/json: has no file of ${info.version}`);
   return { version: info.version, month: file.upload_time.slice(0, 7) };
 }
 
 /** The newest release of a repository on GitHub that is no pre-release. */
 export async function onGitHub(repository: string): Promise<Published> {
   const url = `https://api.github.com/repos/${repository}/releases/latest`;
-  const { tag_name: tag, published_at: at } = (await json(url)) as { tag_name: string; published_at: string };
+  const { tag_name: tag, published_at: at } = (await json(url)) as {
+    tag_name: string;
+    published_at: string;
+  };
   return { version: tag.replace(/^v/, ""), month: at.slice(0, 7) };
 }
 
@@ -64,20 +70,32 @@ export async function isServed(image: string): Promise<boolean> {
     asked(url, { method: "HEAD", headers: { accept: manifests, ...headers } });
   const first = await ask({});
   const challenge = first.headers.get("www-authenticate") ?? "";
-  const response = first.status === 401 ? await ask({ authorization: `Bearer ${await tokenFor(challenge)}` }) : first;
-  if (response.status !== 404 && !response.ok) throw new Error(`${url}: answers ${response.status}`);
+  const response =
+    first.status === 401
+      ? await ask({ authorization: `Bearer ${await tokenFor(challenge)}` })
+      : first;
+  if (response.status !== 404 && !response.ok)
+    throw new Error(`${url}: answers ${response.status}`);
   return response.ok;
 }
 
 /** The token that a registry's challenge tells to get. */
 async function tokenFor(challenge: string): Promise<string> {
-  const parameters = new Map([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key!, value!]));
+  const parameters = new Map(
+    [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key!, value!]),
+  );
   const realm = parameters.get("realm");
   if (realm === undefined)
-    throw new Error(`a registry asks for credentials of a kind that is not known here (${challenge})`);
+    throw new Error(
+      `a registry asks for credentials of a kind that is not known here (${challenge})`,
+    );
   const url = new URL(realm);
-  for (const key of ["service", "scope"]) if (parameters.has(key)) url.searchParams.set(key, parameters.get(key)!);
-  const { token, access_token: other } = (await json(url.href)) as { token?: string; access_token?: string };
+  for (const key of ["service", "scope"])
+    if (parameters.has(key)) url.searchParams.set(key, parameters.get(key)!);
+  const { token, access_token: other } = (await json(url.href)) as {
+    token?: string;
+    access_token?: string;
+  };
   const found = token ?? other;
   if (found === undefined) throw new Error(`${url.origin}: gives no token`);
   return found;

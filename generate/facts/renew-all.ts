@@ -11,7 +11,9 @@ const sources: Record<string, () => Promise<string[]>> = {
 };
 
 /** Renews whatever can be renewed. A source that does not answer leaves its table as it is, and the others go on. */
-export async function renewAll(renewing = sources): Promise<{ lines: string[]; failed: number; asked: number }> {
+export async function renewAll(
+  renewing = sources,
+): Promise<{ lines: string[]; failed: number; asked: number }> {
   const lines: string[] = [];
   let failed = 0;
   for (const [name, renew] of Object.entries(renewing)) {

@@ -5,7 +5,16 @@ import { pciCards } from "./pci-cards";
 /** Where the PCI ID project publishes its list every day; Debian's package `pci.ids` holds the same file. */
 const published = "https://pci-ids.ucw.cz/v2.2/pci.ids";
 
-const table = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data", "pci-cards.json");
+const table = path.join(
+  __dirname,
+  "..",
+  "..",
+  "components",
+  "recipe",
+  "facts",
+  "data",
+  "pci-cards.json",
+);
 
 /** Writes the table of cards from a list of PCI IDs (a file or a URL); gives one line that says what came of it. */
 export async function renewCards(from = published, file = table): Promise<string> {
@@ -17,7 +26,9 @@ export async function renewCards(from = published, file = table): Promise<string
   const rows = Object.entries(chips).map(([chip, devices]) => {
     const lines = Object.entries(devices)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([id, names]) => `      "${id}": [${names.map((name) => JSON.stringify(name)).join(", ")}]`);
+      .map(
+        ([id, names]) => `      "${id}": [${names.map((name) => JSON.stringify(name)).join(", ")}]`,
+      );
     return `    "${chip}": {\n${lines.join(",\n")}\n    }`;
   });
   const text = `{\n  "source": ${JSON.stringify(source)},\n  "version": "${version}",\n  "chips": {\n${rows.join(",\n")}\n  }\n}\n`;
@@ -30,6 +41,7 @@ export async function renewCards(from = published, file = table): Promise<string
 async function textOf(from: string): Promise<string> {
   if (!/^https?:\/\//.test(from)) return fs.readFile(from, "utf8");
   const response = await fetch(from, { signal: AbortSignal.timeout(60_000) });
-  if (!response.ok) throw new Error(`${from}: answers ${response.status}; name a file or another URL`);
+  if (!response.ok)
+    throw new Error(`${from}: answers ${response.status}; name a file or another URL`);
   return response.text();
 }

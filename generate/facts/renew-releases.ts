@@ -1,11 +1,24 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { readExtensions } from "../../components/recipe/facts/factory";
-import { capabilitiesOf, driverRows, extensionsOf } from "../../components/recipe/facts/talos-release";
+import {
+  capabilitiesOf,
+  driverRows,
+  extensionsOf,
+} from "../../components/recipe/facts/talos-release";
 import { defined } from "../../components/recipe/mapping";
 import { parseTalosVersion } from "../../components/recipe/facts/version";
 
-const table = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data", "talos-releases.json");
+const table = path.join(
+  __dirname,
+  "..",
+  "..",
+  "components",
+  "recipe",
+  "facts",
+  "data",
+  "talos-releases.json",
+);
 
 /** Where the rows stand in the table's file. */
 const rowsOfFile = /("drivers": \[\n)[^\]]*(\n {2}\])/;
@@ -16,7 +29,10 @@ const rowsOfFile = /("drivers": \[\n)[^\]]*(\n {2}\])/;
  *
  * @param factory URL of it.
  */
-export async function renewReleases(factory = "https://factory.talos.dev", file = table): Promise<string[]> {
+export async function renewReleases(
+  factory = "https://factory.talos.dev",
+  file = table,
+): Promise<string[]> {
   // What was inferred, and what was read after it, is asked for.
   const firstInferred = (minor: number): number =>
     driverRows.find((row) => row.minor === minor && row.inferred)?.from ?? Infinity;
@@ -24,7 +40,9 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
     .filter(({ minor, from }) => from === 0 || from < firstInferred(minor))
     .map((row) => ({ ...row }));
   const report: string[] = [];
-  const versions = ((await read(`${factory}/versions`)) as string[]).flatMap((text) => parseTalosVersion(text) ?? []);
+  const versions = ((await read(`${factory}/versions`)) as string[]).flatMap(
+    (text) => parseTalosVersion(text) ?? [],
+  );
   const stable = versions
     .filter(({ prerelease }) => !prerelease)
     .sort((a, b) => a.minor - b.minor || a.patch - b.patch);
@@ -49,18 +67,29 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
       continue;
     }
     const brought = { lts, production, ...defined({ "new-feature": newFeature, toolkit }) };
-    const isSame = Object.entries(brought).every(([key, value]) => newest[key as keyof typeof brought] === value);
+    const isSame = Object.entries(brought).every(
+      ([key, value]) => newest[key as keyof typeof brought] === value,
+    );
     if (newest.inferred) rows.splice(last, 1, { minor, from: newest.from, to: patch, ...brought });
     else if (isSame && patch === newest.to + 1) newest.to = patch;
-    else rows.splice(last + 1, 0, { minor, from: isSame ? patch : newest.to + 1, to: patch, ...brought });
+    else
+      rows.splice(last + 1, 0, {
+        minor,
+        from: isSame ? patch : newest.to + 1,
+        to: patch,
+        ...brought,
+      });
     const words = toolkit === undefined ? "" : `, toolkit ${toolkit}`;
     report.push(`${text}: ${lts} (lts), ${production} (production)${words}`);
     const others = extensions.filter((name) => !extensionsOf(minor).has(name));
-    if (others.length > 0) report.push(`${text}: has extensions that since.json does not: ${others.join(", ")}`);
+    if (others.length > 0)
+      report.push(`${text}: has extensions that since.json does not: ${others.join(", ")}`);
   }
   const before = await fs.readFile(file, "utf8");
   if (!rowsOfFile.test(before)) throw new Error(`${file}: has no table of drivers to renew`);
-  const lines = rows.map((row) => `    ${JSON.stringify(row, null, 1).replace(/\n */g, " ")}`).join(",\n");
+  const lines = rows
+    .map((row) => `    ${JSON.stringify(row, null, 1).replace(/\n */g, " ")}`)
+    .join(",\n");
   await fs.writeFile(
     file,
     before.replace(rowsOfFile, (_all, start: string, end: string) => `${start}${lines}${end}`),
@@ -70,6 +99,7 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
 
 async function read(url: string): Promise<unknown> {
   const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
-  if (!response.ok) throw new Error(`${url}: answers ${response.status}; name another Image Factory`);
+  if (!response.ok)
+    throw new Error(`${url}: answers ${response.status}; name another Image Factory`);
   return response.json();
 }

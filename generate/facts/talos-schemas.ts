@@ -61,7 +61,9 @@ const certificates: Structures["defs"] = {
 function folderOf(release: string): string {
   const [version = release, folder] = release.split("=");
   if (folder !== undefined) return path.resolve(folder);
-  const answer = execFileSync("go", ["mod", "download", "-json", `${machinery}@v${version}`], { encoding: "utf8" });
+  const answer = execFileSync("go", ["mod", "download", "-json", `${machinery}@v${version}`], {
+    encoding: "utf8",
+  });
   return (JSON.parse(answer) as { Dir: string }).Dir;
 }
 
@@ -69,16 +71,30 @@ function folderOf(release: string): string {
 function decoded(release: string, folder: string): Omit<Structures, "minor"> {
   const work = fs.mkdtempSync(path.join(os.tmpdir(), "talos-structures-"));
   const go = (...args: string[]): string =>
-    execFileSync("go", args, { cwd: work, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 26 });
+    execFileSync("go", args, {
+      cwd: work,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+      maxBuffer: 1 << 26,
+    });
   try {
     fs.copyFileSync(path.join(__dirname, "structures", "main.go"), path.join(work, "main.go"));
     const version = release.split("=")[0]!;
     go("mod", "init", "structures");
     go("mod", "edit", "-require", `${machinery}@v${version}`);
     if (release.includes("="))
-      go("mod", "edit", "-replace", `${machinery}=${folder}`, ...(process.env["GO_MOD_EDIT"]?.split(" ") ?? []));
+      go(
+        "mod",
+        "edit",
+        "-replace",
+        `${machinery}=${folder}`,
+        ...(process.env["GO_MOD_EDIT"]?.split(" ") ?? []),
+      );
     go("mod", "tidy");
-    return JSON.parse(go("run", ".", ...kindsIn(path.join(folder, "config", "types")))) as Omit<Structures, "minor">;
+    return JSON.parse(go("run", ".", ...kindsIn(path.join(folder, "config", "types")))) as Omit<
+      Structures,
+      "minor"
+    >;
   } finally {
     fs.rmSync(work, { recursive: true, force: true });
   }
@@ -86,9 +102,13 @@ function decoded(release: string, folder: string): Omit<Structures, "minor"> {
 
 /** Every word of the sources that may be a kind; those that are none are passed over. */
 function kindsIn(folder: string): string[] {
-  const files = fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".go"));
+  const files = fs
+    .readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".go"));
   const words = files.flatMap((file) =>
-    [...fs.readFileSync(path.join(folder, file), "utf8").matchAll(/= "([A-Z]\w+)"/g)].map((match) => match[1]!),
+    [...fs.readFileSync(path.join(folder, file), "utf8").matchAll(/= "([A-Z]\w+)"/g)].map(
+      (match) => match[1]!,
+    ),
   );
   return [...new Set([...words, "Config"])].sort();
 }
@@ -111,7 +131,8 @@ function refine(type: string, node: Node | undefined): string {
   }
   if (!["string", "integer", "unsigned"].includes(type) && !type.startsWith("custom:")) return type;
   if (node?.enum) return `=${node.enum.map(String).join("|")}`;
-  if (type.startsWith("custom:")) return node?.pattern === undefined ? "string" : `/${node.pattern}`;
+  if (type.startsWith("custom:"))
+    return node?.pattern === undefined ? "string" : `/${node.pattern}`;
   return type;
 }
 
@@ -161,7 +182,9 @@ function ranged(said: (string | undefined)[], minors: number[]): Ranged {
   return ranges;
 }
 
-function rangedRecord(of: { minor: number; record: Record<string, string> }[]): Record<string, Ranged> {
+function rangedRecord(
+  of: { minor: number; record: Record<string, string> }[],
+): Record<string, Ranged> {
   const keys = [...new Set(of.flatMap(({ record }) => Object.keys(record)))].sort();
   const minors = of.map(({ minor }) => minor);
   const said = (key: string): (string | undefined)[] => of.map(({ record }) => record[key]);
@@ -170,7 +193,9 @@ function rangedRecord(of: { minor: number; record: Record<string, string> }[]): 
 
 async function main(more: string[]): Promise<void> {
   const sources = [...releases, ...more];
-  const minors = sources.map((source) => Number(source.split(".")[1])).sort((left, right) => left - right);
+  const minors = sources
+    .map((source) => Number(source.split(".")[1]))
+    .sort((left, right) => left - right);
   const missing = minors.findIndex((minor, index) => index > 0 && minor !== minors[index - 1]! + 1);
   if (missing > 0)
     throw new Error(
@@ -179,14 +204,26 @@ async function main(more: string[]): Promise<void> {
   const all = refined(sources.map(structuresOf).sort((left, right) => left.minor - right.minor));
   const names = [...new Set(all.flatMap(({ defs }) => Object.keys(defs)))].sort();
   const records = (name: string): { minor: number; record: Record<string, string> }[] =>
-    all.flatMap(({ minor, defs }) => (defs[name] === undefined ? [] : [{ minor, record: defs[name] }]));
+    all.flatMap(({ minor, defs }) =>
+      defs[name] === undefined ? [] : [{ minor, record: defs[name] }],
+    );
   const data = {
-    source: "siderolabs/talos, pkg/machinery/config: the decoder's structures, and schemas/config.schema.json",
+    source:
+      "siderolabs/talos, pkg/machinery/config: the decoder's structures, and schemas/config.schema.json",
     releases: sources.map((source) => `v${source.split("=")[0]}`),
     kinds: rangedRecord(all.map(({ minor, kinds }) => ({ minor, record: kinds }))),
     defs: Object.fromEntries(names.map((name) => [name, rangedRecord(records(name))])),
   };
-  const file = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data", "talos-schema.json");
+  const file = path.join(
+    __dirname,
+    "..",
+    "..",
+    "components",
+    "recipe",
+    "facts",
+    "data",
+    "talos-schema.json",
+  );
   fs.writeFileSync(file, await format(JSON.stringify(data), { parser: "json", printWidth: 120 }));
 }
 

@@ -41,21 +41,32 @@ export function fieldsOfStack(): Field[] {
     (statement): statement is ts.InterfaceDeclaration =>
       ts.isInterfaceDeclaration(statement) && statement.name.text === "StackSpec",
   );
-  if (!declaration) throw new Error(`${file}: has no interface StackSpec, so nothing is known of a stack's fields`);
+  if (!declaration)
+    throw new Error(`${file}: has no interface StackSpec, so nothing is known of a stack's fields`);
   return fieldsOf(declaration, checker, []);
 }
 
 /** Those of the interfaces that it extends come first, unless it says them itself. */
-function membersOf(declaration: ts.InterfaceDeclaration, checker: ts.TypeChecker): ts.TypeElement[] {
+function membersOf(
+  declaration: ts.InterfaceDeclaration,
+  checker: ts.TypeChecker,
+): ts.TypeElement[] {
   const inherited = (declaration.heritageClauses ?? [])
     .flatMap(({ types }) => types)
     .flatMap(({ expression }) => declarationOf(expression, checker) ?? [])
     .flatMap((above) => membersOf(above, checker));
   const own = new Set(declaration.members.map((member) => member.name?.getText()));
-  return [...inherited.filter((member) => !own.has(member.name?.getText())), ...declaration.members];
+  return [
+    ...inherited.filter((member) => !own.has(member.name?.getText())),
+    ...declaration.members,
+  ];
 }
 
-function fieldsOf(declaration: ts.InterfaceDeclaration, checker: ts.TypeChecker, above: string[]): Field[] {
+function fieldsOf(
+  declaration: ts.InterfaceDeclaration,
+  checker: ts.TypeChecker,
+  above: string[],
+): Field[] {
   const members = membersOf(declaration, checker);
   return members.filter(ts.isPropertySignature).flatMap((member) => {
     const at = [...above, member.name.getText()];
@@ -66,16 +77,23 @@ function fieldsOf(declaration: ts.InterfaceDeclaration, checker: ts.TypeChecker,
 }
 
 /** The type within lists and mappings of it, and the path to it. */
-function innermost(type: ts.TypeNode | undefined, below: string[] = []): { type?: ts.TypeNode; below: string[] } {
+function innermost(
+  type: ts.TypeNode | undefined,
+  below: string[] = [],
+): { type?: ts.TypeNode; below: string[] } {
   if (type && ts.isArrayTypeNode(type)) return innermost(type.elementType, [...below, "[]"]);
   if (type && ts.isTypeReferenceNode(type) && type.typeName.getText() === "Record")
     return innermost(type.typeArguments?.[1], [...below, "*"]);
   return type ? { type, below } : { below };
 }
 
-function declarationOf(type: ts.Node, checker: ts.TypeChecker): ts.InterfaceDeclaration | undefined {
+function declarationOf(
+  type: ts.Node,
+  checker: ts.TypeChecker,
+): ts.InterfaceDeclaration | undefined {
   const symbol = checker.getSymbolAtLocation(ts.isTypeReferenceNode(type) ? type.typeName : type);
-  const aliased = symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+  const aliased =
+    symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
   return aliased?.declarations?.find(ts.isInterfaceDeclaration);
 }
 
@@ -85,7 +103,9 @@ function fieldOf(member: ts.PropertySignature, at: string[]): Field {
   const comments = ts.getJSDocCommentsAndTags(member).filter(ts.isJSDoc);
   const tags = new Map(ts.getJSDocTags(member).map((tag) => [tag.tagName.text, text(tag.comment)]));
   const tag = (name: "default" | "example" | "causes"): Partial<Field> =>
-    tags.has(name) ? { [name]: name === "example" ? unquoted(tags.get(name)!) : tags.get(name)! } : {};
+    tags.has(name)
+      ? { [name]: name === "example" ? unquoted(tags.get(name)!) : tags.get(name)! }
+      : {};
   return {
     path: at,
     meaning: comments.map(({ comment }) => text(comment)).join(" "),

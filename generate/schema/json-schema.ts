@@ -51,7 +51,8 @@ export function clusterSchema(fields: Field[] = fieldsOfStack()): JsonSchema {
 export function stackFileSchema(): JsonSchema {
   const { properties = {}, required = [], ...rest } = clusterSchema();
   const secret: JsonSchema = {
-    description: "Credential: `pulumi config set --secret` writes it. The environment may give it in the file's place.",
+    description:
+      "Credential: `pulumi config set --secret` writes it. The environment may give it in the file's place.",
     anyOf: [{ type: "string" }, { type: "object" }],
   };
   const definitions = {
@@ -61,17 +62,25 @@ export function stackFileSchema(): JsonSchema {
   const reference = (key: string): JsonSchema => ({ $ref: `#/definitions/${key}` });
   const config: JsonSchema = {
     ...rest,
-    description: "What the stack provisions. Each key begins with the project's name, `talos-gpu:`.",
+    description:
+      "What the stack provisions. Each key begins with the project's name, `talos-gpu:`.",
     properties: Object.fromEntries(
-      Object.keys(definitions).map((key): [string, JsonSchema] => [`${project}:${key}`, reference(key)]),
+      Object.keys(definitions).map((key): [string, JsonSchema] => [
+        `${project}:${key}`,
+        reference(key),
+      ]),
     ),
     // Pulumi takes a key without a project's name for this one's; keys of others are theirs to judge.
     patternProperties: {
-      ...Object.fromEntries(Object.keys(definitions).map((key): [string, JsonSchema] => [`^${key}$`, reference(key)])),
+      ...Object.fromEntries(
+        Object.keys(definitions).map((key): [string, JsonSchema] => [`^${key}$`, reference(key)]),
+      ),
       [`^(?!${project}:)[^:]+:`]: {},
     },
     additionalProperties: false,
-    allOf: required.map((key) => ({ anyOf: [{ required: [`${project}:${key}`] }, { required: [key] }] })),
+    allOf: required.map((key) => ({
+      anyOf: [{ required: [`${project}:${key}`] }, { required: [key] }],
+    })),
   };
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
@@ -91,8 +100,10 @@ export function renderStackSchema(): string {
 /** The part of a schema that a field's path leads to. */
 export function schemaAt(schema: JsonSchema, path: string[]): JsonSchema {
   return path.reduce((at, part) => {
-    const next = part === "[]" ? at.items : part === "*" ? at.additionalProperties : at.properties?.[part];
-    if (typeof next !== "object") throw new Error(`${path.join(".")}: the schema has no ${part}, but the types have`);
+    const next =
+      part === "[]" ? at.items : part === "*" ? at.additionalProperties : at.properties?.[part];
+    if (typeof next !== "object")
+      throw new Error(`${path.join(".")}: the schema has no ${part}, but the types have`);
     return next;
   }, schema);
 }
@@ -103,7 +114,10 @@ function words({ meaning, default: unsaid, example, causes }: Field): JsonSchema
     ...(unsaid === undefined ? [] : [`Default: ${unsaid}.`]),
     ...(causes ? [`Causes ${causes}.`] : []),
   ];
-  return { description: sentences.join(" "), ...(example === undefined ? {} : { examples: [parse(example)] }) };
+  return {
+    description: sentences.join(" "),
+    ...(example === undefined ? {} : { examples: [parse(example)] }),
+  };
 }
 
 /** What zod writes of its own: JavaScript's largest number as a limit, and that keys are texts. */

@@ -1,6 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { ComponentProvider, getPulumiComponents } from "@pulumi/pulumi/provider/experimental/provider";
+import {
+  ComponentProvider,
+  getPulumiComponents,
+} from "@pulumi/pulumi/provider/experimental/provider";
 import { renderStackSchema } from "./json-schema";
 import { referencePage } from "./page";
 import { withRegistry } from "./registry";
@@ -25,10 +28,16 @@ export const referenceFile = path.join(root, "docs/reference.md");
  * @throws Error where a type cannot be published; the message names it.
  */
 export async function renderSchema(): Promise<string> {
-  const manifest = JSON.parse(fs.readFileSync(path.join(components, "package.json"), "utf8")) as { name: string };
+  const manifest = JSON.parse(fs.readFileSync(path.join(components, "package.json"), "utf8")) as {
+    name: string;
+  };
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- by path, as the host loads a plugin
   const classes = getPulumiComponents(require(path.join(components, "index.ts")));
-  const host = new ComponentProvider({ components: classes, dirname: components, name: manifest.name });
+  const host = new ComponentProvider({
+    components: classes,
+    dirname: components,
+    name: manifest.name,
+  });
   const schema = withRegistry(withTags(JSON.parse(await host.getSchema()) as PackageSchema));
   return `${JSON.stringify(schema, undefined, 2)}\n`;
 }

@@ -32,7 +32,9 @@ export function referencePage(fields: Field[] = fieldsOfStack()): string {
 /** Whether a field of all machines, or of a pool's, is that of one machine, where it is shown. */
 function isOfMachines({ path, meaning }: Field, fields: Field[]): boolean {
   const rest = /^(?:machineDefaults|pools\.\*)\.(.+)$/.exec(path.join("."))?.[1];
-  return fields.some((other) => other.path.join(".") === `machines.*.${rest}` && other.meaning === meaning);
+  return fields.some(
+    (other) => other.path.join(".") === `machines.*.${rest}` && other.meaning === meaning,
+  );
 }
 
 /** The mapping that a field stands in, as a user writes its path. */
@@ -51,7 +53,9 @@ function section(owner: string, fields: Field[], schema: JsonSchema): string {
   return [
     `## ${owner === "" ? "The stack" : `\`${owner}\``}`,
     "",
-    ...(owner.startsWith("pools") ? ["Every field of `machines.<name>` too, save `address` and `uuid`.", ""] : []),
+    ...(owner.startsWith("pools")
+      ? ["Every field of `machines.<name>` too, save `address` and `uuid`.", ""]
+      : []),
     ...fields.map((field) => entry(field, schemaAt(schema, field.path))),
   ].join("\n");
 }
@@ -72,7 +76,8 @@ function entry(field: Field, schema: JsonSchema): string {
 }
 
 /** What a link to one field ends with: `#machines-gpus-model`. */
-const anchorOf = (path: string[]): string => path.filter((part) => part !== "*" && part !== "[]").join("-");
+const anchorOf = (path: string[]): string =>
+  path.filter((part) => part !== "*" && part !== "[]").join("-");
 
 /** A schema in words. */
 function typeOf(schema: JsonSchema): string {
@@ -89,7 +94,11 @@ function typeOf(schema: JsonSchema): string {
     const word = schema.type === "integer" ? "whole number" : "number";
     return schema.minimum === undefined ? word : `${word} from ${schema.minimum} on`;
   }
-  return schema.type === "boolean" ? "`true`, `false`" : schema.type === "string" ? "text" : "anything";
+  return schema.type === "boolean"
+    ? "`true`, `false`"
+    : schema.type === "string"
+      ? "text"
+      : "anything";
 }
 
 function plural(type: string): string {

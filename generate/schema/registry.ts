@@ -18,7 +18,15 @@ const shown = {
   homepage: repository,
   license: "Apache-2.0",
   logoUrl: `https://raw.githubusercontent.com/${owner}/talos-gpu/main/docs/pictures/logo.png`,
-  keywords: ["pulumi", "kubernetes", "talos", "nvidia", "gpu", "kind/component", "category/infrastructure"],
+  keywords: [
+    "pulumi",
+    "kubernetes",
+    "talos",
+    "nvidia",
+    "gpu",
+    "kind/component",
+    "category/infrastructure",
+  ],
 };
 
 /** The same cluster in every language: what a fence calls the language, to the example's file. */
@@ -49,7 +57,8 @@ export function withRegistry(schema: PackageSchema): PackageSchema {
 /** In the form from which generators and registry take the reader's language (pulumi/pulumi v3.259.0, pkg/codegen/docs.go, filterExamples). */
 function exampleUsage(): string {
   const blocks = Object.entries(examples).map(
-    ([language, file]) => `\`\`\`${language}\n${fs.readFileSync(path.join(root, file), "utf8").trim()}\n\`\`\``,
+    ([language, file]) =>
+      `\`\`\`${language}\n${fs.readFileSync(path.join(root, file), "utf8").trim()}\n\`\`\``,
   );
   return [
     "{{% examples %}}",

@@ -20,9 +20,17 @@ interface Described {
  * A field is found by its name and its meaning, since a field of the same meaning has the same default wherever it stands.
  */
 export function withTags(schema: PackageSchema, fields: Field[] = fieldsOfStack()): PackageSchema {
-  const fieldsByMeaning = new Map(fields.map((field) => [keyOf(field.path.at(-1)!, field.meaning), field]));
-  for (const owner of [...Object.values(schema.resources ?? {}), ...Object.values(schema.types ?? {})])
-    for (const [name, property] of Object.entries({ ...owner.properties, ...owner.inputProperties })) {
+  const fieldsByMeaning = new Map(
+    fields.map((field) => [keyOf(field.path.at(-1)!, field.meaning), field]),
+  );
+  for (const owner of [
+    ...Object.values(schema.resources ?? {}),
+    ...Object.values(schema.types ?? {}),
+  ])
+    for (const [name, property] of Object.entries({
+      ...owner.properties,
+      ...owner.inputProperties,
+    })) {
       const field = fieldsByMeaning.get(keyOf(name, property.description ?? ""));
       if (field) property.description = `${property.description}\n${tagsOf(field)}`.trimEnd();
     }

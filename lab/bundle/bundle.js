@@ -39,7 +39,9 @@ async function bundle(entry) {
 function circumstances() {
   const lock = path.join(repository, "node_modules/.package-lock.json");
   // A repository that was moved or copied with its packages has other places, and a bundle holds them.
-  return hashOf(repository + fs.readFileSync(__filename) + (fs.existsSync(lock) ? fs.readFileSync(lock) : ""));
+  return hashOf(
+    repository + fs.readFileSync(__filename) + (fs.existsSync(lock) ? fs.readFileSync(lock) : ""),
+  );
 }
 
 /** The file of a bundle whose sources are what they were when it was made. */
@@ -49,7 +51,10 @@ function fresh(index) {
     const same = ([input, hash]) => hashOf(fs.readFileSync(path.join(repository, input))) === hash;
     if (made !== circumstances() || !Object.entries(inputs).every(same)) return undefined;
     const now = new Date();
-    for (const used of [index, ...["", ".map"].map((suffix) => path.join(cache, `${file}${suffix}`))])
+    for (const used of [
+      index,
+      ...["", ".map"].map((suffix) => path.join(cache, `${file}${suffix}`)),
+    ])
       fs.utimesSync(used, now, now);
     return path.join(cache, file);
   } catch {
@@ -79,7 +84,10 @@ async function make(entry, name) {
   put(path.join(cache, `${file}.map`), text(".map"));
   put(path.join(cache, file), text(".js"));
   const sources = Object.keys(metafile.inputs).filter((input) => !input.includes("node_modules/"));
-  const inputs = sources.map((input) => [input, hashOf(fs.readFileSync(path.join(repository, input)))]);
+  const inputs = sources.map((input) => [
+    input,
+    hashOf(fs.readFileSync(path.join(repository, input))),
+  ]);
   return { made: circumstances(), file, inputs: Object.fromEntries(inputs) };
 }
 
@@ -111,7 +119,8 @@ const ownPlaces = {
 function forget() {
   for (const file of fs.readdirSync(cache)) {
     const stat = fs.statSync(path.join(cache, file), { throwIfNoEntry: false });
-    if (stat !== undefined && Date.now() - stat.mtimeMs > kept) fs.rmSync(path.join(cache, file), { force: true });
+    if (stat !== undefined && Date.now() - stat.mtimeMs > kept)
+      fs.rmSync(path.join(cache, file), { force: true });
   }
 }
 
@@ -132,7 +141,9 @@ const maps = {};
 
 function mapOf(file) {
   try {
-    return new SourceMap(JSON.parse(fs.readFileSync(`${file.replace(/^file:\/\//, "")}.map`, "utf8")));
+    return new SourceMap(
+      JSON.parse(fs.readFileSync(`${file.replace(/^file:\/\//, "")}.map`, "utf8")),
+    );
   } catch {
     return undefined; // an older bundle, which is gone
   }
@@ -146,7 +157,14 @@ function compile(file) {
   const evaluate = script.runInThisContext();
   return () => {
     const module = { exports: {} };
-    evaluate.call(module.exports, module.exports, createRequire(file), module, file, path.dirname(file));
+    evaluate.call(
+      module.exports,
+      module.exports,
+      createRequire(file),
+      module,
+      file,
+      path.dirname(file),
+    );
     return module.exports;
   };
 }

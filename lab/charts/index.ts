@@ -4,7 +4,14 @@ import * as path from "node:path";
 import * as semver from "semver";
 import { moduleChart, placeWhole, stampedCopy } from "./modules";
 import { operatorReleases, writeOperatorChart } from "./operator";
-import { chartRepositories, type LabChart, moduleReleases, nearest, programModule, written } from "./releases";
+import {
+  chartRepositories,
+  type LabChart,
+  moduleReleases,
+  nearest,
+  programModule,
+  written,
+} from "./releases";
 
 export { chartRepositories, type LabChart } from "./releases";
 
@@ -15,7 +22,8 @@ export function chartVersions(chart: LabChart): string[] {
 }
 
 /** Whether the lab has a chart of this name. */
-export const isLabChart = (name: string): name is LabChart => Object.hasOwn(chartRepositories, name);
+export const isLabChart = (name: string): name is LabChart =>
+  Object.hasOwn(chartRepositories, name);
 
 /**
  * Writes a chart of a version (with or without its `v`) as a folder that Helm takes: `dir/<chart>-<version>`. Those of the device plugin and

@@ -24,18 +24,23 @@ export async function moduleChart({ module, version, folder }: ChartModule): Pro
     throw new Error(
       `${module}@${version}: lab/charts/modules/go.sum does not name it, so nobody could tell a wrong one; add its line`,
     );
-  const source = await moduleFolder(`${module} ${version}`, pins, process.env).catch((error: Error) => {
-    throw new Error(
-      `${error.message}; the lab installs the chart that is in this module; ` +
-        "mend the way to the Go proxy (`go env GOPROXY`) or install Go, and run again",
-      { cause: error },
-    );
-  });
+  const source = await moduleFolder(`${module} ${version}`, pins, process.env).catch(
+    (error: Error) => {
+      throw new Error(
+        `${error.message}; the lab installs the chart that is in this module; ` +
+          "mend the way to the Go proxy (`go env GOPROXY`) or install Go, and run again",
+        { cause: error },
+      );
+    },
+  );
   return path.join(source, folder);
 }
 
 /** Makes a folder beside its place and renames it: nobody sees half of it, and of two makers one wins. */
-export async function placeWhole(folder: string, make: (draft: string) => Promise<void>): Promise<void> {
+export async function placeWhole(
+  folder: string,
+  make: (draft: string) => Promise<void>,
+): Promise<void> {
   const draft = await fs.mkdtemp(path.join(path.dirname(folder), `.${path.basename(folder)}.`));
   try {
     await make(draft);
@@ -48,7 +53,12 @@ export async function placeWhole(folder: string, make: (draft: string) => Promis
 }
 
 /** Copies a chart, with a release written into it. */
-export async function stampedCopy(from: string, to: string, version: string, appVersion: string): Promise<void> {
+export async function stampedCopy(
+  from: string,
+  to: string,
+  version: string,
+  appVersion: string,
+): Promise<void> {
   await copyFolder(from, to);
   stamp(to, version, appVersion);
 }

@@ -30,7 +30,8 @@ export async function writeOperatorChart(folder: string, version: string): Promi
   const known = nearest(operatorReleases(), version);
   const found = data.find((each) => each.version === known)!;
   const discovery = found.nodeFeatureDiscovery.replace(/^v/, "");
-  for (const part of ["templates", "crds", "charts"]) await mkdir(path.join(folder, part), { recursive: true });
+  for (const part of ["templates", "crds", "charts"])
+    await mkdir(path.join(folder, part), { recursive: true });
   const description = {
     apiVersion: "v2",
     name: "gpu-operator",
@@ -38,7 +39,9 @@ export async function writeOperatorChart(folder: string, version: string): Promi
     appVersion: `v${version}`,
     description:
       "The lab's gpu-operator: the real chart's values, the lab's own templates, the real Node Feature Discovery",
-    dependencies: [{ name: "node-feature-discovery", version: discovery, condition: "nfd.enabled" }],
+    dependencies: [
+      { name: "node-feature-discovery", version: discovery, condition: "nfd.enabled" },
+    ],
   };
   const files = {
     "Chart.yaml": yaml11(description),
@@ -46,10 +49,15 @@ export async function writeOperatorChart(folder: string, version: string): Promi
     ...Object.fromEntries(definitionsOf(`v${known}`).map(([file, text]) => [`crds/${file}`, text])),
     "facts.json": JSON.stringify(factsOf(`v${known}`)),
   };
-  await Promise.all(Object.entries(files).map(([file, text]) => writeFile(path.join(folder, file), text)));
+  await Promise.all(
+    Object.entries(files).map(([file, text]) => writeFile(path.join(folder, file), text)),
+  );
   const templates = path.join(__dirname, "gpu-operator");
   for (const file of readdirSync(templates))
-    await copyFile(path.join(templates, file), path.join(folder, "templates", file.replace(/\.yaml\.tpl$/, ".yaml")));
+    await copyFile(
+      path.join(templates, file),
+      path.join(folder, "templates", file.replace(/\.yaml\.tpl$/, ".yaml")),
+    );
   await stampedCopy(
     await moduleChart(discoveryModule(discovery)),
     path.join(folder, "charts/node-feature-discovery"),
@@ -70,7 +78,9 @@ function factsOf(release: string): Record<string, unknown> {
 
 /** The definitions of its kinds, which take any fields: what is wrong in values is for the preview to say (components/recipe/checks/values.ts). */
 function definitionsOf(release: string): [file: string, text: string][] {
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const schema = {
+    openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+  };
   return operatorFacts.definitions
     .filter(({ releases }) => releases.includes(release))
     .map(({ releases: _, name, ...spec }) => {
@@ -86,13 +96,17 @@ function definitionsOf(release: string): [file: string, text: string][] {
 }
 
 /** Helm reads YAML 1.1, where a plain `off` is a boolean: such strings need quotes. */
-const yaml11 = (value: unknown): string => stringify(value, { version: "1.1", aliasDuplicateObjects: false });
+const yaml11 = (value: unknown): string =>
+  stringify(value, { version: "1.1", aliasDuplicateObjects: false });
 
 /** The releases, oldest first. The file has the values of the first one, and what each later one changed (RFC 7386). */
 function releasesIn(file: string): OperatorData[] {
   let values: Values = {};
   const { releases } = JSON.parse(readFileSync(file, "utf8")) as { releases: OperatorData[] };
-  return releases.map((release) => ({ ...release, values: (values = patched(values, release.values)) }));
+  return releases.map((release) => ({
+    ...release,
+    values: (values = patched(values, release.values)),
+  }));
 }
 
 const isMapping = (value: unknown): value is Values =>

@@ -20,7 +20,10 @@ export const chartRepositories: Readonly<Record<LabChart, string>> = {
  * for it. What the plugin's 0.20.0 has more are the values `*.enableHostNetwork`, and LeaderWorkerSet's 0.10.0 `priorityClassName`.
  */
 const moduleCharts = {
-  "nvidia-device-plugin": { module: "github.com/NVIDIA/k8s-device-plugin", releases: ["0.17.4", "0.18.2", "0.19.3"] },
+  "nvidia-device-plugin": {
+    module: "github.com/NVIDIA/k8s-device-plugin",
+    releases: ["0.17.4", "0.18.2", "0.19.3"],
+  },
   "dra-driver-nvidia-gpu": { module: "sigs.k8s.io/dra-driver-nvidia-gpu", releases: ["0.5.0"] },
   lws: { module: "sigs.k8s.io/lws", releases: ["0.9.0"] },
 };

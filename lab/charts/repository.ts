@@ -26,7 +26,13 @@ export interface ChartRepository {
  * Serves the lab's charts over HTTP as Helm repositories (helm.sh/docs/topics/chart_repository): an index.yaml, and an
  * archive for every release, packed into the folder when it is first asked for. Helm fetches both, at a preview already.
  */
-export async function serveCharts({ dir, helm }: { dir: string; helm: string }): Promise<ChartRepository> {
+export async function serveCharts({
+  dir,
+  helm,
+}: {
+  dir: string;
+  helm: string;
+}): Promise<ChartRepository> {
   const offered = new Map<LabChart, string[]>();
   const homes = new Map<string, LabChart>(
     Object.keys(chartRepositories)
@@ -74,7 +80,10 @@ export async function serveCharts({ dir, helm }: { dir: string; helm: string }):
     const folder = await chartFolder(dir, chart, version);
     const args = ["package", folder, "--destination", dir];
     // Nothing of the user's settings for Helm has a say here.
-    await promisify(execFile)(helm, args, { env: { HOME: dir, PATH: process.env["PATH"] }, timeout: 60_000 });
+    await promisify(execFile)(helm, args, {
+      env: { HOME: dir, PATH: process.env["PATH"] },
+      timeout: 60_000,
+    });
     return readFile(path.join(dir, archive(chart, version)));
   }
 
@@ -85,14 +94,16 @@ export async function serveCharts({ dir, helm }: { dir: string; helm: string }):
       if (!isLabChart(chart)) return;
       if (repository !== undefined) homes.set(pathOf(repository), chart);
       const release = semver.parse(version)?.version;
-      if (release !== undefined) offered.set(chart, [...(offered.get(chart) ?? []), written(chart, release)]);
+      if (release !== undefined)
+        offered.set(chart, [...(offered.get(chart) ?? []), written(chart, release)]);
     },
     close,
   };
 }
 
 /** Path of a real repository in the lab's: its address without the scheme. */
-const pathOf = (repository: string): string => `/${repository.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "")}`;
+const pathOf = (repository: string): string =>
+  `/${repository.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "")}`;
 
 const archive = (chart: LabChart, version: string): string => `${chart}-${version}.tgz`;
 

@@ -37,7 +37,9 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
   if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
   if (lab.options.machines !== "emulated" && lab.options.card === undefined)
     lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
-  const ways = Object.entries(made).flatMap(([way, count]) => (count === 0 ? [] : `${count} ${way}`));
+  const ways = Object.entries(made).flatMap(([way, count]) =>
+    count === 0 ? [] : `${count} ${way}`,
+  );
   return `${ways.join(", ") || "all there"}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
 }
 

@@ -35,7 +35,8 @@ export const bringUp: Phase<Lab>[] = [
 async function bringControlPlane(lab: Lab): Promise<string> {
   const { session, spec, tools } = lab;
   const site = lab.talos === undefined ? undefined : siteOf(spec);
-  const isMachine = site !== undefined && Object.values(spec.machines).some(({ role }) => role === "controlplane");
+  const isMachine =
+    site !== undefined && Object.values(spec.machines).some(({ role }) => role === "controlplane");
   const kubernetes = async (): Promise<void> => {
     const { signal } = session;
     lab.controlPlane = await startControlPlane({
@@ -53,7 +54,11 @@ async function bringControlPlane(lab: Lab): Promise<string> {
       ...(isMachine ? {} : { pki: lab.controlPlane.pki }),
       endpoint: site.endpoint,
       patches: ownPatches(site, {
-        ...{ control: isMachine, card: lab.options.card, image: plainInstaller(lab.talos!.release) },
+        ...{
+          control: isMachine,
+          card: lab.options.card,
+          image: plainInstaller(lab.talos!.release),
+        },
       }),
     };
     lab.existing = spec.bootstrap
@@ -61,7 +66,10 @@ async function bringControlPlane(lab: Lab): Promise<string> {
       : await makeExistingCluster(session.dir("talos"), tools.talosctl, spec, given);
   };
   if (site !== undefined && !isMachine) await kubernetes(); // its keys are the cluster's
-  const ended = await Promise.allSettled([...(site === undefined ? [kubernetes()] : []), machines()]);
+  const ended = await Promise.allSettled([
+    ...(site === undefined ? [kubernetes()] : []),
+    machines(),
+  ]);
   for (const end of ended) if (end.status === "rejected") throw end.reason;
   return isMachine ? "a machine of the stack" : lab.controlPlane.server;
 }
@@ -70,7 +78,9 @@ async function bringControlPlane(lab: Lab): Promise<string> {
 async function bringFactory(lab: Lab): Promise<string> {
   const { session, talos } = lab;
   if (talos === undefined) {
-    const factory = await startFactory({ versions: [...new Set([...knownVersions(), ...lab.talosReleases])] });
+    const factory = await startFactory({
+      versions: [...new Set([...knownVersions(), ...lab.talosReleases])],
+    });
     session.onClose(() => factory.close());
     Object.assign(lab, { factory, factoryUrl: factory.url });
   } else if (talos.factory === undefined) {
@@ -98,7 +108,8 @@ function assumedDrivers(release: string): string {
 /** The stack's own chart is fetched at once: a lab without a way to it should say so before it begins. */
 async function bringCharts(lab: Lab): Promise<string> {
   const { chart, version } = planCluster(lab.spec).kubernetes.release;
-  if (lab.options.pulumi === "installed" || lab.options.card !== undefined) return `${chart} ${version} from its own`;
+  if (lab.options.pulumi === "installed" || lab.options.card !== undefined)
+    return `${chart} ${version} from its own`;
   const dir = lab.session.dir("charts");
   lab.charts = await serveCharts({ dir, helm: lab.tools.helm });
   lab.session.onClose(() => lab.charts?.close());
@@ -114,8 +125,11 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   session.onClose(() => lab.machines.stop());
   if (lab.options.pulumi === "installed") session.onClose(await leadAddresses(ownAddresses(lab)));
   const names = Object.keys(spec.machines);
-  if (existing === undefined) return `${names.join(", ")} in maintenance mode, on ${spec.talosVersion}`;
-  fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
+  if (existing === undefined)
+    return `${names.join(", ")} in maintenance mode, on ${spec.talosVersion}`;
+  fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), {
+    mode: 0o600,
+  });
   await bringOmni(lab, existing, images);
   const waiting = names.filter((name) => joins(lab, spec.machines[name]!));
   const members = names.filter((name) => !waiting.includes(name));
@@ -125,16 +139,23 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
       const roles = Object.fromEntries(members.map((name) => [name, spec.machines[name]!.role]));
       await lab.kubernetes.nodesReady(roles, lab.talos === undefined ? 60 : 900, session.signal);
     } catch (error) {
-      const said = Object.values(await lab.machines.state()).flatMap(({ events }) => events.map(({ what }) => what));
-      throw new Error(`${(error as Error).message}; the machines' last events: ${said.slice(-5).join("; ")}`, {
-        cause: error,
-      });
+      const said = Object.values(await lab.machines.state()).flatMap(({ events }) =>
+        events.map(({ what }) => what),
+      );
+      throw new Error(
+        `${(error as Error).message}; the machines' last events: ${said.slice(-5).join("; ")}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
   return [
     ...(members.length > 0 ? [`${members.join(", ")} on ${spec.talosVersion}, plain image`] : []),
     ...(waiting.length > 0
-      ? [`${waiting.join(", ")} in maintenance mode, connected to Omni, in no cluster, on ${spec.talosVersion}`]
+      ? [
+          `${waiting.join(", ")} in maintenance mode, connected to Omni, in no cluster, on ${spec.talosVersion}`,
+        ]
       : []),
   ].join("; ");
 }
@@ -144,7 +165,9 @@ async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Pr
   const realOne = Object.entries(spec.machines).find(([, { gpus = [] }]) => gpus.length > 0)?.[0];
   const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
     name,
-    ...(programs === undefined || name !== realOne ? {} : { node: { programs, realDriver: lab.options.gpu } }),
+    ...(programs === undefined || name !== realOne
+      ? {}
+      : { node: { programs, realDriver: lab.options.gpu } }),
     address: machine.address,
     role: machine.role,
     talosVersion: spec.talosVersion,
@@ -174,9 +197,14 @@ async function startEmulated(lab: Lab, images: Record<string, InitialImage>): Pr
 
 /** Addresses that the Talos provider connects to: while a machine waits in maintenance mode it answers there alone. */
 function ownAddresses({ spec, machines: { api, maintenance } }: Lab): Record<string, string[]> {
-  const owned = Object.values(spec.machines).filter(({ configuration }) => configuration === "owned");
+  const owned = Object.values(spec.machines).filter(
+    ({ configuration }) => configuration === "owned",
+  );
   return Object.fromEntries(
-    owned.map(({ address }) => [address, [...(maintenance[address] === undefined ? [] : [maintenance[address]]), api]]),
+    owned.map(({ address }) => [
+      address,
+      [...(maintenance[address] === undefined ? [] : [maintenance[address]]), api],
+    ]),
   );
 }
 
@@ -186,7 +214,11 @@ function joins({ options }: Lab, { configuration }: MachineSpec): boolean {
 }
 
 /** Omni manages the machines that the stack says it does, in a machine set of workers and one of control planes. */
-async function bringOmni(lab: Lab, existing: ExistingCluster, images: Record<string, InitialImage>): Promise<void> {
+async function bringOmni(
+  lab: Lab,
+  existing: ExistingCluster,
+  images: Record<string, InitialImage>,
+): Promise<void> {
   const { spec, session, tools, factory, machines } = lab;
   const cluster = spec.clusterName ?? "lab";
   const managed = Object.entries(spec.machines).flatMap(([name, machine]) => {
@@ -216,9 +248,18 @@ async function bringOmni(lab: Lab, existing: ExistingCluster, images: Record<str
     return node !== undefined && isReady(node);
   };
   const dir = session.dir("omni");
-  const parts = { dir, talosctl: tools.talosctl, talosconfig, factory: factory!, machines, nodeReady, signal };
+  const parts = {
+    dir,
+    talosctl: tools.talosctl,
+    talosconfig,
+    factory: factory!,
+    machines,
+    nodeReady,
+    signal,
+  };
   const omni = await startOmni(parts, managed);
   session.onClose(() => omni.close());
-  for (const { uuid } of managed) for (const resource of foreignResources(cluster, uuid)) omni.resources.put(resource);
+  for (const { uuid } of managed)
+    for (const resource of foreignResources(cluster, uuid)) omni.resources.put(resource);
   lab.omni = omni;
 }

@@ -57,7 +57,11 @@ export async function makeExistingCluster(
 
   const generate = async (type: string, output: string, extra: string[] = []): Promise<void> => {
     const endpoint = site?.endpoint ?? spec.clusterEndpoint ?? "https://192.0.2.1:6443";
-    const content = [`--with-secrets=${secrets}`, release, `--kubernetes-version=${kubernetesOf(spec)}`];
+    const content = [
+      `--with-secrets=${secrets}`,
+      release,
+      `--kubernetes-version=${kubernetesOf(spec)}`,
+    ];
     const form = [
       "--with-docs=false",
       "--with-examples=false",
@@ -71,10 +75,15 @@ export async function makeExistingCluster(
   const unpatched: Record<string, string> = {};
   const generateOf = async ([name, machine]: [string, MachineSpec]): Promise<void> => {
     const named = hostnamed(name, spec.talosVersion);
-    const patched = (texts: string[]): string[] => texts.flatMap((text) => ["--config-patch", text]);
+    const patched = (texts: string[]): string[] =>
+      texts.flatMap((text) => ["--config-patch", text]);
     const patches = await writePatches(file(name), machine, spec, site);
     configurations[name] = file(`${name}.yaml`);
-    await generate(machine.role, configurations[name], patched([named, ...patches.map((patch) => `@${patch}`)]));
+    await generate(
+      machine.role,
+      configurations[name],
+      patched([named, ...patches.map((patch) => `@${patch}`)]),
+    );
     if (machine.configuration !== "omni") return;
     unpatched[name] = file(`${name}-unpatched.yaml`);
     await generate(machine.role, unpatched[name], patched([named]));
@@ -115,9 +124,13 @@ async function writePatches(
 ): Promise<string[]> {
   const single = Object.keys(spec.machines).length === 1 && machine.role === "controlplane";
   const texts = [
-    ...(machine.configuration === "omni" ? [] : [...(spec.patches ?? []), ...(machine.patches ?? [])]), // Omni adds them
+    ...(machine.configuration === "omni"
+      ? []
+      : [...(spec.patches ?? []), ...(machine.patches ?? [])]), // Omni adds them
     ...(machine.configuration === "owned" ? [] : [foreignPatch]),
-    ...(machine.configuration === "owned" ? [] : (site?.patches ?? []).map((patch) => stringify(patch))),
+    ...(machine.configuration === "owned"
+      ? []
+      : (site?.patches ?? []).map((patch) => stringify(patch))),
     ...(single ? [stringify({ cluster: { allowSchedulingOnControlPlanes: true } })] : []),
   ];
   return Promise.all(

@@ -9,7 +9,12 @@ import type { Resource } from "../omni/resources";
 export const foreignPatch = stringify({
   machine: {
     files: [
-      { path: "/var/lib/site/motd", op: "create", permissions: 0o644, content: "kept by the site's own tooling\n" },
+      {
+        path: "/var/lib/site/motd",
+        op: "create",
+        permissions: 0o644,
+        content: "kept by the site's own tooling\n",
+      },
     ],
     sysctls: { "vm.max_map_count": "262144" },
   },
@@ -34,6 +39,8 @@ export function foreignResources(cluster: string, uuid: string): Resource[] {
   });
   return [
     of(configPatchType, `400-cm-${uuid}-site`, uuid, { data: foreignPatch }),
-    of(extensionsType, `schematic-${otherMachine}`, otherMachine, { extensions: ["siderolabs/iscsi-tools"] }),
+    of(extensionsType, `schematic-${otherMachine}`, otherMachine, {
+      extensions: ["siderolabs/iscsi-tools"],
+    }),
   ];
 }

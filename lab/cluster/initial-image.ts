@@ -5,7 +5,10 @@ import type { Factory } from "../factory";
 import { omniSchematic } from "../omni";
 
 /** What a machine runs before the stack comes, in the words of a stack. */
-export interface InitialImage extends Pick<MachineSpec, "extensions" | "kernelArgs" | "platform" | "secureBoot"> {
+export interface InitialImage extends Pick<
+  MachineSpec,
+  "extensions" | "kernelArgs" | "platform" | "secureBoot"
+> {
   overlay?: OverlaySpec;
 }
 
@@ -28,8 +31,15 @@ export function readInitialImages(
 }
 
 /** ID of the schematic that a machine begins with, which the Factory then knows. */
-export function initialSchematic(image: InitialImage, machine: MachineSpec, factory: Factory): string {
+export function initialSchematic(
+  image: InitialImage,
+  machine: MachineSpec,
+  factory: Factory,
+): string {
   const { extensions = [], kernelArgs = [], overlay } = image;
-  if (machine.configuration === "omni") return factory.register(omniSchematic(extensions, kernelArgs));
-  return factory.register(schematicOf({ extensions, kernelArgs, ...(overlay ? { overlay } : {}) }).yaml);
+  if (machine.configuration === "omni")
+    return factory.register(omniSchematic(extensions, kernelArgs));
+  return factory.register(
+    schematicOf({ extensions, kernelArgs, ...(overlay ? { overlay } : {}) }).yaml,
+  );
 }

@@ -8,7 +8,9 @@ import type { RealMachine } from "../talos";
 
 /** What Talos' control planes give a cluster so that workers join (talos v1.13.0, internal/app/machined/pkg/controllers/k8s, templates), and who may ask kubelets. */
 export async function letIn(kubeconfig: string, secretsFile: string): Promise<void> {
-  const { secrets } = parse(fs.readFileSync(secretsFile, "utf8")) as { secrets: { bootstraptoken: string } };
+  const { secrets } = parse(fs.readFileSync(secretsFile, "utf8")) as {
+    secrets: { bootstraptoken: string };
+  };
   const [id, secret] = secrets.bootstraptoken.split(".") as [string, string];
   const rbac = "rbac.authorization.k8s.io";
   const bind = (name: string, role: string, kind: string, subject: string): object => ({
@@ -20,7 +22,11 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
   const joining = "system:bootstrappers:nodes";
   const objects = [
     {
-      ...{ apiVersion: "v1", kind: "Secret", metadata: { name: `bootstrap-token-${id}`, namespace: "kube-system" } },
+      ...{
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: `bootstrap-token-${id}`, namespace: "kube-system" },
+      },
       type: "bootstrap.kubernetes.io/token",
       stringData: {
         ...{ "token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true" },
@@ -31,8 +37,18 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
     bind("system-bootstrap-approve-node-client-csr", `${requests}:nodeclient`, "Group", joining),
     bind("system-bootstrap-node-renewal", `${requests}:selfnodeclient`, "Group", "system:nodes"),
     {
-      ...{ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name: "system:talos-nodes" } },
-      rules: [{ apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["get", "list", "watch"] }],
+      ...{
+        apiVersion: `${rbac}/v1`,
+        kind: "ClusterRole",
+        metadata: { name: "system:talos-nodes" },
+      },
+      rules: [
+        {
+          apiGroups: ["discovery.k8s.io"],
+          resources: ["endpointslices"],
+          verbs: ["get", "list", "watch"],
+        },
+      ],
     },
     bind("system:talos-nodes", "system:talos-nodes", "Group", "system:nodes"),
     bind("kubelet-api", "system:kubelet-api-admin", "User", "kube-apiserver-kubelet-client"),
@@ -42,7 +58,10 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
 }
 
 /** Answers at the socket where the API server asks for a way to an address in the cluster's network: to a machine's kubelet. */
-export async function leadToKubelets(socket: string, machines: readonly RealMachine[]): Promise<() => void> {
+export async function leadToKubelets(
+  socket: string,
+  machines: readonly RealMachine[],
+): Promise<() => void> {
   const server = http.createServer().on("connect", (request, client: net.Socket) => {
     const machine = machines.find(({ address }) => request.url?.startsWith(`${address}:`));
     if (machine === undefined) return void client.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");

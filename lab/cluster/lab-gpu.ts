@@ -1,4 +1,11 @@
-import { type Card, cardOf, findCard, type GpuSpec, migOf, powerRangeOf } from "../../components/recipe";
+import {
+  type Card,
+  cardOf,
+  findCard,
+  type GpuSpec,
+  migOf,
+  powerRangeOf,
+} from "../../components/recipe";
 import { deviceOfName, listedChips } from "../../components/recipe/facts/pci-cards";
 import type { LabGpu } from "../machines";
 
@@ -6,7 +13,9 @@ import type { LabGpu } from "../machines";
 export function labGpu(gpu: GpuSpec): LabGpu {
   const card = cardOf(gpu);
   if (card === undefined)
-    throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.json`);
+    throw new Error(
+      `gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.json`,
+    );
   const power = powerRangeOf(card);
   const mig = migOf(card);
   return {
@@ -25,7 +34,9 @@ export function labGpu(gpu: GpuSpec): LabGpu {
 
 /** Number and name that the list of PCI IDs has for a card, e.g. `2c05`, `GB203 [GeForce RTX 5070 Ti]`; empty where it has none. */
 function pciDeviceOf(card: Card): Pick<LabGpu, "pciId" | "pciName"> {
-  const name = listedChips.flatMap(([, names]) => names).find((each) => findCard(each)?.model === card.model);
+  const name = listedChips
+    .flatMap(([, names]) => names)
+    .find((each) => findCard(each)?.model === card.model);
   const device = name === undefined ? undefined : deviceOfName(name);
   return device === undefined ? {} : { pciId: device.id, pciName: `${device.chip} [${name}]` };
 }

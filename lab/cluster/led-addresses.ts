@@ -20,7 +20,8 @@ export async function leadAddresses(
   const servers: net.Server[] = [];
   const close = async (): Promise<void> => {
     for (const server of servers) server.close();
-    for (const address of taken) await run("ip", ["address", "del", address, "dev", "lo"]).catch(() => undefined);
+    for (const address of taken)
+      await run("ip", ["address", "del", address, "dev", "lo"]).catch(() => undefined);
   };
   try {
     for (const [address, ways] of Object.entries(targets)) {
@@ -41,7 +42,11 @@ export async function leadAddresses(
 }
 
 /** Leads connections to a port of this computer to the first of some addresses that takes them. */
-export function forward(address: string, port: number, ways: readonly string[]): Promise<net.Server> {
+export function forward(
+  address: string,
+  port: number,
+  ways: readonly string[],
+): Promise<net.Server> {
   const server = net.createServer((client) => {
     void firstThatTakes(ways).then((machine) => {
       if (machine === undefined) client.destroy();

@@ -4,22 +4,38 @@ import type { MachineState } from "../machines";
 import { plainSchematic } from "./initial-image";
 
 /** What a machine says of itself. */
-export type Said = Pick<MachineState, "talosVersion" | "schematicId" | "bootId" | "driverVersion" | "stage" | "ready">;
+export type Said = Pick<
+  MachineState,
+  "talosVersion" | "schematicId" | "bootId" | "driverVersion" | "stage" | "ready"
+>;
 
 /** What is known of a machine of whose API nobody has credentials yet. */
 export const inMaintenance = (talosVersion: string): Said => ({
-  ...{ talosVersion, schematicId: plainSchematic, bootId: "", driverVersion: null, stage: "maintenance", ready: false },
+  ...{
+    talosVersion,
+    schematicId: plainSchematic,
+    bootId: "",
+    driverVersion: null,
+    stage: "maintenance",
+    ready: false,
+  },
 });
 
 /** What a machine says of itself; while it does not answer, that is unknown. */
 export async function saidOf(talos: TalosMachine): Promise<Said> {
   const known = <T>(work: Promise<T>): Promise<T | undefined> => work.catch(() => undefined);
-  const [talosVersion = "unknown", schematicId = "unknown", status, bootId = "", driver] = await Promise.all([
-    ...([known(talos.version()), known(talos.schematic()), known(talos.status())] as const),
-    ...([known(talos.bootId()), known(talos.read("/proc/driver/nvidia/version"))] as const),
-  ]);
+  const [talosVersion = "unknown", schematicId = "unknown", status, bootId = "", driver] =
+    await Promise.all([
+      ...([known(talos.version()), known(talos.schematic()), known(talos.status())] as const),
+      ...([known(talos.bootId()), known(talos.read("/proc/driver/nvidia/version"))] as const),
+    ]);
   return {
-    ...{ talosVersion, schematicId, bootId, driverVersion: parseDriverVersion(driver ?? "") ?? null },
+    ...{
+      talosVersion,
+      schematicId,
+      bootId,
+      driverVersion: parseDriverVersion(driver ?? "") ?? null,
+    },
     ...{ stage: status?.stage ?? "unknown", ready: status?.ready ?? false },
   };
 }

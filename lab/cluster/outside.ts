@@ -31,16 +31,31 @@ export async function installOutside(lab: Lab): Promise<string | undefined> {
     );
   charts?.offer(chart, version);
   const repository = chartRepositories[chart];
-  const args = [chart, "--repo", charts?.addressOf(repository) ?? repository, "--version", written(chart, release)];
+  const args = [
+    chart,
+    "--repo",
+    charts?.addressOf(repository) ?? repository,
+    "--version",
+    written(chart, release),
+  ];
   const apply = (object: KubernetesObject): Promise<void> =>
     kubernetes.apply(object, { fieldManager: by.toLowerCase(), force: true });
   const helm = async (verb: string[], more: string[] = []): Promise<string> => {
     const file = session.dir("outside.json"); // JSON is YAML
     fs.writeFileSync(file, JSON.stringify(values), { mode: 0o600 });
-    const access = ["--namespace", namespace, "--kubeconfig", controlPlane.adminKubeconfig, "--values", file];
+    const access = [
+      "--namespace",
+      namespace,
+      "--kubeconfig",
+      controlPlane.adminKubeconfig,
+      "--values",
+      file,
+    ];
     const env = { PATH: process.env["PATH"], HOME: session.dir() }; // a user's settings of Helm stay out
     const options = { env, signal: session.signal, maxBuffer: 2 ** 26 };
-    return (await promisify(execFile)(tools.helm, [...verb, name, ...args, ...access, ...more], options)).stdout;
+    return (
+      await promisify(execFile)(tools.helm, [...verb, name, ...args, ...access, ...more], options)
+    ).stdout;
   };
   const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } });
@@ -55,7 +70,10 @@ export async function installOutside(lab: Lab): Promise<string | undefined> {
     for (const object of rendered(await helm(["template"], ["--include-crds"]), namespace)) {
       const { metadata } = object;
       const place = `${object.apiVersion.split("/").slice(0, -1).join("/")}/${object.kind}:${metadata.namespace}/${metadata.name}`;
-      const annotations = { ...metadata.annotations, "argocd.argoproj.io/tracking-id": `gpu:${place}` };
+      const annotations = {
+        ...metadata.annotations,
+        "argocd.argoproj.io/tracking-id": `gpu:${place}`,
+      };
       await apply({ ...object, metadata: { ...metadata, annotations } });
     }
   } else
@@ -85,7 +103,10 @@ function rendered(text: string, namespace: string): Rendered[] {
 /** A program that labels what Helm is about to make. */
 function postRenderer(folder: string, name: string, namespace: string): string {
   const file = `${folder}/flux.js`;
-  const labels = { "helm.toolkit.fluxcd.io/name": name, "helm.toolkit.fluxcd.io/namespace": namespace };
+  const labels = {
+    "helm.toolkit.fluxcd.io/name": name,
+    "helm.toolkit.fluxcd.io/namespace": namespace,
+  };
   const program = [
     `#!${process.execPath}`,
     `const { parseAllDocuments } = require(${JSON.stringify(require.resolve("yaml"))});`,

@@ -14,7 +14,12 @@ export function onMachine(dir: string, kubernetes: string): ControlPlane {
   const file = (name: string): string => path.join(dir, name);
   fs.mkdirSync(dir, { mode: 0o700 });
   return {
-    ...{ server: `https://${kubernetes}`, adminKubeconfig: file("kubeconfig"), pki: dir, nodes: file("nodes.sock") },
+    ...{
+      server: `https://${kubernetes}`,
+      adminKubeconfig: file("kubeconfig"),
+      pki: dir,
+      nodes: file("nodes.sock"),
+    },
     ...{ caCert: file("ca.crt"), caKey: file("ca.key") },
     restartControllers: () => Promise.resolve(), // its garbage collector learns of new kinds within 30 s
     stop: () => Promise.resolve(), // it ends with its machine
@@ -38,8 +43,12 @@ interface Bootstrap {
 }
 
 /** Bootstraps the cluster of a machine that has its configuration, and waits until it serves. */
-export async function bootstrapOn(controlPlane: ControlPlane, { talosctl, address, signal }: Bootstrap): Promise<void> {
-  const call = (...args: string[]): Promise<string> => talosctl.run([...args, "--nodes", address], 60_000);
+export async function bootstrapOn(
+  controlPlane: ControlPlane,
+  { talosctl, address, signal }: Bootstrap,
+): Promise<void> {
+  const call = (...args: string[]): Promise<string> =>
+    talosctl.run([...args, "--nodes", address], 60_000);
   const patience = { seconds: startSeconds, every: 3000, signal };
   const known =
     <T>(work: () => Promise<T>): (() => Promise<T | Error>) =>
@@ -48,7 +57,8 @@ export async function bootstrapOn(controlPlane: ControlPlane, { talosctl, addres
   const well = (seen: unknown): boolean => !(seen instanceof Error);
   // A call whose answer came too late has done its work.
   const bootstrap = known(() => call("bootstrap"));
-  const bootstrapped = (seen: unknown): boolean => well(seen) || /AlreadyExists/.test((seen as Error).message);
+  const bootstrapped = (seen: unknown): boolean =>
+    well(seen) || /AlreadyExists/.test((seen as Error).message);
   await untilSeen("the cluster is bootstrapped", patience, bootstrap, bootstrapped);
   const kubeconfig = known(() => call("kubeconfig", "-", "--merge=false"));
   const fetched = await untilSeen("its kubeconfig is there", patience, kubeconfig, well);

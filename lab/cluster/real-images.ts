@@ -8,7 +8,8 @@ import type { OnToolEvent } from "../tools/events";
 import { plainSchematic } from "./initial-image";
 
 /** What machines begin with, and the Factory of what they come to; undefined where that is the public one. */
-export type RealImages = Pick<TalosImages, "release" | "disk" | "programs"> & Partial<Pick<TalosImages, "factory">>;
+export type RealImages = Pick<TalosImages, "release" | "disk" | "programs"> &
+  Partial<Pick<TalosImages, "factory">>;
 
 /** For what images are made. */
 export interface RealStack {
@@ -29,29 +30,42 @@ export async function provideReal(
   };
   const machines = Object.values(spec.machines);
   const controls = machines.filter(({ role }) => role === "controlplane").length;
-  if (controls > 1) refuse("one control plane is all that a lab starts, and this stack has several");
-  if (machines.length > 1 && controls === 0) refuse("its workers have no control plane that leads to them");
-  if (machines.some(({ configuration }) => configuration === "omni")) refuse("no Omni manages such machines");
+  if (controls > 1)
+    refuse("one control plane is all that a lab starts, and this stack has several");
+  if (machines.length > 1 && controls === 0)
+    refuse("its workers have no control plane that leads to them");
+  if (machines.some(({ configuration }) => configuration === "omni"))
+    refuse("no Omni manages such machines");
   if (options.card !== undefined && (machines.length > 1 || controls === 0))
-    refuse("--card: one machine is all that can have it, its own control plane, and this stack is another");
+    refuse(
+      "--card: one machine is all that can have it, its own control plane, and this stack is another",
+    );
   // The stack is asked first: what this computer lacks matters only to a stack that may run here.
   const lacks = whyNoMachine(options.card !== undefined);
   if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
   if (options.card !== undefined) {
     const release = spec.talosVersion;
-    return { release, disk: await publishedDisk(release, plainSchematic, session.signal), programs: "" };
+    return {
+      release,
+      disk: await publishedDisk(release, plainSchematic, session.signal),
+      programs: "",
+    };
   }
-  const provide = (release: string): Promise<TalosImages> => provideTalos(release, { signal: session.signal, onEvent });
+  const provide = (release: string): Promise<TalosImages> =>
+    provideTalos(release, { signal: session.signal, onEvent });
   const first = await provide(spec.talosVersion);
   const further: TalosImages[] = [];
-  for (const release of talosReleases) if (release !== first.release) further.push(await provide(release));
+  for (const release of talosReleases)
+    if (release !== first.release) further.push(await provide(release));
   return { ...first, factory: (work, signal) => first.factory(work, signal, further) };
 }
 
 /** Says that the machines run another release than their stack says, where they do. */
 export function inStead({ release }: RealImages, stack: string): string {
   const { talosVersion: wanted } = clusterOf(readStackFile(stack));
-  return wanted === release ? "" : `; the machines run ${release}, the nearest to ${wanted} that is built here`;
+  return wanted === release
+    ? ""
+    : `; the machines run ${release}, the nearest to ${wanted} that is built here`;
 }
 
 /** The installer that a machine begins with. */

@@ -8,7 +8,15 @@ import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
 import type { ControlPlane } from "../controlplane";
 import type { Machines, MachineState } from "../machines";
-import { bootsOf, freePorts, served, startMachine, type ImageFactory, type Ports, type RealMachine } from "../talos";
+import {
+  bootsOf,
+  freePorts,
+  served,
+  startMachine,
+  type ImageFactory,
+  type Ports,
+  type RealMachine,
+} from "../talos";
 import { startFront, type Front } from "../talos/front";
 import { siteOf } from "../talos/site";
 import type { LabOptions } from "../options";
@@ -66,12 +74,19 @@ export async function startRealMachines(
   };
   const leads: Record<string, number> = {};
   if (lab.imageFactory !== undefined) {
-    const beside = await startBeside(lab, images, releaseOf, () => controlPlane?.adminKubeconfig ?? "");
+    const beside = await startBeside(
+      lab,
+      images,
+      releaseOf,
+      () => controlPlane?.adminKubeconfig ?? "",
+    );
     leads[`${site.registry}:5000`] = beside.port;
   }
   let authority: string | undefined;
   if (lab.controlPlane !== undefined) {
-    leads[`${site.cluster}:${new URL(site.endpoint).port || 443}`] = Number(new URL(lab.controlPlane.server).port);
+    leads[`${site.cluster}:${new URL(site.endpoint).port || 443}`] = Number(
+      new URL(lab.controlPlane.server).port,
+    );
     await letIn(lab.controlPlane.adminKubeconfig, existing!.secrets);
     authority = session.dir("authority");
     fs.mkdirSync(authority, { mode: 0o700 });
@@ -91,7 +106,12 @@ export async function startRealMachines(
       memory: card !== undefined ? 16_384 : role === "controlplane" ? 4096 : 2560,
       ...(card === undefined ? {} : { device: card }),
       ...(authority === undefined ? {} : { authority }),
-      network: { ...site, address, trustd: site.cluster, leads: { ...leads, ...Object.fromEntries(toOthers) } },
+      network: {
+        ...site,
+        address,
+        trustd: site.cluster,
+        leads: { ...leads, ...Object.fromEntries(toOthers) },
+      },
       ports: ports[name]!,
       cards: gpus.map(assetTag)[0] ?? "",
       signal,
@@ -116,7 +136,8 @@ export async function startRealMachines(
     say(`${name}: ${file === undefined ? "is" : "took its configuration"} in maintenance mode`);
   }
 
-  const [control, first] = started.find(([name]) => spec.machines[name]!.role === "controlplane") ?? started[0]!;
+  const [control, first] =
+    started.find(([name]) => spec.machines[name]!.role === "controlplane") ?? started[0]!;
   const talosctl = clientOf(lab, first);
   if (lab.controlPlane !== undefined) {
     const kubelets = started.map(([, machine]) => machine);
@@ -144,20 +165,33 @@ export async function startRealMachines(
         : await saidOf(new TalosMachine(client, machine.address, files));
     const events = lastLines(machine).map((what) => ({ at: 0, what }));
     const reboots = bootsOf(machine.console()) - 1;
-    return { ...known, address: machine.address, reboots, events, requests: machine === first ? requests : 0 };
+    return {
+      ...known,
+      address: machine.address,
+      reboots,
+      events,
+      requests: machine === first ? requests : 0,
+    };
   };
   const waiting = existing === undefined ? started : [];
   const machines: Machines = {
     api: `127.0.0.1:${(way.address() as net.AddressInfo).port}`,
-    maintenance: Object.fromEntries(waiting.map(([, { address, endpoint }]) => [address, endpoint])),
+    maintenance: Object.fromEntries(
+      waiting.map(([, { address, endpoint }]) => [address, endpoint]),
+    ),
     kubeconfig: (text) => {
       const kept = keepKubeconfig(controlPlane!, text);
       lab.kubernetes = Cluster.of(controlPlane!.adminKubeconfig);
       return kept;
     },
     state: async () =>
-      Object.fromEntries(await Promise.all(started.map(async ([name, each]) => [name, await state(each)] as const))),
-    fault: () => Promise.reject(new Error("faults: they are the emulated machines'; leave --machines real out")),
+      Object.fromEntries(
+        await Promise.all(started.map(async ([name, each]) => [name, await state(each)] as const)),
+      ),
+    fault: () =>
+      Promise.reject(
+        new Error("faults: they are the emulated machines'; leave --machines real out"),
+      ),
     stop: () => Promise.resolve(),
   };
   return { machines, controlPlane: controlPlane! };
@@ -174,9 +208,16 @@ async function startBeside(
   const { signal } = session;
   const folder = session.dir("pods");
   fs.mkdirSync(folder);
-  const programs = [path.join(images.programs, "service"), tools.controlplane, ...lab.nodePrograms!];
+  const programs = [
+    path.join(images.programs, "service"),
+    tools.controlplane,
+    ...lab.nodePrograms!,
+  ];
   const args = ["virtual-images", folder, ...programs];
-  const pods = await spawnGuarded<{ port: number }>(tools.machines, args, { name: "images of pods", signal });
+  const pods = await spawnGuarded<{ port: number }>(tools.machines, args, {
+    name: "images of pods",
+    signal,
+  });
   session.onClose(() => pods.stop());
   const front = await startFront(images.release, imageFactory!, {
     pods: pods.ready.port,
@@ -194,15 +235,23 @@ async function startBeside(
 }
 
 /** A client of the machines' API by way of one of them, as soon as somebody has its credentials. */
-function clientOf({ session, tools, existing }: Around, { endpoint }: RealMachine): () => Talosctl | undefined {
+function clientOf(
+  { session, tools, existing }: Around,
+  { endpoint }: RealMachine,
+): () => Talosctl | undefined {
   const made = session.dir("talosconfig");
   const files = new SecretFiles();
   session.onClose(() => files.close());
   let talosctl: Talosctl | undefined;
   return () => {
     if (talosctl !== undefined || (existing === undefined && !fs.existsSync(made))) return talosctl;
-    const text = existing?.talosconfig(endpoint) ?? talosconfigVia(fs.readFileSync(made, "utf8"), endpoint);
-    const opened = new Talosctl({ binary: tools.talosctl, talosconfig: files.write("talosconfig", text), secrets: [] });
+    const text =
+      existing?.talosconfig(endpoint) ?? talosconfigVia(fs.readFileSync(made, "utf8"), endpoint);
+    const opened = new Talosctl({
+      binary: tools.talosctl,
+      talosconfig: files.write("talosconfig", text),
+      secrets: [],
+    });
     session.onClose(() => opened.stop());
     return (talosctl = opened);
   };
@@ -217,11 +266,16 @@ async function answer(
 ): Promise<string> {
   const verb = file === undefined ? ["version"] : ["apply-config", "-f", file];
   const taken = (): Promise<string> =>
-    promisify(execFile)(talosctl, [...verb, "--insecure", "-n", endpoint], { timeout: 30_000 }).then(
+    promisify(execFile)(talosctl, [...verb, "--insecure", "-n", endpoint], {
+      timeout: 30_000,
+    }).then(
       () => "",
       (error: Error) => error.message,
     );
-  return (await until({ seconds: bootSeconds, every: 2000, signal }, taken, (problem) => problem === "")).seen;
+  return (
+    await until({ seconds: bootSeconds, every: 2000, signal }, taken, (problem) => problem === "")
+  ).seen;
 }
 
-const lastLines = (machine: RealMachine): string[] => machine.console().trim().split("\n").slice(-8);
+const lastLines = (machine: RealMachine): string[] =>
+  machine.console().trim().split("\n").slice(-8);

@@ -15,8 +15,10 @@ export interface Layout {
 
 /** A file of this folder, with a layout's values. */
 const filled = (file: string, layout: Layout): string =>
-  readFileSync(path.join(__dirname, file), "utf8").replace(/\$\{(\w+)\}/g, (_, name: keyof Layout) =>
-    typeof layout[name] === "object" ? JSON.stringify(layout[name]) : String(layout[name]),
+  readFileSync(path.join(__dirname, file), "utf8").replace(
+    /\$\{(\w+)\}/g,
+    (_, name: keyof Layout) =>
+      typeof layout[name] === "object" ? JSON.stringify(layout[name]) : String(layout[name]),
   );
 
 /** Files that the components are configured with, by name. */
@@ -24,7 +26,8 @@ export const configurations = (layout: Layout): [file: string, text: string][] =
   readdirSync(path.join(__dirname, "files")).map((file) => [file, filled(`files/${file}`, layout)]);
 
 /** A component of a control plane. */
-export type ComponentName = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler";
+export type ComponentName =
+  "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler";
 
 /** Arguments of a component. */
 export const flagsOf = (name: ComponentName, layout: Layout): string[] => {

@@ -51,7 +51,8 @@ export async function startControlPlane({
   signal?.throwIfAborted();
   const endTurn = await takeTurn({
     ...(signal && { signal }),
-    onWait: (atOnce) => console.error(`waiting until fewer than ${atOnce} labs run on this computer`),
+    onWait: (atOnce) =>
+      console.error(`waiting until fewer than ${atOnce} labs run on this computer`),
   });
   const folder = path.resolve(dir);
   fs.mkdirSync(path.dirname(folder), { recursive: true });
@@ -74,9 +75,17 @@ export async function startControlPlane({
   const adminKubeconfig = file("super-admin.conf");
   let controllers: Component;
   try {
-    for (const [name, text] of configurations(layout)) fs.writeFileSync(file(name), text, { mode: 0o600 });
+    for (const [name, text] of configurations(layout))
+      fs.writeFileSync(file(name), text, { mode: 0o600 });
     const make = (...what: string[]): Promise<unknown> =>
-      promisify(execFile)(binary, ["kubeadm", "init", "phase", ...what, "--config", file("kubeadm.yaml")]);
+      promisify(execFile)(binary, [
+        "kubeadm",
+        "init",
+        "phase",
+        ...what,
+        "--config",
+        file("kubeadm.yaml"),
+      ]);
     await make("certs", "all");
     await make("kubeconfig", "all", "--kubeconfig-dir", folder);
     const cluster = Cluster.of(adminKubeconfig);
@@ -90,7 +99,10 @@ export async function startControlPlane({
     start("kube-scheduler");
     controllers = start("kube-controller-manager");
     // The controllers make the account without which no pod is admitted.
-    await controllers.until(() => serves("/api/v1/namespaces/default/serviceaccounts/default"), signal);
+    await controllers.until(
+      () => serves("/api/v1/namespaces/default/serviceaccounts/default"),
+      signal,
+    );
   } catch (error) {
     await stop();
     throw error;
@@ -121,12 +133,23 @@ interface Component {
 }
 
 /** Starts a component of the `controlplane` binary, its output going to a file. */
-function startComponent(binary: string, name: string, flags: readonly string[], file: string): Component {
+function startComponent(
+  binary: string,
+  name: string,
+  flags: readonly string[],
+  file: string,
+): Component {
   const log = fs.openSync(file, "w", 0o600);
   // Etcd takes every flag from ETCD_* variables too, and refuses the unknown.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([variable]) => !variable.startsWith("ETCD_")));
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([variable]) => !variable.startsWith("ETCD_")),
+  );
   // A group of its own: Ctrl-C in a terminal reaches the lab alone, which then stops its parts in order.
-  const child = spawn(binary, ["child", name, ...flags], { env, stdio: ["pipe", log, log], detached: true });
+  const child = spawn(binary, ["child", name, ...flags], {
+    env,
+    stdio: ["pipe", log, log],
+    detached: true,
+  });
   fs.closeSync(log);
   child.stdin!.on("error", () => {});
   let end: string | undefined;
@@ -139,7 +162,11 @@ function startComponent(binary: string, name: string, flags: readonly string[], 
     log: words,
     until: async (holds, signal) => {
       const look = async (): Promise<string> => end ?? ((await holds()) ? "holds" : "");
-      const patience = { seconds: startSeconds, every: 50, ...(signal === undefined ? {} : { signal }) };
+      const patience = {
+        seconds: startSeconds,
+        every: 50,
+        ...(signal === undefined ? {} : { signal }),
+      };
       const { seen } = await until(patience, look, (seen) => seen !== "");
       if (seen === "holds") return;
       throw new Error(

@@ -18,7 +18,10 @@ export async function commandOf(pulumi: string, dir: string): Promise<PulumiComm
  */
 export async function homeWithoutLogs(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, "logs"), "A file, so that Pulumi keeps no log here: nobody reads a lab's.\n");
+  await writeFile(
+    path.join(folder, "logs"),
+    "A file, so that Pulumi keeps no log here: nobody reads a lab's.\n",
+  );
   return folder;
 }
 
@@ -58,7 +61,10 @@ export async function pluginsIn(
     else await installPlugin(home, name, at);
   }
   // The Kubernetes provider's Helm keeps charts by name and release alone, the lab's and the real ones alike.
-  const helm = ["CACHE", "CONFIG", "DATA"].map((kind) => [`HELM_${kind}_HOME`, path.join(home, "helm", kind)]);
+  const helm = ["CACHE", "CONFIG", "DATA"].map((kind) => [
+    `HELM_${kind}_HOME`,
+    path.join(home, "helm", kind),
+  ]);
   return {
     ...Object.fromEntries(helm),
     PULUMI_HOME: home,

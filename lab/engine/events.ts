@@ -88,7 +88,10 @@ export class EventRecord {
     this.violations.push(`${enforcementLevel} policy ${policyName}${about}: ${plainText(message)}`);
   }
 
-  private resource(state: "started" | "done" | "failed", { op, urn, type }: { op: string; urn: string; type: string }) {
+  private resource(
+    state: "started" | "done" | "failed",
+    { op, urn, type }: { op: string; urn: string; type: string },
+  ) {
     if (state === "done") this.operations.push(op);
     this.onProgress({ kind: "resource", state, op, urn, type, name: nameOf(urn) });
   }
@@ -111,4 +114,5 @@ const nameOf = (urn: string): string => urn.split("::").slice(3).join("::");
 const typeOf = (urn: string): string => urn.split("::")[2]?.split("$").pop() ?? "";
 
 // Colours travel as `<{%fg 1%}>` (sdk/go/common/diag/colors).
-const plainText = (message: string): string => inSources(message.replace(/<\{%[^%]*%\}>/g, "").trimEnd());
+const plainText = (message: string): string =>
+  inSources(message.replace(/<\{%[^%]*%\}>/g, "").trimEnd());

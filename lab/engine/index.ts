@@ -55,12 +55,18 @@ export class LabEngine {
     const made = await Stack.create(stack, workspace);
     const outputs = made.outputs.bind(made);
     // It asked the CLI for its outputs and its history after every update (Automation API, `Stack.up`), for nobody.
-    Object.assign(made, { outputs: () => Promise.resolve({}), info: () => Promise.resolve(undefined) });
+    Object.assign(made, {
+      outputs: () => Promise.resolve({}),
+      info: () => Promise.resolve(undefined),
+    });
     return new LabEngine(made, outputs, options, settings);
   }
 
   /** Puts plain configuration, by full key, in the place of all that there is; secrets stay, but for those that are given. */
-  configure(config: Readonly<Record<string, unknown>>, secrets: Readonly<Record<string, string>> = {}): Promise<void> {
+  configure(
+    config: Readonly<Record<string, unknown>>,
+    secrets: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     return this.settings.write(this.stack.workspace.workDir, this.place.stack, config, secrets);
   }
 
@@ -117,12 +123,17 @@ export class LabEngine {
    */
   async forgetAttributes(): Promise<void> {
     const { dir, project, stack } = this.place;
-    await rm(path.join(dir, "state/.pulumi/stacks", project, `${stack}.json.attrs`), { force: true });
+    await rm(path.join(dir, "state/.pulumi/stacks", project, `${stack}.json.attrs`), {
+      force: true,
+    });
   }
 
   private async run(verb: Verb, options: RunOptions): Promise<RunResult> {
     const record = new EventRecord(options.onEvent ?? (() => undefined));
-    const eventLog = createWriteStream(path.join(this.place.dir, "events.jsonl"), { flags: "a", mode: 0o600 });
+    const eventLog = createWriteStream(path.join(this.place.dir, "events.jsonl"), {
+      flags: "a",
+      mode: 0o600,
+    });
     const controller = new AbortController();
     this.cancellations.add(controller);
     const timeoutSeconds = options.timeoutSeconds ?? 3600;
@@ -164,7 +175,9 @@ export class LabEngine {
       policyPacks: record.policyPacks,
       diagnostics: [
         ...record.diagnostics,
-        ...(within.over && failure ? [`error: ${verb} took longer than ${timeoutSeconds} s and was cancelled`] : []),
+        ...(within.over && failure
+          ? [`error: ${verb} took longer than ${timeoutSeconds} s and was cancelled`]
+          : []),
         ...unexplained(failure, record.diagnostics),
       ],
     };
@@ -173,4 +186,6 @@ export class LabEngine {
 
 /** An error that no event told of, such as a program that could not start. */
 const unexplained = (failure: string | undefined, diagnostics: readonly string[]): string[] =>
-  failure === undefined || diagnostics.some((line) => line.startsWith("error")) ? [] : [`error: ${failure}`];
+  failure === undefined || diagnostics.some((line) => line.startsWith("error"))
+    ? []
+    : [`error: ${failure}`];

@@ -14,10 +14,9 @@ export function programFromFile(file: string): Program {
   return async () => {
     const exported = evaluate();
     // As Pulumi's Node host: a main file that exports a function is called for its outputs (sdk/nodejs/cmd/run/run.ts).
-    const outputs = (await (typeof exported === "function" ? (exported as Program)() : exported)) as Record<
-      string,
-      unknown
-    >;
+    const outputs = (await (typeof exported === "function"
+      ? (exported as Program)()
+      : exported)) as Record<string, unknown>;
     return { ...outputs };
   };
 }

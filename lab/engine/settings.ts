@@ -30,10 +30,21 @@ export class Settings {
   }
 
   /** Writes a project's file of the stack, which is where its `stackConfigDir` says: the Automation API knows nothing of that. */
-  async write(folder: string, stack: string, config: object, secrets: Readonly<Record<string, string>>): Promise<void> {
-    for (const [name, value] of Object.entries(secrets)) this.secrets[name] = { secure: encrypted(value, this.key) };
-    const project = parse(await readFile(path.join(folder, "Pulumi.yaml"), "utf8")) as { stackConfigDir?: string };
-    const text = stringify({ encryptionsalt: this.encryptionsalt, config: { ...this.secrets, ...config } });
+  async write(
+    folder: string,
+    stack: string,
+    config: object,
+    secrets: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    for (const [name, value] of Object.entries(secrets))
+      this.secrets[name] = { secure: encrypted(value, this.key) };
+    const project = parse(await readFile(path.join(folder, "Pulumi.yaml"), "utf8")) as {
+      stackConfigDir?: string;
+    };
+    const text = stringify({
+      encryptionsalt: this.encryptionsalt,
+      config: { ...this.secrets, ...config },
+    });
     await writeFile(path.join(folder, project.stackConfigDir ?? "", `Pulumi.${stack}.yaml`), text);
   }
 }

@@ -55,7 +55,9 @@ export async function startFactory({
   known.forEach(registered);
 
   /** Methods and paths as internal/frontend/http/http.go registers them; a manifest is found by registry_routes.go. */
-  const routes: Readonly<Record<string, (parts: string[], body: string, query: URLSearchParams) => Answer>> = {
+  const routes: Readonly<
+    Record<string, (parts: string[], body: string, query: URLSearchParams) => Answer>
+  > = {
     "POST /schematics": (_, body) => {
       const { id, text } = registered(body);
       return { status: 201, type: "application/json", body: `${json({ id, schematic: text })}\n` }; // the text as of v1.3
@@ -65,11 +67,13 @@ export async function startFactory({
       if (!schematic) throw new Refusal(404, "schematic not found");
       return { status: 200, type: "application/yaml", body: schematic.text };
     },
-    "GET /versions": (_, _body, query) => plain(200, json(query.get("broken") === "true" ? [] : versions)),
+    "GET /versions": (_, _body, query) =>
+      plain(200, json(query.get("broken") === "true" ? [] : versions)),
     "GET /version/:version/extensions/official": ([version = ""]) =>
       plain(200, json(officialExtensions(available(version)))),
     "GET /v2": () => ({ status: 200, body: "" }),
-    "GET /v2/:image/:schematic/manifests/:tag": ([image = "", id = "", tag = ""]) => manifest(image, id, tag),
+    "GET /v2/:image/:schematic/manifests/:tag": ([image = "", id = "", tag = ""]) =>
+      manifest(image, id, tag),
   };
 
   /**
@@ -79,13 +83,19 @@ export async function startFactory({
   function manifest(image: string, id: string, tag: string): Answer {
     const schematic = schematics.get(id);
     if (!schematic) throw new Refusal(404, `schematic ID "${id}" not found`);
-    if (!/^(installer|.+-installer)(-secureboot)?$/.test(image)) throw new Refusal(400, `invalid image: ${image}`);
+    if (!/^(installer|.+-installer)(-secureboot)?$/.test(image))
+      throw new Refusal(400, `invalid image: ${image}`);
     const enhancing = "error enhancing profile from schematic:";
-    const official = officialExtensions(available(tag, `${enhancing} failed to get base installer: `));
+    const official = officialExtensions(
+      available(tag, `${enhancing} failed to get base installer: `),
+    );
     const extensions = schematic.extensions.map((name) => {
       const found = findExtension(official, name);
       if (found === undefined)
-        throw new Refusal(400, `${enhancing} official extension "${name}" is not available for Talos version ${tag}`);
+        throw new Refusal(
+          400,
+          `${enhancing} official extension "${name}" is not available for Talos version ${tag}`,
+        );
       const [, own = "", version = ""] = /([^/]+):([^:]+)$/.exec(found.ref)!;
       return { name: own, version, reference: found.ref };
     });
@@ -110,7 +120,9 @@ export async function startFactory({
     const wanted = method === "HEAD" && url.pathname.startsWith("/v2") ? "GET" : method;
     for (const [route, handle] of Object.entries(routes)) {
       const [verb = "", path = ""] = route.split(" ");
-      const match = new RegExp(`^${path.replace(/:\w+/g, "([^/]+)")}$`).exec(url.pathname.replace(/^\/v2\/$/, "/v2"));
+      const match = new RegExp(`^${path.replace(/:\w+/g, "([^/]+)")}$`).exec(
+        url.pathname.replace(/^\/v2\/$/, "/v2"),
+      );
       if (match === null) continue;
       const counted = `${method}${route.slice(verb.length)}`;
       if (verb !== wanted) return { route: counted, reply: plain(405, "Method Not Allowed") };
@@ -119,7 +131,8 @@ export async function startFactory({
         if ((failures[counted] ?? 0) > 0) throw new Error(`made to fail (${failures[counted]!--})`);
         return { route: counted, reply: handle(parts, body, url.searchParams) };
       } catch (error) {
-        if (error instanceof Refusal) return { route: counted, reply: plain(error.status, error.message) };
+        if (error instanceof Refusal)
+          return { route: counted, reply: plain(error.status, error.message) };
         return { route: counted, reply: plain(500, "internal server error") }; // without details
       }
     }
@@ -131,7 +144,10 @@ export async function startFactory({
       const { method = "GET", url = "/" } = request;
       const { route, reply } = answer(method, new URL(url, "http://factory"), body);
       counts[route] = (counts[route] ?? 0) + 1;
-      response.writeHead(reply.status, { ...(reply.type && { "Content-Type": reply.type }), ...reply.headers });
+      response.writeHead(reply.status, {
+        ...(reply.type && { "Content-Type": reply.type }),
+        ...reply.headers,
+      });
       response.end(method === "HEAD" ? undefined : reply.body);
     });
   });

@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
 import * as semver from "semver";
 import { renamed } from "../../components/recipe/machine/losses";
-import { driverRows, extensionRows, type DriverRow } from "../../components/recipe/facts/talos-release";
+import {
+  driverRows,
+  extensionRows,
+  type DriverRow,
+} from "../../components/recipe/facts/talos-release";
 
 // Which Talos releases the Factory offers, and which official extensions each of them has.
 
@@ -32,7 +36,10 @@ const aliases: Record<string, string> = {
  * The four releases after the last one that the recipe's tables have of a minor, as the Factory of a day to come would list
  * them. Their figures are made up, so that a run on one of them shows that the recipe took them from this Factory alone.
  */
-function later(minor: number, drivers: Pick<DriverRow, "lts" | "production" | "toolkit">): DriverRow {
+function later(
+  minor: number,
+  drivers: Pick<DriverRow, "lts" | "production" | "toolkit">,
+): DriverRow {
   const last = Math.max(...driverRows.filter((row) => row.minor === minor).map(({ to }) => to));
   return { minor, from: last + 1, to: last + 4, ...drivers };
 }
@@ -49,7 +56,10 @@ export function knownVersions(): string[] {
     .sort((a, b) => a.minor - b.minor || a.from - b.from)
     .flatMap((row) => [
       ...(row.from === 0 ? [`v1.${row.minor}.0-beta.0`] : []),
-      ...Array.from({ length: row.to - row.from + 1 }, (_, index) => `v1.${row.minor}.${row.from + index}`),
+      ...Array.from(
+        { length: row.to - row.from + 1 },
+        (_, index) => `v1.${row.minor}.${row.from + index}`,
+      ),
     ]);
 }
 
@@ -75,14 +85,20 @@ export function officialExtensions(talosVersion: string): Extension[] {
 }
 
 /** Finds an extension the way the Factory does when it makes an image: by its name, else by what the name became. */
-export const findExtension = (extensions: readonly Extension[], name: string): Extension | undefined =>
-  extensions.find((each) => each.name === name) ?? extensions.find((each) => each.name === aliases[name]);
+export const findExtension = (
+  extensions: readonly Extension[],
+  name: string,
+): Extension | undefined =>
+  extensions.find((each) => each.name === name) ??
+  extensions.find((each) => each.name === aliases[name]);
 
 /** Kernel modules belong to one build of Talos; the toolkit brings the libraries of one driver. */
 function tag(name: string, talosVersion: string, drivers: DriverRow | undefined): string {
-  const branch = (["production", "new-feature"] as const).find((one) => name.endsWith(`-${one}`)) ?? "lts";
+  const branch =
+    (["production", "new-feature"] as const).find((one) => name.endsWith(`-${one}`)) ?? "lts";
   const driver = drivers?.[branch];
-  if (/^(nvidia-open-gpu-kernel-modules|nonfree-kmod-nvidia)-/.test(name)) return `${driver}-${talosVersion}`;
+  if (/^(nvidia-open-gpu-kernel-modules|nonfree-kmod-nvidia)-/.test(name))
+    return `${driver}-${talosVersion}`;
   if (name.startsWith("nvidia-container-toolkit-"))
     return [driver, ...(drivers?.toolkit ? [drivers.toolkit] : [])].join("-v");
   if (name.startsWith("nvidia-fabricmanager-")) return `${driver}`;

@@ -36,7 +36,10 @@ const fields = z.strictObject({
       systemExtensions: z.strictObject({ officialExtensions: texts }).nullish(),
       bootloader: z.enum(["none", "dual-boot", "sd-boot", "grub"]).nullish(),
       secureboot: z
-        .strictObject({ enrollKeys: text.nullish(), includeWellKnownCertificates: z.boolean().nullish() })
+        .strictObject({
+          enrollKeys: text.nullish(),
+          includeWellKnownCertificates: z.boolean().nullish(),
+        })
         .nullish(),
       diskImage: z.strictObject({ sectorSize: z.int().min(0).nullish() }).nullish(),
     })

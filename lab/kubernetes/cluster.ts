@@ -1,6 +1,11 @@
 import * as https from "node:https";
 import type { KubeConfig, V1Node, V1ResourceSlice } from "@kubernetes/client-node";
-import { KubernetesApi, type Kubeconfig, type ObjectKey, titleOf } from "../../components/clients/kubernetes/api";
+import {
+  KubernetesApi,
+  type Kubeconfig,
+  type ObjectKey,
+  titleOf,
+} from "../../components/clients/kubernetes/api";
 import { KubernetesError } from "../../components/clients/kubernetes/error";
 import type { MachineRole } from "../../components/recipe";
 import { controlPlaneRole } from "../../components/recipe/machine/taints";
@@ -51,7 +56,8 @@ export class Cluster extends KubernetesApi {
       getCurrentCluster: () => ({ name: "lab", server, skipTLSVerify: false }),
       getCurrentContext: () => "lab",
       getCurrentUser: () => ({ name: "lab" }),
-      applyToHTTPSOptions: (options) => Promise.resolve(void Object.assign(options, access, { agent })),
+      applyToHTTPSOptions: (options) =>
+        Promise.resolve(void Object.assign(options, access, { agent })),
     };
     return new Cluster(config as KubeConfig);
   }
@@ -80,17 +86,26 @@ export class Cluster extends KubernetesApi {
    * Waits until every node of these names is ready, and a control plane bears Talos' label of its role, which comes a moment after its
    * kubelet: what the lab then notes of the cluster is all of what was there before the stack. Throws, naming those that are not.
    */
-  async nodesReady(roles: Readonly<Record<string, MachineRole>>, seconds: number, signal: AbortSignal): Promise<void> {
+  async nodesReady(
+    roles: Readonly<Record<string, MachineRole>>,
+    seconds: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     const waiting = async (): Promise<string[]> => {
       const nodes = await this.nodes().catch((): Record<string, V1Node> => ({}));
       const stands = (name: string): boolean => {
         const { [name]: node } = nodes;
-        const marked = roles[name] !== "controlplane" || controlPlaneRole in (node?.metadata?.labels ?? {});
+        const marked =
+          roles[name] !== "controlplane" || controlPlaneRole in (node?.metadata?.labels ?? {});
         return node !== undefined && isReady(node) && marked;
       };
       return Object.keys(roles).filter((name) => !stands(name));
     };
-    const { seen, holds } = await until({ seconds, every: 200, signal }, waiting, (names) => names.length === 0);
+    const { seen, holds } = await until(
+      { seconds, every: 200, signal },
+      waiting,
+      (names) => names.length === 0,
+    );
     if (holds) return;
     const why = `${seen.join(", ")} not ready within ${seconds} s, so nothing can run there`;
     throw new Error(`nodes: ${why}; see machines.log in the lab's folder (--keep keeps it)`);
@@ -125,7 +140,11 @@ export class Cluster extends KubernetesApi {
 
   /** Changes what is at a path by a merge patch. */
   async patch(path: string, change: object): Promise<void> {
-    await this.ask(path, path, { method: "PATCH", type: "application/merge-patch+json", body: change });
+    await this.ask(path, path, {
+      method: "PATCH",
+      type: "application/merge-patch+json",
+      body: change,
+    });
   }
 
   /** Deletes the object at a path, or every one of a list, and leaves their dependents to the garbage collector. */

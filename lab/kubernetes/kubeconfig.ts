@@ -19,7 +19,11 @@ export function currentOf(text: string): { name: string; cluster: Entry; user: E
   const named = (list: string, name: unknown, part: string): Entry =>
     config[list]!.find((each) => each.name === name)![part]!;
   const { cluster, user } = named("contexts", config["current-context"], "context");
-  return { name: cluster!, cluster: named("clusters", cluster, "cluster"), user: named("users", user, "user") };
+  return {
+    name: cluster!,
+    cluster: named("clusters", cluster, "cluster"),
+    user: named("users", user, "user"),
+  };
 }
 
 /**

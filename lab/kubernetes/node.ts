@@ -5,12 +5,17 @@ import { describeTaint } from "../../components/recipe/machine/taints";
 
 /** Whether a node is ready: it says so, and the controller that answers with a taint has taken that away again, by which the scheduler goes. */
 export function isReady(node: k8s.V1Node): boolean {
-  const says = node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+  const says =
+    node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ??
+    false;
   return says && !node.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/not-ready");
 }
 
 /** What a node offers of NVIDIA's, by name; none that are zero. */
-export function gpusOf(node: k8s.V1Node | undefined, slices: readonly k8s.V1ResourceSlice[]): Record<string, string> {
+export function gpusOf(
+  node: k8s.V1Node | undefined,
+  slices: readonly k8s.V1ResourceSlice[],
+): Record<string, string> {
   const entries = Object.entries(node === undefined ? {} : offeredBy(node, slices));
   return Object.fromEntries(entries.filter(([name, count]) => isGpu(name) && count !== "0"));
 }

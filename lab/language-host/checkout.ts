@@ -32,9 +32,11 @@ export async function makeCheckout(folder: string): Promise<string> {
 async function copy(name: string, folder: string): Promise<void> {
   const from = path.join(repository, name);
   const wanted = (file: string): boolean => !/(^|[\\/])(node_modules|bin)$/.test(file);
-  await fs.cp(from, path.join(folder, name), { recursive: true, filter: wanted }).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  });
+  await fs
+    .cp(from, path.join(folder, name), { recursive: true, filter: wanted })
+    .catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    });
 }
 
 /** Sources, and what `npm run build` makes of them, each file by itself, and the bundles. Types are those of the sources. */
@@ -44,9 +46,19 @@ async function buildPackage(name: string, folder: string): Promise<void> {
   const modules = path.join(repository, name, "node_modules");
   await fs.symlink(modules, path.join(at, "node_modules"));
   const common = { platform: "node", target: "node20", format: "cjs", logLevel: "error" } as const;
-  const files = (await fs.readdir(at, { recursive: true })).filter((file) => !file.startsWith("node_modules"));
-  const entryPoints = files.filter((file) => file.endsWith(".ts")).map((file) => path.join(at, file));
-  await build({ ...common, entryPoints, outdir: path.join(at, "bin"), outbase: at, sourcemap: true });
+  const files = (await fs.readdir(at, { recursive: true })).filter(
+    (file) => !file.startsWith("node_modules"),
+  );
+  const entryPoints = files
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => path.join(at, file));
+  await build({
+    ...common,
+    entryPoints,
+    outdir: path.join(at, "bin"),
+    outbase: at,
+    sourcemap: true,
+  });
   await fs.writeFile(path.join(at, "bin", "index.d.ts"), 'export * from "../index";\n');
   const data = files.filter((file) => file.includes("/") && file.endsWith(".json"));
   await Promise.all(data.map((file) => fs.cp(path.join(at, file), path.join(at, "bin", file))));
@@ -61,7 +73,8 @@ async function linkDependencies(from: string, to: string, scope = ""): Promise<v
   for (const entry of await fs.readdir(from)) {
     const name = scope === "" ? entry : `${scope}/${entry}`;
     if (name in packages) continue;
-    if (entry.startsWith("@")) await linkDependencies(path.join(from, entry), path.join(to, entry), entry);
+    if (entry.startsWith("@"))
+      await linkDependencies(path.join(from, entry), path.join(to, entry), entry);
     else await fs.symlink(path.join(from, entry), path.join(to, entry));
   }
 }

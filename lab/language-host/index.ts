@@ -17,7 +17,9 @@ export async function standInHost(folder: string): Promise<string> {
   const program = await bundle(path.join(__dirname, "main.ts"));
   await fs.mkdir(folder, { recursive: true });
   // Of this very Node: PATH may have another one, or none.
-  const [node, host] = [process.execPath, program].map((text) => `'${text.replaceAll("'", `'\\''`)}'`);
+  const [node, host] = [process.execPath, program].map(
+    (text) => `'${text.replaceAll("'", `'\\''`)}'`,
+  );
   const launcher = `#!/bin/sh\nexec ${node} ${host} "$@"\n`;
   await fs.writeFile(path.join(folder, "pulumi-language-nodejs"), launcher, { mode: 0o755 });
   return folder;

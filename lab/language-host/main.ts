@@ -28,7 +28,9 @@ const methods: grpc.UntypedServiceImplementation = {
   getPluginInfo: unary(() => filled(new PluginInfo(), { version })),
   getRequiredPackages: unary(() => new language.GetRequiredPackagesResponse()),
   run: unary(runProgram),
-  runPlugin: (call: grpc.ServerWritableStream<language.RunPluginRequest, language.RunPluginResponse>) => {
+  runPlugin: (
+    call: grpc.ServerWritableStream<language.RunPluginRequest, language.RunPluginResponse>,
+  ) => {
     const gone = new AbortController();
     call.on("cancelled", () => gone.abort());
     runPlugin(call.request, (response) => call.write(response), gone.signal).then(
@@ -39,7 +41,12 @@ const methods: grpc.UntypedServiceImplementation = {
   installDependencies: (call: grpc.ServerWritableStream<unknown, unknown>) => call.end(),
   runtimeOptionsPrompts: unary(() => new language.RuntimeOptionsResponse()),
   template: unary(() => new language.TemplateResponse()),
-  about: unary(() => filled(new language.AboutResponse(), { executable: process.execPath, version: process.version })),
+  about: unary(() =>
+    filled(new language.AboutResponse(), {
+      executable: process.execPath,
+      version: process.version,
+    }),
+  ),
   cancel: unary(() => {
     running.forEach(interrupt);
     return new Empty();
@@ -87,7 +94,9 @@ function sdkProgram(name: string, folder: string): string {
   try {
     return createRequire(path.join(folder, "program.js")).resolve(`@pulumi/pulumi/cmd/${name}`);
   } catch {
-    throw new Error("It looks like the Pulumi SDK has not been installed. Have you run npm install or yarn install?");
+    throw new Error(
+      "It looks like the Pulumi SDK has not been installed. Have you run npm install or yarn install?",
+    );
   }
 }
 
@@ -110,7 +119,9 @@ async function runProgram(request: language.RunRequest): Promise<language.RunRes
     pwd: folder,
     parallel: String(request.getParallel()),
   };
-  const flags = Object.entries(named).flatMap(([name, value]) => (value ? [`--${name}`, value] : []));
+  const flags = Object.entries(named).flatMap(([name, value]) =>
+    value ? [`--${name}`, value] : [],
+  );
   try {
     const status = await run(
       [
@@ -118,7 +129,10 @@ async function runProgram(request: language.RunRequest): Promise<language.RunRes
         ...[info?.getEntryPoint() ?? ".", ...request.getArgsList()],
       ],
       { cwd: process.cwd(), env: { ...process.env, ...configuration(request), ...byTypeScript } },
-      { stdout: (chunk) => process.stdout.write(chunk), stderr: (chunk) => process.stderr.write(chunk) },
+      {
+        stdout: (chunk) => process.stdout.write(chunk),
+        stderr: (chunk) => process.stderr.write(chunk),
+      },
     );
     if (status === alreadyTold) return answer("", true);
     return answer(status === 0 ? "" : `Program exited with non-zero exit code: ${status}`);
@@ -164,7 +178,8 @@ async function runPlugin(
     },
     signal,
   );
-  if (status !== 0 && !signal.aborted) throw new Error(`Program exited with non-zero exit code: ${status}`);
+  if (status !== 0 && !signal.aborted)
+    throw new Error(`Program exited with non-zero exit code: ${status}`);
 }
 
 function end(): void {

@@ -17,7 +17,11 @@ export interface LabGpu {
   maxPowerW: number;
   defaultPowerW: number;
   /** Profiles with the number of instances of one card, and what `all-balanced` makes; absent without MIG. */
-  mig?: { profiles: Record<string, number>; balanced?: Record<string, number>; modeNeedsReset?: boolean };
+  mig?: {
+    profiles: Record<string, number>;
+    balanced?: Record<string, number>;
+    modeNeedsReset?: boolean;
+  };
 }
 
 /** One emulated machine as it is when the lab begins. */
@@ -43,7 +47,13 @@ interface MachinesSpec {
   /** Lab seconds per second. */
   timeScale: number;
   factory: string;
-  kubernetes: { server: string; caCert: string; caKey: string; nodes: string; leaderWorkerSet: string } | null;
+  kubernetes: {
+    server: string;
+    caCert: string;
+    caKey: string;
+    nodes: string;
+    leaderWorkerSet: string;
+  } | null;
   /** Authority of the machine API; null where machines wait in maintenance mode and get it with their configuration. */
   talos: { caCert: string; caKey: string } | null;
   clusterName: string;
@@ -89,16 +99,17 @@ export async function startMachines(
   await fs.mkdir(spec.dir, { recursive: true });
   const file = path.join(spec.dir, "spec.json");
   await fs.writeFile(file, JSON.stringify(spec, null, 2), { mode: 0o600 });
-  const child = await spawnGuarded<{ api: string; maintenance: Record<string, string>; control: string }>(
-    binary,
-    ["--spec", file],
-    { name: "machines", ...options },
-  );
+  const child = await spawnGuarded<{
+    api: string;
+    maintenance: Record<string, string>;
+    control: string;
+  }>(binary, ["--spec", file], { name: "machines", ...options });
   const { api, maintenance, control } = child.ready;
   return {
     api,
     maintenance,
-    state: async () => (await request<{ machines: Record<string, MachineState> }>(`${control}/state`)).machines,
+    state: async () =>
+      (await request<{ machines: Record<string, MachineState> }>(`${control}/state`)).machines,
     fault: async (machine, fault) => {
       await request(`${control}/machines/${encodeURIComponent(machine)}/fault`, fault);
     },
@@ -107,8 +118,12 @@ export async function startMachines(
 }
 
 async function request<T>(url: string, body?: unknown): Promise<T> {
-  const response = await fetch(url, body === undefined ? {} : { method: "POST", body: JSON.stringify(body) });
+  const response = await fetch(
+    url,
+    body === undefined ? {} : { method: "POST", body: JSON.stringify(body) },
+  );
   const text = await response.text();
-  if (!response.ok) throw new Error(`${url}: the machines program refuses (${response.status}): ${text}`);
+  if (!response.ok)
+    throw new Error(`${url}: the machines program refuses (${response.status}): ${text}`);
   return (text === "" ? undefined : JSON.parse(text)) as T;
 }

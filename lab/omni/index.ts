@@ -32,7 +32,10 @@ export interface LabOmni {
  * machines. The machines are reached as before; Omni's proxy in front of their API, which lets reading calls through
  * (siderolabs/omni, internal/backend/grpc/router/talos_backend.go), is not emulated.
  */
-export async function startOmni(parts: Omit<OmniParts, "resources">, managed: ManagedMachine[]): Promise<LabOmni> {
+export async function startOmni(
+  parts: Omit<OmniParts, "resources">,
+  managed: ManagedMachine[],
+): Promise<LabOmni> {
   const resources = new Resources();
   const machines = managed.map((machine) => new OmniMachine(machine, { ...parts, resources }));
   const key = randomBytes(24).toString("base64url");
@@ -68,7 +71,9 @@ export async function startOmni(parts: Omit<OmniParts, "resources">, managed: Ma
 function writeClient(dir: string): string {
   const bin = path.join(dir, "bin");
   fs.mkdirSync(bin, { recursive: true, mode: 0o700 });
-  const quoted = [process.execPath, path.join(__dirname, "omnictl.js")].map((word) => `'${word}'`).join(" ");
+  const quoted = [process.execPath, path.join(__dirname, "omnictl.js")]
+    .map((word) => `'${word}'`)
+    .join(" ");
   fs.writeFileSync(path.join(bin, "omnictl"), `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o700 });
   return bin;
 }
@@ -90,11 +95,17 @@ async function serve(
     if (found) machines.forEach((machine) => machine.changed());
     return { found };
   }
-  const items = [...resources.all(type), ...clusters(type, machines), ...(await statuses(type, machines, parts))];
+  const items = [
+    ...resources.all(type),
+    ...clusters(type, machines),
+    ...(await statuses(type, machines, parts)),
+  ];
   const chosen = items.filter(({ metadata }) => id === undefined || metadata.id === id);
   // COSI's words (cosi-project/runtime, pkg/state/impl/inmem/errors.go).
   if (id !== undefined && chosen.length === 0)
-    throw new Refused(`rpc error: code = NotFound desc = resource ${type}(default/${id}@undefined) doesn't exist`);
+    throw new Refused(
+      `rpc error: code = NotFound desc = resource ${type}(default/${id}@undefined) doesn't exist`,
+    );
   // As omnictl prints them (siderolabs/omni, client/pkg/omnictl/output).
   return { text: chosen.map((item) => stringify(asYaml(item), { indent: 4 })).join("---\n") };
 }
@@ -104,7 +115,9 @@ async function serve(
  * client/api/omni/specs/config_patch.go, MarshalYAML; client/pkg/template/testdata/cluster1-resources.yaml). As JSON it has not.
  */
 const asYaml = (item: Resource): Resource =>
-  item.metadata.type === configPatchType ? { ...item, spec: { ...item.spec, compresseddata: [] } } : item;
+  item.metadata.type === configPatchType
+    ? { ...item, spec: { ...item.spec, compresseddata: [] } }
+    : item;
 
 /** The clusters are there, made by their owner, also while a machine that is meant for one is not in it yet. */
 function clusters(type: string, machines: OmniMachine[]): Resource[] {
@@ -144,7 +157,9 @@ async function statuses(
           lastconfigerror: machine.lastError,
         };
       }
-      return type === "MachinePendingUpdates.omni.sidero.dev" && !machine.upToDate ? { configdiff: "" } : undefined;
+      return type === "MachinePendingUpdates.omni.sidero.dev" && !machine.upToDate
+        ? { configdiff: "" }
+        : undefined;
     }),
   );
   return made.flatMap((spec, index) => {
@@ -153,7 +168,9 @@ async function statuses(
     const labels: Record<string, string> = !member
       ? {}
       : { [omniLabel.cluster]: cluster, [omniLabel.machineSet]: machineSet };
-    return spec === undefined ? [] : [{ metadata: { namespace: "default", type, id: uuid, labels }, spec }];
+    return spec === undefined
+      ? []
+      : [{ metadata: { namespace: "default", type, id: uuid, labels }, spec }];
   });
 }
 
@@ -165,7 +182,11 @@ const asked = /add the machine (\S+) to the cluster (\S+) in Omni/;
  * for it, once. A real owner does it on the cluster's page in Omni; a sync of a cluster template would delete the stack's
  * patches and extensions (siderolabs/omni, client/pkg/template/template.go), and the program refuses a cluster that has one.
  */
-export function asOwner(omni: LabOmni | undefined, say: Say, onEvent: (progress: Progress) => void) {
+export function asOwner(
+  omni: LabOmni | undefined,
+  say: Say,
+  onEvent: (progress: Progress) => void,
+) {
   return (progress: Progress): void => {
     onEvent(progress);
     const [, uuid, cluster] = (progress.kind === "message" && asked.exec(progress.message)) || [];

@@ -21,7 +21,12 @@ export interface ManagedMachine extends Target {
   /** Whether it is in the cluster when the lab begins; else it waits in maintenance mode until somebody adds it. */
   member: boolean;
   /** What its boot medium or its first image had. Default: a plain image. */
-  initial?: { extensions?: string[]; kernelArgs?: string[]; platform?: string; secureBoot?: boolean };
+  initial?: {
+    extensions?: string[];
+    kernelArgs?: string[];
+    platform?: string;
+    secureBoot?: boolean;
+  };
 }
 
 /** What Omni works with. */
@@ -40,7 +45,10 @@ export interface OmniParts {
 }
 
 /** The kernel arguments that bring a machine to Omni, which every schematic of Omni's has. An address of RFC 5737. */
-const siderolink = ["siderolink.api=grpc://192.0.2.2:8090", "talos.events.sink=[fdae:41e4:649b:9303::1]:8090"];
+const siderolink = [
+  "siderolink.api=grpc://192.0.2.2:8090",
+  "talos.events.sink=[fdae:41e4:649b:9303::1]:8090",
+];
 
 /** Milliseconds between two looks at a machine that reboots. */
 const poll = 200;
@@ -82,7 +90,9 @@ export class OmniMachine {
     this.work = this.work
       .then(() => this.reconcile())
       .catch((error: Error) => {
-        this.lastError = (error.message.split("\n").findLast((line) => line.trim() !== "") ?? "").trim();
+        this.lastError = (
+          error.message.split("\n").findLast((line) => line.trim() !== "") ?? ""
+        ).trim();
       });
   }
 
@@ -107,12 +117,24 @@ export class OmniMachine {
       return;
     }
     if (before.schematicId !== schematicId || before.talosVersion !== managed.talosVersion) {
-      await this.talosctl("upgrade", "--image", image, "--wait=false", "--drain=false", "--progress=plain", "--legacy");
+      await this.talosctl(
+        "upgrade",
+        "--image",
+        image,
+        "--wait=false",
+        "--drain=false",
+        "--progress=plain",
+        "--legacy",
+      );
       await this.booted(before.bootId);
     }
     const file = await this.configuration(image);
     // What needed a reboot is confirmed after it, by applying it once more.
-    for (let bootId = await this.apply(file); bootId !== undefined; bootId = await this.apply(file)) {
+    for (
+      let bootId = await this.apply(file);
+      bootId !== undefined;
+      bootId = await this.apply(file)
+    ) {
       await this.booted(bootId);
     }
     this.lastError = "";
@@ -137,10 +159,22 @@ export class OmniMachine {
     const { managed, parts } = this;
     await fs.mkdir(parts.dir, { recursive: true, mode: 0o700 });
     const file = (name: string): string => path.join(parts.dir, `${managed.name}-${name}.yaml`);
-    const patches = [stringify({ machine: { install: { image } } }), ...parts.resources.patchesOf(managed)];
-    await Promise.all(patches.map((text, index) => fs.writeFile(file(`patch-${index}`), text, { mode: 0o600 })));
+    const patches = [
+      stringify({ machine: { install: { image } } }),
+      ...parts.resources.patchesOf(managed),
+    ];
+    await Promise.all(
+      patches.map((text, index) => fs.writeFile(file(`patch-${index}`), text, { mode: 0o600 })),
+    );
     const flags = patches.flatMap((_, index) => ["--patch", `@${file(`patch-${index}`)}`]);
-    await run(parts.talosctl, ["machineconfig", "patch", managed.config, ...flags, "--output", file("made")]);
+    await run(parts.talosctl, [
+      "machineconfig",
+      "patch",
+      managed.config,
+      ...flags,
+      "--output",
+      file("made"),
+    ]);
     return file("made");
   }
 
@@ -150,7 +184,13 @@ export class OmniMachine {
       this.parts.signal.throwIfAborted();
       const { bootId } = await this.state();
       try {
-        const { stdout, stderr } = await this.talosctl("apply-config", "--mode", "auto", "--file", file);
+        const { stdout, stderr } = await this.talosctl(
+          "apply-config",
+          "--mode",
+          "auto",
+          "--file",
+          file,
+        );
         return /with a reboot/i.test(stdout + stderr) ? bootId : undefined;
       } catch (error) {
         if (!/code = (Unavailable|FailedPrecondition)/.test((error as Error).message)) throw error;
@@ -171,7 +211,11 @@ export class OmniMachine {
 
   private talosctl(...args: string[]): Promise<{ stdout: string; stderr: string }> {
     const { talosctl, talosconfig, signal } = this.parts;
-    return run(talosctl, [...args, "--nodes", this.managed.address, "--talosconfig", talosconfig()], { signal });
+    return run(
+      talosctl,
+      [...args, "--nodes", this.managed.address, "--talosconfig", talosconfig()],
+      { signal },
+    );
   }
 }
 
@@ -186,6 +230,8 @@ export const omniSchematic = (extensions: string[], kernelArgs: string[] = []): 
   stringify({
     customization: {
       extraKernelArgs: [...siderolink, ...kernelArgs],
-      ...(extensions.length > 0 ? { systemExtensions: { officialExtensions: [...extensions].sort() } } : {}),
+      ...(extensions.length > 0
+        ? { systemExtensions: { officialExtensions: [...extensions].sort() } }
+        : {}),
     },
   });

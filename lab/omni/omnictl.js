@@ -19,7 +19,9 @@ async function main([verb, ...words]) {
 
 async function apply(file) {
   const { parseAllDocuments } = require("yaml");
-  const resources = parseAllDocuments(fs.readFileSync(file, "utf8")).map((document) => document.toJS());
+  const resources = parseAllDocuments(fs.readFileSync(file, "utf8")).map((document) =>
+    document.toJS(),
+  );
   for (const resource of resources) await request("POST", "/resources", resource);
 }
 
@@ -27,7 +29,10 @@ function request(method, path, body) {
   const { OMNI_ENDPOINT: endpoint, OMNI_SERVICE_ACCOUNT_KEY: key } = process.env;
   if (!endpoint) throw new Error("context with name '' not found");
   return new Promise((resolve, reject) => {
-    const sent = http.request(endpoint + path, { method, headers: { Authorization: `Bearer ${key ?? ""}` } });
+    const sent = http.request(endpoint + path, {
+      method,
+      headers: { Authorization: `Bearer ${key ?? ""}` },
+    });
     sent.on("error", (error) => reject(new Error(error.message, { cause: error })));
     sent.on("response", (response) => {
       const chunks = [];
@@ -43,7 +48,10 @@ function request(method, path, body) {
 }
 
 main(process.argv.slice(2)).catch((error) => {
-  const refused = error.cause === undefined ? "" : `rpc error: code = Unavailable desc = ${error.cause.message}: `;
+  const refused =
+    error.cause === undefined
+      ? ""
+      : `rpc error: code = Unavailable desc = ${error.cause.message}: `;
   console.error(`Error: ${refused}${error.message}`);
   process.exitCode = 1;
 });

@@ -27,7 +27,9 @@ export class Resources {
   put(resource: Resource): void {
     const { type, id } = resource.metadata ?? {};
     if (type !== configPatchType && type !== extensionsType) {
-      throw new Refused(`rpc error: code = PermissionDenied desc = only read access is permitted on ${type}`);
+      throw new Refused(
+        `rpc error: code = PermissionDenied desc = only read access is permitted on ${type}`,
+      );
     }
     this.byKey.set(`${type}/${id}`, resource);
   }
@@ -54,7 +56,9 @@ export class Resources {
    * Omni looks at those with a cluster's label only, and not whether they are disabled (siderolabs/omni, machine_extensions.go).
    */
   extensionsOf(target: Target): string[] | undefined {
-    const inCluster = this.all(extensionsType).filter((item) => label(item, omniLabel.cluster) === target.cluster);
+    const inCluster = this.all(extensionsType).filter(
+      (item) => label(item, omniLabel.cluster) === target.cluster,
+    );
     return scoped(inCluster, target).flat().at(-1)?.spec["extensions"] as string[] | undefined;
   }
 }
@@ -63,12 +67,17 @@ export class Resources {
 function scoped(resources: Resource[], { cluster, machineSet, uuid }: Target): Resource[][] {
   const inCluster = resources.filter((item) => label(item, omniLabel.cluster) === cluster);
   const scopes = [
-    inCluster.filter((item) => !label(item, omniLabel.machineSet) && !label(item, omniLabel.clusterMachine)),
     inCluster.filter(
-      (item) => label(item, omniLabel.machineSet) === machineSet && !label(item, omniLabel.clusterMachine),
+      (item) => !label(item, omniLabel.machineSet) && !label(item, omniLabel.clusterMachine),
+    ),
+    inCluster.filter(
+      (item) =>
+        label(item, omniLabel.machineSet) === machineSet && !label(item, omniLabel.clusterMachine),
     ),
     inCluster.filter((item) => label(item, omniLabel.clusterMachine) === uuid),
-    resources.filter((item) => !label(item, omniLabel.cluster) && label(item, omniLabel.machine) === uuid),
+    resources.filter(
+      (item) => !label(item, omniLabel.cluster) && label(item, omniLabel.machine) === uuid,
+    ),
   ];
   return scopes.map((items) => items.sort((a, b) => (a.metadata.id < b.metadata.id ? -1 : 1)));
 }

@@ -4,7 +4,13 @@ import * as path from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { limit } from "../session/limit";
-import { type DiffResult, failuresOf, type LabProvider, type Properties, type ResourceCall } from "./provider";
+import {
+  type DiffResult,
+  failuresOf,
+  type LabProvider,
+  type Properties,
+  type ResourceCall,
+} from "./provider";
 import { differences, orUnknown, UNKNOWN } from "./values";
 
 /** Where and with what the commands run. */
@@ -47,8 +53,12 @@ export class CommandProvider implements LabProvider {
 
   check({ type: asked, inputs }: Pick<ResourceCall, "type" | "inputs">) {
     if (asked !== type)
-      throw new Error(`${asked}: the lab's command provider has only ${type}; run this stack with the real plugin`);
-    const own = Object.entries(inputs).filter(([name]) => !name.startsWith("__") && name !== "version");
+      throw new Error(
+        `${asked}: the lab's command provider has only ${type}; run this stack with the real plugin`,
+      );
+    const own = Object.entries(inputs).filter(
+      ([name]) => !name.startsWith("__") && name !== "version",
+    );
     return { inputs, failures: failuresOf(commandInputs, Object.fromEntries(own)) };
   }
 
@@ -61,8 +71,11 @@ export class CommandProvider implements LabProvider {
 
   async make(call: ResourceCall) {
     const { inputs, preview, id = `${call.name}${randomBytes(4).toString("hex")}` } = call;
-    const command = call.id === undefined ? inputs["create"] : (inputs["update"] ?? inputs["create"]);
-    const streams = preview ? { stdout: UNKNOWN, stderr: UNKNOWN } : await this.execute(command, inputs, call);
+    const command =
+      call.id === undefined ? inputs["create"] : (inputs["update"] ?? inputs["create"]);
+    const streams = preview
+      ? { stdout: UNKNOWN, stderr: UNKNOWN }
+      : await this.execute(command, inputs, call);
     return { id, outputs: { ...inputs, ...streams } };
   }
 
@@ -70,7 +83,11 @@ export class CommandProvider implements LabProvider {
     await this.execute(call.oldOutputs["delete"], call.oldOutputs, call);
   }
 
-  private async execute(command: unknown, inputs: Properties, call: ResourceCall): Promise<Streams> {
+  private async execute(
+    command: unknown,
+    inputs: Properties,
+    call: ResourceCall,
+  ): Promise<Streams> {
     const { stdout, stderr } = call.oldOutputs;
     const before = { stdout: said(stdout) ?? "", stderr: said(stderr) ?? "" };
     if (typeof command !== "string") return before;
@@ -89,7 +106,8 @@ export class CommandProvider implements LabProvider {
   }
 }
 
-const said = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const said = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : undefined;
 
 const graceMilliseconds = 5_000;
 /** Bytes of a line at which Go's bufio.Scanner gives up, and the writer fails (pulumi-command v1.2.1, provider/pkg/provider/util, LogOutput). */
@@ -109,7 +127,11 @@ async function run(
   signal.throwIfAborted();
   const given = inputs["interpreter"] as string[] | undefined;
   const [program = "", ...args] = given?.length ? given : ["/bin/sh", "-c"];
-  const child = spawn(program, [...args, command], { ...place, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn(program, [...args, command], {
+    ...place,
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   const stuck = new AbortController();
   const { logging = "stdoutAndStderr" } = inputs;
   const both: Buffer[] = [];
@@ -143,7 +165,8 @@ async function run(
       );
     const about = `running ${JSON.stringify(command)}:\n${Buffer.concat(both).toString()}`;
     if (signal.aborted) throw new Error(`cancelled ${about}`);
-    if (within.over) throw new Error(`no end within ${timeoutSeconds} s (customTimeouts): ${about}`);
+    if (within.over)
+      throw new Error(`no end within ${timeoutSeconds} s (customTimeouts): ${about}`);
     if (failure) throw new Error(`${failure}: ${about}`);
     return { stdout: trimmed(stdout), stderr: trimmed(stderr) };
   } finally {
@@ -151,7 +174,8 @@ async function run(
   }
 }
 
-const trimmed = (chunks: readonly Buffer[]): string => Buffer.concat(chunks).toString().replace(/\n$/, "");
+const trimmed = (chunks: readonly Buffer[]): string =>
+  Buffer.concat(chunks).toString().replace(/\n$/, "");
 
 function stopGroup(pid: number | undefined): void {
   if (pid === undefined) return;

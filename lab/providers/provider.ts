@@ -39,7 +39,10 @@ export interface CheckFailure {
 /** What of a resource's arguments is not as its provider wants them, in words of the lab's own. */
 export function failuresOf(schema: z.ZodType, inputs: Properties): CheckFailure[] {
   const { error } = schema.safeParse(inputs);
-  return (error?.issues ?? []).map(({ path, message }) => ({ property: path.join("."), reason: message }));
+  return (error?.issues ?? []).map(({ path, message }) => ({
+    property: path.join("."),
+    reason: message,
+  }));
 }
 
 /** What would change. */

@@ -6,7 +6,16 @@ import * as services from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { filled, serveGrpc, unary } from "../grpc-method";
 import type { Answer, DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
-import { conceal, differences, fromStruct, type Path, reveal, sdkMessage, type Struct, toStruct } from "./values";
+import {
+  conceal,
+  differences,
+  fromStruct,
+  type Path,
+  reveal,
+  sdkMessage,
+  type Struct,
+  toStruct,
+} from "./values";
 
 /** A provider that listens. */
 export interface ServedProvider {
@@ -91,17 +100,30 @@ class Served {
       ),
       configure: unary((request: messages.ConfigureRequest) => {
         provider.configure?.(plain(request.getArgs()));
-        return filled(new messages.ConfigureResponse(), { acceptsecrets: true, supportspreview: true });
+        return filled(new messages.ConfigureResponse(), {
+          acceptsecrets: true,
+          supportspreview: true,
+        });
       }),
       check: this.about(
-        (request: messages.CheckRequest) => ({ inputs: request.getNews(), oldInputs: request.getOlds() }),
+        (request: messages.CheckRequest) => ({
+          inputs: request.getNews(),
+          oldInputs: request.getOlds(),
+        }),
         (call, mark) => {
-          const { inputs, failures } = provider.check?.(call) ?? { inputs: call.inputs, failures: [] };
-          const failuresList = failures.map((failure) => filled(new messages.CheckFailure(), failure));
+          const { inputs, failures } = provider.check?.(call) ?? {
+            inputs: call.inputs,
+            failures: [],
+          };
+          const failuresList = failures.map((failure) =>
+            filled(new messages.CheckFailure(), failure),
+          );
           return filled(new messages.CheckResponse(), { inputs: mark(inputs), failuresList });
         },
       ),
-      diff: this.about(changed, (call) => diffReply(provider.diff?.(call) ?? differing(call.oldInputs, call.inputs))),
+      diff: this.about(changed, (call) =>
+        diffReply(provider.diff?.(call) ?? differing(call.oldInputs, call.inputs)),
+      ),
       create: this.about(
         (request: messages.CreateRequest) => ({ inputs: request.getProperties() }),
         async (call, mark) => {
@@ -112,7 +134,11 @@ class Served {
       // No provider here looks at what is live: it is as it was.
       read: unary((request: messages.ReadRequest) =>
         filled(new messages.ReadResponse(), {
-          ...{ id: request.getId(), inputs: request.getInputs(), properties: request.getProperties() },
+          ...{
+            id: request.getId(),
+            inputs: request.getInputs(),
+            properties: request.getProperties(),
+          },
         }),
       ),
       update: this.about(changed, async (call, mark) => {
@@ -132,7 +158,8 @@ class Served {
       invoke: unary(async (request: messages.InvokeRequest) => {
         const { plain: args, secrets } = reveal(fromStruct(request.getArgs()));
         const token = request.getTok();
-        if (!provider.invoke) throw new Error(`${token}: provider ${provider.name} has no functions`);
+        if (!provider.invoke)
+          throw new Error(`${token}: provider ${provider.name} has no functions`);
         const result = await provider.invoke(token, args as Properties, this.update.signal);
         const everything = secrets.length > 0 ? Object.keys(result).map((key) => [key]) : [];
         return filled(new messages.InvokeResponse(), { return: marked(result, everything) });
@@ -182,10 +209,17 @@ class Served {
   }
 
   /** Sends one line to the user; resolves when the engine has it. A line that does not arrive is not worth an error. */
-  private log(urn: string, severity: "info" | "warning", message: string, ephemeral = false): Promise<void> {
+  private log(
+    urn: string,
+    severity: "info" | "warning",
+    message: string,
+    ephemeral = false,
+  ): Promise<void> {
     const level = severity === "info" ? LogSeverity.INFO : LogSeverity.WARNING;
     const request = filled(new LogRequest(), { urn, severity: level, message, ephemeral });
-    return new Promise((resolve) => (this.engine ? this.engine.log(request, () => resolve()) : resolve()));
+    return new Promise((resolve) =>
+      this.engine ? this.engine.log(request, () => resolve()) : resolve(),
+    );
   }
 }
 
@@ -193,7 +227,8 @@ const marked = (values: Properties, secrets: readonly Path[]): Struct =>
   toStruct(conceal(values, secrets) as Properties);
 
 /** A message's values without secret marks. */
-const plain = (struct: Struct | undefined): Properties => reveal(fromStruct(struct)).plain as Properties;
+const plain = (struct: Struct | undefined): Properties =>
+  reveal(fromStruct(struct)).plain as Properties;
 
 /** Any difference is an update in place. */
 const differing = (olds: Properties, news: Properties): DiffResult => ({
@@ -201,8 +236,13 @@ const differing = (olds: Properties, news: Properties): DiffResult => ({
   replaces: [],
 });
 
-const { ADD, ADD_REPLACE, DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = messages.PropertyDiff.Kind;
-const kindOf = { add: [ADD, ADD_REPLACE], delete: [DELETE, DELETE_REPLACE], update: [UPDATE, UPDATE_REPLACE] } as const;
+const { ADD, ADD_REPLACE, DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } =
+  messages.PropertyDiff.Kind;
+const kindOf = {
+  add: [ADD, ADD_REPLACE],
+  delete: [DELETE, DELETE_REPLACE],
+  update: [UPDATE, UPDATE_REPLACE],
+} as const;
 
 function diffReply({ detailed, replaces }: DiffResult): Reply {
   const { DIFF_NONE: changes, DIFF_SOME } = messages.DiffResponse.DiffChanges;
@@ -215,7 +255,9 @@ function diffReply({ detailed, replaces }: DiffResult): Reply {
   });
   for (const [path, change] of paths) {
     const kind = kindOf[change][replaces.includes(topOf(path)) ? 1 : 0];
-    reply.getDetaileddiffMap().set(path, filled(new messages.PropertyDiff(), { kind, inputdiff: true }));
+    reply
+      .getDetaileddiffMap()
+      .set(path, filled(new messages.PropertyDiff(), { kind, inputdiff: true }));
   }
   return reply;
 }

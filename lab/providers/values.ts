@@ -30,7 +30,8 @@ const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** A value, or what stands for one that only the update itself will know. */
-export const orUnknown = <Type extends z.ZodType>(type: Type) => z.union([z.literal(UNKNOWN), type]);
+export const orUnknown = <Type extends z.ZodType>(type: Type) =>
+  z.union([z.literal(UNKNOWN), type]);
 
 /** Path of a property: names and list positions. */
 export type Path = readonly (string | number)[];
@@ -42,7 +43,8 @@ export const isMap = (value: unknown): value is Properties =>
 /** Marks a value as secret, so that it is encrypted in the state and hidden in every output. */
 export const secret = (value: unknown): Properties => ({ [signature]: secretSignature, value });
 
-const isSecret = (value: unknown): value is Properties => isMap(value) && value[signature] === secretSignature;
+const isSecret = (value: unknown): value is Properties =>
+  isMap(value) && value[signature] === secretSignature;
 
 /** Whether any part of the value is unknown yet. */
 export function containsUnknown(value: unknown): boolean {
@@ -62,7 +64,9 @@ export function reveal(value: unknown, at: Path = []): { plain: unknown; secrets
   };
   if (Array.isArray(value)) return { plain: value.map(inner), secrets };
   if (!isMap(value)) return { plain: value, secrets };
-  const plain = Object.fromEntries(Object.entries(value).map(([key, child]) => [key, inner(child, key)]));
+  const plain = Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [key, inner(child, key)]),
+  );
   return { plain, secrets };
 }
 
@@ -77,7 +81,9 @@ export function conceal(value: unknown, secrets: readonly Path[]): unknown {
     return shorter ? secret(value) : value.map((child, index) => conceal(child, below(index)));
   }
   if (!isMap(value)) return secret(value);
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, conceal(child, below(key))]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [key, conceal(child, below(key))]),
+  );
 }
 
 /** Reads a message of the wire. */
@@ -99,15 +105,21 @@ function withoutUndefined(value: unknown): unknown {
 }
 
 /** Paths at which two values differ, in the engine's notation (`spec.ports[0].port`), with the kind of change. */
-export function differences(olds: unknown, news: unknown, at = ""): Record<string, "add" | "delete" | "update"> {
+export function differences(
+  olds: unknown,
+  news: unknown,
+  at = "",
+): Record<string, "add" | "delete" | "update"> {
   if (isDeepStrictEqual(olds, news)) return {};
   if (olds === undefined) return { [at]: "add" };
   if (news === undefined) return { [at]: "delete" };
   const keys = (value: unknown): (string | number)[] | undefined =>
     Array.isArray(value) ? [...value.keys()] : isMap(value) ? Object.keys(value) : undefined;
   const [oldKeys, newKeys] = [keys(olds), keys(news)];
-  if (!oldKeys || !newKeys || Array.isArray(olds) !== Array.isArray(news)) return { [at]: "update" };
-  const child = (value: unknown, key: string | number): unknown => (value as Record<string | number, unknown>)[key];
+  if (!oldKeys || !newKeys || Array.isArray(olds) !== Array.isArray(news))
+    return { [at]: "update" };
+  const child = (value: unknown, key: string | number): unknown =>
+    (value as Record<string | number, unknown>)[key];
   return Object.assign(
     {},
     ...[...new Set([...oldKeys, ...newKeys])].map((key) =>

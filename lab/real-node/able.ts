@@ -19,10 +19,16 @@ const needed = {
  */
 export function whyNoRealNode(): string[] {
   if (process.platform !== "linux") return ["it is Linux that a real node needs"];
-  const missing = Object.entries(needed).filter(([program]) => programOnPath(program) === undefined);
+  const missing = Object.entries(needed).filter(
+    ([program]) => programOnPath(program) === undefined,
+  );
   const lacks = [
-    ...(process.getuid?.() === 0 ? [] : [`it is root that makes namespaces, and this is ${os.userInfo().username}`]),
-    ...(mayAdminister(fs.readFileSync("/proc/self/status", "utf8")) ? [] : [`this process has no CAP_SYS_ADMIN`]),
+    ...(process.getuid?.() === 0
+      ? []
+      : [`it is root that makes namespaces, and this is ${os.userInfo().username}`]),
+    ...(mayAdminister(fs.readFileSync("/proc/self/status", "utf8"))
+      ? []
+      : [`this process has no CAP_SYS_ADMIN`]),
     ...hiddenOnANode(os.tmpdir()),
     ...missing.map(([program, why]) => `there is no ${program} on PATH (Debian: ${why})`),
   ];
@@ -32,7 +38,9 @@ export function whyNoRealNode(): string[] {
 /** Why a folder for temporary files is of no use to a node, which has a /dev of its own. Empty where it is. */
 export const hiddenOnANode = (folder: string): string[] =>
   /^\/dev(\/|$)/.test(path.resolve(folder))
-    ? [`temporary files are in ${folder} (TMPDIR), and a node has a /dev of its own: set TMPDIR to another folder`]
+    ? [
+        `temporary files are in ${folder} (TMPDIR), and a node has a /dev of its own: set TMPDIR to another folder`,
+      ]
     : [];
 
 /** CAP_SYS_ADMIN (capability.h), which containers' root usually lacks. */
@@ -59,23 +67,37 @@ const trials: Record<string, string> = {
 };
 
 /** Runs a shell's script in namespaces of its own. */
-export type InNamespaces = (script: string) => { status: number | null; stdout: string; stderr: string };
+export type InNamespaces = (script: string) => {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+};
 
 const unshare: InNamespaces = (script) =>
-  spawnSync("unshare", ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup", "--fork", "sh", "-c", script], {
-    encoding: "utf8",
-    timeout: 60_000,
-  });
+  spawnSync(
+    "unshare",
+    ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup", "--fork", "sh", "-c", script],
+    {
+      encoding: "utf8",
+      timeout: 60_000,
+    },
+  );
 
 /** What this computer's kernel and compiler do not do for a real node, each with its last words; found by trying. */
 export function whatIsRefused(run: InNamespaces = unshare): string[] {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-trial-"));
   const steps = Object.entries(trials).map(
-    ([lack, command]) => `said=$({ ${command}; } 2>&1 >/dev/null) || echo "${lack}: $said" | tr '\\n' ' '; echo`,
+    ([lack, command]) =>
+      `said=$({ ${command}; } 2>&1 >/dev/null) || echo "${lack}: $said" | tr '\\n' ' '; echo`,
   );
   try {
-    const { status, stdout, stderr } = run([`T=${folder}`, "mount --make-rprivate /", ...steps].join("\n"));
-    if (status !== 0) return [`namespaces may not be made: ${stderr.trim() || `unshare ended with ${String(status)}`}`];
+    const { status, stdout, stderr } = run(
+      [`T=${folder}`, "mount --make-rprivate /", ...steps].join("\n"),
+    );
+    if (status !== 0)
+      return [
+        `namespaces may not be made: ${stderr.trim() || `unshare ended with ${String(status)}`}`,
+      ];
     return stdout
       .split("\n")
       .map((line) => line.trim())

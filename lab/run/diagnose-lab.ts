@@ -48,7 +48,8 @@ export async function diagnoseLab(
   for (const line of unseen) say(line);
   for (const { fix, evidence } of found) for (const line of evidence) say(`${fix}: ${line}`);
   const failures = found.map(({ evidence: _, ...failure }) => failure);
-  if (found.length > 0 || (unlike.length === 0 && !failed)) return { unlike, failures, explained: true };
+  if (found.length > 0 || (unlike.length === 0 && !failed))
+    return { unlike, failures, explained: true };
   const errors = [...new Set(diagnostics.filter((line) => line.startsWith("error")))];
   const unknown: FailureReport = {
     fix: "unknown",

@@ -14,7 +14,12 @@ export interface DiscoveredReport {
 }
 
 /** Looks at the lab's cluster as somebody would who has no stack of it, and compares the plan of what comes of it. */
-export async function discoverLab({ kubernetes, tools, session, spec }: Lab): Promise<DiscoveredReport> {
+export async function discoverLab({
+  kubernetes,
+  tools,
+  session,
+  spec,
+}: Lab): Promise<DiscoveredReport> {
   const access = {
     kubeconfig: kubernetes.kubeconfig,
     machines: { talosctl: tools.talosctl, talosconfig: session.dir("talosconfig"), secrets: [] },
@@ -32,7 +37,11 @@ function unlike(kept: Plan, found: Plan): string[] {
   const paths = [
     ...differing("kubernetes", kept.kubernetes, found.kubernetes),
     ...kept.machines.flatMap((machine) =>
-      differing(`machines.${machine.name}`, machine, found.machines.find(({ name }) => name === machine.name) ?? {}),
+      differing(
+        `machines.${machine.name}`,
+        machine,
+        found.machines.find(({ name }) => name === machine.name) ?? {},
+      ),
     ),
     ...found.machines
       .filter(({ name }) => !kept.machines.some((one) => one.name === name))

@@ -3,9 +3,13 @@ export type Foretold = Record<string, string>;
 
 /** The words of a preview, out of what the engine says. */
 export function foretoldBy(diagnostics: readonly string[], stack: string): Foretold {
-  const lines = diagnostics.map((line) => /^info (\S+) \(talos-gpu:index:GpuMachine\): (reboots: .*)$/.exec(line));
+  const lines = diagnostics.map((line) =>
+    /^info (\S+) \(talos-gpu:index:GpuMachine\): (reboots: .*)$/.exec(line),
+  );
   return Object.fromEntries(
-    lines.flatMap((match): [string, string][] => (match ? [[match[1]!.slice(stack.length + 1), match[2]!]] : [])),
+    lines.flatMap((match): [string, string][] =>
+      match ? [[match[1]!.slice(stack.length + 1), match[2]!]] : [],
+    ),
   );
 }
 

@@ -6,8 +6,15 @@ import type { Machines } from "../machines";
 import type { MachineReport, WorkloadReport } from "./report";
 
 /** Machines as they are now: what runs on each, and what its node offers. */
-export async function gatherMachines(machines: Machines, kubernetes: Cluster): Promise<Record<string, MachineReport>> {
-  const [states, nodes, slices] = await Promise.all([machines.state(), kubernetes.nodes(), kubernetes.slices()]);
+export async function gatherMachines(
+  machines: Machines,
+  kubernetes: Cluster,
+): Promise<Record<string, MachineReport>> {
+  const [states, nodes, slices] = await Promise.all([
+    machines.state(),
+    kubernetes.nodes(),
+    kubernetes.slices(),
+  ]);
   const reports = Object.entries(states).map(([name, state]): [string, MachineReport] => [
     name,
     {
@@ -40,8 +47,14 @@ export async function countOf(machines: Machines): Promise<Count> {
 /** What has happened since. */
 export async function countSince(before: Count, machines: Machines): Promise<Count> {
   const now = await countOf(machines);
-  const reboots = Object.entries(now.reboots).map(([name, count]) => [name, count - (before.reboots[name] ?? 0)]);
-  return { requests: now.requests - before.requests, reboots: Object.fromEntries(reboots) as Count["reboots"] };
+  const reboots = Object.entries(now.reboots).map(([name, count]) => [
+    name,
+    count - (before.reboots[name] ?? 0),
+  ]);
+  return {
+    requests: now.requests - before.requests,
+    reboots: Object.fromEntries(reboots) as Count["reboots"],
+  };
 }
 
 /** Everything of ours that has this label is a workload when it is a Deployment, a pod without an owner, or a group of pods. */
@@ -59,7 +72,8 @@ export async function gatherWorkloads(kubernetes: Cluster): Promise<WorkloadRepo
       name: metadata?.name ?? "",
       kind: "Deployment",
       ready:
-        (status?.readyReplicas ?? 0) === (spec?.replicas ?? 1) && status?.observedGeneration === metadata?.generation,
+        (status?.readyReplicas ?? 0) === (spec?.replicas ?? 1) &&
+        status?.observedGeneration === metadata?.generation,
     })),
     ...pods
       .filter(({ metadata }) => (metadata?.ownerReferences ?? []).length === 0)

@@ -19,7 +19,10 @@ const like = (pattern: string) => (line: string) => new RegExp(pattern).test(lin
 
 /** Of every stack. */
 const always = (
-  parse(readFileSync(path.join(__dirname, "stays.yaml"), "utf8")) as { line: string; why?: string }[]
+  parse(readFileSync(path.join(__dirname, "stays.yaml"), "utf8")) as {
+    line: string;
+    why?: string;
+  }[]
 ).map(({ line, why }): Rule => [like(line), why === undefined ? "passes" : { why }]);
 const [operatorLabels] = always as [Rule, ...Rule[]];
 
@@ -34,7 +37,10 @@ function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Rule
     `^RuntimeClass ${runtimeClass.name}$`,
     String.raw`^node \S+: (label|annotation) (nvidia\.com|feature\.node\.kubernetes\.io|nfd\.node\.kubernetes\.io)/`,
   ];
-  return patterns.map((pattern) => [like(pattern), { why: "somebody else's, which is still there" }]);
+  return patterns.map((pattern) => [
+    like(pattern),
+    { why: "somebody else's, which is still there" },
+  ]);
 }
 
 /**
@@ -51,7 +57,8 @@ const clusterStays = "a cluster that the stack bootstrapped stays, as its machin
 /** What a new cluster has of itself, where none was there before: Kubernetes v1.36, Talos v1.13. */
 function ofTheCluster({ spec }: Plan, before: Standing): Rule[] {
   if (!spec.bootstrap || before.lines.includes("Namespace default")) return [];
-  const kinds = "ConfigMap|Endpoints|EndpointSlice|Lease|Role|RoleBinding|Secret|Service|ServiceAccount";
+  const kinds =
+    "ConfigMap|Endpoints|EndpointSlice|Lease|Role|RoleBinding|Secret|Service|ServiceAccount";
   const own = [
     `Namespace (default|kube-)`,
     `(${kinds}) (default|kube-[a-z-]+)/`,
@@ -72,16 +79,25 @@ function onNode(
   const here = `node ${name}: `;
   const isOurs = (line: string): boolean =>
     Object.entries(nodeLabels).some(([key, value]) => line === `${here}label ${key}=${value}`) ||
-    nodeTaints.some(({ key, effect }) => line.startsWith(`${here}taint ${key}`) && line.endsWith(`:${effect}`)) ||
+    nodeTaints.some(
+      ({ key, effect }) => line.startsWith(`${here}taint ${key}`) && line.endsWith(`:${effect}`),
+    ) ||
     line.startsWith(`${here}annotation talos-gpu`);
   // Machines behind `upgrade.first` are labelled after the release, and so lose the label before it: the operator, which is
   // still there, writes its own in its place (gpu-operator, controllers/state_manager.go, addGPUStateLabels).
   const { first = [] } = plan.spec.upgrade ?? {};
   const outlived = plan.kubernetes.mode === "operator" && first.length > 0 && !first.includes(name);
-  const why = plan.spec.bootstrap ? clusterStays : "its owner added the machine to the cluster, and there it stays";
+  const why = plan.spec.bootstrap
+    ? clusterStays
+    : "its owner added the machine to the cluster, and there it stays";
   return [
     ...(operatorWas || outlived
-      ? [[(line: string) => line.startsWith(here) && operatorLabels[0](line), operatorLabels[1]] as Rule]
+      ? [
+          [
+            (line: string) => line.startsWith(here) && operatorLabels[0](line),
+            operatorLabels[1],
+          ] as Rule,
+        ]
       : []),
     [isOurs, "left"],
     // A node that joined meanwhile: all that is its own was put there by somebody, and stays with the cluster.
@@ -120,7 +136,10 @@ export function leftovers(
     ...before.lines.filter((line) => !after.lines.includes(line) && !isRenewed(line)).map(gone),
     ...after.lines.filter((line) => !before.lines.includes(line)),
   ];
-  const found: Leftovers = { left: [], stays: plan.spec.bootstrap ? [`the cluster: ${clusterStays}`] : [] };
+  const found: Leftovers = {
+    left: [],
+    stays: plan.spec.bootstrap ? [`the cluster: ${clusterStays}`] : [],
+  };
   for (const line of lines.sort()) {
     const verdict = rules.find(([applies]) => applies(line))?.[1] ?? "left";
     if (verdict === "left") found.left.push(line);
@@ -154,7 +173,8 @@ function onMachine(
     (line) => owner !== "omni" || line !== "changed: machine.install.image",
   );
   const news = joined ? changes.filter((line) => !line.startsWith("gone: ")) : changes;
-  const wrong = joined && news.length === changes.length ? ["nothing of ours has gone", ...news] : news;
+  const wrong =
+    joined && news.length === changes.length ? ["nothing of ours has gone", ...news] : news;
   // NVIDIA's services wait for the driver at every boot (talos#14373).
   const ofImage = (line: string): boolean =>
     owner === "adopted" && gpuCount > 0 && line === "added: machine.kernel.modules[]";
@@ -166,9 +186,13 @@ function onMachine(
       ...(after?.image === image ? [] : [`it runs ${after?.image}, and should run ${image}`]),
     ],
     stays: [
-      ...wrong.filter(ofImage).map((line) => `configuration, ${line}: the image stays, and does not boot without`),
+      ...wrong
+        .filter(ofImage)
+        .map((line) => `configuration, ${line}: the image stays, and does not boot without`),
       ...(image === before?.image ? [] : [`image ${image}: ${why}`]),
-      ...(owner === "owned" ? [`configuration: ${why}, and nobody else has its configuration`] : []),
+      ...(owner === "owned"
+        ? [`configuration: ${why}, and nobody else has its configuration`]
+        : []),
     ],
   };
 }
@@ -179,7 +203,9 @@ function difference(wanted: string[], found: string[]): string[] {
   const extra = found.filter((line) => !wanted.includes(line)).map(path);
   const missing = wanted.filter((line) => !found.includes(line)).map(path);
   return [
-    ...[...new Set(extra)].map((each) => (missing.includes(each) ? `changed: ${each}` : `added: ${each}`)),
+    ...[...new Set(extra)].map((each) =>
+      missing.includes(each) ? `changed: ${each}` : `added: ${each}`,
+    ),
     ...[...new Set(missing)].filter((each) => !extra.includes(each)).map((each) => `gone: ${each}`),
   ];
 }

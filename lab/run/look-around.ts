@@ -48,7 +48,10 @@ async function objectsOf({ kubernetes: cluster, session }: Lab): Promise<string[
     const found = await cluster.ask<Discovery>(path, path, { accept: aggregated });
     return found!.items.flatMap(({ metadata, versions: [preferred] = [] }) =>
       (preferred?.resources ?? [])
-        .filter(({ verbs, responseKind }) => verbs.includes("list") && !passingKinds.has(responseKind.kind))
+        .filter(
+          ({ verbs, responseKind }) =>
+            verbs.includes("list") && !passingKinds.has(responseKind.kind),
+        )
         .map(({ resource, responseKind: { kind } }) => ({
           path: [path, metadata?.name, preferred!.version, resource].filter(Boolean).join("/"),
           kind,
@@ -73,7 +76,11 @@ const servedSeconds = 30;
 const namesAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /** Until then it answers 429, "storage is (re)initializing" (kubernetes, apiserver/pkg/storage/cacher). */
-async function listed(cluster: Cluster, path: string, signal: AbortSignal): Promise<KubernetesObject[]> {
+async function listed(
+  cluster: Cluster,
+  path: string,
+  signal: AbortSignal,
+): Promise<KubernetesObject[]> {
   const asking = { accept: namesAlone, instead: { 404: { items: [] } } }; // its definition went meanwhile
   const list = (): Promise<KubernetesObject[] | KubernetesError> =>
     cluster.list<KubernetesObject>(path, path, asking).catch((error: unknown) => {
@@ -109,7 +116,9 @@ async function machinesOf({ machines, spec, session, tools }: Lab): Promise<Stan
     for (const [name, { address }] of Object.entries(spec.machines)) {
       const { talosVersion, schematicId, stage } = states[name]!;
       const configured = stage !== "maintenance" && fs.existsSync(talosconfig);
-      const configurations = configured ? await new TalosMachine(talosctl, address, files).configurations() : {};
+      const configurations = configured
+        ? await new TalosMachine(talosctl, address, files).configurations()
+        : {};
       const text = configurations.persistent ?? configurations.active;
       found[name] = {
         image: `${talosVersion} ${schematicId}`,
@@ -126,7 +135,8 @@ async function machinesOf({ machines, spec, session, tools }: Lab): Promise<Stan
 function omniOf({ omni }: Lab): string[] {
   const all = [configPatchType, extensionsType].flatMap((type) => omni?.resources.all(type) ?? []);
   return all.map(
-    ({ metadata, spec }) => `Omni has ${metadata.type} ${metadata.id} ${JSON.stringify([metadata.labels, spec])}`,
+    ({ metadata, spec }) =>
+      `Omni has ${metadata.type} ${metadata.id} ${JSON.stringify([metadata.labels, spec])}`,
   );
 }
 
@@ -150,7 +160,10 @@ export function processesOf(dir: string, proc = "/proc"): string[] {
   };
   const pids = fs.existsSync(proc) ? fs.readdirSync(proc).filter((name) => /^\d+$/.test(name)) : [];
   const ours = pids.filter((pid) => read(pid, "environ").includes(`TALOS_GPU_LAB=${dir}`));
-  const commands = ours.map((pid): [string, string] => [pid, read(pid, "cmdline").join(" ").trim()]);
+  const commands = ours.map((pid): [string, string] => [
+    pid,
+    read(pid, "cmdline").join(" ").trim(),
+  ]);
   const passing = [compiler, controllers, led];
   return (
     commands

@@ -76,19 +76,43 @@ export interface LabReport extends Came {
 
 /** A report in which nothing has happened yet. */
 export const emptyReport = (stack: string, ok: boolean): LabReport => ({
-  ...{ stack, ok, previews: [], updates: [], beforeEdits: [], machines: {}, workloads: [], failures: [] },
+  ...{
+    stack,
+    ok,
+    previews: [],
+    updates: [],
+    beforeEdits: [],
+    machines: {},
+    workloads: [],
+    failures: [],
+  },
 });
 
 /** The report as tables for people. */
 export function renderReport(report: LabReport): string {
   const machines = Object.entries(report.machines).map(([name, machine]) => {
-    const gpus = Object.entries(machine.allocatable).map(([resource, count]) => `${resource}: ${count}`);
+    const gpus = Object.entries(machine.allocatable).map(
+      ([resource, count]) => `${resource}: ${count}`,
+    );
     const { talosVersion, schematicId, driverVersion, reboots } = machine;
-    return [name, talosVersion, schematicId.slice(0, 12), driverVersion ?? "none", reboots, gpus.join("\n") || "none"];
+    return [
+      name,
+      talosVersion,
+      schematicId.slice(0, 12),
+      driverVersion ?? "none",
+      reboots,
+      gpus.join("\n") || "none",
+    ];
   });
   const kinds = ["create", "update", "replace", "delete", "same"] as const;
   const updates = report.updates.map(({ result, changes, machineRequests, seconds }, index) => {
-    return [index + 1, result, ...kinds.map((kind) => changes[kind]), machineRequests, seconds.toFixed(1)];
+    return [
+      index + 1,
+      result,
+      ...kinds.map((kind) => changes[kind]),
+      machineRequests,
+      seconds.toFixed(1),
+    ];
   });
   const workloads = report.workloads.map(({ namespace, name, kind, ready }) => {
     return [`${namespace}/${name}`, kind, ready ? "yes" : "no"];

@@ -50,12 +50,14 @@ const manifestsPhase: Phase<Running> = {
     const applied: string[] = [];
     for (const file of options.manifest) {
       for (const object of objectsOf(file)) {
-        await kubernetes.apply(object, { fieldManager: "lab", force: false }).catch((error: Error) => {
-          throw new Error(
-            `--manifest ${file}: ${error.message}; the stack would find another cluster than the one meant; mend the file`,
-            { cause: error },
-          );
-        });
+        await kubernetes
+          .apply(object, { fieldManager: "lab", force: false })
+          .catch((error: Error) => {
+            throw new Error(
+              `--manifest ${file}: ${error.message}; the stack would find another cluster than the one meant; mend the file`,
+              { cause: error },
+            );
+          });
         applied.push(`${object.kind} ${object.metadata?.name}`);
       }
     }
@@ -76,14 +78,19 @@ function objectsOf(file: string): KubernetesObject[] {
 }
 
 /** Something else offers the GPUs before the stack comes, or tries to: the machines have no driver yet. */
-const outsidePhase: Phase<Running> = { title: "what something else installs", run: (lab) => installOutside(lab) };
+const outsidePhase: Phase<Running> = {
+  title: "what something else installs",
+  run: (lab) => installOutside(lab),
+};
 
 const discoverPhase: Phase<Running> = {
   title: "a stack of the cluster, as `talos-gpu discover` writes it",
   run: async (lab) => {
     lab.report.discovered = await discoverLab(lab);
     const { unlike } = lab.report.discovered;
-    return unlike.length === 0 ? "its plan is the stack's" : `its plan differs in ${unlike.join(", ")}`;
+    return unlike.length === 0
+      ? "its plan is the stack's"
+      : `its plan differs in ${unlike.join(", ")}`;
   },
 };
 
@@ -157,7 +164,8 @@ const updatePhases = (count: number): Phase<Running>[] =>
       lab.report.updates.push(report);
       lab.diagnostics.push(...diagnostics);
       lab.failed ||= report.result === "failed";
-      const wrong = lab.foretold === undefined || lab.failed ? [] : unforetold(lab.foretold, report.reboots);
+      const wrong =
+        lab.foretold === undefined || lab.failed ? [] : unforetold(lab.foretold, report.reboots);
       lab.foretold = undefined;
       lab.failed ||= wrong.length > 0;
       lab.diagnostics.push(...wrong);
@@ -172,7 +180,9 @@ const updatePhases = (count: number): Phase<Running>[] =>
  */
 async function keepTalosconfig({ existing, engine, machines, session }: Running): Promise<void> {
   if (existing !== undefined) return;
-  const client = (await engine.made()).find((made) => made["clientConfiguration"])?.["clientConfiguration"];
+  const client = (await engine.made()).find((made) => made["clientConfiguration"])?.[
+    "clientConfiguration"
+  ];
   if (client === undefined) return;
   const text = talosconfigOf("lab", client as TalosClient["configuration"], [machines.api]);
   fs.writeFileSync(session.dir("talosconfig"), text, { mode: 0o600 });

@@ -22,7 +22,11 @@ export interface Running extends Lab {
 }
 
 /** The lab, with the stack's program before its first update; without engine where a phase opens it. */
-export const running = (lab: Lab, report: LabReport, open?: Pick<Running, "engine" | "before">): Running =>
+export const running = (
+  lab: Lab,
+  report: LabReport,
+  open?: Pick<Running, "engine" | "before">,
+): Running =>
   Object.assign(lab, {
     ...(open ?? { engine: undefined as never, before: undefined as never }),
     ...{ earlier: [], report, failed: false, diagnostics: [] },

@@ -34,26 +34,47 @@ export function stackConfiguration(
 const served = /^[^/]+\/(?:[a-z0-9]+-)?installer(?:-secureboot)?\/[0-9a-f]{64}:/;
 
 /** The stack with the Image Factory's installer in the place of one of the user's own, of which nobody knows here what is in it. */
-function withoutOwnImages(read: Record<string, unknown>): { read: Record<string, unknown>; assumed: string[] } {
+function withoutOwnImages(read: Record<string, unknown>): {
+  read: Record<string, unknown>;
+  assumed: string[];
+} {
   if (!JSON.stringify(read).includes("installerImage")) return { read, assumed: [] };
   const assumed: string[] = [];
-  const machines = Object.entries(clusterOf(read).machines).map(([name, { installerImage, ...machine }]) => {
-    if (installerImage === undefined || served.test(installerImage)) return [name, { ...machine, installerImage }];
-    assumed.push(`assumes that ${installerImage} of ${name} holds what the Image Factory's would`);
-    return [name, machine];
-  });
+  const machines = Object.entries(clusterOf(read).machines).map(
+    ([name, { installerImage, ...machine }]) => {
+      if (installerImage === undefined || served.test(installerImage))
+        return [name, { ...machine, installerImage }];
+      assumed.push(
+        `assumes that ${installerImage} of ${name} holds what the Image Factory's would`,
+      );
+      return [name, machine];
+    },
+  );
   const { pools: _pools, machineDefaults: _defaults, ...rest } = read;
   return { read: { ...rest, machines: Object.fromEntries(machines) as unknown }, assumed };
 }
 
 /** The stack on machines that run real Talos: of the release nearest to the stack's, and with what an owner of such a machine writes. */
-function onReal(config: Record<string, unknown>, card: string | undefined): Record<string, unknown> {
+function onReal(
+  config: Record<string, unknown>,
+  card: string | undefined,
+): Record<string, unknown> {
   const { talosVersion, machines } = clusterOf(config);
   const site = siteOf(clusterOf(config));
-  const ofEach = Object.entries(machines).map(([name, { talosVersion: _one, patches = [], ...machine }]) => {
-    const more = ownPatches(site, { control: machine.role === "controlplane", card }).map((patch) => stringify(patch));
-    return [name, { ...machine, ...(machine.configuration === "owned" ? { patches: [...patches, ...more] } : {}) }];
-  });
+  const ofEach = Object.entries(machines).map(
+    ([name, { talosVersion: _one, patches = [], ...machine }]) => {
+      const more = ownPatches(site, { control: machine.role === "controlplane", card }).map(
+        (patch) => stringify(patch),
+      );
+      return [
+        name,
+        {
+          ...machine,
+          ...(machine.configuration === "owned" ? { patches: [...patches, ...more] } : {}),
+        },
+      ];
+    },
+  );
   const release = card === undefined ? nearestRelease(talosVersion) : talosVersion;
   return { ...config, talosVersion: release, machines: Object.fromEntries(ofEach) as unknown };
 }

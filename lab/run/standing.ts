@@ -23,13 +23,17 @@ export interface MachineStanding {
 
 /** A configuration's values, each by its path; items of a list are told by what they say, so that their order counts little. */
 export function valuesOf(configuration: string): string[] {
-  const documents = parseAllDocuments(configuration).map((document) => (document as { toJS(): unknown }).toJS());
+  const documents = parseAllDocuments(configuration).map((document) =>
+    (document as { toJS(): unknown }).toJS(),
+  );
   const hash = (value: unknown): string =>
     createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 12);
   const walk = (value: unknown, path: string): string[] => {
     if (typeof value !== "object" || value === null) return [`${path}: ${hash(value)}`];
     if (Array.isArray(value)) return value.map((item) => `${path}[]: ${hash(item)}`);
-    return Object.entries(value).flatMap(([key, child]) => walk(child, path === "" ? key : `${path}.${key}`));
+    return Object.entries(value).flatMap(([key, child]) =>
+      walk(child, path === "" ? key : `${path}.${key}`),
+    );
   };
   return documents.flatMap((document) => walk(document, "")).sort();
 }

@@ -41,7 +41,12 @@ export const downPhase: Phase<Running> = {
   },
 };
 
-function downFailed({ report }: Running, symptom: string, causes: readonly string[], remedy: string): void {
+function downFailed(
+  { report }: Running,
+  symptom: string,
+  causes: readonly string[],
+  remedy: string,
+): void {
   report.ok = false;
   report.failures.push({ fix: "unknown", symptom, cause: causes.join("\n"), remedy });
 }

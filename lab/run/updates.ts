@@ -67,16 +67,21 @@ export async function openEngine(
 
 /** The stacks' own program; where fixes are left out, the same with other plans. */
 const mainOf = ({ without }: Lab["options"]): string =>
-  without.length > 0 ? path.join(repository, "lab", "without", "program.ts") : path.join(stacksDir, "index.ts");
+  without.length > 0
+    ? path.join(repository, "lab", "without", "program.ts")
+    : path.join(stacksDir, "index.ts");
 
 /** The stack's program: of this process, or a checkout for the language host. */
 async function programOf({ options, session }: Lab, main: string): Promise<Program | string> {
   if (options.pulumi === "lab") return programFromFile(await bundle(main));
   const checkout = await makeCheckout(session.dir("checkout"));
   // The lab's stack is the file that it was given, with limits of its own.
-  fs.rmSync(path.join(programFolder({ options, session }), `Pulumi.${stackNameOf(options.stack)}.yaml`), {
-    force: true,
-  });
+  fs.rmSync(
+    path.join(programFolder({ options, session }), `Pulumi.${stackNameOf(options.stack)}.yaml`),
+    {
+      force: true,
+    },
+  );
   return checkout;
 }
 
@@ -95,7 +100,14 @@ async function environmentOf(lab: Lab): Promise<Record<string, string>> {
 }
 
 /** Configuration by full key, as the engine knows it. The lab's chart repositories offer the release that it asks for. */
-export function engineConfig({ config, spec, without, options, factoryUrl, charts }: Lab): Record<string, unknown> {
+export function engineConfig({
+  config,
+  spec,
+  without,
+  options,
+  factoryUrl,
+  charts,
+}: Lab): Record<string, unknown> {
   const { chart, version, repository } = planCluster(spec).kubernetes.release;
   charts?.offer(chart, version, repository);
   const own = Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]);
@@ -108,7 +120,10 @@ export function engineConfig({ config, spec, without, options, factoryUrl, chart
 }
 
 /** Serves the lab's own providers, whose commands run in a folder; gives their ports, and the real one's program. */
-export async function servePlugins(lab: Lab, directory = programFolder(lab)): Promise<Record<string, number | string>> {
+export async function servePlugins(
+  lab: Lab,
+  directory = programFolder(lab),
+): Promise<Record<string, number | string>> {
   const { tools, session } = lab;
   const providers = {
     command: new CommandProvider({ directory, environment: commandEnvironment(lab) }),
@@ -122,7 +137,9 @@ export async function servePlugins(lab: Lab, directory = programFolder(lab)): Pr
       kubeconfig: lab.machines.kubeconfig,
     }),
   };
-  const plugins: Record<string, number | string> = { kubernetes: tools["pulumi-resource-kubernetes"] };
+  const plugins: Record<string, number | string> = {
+    kubernetes: tools["pulumi-resource-kubernetes"],
+  };
   for (const [name, provider] of Object.entries(providers)) {
     const served = await serveProvider(provider);
     session.onClose(() => served.close());
@@ -152,8 +169,16 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
   const endpoint = lab.existing === undefined ? { TALOS_GPU_ENDPOINT: lab.machines.api } : {};
   // Preflight and provider fetch the chart there; an address of the real world is a folder of the lab's repository.
   const charts = lab.charts === undefined ? {} : { TALOS_GPU_CHARTS: lab.charts.addressOf("") };
-  const first = [...(lab.omni === undefined ? [] : [lab.omni.bin]), path.dirname(lab.tools.talosctl)];
-  return { ...inherited, ...endpoint, ...charts, PATH: [...first, inherited.PATH ?? ""].join(path.delimiter) };
+  const first = [
+    ...(lab.omni === undefined ? [] : [lab.omni.bin]),
+    path.dirname(lab.tools.talosctl),
+  ];
+  return {
+    ...inherited,
+    ...endpoint,
+    ...charts,
+    PATH: [...first, inherited.PATH ?? ""].join(path.delimiter),
+  };
 }
 
 /** What an update or a preview gives: its report, and what the engine said. */
@@ -174,23 +199,50 @@ export async function update(lab: Lab, engine: LabEngine, say: Say): Promise<Tol
 /** Says what an update would do. */
 export async function preview(lab: Lab, engine: LabEngine, say: Say): Promise<Told<PreviewReport>> {
   const onEvent = narrate((line) => say(`preview: ${line}`));
-  const { report, diagnostics } = await counted(lab, (options) => engine.preview({ ...options, onEvent }));
-  return { report: { ...report, foretold: foretoldBy(diagnostics, stackNameOf(lab.options.stack)) }, diagnostics };
+  const { report, diagnostics } = await counted(lab, (options) =>
+    engine.preview({ ...options, onEvent }),
+  );
+  return {
+    report: { ...report, foretold: foretoldBy(diagnostics, stackNameOf(lab.options.stack)) },
+    diagnostics,
+  };
 }
 
 /** Runs the engine, and counts the machines' calls and reboots meanwhile. */
-async function counted({ machines, session }: Lab, run: (options: RunOptions) => Promise<RunResult>) {
+async function counted(
+  { machines, session }: Lab,
+  run: (options: RunOptions) => Promise<RunResult>,
+) {
   const before = await countOf(machines);
   const { result, changes, seconds, diagnostics } = await run({ signal: session.signal });
   const { requests: machineRequests, reboots } = await countSince(before, machines);
   const succeeded = result === "succeeded" ? result : ("failed" as const);
-  return { report: { result: succeeded, changes, machineRequests }, reboots, seconds, diagnostics: [...diagnostics] };
+  return {
+    report: { result: succeeded, changes, machineRequests },
+    reboots,
+    seconds,
+    diagnostics: [...diagnostics],
+  };
 }
 
 /** `2 created, 1 updated, …`. */
-export function inWords({ create, update: changed, replace, delete: deleted, same }: Changes): string {
-  const counts = [`${create} created`, `${changed} updated`, `${replace} replaced`, `${deleted} deleted`];
-  return [...counts.filter((count) => deleted > 0 || !count.endsWith("deleted")), `${same} the same`].join(", ");
+export function inWords({
+  create,
+  update: changed,
+  replace,
+  delete: deleted,
+  same,
+}: Changes): string {
+  const counts = [
+    `${create} created`,
+    `${changed} updated`,
+    `${replace} replaced`,
+    `${deleted} deleted`,
+  ];
+  return [
+    ...counts.filter((count) => deleted > 0 || !count.endsWith("deleted")),
+    `${same} the same`,
+  ].join(", ");
 }
 
 /** Engine events as lines: what begins, what is done, what fails, what a long step says of itself. */
@@ -202,7 +254,8 @@ export function narrate(say: Say): (progress: Progress) => void {
       const about = progress.urn ? `${progress.urn.split("::").pop()}: ` : "";
       if (progress.message === last) return; // a program's error comes twice: as its message, and as its end
       last = progress.message;
-      for (const line of progress.message.split("\n")) if (line.trim() !== "") say(`${about}${line}`);
+      for (const line of progress.message.split("\n"))
+        if (line.trim() !== "") say(`${about}${line}`);
     } else if (progress.state === "done" && progress.op !== "same") {
       say(`${progress.op} ${progress.name} (${++done} done)`);
     } else if (progress.state === "failed") {

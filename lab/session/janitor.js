@@ -13,7 +13,9 @@ const interval = 100;
 function running() {
   const mark = `TALOS_GPU_LAB=${dir}`;
   return processes()
-    .filter(([pid, environment]) => pid !== process.pid && environment.split(/[\0 ]/).includes(mark))
+    .filter(
+      ([pid, environment]) => pid !== process.pid && environment.split(/[\0 ]/).includes(mark),
+    )
     .map(([pid]) => pid);
 }
 
@@ -21,7 +23,10 @@ function running() {
 function processes() {
   if (!fs.existsSync("/proc/self/environ")) {
     // `e` appends the environment to the command: macOS and the BSDs.
-    const lines = execFileSync("ps", ["axeww", "-o", "pid=,command="], { encoding: "utf8", maxBuffer: 1 << 28 });
+    const lines = execFileSync("ps", ["axeww", "-o", "pid=,command="], {
+      encoding: "utf8",
+      maxBuffer: 1 << 28,
+    });
     return lines.split("\n").map((line) => [Number.parseInt(line, 10), line]);
   }
   return fs
@@ -70,7 +75,8 @@ function cleanUp(deadline) {
  */
 function removeLinks() {
   const all = "/sys/class/net";
-  const ours = (link) => readOr(path.join(all, link, "ifalias"), "").startsWith(`${path.basename(dir)}-`);
+  const ours = (link) =>
+    readOr(path.join(all, link, "ifalias"), "").startsWith(`${path.basename(dir)}-`);
   for (const { name } of readOrNone(all).filter((entry) => ours(entry.name))) {
     try {
       execFileSync("ip", ["link", "delete", name], { stdio: "ignore" });

@@ -12,7 +12,10 @@ export interface Limit {
  * Node 20 the combined signal does not hold on to the timeout, which is then collected as garbage and never fires (nodejs/node#54614; seen
  * on 20.20).
  */
-export function limit(milliseconds: number, ...signals: readonly (AbortSignal | undefined)[]): Limit {
+export function limit(
+  milliseconds: number,
+  ...signals: readonly (AbortSignal | undefined)[]
+): Limit {
   const controller = new AbortController();
   let over = false;
   const cancel = (event: Event): void => controller.abort((event.target as AbortSignal).reason);

@@ -42,7 +42,15 @@ const TAIL_LINES = 40;
 export async function spawnGuarded<Ready>(
   command: string,
   args: readonly string[],
-  { name, env = process.env, signal, onLog, onLine, startLimit = 120_000, stopLimit = 10_000 }: GuardOptions,
+  {
+    name,
+    env = process.env,
+    signal,
+    onLog,
+    onLine,
+    startLimit = 120_000,
+    stopLimit = 10_000,
+  }: GuardOptions,
 ): Promise<Guarded<Ready>> {
   signal?.throwIfAborted();
   const child = spawn(command, args, { env, stdio: ["pipe", "pipe", "pipe"], detached: true });
@@ -56,7 +64,9 @@ export async function spawnGuarded<Ready>(
   let end: string | undefined;
   const ended = new Promise<void>((resolve) => {
     child.once("error", (error) => resolve(void (end = `cannot be started (${error.message})`)));
-    child.once("close", (code, by) => resolve(void (end ??= `ended (${by ?? `exit status ${code}`})`)));
+    child.once("close", (code, by) =>
+      resolve(void (end ??= `ended (${by ?? `exit status ${code}`})`)),
+    );
   });
   const stop = async (): Promise<void> => {
     child.stdin.end();

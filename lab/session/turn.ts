@@ -18,7 +18,11 @@ export async function takeTurn({
   env = process.env,
   signal,
   onWait,
-}: { env?: NodeJS.ProcessEnv; signal?: AbortSignal; onWait?: (atOnce: number) => void } = {}): Promise<() => void> {
+}: {
+  env?: NodeJS.ProcessEnv;
+  signal?: AbortSignal;
+  onWait?: (atOnce: number) => void;
+} = {}): Promise<() => void> {
   const atOnce = Number(env["TALOS_GPU_LABS_AT_ONCE"]);
   const folder = env["TALOS_GPU_LAB_TURNS"];
   if (!(atOnce > 0) || !folder) return () => {};

@@ -17,7 +17,11 @@ export interface Debian {
    */
   inside(work: string, argv: readonly string[]): Promise<string>;
   /** Starts a program that serves, until it is stopped or we end. @param env beside that of `inside`. */
-  start(work: string, argv: readonly string[], options: Omit<GuardOptions, "name">): Promise<Guarded<unknown>>;
+  start(
+    work: string,
+    argv: readonly string[],
+    options: Omit<GuardOptions, "name">,
+  ): Promise<Guarded<unknown>>;
 }
 
 /**
@@ -28,8 +32,12 @@ const suite = "trixie";
 const kernelSuite = "trixie-backports";
 /** What Talos calls (its Dockerfile, `rootfs-base-amd64`), then what builds images and modules. */
 const packages = [
-  ..."udev kmod mount runc xfsprogs dosfstools e2fsprogs lvm2 cryptsetup-bin nftables iptables mtools".split(" "),
-  ..."base-files dash bash coreutils findutils libc-bin cpio zstd xz-utils squashfs-tools systemd-boot-efi".split(" "),
+  ..."udev kmod mount runc xfsprogs dosfstools e2fsprogs lvm2 cryptsetup-bin nftables iptables mtools".split(
+    " ",
+  ),
+  ..."base-files dash bash coreutils findutils libc-bin cpio zstd xz-utils squashfs-tools systemd-boot-efi".split(
+    " ",
+  ),
   ..."tar grep sed mawk gcc libc6-dev make".split(" "),
 ];
 const kernelPackages = ["linux-image-cloud-amd64", "linux-headers-cloud-amd64"];
@@ -46,7 +54,11 @@ export async function provideDebian(cache: string, signal?: AbortSignal): Promis
     .digest("hex")
     .slice(0, 16);
   const root = path.join(cache, `debian-${suite}-${name}`);
-  await withLock(`${root}.lock`, () => unpack(root, signal), signal === undefined ? {} : { signal });
+  await withLock(
+    `${root}.lock`,
+    () => unpack(root, signal),
+    signal === undefined ? {} : { signal },
+  );
   return {
     root,
     inside: (work, argv) => inside(root, work, argv),
@@ -56,7 +68,11 @@ export async function provideDebian(cache: string, signal?: AbortSignal): Promis
       const [program, args] = unshared(root, work, ["sh", "-c", guarded, "sh", ...argv]);
       const { TALOS_GPU_LAB } = process.env;
       const mark = TALOS_GPU_LAB === undefined ? {} : { TALOS_GPU_LAB };
-      return spawnGuarded(program, args, { name: argv[0]!, ...options, env: { ...environment, ...mark, ...env } });
+      return spawnGuarded(program, args, {
+        name: argv[0]!,
+        ...options,
+        env: { ...environment, ...mark, ...env },
+      });
     },
   };
 }
@@ -96,12 +112,16 @@ async function unpack(root: string, signal: AbortSignal | undefined): Promise<vo
   const files = (await fs.readdir(archives)).filter((file) => file.endsWith(".deb"));
   // base-files first: it brings the links from /bin to /usr/bin that the others' files go through.
   files.sort((a, b) => Number(b.startsWith("base-files_")) - Number(a.startsWith("base-files_")));
-  for (const file of files) await run("dpkg-deb", ["-x", path.join(archives, file), path.join(draft, "root")], big);
+  for (const file of files)
+    await run("dpkg-deb", ["-x", path.join(archives, file), path.join(draft, "root")], big);
   await fs.mkdir(path.join(draft, "root/work"));
   // Where the imager reads in which order modules are looked for, as in Talos' own image of it (hack/extra-modules.conf); and a name
   // that a package's script would give.
   await fs.mkdir(path.join(draft, "root/etc/modules.d"), { recursive: true });
-  await fs.writeFile(path.join(draft, "root/etc/modules.d/10-extra-modules.conf"), "search extras built-in\n");
+  await fs.writeFile(
+    path.join(draft, "root/etc/modules.d/10-extra-modules.conf"),
+    "search extras built-in\n",
+  );
   await fs.symlink("mawk", path.join(draft, "root/usr/bin/awk"));
   await fs.rename(path.join(draft, "root"), root);
   await fs.rm(draft, { recursive: true, force: true });
@@ -136,7 +156,9 @@ async function inside(root: string, work: string, argv: readonly string[]): Prom
   const said: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
-  const code = await new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve));
+  const code = await new Promise<number | null>((resolve, reject) =>
+    child.on("error", reject).on("close", resolve),
+  );
   if (code !== 0) {
     const end = Buffer.concat([...said, ...out])
       .toString("utf8")

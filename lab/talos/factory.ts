@@ -60,35 +60,61 @@ export async function startImageFactory(
     metrics: { addr: "" },
     containerSignature: { disabled: true },
     cache: { oci: own("cache"), signingKeyPath: "/work/signing-key.pem" },
-    artifacts: { core: at, schematic: own("schematics"), installer: { internal: own("installers") } },
+    artifacts: {
+      core: at,
+      schematic: own("schematics"),
+      installer: { internal: own("installers") },
+    },
   };
   await fs.writeFile(path.join(work, "settings.json"), JSON.stringify(settings));
   const errors: string[] = [];
   const child = await debian.start(work, ["image-factory", "--config", "/work/settings.json"], {
     env: { TMPDIR: "/work", TALOS_GPU_KERNEL_ARGS: kernelArgs },
-    onLog: (line) => void (/"level":"error"/.test(line) && errors.push((JSON.parse(line) as { error: string }).error)),
+    onLog: (line) =>
+      void (
+        /"level":"error"/.test(line) && errors.push((JSON.parse(line) as { error: string }).error)
+      ),
     ...(signal === undefined ? {} : { signal }),
   });
   const stop = async (): Promise<void> => {
     await child.stop();
     await registry.stop();
   };
-  await untilSeen("the Image Factory serves", { seconds: 60, every: 50 }, () => answers(port), Boolean);
+  await untilSeen(
+    "the Image Factory serves",
+    { seconds: 60, every: 50 },
+    () => answers(port),
+    Boolean,
+  );
   const url = `http://127.0.0.1:${port}`;
   const register: ImageFactory["register"] = async (body) => {
     const answer = await fetch(`${url}/schematics`, { method: "POST", body });
-    if (!answer.ok) throw new Error(`Image Factory: the schematic was not taken: ${await answer.text()}`);
+    if (!answer.ok)
+      throw new Error(`Image Factory: the schematic was not taken: ${await answer.text()}`);
     return ((await answer.json()) as { id: string }).id;
   };
   return { url, port, registry, errors, register, stop };
 }
 
 /** Fills a registry with what the Factory makes images of: Talos' files, the base installer, NVIDIA's extensions and their list. */
-export async function fillRegistry(parts: Parts, release: string, registry: Registry): Promise<void> {
+export async function fillRegistry(
+  parts: Parts,
+  release: string,
+  registry: Registry,
+): Promise<void> {
   const { debian, work } = parts;
   const push = async (ref: string, folder: string, entrypoint: string[] = []): Promise<string> => {
     const inner = `/work/${folder}`;
-    await debian.inside(work, ["tar", "-C", inner, "--owner=0", "--group=0", "-cf", `${inner}.tar`, "."]);
+    await debian.inside(work, [
+      "tar",
+      "-C",
+      inner,
+      "--owner=0",
+      "--group=0",
+      "-cf",
+      `${inner}.tar`,
+      ".",
+    ]);
     const outer = path.join(work, folder);
     const digest = await registry.push({ ref, layers: [`${outer}.tar`], entrypoint });
     for (const rest of [outer, `${outer}.tar`]) await fs.rm(rest, { recursive: true });
@@ -102,7 +128,8 @@ export async function fillRegistry(parts: Parts, release: string, registry: Regi
   };
   const assets = path.join(work, "imager/usr/install/amd64");
   await fs.mkdir(assets, { recursive: true });
-  for (const [name, file] of Object.entries(files)) await fs.copyFile(file, path.join(assets, name));
+  for (const [name, file] of Object.entries(files))
+    await fs.copyFile(file, path.join(assets, name));
   await push(`siderolabs/imager:${release}`, "imager");
   await push(`siderolabs/installer-base:${release}`, "installer", ["/bin/installer"]);
   await push(kubeletImage(release), "kubelet", ["/kubelet"]);
@@ -115,7 +142,13 @@ export async function fillRegistry(parts: Parts, release: string, registry: Regi
   }
   await fs.mkdir(path.join(work, "list"));
   const told = listed.map(([line, { author, description }]) => [line, { author, description }]);
-  await fs.writeFile(path.join(work, "list/image-digests"), listed.map(([line]) => `${line}\n`).join(""));
-  await fs.writeFile(path.join(work, "list/descriptions.yaml"), JSON.stringify(Object.fromEntries(told)));
+  await fs.writeFile(
+    path.join(work, "list/image-digests"),
+    listed.map(([line]) => `${line}\n`).join(""),
+  );
+  await fs.writeFile(
+    path.join(work, "list/descriptions.yaml"),
+    JSON.stringify(Object.fromEntries(told)),
+  );
   await push(`siderolabs/extensions:${release}`, "list");
 }

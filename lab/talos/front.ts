@@ -45,11 +45,15 @@ export async function startFront(
         (facts) => response.end(JSON.stringify(facts)),
         (error: Error) => refuse(503, error.message),
       );
-    const [, name = "", kind, reference] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/?]+)/.exec(url) ?? [];
+    const [, name = "", kind, reference] =
+      /^\/v2\/(.+)\/(manifests|blobs)\/([^/?]+)/.exec(url) ?? [];
     const [installer] = /[^/]*installer\/[0-9a-f]{64}$/.exec(name) ?? [];
     if (installer !== undefined) return pass(factory, `/v2/${installer}/${kind}/${reference}`);
     if (/(^|\/)kubelet$/.test(name))
-      return pass(registry.port, `/v2/${kubelet}/${kind}/${reference!.startsWith("sha256:") ? reference : tag}`);
+      return pass(
+        registry.port,
+        `/v2/${kubelet}/${kind}/${reference!.startsWith("sha256:") ? reference : tag}`,
+      );
     pass(name === "" ? registry.port : pods);
   });
   return listen(server);

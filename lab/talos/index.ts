@@ -53,7 +53,11 @@ export interface TalosImages {
   /** Folder of the registry that has what these images were made of, and what its Factory has made. */
   registry: string;
   /** Starts the Image Factory that makes its images, and those of further releases. @param work folder that it works in; made here. */
-  factory(work: string, signal?: AbortSignal, further?: readonly TalosImages[]): Promise<ImageFactory>;
+  factory(
+    work: string,
+    signal?: AbortSignal,
+    further?: readonly TalosImages[],
+  ): Promise<ImageFactory>;
 }
 
 const run = promisify(execFile);
@@ -86,7 +90,11 @@ export async function provideTalos(
     ...{ debian, tools, kernel: kernel!, work: folder },
     sources: {
       talos: await moduleFolder(`github.com/siderolabs/talos ${release}`, __dirname, process.env),
-      machinery: await moduleFolder(`github.com/siderolabs/talos/pkg/machinery ${release}`, __dirname, process.env),
+      machinery: await moduleFolder(
+        `github.com/siderolabs/talos/pkg/machinery ${release}`,
+        __dirname,
+        process.env,
+      ),
     },
   };
   const limits = signal === undefined ? {} : { signal };
@@ -94,7 +102,8 @@ export async function provideTalos(
   const registry = path.join(folder, "registry");
   const factory: TalosImages["factory"] = async (work, given, further = []) => {
     const all = [registry, ...further.map((images) => images.registry)];
-    const store = further.length === 0 ? registry : await joinStores(all, path.join(work, "registry"));
+    const store =
+      further.length === 0 ? registry : await joinStores(all, path.join(work, "registry"));
     return startImageFactory(parts, store, work, given);
   };
   const build = async (): Promise<void> => {
@@ -110,13 +119,21 @@ export async function provideTalos(
     try {
       await fillRegistry(parts, release, serving.registry);
       const plain = await serving.register("customization: {}");
-      const answer = await fetch(`${serving.url}/image/${plain}/${release}/${path.basename(raw)}`, limits);
-      if (!answer.ok) throw new Error(`the disk of Talos ${release} was not made: ${serving.errors.join("\n")}`);
+      const answer = await fetch(
+        `${serving.url}/image/${plain}/${release}/${path.basename(raw)}`,
+        limits,
+      );
+      if (!answer.ok)
+        throw new Error(`the disk of Talos ${release} was not made: ${serving.errors.join("\n")}`);
       await pipeline(answer.body!, createWriteStream(raw));
     } finally {
       await serving.stop();
     }
-    await run("qemu-img", ["convert", "-f", "raw", "-O", "qcow2", raw, `${disk}.unfinished`], limits);
+    await run(
+      "qemu-img",
+      ["convert", "-f", "raw", "-O", "qcow2", raw, `${disk}.unfinished`],
+      limits,
+    );
     for (const rest of [
       raw,
       ...["root", "initramfs", "initramfs.xz", "factory"].map((name) => path.join(folder, name)),

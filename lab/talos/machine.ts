@@ -34,7 +34,8 @@ export interface RealMachine {
 
 /** Programs that run such machines, and where they come from. */
 const running = {
-  "qemu-system-x86_64": "Debian and Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install qemu-system-x86",
+  "qemu-system-x86_64":
+    "Debian and Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install qemu-system-x86",
   "qemu-img": "Debian and Ubuntu: apt-get install qemu-utils; Fedora: dnf install qemu-img",
 };
 /** Programs that make their images. */
@@ -56,7 +57,9 @@ export function whyNoMachine(published = false): string[] {
     ...Object.entries({ ...running, ...(published ? {} : making) })
       .filter(([name]) => programOnPath(name) === undefined)
       .map(([name, from]) => `there is no ${name} on PATH (${from})`),
-    ...(firmware.every((file) => fs.existsSync(file)) ? [] : [`there is no ${firmware[0]} (apt-get install ovmf)`]),
+    ...(firmware.every((file) => fs.existsSync(file))
+      ? []
+      : [`there is no ${firmware[0]} (apt-get install ovmf)`]),
   ];
 }
 
@@ -86,7 +89,14 @@ export async function freePorts(): Promise<Ports> {
 /** Where a machine finds what signs a worker's certificate: the address of its cluster's control plane. */
 export const trustdAddress = "10.0.2.100";
 const usualNetwork: MachineNetwork = {
-  ...{ net: "10.0.2.0/24", host: "10.0.2.2", dns: "10.0.2.3", address: "10.0.2.15", trustd: trustdAddress, leads: {} },
+  ...{
+    net: "10.0.2.0/24",
+    host: "10.0.2.2",
+    dns: "10.0.2.3",
+    address: "10.0.2.15",
+    trustd: trustdAddress,
+    leads: {},
+  },
 };
 
 /** Milliseconds in which the trial of `tryKvm` must have ended: under the KVM of some hosts a kernel never comes that far. */
@@ -98,9 +108,13 @@ const hasKvm = (kernel: string): Promise<boolean> => (kvm ??= tryKvm(kernel));
 async function tryKvm(kernel: string): Promise<boolean> {
   try {
     fs.accessSync("/dev/kvm", fs.constants.R_OK | fs.constants.W_OK);
-    const trial = "-accel kvm -cpu host -m 512 -display none -no-reboot -no-user-config -nodefaults".split(" ");
+    const trial =
+      "-accel kvm -cpu host -m 512 -display none -no-reboot -no-user-config -nodefaults".split(" ");
     const args = [...trial, "-kernel", kernel, "-append", "panic=-1 quiet"];
-    await promisify(execFile)("qemu-system-x86_64", args, { timeout: KVM_LIMIT, killSignal: "SIGKILL" });
+    await promisify(execFile)("qemu-system-x86_64", args, {
+      timeout: KVM_LIMIT,
+      killSignal: "SIGKILL",
+    });
     return true;
   } catch {
     return false;
@@ -135,19 +149,44 @@ export async function startMachine(
   } = {},
 ): Promise<RealMachine> {
   fs.mkdirSync(dir, { recursive: true });
-  const files = ["disk.qcow2", "variables.qcow2", "console.log"].map((file) => path.join(dir, file));
+  const files = ["disk.qcow2", "variables.qcow2", "console.log"].map((file) =>
+    path.join(dir, file),
+  );
   const [disk, variables, log] = files as [string, string, string];
-  await promisify(execFile)("qemu-img", ["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", images.disk, disk, "20G"]);
+  await promisify(execFile)("qemu-img", [
+    "create",
+    "-q",
+    "-f",
+    "qcow2",
+    "-F",
+    "qcow2",
+    "-b",
+    images.disk,
+    disk,
+    "20G",
+  ]);
   // Only a disk of this format can be saved (`savevm`).
-  await promisify(execFile)("qemu-img", ["convert", "-f", "raw", "-O", "qcow2", firmware[1], variables]);
+  await promisify(execFile)("qemu-img", [
+    "convert",
+    "-f",
+    "raw",
+    "-O",
+    "qcow2",
+    firmware[1],
+    variables,
+  ]);
   const ports = options.ports ?? (await freePorts());
   const local = (port: keyof Ports): string => `127.0.0.1:${ports[port]}`;
   const accelerated = await hasKvm(path.join(path.dirname(images.disk), "vmlinuz"));
   const { net, host, dns, address, trustd, leads } = options.network ?? usualNetwork;
   const program = (name: string): string => path.join(images.programs, name);
-  const leading = Object.entries(leads).map(([from, to]) => `${from}-cmd:${program("connect")} 127.0.0.1:${to}`);
+  const leading = Object.entries(leads).map(
+    ([from, to]) => `${from}-cmd:${program("connect")} 127.0.0.1:${to}`,
+  );
   if (options.authority !== undefined)
-    leading.push(`${trustd}:50001-cmd:${program("trustd")} ${trustd} ${path.resolve(options.authority)}`);
+    leading.push(
+      `${trustd}:50001-cmd:${program("trustd")} ${trustd} ${path.resolve(options.authority)}`,
+    );
   const network = [
     ...[`net=${net}`, `host=${host}`, `dns=${dns}`, `dhcpstart=${address}`],
     ...served.map((port) => `hostfwd=tcp:${local(port)}-:${port}`),
@@ -155,17 +194,33 @@ export async function startMachine(
   ];
   const drive = (kind: string, file: string): string[] => ["-drive", `${kind},file=${file}`];
   const args = [
-    ...(accelerated ? ["-accel", "kvm", "-cpu", "host"] : ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]),
+    ...(accelerated
+      ? ["-accel", "kvm", "-cpu", "host"]
+      : ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]),
     // Without SATA, whose state of a kernel that another one started (kexec) cannot be restored: "bad FIS receive buffer address".
     ..."-machine q35,smm=off,sata=off -display none -no-user-config -nodefaults".split(" "),
-    ...["-smp", String(Math.min(2, os.availableParallelism())), "-m", String(options.memory ?? 2048)],
+    ...[
+      "-smp",
+      String(Math.min(2, os.availableParallelism())),
+      "-m",
+      String(options.memory ?? 2048),
+    ],
     ...drive("if=pflash,format=raw,unit=0,readonly=on", firmware[0]),
     // What the firmware writes, and what the machine flushes, is on this computer's disk: else a power cut would lose what a real one keeps.
     ...drive("if=pflash,format=qcow2,cache=writethrough,unit=1", variables),
     ...drive("if=virtio,format=qcow2,cache=writeback", disk),
     ...["-netdev", `user,id=net,${network.join(",")}`, "-device", "virtio-net-pci,netdev=net"],
-    ...["-device", "virtio-rng-pci", "-chardev", `file,id=console,path=${log},append=on`, "-serial", "chardev:console"],
-    ...(options.device === undefined ? [] : ["-device", options.device, "-smbios", `type=11,value=${serialConsole}`]),
+    ...[
+      "-device",
+      "virtio-rng-pci",
+      "-chardev",
+      `file,id=console,path=${log},append=on`,
+      "-serial",
+      "chardev:console",
+    ],
+    ...(options.device === undefined
+      ? []
+      : ["-device", options.device, "-smbios", `type=11,value=${serialConsole}`]),
     ...(options.cards === undefined ? [] : ["-smbios", `type=2,asset=${options.cards}`]),
     ...["-qmp", "stdio"],
   ];
@@ -182,7 +237,10 @@ export async function startMachine(
     const said: Buffer[] = [];
     // Passed explicitly: a child does not inherit jest's environment, and by the environment the janitor knows what it may end.
     const { env } = process;
-    const child = spawn("qemu-system-x86_64", [...args, ...more], { stdio: ["pipe", "pipe", "pipe"], env });
+    const child = spawn("qemu-system-x86_64", [...args, ...more], {
+      stdio: ["pipe", "pipe", "pipe"],
+      env,
+    });
     child.stdin.on("error", () => undefined);
     child.stdin.write(`${JSON.stringify({ execute: "qmp_capabilities" })}\n`);
     child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
@@ -190,11 +248,18 @@ export async function startMachine(
     const words = (): string => Buffer.concat(said).toString("utf8").trim();
     const died = new Promise<never>((_, reject) => {
       child.once("error", reject);
-      child.once("exit", (code) => reject(new Error(`QEMU ended (${code ?? "killed"}): ${words()}`)));
+      child.once("exit", (code) =>
+        reject(new Error(`QEMU ended (${code ?? "killed"}): ${words()}`)),
+      );
     });
     died.catch(() => undefined);
     // QEMU takes its ports before the machine runs.
-    const listens = untilSeen("QEMU listens", { seconds: 60, every: 50 }, () => answers(ports[50_000]), Boolean);
+    const listens = untilSeen(
+      "QEMU listens",
+      { seconds: 60, every: 50 },
+      () => answers(ports[50_000]),
+      Boolean,
+    );
     listens.catch(() => undefined);
     // It answers when it has loaded the saved machine, or has failed to and ended.
     const answer = listens.then(() => told(child, "info status"));
@@ -229,7 +294,8 @@ export async function startMachine(
 }
 
 /** A console's text, boot by boot. A boot begins amid a line: the boot menu's last drawing stands before the kernel's first words. */
-const bootsIn = (console: string): string[] => console.split(/\[ *0\.000000\] Linux version /).slice(1);
+const bootsIn = (console: string): string[] =>
+  console.split(/\[ *0\.000000\] Linux version /).slice(1);
 /**
  * Whether a boot panicked since QEMU, which without KVM emulates several processors at once, ran an instruction that the kernel was just
  * changing. It is no fault of Talos, so the machine is reset, and the boot does not count.
@@ -237,12 +303,17 @@ const bootsIn = (console: string): string[] => console.split(/\[ *0\.000000\] Li
 const stumbled = (boot: string): boolean => /Oops: int3: [^]*end Kernel panic/.test(boot);
 
 /** How often a machine has booted, by its console. */
-export const bootsOf = (console: string): number => bootsIn(console).filter((boot) => !stumbled(boot)).length;
+export const bootsOf = (console: string): number =>
+  bootsIn(console).filter((boot) => !stumbled(boot)).length;
 
 const hasEnded = "it has ended";
 /** What QEMU's monitor says to a command; it comes when the command is done. */
 async function told({ stdin, stdout }: ChildProcess, command: string): Promise<string> {
-  const asked = { execute: "human-monitor-command", arguments: { "command-line": command }, id: command };
+  const asked = {
+    execute: "human-monitor-command",
+    arguments: { "command-line": command },
+    id: command,
+  };
   stdin!.write(`${JSON.stringify(asked)}\n`);
   for await (const line of createInterface({ input: stdout! })) {
     const answer = JSON.parse(line) as { id?: string; return?: string; error?: { desc: string } };

@@ -71,7 +71,12 @@ const services: Record<string, object> = {
       entrypoint: "/usr/local/bin/nvidia-persistenced-wrapper",
       mounts: [
         bind("/dev", "rshared", "rbind", "rw"),
-        ...[...shared, bind("/usr/local/lib", "bind", "ro"), bind("/var/run", "rshared", "rbind", "rw"), own],
+        ...[
+          ...shared,
+          bind("/usr/local/lib", "bind", "ro"),
+          bind("/var/run", "rshared", "rbind", "rw"),
+          own,
+        ],
       ],
     },
     depends: [{ service: "cri" }, { service: "udevd" }, { path: "/sys/bus/pci/drivers/nvidia" }],
@@ -81,7 +86,9 @@ const services: Record<string, object> = {
     name: "nvidia-cdi-gen",
     container: {
       entrypoint: "/usr/local/bin/nvidia-ctk",
-      args: "cdi generate --library-search-path /usr/local/glibc/usr/lib --output /run/cdi/nvidia.yaml".split(" "),
+      args: "cdi generate --library-search-path /usr/local/glibc/usr/lib --output /run/cdi/nvidia.yaml".split(
+        " ",
+      ),
       mounts: [
         ...[bind("/dev", "rshared", "rbind", "ro"), ...shared],
         bind("/var/run/nvidia-persistenced", "rshared", "rbind", "ro"),
@@ -113,7 +120,8 @@ export async function makeExtension(
   const root = path.join(work, folder, "rootfs");
   await fs.mkdir(root, { recursive: true });
   const [driver] = version.split("-") as [string];
-  if (known.kind === "modules") await modulesOf({ work, ...parts }, root, driver, known.flavour === "open");
+  if (known.kind === "modules")
+    await modulesOf({ work, ...parts }, root, driver, known.flavour === "open");
   else await toolkitOf({ work, ...parts }, root, release, driver);
   const metadata = {
     name: folder,
@@ -122,18 +130,30 @@ export async function makeExtension(
     description,
     compatibility: { talos: { version: `>= ${release}` } },
   };
-  await fs.writeFile(path.join(work, folder, "manifest.yaml"), JSON.stringify({ version: "v1alpha1", metadata }));
+  await fs.writeFile(
+    path.join(work, folder, "manifest.yaml"),
+    JSON.stringify({ version: "v1alpha1", metadata }),
+  );
   return folder;
 }
 
-async function modulesOf({ debian, kernel, work }: Parts, root: string, driver: string, open: boolean): Promise<void> {
+async function modulesOf(
+  { debian, kernel, work }: Parts,
+  root: string,
+  driver: string,
+  open: boolean,
+): Promise<void> {
   const folder = path.join(work, "modules");
   await fs.mkdir(folder, { recursive: true });
-  for (const [name, source] of Object.entries(modules)) await fs.writeFile(path.join(folder, `${name}.c`), source);
+  for (const [name, source] of Object.entries(modules))
+    await fs.writeFile(path.join(folder, `${name}.c`), source);
   const objects = Object.keys(modules).map((name) => `${name}.o`);
   const flavour = open ? "Open Kernel Module for x86_64" : "x86_64 Kernel Module";
   const flags = `-DDRIVER='"${driver}"' -DFLAVOUR='"${flavour}"'`;
-  await fs.writeFile(path.join(folder, "Makefile"), `obj-m := ${objects.join(" ")}\nccflags-y := ${flags}\n`);
+  await fs.writeFile(
+    path.join(folder, "Makefile"),
+    `obj-m := ${objects.join(" ")}\nccflags-y := ${flags}\n`,
+  );
   const build = `make -C /usr/lib/modules/${kernel}/build M=/work/modules modules`;
   await debian.inside(work, ["sh", "-c", build]);
   const target = path.join(root, `usr/lib/modules/${kernel}/extras/nvidia`);
@@ -146,7 +166,12 @@ async function modulesOf({ debian, kernel, work }: Parts, root: string, driver: 
 /** What stands in for NVML, for NVIDIA's own programs in pods: that of the real node. */
 export const nvml = path.join(__dirname, "../machines/internal/realnode/driver/native/nvml.c");
 
-async function toolkitOf({ debian, tools, work }: Parts, root: string, release: string, driver: string): Promise<void> {
+async function toolkitOf(
+  { debian, tools, work }: Parts,
+  root: string,
+  release: string,
+  driver: string,
+): Promise<void> {
   const hasCdi = eraOf(release) === "cdi";
   const file = async (name: string, text: string): Promise<void> => {
     await fs.mkdir(path.dirname(path.join(root, name)), { recursive: true });
@@ -161,7 +186,13 @@ async function toolkitOf({ debian, tools, work }: Parts, root: string, release: 
   const macros = [`-DDRIVER_VERSION="${driver}"`, `-DCUDA_VERSION=${major! * 1000 + minor * 10}`];
   const flags = ["-shared", "-fPIC", "-O1", ...macros, "-Wl,-soname,libnvidia-ml.so.1"];
   await fs.mkdir(path.join(root, libraries), { recursive: true });
-  await debian.inside(work, ["gcc", ...flags, "-o", path.join(inside, libraries, library), "/work/nvml.c"]);
+  await debian.inside(work, [
+    "gcc",
+    ...flags,
+    "-o",
+    path.join(inside, libraries, library),
+    "/work/nvml.c",
+  ]);
   await fs.symlink(library, path.join(root, libraries, "libnvidia-ml.so.1"));
   await fs.mkdir(path.join(root, "usr/local/glibc/usr/lib"), { recursive: true });
   const bin = path.join(root, "usr/local/bin");
@@ -173,9 +204,13 @@ async function toolkitOf({ debian, tools, work }: Parts, root: string, release: 
   // Below the machine's root, where programs of pods look (siderolabs/talos v1.13.0, pkg/machinery/extensions: AllowedPaths).
   if (hasCdi) {
     await fs.mkdir(path.join(root, "usr/bin"));
-    for (const name of called) await fs.symlink(`../local/bin/${name}`, path.join(root, "usr/bin", name));
+    for (const name of called)
+      await fs.symlink(`../local/bin/${name}`, path.join(root, "usr/bin", name));
     await fs.symlink("lib", path.join(root, "usr/local/lib64"));
-    await fs.copyFile(path.join(debian.root, "usr/sbin/ldconfig"), path.join(root, "usr/bin/ldconfig"));
+    await fs.copyFile(
+      path.join(debian.root, "usr/sbin/ldconfig"),
+      path.join(root, "usr/bin/ldconfig"),
+    );
     await file("etc/ld.so.conf", "/usr/local/lib\n");
     await debian.inside(work, ["ldconfig", "-r", inside]);
   }

@@ -15,7 +15,11 @@ export const publicFactory = (): string => factoryAt(defaultFactoryUrl, process.
 const assets = { "metal-amd64.qcow2": "disk.qcow2", "kernel-amd64": "vmlinuz" };
 
 /** Provides a release's disk as the public Image Factory has it, for a machine with a real card. It is kept in the lab's cache. */
-export async function publishedDisk(release: string, schematic: string, signal: AbortSignal): Promise<string> {
+export async function publishedDisk(
+  release: string,
+  schematic: string,
+  signal: AbortSignal,
+): Promise<string> {
   const folder = path.join(path.dirname(cacheFolder(process.env)), "talos", `published-${release}`);
   const download = async (): Promise<void> => {
     await fs.mkdir(folder, { recursive: true });
@@ -28,7 +32,9 @@ export async function publishedDisk(release: string, schematic: string, signal: 
         throw new Error(
           `--card: ${from} answered ${answer.status}, so the machine has no disk: ${await answer.text()}`,
         );
-      await pipeline(answer.body as ReadableStream, createWriteStream(`${file}.unfinished`), { signal });
+      await pipeline(answer.body as ReadableStream, createWriteStream(`${file}.unfinished`), {
+        signal,
+      });
       await fs.rename(`${file}.unfinished`, file);
     }
   };

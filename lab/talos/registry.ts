@@ -31,16 +31,24 @@ export async function joinStores(folders: readonly string[], folder: string): Pr
   const blobs = path.join(folder, "sha256");
   fs.mkdirSync(blobs, { recursive: true });
   for (const from of folders) {
-    const [theirs, manifests] = ["sha256", "manifests"].map((name) => path.join(from, name)) as [string, string];
+    const [theirs, manifests] = ["sha256", "manifests"].map((name) => path.join(from, name)) as [
+      string,
+      string,
+    ];
     for (const blob of fs.readdirSync(theirs))
-      if (!fs.existsSync(path.join(blobs, blob))) fs.symlinkSync(path.join(theirs, blob), path.join(blobs, blob));
+      if (!fs.existsSync(path.join(blobs, blob)))
+        fs.symlinkSync(path.join(theirs, blob), path.join(blobs, blob));
     fs.appendFileSync(path.join(folder, "manifests"), fs.readFileSync(manifests));
   }
   return folder;
 }
 
 /** Starts a registry. @param folder that it keeps what it has in. */
-export async function startRegistry(programs: string, folder: string, signal?: AbortSignal): Promise<Registry> {
+export async function startRegistry(
+  programs: string,
+  folder: string,
+  signal?: AbortSignal,
+): Promise<Registry> {
   fs.mkdirSync(folder, { recursive: true });
   const requests: string[] = [];
   const waiting: ((answer: Answer) => void)[] = [];
@@ -60,7 +68,8 @@ export async function startRegistry(programs: string, folder: string, signal?: A
         void child.ended.then(() => resolve({ error: "it has ended" }));
         child.write(`${JSON.stringify(image)}\n`);
       });
-      if (answer.digest === undefined) throw new Error(`registry: ${image.ref} was not taken: ${answer.error}`);
+      if (answer.digest === undefined)
+        throw new Error(`registry: ${image.ref} was not taken: ${answer.error}`);
       return answer.digest;
     },
   };

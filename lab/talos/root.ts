@@ -48,10 +48,12 @@ const links: Record<string, string> = {
   "etc/localtime": "/usr/share/zoneinfo/Etc/UTC",
   "etc/ssl/certs/ca-certificates": "ca-certificates.crt",
   ...Object.fromEntries(
-    ["etc/pki", "etc/ca-certificates", "usr/share/ca-certificates", "usr/local/share/ca-certificates"].map((link) => [
-      link,
-      "/etc/ssl",
-    ]),
+    [
+      "etc/pki",
+      "etc/ca-certificates",
+      "usr/share/ca-certificates",
+      "usr/local/share/ca-certificates",
+    ].map((link) => [link, "/etc/ssl"]),
   ),
 };
 /** Files that Talos mounts its own over. */
@@ -70,11 +72,24 @@ const own: Record<string, string> = {
 };
 /** Users and groups that udev's rules name. */
 const groups = {
-  ...{ root: 0, tty: 5, disk: 6, lp: 7, kmem: 9, dialout: 10, cdrom: 11, tape: 12, audio: 29, video: 44, input: 97 },
+  ...{
+    root: 0,
+    tty: 5,
+    disk: 6,
+    lp: 7,
+    kmem: 9,
+    dialout: 10,
+    cdrom: 11,
+    tape: 12,
+    audio: 29,
+    video: 44,
+    input: 97,
+  },
   ...{ render: 98, sgx: 99, kvm: 100, nogroup: 65533 },
 };
 const texts: Record<string, string> = {
-  "etc/passwd": "root:x:0:0:root:/root:/sbin/nologin\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n",
+  "etc/passwd":
+    "root:x:0:0:root:/root:/sbin/nologin\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n",
   "etc/group": Object.entries(groups)
     .map(([name, id]) => `${name}:x:${id}:\n`)
     .join(""),
@@ -84,7 +99,11 @@ const texts: Record<string, string> = {
     plugins: [
       {
         ...{ type: "bridge", bridge: "cni0", isGateway: true },
-        ipam: { type: "host-local", ranges: [[{ subnet: "10.244.0.0/24" }]], routes: [{ dst: "0.0.0.0/0" }] },
+        ipam: {
+          type: "host-local",
+          ranges: [[{ subnet: "10.244.0.0/24" }]],
+          routes: [{ dst: "0.0.0.0/0" }],
+        },
       },
     ],
   }),
@@ -101,13 +120,18 @@ export async function layOutRoot(parts: Parts): Promise<void> {
   await skeleton(root, folders, links);
   for (const file of empty.split(" ")) await fs.writeFile(path.join(root, file), "");
   for (const [file, text] of Object.entries(texts)) await fs.writeFile(path.join(root, file), text);
-  for (const [from, to] of Object.entries(own)) await put(path.join(sources.talos, from), path.join(root, to), 0o644);
+  for (const [from, to] of Object.entries(own))
+    await put(path.join(sources.talos, from), path.join(root, to), 0o644);
   const udev = path.join(sources.talos, "hack/udevd");
   for (const file of await fs.readdir(udev)) {
     const folder = file.endsWith(".link") ? "systemd/network" : "udev/rules.d";
     await put(path.join(udev, file), path.join(root, "usr/lib", folder, file), 0o644);
   }
-  await put(path.join(sources.machinery, "version/os-release"), path.join(root, "etc/os-release"), 0o644);
+  await put(
+    path.join(sources.machinery, "version/os-release"),
+    path.join(root, "etc/os-release"),
+    0o644,
+  );
   const plugins = "/usr/lib/x86_64-linux-gnu/xtables";
   const tables = (await fs.readdir(debian.root + plugins)).map((file) => `${plugins}/${file}`);
   const helpers = ["ata_id", "scsi_id", "cdrom_id"].map((name) => `/usr/lib/udev/${name}`);
@@ -141,10 +165,21 @@ export async function layOutRoot(parts: Parts): Promise<void> {
 export async function layOutInstaller({ debian, tools, work }: Parts): Promise<void> {
   const root = path.join(work, "installer");
   const { "usr/sbin": sbin, "usr/lib64": lib64, bin, sbin: top, lib, lib64: top64 } = links;
-  await skeleton(root, "dev proc sys run tmp etc usr/bin usr/lib usr/share usr/install/amd64 usr/share/xfsprogs/mkfs", {
-    ...{ "usr/sbin": sbin!, "usr/lib64": lib64!, bin: bin!, sbin: top!, lib: lib!, lib64: top64! },
-    "usr/bin/imager": "installer",
-  });
+  await skeleton(
+    root,
+    "dev proc sys run tmp etc usr/bin usr/lib usr/share usr/install/amd64 usr/share/xfsprogs/mkfs",
+    {
+      ...{
+        "usr/sbin": sbin!,
+        "usr/lib64": lib64!,
+        bin: bin!,
+        sbin: top!,
+        lib: lib!,
+        lib64: top64!,
+      },
+      "usr/bin/imager": "installer",
+    },
+  );
   await copyPrograms(debian, work, root, installerPrograms, []);
   await xfsSettings(debian, root);
   await put(path.join(tools.talos, "installer"), path.join(root, "usr/bin/installer"));
@@ -158,7 +193,13 @@ async function copyPrograms(
   names: string,
   more: readonly string[],
 ): Promise<void> {
-  const files = (await debian.inside(work, ["sh", "-c", `for name in ${names}; do command -v $name || exit 1; done`]))
+  const files = (
+    await debian.inside(work, [
+      "sh",
+      "-c",
+      `for name in ${names}; do command -v $name || exit 1; done`,
+    ])
+  )
     .trim()
     .split("\n");
   const loaded = await debian.inside(work, ["ldd", ...files, ...more]);
@@ -180,7 +221,11 @@ async function copyPrograms(
 async function xfsSettings(debian: Debian, root: string): Promise<void> {
   const folder = "usr/share/xfsprogs/mkfs";
   for (const series of ["6.12", "6.18"])
-    await put(path.join(debian.root, folder, "lts_6.12.conf"), path.join(root, folder, `lts_${series}.conf`), 0o644);
+    await put(
+      path.join(debian.root, folder, "lts_6.12.conf"),
+      path.join(root, folder, `lts_${series}.conf`),
+      0o644,
+    );
 }
 
 async function modules({ debian, kernel, work }: Parts, root: string): Promise<void> {
@@ -202,7 +247,15 @@ async function initramfs({ debian, tools, kernel, work }: Parts): Promise<void> 
   await put(path.join(tools["talos-programs"], "preinit"), path.join(folder, "init"));
   const order = new Set<string>();
   for (const name of builtIn.split(" ")) {
-    const shown = await debian.inside(work, ["modprobe", "-S", kernel, "-d", "/work/root/usr", "--show-depends", name]);
+    const shown = await debian.inside(work, [
+      "modprobe",
+      "-S",
+      kernel,
+      "-d",
+      "/work/root/usr",
+      "--show-depends",
+      name,
+    ]);
     for (const [, file] of shown.matchAll(/^insmod \/work\/(\S+)/gm)) {
       order.add(path.basename(file!));
       await put(path.join(work, file!), path.join(folder, "modules", path.basename(file!)), 0o644);
@@ -212,7 +265,11 @@ async function initramfs({ debian, tools, kernel, work }: Parts): Promise<void> 
   const pack =
     "cd /work/initramfs && find . | LC_ALL=C sort | cpio --reproducible --quiet -R +0:+0 -H newc -o | zstd -q -T0 -3 > /work/initramfs.xz";
   await debian.inside(work, ["bash", "-o", "pipefail", "-c", pack]);
-  await put(path.join(debian.root, `usr/lib/modules/${kernel}/vmlinuz`), path.join(work, "vmlinuz"), 0o644);
+  await put(
+    path.join(debian.root, `usr/lib/modules/${kernel}/vmlinuz`),
+    path.join(work, "vmlinuz"),
+    0o644,
+  );
 }
 
 /** The kubelet's image in a lab's registry, by the newest release that Talos takes: it looks at the tag, and the kubelet in it is v1.36.3. */
@@ -223,7 +280,14 @@ export const kubeletImage = (release: string): string =>
 export async function layOutKubelet({ debian, tools, work }: Parts): Promise<void> {
   const root = path.join(work, "kubelet");
   await skeleton(root, "dev proc sys run tmp etc var usr/bin usr/lib usr/local/bin", {
-    ...{ bin: "usr/bin", sbin: "usr/bin", lib: "usr/lib", lib64: "usr/lib", "usr/lib64": "lib", "var/run": "/run" },
+    ...{
+      bin: "usr/bin",
+      sbin: "usr/bin",
+      lib: "usr/lib",
+      lib64: "usr/lib",
+      "usr/lib64": "lib",
+      "var/run": "/run",
+    },
   });
   await copyPrograms(debian, work, root, "mount umount", []);
   for (const file of ["etc/passwd", "etc/group", "etc/nsswitch.conf"])
@@ -232,7 +296,8 @@ export async function layOutKubelet({ debian, tools, work }: Parts): Promise<voi
 }
 
 async function skeleton(root: string, names: string, to: Record<string, string>): Promise<void> {
-  for (const folder of names.split(" ")) await fs.mkdir(path.join(root, folder), { recursive: true });
+  for (const folder of names.split(" "))
+    await fs.mkdir(path.join(root, folder), { recursive: true });
   await fs.chmod(path.join(root, "tmp"), 0o1777);
   for (const [link, target] of Object.entries(to)) await fs.symlink(target, path.join(root, link));
 }

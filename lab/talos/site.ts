@@ -23,7 +23,10 @@ const addressOf = (number: number): string =>
  * DHCP, and leads it out of its network nowhere but to this computer's own, so the cluster's address lies within. Throws where the
  * addresses are none that one network of IPv4 can have.
  */
-export function siteOf({ machines, clusterEndpoint }: Pick<ClusterSpec, "machines" | "clusterEndpoint">): Site {
+export function siteOf({
+  machines,
+  clusterEndpoint,
+}: Pick<ClusterSpec, "machines" | "clusterEndpoint">): Site {
   const addresses = Object.values(machines).map(({ address }) => address);
   const own = Object.values(machines).find(({ role }) => role === "controlplane")?.address;
   const said = clusterEndpoint ?? (own === undefined ? undefined : `https://${own}:6443`);
@@ -36,10 +39,13 @@ export function siteOf({ machines, clusterEndpoint }: Pick<ClusterSpec, "machine
     );
   const beside = numberOf(addresses[0]!) - (numberOf(addresses[0]!) % 256);
   const free = Array.from({ length: 254 }, (_, index) => addressOf(beside + 254 - index));
-  const [host = "", dns = "", registry = "", cluster = ""] = free.filter((address) => !taken.includes(address));
+  const [host = "", dns = "", registry = "", cluster = ""] = free.filter(
+    (address) => !taken.includes(address),
+  );
   const all = [host, ...taken].map(numberOf);
   let bits = 24;
-  while (bits > 0 && new Set(all.map((number) => Math.floor(number / 2 ** (32 - bits)))).size > 1) bits--;
+  while (bits > 0 && new Set(all.map((number) => Math.floor(number / 2 ** (32 - bits)))).size > 1)
+    bits--;
   if (bits === 0)
     throw new Error(
       `--machines: ${taken.join(", ")} have no network in common, and a virtual machine has one; give the cluster an address like its machines'`,
@@ -58,7 +64,11 @@ const networkPod = (lab: string, { hostname, port }: URL): object => ({
     hostNetwork: true,
     containers: [
       {
-        ...{ name: "lab-network", image: "lab.talos-gpu.dev/lab-network:1", args: [lab, `${hostname}:${port || 443}`] },
+        ...{
+          name: "lab-network",
+          image: "lab.talos-gpu.dev/lab-network:1",
+          args: [lab, `${hostname}:${port || 443}`],
+        },
         securityContext: { privileged: true },
       },
     ],
@@ -71,7 +81,11 @@ const networkPod = (lab: string, { hostname, port }: URL): object => ({
  */
 const slowControlPlane: object = {
   cluster: {
-    ...{ proxy: { disabled: true }, coreDNS: { disabled: true }, network: { cni: { name: "none" } } },
+    ...{
+      proxy: { disabled: true },
+      coreDNS: { disabled: true },
+      network: { cni: { name: "none" } },
+    },
     // An emulated processor may take longer than the usual minute for the API's schema.
     apiServer: { extraArgs: { "request-timeout": "5m0s" } },
     controllerManager: { extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },
@@ -100,7 +114,10 @@ export function ownPatches({ registry, endpoint }: Site, { control, image, card 
     pods: [networkPod(`${registry}:5000`, new URL(endpoint))],
     registries: { mirrors: { "*": { endpoints: [`http://${registry}:5000`] } } },
     time: { disabled: true },
-    features: { hostDNS: { enabled: false, forwardKubeDNSToHost: false }, kubePrism: { enabled: false } },
+    features: {
+      hostDNS: { enabled: false, forwardKubeDNSToHost: false },
+      kubePrism: { enabled: false },
+    },
   };
   return [
     { machine: { ...machine, ...alone }, cluster: { discovery: { enabled: false } } },

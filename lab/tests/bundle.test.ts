@@ -29,7 +29,9 @@ function program(name: string, part: string): string {
 test("a bundle runs as its sources would: with their folders, its own arguments, and errors at their own lines", async () => {
   const runner = path.resolve("lab/bundle/run.js");
   const file = program("speaks.ts", `export const part = (): string => "spoken";`);
-  expect((await run(process.execPath, [runner, file, "--one", "two"])).stdout).toBe(`spoken ${dir} --one,two\n`);
+  expect((await run(process.execPath, [runner, file, "--one", "two"])).stdout).toBe(
+    `spoken ${dir} --one,two\n`,
+  );
   program("speaks.ts", `export const part = (): string => {\n\n  throw new Error("mine");\n};`);
   await expect(run(process.execPath, [runner, file])).rejects.toThrow(/mine[^]*part\.ts:3:/);
 });

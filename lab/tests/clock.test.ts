@@ -13,7 +13,9 @@ describe.each(["emulated", "node"] as const)("the lab's clock, machines %s", (ma
   const timeScale = usualTimeScale[machines];
 
   test("the reboot's limit ends, and the machine is looked at, before the machine gives up and boots its old image", () => {
-    const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(fs.readFileSync(boot, "utf8"))!;
+    const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(
+      fs.readFileSync(boot, "utf8"),
+    )!;
     const givesUp = (Number(minutes) * 60) / timeScale;
     for (const leftOut of [false, true]) {
       const { reboot } = labTimeouts({ timeScale, machines, leftOut });

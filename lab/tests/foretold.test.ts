@@ -6,7 +6,9 @@ test("the words of a preview are found among what the engine says", () => {
     "warning home (talos-gpu:index:GpuCluster): reboots: yes",
     "info home-gpu-1-upgrade (command:local:Command): reboot: upgrading",
   ];
-  expect(foretoldBy(said, "home")).toEqual({ "gpu-1": "reboots: yes: talosVersion: v1.12.6 → v1.12.7" });
+  expect(foretoldBy(said, "home")).toEqual({
+    "gpu-1": "reboots: yes: talosVersion: v1.12.6 → v1.12.7",
+  });
 });
 
 test.each([

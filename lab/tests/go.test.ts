@@ -10,7 +10,11 @@ const run = promisify(execFile);
 test("the emulated machines' own tests, in Go", async () => {
   const cwd = path.join(__dirname, "..", "..", "lab", "machines");
   const env = goEnvironment(process.env);
-  const { stdout } = await run("go", ["test", ...compileFlags, "./..."], { cwd, env, maxBuffer: 16 << 20 });
+  const { stdout } = await run("go", ["test", ...compileFlags, "./..."], {
+    cwd,
+    env,
+    maxBuffer: 16 << 20,
+  });
   expect(stdout).toMatch(/^ok\s+talos-gpu\/lab\/machines\/internal\/talos\/machine\b/m);
   expect(stdout).not.toMatch(/^FAIL/m);
 });

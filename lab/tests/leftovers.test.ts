@@ -7,7 +7,9 @@ import { valuesOf, type MachineStanding, type Standing } from "../run/standing";
 import type { Plan } from "../../components/recipe";
 import { planOf } from "../../tests/support/plans";
 
-const configuration = valuesOf("machine: {sysctls: {vm.max_map_count: '262144'}, install: {image: old}}");
+const configuration = valuesOf(
+  "machine: {sysctls: {vm.max_map_count: '262144'}, install: {image: old}}",
+);
 const ours = valuesOf(
   "machine: {sysctls: {vm.max_map_count: '262144'}, install: {image: new}, kernel: {modules: [x]}}",
 );
@@ -24,15 +26,25 @@ interface Unlike {
   machine?: MachineStanding;
 }
 
-const standing = (name: string, { more = [], less = [], machine = gpu }: Unlike = {}): Standing => ({
-  lines: [...lines.filter((line) => !less.includes(line)), ...more].map((line) => line.replaceAll("N:", `${name}:`)),
+const standing = (
+  name: string,
+  { more = [], less = [], machine = gpu }: Unlike = {},
+): Standing => ({
+  lines: [...lines.filter((line) => !less.includes(line)), ...more].map((line) =>
+    line.replaceAll("N:", `${name}:`),
+  ),
   machines: { [name]: machine },
 });
 
 /** What a destroy leaves of a stack of one machine, given what differs from before, and what was before. */
 function left(stack: string, name: string, after: Unlike, before: Unlike = {}) {
   const up = standing(name, { machine: { ...gpu, configuration: ours } });
-  return leftovers(planOf(stack), standing(name, { machine: plain, ...before }), up, standing(name, after));
+  return leftovers(
+    planOf(stack),
+    standing(name, { machine: plain, ...before }),
+    up,
+    standing(name, after),
+  );
 }
 
 test("a clean destroy leaves nothing but the image, which is not downgraded", () => {
@@ -52,7 +64,10 @@ test.each<[Unlike, ...string[]]>([
   [{ less: [lines[0]!] }, "gone, and not ours: Namespace default"],
   [{ more: ["node N: label role=gpu"] }, "node velaryon: label role=gpu"],
   // The stack sets this one itself beside the device plugin; in operator mode it would be the operator's.
-  [{ more: ["node N: label nvidia.com/gpu.present=true"] }, "node velaryon: label nvidia.com/gpu.present=true"],
+  [
+    { more: ["node N: label nvidia.com/gpu.present=true"] },
+    "node velaryon: label nvidia.com/gpu.present=true",
+  ],
   [{ more: ["node N: taint gpu=true:NoSchedule"] }, "node velaryon: taint gpu=true:NoSchedule"],
   [{ more: [late] }, late.replace("N:", "velaryon:")],
   [{ less: [lines[1]!] }, "gone, and not ours: node velaryon: label kubernetes.io/os=linux"],
@@ -77,7 +92,10 @@ test("of a cluster that was not there before, its own objects stay; in one that 
     "Secret kube-system/bootstrap-token-a",
   ];
   const others = ["DaemonSet kube-system/nvidia", "Namespace gpu-operator"];
-  const after = { more: [...own, ...others], machine: { image: "v1.11.1 gpu", configuration: ours } };
+  const after = {
+    more: [...own, ...others],
+    machine: { image: "v1.11.1 gpu", configuration: ours },
+  };
   expect(left("modern", "gpu", after, { less: [lines[0]!] }).left).toEqual(others);
   expect(left("modern", "gpu", after).left.toSorted()).toEqual([...own, ...others].toSorted());
 });
@@ -95,14 +113,18 @@ test("an owned machine keeps its configuration, and a change of it by the destro
   const kept = left("rtx5070ti", name, { machine: { ...gpu, configuration: ours } });
   expect(kept.left).toEqual([]);
   expect(kept.stays).toContainEqual(expect.stringContaining(`machine ${name}: configuration: `));
-  expect(left("rtx5070ti", name, {}).left).toContain(`machine ${name}: configuration, gone: machine.kernel.modules[]`);
+  expect(left("rtx5070ti", name, {}).left).toContain(
+    `machine ${name}: configuration, gone: machine.kernel.modules[]`,
+  );
 });
 
 test("Omni's machine is as before, and what others keep in Omni is there", () => {
   expect(left("frank", "gpu-1", { machine: plain })).toEqual({ left: [], stays: [] });
   const patch = "Omni has ConfigPatches x";
   expect(left("frank", "gpu-1", { machine: plain, more: [patch] }).left).toEqual([patch]);
-  expect(left("frank", "gpu-1", {}).left).toEqual(["machine gpu-1: it runs v1.11.1 gpu, and should run v1.11.1 plain"]);
+  expect(left("frank", "gpu-1", {}).left).toEqual([
+    "machine gpu-1: it runs v1.11.1 gpu, and should run v1.11.1 plain",
+  ]);
 });
 
 test("what Helm and the GPU Operator leave stays, with the reason", () => {
@@ -110,7 +132,10 @@ test("what Helm and the GPU Operator leave stays, with the reason", () => {
   const labels = ["present=true", "deploy.operator-validator=false"].map(
     (each) => `node N: label nvidia.com/gpu.${each}`,
   );
-  const { left: found, stays } = left("frank", "gpu-1", { machine: plain, more: [definition, ...labels] });
+  const { left: found, stays } = left("frank", "gpu-1", {
+    machine: plain,
+    more: [definition, ...labels],
+  });
   // The validator's label is the stack's own in operator mode.
   expect(found).toEqual(["node gpu-1: label nvidia.com/gpu.deploy.operator-validator=false"]);
   expect(stays.map((line) => line.split(": ").slice(0, -1).join(": "))).toEqual([
@@ -124,8 +149,12 @@ test("a RuntimeClass that was there goes with the operator, and with nothing els
   const before = { more: [runtimeClass] };
   const { left: found, stays } = left("frank", "gpu-1", { machine: plain }, before);
   expect(found).toEqual([]);
-  expect(stays).toEqual([`gone, and not ours: ${runtimeClass}: the operator made it its own, and took it along`]);
-  expect(left("velaryon", "velaryon", {}, before).left).toEqual([`gone, and not ours: ${runtimeClass}`]);
+  expect(stays).toEqual([
+    `gone, and not ours: ${runtimeClass}: the operator made it its own, and took it along`,
+  ]);
+  expect(left("velaryon", "velaryon", {}, before).left).toEqual([
+    `gone, and not ours: ${runtimeClass}`,
+  ]);
 });
 
 describe("a machine that joined meanwhile", () => {
@@ -133,14 +162,27 @@ describe("a machine that joined meanwhile", () => {
 
   test("of a bootstrapped cluster stays a node, and nothing else that came does", () => {
     const daemon = "DaemonSet gpu-operator/nvidia-device-plugin-daemonset";
-    const { left: found } = left("modern", "gpu", { more: [...come("gpu"), daemon] }, { less: [lines[1]!] });
+    const { left: found } = left(
+      "modern",
+      "gpu",
+      { more: [...come("gpu"), daemon] },
+      { less: [lines[1]!] },
+    );
     expect(found.filter((line) => !line.startsWith("machine"))).toEqual([daemon]);
   });
 
   test("because its owner added it in Omni stays a node, without our patches and with its earlier image", () => {
-    const waiting = { less: [lines[1]!], machine: { image: plain.image, configuration: undefined } };
+    const waiting = {
+      less: [lines[1]!],
+      machine: { image: plain.image, configuration: undefined },
+    };
     const after = (made: string[]) =>
-      left("frank", "gpu-1", { more: come("gpu-1"), machine: { ...plain, configuration: made } }, waiting).left;
+      left(
+        "frank",
+        "gpu-1",
+        { more: come("gpu-1"), machine: { ...plain, configuration: made } },
+        waiting,
+      ).left;
     expect(after(configuration)).toEqual([]);
     expect(after(ours)).toEqual(["machine gpu-1: configuration, nothing of ours has gone"]);
     expect(after([...configuration, "machine.env.A: 1"])).toEqual([
@@ -152,9 +194,9 @@ describe("a machine that joined meanwhile", () => {
 // What stays for a reason must not hide what stays without: both ways of each.
 describe("a label of the operator's that the stack sets as well", () => {
   const found = (plan: Plan, name: string, earlier: Plan[] = []): string[] => {
-    const [key, value] = Object.entries(plan.machines.find((machine) => machine.name === name)!.nodeLabels).find(
-      ([label]) => /^nvidia\.com\/gpu\.(present|deploy\.operator-validator)$/.test(label),
-    )!;
+    const [key, value] = Object.entries(
+      plan.machines.find((machine) => machine.name === name)!.nodeLabels,
+    ).find(([label]) => /^nvidia\.com\/gpu\.(present|deploy\.operator-validator)$/.test(label))!;
     const after = standing(name, { more: [`node N: label ${key}=${value}`] });
     const { left: all } = leftovers(plan, standing(name), standing(name), after, earlier);
     return all.filter((line) => line.startsWith("node "));
@@ -183,12 +225,18 @@ describe("a label of the operator's that the stack sets as well", () => {
 
 test("a process that ended between two looks at it is none, nor is one of another lab", () => {
   const proc = fs.mkdtempSync(path.join(os.tmpdir(), "proc-"));
-  const processes = { 1: ["machines", "serve", ""], 2: [""], 3: undefined, 4: ["esbuild", "--service=0"] };
+  const processes = {
+    1: ["machines", "serve", ""],
+    2: [""],
+    3: undefined,
+    4: ["esbuild", "--service=0"],
+  };
   for (const [pid, command] of Object.entries({ ...processes, 5: ["other", ""] })) {
     fs.mkdirSync(path.join(proc, pid));
     const environment = ["HOME=/", `TALOS_GPU_LAB=${pid === "5" ? "/other" : "/lab"}`, ""];
     fs.writeFileSync(path.join(proc, pid, "environ"), environment.join("\0"));
-    if (command !== undefined) fs.writeFileSync(path.join(proc, pid, "cmdline"), command.join("\0"));
+    if (command !== undefined)
+      fs.writeFileSync(path.join(proc, pid, "cmdline"), command.join("\0"));
   }
   expect(processesOf("/lab", proc)).toEqual(["process 1 machines serve"]);
   fs.rmSync(proc, { recursive: true });

@@ -1,11 +1,15 @@
 import { type GuardOptions, type Guarded, spawnGuarded } from "../session/process";
 
 /** Starts a Node program that ends when its input does, unless its script says otherwise. */
-function start<T = unknown>(script: string, options: Partial<GuardOptions> = {}): Promise<Guarded<T>> {
+function start<T = unknown>(
+  script: string,
+  options: Partial<GuardOptions> = {},
+): Promise<Guarded<T>> {
   return spawnGuarded<T>(process.execPath, ["-e", script], { name: "emulator", ...options });
 }
 
-const ready = 'console.log(JSON.stringify({ port: 50000 })); process.stdin.resume().on("end", () => process.exit(0));';
+const ready =
+  'console.log(JSON.stringify({ port: 50000 })); process.stdin.resume().on("end", () => process.exit(0));';
 
 describe("a guarded child", () => {
   test("that ignores the end of its input and SIGTERM is killed", async () => {
@@ -29,7 +33,12 @@ describe("a guarded child", () => {
       {},
       'its first line is not JSON: "hello"',
     ],
-    ["says nothing in time", "setInterval(() => {}, 1000)", { startLimit: 100 }, "emulator: not ready after 0.1 s"],
+    [
+      "says nothing in time",
+      "setInterval(() => {}, 1000)",
+      { startLimit: 100 },
+      "emulator: not ready after 0.1 s",
+    ],
   ])("that %s is stopped", async (_what, script, options, message) => {
     await expect(start(script, options)).rejects.toThrow(message);
   });

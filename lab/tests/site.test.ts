@@ -8,11 +8,25 @@ import { siteOf } from "../talos/site";
 import { stackConfiguration } from "../run/stack-configuration";
 
 const at = (...addresses: string[]): Parameters<typeof siteOf>[0]["machines"] =>
-  Object.fromEntries(addresses.map((address) => [address, { address, role: "worker" as const }])) as never;
+  Object.fromEntries(
+    addresses.map((address) => [address, { address, role: "worker" as const }]),
+  ) as never;
 
 test.each([
-  ["a cluster beside its machine, which has no address", ["10.4.0.30"], undefined, "10.4.0.0/24", "10.4.0.251"],
-  ["one of another network", ["192.168.1.224"], "https://192.0.2.10:6443", "192.0.0.0/8", "192.0.2.10"],
+  [
+    "a cluster beside its machine, which has no address",
+    ["10.4.0.30"],
+    undefined,
+    "10.4.0.0/24",
+    "10.4.0.251",
+  ],
+  [
+    "one of another network",
+    ["192.168.1.224"],
+    "https://192.0.2.10:6443",
+    "192.0.0.0/8",
+    "192.0.2.10",
+  ],
   [
     "two machines, one of them the cluster's",
     ["192.0.2.20", "192.0.2.21"],
@@ -21,7 +35,10 @@ test.each([
     "192.0.2.20",
   ],
 ])("a site holds %s", (_, addresses, clusterEndpoint, net, cluster) => {
-  const site = siteOf({ machines: at(...addresses), ...(clusterEndpoint ? { clusterEndpoint } : {}) });
+  const site = siteOf({
+    machines: at(...addresses),
+    ...(clusterEndpoint ? { clusterEndpoint } : {}),
+  });
   expect(site).toMatchObject({ net, cluster, endpoint: `https://${cluster}:6443` });
   expect(new Set([site.host, site.dns, site.registry, cluster, ...addresses]).size).toBe(
     new Set([cluster, ...addresses]).size + 3,
@@ -37,7 +54,9 @@ test("a computer without QEMU is told how to get it", () => {
   const { PATH } = process.env;
   process.env.PATH = "/nowhere";
   try {
-    expect(whyNoMachine().join("; ")).toContain("no qemu-system-x86_64 on PATH (Debian and Ubuntu: apt-get install");
+    expect(whyNoMachine().join("; ")).toContain(
+      "no qemu-system-x86_64 on PATH (Debian and Ubuntu: apt-get install",
+    );
     expect(whyNoMachine(true).join()).not.toMatch(/no (go|unshare) on PATH/);
   } finally {
     process.env.PATH = PATH;
@@ -45,8 +64,24 @@ test("a computer without QEMU is told how to get it", () => {
 });
 
 test("of a release that is not built, the nearest runs", () => {
-  const nearest = ["v1.10.6", "v1.11.1", "v1.11.6", "v1.12.9", "v1.13.2", "v1.13.10", "v1.14.1"].map(nearestRelease);
-  expect(nearest).toEqual(["v1.11.5", "v1.11.1", "v1.11.5", "v1.12.6", "v1.13.0", "v1.13.9", "v1.13.0"]);
+  const nearest = [
+    "v1.10.6",
+    "v1.11.1",
+    "v1.11.6",
+    "v1.12.9",
+    "v1.13.2",
+    "v1.13.10",
+    "v1.14.1",
+  ].map(nearestRelease);
+  expect(nearest).toEqual([
+    "v1.11.5",
+    "v1.11.1",
+    "v1.11.5",
+    "v1.12.6",
+    "v1.13.0",
+    "v1.13.9",
+    "v1.13.0",
+  ]);
 });
 
 test("an owned control plane gets what an adopted one has, by the stack's own patches", () => {
@@ -65,7 +100,9 @@ test("beside a card of this computer a stack's one machine has its own release, 
     expect(patches.join()).toContain("certSANs:");
     expect(patches.join()).not.toMatch(/mirrors:|pods:|leader-elect/);
   }
-  expect(() => parseOptions(["--card", "edu", "--machines", "node"])).toThrow(/^--card: only a virtual machine/);
+  expect(() => parseOptions(["--card", "edu", "--machines", "node"])).toThrow(
+    /^--card: only a virtual machine/,
+  );
   const around = { options: beside, spec, session: {}, talosReleases: [] } as never; // of several machines
   await expect(provideReal(around, () => undefined)).rejects.toThrow(
     "--machines real: --card: one machine is all that can have it, its own control plane, and this stack is another; " +
@@ -74,7 +111,8 @@ test("beside a card of this computer a stack's one machine has its own release, 
 });
 
 test("of an image of the user's own the lab takes what the Image Factory's holds, and says so", () => {
-  const machine = "{ address: 192.0.2.1, role: worker, configuration: adopted, gpus: [{ model: L4 }]";
+  const machine =
+    "{ address: 192.0.2.1, role: worker, configuration: adopted, gpus: [{ model: L4 }]";
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-own-"));
   const file = path.join(folder, "Pulumi.own.yaml");
   const image = "registry.example.com/own/installer:v1.14.6-2";
@@ -88,25 +126,35 @@ test("of an image of the user's own the lab takes what the Image Factory's holds
   );
   const { spec, assumed } = stackConfiguration(file, { timeScale: 0.5, machines: "emulated" });
   fs.rmSync(folder, { recursive: true });
-  expect(Object.values(spec.machines).map(({ installerImage }) => installerImage)).toEqual([undefined, undefined]);
+  expect(Object.values(spec.machines).map(({ installerImage }) => installerImage)).toEqual([
+    undefined,
+    undefined,
+  ]);
   expect(assumed).toEqual([`assumes that ${image} of own holds what the Image Factory's would`]);
 });
 
 test("a console tells of every boot, from the boot menu or straight from the kernel before", () => {
-  const menu = "\u001b[2J\u001b[01;01H[    0.000000] Linux version 7.3.4\r\n[    0.000000] Command line: x\r\n";
-  const kexec = "[   80.1] kexec_core: Starting new kernel\r\n[    0.000000] Linux version 7.3.4\r\n";
+  const menu =
+    "\u001b[2J\u001b[01;01H[    0.000000] Linux version 7.3.4\r\n[    0.000000] Command line: x\r\n";
+  const kexec =
+    "[   80.1] kexec_core: Starting new kernel\r\n[    0.000000] Linux version 7.3.4\r\n";
   expect([bootsOf(""), bootsOf(menu), bootsOf(menu + kexec + menu)]).toEqual([0, 1, 3]);
   const panic = (why: string): string =>
     `${menu}Oops: ${why} [#1] SMP\r\n---[ end Kernel panic - not syncing: x ]---\r\n`;
-  expect([bootsOf(panic("int3: 0000") + menu), bootsOf(panic("general protection fault") + menu)]).toEqual([1, 2]);
+  expect([
+    bootsOf(panic("int3: 0000") + menu),
+    bootsOf(panic("general protection fault") + menu),
+  ]).toEqual([1, 2]);
 });
 
-test.each([["--pulumi", "installed"], ["--image", "image.yaml"], ["--omni-members"], ["--time-scale", "80"]])(
-  "%s has no place beside real machines",
-  (...option) => {
-    expect(parseOptions(["--machines", "real"])).toMatchObject({ machines: "real", timeScale: 0.5 });
-    expect(() => parseOptions(["--machines", "real", ...option])).toThrow(
-      new RegExp(`^${option[0]}: .*; leave it or --machines real out$`),
-    );
-  },
-);
+test.each([
+  ["--pulumi", "installed"],
+  ["--image", "image.yaml"],
+  ["--omni-members"],
+  ["--time-scale", "80"],
+])("%s has no place beside real machines", (...option) => {
+  expect(parseOptions(["--machines", "real"])).toMatchObject({ machines: "real", timeScale: 0.5 });
+  expect(() => parseOptions(["--machines", "real", ...option])).toThrow(
+    new RegExp(`^${option[0]}: .*; leave it or --machines real out$`),
+  );
+});

@@ -43,7 +43,11 @@ test("a lab that was killed leaves its place", async () => {
 test("the wait ends when the lab is stopped", async () => {
   const ends = [await takeTurn({ env }), await takeTurn({ env })];
   const stop = new AbortController();
-  const waiting = takeTurn({ env, signal: stop.signal, onWait: () => stop.abort(new Error("stopped by SIGINT")) });
+  const waiting = takeTurn({
+    env,
+    signal: stop.signal,
+    onWait: () => stop.abort(new Error("stopped by SIGINT")),
+  });
   await expect(waiting).rejects.toThrow("stopped by SIGINT");
   ends.forEach((end) => end());
 });

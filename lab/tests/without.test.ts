@@ -5,7 +5,8 @@ import { validStack } from "../../tests/recipe/stacks";
 import { differences } from "../../tests/recipe/differences";
 
 const planOf = (name: string): Plan => planCluster(validStack(name));
-const used = (name: string): FixId[] => fixes.filter((fix) => fix.usedBy(planOf(name))).map((fix) => fix.id);
+const used = (name: string): FixId[] =>
+  fixes.filter((fix) => fix.usedBy(planOf(name))).map((fix) => fix.id);
 
 const everywhere: FixId[] = ["nodeSelector", "schematic", "driverBranches"];
 
@@ -24,7 +25,14 @@ test.each([
   ],
   [
     "aarhus-h100",
-    ["cudaImage", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel", "deviceListStrategy"],
+    [
+      "cudaImage",
+      "kernelModules",
+      "runtimeClass",
+      "bpfJitHarden",
+      "gpuPresentLabel",
+      "deviceListStrategy",
+    ],
   ],
   [
     "velaryon",
@@ -53,16 +61,19 @@ test.each([
 test("each fix is told with symptom, cause and source", () => {
   expect(fixes.map((fix) => fix.id)).toEqual([...fixIds]);
   for (const fix of fixes)
-    for (const part of ["does", "symptom", "cause", "source"] as const) expect(fix[part]).toMatch(/\S/);
+    for (const part of ["does", "symptom", "cause", "source"] as const)
+      expect(fix[part]).toMatch(/\S/);
 });
 
 /** What leaving a fix out may change in a plan: paths of its values. */
 const touched: Record<FixId, RegExp> = {
   validationMarkers:
     /^(kubernetes\.markers|machines\.\d+\.nodeLabels\.(nvidia\.com\/gpu\.deploy\.operator-validator|talos-gpu\/validation-markers)$)/,
-  operatorValidatorLabel: /^machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.deploy\.operator-validator$/,
+  operatorValidatorLabel:
+    /^machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.deploy\.operator-validator$/,
   nodeSelector: /^kubernetes\.(nodeSelector|release\.values\.nodeSelector)\./,
-  driverBranches: /^machines\.\d+\.(extensions|schematic|schematicId|installerImage|driverVersion|patches)\b/,
+  driverBranches:
+    /^machines\.\d+\.(extensions|schematic|schematicId|installerImage|driverVersion|patches)\b/,
   schematic: /^machines\.\d+\.(schematic|schematicId|installerImage)$/,
   cudaImage: /^kubernetes\.smokeTestImage$/,
   modelsPull: /^spec\.workloads\.ollama\.models\b/,
@@ -71,7 +82,8 @@ const touched: Record<FixId, RegExp> = {
   runtimeClass: /^kubernetes\.runtimeClass\.owner$/,
   bpfJitHarden: /^machines\.\d+\.(sysctls|patches)\b/,
   gpuPresentLabel: /^machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.present$/,
-  deviceListStrategy: /^kubernetes\.release\.values\.(deviceListStrategy|devicePlugin\.env\.\d+\.value)$/,
+  deviceListStrategy:
+    /^kubernetes\.release\.values\.(deviceListStrategy|devicePlugin\.env\.\d+\.value)$/,
   tolerations: /^kubernetes\.(tolerations|release\.values\.([\w-]+\.)*tolerations)\b/,
   taintThroughApi: /^machines\.\d+\.(nodeTaints|patches)\b/,
   perMachinePatch: /^machines\.\d+\.patches\b/,
@@ -83,9 +95,16 @@ const touched: Record<FixId, RegExp> = {
   migManager: /^kubernetes\.(markers\.\d+\.content|release\.values\.migManager\.)/,
 };
 
-const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni", "mig", "large", "next"].flatMap((name) =>
-  used(name).map((fix) => [name, fix] as const),
-);
+const cases = [
+  "rtx5070ti",
+  "aarhus-h100",
+  "velaryon",
+  "frank",
+  "omni",
+  "mig",
+  "large",
+  "next",
+].flatMap((name) => used(name).map((fix) => [name, fix] as const));
 
 test("each fix is one that some of these stacks need", () => {
   const needed = cases.map(([, fix]) => fix);

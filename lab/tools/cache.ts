@@ -16,7 +16,10 @@ const ABANDONED = 86_400_000;
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
   const base = env.XDG_CACHE_HOME;
   // The specification says that a relative path is to be ignored.
-  const root = base !== undefined && path.isAbsolute(base) ? base : path.join(env.HOME ?? os.homedir(), ".cache");
+  const root =
+    base !== undefined && path.isAbsolute(base)
+      ? base
+      : path.join(env.HOME ?? os.homedir(), ".cache");
   return path.join(root, "talos-gpu", "tools");
 }
 
@@ -25,7 +28,15 @@ export async function cacheKey(tool: ToolDefinition, toolchain: Toolchain): Prom
   const hash = createHash("sha256");
   // As JSON, so that no two lists read the same.
   hash.update(
-    JSON.stringify([tool.name, tool.package, tool.more, buildFlags(tool), toolchain, tool.modules, tool.changes]),
+    JSON.stringify([
+      tool.name,
+      tool.package,
+      tool.more,
+      buildFlags(tool),
+      toolchain,
+      tool.modules,
+      tool.changes,
+    ]),
   );
   const { folder } = tool;
   for (const file of folder === undefined ? [] : await sources(folder)) {
@@ -61,7 +72,9 @@ export async function forgetOldVersions(cache: string, called: string, kept = KE
   }
   const version = new RegExp(`^${called}-[0-9a-f]{16}$`);
   const old = all.filter(({ name }) => version.test(name)).sort((a, b) => b.used - a.used);
-  const abandoned = all.filter(({ name, used }) => name.endsWith(".unfinished") && Date.now() - used > ABANDONED);
+  const abandoned = all.filter(
+    ({ name, used }) => name.endsWith(".unfinished") && Date.now() - used > ABANDONED,
+  );
   for (const { name } of [...old.slice(kept), ...abandoned])
     await fs.rm(path.join(cache, name), { recursive: true, force: true });
 }
@@ -70,7 +83,9 @@ export async function forgetOldVersions(cache: string, called: string, kept = KE
 export async function forgetKilled(folder: string): Promise<void> {
   const called = `${path.basename(folder)}.`;
   for (const name of await fs.readdir(path.dirname(folder))) {
-    const maker = /^(\d+)\..*unfinished$/.exec(name.startsWith(called) ? name.slice(called.length) : "");
+    const maker = /^(\d+)\..*unfinished$/.exec(
+      name.startsWith(called) ? name.slice(called.length) : "",
+    );
     if (maker === null || isAlive(Number(maker[1]))) continue;
     await fs.rm(path.join(path.dirname(folder), name), { recursive: true, force: true });
   }
@@ -85,6 +100,8 @@ async function sources(folder: string): Promise<string[]> {
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
-    .filter((file) => !/(^|[/\\])(\.|testdata[/\\]|node_modules[/\\])|(_test\.go|\.ts|\.md)$/.test(file))
+    .filter(
+      (file) => !/(^|[/\\])(\.|testdata[/\\]|node_modules[/\\])|(_test\.go|\.ts|\.md)$/.test(file),
+    )
     .sort();
 }

@@ -6,10 +6,12 @@ import type { Modules, Release, ToolDefinition } from "./definition";
 const lab = path.resolve(__dirname, "..");
 
 /** The tools as catalogue.yaml has them, their folders below that of the lab. */
-const said = parse(readFileSync(path.join(__dirname, "catalogue.yaml"), "utf8"), { merge: true }) as Record<
-  "lab" | "languages" | "prometheus" | "node" | "talos",
-  ToolDefinition[]
-> & { talosModules: Record<string, Modules>; sums: string[] };
+const said = parse(readFileSync(path.join(__dirname, "catalogue.yaml"), "utf8"), {
+  merge: true,
+}) as Record<"lab" | "languages" | "prometheus" | "node" | "talos", ToolDefinition[]> & {
+  talosModules: Record<string, Modules>;
+  sums: string[];
+};
 
 const within = ({ folder, release, ...tool }: ToolDefinition): ToolDefinition => ({
   ...tool,
@@ -39,9 +41,13 @@ export const talosModules: Readonly<Record<string, Modules>> = said.talosModules
 export function talosCatalogue(release: string): readonly ToolDefinition[] {
   const modules = talosModules[release]!;
   const sums = said.sums.filter((line) =>
-    modules.replace?.some((fork) => line.replace(/(\/go\.mod)? h1:.*/, "") === fork.split(" => ")[1]),
+    modules.replace?.some(
+      (fork) => line.replace(/(\/go\.mod)? h1:.*/, "") === fork.split(" => ")[1],
+    ),
   );
-  return said.talos.map((tool) => within(tool.name === "talos" ? { ...tool, modules: { ...modules, sums } } : tool));
+  return said.talos.map((tool) =>
+    within(tool.name === "talos" ? { ...tool, modules: { ...modules, sums } } : tool),
+  );
 }
 
 /**

@@ -8,7 +8,13 @@ export type { ToolEvent } from "./events";
 export type Tools = Record<ToolName, string>;
 /** A program that the lab runs. */
 export type ToolName =
-  "pulumi" | "pulumi-resource-kubernetes" | "talosctl" | "helm" | "controlplane" | "machines" | "lws";
+  | "pulumi"
+  | "pulumi-resource-kubernetes"
+  | "talosctl"
+  | "helm"
+  | "controlplane"
+  | "machines"
+  | "lws";
 
 /** All of them. */
 export const toolNames = catalogue.map(({ name }) => name) as ToolName[];
@@ -59,7 +65,10 @@ export type TalosPrograms = Record<
 >;
 
 /** Provides the programs of a machine that runs real Talos of a release. */
-export async function provideTalosPrograms(release: string, options: Options = {}): Promise<TalosPrograms> {
+export async function provideTalosPrograms(
+  release: string,
+  options: Options = {},
+): Promise<TalosPrograms> {
   return (await provide(talosCatalogue(release), options)) as TalosPrograms;
 }
 

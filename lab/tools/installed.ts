@@ -53,9 +53,13 @@ async function installed(tool: string, env: NodeJS.ProcessEnv): Promise<Installe
   const { asks, range } = installables[tool] ?? {};
   const path = asks && programOnPath(tool, env);
   if (asks === undefined || range === undefined || path === undefined) return undefined;
-  const answer = await promisify(execFile)(path, asks, { env, timeout: answerLimit }).catch(() => undefined);
+  const answer = await promisify(execFile)(path, asks, { env, timeout: answerLimit }).catch(
+    () => undefined,
+  );
   const version = /\bv?(\d+\.\d+\.\d+\S*)/.exec(answer?.stdout ?? "")?.[1];
-  return version !== undefined && semver.satisfies(version, range) ? { tool, path, version } : undefined;
+  return version !== undefined && semver.satisfies(version, range)
+    ? { tool, path, version }
+    : undefined;
 }
 
 /** What is taken from PATH, in one line. */

@@ -29,7 +29,8 @@ export async function provide(
   options: ProvideOptions = {},
 ): Promise<Record<string, string>> {
   const stop = new AbortController();
-  const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
+  const signal =
+    options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
   const makings = await Promise.all(tools.map((tool) => locate(tool, { ...options, signal })));
   const paths: Record<string, string> = {};
   const missing: Making[] = [];
@@ -39,8 +40,10 @@ export async function provide(
   }
   const downloads = await startDownloads(missing, { ...options, signal });
   try {
-    for (const making of missing) if (!downloads.has(making)) paths[making.name] = await making.build();
-    for (const [making, downloaded] of downloads) paths[making.name] = (await downloaded) ?? (await making.build());
+    for (const making of missing)
+      if (!downloads.has(making)) paths[making.name] = await making.build();
+    for (const [making, downloaded] of downloads)
+      paths[making.name] = (await downloaded) ?? (await making.build());
   } finally {
     stop.abort();
     await Promise.allSettled(downloads.values());
@@ -82,7 +85,9 @@ async function startDownloads(
   const answered = (await Promise.all(asked)).filter((each) => each !== undefined);
   signal?.throwIfAborted();
   if (refused.length > 0) {
-    const names = missing.map(({ name }) => name).filter((name) => refused.some(([each]) => each === name));
+    const names = missing
+      .map(({ name }) => name)
+      .filter((name) => refused.some(([each]) => each === name));
     const detail = [...new Set(refused.map(([, why]) => why))].sort().join("; ");
     onEvent?.({ tool: names.join(", "), state: "refused", detail });
   }
@@ -114,7 +119,11 @@ async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<Ma
   const downloaded = published && binaryOf(publishedKey(published));
 
   /** Makes a binary unless it is there, or another process has made it meanwhile. */
-  const once = async (binary: string, doing: ToolEvent["state"], make: () => Promise<void>): Promise<string> => {
+  const once = async (
+    binary: string,
+    doing: ToolEvent["state"],
+    make: () => Promise<void>,
+  ): Promise<string> => {
     const folder = path.dirname(binary);
     const work = async (): Promise<string> => {
       if (await isCached(binary)) tell("cached", binary);
@@ -126,7 +135,8 @@ async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<Ma
       return binary;
     };
     const verb = doing === "building" ? "builds" : "downloads";
-    const onWait = (pid: number): void => tell(doing, `waiting for process ${pid}, which ${verb} it`);
+    const onWait = (pid: number): void =>
+      tell(doing, `waiting for process ${pid}, which ${verb} it`);
     return withLock(`${folder}.lock`, work, { onWait, ...signal });
   };
   const making: Making = {

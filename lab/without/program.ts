@@ -21,7 +21,9 @@ const pulledByHook: pulumi.ResourceTransformation = ({ type, props, opts }) => {
   if (type !== "kubernetes:apps/v1:Deployment") return undefined;
   for (const container of props["spec"].template.spec.containers)
     if (container.name === "ollama")
-      container.lifecycle = { postStart: { exec: { command: ["/bin/sh", "-c", "ollama pull llama3.2:3b"] } } };
+      container.lifecycle = {
+        postStart: { exec: { command: ["/bin/sh", "-c", "ollama pull llama3.2:3b"] } },
+      };
   return { props, opts };
 };
 

@@ -1,7 +1,11 @@
 import { type Document, isMap, parse, parseDocument } from "yaml";
 import type { FixId } from "../../components/diagnosis";
 import { findRelease, type Plan, schematicOf } from "../../components/recipe";
-import { modulesExtension, nvidiaExtension, toolkitExtension } from "../../components/recipe/facts/extension";
+import {
+  modulesExtension,
+  nvidiaExtension,
+  toolkitExtension,
+} from "../../components/recipe/facts/extension";
 import { daemonLabel } from "../../components/recipe/machine/daemon-labels";
 import { ownPatch } from "../../components/recipe/machine/patches";
 import { taintsOf, tolerates } from "../../components/recipe/machine/taints";
@@ -18,7 +22,8 @@ const eachMachine =
     machines.forEach(change);
 
 /** Takes a label away from every node. */
-const withoutLabel = (key: string): Transform => eachMachine(({ nodeLabels }) => void delete nodeLabels[key]);
+const withoutLabel = (key: string): Transform =>
+  eachMachine(({ nodeLabels }) => void delete nodeLabels[key]);
 
 const validatorLabel = "nvidia.com/gpu.deploy.operator-validator";
 
@@ -42,7 +47,9 @@ export const transforms: Record<FixId, Transform> = {
       release.values["deviceListStrategy"] = plural;
       return;
     }
-    const { env = [] } = release.values["devicePlugin"] as { env?: { name: string; value: string }[] };
+    const { env = [] } = release.values["devicePlugin"] as {
+      env?: { name: string; value: string }[];
+    };
     for (const entry of env) if (entry.name === "DEVICE_LIST_STRATEGY") entry.value = plural;
   },
 
@@ -50,7 +57,8 @@ export const transforms: Record<FixId, Transform> = {
   driverBranches: eachMachine((machine) => {
     const mixed = machine.extensions.map((name) => {
       const extension = nvidiaExtension(name);
-      if (extension?.kind === "modules") return modulesExtension(extension.flavour ?? "open", "lts");
+      if (extension?.kind === "modules")
+        return modulesExtension(extension.flavour ?? "open", "lts");
       return extension?.kind === "toolkit" ? toolkitExtension("production") : name;
     });
     changeImage(machine, mixed.sort());
@@ -113,7 +121,10 @@ export const transforms: Record<FixId, Transform> = {
     const { containerdPart, configuration } = machine;
     // Adopting merges both by their path.
     if (containerdPart === undefined || configuration === "adopted") return;
-    machine.patches = [ownPatch({ kernelModules: [], sysctls: {}, containerdPart }), ...machine.patches];
+    machine.patches = [
+      ownPatch({ kernelModules: [], sysctls: {}, containerdPart }),
+      ...machine.patches,
+    ];
   }),
 
   /** The release's namespace gets no Pod Security labels. */
@@ -150,7 +161,9 @@ export const transforms: Record<FixId, Transform> = {
     const asTalosHasThem = Object.fromEntries(
       taints.map(({ key, value, effect }) => [key, `${value ?? ""}:${effect}`]),
     );
-    editOwnPatch(machine, (patch) => patch.setIn(["machine", "nodeTaints"], patch.createNode(asTalosHasThem)));
+    editOwnPatch(machine, (patch) =>
+      patch.setIn(["machine", "nodeTaints"], patch.createNode(asTalosHasThem)),
+    );
   }),
 
   /** Nothing tolerates the taints of the stack's own machines. */
@@ -173,8 +186,13 @@ export const transforms: Record<FixId, Transform> = {
 
 /** Gives a machine an image of other extensions: what names its schematic is changed with it. */
 function changeImage(machine: MachineRecipe, extensions: string[]): void {
-  const { customization } = parse(machine.schematic) as { customization?: { extraKernelArgs?: string[] } };
-  const { id, yaml } = schematicOf({ extensions, kernelArgs: customization?.extraKernelArgs ?? [] });
+  const { customization } = parse(machine.schematic) as {
+    customization?: { extraKernelArgs?: string[] };
+  };
+  const { id, yaml } = schematicOf({
+    extensions,
+    kernelArgs: customization?.extraKernelArgs ?? [],
+  });
   const rename = (text: string): string => text.replaceAll(machine.schematicId, id);
   Object.assign(machine, {
     extensions,
@@ -209,5 +227,8 @@ function tolerationLists(values: Values): Values[] {
   const children = Object.values(values).filter(
     (value): value is Values => typeof value === "object" && value !== null,
   );
-  return [...(Array.isArray(values["tolerations"]) ? [values] : []), ...children.flatMap(tolerationLists)];
+  return [
+    ...(Array.isArray(values["tolerations"]) ? [values] : []),
+    ...children.flatMap(tolerationLists),
+  ];
 }

@@ -14,7 +14,9 @@ const onePart: Policy = {
     return resources.flatMap((resource) => {
       const patched = patchesOf(resource);
       if (!patched) return [];
-      const here = patched.patches.flatMap(filesOf).filter((path) => path === containerdPart).length;
+      const here = patched.patches
+        .flatMap(filesOf)
+        .filter((path) => path === containerdPart).length;
       const count = (parts.get(patched.machine) ?? 0) + here;
       parts.set(patched.machine, count);
       if (here === 0 || count < 2) return [];
@@ -46,7 +48,8 @@ const serialControlPlanes: Policy = {
 
 const gated: Policy = {
   name: "gpus-behind-the-gate",
-  description: "Every GPU machine is in a gate's smoke tests, and what asks for a GPU waits for a gate.",
+  description:
+    "Every GPU machine is in a gate's smoke tests, and what asks for a GPU waits for a gate.",
   find: (resources) => {
     const gates = resources.filter((resource) => taskOf(resource)?.verb === "gate");
     const tests = gates.flatMap((gate) => taskOf(gate)?.tests ?? []);
@@ -55,7 +58,9 @@ const gated: Policy = {
     const machines = (isTold ? resources : []).flatMap((resource) => {
       const task = taskOf(resource);
       const hasGpu =
-        task?.machine !== undefined && /^(?:upgrade|omni-wait)$/.test(task.verb) && (task.modules ?? []).length > 0;
+        task?.machine !== undefined &&
+        /^(?:upgrade|omni-wait)$/.test(task.verb) &&
+        (task.modules ?? []).length > 0;
       if (!hasGpu || tests.some(({ machine }) => machine === task.machine)) return [];
       const message = `no gate tests a card of ${task.machine}; a driver that does not work would show in somebody's workload; add its smoke test to the gate`;
       return [{ resource, message }];
@@ -80,13 +85,15 @@ const enforced = ["metadata", "labels", enforceLabel];
 
 const privilegedPods: Policy = {
   name: "privileged-pods-where-declared",
-  description: "Pods with the host's rights are in namespaces that say so, by label or in the pack's configuration.",
+  description:
+    "Pods with the host's rights are in namespaces that say so, by label or in the pack's configuration.",
   find: (resources, settings) => {
     const labelled = resources
       .filter(({ type }) => type === "kubernetes:core/v1:Namespace")
       .filter(
         (resource) =>
-          resource.props["metadata"]?.labels?.[enforceLabel] === "privileged" || mayHave(resource, ...enforced),
+          resource.props["metadata"]?.labels?.[enforceLabel] === "privileged" ||
+          mayHave(resource, ...enforced),
       );
     const declared = new Set([
       ...settings.privilegedNamespaces,
@@ -100,9 +107,12 @@ const privilegedPods: Policy = {
           ? ["a privileged container"]
           : []),
         ...(["hostNetwork", "hostPID", "hostIPC"] as const).filter((right) => spec[right]),
-        ...((spec.volumes ?? []).some(({ hostPath }) => hostPath !== undefined) ? ["a hostPath volume"] : []),
+        ...((spec.volumes ?? []).some(({ hostPath }) => hostPath !== undefined)
+          ? ["a hostPath volume"]
+          : []),
       ];
-      if (rights.length === 0 || anyMayBe || namespace === undefined || declared.has(namespace)) return [];
+      if (rights.length === 0 || anyMayBe || namespace === undefined || declared.has(namespace))
+        return [];
       const message = `it has ${rights.join(", ")} in namespace ${namespace}, which is not declared for that; Pod Security refuses it, or anybody in there could do the same; move it, or label the namespace ${enforceLabel}: privileged`;
       return [{ resource, message }];
     });
@@ -111,14 +121,20 @@ const privilegedPods: Policy = {
 
 const gpuRequests: Policy = {
   name: "gpu-pods-ask-for-gpus",
-  description: "A pod that is to see a card asks the device plugin for it, and takes none that it did not ask for.",
+  description:
+    "A pod that is to see a card asks the device plugin for it, and takes none that it did not ask for.",
   find: (resources) =>
     podMakers(resources).flatMap(({ resource, spec, at, isDaemon }) => {
       const variables = containersOf(spec).flatMap(({ env }) => env ?? []);
       const visible = variables.find(({ name }) => name === "NVIDIA_VISIBLE_DEVICES")?.value;
-      const sees = visible === undefined ? spec.runtimeClassName === "nvidia" : !/^(?:|none|void)$/.test(visible);
+      const sees =
+        visible === undefined
+          ? spec.runtimeClassName === "nvidia"
+          : !/^(?:|none|void)$/.test(visible);
       // A daemon looks after all cards of its node, and takes none away from anybody.
-      const mayAsk = ["containers", "initContainers"].some((list) => mayHave(resource, ...at, list, "*", "resources"));
+      const mayAsk = ["containers", "initContainers"].some((list) =>
+        mayHave(resource, ...at, list, "*", "resources"),
+      );
       if (!sees || isDaemon || asksForGpu(spec) || mayAsk) return [];
       const message =
         "it sees the cards of its node without asking for any; it would share them with those that asked; set a limit of nvidia.com/gpu";
@@ -133,7 +149,9 @@ const podSecurityLabels: Policy = {
     resources
       .filter(({ type }) => type === "kubernetes:core/v1:Namespace")
       // In the preview of a cluster that the stack is yet to make, the engine knows nothing of what is in it: not even a name.
-      .filter((resource) => resource.props["metadata"] !== undefined && !mayHave(resource, ...enforced))
+      .filter(
+        (resource) => resource.props["metadata"] !== undefined && !mayHave(resource, ...enforced),
+      )
       .filter(({ props }) => props["metadata"]?.labels?.[enforceLabel] === undefined)
       .map((resource) => ({
         resource,

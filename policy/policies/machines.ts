@@ -36,7 +36,10 @@ export function taskOf({ type, props }: Resource): Task | undefined {
 /** A machine, by how its configuration is brought to it, and the patches that it gets by this resource. */
 export function patchesOf(resource: Resource): { machine: string; patches: string[] } | undefined {
   if (resource.type === "talos:machine/configurationApply:ConfigurationApply") {
-    const { node, configPatches = [] } = resource.props as { node?: string; configPatches?: string[] };
+    const { node, configPatches = [] } = resource.props as {
+      node?: string;
+      configPatches?: string[];
+    };
     return node === undefined ? undefined : { machine: node, patches: configPatches };
   }
   const task = taskOf(resource);
@@ -49,7 +52,8 @@ export function patchesOf(resource: Resource): { machine: string; patches: strin
 export function filesOf(patch: string): string[] {
   return parseAllDocuments(patch).flatMap((document) => {
     const data: unknown = document.errors.length > 0 ? undefined : document.toJS();
-    const files = (data as { machine?: { files?: { path?: string }[] } } | null | undefined)?.machine?.files;
+    const files = (data as { machine?: { files?: { path?: string }[] } } | null | undefined)
+      ?.machine?.files;
     return Array.isArray(files) ? files.flatMap(({ path }) => path ?? []) : [];
   });
 }

@@ -42,7 +42,8 @@ export function podMakers(resources: readonly Resource[]): PodMaker[] {
     if (!/^kubernetes:(?:core|apps|batch)\//.test(resource.type)) return [];
     const kind = resource.type.split(":").at(-1) ?? "";
     const at = places[kind] ?? ["spec", "template", "spec"];
-    const spec = at.reduce<any>((value, step) => value?.[step], resource.props) as PodSpec | undefined;
+    const spec = at.reduce<any>((value, step) => value?.[step], resource.props) as
+      PodSpec | undefined;
     if (spec?.containers === undefined) return [];
     const { namespace } = (resource.props["metadata"] ?? {}) as { namespace?: string };
     const other = mayHave(resource, "metadata", "namespace") ? undefined : "default";

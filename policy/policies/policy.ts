@@ -35,7 +35,10 @@ export interface Policy {
 /** Whether a resource waits for another one, directly or through others. It also waits for what its parents wait for. */
 export function waitsFor(resource: Resource, other: Resource): boolean {
   const seen = new Set<string>();
-  const pending: Resource[] = [...resource.dependencies, ...(resource.parent ? [resource.parent] : [])];
+  const pending: Resource[] = [
+    ...resource.dependencies,
+    ...(resource.parent ? [resource.parent] : []),
+  ];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     if (next.urn === other.urn) return true;
     if (seen.has(next.urn)) continue;

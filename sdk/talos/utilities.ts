@@ -29,7 +29,9 @@ export function resourceOptions(
   options: pulumi.CustomResourceOptions,
 ): pulumi.CustomResourceOptions {
   const defaults = pulumi.mergeOptions({ version, pluginDownloadURL }, options);
-  return shape.secrets ? pulumi.mergeOptions(defaults, { additionalSecretOutputs: [...shape.secrets] }) : defaults;
+  return shape.secrets
+    ? pulumi.mergeOptions(defaults, { additionalSecretOutputs: [...shape.secrets] })
+    : defaults;
 }
 
 /** Properties to register a resource with: the required ones must be there, secret ones are marked, outputs are open. */

@@ -39,12 +39,16 @@ describe("what rounds come to", () => {
 
 describe("what a ratio may be", () => {
   const failuresOf = (ours: number, memory: number) =>
-    doubledRatios([resultOf(comparison, [round(ours, 1, memory)])], { one: { cpu: 1.5, memory: 1.2 } });
+    doubledRatios([resultOf(comparison, [round(ours, 1, memory)])], {
+      one: { cpu: 1.5, memory: 1.2 },
+    });
 
   test("a little more than expected passes", () => expect(failuresOf(2.9, 2.3)).toEqual([]));
 
   test("twice the expected ratio fails, of CPU and of memory", () => {
-    expect(failuresOf(3, 1)).toEqual([expect.stringMatching(/^one\.cpu: the ratio is 3\.00, and 1\.5 was expected/)]);
+    expect(failuresOf(3, 1)).toEqual([
+      expect.stringMatching(/^one\.cpu: the ratio is 3\.00, and 1\.5 was expected/),
+    ]);
     expect(failuresOf(1, 2.4)).toEqual([
       expect.stringMatching(/^one\.memory: the ratio is 2\.40, and 1\.2 was expected/),
     ]);
@@ -52,18 +56,24 @@ describe("what a ratio may be", () => {
 
   test("it is the median that counts, so one disturbed round passes", () => {
     const rounds = [round(1.5, 1), round(9, 1), round(1.6, 1)];
-    expect(doubledRatios([resultOf(comparison, rounds)], { one: { cpu: 1.5, memory: 1 } })).toEqual([]);
+    expect(doubledRatios([resultOf(comparison, rounds)], { one: { cpu: 1.5, memory: 1 } })).toEqual(
+      [],
+    );
   });
 
   test("a ratio that nobody expects fails, since its doubling would not be noticed", () =>
     expect(doubledRatios([resultOf(comparison, [round(1.75, 1)])], {})).toEqual([
-      expect.stringContaining("one.cpu: no ratio is expected; a doubling would not be noticed; add 1.75 to"),
+      expect.stringContaining(
+        "one.cpu: no ratio is expected; a doubling would not be noticed; add 1.75 to",
+      ),
       expect.stringContaining("one.memory: no ratio is expected"),
     ]));
 
   test("each comparison has its expected ratios, and there are no others", () => {
     const figures = comparisons.map(({ id, memory }) => [id, memory ? ["cpu", "memory"] : ["cpu"]]);
-    expect(Object.entries(expected).map(([id, ratios]) => [id, Object.keys(ratios)])).toEqual(figures);
+    expect(Object.entries(expected).map(([id, ratios]) => [id, Object.keys(ratios)])).toEqual(
+      figures,
+    );
   });
 });
 
@@ -93,7 +103,10 @@ test("the table has minimum, median and maximum of each figure, and the ratio be
 });
 
 test("Bash's times of a command are read off its last line", () =>
-  expect(commandTimeOf("some progress\nmore of it\n23.105 41.500 3.250\n")).toEqual({ wall: 23.105, cpu: 44.75 }));
+  expect(commandTimeOf("some progress\nmore of it\n23.105 41.500 3.250\n")).toEqual({
+    wall: 23.105,
+    cpu: 44.75,
+  }));
 
 test("a last line without times is an error", () =>
   expect(() => commandTimeOf("npm: command not found\n")).toThrow("says no times"));

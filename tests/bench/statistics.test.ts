@@ -9,4 +9,5 @@ test("the median of an even number of values lies between the two in the middle"
 test("numbers are sorted as numbers", () =>
   expect(spreadOf([100, 9, 20])).toEqual({ minimum: 9, median: 20, maximum: 100 }));
 
-test("nothing measured is an error, not a figure", () => expect(() => spreadOf([])).toThrow("no value was measured"));
+test("nothing measured is an error, not a figure", () =>
+  expect(() => spreadOf([])).toThrow("no value was measured"));

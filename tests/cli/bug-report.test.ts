@@ -22,7 +22,10 @@ const pod = (namespace: string, name: string) => ({
       },
     ],
   },
-  status: { phase: "Running", containerStatuses: [{ name: "ctr", restartCount: 1, state: { running: {} } }] },
+  status: {
+    phase: "Running",
+    containerStatuses: [{ name: "ctr", restartCount: 1, state: { running: {} } }],
+  },
 });
 const cluster = {
   ...offering,
@@ -34,7 +37,12 @@ const cluster = {
       metadata: { namespace: "nvidia", name: "nvidia-dcgm-exporter-y" },
       spec: {
         nodeName: "gpu-1",
-        containers: [{ name: "c", args: ["--password", "planted-in-an-argument", "--token=planted-in-a-flag"] }],
+        containers: [
+          {
+            name: "c",
+            args: ["--password", "planted-in-an-argument", "--token=planted-in-a-flag"],
+          },
+        ],
       },
       status: {
         phase: "Running",
@@ -44,7 +52,9 @@ const cluster = {
             ready: false,
             restartCount: 0,
             state: { waiting: { reason: "CrashLoopBackOff" } },
-            lastState: { terminated: { exitCode: 1, message: "refused: Bearer planted1in2last3words" } },
+            lastState: {
+              terminated: { exitCode: 1, message: "refused: Bearer planted1in2last3words" },
+            },
           },
         ],
       },
@@ -88,7 +98,9 @@ test("a report has what offers the cards, nothing of other people's work and no 
     "cluster/pods.json",
   ]);
   const read = (name: string): string => fs.readFileSync(path.join(out, name), "utf8");
-  expect(read("nvidia-smi.txt")).toContain("kubectl exec -n nvidia nvidia-device-plugin-x -- nvidia-smi -q\n");
+  expect(read("nvidia-smi.txt")).toContain(
+    "kubectl exec -n nvidia nvidia-device-plugin-x -- nvidia-smi -q\n",
+  );
   const others = [
     { name: "A", value: "(hidden)" },
     { name: "PLAIN", value: "(hidden)" },
@@ -108,7 +120,10 @@ test("a report has what offers the cards, nothing of other people's work and no 
   expect(of("dmesg.log")).toContain("[2026-04-22T21:30:51Z]: NVRM: Xid (PCI:0000:05:00): 79");
   expect(of("proc-driver-nvidia-version")).toContain("580.126.20");
   expect(JSON.parse(of("pcidevices.json"))).toHaveLength(1);
-  expect(JSON.parse(of("services.json"))).toMatchObject({ "ext-nvidia-persistenced": "Running", etcd: "Running" });
+  expect(JSON.parse(of("services.json"))).toMatchObject({
+    "ext-nvidia-persistenced": "Running",
+    etcd: "Running",
+  });
   expect(of("proc-cmdline")).toContain("talos.platform=metal");
   expect(read("doctor.txt")).toContain("refused: Bearer [redacted]");
   expect(files.filter((name) => name.includes("planted"))).toEqual([]);
@@ -127,7 +142,10 @@ test("a report has what offers the cards, nothing of other people's work and no 
   ])
     expect(all).not.toContain(hidden);
   expect(status).toBe(2);
-  for (const lacking of ["/proc/driver/nvidia/params: is not there", "extensions: talosctl get failed"])
+  for (const lacking of [
+    "/proc/driver/nvidia/params: is not there",
+    "extensions: talosctl get failed",
+  ])
     expect(missing).toContainEqual(expect.stringContaining(`machine gpu-1: ${lacking}`));
   expect(read("missing.txt")).toBe(missing.map((line) => `${line}\n`).join(""));
   expect(fs.statSync(path.join(out, "doctor.txt")).mode & 0o77).toBe(0);

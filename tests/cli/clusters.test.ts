@@ -1,7 +1,9 @@
 import { clustersOf, shareCluster } from "../../cli/clusters";
 
 const many = 300;
-const clusters = Array.from({ length: many }, (_, index) => ({ folder: `/repository/c${index}/talos` }));
+const clusters = Array.from({ length: many }, (_, index) => ({
+  folder: `/repository/c${index}/talos`,
+}));
 
 test("each cluster's folder is looked at once, however many files there are", () => {
   let count = 0;

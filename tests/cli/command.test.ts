@@ -3,7 +3,12 @@ import { paint } from "./paint";
 
 describe("options, from one table", () => {
   test("values, switches and the argument", () => {
-    const given = parseOptions("paint", paint, ["a.png", "--brush", "x", "--brush=y", "--twice", "--json"], {});
+    const given = parseOptions(
+      "paint",
+      paint,
+      ["a.png", "--brush", "x", "--brush=y", "--twice", "--json"],
+      {},
+    );
     expect(given).toEqual({
       values: { brush: ["x", "y"] },
       switches: new Set(["twice", "json"]),
@@ -23,12 +28,23 @@ describe("options, from one table", () => {
   });
 
   test.each<[string, string[], NodeJS.ProcessEnv, RegExp | undefined]>([
-    ["its value stays", ["a", "x"], { npm_config_brush: "true" }, /^--brush: .*; write `npm run art -- --brush a x`$/],
-    ["its value goes, too", ["a"], { npm_config_brush: "x" }, /^--brush: .*; write `npm run art -- --brush x a`$/],
+    [
+      "its value stays",
+      ["a", "x"],
+      { npm_config_brush: "true" },
+      /^--brush: .*; write `npm run art -- --brush a x`$/,
+    ],
+    [
+      "its value goes, too",
+      ["a"],
+      { npm_config_brush: "x" },
+      /^--brush: .*; write `npm run art -- --brush x a`$/,
+    ],
     ["npm's own option stands in its configuration", ["a"], { npm_config_json: "true" }, undefined],
     ["it came here", ["a", "--brush", "x"], {}, undefined],
   ])("an option before npm's two dashes: %s", (_, argv, taken, expected) => {
-    const parse = () => parseOptions("paint", paint, argv, { npm_lifecycle_event: "art", ...taken });
+    const parse = () =>
+      parseOptions("paint", paint, argv, { npm_lifecycle_event: "art", ...taken });
     if (expected === undefined) expect(parse).not.toThrow();
     else expect(parse).toThrow(expected);
   });

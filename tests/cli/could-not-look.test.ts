@@ -2,12 +2,22 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { expired } from "./expired-certificate";
 import { gone } from "../support/processes";
-import { apiServer, cliStand, consult, hangingProgram, kubeconfig, listen, offering, runCommand } from "./stand";
+import {
+  apiServer,
+  cliStand,
+  consult,
+  hangingProgram,
+  kubeconfig,
+  listen,
+  offering,
+  runCommand,
+} from "./stand";
 
 const { folder, cli, at } = cliStand();
 const page = '<!DOCTYPE html><html><form action="/login"></form></html>';
 
-const noKubeconfig = /--kubeconfig: cannot be read \((it|\S+) names no cluster, so it is no kubeconfig\)/;
+const noKubeconfig =
+  /--kubeconfig: cannot be read \((it|\S+) names no cluster, so it is no kubeconfig\)/;
 
 function written(name: string, text: string): string {
   const file = path.join(folder, name);
@@ -24,12 +34,22 @@ const servers: [string, () => Promise<string>, RegExp][] = [
   ],
   [
     "a redirect to a login page",
-    () => at(listen((_, response) => response.writeHead(302, { location: "https://login.example" }).end())),
+    () =>
+      at(
+        listen((_, response) =>
+          response.writeHead(302, { location: "https://login.example" }).end(),
+        ),
+      ),
     /redirects to https:\/\/login\.example: a login page or a proxy stands before the API/,
   ],
   [
     "something else that speaks JSON",
-    () => at(listen((_, response) => response.setHeader("content-type", "application/json").end('{"ok":true}'))),
+    () =>
+      at(
+        listen((_, response) =>
+          response.setHeader("content-type", "application/json").end('{"ok":true}'),
+        ),
+      ),
     /answers with JSON that is not a list of Kubernetes objects/,
   ],
   [
@@ -62,21 +82,34 @@ describe("exit status 2: nothing could be looked at", () => {
   });
 
   test("a client certificate that has expired, by name and date", async () => {
-    const user = { "client-certificate-data": Buffer.from(expired).toString("base64"), "client-key-data": "" };
+    const user = {
+      "client-certificate-data": Buffer.from(expired).toString("base64"),
+      "client-key-data": "",
+    };
     const url = await at(listen((_, response) => response.writeHead(401).end("{}")));
     const { status, report } = await consult(cli, ["--kubeconfig", kubeconfig(folder, url, user)]);
     expect(status).toBe(2);
-    expect(report.unseen[0]).toContain("the client certificate of user me (context home) expired on 2021-01-01");
+    expect(report.unseen[0]).toContain(
+      "the client certificate of user me (context home) expired on 2021-01-01",
+    );
   });
 
   test.each([
     ["no kubeconfig at all", [], /there is neither KUBECONFIG nor ~\/\.kube\/config/],
-    ["a kubeconfig that is not there", ["--kubeconfig", "/nowhere"], /--kubeconfig: cannot be read/],
+    [
+      "a kubeconfig that is not there",
+      ["--kubeconfig", "/nowhere"],
+      /--kubeconfig: cannot be read/,
+    ],
     ["an empty kubeconfig", ["--kubeconfig", written("empty", "")], noKubeconfig],
     ["a kubeconfig of null", ["--kubeconfig", written("null", "null")], noKubeconfig],
     ["a web page for a kubeconfig", ["--kubeconfig", written("page", page)], noKubeconfig],
     ["a list for a kubeconfig", ["--kubeconfig", written("list", "[]")], noKubeconfig],
-    ["a stack that is not there", ["--stack", "nowhere.yaml"], /--stack: there is no file nowhere\.yaml/],
+    [
+      "a stack that is not there",
+      ["--stack", "nowhere.yaml"],
+      /--stack: there is no file nowhere\.yaml/,
+    ],
     ["an unknown option", ["--kubekonfig", "x"], /Unknown option '--kubekonfig'/],
     ["a time that is none", ["--within", "soon"], /--within: soon is not a number of seconds/],
   ])("%s", async (_, args, expected) => {
@@ -92,7 +125,8 @@ test.each([
   ["a machine that the stack has not", ["gpu-9"], /gpu-9: is no machine of the stack; take one of/],
   ["a machine of Omni's", ["gpu-1"], /gpu-1: Omni keeps this machine/],
 ])("nothing is rebooted by %s", async (which, args, expected) => {
-  const of = which === "no stack" ? [] : ["--stack", path.join(__dirname, "../../stacks/Pulumi.frank.yaml")];
+  const of =
+    which === "no stack" ? [] : ["--stack", path.join(__dirname, "../../stacks/Pulumi.frank.yaml")];
   const { status, stderr } = await runCommand(cli, ["reboot", ...args, ...of]);
   expect(status).toBe(2);
   expect(stderr).toMatch(expected);
@@ -106,14 +140,20 @@ describe("a part could not be looked at", () => {
       JSON.stringify({ context: "home", contexts: { home: { endpoints: ["127.0.0.1"] } } }),
     );
     const file = kubeconfig(folder, await at(apiServer(offering)));
-    return consult(cli, ["--kubeconfig", file, "--talosconfig", talosconfig, "--within", within], environment);
+    return consult(
+      cli,
+      ["--kubeconfig", file, "--talosconfig", talosconfig, "--within", within],
+      environment,
+    );
   };
 
   test("without a talosconfig machines were not to be looked at: all is well, and a note says so", async () => {
     const file = kubeconfig(folder, await at(apiServer(offering)));
     const { status, report } = await consult(cli, ["--kubeconfig", file]);
     expect([status, report.unseen]).toEqual([0, []]);
-    expect(report.notes).toEqual([expect.stringContaining("without a talosconfig the machines were not looked at")]);
+    expect(report.notes).toEqual([
+      expect.stringContaining("without a talosconfig the machines were not looked at"),
+    ]);
   });
 
   test("talosctl is not there, or is no talosctl", async () => {
@@ -137,7 +177,11 @@ describe("a part could not be looked at", () => {
 
   test("a credential plugin that hangs is ended, with what it started", async () => {
     const { program, pids } = hangingProgram(folder, "plugin");
-    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: program, interactiveMode: "Never" };
+    const exec = {
+      apiVersion: "client.authentication.k8s.io/v1",
+      command: program,
+      interactiveMode: "Never",
+    };
     const file = kubeconfig(folder, await at(apiServer(offering)), { exec });
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "4"]);
     expect(status).toBe(2);
@@ -173,7 +217,9 @@ describe("what was looked at decides", () => {
     for (const more of [[], ["--stack", stack]]) {
       const { status, report } = await consult(cli, ["--kubeconfig", file, ...more]);
       expect(status).toBe(1);
-      expect(report.differences.map(({ about }) => about)).toContain(more.length > 0 ? "node k8s-worker4" : "cluster");
+      expect(report.differences.map(({ about }) => about)).toContain(
+        more.length > 0 ? "node k8s-worker4" : "cluster",
+      );
     }
   });
 
@@ -182,12 +228,17 @@ describe("what was looked at decides", () => {
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--stack", stack]);
     expect([status, report.differences]).toEqual([2, []]);
     expect(report.unseen).toEqual([
-      expect.stringContaining("the cluster is not the stack's: its nodes are gpu-1, the stack's machines k8s-worker4"),
+      expect.stringContaining(
+        "the cluster is not the stack's: its nodes are gpu-1, the stack's machines k8s-worker4",
+      ),
     ]);
   });
 
   test("for people: what is unlike, in plain lines without colours where nobody looks", async () => {
-    const file = kubeconfig(folder, await at(apiServer({ ...offering, "/apis/apps/v1/daemonsets": [] })));
+    const file = kubeconfig(
+      folder,
+      await at(apiServer({ ...offering, "/apis/apps/v1/daemonsets": [] })),
+    );
     const { status, stdout } = await runCommand(cli, ["doctor", "--kubeconfig", file]);
     expect(status).toBe(1);
     expect(stdout).toContain(

@@ -15,7 +15,10 @@ const hostile = {
   "/api/v1/nodes": [
     {
       ...node!,
-      metadata: { ...node!.metadata, labels: { ...node!.metadata.labels, "nvidia.com/gpu.product": hostileName } },
+      metadata: {
+        ...node!.metadata,
+        labels: { ...node!.metadata.labels, "nvidia.com/gpu.product": hostileName },
+      },
       status: {
         ...node!.status,
         allocatable: { "nvidia.com/gpu": "0" },
@@ -35,7 +38,9 @@ const hostile = {
     {
       metadata: {
         ...{ namespace: "nvidia", name: "nvidia-device-plugin-x" },
-        ownerReferences: [{ kind: "DaemonSet", name: "nvidia-device-plugin", controller: true, uid: "1" }],
+        ownerReferences: [
+          { kind: "DaemonSet", name: "nvidia-device-plugin", controller: true, uid: "1" },
+        ],
       },
       spec: { nodeName: "gpu-1", containers: [{ name: "plugin" }] },
       status: {
@@ -53,7 +58,13 @@ const hostile = {
 };
 
 const asked = async (verb: string, ...args: string[]) =>
-  runCommand(stand.cli, [verb, ...(await stand.leadTo(apiServer(hostile))), "--within", "300", ...args]);
+  runCommand(stand.cli, [
+    verb,
+    ...(await stand.leadTo(apiServer(hostile))),
+    "--within",
+    "300",
+    ...args,
+  ]);
 
 test("the doctor quotes last words without their secrets, and nothing in them acts", async () => {
   const { stdout, stderr } = await asked("doctor");

@@ -4,7 +4,15 @@ import { withAway } from "../../components/found/machines-away";
 import { withClassThere } from "../../components/found/runtime-class-there";
 import type { Kubeconfig } from "../../components/clients/kubernetes/api";
 import { KubernetesCluster } from "../../components/machine/program/kubernetes/cluster";
-import { type Asked, allows, askedBy, inWords, rightsOf, type Rule, rulesOf } from "../support/rbac";
+import {
+  type Asked,
+  allows,
+  askedBy,
+  inWords,
+  rightsOf,
+  type Rule,
+  rulesOf,
+} from "../support/rbac";
 import { cliStand, kubeconfig, type Listening, listen, offering, runCommand } from "./stand";
 
 // Each role of docs/roles is enough for what it is for, and gives nothing that is not asked for.
@@ -19,11 +27,20 @@ const pod = (name: string, restartCount: number) => ({
   status: {
     phase: "Running",
     containerStatuses: [
-      { name: "ctr", restartCount, ready: false, state: { running: {} }, lastState: { terminated: { exitCode: 1 } } },
+      {
+        name: "ctr",
+        restartCount,
+        ready: false,
+        state: { running: {} },
+        lastState: { terminated: { exitCode: 1 } },
+      },
     ],
   },
 });
-const objects: Record<string, unknown[]> = { ...offering, "/api/v1/pods": [pod("nvidia-device-plugin-x", 1)] };
+const objects: Record<string, unknown[]> = {
+  ...offering,
+  "/api/v1/pods": [pod("nvidia-device-plugin-x", 1)],
+};
 const kinds = {
   "/api/v1": [{ kind: "Node", name: "nodes", namespaced: false }],
   "/apis/node.k8s.io/v1": [{ kind: "RuntimeClass", name: "runtimeclasses", namespaced: false }],
@@ -40,11 +57,27 @@ function guarded(rules: readonly Rule[]): { server: Promise<Listening>; asked: A
     if (wanted !== undefined && !allows(rules, wanted)) {
       response.statusCode = 403;
       const message = `forbidden: cannot ${inWords(wanted)}`;
-      response.end(JSON.stringify({ kind: "Status", status: "Failure", reason: "Forbidden", code: 403, message }));
-    } else if (wanted === undefined) response.end(JSON.stringify({ resources: kinds[pathname] ?? [] }));
+      response.end(
+        JSON.stringify({
+          kind: "Status",
+          status: "Failure",
+          reason: "Forbidden",
+          code: 403,
+          message,
+        }),
+      );
+    } else if (wanted === undefined)
+      response.end(JSON.stringify({ resources: kinds[pathname] ?? [] }));
     else if (wanted.resource === "pods/log") response.end("a line\n");
-    else if (wanted.verb === "list") response.end(JSON.stringify({ metadata: {}, items: objects[pathname] ?? [] }));
-    else response.end(JSON.stringify({ metadata: { name: "gpu-1", resourceVersion: "1", annotations: {} }, spec: {} }));
+    else if (wanted.verb === "list")
+      response.end(JSON.stringify({ metadata: {}, items: objects[pathname] ?? [] }));
+    else
+      response.end(
+        JSON.stringify({
+          metadata: { name: "gpu-1", resourceVersion: "1", annotations: {} },
+          spec: {},
+        }),
+      );
   });
   return { server, asked };
 }
@@ -55,7 +88,11 @@ const words = (all: readonly Asked[]): string[] => [...new Set(all.map(inWords))
 /** Runs a verb of the command against such a server. */
 async function run(rules: Rule[], ...args: string[]) {
   const { server, asked } = guarded(rules);
-  const said = await runCommand(cli, [...args, "--kubeconfig", kubeconfig(folder, await at(server))]);
+  const said = await runCommand(cli, [
+    ...args,
+    "--kubeconfig",
+    kubeconfig(folder, await at(server)),
+  ]);
   return { said, asked };
 }
 
@@ -93,7 +130,9 @@ test("a role that lacks a right is noticed", async () => {
 test("the role of a preview is what the package asks, and no more", async () => {
   const { server, asked } = guarded(role("preview"));
   const text = fs.readFileSync(kubeconfig(folder, await at(server)), "utf8");
-  const machines = { "gpu-1": { address: "192.0.2.1", role: "worker", mayBeAway: true, gpus: [{ model: "L4" }] } };
+  const machines = {
+    "gpu-1": { address: "192.0.2.1", role: "worker", mayBeAway: true, gpus: [{ model: "L4" }] },
+  };
   const stack = { kubeconfig: text, devicePlugin: { version: "0.18.2" }, machines };
   await Promise.all([withAway(stack), withClassThere(stack)]);
   expect(words(asked)).toEqual(words(rightsOf(role("preview"))));
@@ -116,7 +155,9 @@ test("the role of a reboot is what a drain asks, and no more", async () => {
   await cluster.cordon("gpu-1", "a", "b");
   await cluster.pods("gpu-1");
   await cluster.attachedVolumes("gpu-1");
-  await cluster.evict({ namespace: "nvidia", name: "x", uid: "1" } as Parameters<typeof cluster.evict>[0]);
+  await cluster.evict({ namespace: "nvidia", name: "x", uid: "1" } as Parameters<
+    typeof cluster.evict
+  >[0]);
   await cluster.uncordon("gpu-1", "a");
   await cluster.unmark("gpu-1", "a");
   expect(words(asked)).toEqual(words(rightsOf(role("reboot"))));
@@ -124,8 +165,12 @@ test("the role of a reboot is what a drain asks, and no more", async () => {
 
 test("those are all calls to Kubernetes around a reboot", () => {
   const sources = path.join(__dirname, "../../components/machine/program/upgrade");
-  const texts = fs.readdirSync(sources).map((file) => fs.readFileSync(path.join(sources, file), "utf8"));
-  const called = texts.flatMap((text) => [...text.matchAll(/\bcluster\.(\w+)\(/g)].map(([, method]) => method!));
+  const texts = fs
+    .readdirSync(sources)
+    .map((file) => fs.readFileSync(path.join(sources, file), "utf8"));
+  const called = texts.flatMap((text) =>
+    [...text.matchAll(/\bcluster\.(\w+)\(/g)].map(([, method]) => method!),
+  );
   expect([...new Set(called)].sort()).toEqual([
     "attachedVolumes",
     "cordon",
@@ -149,7 +194,9 @@ test.each([
   ["PATCH", "/api/v1/nodes/a", "patch nodes"],
   ["DELETE", "/apis/batch/v1/namespaces/a/jobs/b", "delete jobs.batch"],
   ["GET", "/apis/batch/v1/jobs?watch=true", "watch jobs.batch"],
-])("%s %s asks to %s", (method, url, expected) => expect(inWords(askedBy({ method, url })!)).toBe(expected));
+])("%s %s asks to %s", (method, url, expected) =>
+  expect(inWords(askedBy({ method, url })!)).toBe(expected),
+);
 
 test.each(["/api", "/apis/apps/v1", "/version"])("%s may be asked by everybody", (url) =>
   expect(askedBy({ method: "GET", url })).toBeUndefined(),

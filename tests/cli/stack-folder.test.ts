@@ -26,15 +26,29 @@ function project(name: string, file: string, text: string): string {
 
 test.each([
   ["beside the project's file", "beside", "Pulumi.yaml", "name: gpus\nruntime: nodejs\n", "../.."],
-  ["where stackConfigDir says", "named", "Pulumi.yaml", "name: gpus\nstackConfigDir: clusters\n", "../../clusters"],
-  ["where the older `config` says", "older", "Pulumi.yml", "name: gpus\nconfig: clusters\n", "../../clusters"],
+  [
+    "where stackConfigDir says",
+    "named",
+    "Pulumi.yaml",
+    "name: gpus\nstackConfigDir: clusters\n",
+    "../../clusters",
+  ],
+  [
+    "where the older `config` says",
+    "older",
+    "Pulumi.yml",
+    "name: gpus\nconfig: clusters\n",
+    "../../clusters",
+  ],
   ["also for a project in JSON", "json", "Pulumi.json", '{ "name": "gpus" }', "../.."],
 ])("stack files are looked for %s", (_, name, file, text, expected) => {
   expect(stackFolderOf(project(name, file, text))).toBe(expected);
 });
 
 test("the project's `config` of today, a mapping, names no folder", () => {
-  expect(stackFolderOf(project("mapping", "Pulumi.yaml", "name: gpus\nconfig:\n  a: b\n"))).toBe("../..");
+  expect(stackFolderOf(project("mapping", "Pulumi.yaml", "name: gpus\nconfig:\n  a: b\n"))).toBe(
+    "../..",
+  );
 });
 
 test("a project's file that is no YAML is Pulumi's to refuse", () => {
@@ -73,7 +87,10 @@ describe("the stack that Pulumi has selected", () => {
       .update(path.join(home, name, "Pulumi.yaml"))
       .digest("hex");
     fs.mkdirSync(path.join(pulumi, "workspaces"), { recursive: true });
-    fs.writeFileSync(path.join(pulumi, "workspaces", `gpus-${hash}-workspace.json`), JSON.stringify(settings));
+    fs.writeFileSync(
+      path.join(pulumi, "workspaces", `gpus-${hash}-workspace.json`),
+      JSON.stringify(settings),
+    );
     process.chdir(below);
     return below;
   };
@@ -81,7 +98,11 @@ describe("the stack that Pulumi has selected", () => {
   test.each([
     ["as older releases keep it", { stack: "organization/gpus/dev" }, {}],
     ["for the only backend", { stacks: { "file://~": "organization/gpus/dev" } }, {}],
-    ["for the backend of the environment", { stacks: { a: "x", b: "dev" } }, { PULUMI_BACKEND_URL: "b" }],
+    [
+      "for the backend of the environment",
+      { stacks: { a: "x", b: "dev" } },
+      { PULUMI_BACKEND_URL: "b" },
+    ],
     ["for the backend of the login", { stacks: { a: "x", c: "dev" } }, {}],
     ["where PULUMI_STACK names it", { stack: "x" }, { PULUMI_STACK: "me/gpus/dev" }],
   ])("%s", (_, settings, more) => {
@@ -95,7 +116,10 @@ describe("the stack that Pulumi has selected", () => {
     fs.symlinkSync(path.join(home, "target"), path.join(home, "linked"));
     const linked = path.join(home, "linked");
     const hash = createHash("sha1").update(path.join(linked, "Pulumi.yaml")).digest("hex");
-    fs.writeFileSync(path.join(pulumi, "workspaces", `gpus-${hash}-workspace.json`), '{"stack":"dev"}');
+    fs.writeFileSync(
+      path.join(pulumi, "workspaces", `gpus-${hash}-workspace.json`),
+      '{"stack":"dev"}',
+    );
     process.chdir(linked);
     expect(selectedStack(environment)).toBeUndefined();
     expect(selectedStack({ ...environment, PWD: linked })?.name).toBe("dev");
@@ -108,7 +132,9 @@ describe("the stack that Pulumi has selected", () => {
     fs.writeFileSync(path.join(home, "planned/Pulumi.dev.yaml"), said);
     const run = (PULUMI_HOME: string) => runVerb("plan", plan, [], { PULUMI_HOME });
     expect((await run(pulumi)).result).toContain("## Plan of dev");
-    await expect(run("/nowhere")).rejects.toThrow(/^--stack: is missing, and Pulumi has no stack selected here, so/);
+    await expect(run("/nowhere")).rejects.toThrow(
+      /^--stack: is missing, and Pulumi has no stack selected here, so/,
+    );
   });
 
   test("none where the file is no JSON, or nobody has a home", () => {

@@ -8,13 +8,21 @@ test("a stack file holds names and texts as they are, written so that nothing ac
     [hostileName]: { "::x": ["::y", "##[z]", "\u202ea"] },
     long: `first line of a text that is long enough to be folded\n::error::x\n  ##[group]y\n\n[plugins]\n${"\u200fa ".repeat(40)}\n`,
   };
-  const text = stackText(spec, { head: ["x"], left: [hostileName], fields: { name: [hostileName] } });
+  const text = stackText(spec, {
+    head: ["x"],
+    left: [hostileName],
+    fields: { name: [hostileName] },
+  });
   expect(acting(text)).toEqual([]);
   expect(text).not.toMatch(/^\s*::/m);
   const { config } = parse(text) as { config: object };
-  expect(config).toEqual(Object.fromEntries(Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value])));
+  expect(config).toEqual(
+    Object.fromEntries(Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value])),
+  );
 });
 
 test("a text of several lines on which nothing acts stays a block", () => {
-  expect(stackText({ extra: "# a\n[plugins]\n  b = 1\n" }, { head: [], left: [] })).toContain("|\n");
+  expect(stackText({ extra: "# a\n[plugins]\n  b = 1\n" }, { head: [], left: [] })).toContain(
+    "|\n",
+  );
 });

@@ -67,7 +67,12 @@ function bundled(folder: string): string {
 }
 
 /** Runs a verb in this process; gives its status, its result and each of its remarks. */
-export async function runVerb(name: string, verb: Verb, argv: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+export async function runVerb(
+  name: string,
+  verb: Verb,
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+) {
   const said = { result: "", remarks: [] as string[] };
   const output = printed({
     result: (text) => void (said.result += text),
@@ -86,7 +91,11 @@ export interface Said {
 }
 
 /** Runs the command as a user would, without anything of the environment that leads to a cluster. */
-export function runCommand(cli: string, args: string[], environment: NodeJS.ProcessEnv = {}): Promise<Said> {
+export function runCommand(
+  cli: string,
+  args: string[],
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Said> {
   const { KUBECONFIG: _k, TALOSCONFIG: _t, NO_COLOR: _n, ...inherited } = process.env;
   const folder = path.dirname(cli);
   const env = { ...inherited, HOME: folder, ...environment };
@@ -134,7 +143,12 @@ export const apiServer = (objects: Record<string, unknown[]>): Promise<Listening
   listen((request, response) => {
     const kind = { apiVersion: "v1", kind: "SomeList", metadata: {} };
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ ...kind, items: objects[new URL(request.url!, "http://x").pathname] ?? null }));
+    response.end(
+      JSON.stringify({
+        ...kind,
+        items: objects[new URL(request.url!, "http://x").pathname] ?? null,
+      }),
+    );
   });
 
 /** A cluster that offers a GPU, as its API server tells it. */
@@ -161,7 +175,11 @@ export const offering = {
 };
 
 /** Writes a kubeconfig that leads to a server. */
-export function kubeconfig(folder: string, server: string, user: Record<string, unknown> = {}): string {
+export function kubeconfig(
+  folder: string,
+  server: string,
+  user: Record<string, unknown> = {},
+): string {
   const file = path.join(folder, `kubeconfig-${Math.random().toString(36).slice(2)}`);
   const config = {
     "current-context": "home",
@@ -174,10 +192,15 @@ export function kubeconfig(folder: string, server: string, user: Record<string, 
 }
 
 /** Writes a program that notes its own id and that of what it starts, and then never ends. */
-export function hangingProgram(folder: string, name: string): { program: string; pids: () => number[] } {
+export function hangingProgram(
+  folder: string,
+  name: string,
+): { program: string; pids: () => number[] } {
   const program = path.join(folder, name);
   const noted = `${program}.pids`;
-  fs.writeFileSync(program, `#!/bin/sh\nsleep 1000 &\necho $$ $! > '${noted}'\nwait\n`, { mode: 0o755 });
+  fs.writeFileSync(program, `#!/bin/sh\nsleep 1000 &\necho $$ $! > '${noted}'\nwait\n`, {
+    mode: 0o755,
+  });
   const pids = (): number[] => fs.readFileSync(noted, "utf8").trim().split(" ").map(Number);
   return { program, pids };
 }

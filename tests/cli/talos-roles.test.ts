@@ -47,18 +47,32 @@ if (what === "pcidevices") console.log('{"metadata":{"id":"0000:05:00.0"},"spec"
 
 async function run(role: "os:reader" | "os:admin", verb: string, ...more: string[]) {
   const talosconfig = path.join(folder, "talosconfig");
-  fs.writeFileSync(talosconfig, JSON.stringify({ context: "home", contexts: { home: { key: "a2V5" } } }));
+  fs.writeFileSync(
+    talosconfig,
+    JSON.stringify({ context: "home", contexts: { home: { key: "a2V5" } } }),
+  );
   const { program, asked } = talosctl(role);
-  const access = ["--kubeconfig", kubeconfig(folder, await at(apiServer(offering))), "--talosconfig", talosconfig];
+  const access = [
+    "--kubeconfig",
+    kubeconfig(folder, await at(apiServer(offering))),
+    "--talosconfig",
+    talosconfig,
+  ];
   const said = await runCommand(cli, [verb, ...access, ...more], { TALOS_GPU_TALOSCTL: program });
   const denied = asked().filter(([command = "", what = ""]) => forAdministrators(command, what));
-  return { ...said, asked: asked(), denied: [...new Set(denied.map((one) => one.join(" ")))].sort() };
+  return {
+    ...said,
+    asked: asked(),
+    denied: [...new Set(denied.map((one) => one.join(" ")))].sort(),
+  };
 }
 
 test("the doctor as a reader lacks files and the configuration alone, and says so", async () => {
   const { stdout, denied, asked } = await run("os:reader", "doctor", "--json");
   expect(asked.length).toBeGreaterThan(3);
-  expect(denied.filter((one) => one !== "get machineconfig" && !one.startsWith("read "))).toEqual([]);
+  expect(denied.filter((one) => one !== "get machineconfig" && !one.startsWith("read "))).toEqual(
+    [],
+  );
   const { notes, unseen } = JSON.parse(stdout) as { notes: string[]; unseen: string[] };
   expect([...notes, ...unseen].join("\n")).toMatch(/os:reader|configuration/);
 });
@@ -66,18 +80,31 @@ test("the doctor as a reader lacks files and the configuration alone, and says s
 test("discover as a reader still sees the card", async () => {
   const { denied, asked } = await run("os:reader", "discover");
   expect(asked).toContainEqual(["get", "pcidevices"]);
-  expect(denied.filter((one) => one !== "get machineconfig" && !one.startsWith("read "))).toEqual([]);
+  expect(denied.filter((one) => one !== "get machineconfig" && !one.startsWith("read "))).toEqual(
+    [],
+  );
 });
 
 test("a bug report as a reader lacks files alone, and names each", async () => {
-  const { stdout, denied } = await run("os:reader", "bug-report", "--within", "20", "--out", "reader", "--json");
+  const { stdout, denied } = await run(
+    "os:reader",
+    "bug-report",
+    "--within",
+    "20",
+    "--out",
+    "reader",
+    "--json",
+  );
   const { missing, files } = JSON.parse(stdout) as { missing: string[]; files: string[] };
   const unread = denied.filter((one) => one.startsWith("read /proc/"));
   expect(unread.length).toBeGreaterThan(5);
   const told = missing.join("\n");
   for (const one of unread) expect(told).toContain(one.slice("read ".length));
   expect(files).toEqual(
-    expect.arrayContaining([expect.stringMatching(/dmesg\.log$/), expect.stringMatching(/cri\.log$/)]),
+    expect.arrayContaining([
+      expect.stringMatching(/dmesg\.log$/),
+      expect.stringMatching(/cri\.log$/),
+    ]),
   );
 });
 

@@ -25,15 +25,29 @@ function repository(files: Record<string, string | Buffer>): string {
 const talconfig = (named: string, more: object = {}): string =>
   stringify({
     talosVersion: "v1.13.6",
-    nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1", controlPlane: true, kernelModules: [{ name: "nvidia" }] }],
+    nodes: [
+      {
+        hostname: "gpu",
+        ipAddress: "192.0.2.1",
+        controlPlane: true,
+        kernelModules: [{ name: "nvidia" }],
+      },
+    ],
     patches: [`@${named}`, "machine:\n  sysctl: {}\n"],
     ...more,
   });
 
 async function checked(file: string, ...argv: string[]) {
   const { status, result } = await runVerb("check", check, [file, "--json", ...argv]);
-  const { findings, unread } = JSON.parse(result) as { findings: FileFinding[]; unread: FileNote[] };
-  return { status, problems: findings.map(({ problem }) => problem), unread: unread.map(({ problem }) => problem) };
+  const { findings, unread } = JSON.parse(result) as {
+    findings: FileFinding[];
+    unread: FileNote[];
+  };
+  return {
+    status,
+    problems: findings.map(({ problem }) => problem),
+    unread: unread.map(({ problem }) => problem),
+  };
 }
 
 describe("a patch file that a talconfig names and that is not in git", () => {
@@ -44,7 +58,12 @@ describe("a patch file that a talconfig names and that is not in git", () => {
   const patch = "machine: {}\n";
 
   test.each<[string, string, Record<string, string | Buffer>, RegExp]>([
-    ["of clustertool", "./patches/all.yaml", { "clusterenv.yaml": "A: b\n" }, /run `clustertool genconfig`/],
+    [
+      "of clustertool",
+      "./patches/all.yaml",
+      { "clusterenv.yaml": "A: b\n" },
+      /run `clustertool genconfig`/,
+    ],
     ["of talhelper", "./clusterconfig/x.yaml", {}, /run `talhelper genconfig`/],
     [
       "of a template",
@@ -58,28 +77,48 @@ describe("a patch file that a talconfig names and that is not in git", () => {
       { "talos/patches/x.sops.yaml": sopsBinary },
       /`sops --decrypt \S*x\.sops\.yaml > \S*x\.yaml`/,
     ],
-    ["of topf", "./output/gpu.yaml", { "talos/topf.yaml": "nodes: []\n" }, /run `topf render -o \S*output`/],
+    [
+      "of topf",
+      "./output/gpu.yaml",
+      { "talos/topf.yaml": "nodes: []\n" },
+      /run `topf render -o \S*output`/,
+    ],
     ["of nobody knows what", "./patches/x.yaml", {}, /make or fetch it as your repository does/],
-  ])("is named with the command that makes it, and all else is read: %s", async (_, name, files, command) => {
-    const folder = repository({ "talos/talconfig.yaml": talconfig(name), ...files });
-    const file = path.join(folder, "talos/talconfig.yaml");
-    const { status, problems, unread } = await checked(file);
-    expect({ status, problems, unread }).toEqual({
-      status: 1,
-      problems: [expect.stringMatching(/^machine\.sysctl is not a field/)],
-      unread: [expect.stringMatching(/^patches names \S+, which is not there; what it says is missing here/)],
-    });
-    expect(unread[0]).toMatch(command);
-    const imported = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
-    expect(imported.result).toContain("model: L4");
-    expect(imported.status).toBe(1);
-    expect(imported.remark).toMatch(command);
-    expect(`${unread.join()}${imported.remark}`).not.toMatch(/take it out/);
-  });
+  ])(
+    "is named with the command that makes it, and all else is read: %s",
+    async (_, name, files, command) => {
+      const folder = repository({ "talos/talconfig.yaml": talconfig(name), ...files });
+      const file = path.join(folder, "talos/talconfig.yaml");
+      const { status, problems, unread } = await checked(file);
+      expect({ status, problems, unread }).toEqual({
+        status: 1,
+        problems: [expect.stringMatching(/^machine\.sysctl is not a field/)],
+        unread: [
+          expect.stringMatching(
+            /^patches names \S+, which is not there; what it says is missing here/,
+          ),
+        ],
+      });
+      expect(unread[0]).toMatch(command);
+      const imported = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
+      expect(imported.result).toContain("model: L4");
+      expect(imported.status).toBe(1);
+      expect(imported.remark).toMatch(command);
+      expect(`${unread.join()}${imported.remark}`).not.toMatch(/take it out/);
+    },
+  );
 
   test.each<[string, string | Buffer, RegExp]>([
-    ["git-crypt", Buffer.from("\0GITCRYPT\0abcdefgh"), /git-crypt keeps it encrypted.*run `git-crypt unlock`/],
-    ["SOPS as a whole", sopsBinary, /SOPS keeps all of it encrypted.*`sops --decrypt \S+x\.yaml` prints it/],
+    [
+      "git-crypt",
+      Buffer.from("\0GITCRYPT\0abcdefgh"),
+      /git-crypt keeps it encrypted.*run `git-crypt unlock`/,
+    ],
+    [
+      "SOPS as a whole",
+      sopsBinary,
+      /SOPS keeps all of it encrypted.*`sops --decrypt \S+x\.yaml` prints it/,
+    ],
   ])("and one that is encrypted by %s is no patch with faults", async (_, content, said) => {
     const folder = repository({ "talconfig.yaml": talconfig("./x.yaml"), "x.yaml": content });
     const { problems, unread } = await checked(path.join(folder, "talconfig.yaml"));
@@ -101,13 +140,19 @@ describe("a patch file that a talconfig names and that is not in git", () => {
   });
 
   test("and a machine's file counts as written, whatever is in it", async () => {
-    const part = { path: "/etc/cri/conf.d/20-customization.part", op: "create", content: "@./part.toml" };
+    const part = {
+      path: "/etc/cri/conf.d/20-customization.part",
+      op: "create",
+      content: "@./part.toml",
+    };
     const folder = repository({
       "talconfig.yaml": talconfig("./x.yaml", { controlPlane: { machineFiles: [part, part] } }),
     });
     const { problems, unread } = await checked(path.join(folder, "talconfig.yaml"));
     expect(unread.filter((one) => one.startsWith("machineFiles names "))).toHaveLength(2);
-    expect(problems).toContainEqual(expect.stringContaining("20-customization.part is written a second time"));
+    expect(problems).toContainEqual(
+      expect.stringContaining("20-customization.part is written a second time"),
+    );
   });
 
   test("is reported, too, where it is outside of what may be read, by import as well", async () => {
@@ -119,15 +164,21 @@ describe("a patch file that a talconfig names and that is not in git", () => {
     fs.writeFileSync(file, talconfig("../x.yaml"));
     const { result, remark } = await runVerb("import", importFiles, [file, "--gpu=gpu=L4"]);
     expect(result).toContain("model: L4");
-    expect(remark).toMatch(/FILE: patches names \S*x\.yaml, which is not read \(it is outside of .*git repository/);
+    expect(remark).toMatch(
+      /FILE: patches names \S*x\.yaml, which is not read \(it is outside of .*git repository/,
+    );
   });
 });
 
 test("a file that is given and not there is named with the command that makes it", async () => {
   const folder = repository({});
   const file = path.join(folder, "clusterconfig/gpu.yaml");
-  expect((await checked(file)).unread).toEqual([expect.stringMatching(/ENOENT\); run `talhelper genconfig`/)]);
-  await expect(runVerb("import", importFiles, [file])).rejects.toThrow(/ENOENT.*run `talhelper genconfig`/);
+  expect((await checked(file)).unread).toEqual([
+    expect.stringMatching(/ENOENT\); run `talhelper genconfig`/),
+  ]);
+  await expect(runVerb("import", importFiles, [file])).rejects.toThrow(
+    /ENOENT.*run `talhelper genconfig`/,
+  );
 });
 
 describe("what fills in a talconfig that is checked", () => {
@@ -147,9 +198,13 @@ describe("what fills in a talconfig that is checked", () => {
   });
 
   test("and of one that is imported, is none that nobody names, either", async () => {
-    const folder = repository({ "talconfig.yaml": talconfig("./x.yaml").replace("192.0.2.1", "${MY_ADDRESS}") });
+    const folder = repository({
+      "talconfig.yaml": talconfig("./x.yaml").replace("192.0.2.1", "${MY_ADDRESS}"),
+    });
     const imported = (...argv: string[]) =>
-      runVerb("import", importFiles, [folder, "--gpu=gpu=L4", ...argv], { MY_ADDRESS: "192.0.2.99" });
+      runVerb("import", importFiles, [folder, "--gpu=gpu=L4", ...argv], {
+        MY_ADDRESS: "192.0.2.99",
+      });
     const { result, remark } = await imported();
     expect(result + remark).not.toContain("192.0.2.99");
     // The rest plans: clustertool keeps addresses in a file that is encrypted.
@@ -161,7 +216,10 @@ describe("what fills in a talconfig that is checked", () => {
   });
 
   test("is a file of variables that is named, or talenv.yaml of the project", async () => {
-    const folder = repository({ "talos/talconfig.yaml": text, "clusterenv.yaml": "MY_SECRET: shown\n" });
+    const folder = repository({
+      "talos/talconfig.yaml": text,
+      "clusterenv.yaml": "MY_SECRET: shown\n",
+    });
     const file = path.join(folder, "talos/talconfig.yaml");
     expect((await run(file)).result).not.toContain("shown");
     const named = await run(file, "--env-file", path.join(folder, "clusterenv.yaml"));

@@ -72,12 +72,16 @@ test.each([
   ["a list", "[]\n"],
 ])("one with %s is overwritten by --force alone", async (_, text) => {
   fs.writeFileSync("Pulumi.dev.yaml", text);
-  await expect(run(["--stack", "dev"])).rejects.toThrow(/Pulumi\.dev\.yaml is there already; nothing was overwritten/);
+  await expect(run(["--stack", "dev"])).rejects.toThrow(
+    /Pulumi\.dev\.yaml is there already; nothing was overwritten/,
+  );
   expect(fs.readFileSync("Pulumi.dev.yaml", "utf8")).toBe(text);
   const { result } = await run([], selected); // which nobody named for this
   expect(result).toContain("talos-gpu:machines:");
   await run(["--stack", "dev", "--force"]);
-  expect(stack().config).toMatchObject({ "talos-gpu:machines": { gpu: expect.anything() as unknown } });
+  expect(stack().config).toMatchObject({
+    "talos-gpu:machines": { gpu: expect.anything() as unknown },
+  });
 });
 
 test("--force keeps the salt and the credentials of a stack that is in use", async () => {

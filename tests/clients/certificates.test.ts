@@ -12,12 +12,14 @@ const kubeconfig = stringify({
 const now = new Date("2026-01-01");
 
 test("certificates that are not in force are named with their date, both at once", () => {
-  expect(certificateFindings(talosconfig, kubeconfig, now).map(({ field, problem }) => `${field}: ${problem}`)).toEqual(
-    [
-      "talosconfig: the client certificate of context home expired on 2021-01-01",
-      "kubeconfig: the client certificate of user me (context admin@home) expired on 2021-01-01",
-    ],
-  );
+  expect(
+    certificateFindings(talosconfig, kubeconfig, now).map(
+      ({ field, problem }) => `${field}: ${problem}`,
+    ),
+  ).toEqual([
+    "talosconfig: the client certificate of context home expired on 2021-01-01",
+    "kubeconfig: the client certificate of user me (context admin@home) expired on 2021-01-01",
+  ]);
   expect(certificateFindings(talosconfig, undefined, new Date("2019-06-01"))[0]?.problem).toContain(
     "is valid from 2020-01-01 only",
   );

@@ -16,7 +16,10 @@ test.each([
     "authentication handshake failed: tls: failed to verify certificate: x509: certificate has expired or is not yet valid",
     "unreachable",
   ],
-  ["error during upgrade: rpc error: code = FailedPrecondition desc = upgrade is already in progress", "busy"],
+  [
+    "error during upgrade: rpc error: code = FailedPrecondition desc = upgrade is already in progress",
+    "busy",
+  ],
   ["rpc error: code = Unimplemented desc = unknown method Pull", "unimplemented"],
   [
     "error reading: rpc error: code = Unknown desc = stat /proc/driver/nvidia/version: no such file or directory",

@@ -7,20 +7,46 @@ import * as path from "node:path";
 import { KubernetesApi, type Kubeconfig } from "../../components/clients/kubernetes/api";
 import { answerProblem, connectionProblem } from "../../components/clients/kubernetes/error";
 
-const withCode = (message: string, code?: string): Error => Object.assign(new Error(message), { code });
+const withCode = (message: string, code?: string): Error =>
+  Object.assign(new Error(message), { code });
 
 test.each([
-  ["a refused connection", withCode("connect ECONNREFUSED", "ECONNREFUSED"), "unreachable", /nothing listens there/],
-  ["a name that is not known yet", withCode("getaddrinfo", "ENOTFOUND"), "unreachable", /cannot be found/],
-  ["a connection that ends early", withCode("socket hang up", "ECONNRESET"), "unreachable", /resets the connection/],
+  [
+    "a refused connection",
+    withCode("connect ECONNREFUSED", "ECONNREFUSED"),
+    "unreachable",
+    /nothing listens there/,
+  ],
+  [
+    "a name that is not known yet",
+    withCode("getaddrinfo", "ENOTFOUND"),
+    "unreachable",
+    /cannot be found/,
+  ],
+  [
+    "a connection that ends early",
+    withCode("socket hang up", "ECONNRESET"),
+    "unreachable",
+    /resets the connection/,
+  ],
   [
     "silence",
     Object.assign(new Error("aborted"), { name: "TimeoutError" }),
     "unreachable",
     /does not answer within 30 s/,
   ],
-  ["a foreign certificate", withCode("self-signed", "DEPTH_ZERO_SELF_SIGNED_CERT"), "refused", /another cluster/],
-  ["whatever is not listed", withCode("the answer is too long"), "refused", /the answer is too long/],
+  [
+    "a foreign certificate",
+    withCode("self-signed", "DEPTH_ZERO_SELF_SIGNED_CERT"),
+    "refused",
+    /another cluster/,
+  ],
+  [
+    "whatever is not listed",
+    withCode("the answer is too long"),
+    "refused",
+    /the answer is too long/,
+  ],
 ])("%s: what a later try is worth", (_, error, problem, words) => {
   const made = connectionProblem("node gpu-1", "https://api.home:6443", error, 30_000, []);
   expect(made.problem).toBe(problem);
@@ -33,21 +59,38 @@ test.each([
   ["in the answer's details", {}, { details: { retryAfterSeconds: 3 } }, 3_000],
   ["by neither", {}, {}, undefined],
   ["in words that are no time", { "retry-after": "soon" }, {}, undefined],
-])("when a server wants to be asked again, told %s", (_, headers: http.IncomingHttpHeaders, more, expected) => {
-  const body = JSON.stringify({ kind: "Status", message: "too many requests", ...more });
-  const { retryAfter } = answerProblem("nodes", "https://api.home", { status: 429, headers, body }, []);
-  expect(retryAfter).toBe(expected);
-});
+])(
+  "when a server wants to be asked again, told %s",
+  (_, headers: http.IncomingHttpHeaders, more, expected) => {
+    const body = JSON.stringify({ kind: "Status", message: "too many requests", ...more });
+    const { retryAfter } = answerProblem(
+      "nodes",
+      "https://api.home",
+      { status: 429, headers, body },
+      [],
+    );
+    expect(retryAfter).toBe(expected);
+  },
+);
 
 test("when a server wants to be asked again, told as a date to come", () => {
   const headers = { "retry-after": new Date(Date.now() + 3_600_000).toUTCString() };
-  const { retryAfter } = answerProblem("nodes", "https://api.home", { status: 503, headers, body: "" }, []);
+  const { retryAfter } = answerProblem(
+    "nodes",
+    "https://api.home",
+    { status: 503, headers, body: "" },
+    [],
+  );
   expect(retryAfter).toBeGreaterThan(3_540_000);
   expect(retryAfter).toBeLessThanOrEqual(3_600_000);
 });
 
 test("a proxy that is busy tells it with a page of its own", () => {
-  const answer = { status: 503, headers: { "retry-after": "5", "content-type": "text/html" }, body: "<html>" };
+  const answer = {
+    status: 503,
+    headers: { "retry-after": "5", "content-type": "text/html" },
+    body: "<html>",
+  };
   expect(answerProblem("nodes", "https://api.home", answer, []).retryAfter).toBe(5_000);
 });
 
@@ -88,7 +131,10 @@ test("the kubeconfig's plugin runs once, and again where the time of its credent
   const plugin = path.join(folder, "plugin");
   const text = `if [ -e "$0.ran" ]; then ${gives("two", Date.now() + 600_000)}; else touch "$0.ran"; ${gives("one", 0)}; fi`;
   fs.writeFileSync(plugin, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  const user: { name: string; exec: object; token?: string } = { name: "me", exec: { command: plugin } };
+  const user: { name: string; exec: object; token?: string } = {
+    name: "me",
+    exec: { command: plugin },
+  };
   const api = new KubernetesApi(config({ getCurrentUser: () => user }));
   const tokens: (string | undefined)[] = [];
   for (let asked = 0; asked < 3; asked++) {
@@ -109,17 +155,26 @@ test.each([
   const [first, then] = given as [string, string];
   const text = `echo run >> "$0.runs"; if [ -e "$0.ran" ]; then ${says(then)}; else touch "$0.ran"; ${says(first)}; fi`;
   fs.writeFileSync(plugin, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  const user: { name: string; exec: object; token?: string } = { name: "me", exec: { command: plugin } };
+  const user: { name: string; exec: object; token?: string } = {
+    name: "me",
+    exec: { command: plugin },
+  };
   const applyToHTTPSOptions = async (options: https.RequestOptions): Promise<void> =>
     void Object.assign(options, { headers: { authorization: `Bearer ${user.token}` } });
   const server = http.createServer((request, response) => {
     const isNew = request.headers.authorization === "Bearer new";
-    response.writeHead(isNew ? 200 : 401).end(JSON.stringify(isNew ? "done" : { message: "Unauthorized" }));
+    response
+      .writeHead(isNew ? 200 : 401)
+      .end(JSON.stringify(isNew ? "done" : { message: "Unauthorized" }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const api = new KubernetesApi(config({ getCurrentUser: () => user, applyToHTTPSOptions }, address));
-  const asked = ["/a", "/b"].map((url) => api.ask<string>("a", url).catch((error: Error) => error.message));
+  const api = new KubernetesApi(
+    config({ getCurrentUser: () => user, applyToHTTPSOptions }, address),
+  );
+  const asked = ["/a", "/b"].map((url) =>
+    api.ask<string>("a", url).catch((error: Error) => error.message),
+  );
   const answers = await Promise.all(asked);
   const ran = fs.readFileSync(`${plugin}.runs`, "utf8").trim().split("\n").length;
   server.closeAllConnections();
@@ -162,11 +217,15 @@ describe("a token's file", () => {
     const server = http.createServer((request, response) => {
       const isNew = request.headers.authorization === "Bearer new";
       write("new"); // the kubelet rotates it
-      response.writeHead(isNew ? 200 : 401).end(JSON.stringify(isNew ? "done" : { message: "Unauthorized" }));
+      response
+        .writeHead(isNew ? 200 : 401)
+        .end(JSON.stringify(isNew ? "done" : { message: "Unauthorized" }));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const api = new KubernetesApi(config({ getCurrentUser: () => user, applyToHTTPSOptions }, address));
+    const api = new KubernetesApi(
+      config({ getCurrentUser: () => user, applyToHTTPSOptions }, address),
+    );
     const answer = await api.ask<string>("a", "/a");
     server.closeAllConnections();
     server.close();
@@ -183,10 +242,18 @@ test.each([
   fs.writeFileSync(caFile, "PEM");
   const says = `printenv KUBERNETES_EXEC_INFO > "$0.info"; echo '{"status":{"token":"t"}}'`;
   fs.writeFileSync(plugin, `#!/bin/sh\n${says}\n`, { mode: 0o755 });
-  const cluster = { name: "home", server: "https://api.home", skipTLSVerify: false, caFile, tlsServerName: "api" };
+  const cluster = {
+    name: "home",
+    server: "https://api.home",
+    skipTLSVerify: false,
+    caFile,
+    tlsServerName: "api",
+  };
   const getCurrentCluster = () => ({ ...cluster, execConfig: { audience: "home" } });
   const user = { name: "me", exec: { command: plugin, provideClusterInfo } };
-  await new KubernetesApi(config({ getCurrentCluster, getCurrentUser: () => user }))["options"]("anything");
+  await new KubernetesApi(config({ getCurrentCluster, getCurrentUser: () => user }))["options"](
+    "anything",
+  );
   const info = JSON.parse(fs.readFileSync(`${plugin}.info`, "utf8")) as { spec: object };
   fs.rmSync(folder, { recursive: true });
   // client.authentication.k8s.io/v1, ExecCredentialSpec and Cluster.
@@ -196,7 +263,9 @@ test.each([
     "certificate-authority-data": Buffer.from("PEM").toString("base64"),
     config: { audience: "home" },
   };
-  expect(info.spec).toEqual(provideClusterInfo ? { cluster: told, interactive: false } : { interactive: false });
+  expect(info.spec).toEqual(
+    provideClusterInfo ? { cluster: told, interactive: false } : { interactive: false },
+  );
 });
 
 test("an object is found by its kind, and a kind that is not there yet is asked for again", async () => {
@@ -211,13 +280,19 @@ test("an object is found by its kind, and a kind that is not there yet is asked 
     response.writeHead(answer ? 200 : 404).end(JSON.stringify(answer ?? { message: "not found" }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const api = new KubernetesApi(config({}, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`));
+  const api = new KubernetesApi(
+    config({}, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`),
+  );
   const pod = { apiVersion: "v1", kind: "Pod", name: "a", namespace: "gpu" };
-  expect(await api.read({ apiVersion: "v1", kind: "Node", name: "gpu-1" })).toEqual({ metadata: { name: "gpu-1" } });
+  expect(await api.read({ apiVersion: "v1", kind: "Node", name: "gpu-1" })).toEqual({
+    metadata: { name: "gpu-1" },
+  });
   expect(await api.read(pod)).toBeUndefined();
   resources.push({ kind: "Pod", name: "pods", namespaced: true });
   expect(await api.read(pod)).toEqual({ metadata: { name: "a" } });
-  expect(await api.read({ apiVersion: "example.com/v1", kind: "Thing", name: "a" })).toBeUndefined();
+  expect(
+    await api.read({ apiVersion: "example.com/v1", kind: "Thing", name: "a" }),
+  ).toBeUndefined();
   server.closeAllConnections();
   server.close();
 });

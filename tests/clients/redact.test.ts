@@ -16,11 +16,19 @@ test("there are at least eighty kinds of secrets, and a hundred ordinary lines",
 test.each(ordinaryLines)("an ordinary line stays: %s", (line) => expect(redact(line)).toBe(line));
 
 test("what stands before and after a secret stays", () => {
-  expect(redact("run with --token hunter2hunter2 on gpu-1")).toBe("run with --token [redacted] on gpu-1");
-  expect(redact("https://me:hunter2@example.com/x is down")).toBe("https://me:[redacted]@example.com/x is down");
-  expect(redact('{"password":"hunter2","node":"gpu-1"}')).toBe('{"password":"[redacted]","node":"gpu-1"}');
+  expect(redact("run with --token hunter2hunter2 on gpu-1")).toBe(
+    "run with --token [redacted] on gpu-1",
+  );
+  expect(redact("https://me:hunter2@example.com/x is down")).toBe(
+    "https://me:[redacted]@example.com/x is down",
+  );
+  expect(redact('{"password":"hunter2","node":"gpu-1"}')).toBe(
+    '{"password":"[redacted]","node":"gpu-1"}',
+  );
   expect(redact("a\n-----BEGIN EC PRIVATE KEY-----\nMHcC\nAQEE\nnode gpu-1 is ready")).toBe(
     "a\n[redacted]\nnode gpu-1 is ready",
   );
-  expect(redact("password: |\n  hunter2\n  more\nnode: gpu-1")).toBe("password: |\n[redacted]\nnode: gpu-1");
+  expect(redact("password: |\n  hunter2\n  more\nnode: gpu-1")).toBe(
+    "password: |\n[redacted]\nnode: gpu-1",
+  );
 });

@@ -15,7 +15,11 @@ test("what a killed run left goes; what one in another container may still use s
   const [ours] = fs.readdirSync(root);
   const [, , namespace] = /^(talos-gpu-\d+)-(\d+)-/.exec(ours!)!;
   const gone = 2 ** 22 + 1; // above any process number of Linux
-  const left = [`talos-gpu-${gone}-${namespace}-dead`, `talos-gpu-${gone}-1-elsewhere`, `talos-gpu-${gone}-1-old`];
+  const left = [
+    `talos-gpu-${gone}-${namespace}-dead`,
+    `talos-gpu-${gone}-1-elsewhere`,
+    `talos-gpu-${gone}-1-old`,
+  ];
   for (const name of left) fs.mkdirSync(path.join(root, name));
   fs.utimesSync(path.join(root, left[2]!), 0, 0);
   new SecretFiles(root).close();

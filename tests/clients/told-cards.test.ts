@@ -4,7 +4,10 @@ import { toldCards } from "../../components/clients/kubernetes/told-cards";
 import { cardMemory } from "../../components/diagnosis/differences/card-memory";
 
 const labelled = (product: string, memory: string) => ({
-  metadata: { name: "gpu-1", labels: { "nvidia.com/gpu.product": product, "nvidia.com/gpu.memory": memory } },
+  metadata: {
+    name: "gpu-1",
+    labels: { "nvidia.com/gpu.product": product, "nvidia.com/gpu.memory": memory },
+  },
 });
 
 const slice = (nodeName: string, type = "gpu"): V1ResourceSlice => ({
@@ -15,7 +18,10 @@ const slice = (nodeName: string, type = "gpu"): V1ResourceSlice => ({
     devices: [
       {
         name: "gpu-0",
-        attributes: { type: { string: type }, productName: { string: "NVIDIA GeForce RTX 4060 Ti" } },
+        attributes: {
+          type: { string: type },
+          productName: { string: "NVIDIA GeForce RTX 4060 Ti" },
+        },
         capacity: { memory: { value: "16380Mi" } },
       },
     ],
@@ -27,11 +33,18 @@ const card4060Ti = { vendor_id: "0x10de", class_id: "0x03", product_id: "0x2803"
 test.each([
   ["of GPU Feature Discovery", labelled("NVIDIA-GeForce-RTX-4060-Ti", "16380"), []],
   ["of shared cards", labelled("NVIDIA-GeForce-RTX-4060-Ti-SHARED", "16380"), []],
-  ["of the DRA driver", { metadata: { name: "gpu-1" } }, [slice("gpu-1"), slice("gpu-2"), slice("gpu-1", "mig")]],
+  [
+    "of the DRA driver",
+    { metadata: { name: "gpu-1" } },
+    [slice("gpu-1"), slice("gpu-2"), slice("gpu-1", "mig")],
+  ],
 ])("memory is read from the words %s, and discover writes it", (_, node, slices) => {
   const told = toldCards(node, slices);
   expect(told).toEqual([{ product: expect.stringContaining("4060") as string, memoryMiB: 16380 }]);
-  expect(cardsOf([card4060Ti], told)).toEqual({ gpus: [{ model: "RTX 4060 Ti", memory: "16380Mi" }], notes: [] });
+  expect(cardsOf([card4060Ti], told)).toEqual({
+    gpus: [{ model: "RTX 4060 Ti", memory: "16380Mi" }],
+    notes: [],
+  });
 });
 
 test("slices of a card do not tell its memory", () => {
@@ -47,7 +60,9 @@ test("discover asks for the memory that nothing tells, of a card with several si
 
 test("the doctor sees a card with other memory than the plan's, and no other", () => {
   const cards = [{ product: "NVIDIA-GeForce-RTX-4060-Ti", memoryMiB: 8188 }];
-  const planned = (memory?: string) => [{ model: "RTX 4060 Ti", ...(memory === undefined ? {} : { memory }) }];
+  const planned = (memory?: string) => [
+    { model: "RTX 4060 Ti", ...(memory === undefined ? {} : { memory }) },
+  ];
   expect(cardMemory(planned("16Gi"), { cards })).toEqual([
     expect.stringContaining("its RTX 4060 Ti has 8188Mi of memory, the plan says 16380Mi"),
   ]);

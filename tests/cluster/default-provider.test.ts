@@ -13,13 +13,20 @@ import { providers } from "../support/talos";
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-providers-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-const authority = (name: string): string => Buffer.from(`the authority of ${name}`).toString("base64");
-const cluster = (server: string, ca: string) => ({ server, "certificate-authority-data": authority(ca) });
+const authority = (name: string): string =>
+  Buffer.from(`the authority of ${name}`).toString("base64");
+const cluster = (server: string, ca: string) => ({
+  server,
+  "certificate-authority-data": authority(ca),
+});
 const kubeconfig = (clusters: Record<string, object>, current = Object.keys(clusters)[0]): string =>
   stringify({
     "current-context": current,
     clusters: Object.entries(clusters).map(([name, one]) => ({ name, cluster: one })),
-    contexts: Object.keys(clusters).map((name) => ({ name, context: { cluster: name, user: "me" } })),
+    contexts: Object.keys(clusters).map((name) => ({
+      name,
+      context: { cluster: name, user: "me" },
+    })),
   });
 const HOME = cluster("https://192.0.2.1:6443", "home");
 const VIP = cluster("https://home.example:6443", "home");
@@ -50,7 +57,11 @@ test.each<[string, Ambient, RegExp | undefined]>([
     by(file("home", stacks), { kubeconfig: kubeconfig({ work: WORK }) }),
     /198/,
   ],
-  ["a path in its own configuration", by(undefined, { kubeconfig: file("home", stacks) }), undefined],
+  [
+    "a path in its own configuration",
+    by(undefined, { kubeconfig: file("home", stacks) }),
+    undefined,
+  ],
   [
     "another context of its own configuration",
     by(file("both", kubeconfig({ home: HOME, work: WORK })), { context: "work" }),
@@ -64,7 +75,9 @@ test.each<[string, Ambient, RegExp | undefined]>([
 });
 
 test("the cluster that the same program makes is not the default provider's", () => {
-  expect(providerWarning(undefined, by(file("home", stacks)))).toMatch(/^providers: .*; .*; pass one/);
+  expect(providerWarning(undefined, by(file("home", stacks)))).toMatch(
+    /^providers: .*; .*; pass one/,
+  );
 });
 
 test.each([
@@ -72,14 +85,20 @@ test.each([
   ["a provider", true, false],
 ])("a cluster with a kubeconfig and %s in its options", async (_, has, warned) => {
   const lines: string[] = [];
-  const warn = jest.spyOn(pulumi.log, "warn").mockImplementation((line) => Promise.resolve(void lines.push(line)));
-  const info = jest.spyOn(pulumi.log, "info").mockImplementation((line) => Promise.resolve(void lines.push(line)));
+  const warn = jest
+    .spyOn(pulumi.log, "warn")
+    .mockImplementation((line) => Promise.resolve(void lines.push(line)));
+  const info = jest
+    .spyOn(pulumi.log, "info")
+    .mockImplementation((line) => Promise.resolve(void lines.push(line)));
   const { error } = await record(
     () =>
       new GpuCluster(
         "lab",
         arguments_("rtx5070ti", { kubeconfig: stacks }),
-        has ? { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig: stacks }) } } : {},
+        has
+          ? { providers: { kubernetes: new k8s.Provider("kubernetes", { kubeconfig: stacks }) } }
+          : {},
       ),
     { ...providers, preview: true },
   );

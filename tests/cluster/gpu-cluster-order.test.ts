@@ -28,39 +28,60 @@ describe("order", () => {
   test.each([
     // Where the RuntimeClass is ours, it is not made before an operator's has gone.
     ["aarhus-h100", ["kubernetes:node.k8s.io/v1:RuntimeClass", types.release], /await-free$/],
-    ["rtx5070ti", ["kubernetes:core/v1:ConfigMap", "kubernetes:apps/v1:DaemonSet", types.release], /^$/],
-  ])("%s: what offers the GPUs is replaced with the way they are offered, before any machine", async (...expected) => {
-    const [stack, offer, does] = expected;
-    const run = await build(arguments_(stack));
-    const exposure = find(run, types.program, "-exposure");
-    expect(exposure).toMatchObject({ deleteBeforeReplace: true, inputs: { triggers: ["legacy", expect.any(String)] } });
-    expect(exposure.inputs["create"] ?? "").toMatch(does);
-    const { create, stdin = "{}" } = exposure.inputs;
-    expect(JSON.parse(stdin).mark?.ours).toBe(create && "talos-gpu/test/");
-    expect(exposure.inputs["addPreviousOutputInEnv"]).toBe(create && false);
-    const replaced = run.resources.filter(({ replaceWith }) => replaceWith.includes(exposure.urn));
-    expect(replaced.map(({ type }) => type).sort()).toEqual(offer.sort());
-    const asked = find(run, types.program, "lab-preflight");
-    expectWait(run, exposure, asked);
-    for (const program of findAll(run, types.program))
-      if (program !== exposure && program !== asked) expectWait(run, program, exposure);
-  });
+    [
+      "rtx5070ti",
+      ["kubernetes:core/v1:ConfigMap", "kubernetes:apps/v1:DaemonSet", types.release],
+      /^$/,
+    ],
+  ])(
+    "%s: what offers the GPUs is replaced with the way they are offered, before any machine",
+    async (...expected) => {
+      const [stack, offer, does] = expected;
+      const run = await build(arguments_(stack));
+      const exposure = find(run, types.program, "-exposure");
+      expect(exposure).toMatchObject({
+        deleteBeforeReplace: true,
+        inputs: { triggers: ["legacy", expect.any(String)] },
+      });
+      expect(exposure.inputs["create"] ?? "").toMatch(does);
+      const { create, stdin = "{}" } = exposure.inputs;
+      expect(JSON.parse(stdin).mark?.ours).toBe(create && "talos-gpu/test/");
+      expect(exposure.inputs["addPreviousOutputInEnv"]).toBe(create && false);
+      const replaced = run.resources.filter(({ replaceWith }) =>
+        replaceWith.includes(exposure.urn),
+      );
+      expect(replaced.map(({ type }) => type).sort()).toEqual(offer.sort());
+      const asked = find(run, types.program, "lab-preflight");
+      expectWait(run, exposure, asked);
+      for (const program of findAll(run, types.program))
+        if (program !== exposure && program !== asked) expectWait(run, program, exposure);
+    },
+  );
 
   test("a group of pods waits for LeaderWorkerSet, which has a namespace of its own and waits for no test", async () => {
     const run = await build(arguments_("large"));
     const [release, group] = [find(run, types.release, "-lws-release"), find(run, types.group)];
-    expect(release.inputs).toMatchObject({ name: "lws", namespace: "lws-system", version: "0.9.0" });
+    expect(release.inputs).toMatchObject({
+      name: "lws",
+      namespace: "lws-system",
+      version: "0.9.0",
+    });
     expectWait(run, release, find(run, types.namespace, "lab-lws-system"));
     expectWait(run, group, release);
     expectWait(run, group, find(run, types.program, "lab-gate"));
     expect(waitsFor(run, release)).not.toContain(find(run, types.program, "lab-gate").urn);
-    expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces).toContain("lws-system");
+    expect(
+      JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces,
+    ).toContain("lws-system");
   });
 
   test("of somebody else's LeaderWorkerSet the definition is read, under a name that says who needs it", async () => {
     const run = await build(arguments_("large", { leaderWorkerSet: undefined }));
     expect(run.reads).toMatchObject([
-      { name: "lab-machines-of-a-model-need-leaderWorkerSet", id: "leaderworkersets.leaderworkerset.x-k8s.io" },
+      {
+        name: "lab-machines-of-a-model-need-leaderWorkerSet",
+        id: "leaderworkersets.leaderworkerset.x-k8s.io",
+      },
     ]);
     expect(findAll(run, types.release).map(({ name }) => name)).toEqual(["lab-release"]);
   });
@@ -68,12 +89,18 @@ describe("order", () => {
   test("every namespace that the stack makes is asked for before the first machine is touched, whatever makes it", async () => {
     const model = { model: "Qwen/Qwen3-0.6B", gpus: 1 };
     const run = await build(
-      arguments_("aarhus-h100", { workloads: { ollama: { models: ["qwen3:0.6b"] }, litellm: {}, vllm: model } }),
+      arguments_("aarhus-h100", {
+        workloads: { ollama: { models: ["qwen3:0.6b"] }, litellm: {}, vllm: model },
+      }),
       { preview: true },
     );
-    const made = findAll(run, types.namespace).map(({ inputs }) => inputs["metadata"].name as string);
+    const made = findAll(run, types.namespace).map(
+      ({ inputs }) => inputs["metadata"].name as string,
+    );
     expect(made).toEqual(expect.arrayContaining(["ollama", "litellm", "vllm"]));
-    expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces).toEqual(made.sort());
+    expect(
+      JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces,
+    ).toEqual(made.sort());
   });
 
   test("every volume that the stack makes is asked for before the first machine is touched, as the one that is made", async () => {
@@ -93,9 +120,12 @@ describe("order", () => {
     }));
     expect(made).toHaveLength(3);
     const { volumes } = JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]);
-    const byName = (one: { name: string }, other: { name: string }): number => one.name.localeCompare(other.name);
+    const byName = (one: { name: string }, other: { name: string }): number =>
+      one.name.localeCompare(other.name);
     expect(volumes.sort(byName)).toEqual(
-      made.sort(byName).map((volume) => ({ ...volume, field: `workloads.${volume.name.split("-")[0]}` })),
+      made
+        .sort(byName)
+        .map((volume) => ({ ...volume, field: `workloads.${volume.name.split("-")[0]}` })),
     );
   });
 
@@ -109,12 +139,20 @@ describe("order", () => {
     expect(triggers).toBeUndefined();
     expect(JSON.parse(stdin)).toMatchObject({
       machines: [{ machine: "aarhus-h100", configuration: "adopted", gpu: true }],
-      chart: { name: "nvidia-device-plugin", repository: "https://nvidia.github.io/k8s-device-plugin" },
+      chart: {
+        name: "nvidia-device-plugin",
+        repository: "https://nvidia.github.io/k8s-device-plugin",
+      },
     });
     const { spec } = GpuCluster.plan(arguments_("aarhus-h100"));
     const [[node, machine]] = Object.entries(spec.machines) as [[string, object]];
     expect(
-      (await asked({ timeouts: { gate: "3m" }, machines: { [node]: { ...machine, labels: { a: "b" } } } })).stdin,
+      (
+        await asked({
+          timeouts: { gate: "3m" },
+          machines: { [node]: { ...machine, labels: { a: "b" } } },
+        })
+      ).stdin,
     ).toBe(stdin);
     const patches = ['machine: {sysctls: {vm.swappiness: "1"}}'];
     expect((await asked({ machines: { [node]: { ...machine, patches } } })).stdin).not.toBe(stdin);
@@ -123,7 +161,9 @@ describe("order", () => {
 
   test("no way from a workload to the release but through the gate", async () => {
     const run = await build(
-      arguments_("aarhus-h100", { workloads: { ollama: {}, pods: { mine: { image: "busybox" } } } }),
+      arguments_("aarhus-h100", {
+        workloads: { ollama: {}, pods: { mine: { image: "busybox" } } },
+      }),
     );
     const gate = findAll(run, types.job).filter((job) => job.name.includes("smoke-test"));
     expect(gate).toHaveLength(1);
@@ -135,13 +175,20 @@ describe("order", () => {
 
   test("what workloads keep waits for the machines, as the operator's namespace does, and for no gate: a destroy takes all namespaces at once", async () => {
     const workloads = {
-      ...{ ollama: { models: ["qwen3:0.6b"] }, litellm: {}, comfyui: { active: false, namespace: "ai" } },
+      ...{
+        ollama: { models: ["qwen3:0.6b"] },
+        litellm: {},
+        comfyui: { active: false, namespace: "ai" },
+      },
       // In a namespace that it does not make itself.
       vllm: { model: "Qwen/Qwen3-0.6B", active: false, namespace: "ai" },
       pods: { mine: { image: "busybox" } },
     };
     const run = await build(
-      arguments_("aarhus-h100", { machines: machines({ cp1: "controlplane", w1: "worker" }), workloads }),
+      arguments_("aarhus-h100", {
+        machines: machines({ cp1: "controlplane", w1: "worker" }),
+        workloads,
+      }),
     );
     const kept = [
       ...findAll(run, types.namespace).filter(({ name }) => name !== "lab-namespace"),
@@ -150,7 +197,12 @@ describe("order", () => {
     ];
     expect(kept.map(({ name }) => name).sort()).toEqual([
       ...["lab-comfyui-data", "lab-comfyui-namespace", "lab-comfyui-service", "lab-gpu-pods"],
-      ...["lab-litellm-namespace", "lab-litellm-service", "lab-ollama-models", "lab-ollama-namespace"],
+      ...[
+        "lab-litellm-namespace",
+        "lab-litellm-service",
+        "lab-ollama-models",
+        "lab-ollama-namespace",
+      ],
       ...["lab-ollama-service", "lab-vllm-cache", "lab-vllm-service"],
     ]);
     for (const one of kept) {
@@ -169,8 +221,16 @@ describe("order", () => {
   });
 
   test("control planes one at a time, then workers in a window", async () => {
-    const roles = { cp1: "controlplane", cp2: "controlplane", w1: "worker", w2: "worker", w3: "worker" };
-    const run = await build(arguments_("aarhus-h100", { machines: machines(roles), upgrade: { maxParallel: 2 } }));
+    const roles = {
+      cp1: "controlplane",
+      cp2: "controlplane",
+      w1: "worker",
+      w2: "worker",
+      w3: "worker",
+    };
+    const run = await build(
+      arguments_("aarhus-h100", { machines: machines(roles), upgrade: { maxParallel: 2 } }),
+    );
     const upgrade = (name: string): Registered => find(run, types.program, `${name}-upgrade`);
     expectWait(run, upgrade("cp2"), upgrade("cp1"));
     for (const worker of ["w1", "w2", "w3"]) expectWait(run, upgrade(worker), upgrade("cp2"));
@@ -189,12 +249,30 @@ describe("order", () => {
       ]),
     );
     const run = await build(
-      arguments_("aarhus-h100", { machines: limited, upgrade, workloads: { ollama: {} }, monitoring: {} }),
+      arguments_("aarhus-h100", {
+        machines: limited,
+        upgrade,
+        workloads: { ollama: {} },
+        monitoring: {},
+      }),
     );
     const of = (name: string): Registered => find(run, types.program, `${name}-upgrade`);
-    const test = (name: string): Registered => find(run, types.job, namedByPulumi("lab", "gpu-smoke-test", name));
-    const [release, tested] = [find(run, types.release), find(run, types.program, "lab-first-gate")];
-    const chain = [of("cp1"), of("w3"), release, test("w3"), tested, of("w1"), of("w4"), test("w4")];
+    const test = (name: string): Registered =>
+      find(run, types.job, namedByPulumi("lab", "gpu-smoke-test", name));
+    const [release, tested] = [
+      find(run, types.release),
+      find(run, types.program, "lab-first-gate"),
+    ];
+    const chain = [
+      of("cp1"),
+      of("w3"),
+      release,
+      test("w3"),
+      tested,
+      of("w1"),
+      of("w4"),
+      test("w4"),
+    ];
     for (const [index, later] of chain.entries())
       for (const earlier of chain.slice(0, index)) expectWait(run, later, earlier);
     expect(waitsFor(run, of("w2"))).not.toContain(of("w1").urn);
@@ -207,21 +285,28 @@ describe("order", () => {
       expect(waitsFor(run, of(other), [tested])).not.toContain(release.urn);
       expectWait(run, find(run, "kubernetes:apps/v1:DaemonSet", "power-limit-300w"), of(other));
     }
-    expect(JSON.parse(tested.inputs.stdin as string)).toMatchObject({ mustPass: true, tests: [{ machine: "w3" }] });
+    expect(JSON.parse(tested.inputs.stdin as string)).toMatchObject({
+      mustPass: true,
+      tests: [{ machine: "w3" }],
+    });
     expect(JSON.parse(gate.inputs.stdin as string)).not.toHaveProperty("mustPass");
     expectWait(run, find(run, types.deployment, "ollama-deployment"), gate);
   });
 
   test("with upgrade.first of all workers: no further stage", async () => {
     const upgrade = { first: ["w2", "w1"] };
-    const run = await build(arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker" }), upgrade }));
+    const run = await build(
+      arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker" }), upgrade }),
+    );
     expect(findAll(run, types.program).filter(({ name }) => name.endsWith("gate"))).toHaveLength(1);
     expectWait(run, find(run, types.program, "w1-upgrade"), find(run, types.program, "w2-upgrade"));
   });
 
   test("the cluster's part waits for machines with a GPU, and not for others", async () => {
     const run = await build(
-      arguments_("aarhus-h100", { machines: machines({ cp1: "controlplane", cp2: "controlplane", w1: "worker" }) }),
+      arguments_("aarhus-h100", {
+        machines: machines({ cp1: "controlplane", cp2: "controlplane", w1: "worker" }),
+      }),
     );
     const release = find(run, types.release);
     expectWait(run, release, find(run, types.program, "w1-upgrade"));
@@ -232,18 +317,24 @@ describe("order", () => {
       },
     });
     const other = await build({ ...late, upgrade: { maxParallel: 2 } });
-    expect(waitsFor(other, find(other, types.release))).not.toContain(find(other, types.program, "plain-upgrade").urn);
+    expect(waitsFor(other, find(other, types.release))).not.toContain(
+      find(other, types.program, "plain-upgrade").urn,
+    );
   });
 
   test("dependencies of the cluster's part do not grow with its machines but in its first step", async () => {
-    const roles = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`w${index}`, "worker"]));
+    const roles = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [`w${index}`, "worker"]),
+    );
     const run = await build(
       arguments_("aarhus-h100", { machines: machines(roles), devicePlugin: { version: "0.17.4" } }),
     );
     const jobs = findAll(run, types.job);
     expect(jobs).toHaveLength(20);
     const late = [find(run, types.release), ...jobs];
-    expect(late.filter(({ dependencies }) => dependencies.length > 3).map(({ name }) => name)).toEqual([]);
+    expect(
+      late.filter(({ dependencies }) => dependencies.length > 3).map(({ name }) => name),
+    ).toEqual([]);
   });
 });
 

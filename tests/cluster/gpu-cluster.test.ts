@@ -7,36 +7,53 @@ import type { Registered, Run, RunOptions } from "../support/recorder";
 describe("resources", () => {
   test("machines with the same image share a schematic", async () => {
     const run = await build(
-      arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker", w3: "worker" }) }),
+      arguments_("aarhus-h100", {
+        machines: machines({ w1: "worker", w2: "worker", w3: "worker" }),
+      }),
     );
     expect(findAll(run, types.schematic)).toHaveLength(1);
-    const perMachine = run.resources.filter((resource) => resource.custom && resource.parent.endsWith("lab-w1"));
-    expect(perMachine.map(({ name }) => name)).toEqual(["lab-w1-configuration", "lab-w1-upgrade", "lab-w1-node"]);
+    const perMachine = run.resources.filter(
+      (resource) => resource.custom && resource.parent.endsWith("lab-w1"),
+    );
+    expect(perMachine.map(({ name }) => name)).toEqual([
+      "lab-w1-configuration",
+      "lab-w1-upgrade",
+      "lab-w1-node",
+    ]);
   });
 
-  test.each(["rtx5070ti", "aarhus-h100"])("%s: all below the cluster, named after it", async (stack) => {
-    const run = await build(arguments_(stack));
-    const [cluster] = findAll(run, types.cluster);
-    for (const resource of run.resources.filter(
-      (each) => !["pulumi:pulumi:Stack", types.cluster].includes(each.type),
-    )) {
-      // A Job's resource names its object, so the cluster is only a hash in it.
-      const named = resource.name.startsWith("lab-") || resource.type === types.job;
-      expect([resource.name, named]).toEqual([resource.name, true]);
-      expect([resource.name, [...ancestors(run, resource)]]).toEqual([
-        resource.name,
-        expect.arrayContaining([cluster!.urn]),
-      ]);
-    }
-    expect(new Set(run.resources.map((resource) => resource.urn)).size).toBe(run.resources.length);
-  });
+  test.each(["rtx5070ti", "aarhus-h100"])(
+    "%s: all below the cluster, named after it",
+    async (stack) => {
+      const run = await build(arguments_(stack));
+      const [cluster] = findAll(run, types.cluster);
+      for (const resource of run.resources.filter(
+        (each) => !["pulumi:pulumi:Stack", types.cluster].includes(each.type),
+      )) {
+        // A Job's resource names its object, so the cluster is only a hash in it.
+        const named = resource.name.startsWith("lab-") || resource.type === types.job;
+        expect([resource.name, named]).toEqual([resource.name, true]);
+        expect([resource.name, [...ancestors(run, resource)]]).toEqual([
+          resource.name,
+          expect.arrayContaining([cluster!.urn]),
+        ]);
+      }
+      expect(new Set(run.resources.map((resource) => resource.urn)).size).toBe(
+        run.resources.length,
+      );
+    },
+  );
 
   test("credentials only ever stand in the secrets' envelope", async () => {
-    const run = await build(arguments_("rtx5070ti", { kubeconfig: "clusters: [{ name: kubeconfig-content }]" }));
+    const run = await build(
+      arguments_("rtx5070ti", { kubeconfig: "clusters: [{ name: kubeconfig-content }]" }),
+    );
     const upgrade = find(run, types.program, "-upgrade");
     expect(isSecret(upgrade.inputs.environment.TALOS_GPU_KUBECONFIG)).toBe(true);
     for (const { name, inputs } of run.resources) {
-      const text = JSON.stringify(inputs, (_key, value: unknown) => (isSecret(value) ? "secret" : value));
+      const text = JSON.stringify(inputs, (_key, value: unknown) =>
+        isSecret(value) ? "secret" : value,
+      );
       for (const secret of ["kubeconfig-content", "c2VjcmV0", "a2V5", "Y3J0"])
         expect([name, text]).toEqual([name, expect.not.stringContaining(secret)]);
     }
@@ -109,21 +126,32 @@ describe("a stack with mistakes", () => {
     expect(() => GpuCluster.plan(arguments_("rtx5070ti", { machineSecrets: undefined }))).toThrow(
       /machineSecrets: is not set/,
     );
-    expect(() => GpuCluster.plan(arguments_("aarhus-h100", { machineSecrets: undefined }))).not.toThrow();
+    expect(() =>
+      GpuCluster.plan(arguments_("aarhus-h100", { machineSecrets: undefined })),
+    ).not.toThrow();
   });
 });
 
 describe("a cluster that the stack bootstraps", () => {
   const bootstrapped = ["talos:machine/bootstrap:Bootstrap", "talos:cluster/kubeconfig:Kubeconfig"];
   /** With these control planes, in maintenance mode. */
-  const made = async (controlPlanes: string[], changes: Record<string, unknown> = {}): Promise<Registered[]> => {
+  const made = async (
+    controlPlanes: string[],
+    changes: Record<string, unknown> = {},
+  ): Promise<Registered[]> => {
     const { machines } = arguments_("modern");
     const { control, ...others } = machines as Record<string, object>;
     const given = Object.fromEntries(
       controlPlanes.map((name, index) => [name, { ...control, address: `192.0.2.${30 + index}` }]),
     );
-    const noneOfThese = { talosconfig: undefined, machineSecrets: undefined, kubeconfig: undefined };
-    const run = await build(arguments_("modern", { ...noneOfThese, machines: { ...others, ...given }, ...changes }));
+    const noneOfThese = {
+      talosconfig: undefined,
+      machineSecrets: undefined,
+      kubeconfig: undefined,
+    };
+    const run = await build(
+      arguments_("modern", { ...noneOfThese, machines: { ...others, ...given }, ...changes }),
+    );
     expect(run.error).toBeUndefined();
     return bootstrapped.map((type) => find(run, type));
   };
@@ -151,7 +179,9 @@ describe("a cluster that the stack bootstraps", () => {
 });
 
 test("what is wrong beside the arguments is told with them", () => {
-  const also = [{ check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "mend it" }];
+  const also = [
+    { check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "mend it" },
+  ];
   expect(() => GpuCluster.plan(arguments_("rtx5070ti"), also)).toThrow(/elsewhere: is wrong/);
 });
 
@@ -161,11 +191,22 @@ function ancestors(run: Run, resource: Registered): string[] {
 }
 
 /** The outputs of a cluster as they resolve; an unknown one is missing. */
-async function resolved(args: GpuClusterArgs, options: RunOptions = {}): Promise<Record<string, unknown>> {
+async function resolved(
+  args: GpuClusterArgs,
+  options: RunOptions = {},
+): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   await build(args, options, (cluster) => {
-    const { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints } = cluster;
-    const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints };
+    const { machines, gpuReady, runtimeClassName, gpuResourceName, gpuNodeSelector, endpoints } =
+      cluster;
+    const outputs = {
+      machines,
+      gpuReady,
+      runtimeClassName,
+      gpuResourceName,
+      gpuNodeSelector,
+      endpoints,
+    };
     for (const [key, output] of Object.entries(outputs)) {
       (output as pulumi.Output<unknown>).apply((value) => void (seen[key] = value));
     }

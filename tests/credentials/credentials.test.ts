@@ -16,9 +16,11 @@ const missing = (
   bootstrap: boolean,
   environment: NodeJS.ProcessEnv = {},
 ): string[] =>
-  credentialFindings(nothing, { ...oneMachine("v1.12.6", { configuration }), bootstrap }, environment).map(
-    ({ field }) => field,
-  );
+  credentialFindings(
+    nothing,
+    { ...oneMachine("v1.12.6", { configuration }), bootstrap },
+    environment,
+  ).map(({ field }) => field);
 
 test.each<[ConfigurationOwner, boolean, string[]]>([
   ["adopted", false, ["talosconfig", "kubeconfig"]],
@@ -31,7 +33,9 @@ test.each<[ConfigurationOwner, boolean, string[]]>([
 );
 
 test("Omni's own variables will do", () => {
-  expect(missing("omni", true, { OMNI_ENDPOINT: "https://omni", OMNI_SERVICE_ACCOUNT_KEY: "k" })).toEqual([]);
+  expect(
+    missing("omni", true, { OMNI_ENDPOINT: "https://omni", OMNI_SERVICE_ACCOUNT_KEY: "k" }),
+  ).toEqual([]);
 });
 
 test("an address of Omni's by its variable is looked at, too", () => {
@@ -49,22 +53,36 @@ test.each([
 ])("%s that is %j is refused", (field, value, problem) => {
   const given = { ...nothing, talosconfig, kubeconfig, [field]: value };
   const found = credentialFindings(given, oneMachine("v1.12.6", {}), {});
-  expect(found).toEqual([expect.objectContaining({ field, problem: expect.stringContaining(problem) })]);
+  expect(found).toEqual([
+    expect.objectContaining({ field, problem: expect.stringContaining(problem) }),
+  ]);
 });
 
 test("null is not set, and what is yet to come is taken", () => {
   const found = (given: unknown) =>
-    credentialFindings({ ...nothing, talosconfig, kubeconfig: given }, oneMachine("v1.12.6", {}), {});
-  expect(found(null).map(({ field, problem }) => `${field} ${problem}`)).toEqual(["kubeconfig is not set"]);
+    credentialFindings(
+      { ...nothing, talosconfig, kubeconfig: given },
+      oneMachine("v1.12.6", {}),
+      {},
+    );
+  expect(found(null).map(({ field, problem }) => `${field} ${problem}`)).toEqual([
+    "kubeconfig is not set",
+  ]);
   expect(found(pulumi.output("k"))).toEqual([]);
   expect(found(Promise.resolve("k"))).toEqual([]);
 });
 
-const omni = "context: o\ncontexts: { o: { endpoints: [https://omni], auth: { siderov1: { identity: me } } } }\n";
+const omni =
+  "context: o\ncontexts: { o: { endpoints: [https://omni], auth: { siderov1: { identity: me } } } }\n";
 test.each<[string, string, ConfigurationOwner, RegExp | undefined]>([
   ["talosconfig", "a: [hidden", "adopted", /it is not YAML/],
   ["talosconfig", "/home/hidden/.talos/config", "adopted", /it is not YAML of a file like this/],
-  ["talosconfig", "context: a\ncontexts: {}\n", "adopted", /current context "a" is not among its contexts/],
+  [
+    "talosconfig",
+    "context: a\ncontexts: {}\n",
+    "adopted",
+    /current context "a" is not among its contexts/,
+  ],
   [
     "talosconfig",
     "contexts: { toString: {}, home: {} }\ncontext: constructor\n",
@@ -74,11 +92,31 @@ test.each<[string, string, ConfigurationOwner, RegExp | undefined]>([
   ["talosconfig", omni, "adopted", undefined],
   ["talosconfig", omni, "owned", /missing or of the wrong type: contexts\.o\.ca/],
   ["kubeconfig", "~/.kube/hidden", "adopted", /it is not YAML of a file like this/],
-  ["kubeconfig", "apiVersion: v1\nkind: Config\n", "adopted", /missing or of the wrong type: clusters/],
-  ["machineSecrets", "secrets: { bootstraptoken: hidden }\n", "owned", /missing or of the wrong type: cluster/],
+  [
+    "kubeconfig",
+    "apiVersion: v1\nkind: Config\n",
+    "adopted",
+    /missing or of the wrong type: clusters/,
+  ],
+  [
+    "machineSecrets",
+    "secrets: { bootstraptoken: hidden }\n",
+    "owned",
+    /missing or of the wrong type: cluster/,
+  ],
 ])("%s that says %j, of a machine that is %s", (field, text, configuration, problem) => {
-  const given = { talosconfig, kubeconfig, machineSecrets, omniEndpoint: undefined, omniServiceAccountKey: undefined };
-  const found = credentialFindings({ ...given, [field]: text }, oneMachine("v1.12.6", { configuration }), {});
+  const given = {
+    talosconfig,
+    kubeconfig,
+    machineSecrets,
+    omniEndpoint: undefined,
+    omniServiceAccountKey: undefined,
+  };
+  const found = credentialFindings(
+    { ...given, [field]: text },
+    oneMachine("v1.12.6", { configuration }),
+    {},
+  );
   expect(found.map((finding) => finding.field)).toEqual(problem === undefined ? [] : [field]);
   if (problem !== undefined) expect(found[0]!.problem).toMatch(problem);
   expect(JSON.stringify(found)).not.toContain("hidden");

@@ -15,8 +15,14 @@ test("a kubeconfig with fifty clusters is reduced to the one that it uses", () =
     apiVersion: "v1",
     kind: "Config",
     "current-context": "context-7",
-    contexts: numbers.map((n) => ({ name: `context-${n}`, context: { cluster: `cluster-${n}`, user: `user-${n}` } })),
-    clusters: numbers.map((n) => ({ name: `cluster-${n}`, cluster: { server: `https://${n}`, data: certificate } })),
+    contexts: numbers.map((n) => ({
+      name: `context-${n}`,
+      context: { cluster: `cluster-${n}`, user: `user-${n}` },
+    })),
+    clusters: numbers.map((n) => ({
+      name: `cluster-${n}`,
+      cluster: { server: `https://${n}`, data: certificate },
+    })),
     users: numbers.map((n) => ({ name: `user-${n}`, user: { token: `token-${n}` } })),
   };
   const fitting = fittingCredential("kubeconfig", JSON.stringify(kubeconfig));
@@ -39,7 +45,9 @@ test("a talosconfig with fifty contexts is reduced to the one that it uses", () 
 
 test("one that is too long in any form is refused with what to do, and without its content", () => {
   const secret = "s".repeat(LONGEST);
-  expect(() => fittingCredential("kubeconfig", JSON.stringify({ users: [{ token: secret }], more: secret }))).toThrow(
+  expect(() =>
+    fittingCredential("kubeconfig", JSON.stringify({ users: [{ token: secret }], more: secret })),
+  ).toThrow(
     /^kubeconfig: it has 257 KiB, of at most 120 KiB; .*; give a file that has this cluster alone$/,
   );
   expect(() => fittingCredential("omniServiceAccountKey", secret)).toThrow(/give a shorter one/);

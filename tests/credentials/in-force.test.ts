@@ -28,26 +28,40 @@ const late = {
   talosconfig: stringify({ context: "home", contexts: { home: { crt } } }),
   kubeconfig: kubeconfigOf({ "client-certificate-data": crt }),
 };
-const FINE = { TALOSCONFIG: file("talosconfig", talosconfig), KUBECONFIG: file("kubeconfig", kubeconfig) };
+const FINE = {
+  TALOSCONFIG: file("talosconfig", talosconfig),
+  KUBECONFIG: file("kubeconfig", kubeconfig),
+};
 
 /** What the checks of the arguments say at preview. */
-const said = (args: Record<string, unknown>, environment: NodeJS.ProcessEnv, spec = oneMachine("v1.12.6", {})) =>
+const said = (
+  args: Record<string, unknown>,
+  environment: NodeJS.ProcessEnv,
+  spec = oneMachine("v1.12.6", {}),
+) =>
   credentialFindings(args, spec, environment).map(({ field, problem }) => `${field}: ${problem}`);
 
 const OF_TALOS = "talosconfig: the client certificate of context home expired on 2021-01-01";
-const OF_KUBERNETES = "kubeconfig: the client certificate of user me (context admin@home) expired on 2021-01-01";
+const OF_KUBERNETES =
+  "kubeconfig: the client certificate of user me (context admin@home) expired on 2021-01-01";
 
 test.each<[string, Record<string, unknown>, NodeJS.ProcessEnv, string[]]>([
   ["given as texts", late, {}, [OF_TALOS, OF_KUBERNETES]],
   [
     "in the files of the environment",
     {},
-    { TALOSCONFIG: file("late-talosconfig", late.talosconfig), KUBECONFIG: file("late-kubeconfig", late.kubeconfig) },
+    {
+      TALOSCONFIG: file("late-talosconfig", late.talosconfig),
+      KUBECONFIG: file("late-kubeconfig", late.kubeconfig),
+    },
     [OF_TALOS, OF_KUBERNETES],
   ],
   [
     "in a file of its own, which the kubeconfig names",
-    { talosconfig, kubeconfig: kubeconfigOf({ "client-certificate": file("client.crt", expired) }) },
+    {
+      talosconfig,
+      kubeconfig: kubeconfigOf({ "client-certificate": file("client.crt", expired) }),
+    },
     {},
     [OF_KUBERNETES],
   ],
@@ -58,11 +72,27 @@ test.each<[string, Record<string, unknown>, NodeJS.ProcessEnv, string[]]>([
 
 test.each<[string, NodeJS.ProcessEnv, RegExp | undefined]>([
   ["files that are there", FINE, undefined],
-  ["one file that is there, and one that is not", { KUBECONFIG: `${FINE.KUBECONFIG}:/nowhere/b` }, undefined],
-  ["files that are not there", { KUBECONFIG: "/nowhere/a:/nowhere/b" }, /KUBECONFIG names cannot be read \(ENOENT/],
+  [
+    "one file that is there, and one that is not",
+    { KUBECONFIG: `${FINE.KUBECONFIG}:/nowhere/b` },
+    undefined,
+  ],
+  [
+    "files that are not there",
+    { KUBECONFIG: "/nowhere/a:/nowhere/b" },
+    /KUBECONFIG names cannot be read \(ENOENT/,
+  ],
   ["a folder", { KUBECONFIG: folder }, /KUBECONFIG names cannot be read \(.* is a folder/],
-  ["a file of something else", { KUBECONFIG: FINE.TALOSCONFIG }, /missing or of the wrong type: clusters/],
-  ["a talosconfig that is not there", { TALOSCONFIG: "/nowhere" }, /TALOSCONFIG names cannot be read \(ENOENT/],
+  [
+    "a file of something else",
+    { KUBECONFIG: FINE.TALOSCONFIG },
+    /missing or of the wrong type: clusters/,
+  ],
+  [
+    "a talosconfig that is not there",
+    { TALOSCONFIG: "/nowhere" },
+    /TALOSCONFIG names cannot be read \(ENOENT/,
+  ],
 ])("a program's preview looks at %s", (_, environment, problem) => {
   const found = said({}, { ...FINE, ...environment });
   expect(found).toEqual(problem === undefined ? [] : [expect.stringMatching(problem)]);
@@ -76,15 +106,22 @@ test("a stack that makes its cluster reads nothing of another one's", () => {
 test.each(["talosconfig", "kubeconfig"] as const)(
   "an expired %s that is an Output is refused once it is known",
   (name) => {
-    expect(() => inForce(name, late[name])).toThrow(/^\w+: the client certificate of .* expired on 2021-01-01; .*; /);
-    expect(inForce(name, { talosconfig, kubeconfig }[name])).toBe({ talosconfig, kubeconfig }[name]);
+    expect(() => inForce(name, late[name])).toThrow(
+      /^\w+: the client certificate of .* expired on 2021-01-01; .*; /,
+    );
+    expect(inForce(name, { talosconfig, kubeconfig }[name])).toBe(
+      { talosconfig, kubeconfig }[name],
+    );
   },
 );
 
 test("a cluster whose kubeconfig has expired is refused before anything is registered", async () => {
-  const { error, resources } = await attempt(arguments_("rtx5070ti", { kubeconfig: late.kubeconfig }), {
-    preview: true,
-  });
+  const { error, resources } = await attempt(
+    arguments_("rtx5070ti", { kubeconfig: late.kubeconfig }),
+    {
+      preview: true,
+    },
+  );
   expect(error?.message).toContain(OF_KUBERNETES);
   expect(resources.map(({ type }) => type)).not.toContain("talos-gpu:index:GpuCluster");
 });

@@ -11,9 +11,18 @@ test("a bundle of talosctl becomes what the provider takes", () => {
   const pair = { cert: "Y2VydA==", key: "bG9uZy1zZWNyZXQ=" };
   expect(machineSecretsOf(machineSecrets)).toEqual({
     cluster: { id: "aWQ=", secret: "bG9uZy1zZWNyZXQ=" },
-    secrets: { bootstrapToken: "zp8du1.0gn7ja4tmx6qulju", secretboxEncryptionSecret: "bG9uZy1zZWNyZXQ=" },
+    secrets: {
+      bootstrapToken: "zp8du1.0gn7ja4tmx6qulju",
+      secretboxEncryptionSecret: "bG9uZy1zZWNyZXQ=",
+    },
     trustdinfo: { token: "7f96mj.ns0jpllwd6ye0qv1" },
-    certs: { etcd: pair, k8s: pair, k8sAggregator: pair, k8sServiceaccount: { key: "bG9uZy1zZWNyZXQ=" }, os: pair },
+    certs: {
+      etcd: pair,
+      k8s: pair,
+      k8sAggregator: pair,
+      k8sServiceaccount: { key: "bG9uZy1zZWNyZXQ=" },
+      os: pair,
+    },
   });
 });
 
@@ -34,27 +43,48 @@ test("an older bundle keeps its AES-CBC secret", () => {
 
 test.each([
   ["only the older key", [["secretboxencryptionsecret", "aescbcencryptionsecret"]], 1],
-  ["both keys", [["    secretbox", "    aescbcencryptionsecret: bG9uZy1zZWNyZXQ=\n    secretbox"]], 1],
+  [
+    "both keys",
+    [["    secretbox", "    aescbcencryptionsecret: bG9uZy1zZWNyZXQ=\n    secretbox"]],
+    1,
+  ],
   ["only the newer key", [], 0],
 ] as const)("a bundle with %s: patches with the AES-CBC key", (_, replacements, count) => {
-  const text = replacements.reduce((before, [from, to]) => before.replace(from, to), machineSecrets);
+  const text = replacements.reduce(
+    (before, [from, to]) => before.replace(from, to),
+    machineSecrets,
+  );
   const patches = encryptionPatchesOf(machineSecretsOf(text));
-  expect(patches).toEqual(Array(count).fill("cluster:\n  aescbcEncryptionSecret: bG9uZy1zZWNyZXQ=\n"));
+  expect(patches).toEqual(
+    Array(count).fill("cluster:\n  aescbcEncryptionSecret: bG9uZy1zZWNyZXQ=\n"),
+  );
 });
 
 test("the client is that of the current context", () => {
   expect(talosClientOf(talosconfig)).toEqual({
-    configuration: { caCertificate: "Y2E=", clientCertificate: "Y2VydA==", clientKey: "bG9uZy1zZWNyZXQ=" },
+    configuration: {
+      caCertificate: "Y2E=",
+      clientCertificate: "Y2VydA==",
+      clientKey: "bG9uZy1zZWNyZXQ=",
+    },
     endpoints: ["10.0.0.10"],
   });
-  expect(talosClientOf(talosconfig.replace("context: lab", "context: other")).endpoints).toEqual([]);
-  expect(() => talosClientOf(talosconfig.replace("context: lab", "context: gone"))).toThrow('current context "gone"');
+  expect(talosClientOf(talosconfig.replace("context: lab", "context: other")).endpoints).toEqual(
+    [],
+  );
+  expect(() => talosClientOf(talosconfig.replace("context: lab", "context: gone"))).toThrow(
+    'current context "gone"',
+  );
 });
 
 test("what is missing is named, what is secret is not", () => {
   const broken = machineSecrets.replace("    token: 7f96mj.ns0jpllwd6ye0qv1", "    other: x");
-  expect(() => machineSecretsOf(broken)).toThrow("machineSecrets: missing or of the wrong type: trustdinfo.token");
-  expect(() => machineSecretsOf("secret: [bG9uZy1zZWNyZXQ")).toThrow(/^(?!.*bG9uZy1zZWNyZXQ).*not YAML/);
+  expect(() => machineSecretsOf(broken)).toThrow(
+    "machineSecrets: missing or of the wrong type: trustdinfo.token",
+  );
+  expect(() => machineSecretsOf("secret: [bG9uZy1zZWNyZXQ")).toThrow(
+    /^(?!.*bG9uZy1zZWNyZXQ).*not YAML/,
+  );
 });
 
 test.each([

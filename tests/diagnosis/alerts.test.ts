@@ -12,7 +12,10 @@ import { providePromtool } from "../../lab/tools";
 
 const fixture = fs.readFileSync(path.join(__dirname, "../fixtures/alerts.yaml"), "utf8");
 const plan = {
-  machines: Object.entries({ "gpu-1": 2, laptop: 1, "cp-1": 0 }).map(([name, gpuCount]) => ({ name, gpuCount })),
+  machines: Object.entries({ "gpu-1": 2, laptop: 1, "cp-1": 0 }).map(([name, gpuCount]) => ({
+    name,
+    gpuCount,
+  })),
   spec: { machines: { laptop: { mayBeAway: true } } },
 } as unknown as Plan;
 const a30 = 'device="nvidia0",modelName="NVIDIA A30"';
@@ -35,28 +38,42 @@ test.each([
   ["4.8.2", 0],
   ["4.8.3", 1],
   ["4.9.0", 4],
-])("each alert fires for what it is of, and for nothing else, by the words of exporter %s", async (_, count) => {
-  const promtool = await providePromtool();
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-alerts-"));
-  const rules = alertRules(plan);
-  fs.writeFileSync(path.join(folder, "rules.yaml"), stringify({ groups: [{ name: "cards", rules }] }));
-  const words = (text: string): string =>
-    renamed.slice(0, count).reduce(
-      (said, [before, since]) => said.replace(before, since),
-      text.replace(/&(first|second|other)/g, (word) => cards[word]!),
+])(
+  "each alert fires for what it is of, and for nothing else, by the words of exporter %s",
+  async (_, count) => {
+    const promtool = await providePromtool();
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-alerts-"));
+    const rules = alertRules(plan);
+    fs.writeFileSync(
+      path.join(folder, "rules.yaml"),
+      stringify({ groups: [{ name: "cards", rules }] }),
     );
-  const tests = JSON.stringify(parse(fixture), (_key, said) => (typeof said === "string" ? words(said) : said));
-  fs.writeFileSync(path.join(folder, "alerts.yaml"), tests.replaceAll('"Hostname":', `"${words("Hostname")}":`));
-  try {
-    execFileSync(promtool, [path.join(folder, "alerts.yaml")], { encoding: "utf8", stdio: "pipe" });
-    const unnamed = rules.map(({ alert }) => alert).filter((alert) => !fixture.includes(alert));
-    expect(unnamed).toEqual([]);
-  } catch (error) {
-    throw new Error((error as { stderr?: string }).stderr || String(error), { cause: error });
-  } finally {
-    fs.rmSync(folder, { recursive: true });
-  }
-});
+    const words = (text: string): string =>
+      renamed.slice(0, count).reduce(
+        (said, [before, since]) => said.replace(before, since),
+        text.replace(/&(first|second|other)/g, (word) => cards[word]!),
+      );
+    const tests = JSON.stringify(parse(fixture), (_key, said) =>
+      typeof said === "string" ? words(said) : said,
+    );
+    fs.writeFileSync(
+      path.join(folder, "alerts.yaml"),
+      tests.replaceAll('"Hostname":', `"${words("Hostname")}":`),
+    );
+    try {
+      execFileSync(promtool, [path.join(folder, "alerts.yaml")], {
+        encoding: "utf8",
+        stdio: "pipe",
+      });
+      const unnamed = rules.map(({ alert }) => alert).filter((alert) => !fixture.includes(alert));
+      expect(unnamed).toEqual([]);
+    } catch (error) {
+      throw new Error((error as { stderr?: string }).stderr || String(error), { cause: error });
+    } finally {
+      fs.rmSync(folder, { recursive: true });
+    }
+  },
+);
 
 test("where a stack has alerts, the exporter says all that they are of", () => {
   const named = new Set(fixture.match(/DCGM_[A-Z_]+(?=\{)/g));

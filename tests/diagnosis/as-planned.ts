@@ -30,7 +30,12 @@ export function asPlanned(plan: Plan): Observations {
     ...{ namespace: "vllm", name: `vllm-group-0-${index}`, phase: "Running", containers: [ready] },
     labels: { "leaderworkerset.sigs.k8s.io/name": "vllm-group" },
   }));
-  const deployment = (where: string, name: string) => ({ namespace: where, name, desired: 1, ready: 1 });
+  const deployment = (where: string, name: string) => ({
+    namespace: where,
+    name,
+    desired: 1,
+    ready: 1,
+  });
   return {
     nodes: plan.machines.map((machine) => ({
       name: machine.name,
@@ -38,10 +43,15 @@ export function asPlanned(plan: Plan): Observations {
         ...machine.nodeLabels,
         ...(machine.gpuCount > 0 && { "feature.node.kubernetes.io/pci-0300_10de.present": "true" }),
         ...Object.fromEntries(
-          machine.extensions.map((extension) => [`extensions.talos.dev/${extension.replace(/^.*\//, "")}`, "1"]),
+          machine.extensions.map((extension) => [
+            `extensions.talos.dev/${extension.replace(/^.*\//, "")}`,
+            "1",
+          ]),
         ),
       },
-      allocatable: Object.fromEntries(Object.entries(machine.allocatable).map(([key, count]) => [key, String(count)])),
+      allocatable: Object.fromEntries(
+        Object.entries(machine.allocatable).map(([key, count]) => [key, String(count)]),
+      ),
       ready: true,
       unschedulable: false,
       taints: taintsOf(plan.spec.machines[machine.name]!).map(describeTaint),
@@ -60,7 +70,9 @@ export function asPlanned(plan: Plan): Observations {
       staged: false,
       repeatedFiles: [],
       containerdPart: machine.containerdPart ?? "",
-      services: Object.fromEntries(machine.extensionServices.map(({ name, state }) => [name, state])),
+      services: Object.fromEntries(
+        machine.extensionServices.map(({ name, state }) => [name, state]),
+      ),
     })),
     daemonSets: sets.map((name) => ({
       namespace,
@@ -75,7 +87,11 @@ export function asPlanned(plan: Plan): Observations {
       ...(mode === "operator" ? [deployment(namespace, "gpu-operator")] : []),
       ...servers.map(([name, its]) => deployment(its?.namespace ?? name, name)),
     ],
-    jobs: gpuMachines.map(({ name }) => ({ namespace, name: `gpu-smoke-test-${name}-abcdef-12345678`, succeeded: 1 })),
+    jobs: gpuMachines.map(({ name }) => ({
+      namespace,
+      name: `gpu-smoke-test-${name}-abcdef-12345678`,
+      succeeded: 1,
+    })),
     namespaces: [{ name: namespace, labels: namespaceLabels ?? {} }],
     runtimeClasses: [{ name: runtimeClass.name, handler: runtimeClass.handler }],
     releases: [{ namespace, name: release.name, status: "deployed", revision: 1 }],
@@ -84,7 +100,11 @@ export function asPlanned(plan: Plan): Observations {
   };
 }
 
-const operands = (sets: string[], { release, runtimeClass }: Plan["kubernetes"], machines: Plan["machines"]): Pods =>
+const operands = (
+  sets: string[],
+  { release, runtimeClass }: Plan["kubernetes"],
+  machines: Plan["machines"],
+): Pods =>
   sets.flatMap((set) =>
     machines.map(({ name }) => ({
       namespace: release.namespace,

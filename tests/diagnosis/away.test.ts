@@ -13,7 +13,9 @@ const plan = planCluster(spec);
 const well = asPlanned(plan);
 const gone = {
   ...well,
-  nodes: well.nodes!.map((node) => (node.name === lent ? { ...node, ready: false, allocatable: {} } : node)),
+  nodes: well.nodes!.map((node) =>
+    node.name === lent ? { ...node, ready: false, allocatable: {} } : node,
+  ),
   machines: well.machines!.map((machine) => (machine.name === lent ? { name: lent } : machine)),
   daemonSets: well.daemonSets!.map((set) => ({ ...set, ready: set.desired - 1 })),
 };

@@ -12,8 +12,10 @@ const [node] = seen.nodes;
 const [machine] = seen.machines;
 
 describe("another card than the stack names", () => {
-  const problems = (change: Observations) => differences({ ...seen, ...change }, plan).map(({ problem }) => problem);
-  const another = "has a card RTX 3060, the plan says RTX 3090: name the card that is there under gpus of the machine";
+  const problems = (change: Observations) =>
+    differences({ ...seen, ...change }, plan).map(({ problem }) => problem);
+  const another =
+    "has a card RTX 3060, the plan says RTX 3090: name the card that is there under gpus of the machine";
 
   test("is told by the node's labels, or by the machine's PCI bus", () => {
     const told = { ...node!, cards: [{ product: "NVIDIA-GeForce-RTX-3060", memoryMiB: 12288 }] };
@@ -32,11 +34,16 @@ describe("another card than the stack names", () => {
 describe("pods that wait for GPUs", () => {
   const waiting = (requests: Record<string, number>, placed?: string): Observations => {
     const pod = { namespace: "ai", name: "train", phase: "Pending", gpus: true, requests };
-    return { ...seen, pods: [...seen.pods, { ...pod, ...(placed === undefined ? {} : { node: placed }) }] };
+    return {
+      ...seen,
+      pods: [...seen.pods, { ...pod, ...(placed === undefined ? {} : { node: placed }) }],
+    };
   };
   const told = (requests: Record<string, number>, placed?: string): string[] =>
     [plan, undefined].flatMap((its) =>
-      differences(waiting(requests, placed), its).map(({ about, problem }) => `${about} ${problem}`),
+      differences(waiting(requests, placed), its).map(
+        ({ about, problem }) => `${about} ${problem}`,
+      ),
     );
 
   test.each<[string, Record<string, number>, string]>([
@@ -57,10 +64,15 @@ describe("pods that wait for GPUs", () => {
   test("and may get them are a note, and those that have a node are nothing", () => {
     expect(told({ "nvidia.com/gpu": 8 })).toEqual([]);
     expect(remarks(waiting({ "nvidia.com/gpu": 8 }), plan)).toEqual([
-      expect.stringMatching(/^Pod ai\/train is Pending, and asks for 8 of nvidia\.com\/gpu: it waits for free units/),
+      expect.stringMatching(
+        /^Pod ai\/train is Pending, and asks for 8 of nvidia\.com\/gpu: it waits for free units/,
+      ),
     ]);
     expect(remarks(waiting({ "nvidia.com/gpu": 9 }), plan)).toEqual([]);
-    expect([...told({ "nvidia.com/gpu": 9 }, "rtx3090"), ...remarks(waiting({}, "rtx3090"), plan)]).toEqual([]);
+    expect([
+      ...told({ "nvidia.com/gpu": 9 }, "rtx3090"),
+      ...remarks(waiting({}, "rtx3090"), plan),
+    ]).toEqual([]);
   });
 });
 
@@ -69,9 +81,17 @@ test("kernel arguments that are not in force are a note", () => {
     machines: { rtx3090: { ...plan.spec.machines["rtx3090"], kernelArgs: ["iommu=pt", "quiet"] } },
   });
   const of = (commandLine?: string): string[] =>
-    remarks({ ...seen, machines: [{ ...machine!, ...(commandLine === undefined ? {} : { commandLine }) }] }, its);
+    remarks(
+      {
+        ...seen,
+        machines: [{ ...machine!, ...(commandLine === undefined ? {} : { commandLine }) }],
+      },
+      its,
+    );
   expect(of("talos.platform=metal quiet")).toEqual([
-    expect.stringMatching(/^machine rtx3090: its kernel was not started as kernelArgs says \(iommu=pt\)/),
+    expect.stringMatching(
+      /^machine rtx3090: its kernel was not started as kernelArgs says \(iommu=pt\)/,
+    ),
   ]);
   expect([...of("quiet iommu=pt"), ...of()]).toEqual([]);
 });
@@ -79,7 +99,9 @@ test("kernel arguments that are not in force are a note", () => {
 test("what there is to compute with is a line for each machine", () => {
   const two = { ...seen, machines: [{ ...machine!, cardIds: ["10de:2204", "10de:2204"] }] };
   const driver = machine!.driverVersion;
-  expect(inventoryOf(systemOf(seen, plan), seen)).toEqual([`rtx3090: RTX 3090, driver ${driver}, 8 × nvidia.com/gpu`]);
+  expect(inventoryOf(systemOf(seen, plan), seen)).toEqual([
+    `rtx3090: RTX 3090, driver ${driver}, 8 × nvidia.com/gpu`,
+  ]);
   expect(inventoryOf(systemOf(two, plan), two)).toEqual([
     `rtx3090: 2 × RTX 3090, driver ${driver}, 8 × nvidia.com/gpu`,
   ]);

@@ -6,7 +6,8 @@ import { fixture } from "../support/table";
 import { ready } from "./as-planned";
 
 /** A table of tests/fixtures/diagnosis. */
-export const table = <Rows>(name: string): Rows => parse(fixture(`diagnosis/${name}.yaml`), { merge: true }) as Rows;
+export const table = <Rows>(name: string): Rows =>
+  parse(fixture(`diagnosis/${name}.yaml`), { merge: true }) as Rows;
 
 /** A row of causes.yaml, which says what each part of it is. */
 export interface CauseRow {
@@ -38,7 +39,9 @@ export const toldOf = (row: CauseRow, plan?: Plan): unknown[] =>
     if (typeof parts !== "object") return fix;
     const wanted = Object.values(parts)[0]!;
     return {
-      [fix]: evidence.map((line, at) => (wanted[at] !== undefined && line.includes(wanted[at]) ? wanted[at] : line)),
+      [fix]: evidence.map((line, at) =>
+        wanted[at] !== undefined && line.includes(wanted[at]) ? wanted[at] : line,
+      ),
     };
   });
 
@@ -52,10 +55,13 @@ const short: Record<string, (given: any) => object> = {
   /** A pod that crashes again and again, on a node or on none. */
   failing: ([name, node, lastMessage]: [string, string | null, string]): Pod => ({
     ...{ namespace: "ollama", name, phase: "Running", ...(node === null ? {} : { node }) },
-    containers: [{ name: "main", state: "waiting", ready: false, reason: "CrashLoopBackOff", lastMessage }],
+    containers: [
+      { name: "main", state: "waiting", ready: false, reason: "CrashLoopBackOff", lastMessage },
+    ],
   }),
   /** Pods of the operator's, each of which waits in one of its init containers. */
-  waiting: (given: Record<string, string>): Pod => waiting(...(Object.entries(given)[0] as [string, string])),
+  waiting: (given: Record<string, string>): Pod =>
+    waiting(...(Object.entries(given)[0] as [string, string])),
   /** The node of the operator's stack, with further labels. */
   node: (labels: Record<string, string>): Node => ({
     ...{ name: "k8s-worker4", osImage: "Talos (v1.12.6)", ready: true, allocatable: {} },
@@ -76,7 +82,9 @@ function spelledOut(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const [key] = Object.keys(value);
   if (key === undefined || !Object.hasOwn(short, key)) {
-    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, spelledOut(part)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, part]) => [name, spelledOut(part)]),
+    );
   }
   const { [key]: given, ...more } = value as Record<string, unknown>;
   return { ...short[key]!(given), ...more };
@@ -88,7 +96,9 @@ const waiting = (name: string, container: string): Pod => ({
   containers: [{ name: "main", state: "waiting", ready: false, reason: "PodInitializing" }],
 });
 
-const [{ schematicId, installerImage }] = planCluster(validStack("rtx5070ti")).machines as [Plan["machines"][number]];
+const [{ schematicId, installerImage }] = planCluster(validStack("rtx5070ti")).machines as [
+  Plan["machines"][number],
+];
 const healthyMachine = {
   name: "k8s-worker4",
   talosVersion: "v1.12.6",
@@ -103,7 +113,15 @@ const bases = {
   /** The operator's stack when all is well. */
   healthy: {
     nodes: [short["node"]!({}) as Node],
-    pods: [{ namespace: operator, name: "gpu-operator-x", phase: "Running", node: "k8s-worker4", containers: [ready] }],
+    pods: [
+      {
+        namespace: operator,
+        name: "gpu-operator-x",
+        phase: "Running",
+        node: "k8s-worker4",
+        containers: [ready],
+      },
+    ],
     daemonSets: [
       { namespace: operator, name: "nvidia-validation-markers", desired: 1, ready: 1 },
       // The operator's own, which want no pods on Talos, and that is right.
@@ -123,9 +141,20 @@ const bases = {
       waiting("gpu-feature-discovery-x", "toolkit-validation"),
       waiting("nvidia-operator-validator-x", "driver-validation"),
     ],
-    daemonSets: [{ namespace: operator, name: "nvidia-device-plugin-daemonset", desired: 1, ready: 0 }],
-    nodes: [{ name: "k8s-worker4", labels: { "nvidia.com/gpu.present": "true" }, allocatable: {}, ready: true }],
-    machines: [{ ...healthyMachine, modules: ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"] }],
+    daemonSets: [
+      { namespace: operator, name: "nvidia-device-plugin-daemonset", desired: 1, ready: 0 },
+    ],
+    nodes: [
+      {
+        name: "k8s-worker4",
+        labels: { "nvidia.com/gpu.present": "true" },
+        allocatable: {},
+        ready: true,
+      },
+    ],
+    machines: [
+      { ...healthyMachine, modules: ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"] },
+    ],
     runtimeClasses: [{ name: "nvidia", handler: "nvidia" }],
   },
 } satisfies Record<string, Observations>;
@@ -140,7 +169,10 @@ export interface UnlikeRow {
 }
 
 /** What is seen once a row's change is made to it. */
-export function changed<Seen>(seen: Seen, { set = [], take = [] }: Pick<UnlikeRow, "set" | "take">): Seen {
+export function changed<Seen>(
+  seen: Seen,
+  { set = [], take = [] }: Pick<UnlikeRow, "set" | "take">,
+): Seen {
   const found = JSON.parse(JSON.stringify(seen)) as Seen;
   const place = (path: readonly unknown[]): [any, string | number] => {
     let at: any = found;

@@ -10,13 +10,16 @@ import { stacks } from "../support/stacks";
 /** The stack of the table: a device plugin, and a card in eight slices. */
 const plan = planOf("rtx3090");
 
-test.each(stacks)("%s as planned: nothing is unlike the plan, nor unlike a cluster that offers GPUs", (stack) => {
-  const plan = planOf(stack);
-  const seen = asPlanned(plan);
-  expect(differences(seen, plan)).toEqual([]);
-  expect(differences(seen)).toEqual([]);
-  expect([...diagnose(seen, plan), ...diagnose(seen)]).toEqual([]);
-});
+test.each(stacks)(
+  "%s as planned: nothing is unlike the plan, nor unlike a cluster that offers GPUs",
+  (stack) => {
+    const plan = planOf(stack);
+    const seen = asPlanned(plan);
+    expect(differences(seen, plan)).toEqual([]);
+    expect(differences(seen)).toEqual([]);
+    expect([...diagnose(seen, plan), ...diagnose(seen)]).toEqual([]);
+  },
+);
 
 const parts: (keyof UnlikeRow)[] = ["name", "set", "take", "unlike", "told"];
 
@@ -30,10 +33,15 @@ test.each(table<UnlikeRow[]>("differences").map((row) => [row.name, only(row, pa
 );
 
 test("of an image of the user's own the configuration alone tells which one a machine runs", () => {
-  const machines = Object.entries(plan.spec.machines).map(([name, { extensions: _, kernelArgs: __, ...spec }]) => [
-    name,
-    { ...spec, installerImage: `registry.example.com/talos/installer:${plan.spec.talosVersion}-1` },
-  ]);
+  const machines = Object.entries(plan.spec.machines).map(
+    ([name, { extensions: _, kernelArgs: __, ...spec }]) => [
+      name,
+      {
+        ...spec,
+        installerImage: `registry.example.com/talos/installer:${plan.spec.talosVersion}-1`,
+      },
+    ],
+  );
   const own = planCluster({ ...plan.spec, machines: Object.fromEntries(machines) });
   const seen = asPlanned(own) as Required<Observations>;
   Object.assign(seen.machines[0]!, { schematicId: undefined, extensions: ["own"] });
@@ -41,11 +49,14 @@ test("of an image of the user's own the configuration alone tells which one a ma
   expect(diagnose(seen, own)).toEqual([]);
   seen.machines[0]!.installImage = "factory.talos.dev/x:v1";
   expect(differences(seen, own).map(inOneLine)).toEqual([
-    expect.stringMatching(/is configured for the image factory\.talos\.dev\/x:v1, the plan says registry/),
+    expect.stringMatching(
+      /is configured for the image factory\.talos\.dev\/x:v1, the plan says registry/,
+    ),
   ]);
 });
 
-const problems = (seen: Observations, its = plan): string[] => differences(seen, its).map(({ problem }) => problem);
+const problems = (seen: Observations, its = plan): string[] =>
+  differences(seen, its).map(({ problem }) => problem);
 
 test.each([
   ["7", []],
@@ -53,18 +64,29 @@ test.each([
   ["0", ["offers 0 of nvidia.com/gpu, the plan says at least 1"]],
 ])("of a card whose MIG geometry is unknown the node may offer more: %s", (units, told) => {
   const machines = {
-    rtx3090: { ...plan.spec.machines["rtx3090"], gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper" }] },
+    rtx3090: {
+      ...plan.spec.machines["rtx3090"],
+      gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper" }],
+    },
   };
-  const unknown = planOf("rtx3090", { machines, sharing: { mig: { strategy: "single", profile: "all-1g.10gb" } } });
+  const unknown = planOf("rtx3090", {
+    machines,
+    sharing: { mig: { strategy: "single", profile: "all-1g.10gb" } },
+  });
   const set = [["nodes", 0, "allocatable", { "nvidia.com/gpu": units }]];
   expect(problems(changed(asPlanned(unknown), { set }), unknown)).toEqual(told);
 });
 
 test("a stale containerd part is named by the keys that it lacks; what its owner adds is none of it", () => {
-  const machines = { rtx3090: { ...plan.spec.machines["rtx3090"], containerd: { cdiSpecDirs: ["/var/cdi"] } } };
+  const machines = {
+    rtx3090: { ...plan.spec.machines["rtx3090"], containerd: { cdiSpecDirs: ["/var/cdi"] } },
+  };
   const withPart = planOf("rtx3090", { machines });
   const seen = (part: string): string[] =>
-    problems(changed(asPlanned(withPart), { set: [["machines", 0, "containerdPart", part]] }), withPart);
+    problems(
+      changed(asPlanned(withPart), { set: [["machines", 0, "containerdPart", part]] }),
+      withPart,
+    );
   expect(seen(`${withPart.machines[0]!.containerdPart!}\n[debug]\nlevel = "info"\n`)).toEqual([]);
   expect(seen("")).toEqual([
     '/etc/cri/conf.d/20-customization.part is stale: it lacks plugins."io.containerd.cri.v1.runtime".cdi_spec_dirs',
@@ -73,7 +95,9 @@ test("a stale containerd part is named by the keys that it lacks; what its owner
 
 test("on Talos 1.14 containerd's merged configuration counts, and the document that overrides the part is named", () => {
   const on14 = { talosVersion: "v1.14.1", kubernetesVersion: "v1.36.0" };
-  const machines = { rtx3090: { ...plan.spec.machines["rtx3090"], containerd: { nvidiaDefaultRuntime: true } } };
+  const machines = {
+    rtx3090: { ...plan.spec.machines["rtx3090"], containerd: { nvidiaDefaultRuntime: true } },
+  };
   const withPart = planOf("rtx3090", { ...on14, machines });
   const part = withPart.machines[0]!.containerdPart!;
   const seen = (merged: string): string[] =>
@@ -89,7 +113,9 @@ test("on Talos 1.14 containerd's merged configuration counts, and the document t
   expect(seen(`version = 3\n${part}`)).toEqual([]);
   const overridden = part.replace('"nvidia"', '"runc"');
   expect(seen(`## in-memory customization "zz" (sha256:aa)\nversion = 3\n${overridden}`)).toEqual([
-    expect.stringMatching(/^\/etc\/cri\/conf\.d\/cri\.toml lacks .*default_runtime_name; .*CRICustomizationConfig zz/),
+    expect.stringMatching(
+      /^\/etc\/cri\/conf\.d\/cri\.toml lacks .*default_runtime_name; .*CRICustomizationConfig zz/,
+    ),
   ]);
 });
 
@@ -104,24 +130,37 @@ test("containerd that is not up on a machine that Talos calls running is told", 
 });
 
 test("a GPU node of which Node Feature Discovery tells nothing gets nothing of the operator's", () => {
-  const [operator, label] = [planOf("rtx5070ti"), "feature.node.kubernetes.io/pci-0300_10de.present"];
-  const told = (of: typeof plan) => problems(changed(asPlanned(of), { take: [["nodes", 0, "labels", label]] }), of);
-  expect(told(operator)).toEqual([expect.stringMatching(/^lacks the label .*pci-10de.*tells of no card/)]);
+  const [operator, label] = [
+    planOf("rtx5070ti"),
+    "feature.node.kubernetes.io/pci-0300_10de.present",
+  ];
+  const told = (of: typeof plan) =>
+    problems(changed(asPlanned(of), { take: [["nodes", 0, "labels", label]] }), of);
+  expect(told(operator)).toEqual([
+    expect.stringMatching(/^lacks the label .*pci-10de.*tells of no card/),
+  ]);
   expect(told(plan)).toEqual([]);
 });
 
 test("of a release that is newer than the tables only the driver's branch is told", () => {
   const newer = planOf("rtx5070ti", { talosVersion: "v1.12.99" });
   const seen = (version: string): string[] =>
-    problems(changed(asPlanned(newer), { set: [["machines", 0, "driverVersion", version]] }), newer);
+    problems(
+      changed(asPlanned(newer), { set: [["machines", 0, "driverVersion", version]] }),
+      newer,
+    );
   expect(seen("570.999.01")).toEqual([]);
-  expect(seen("535.1.1")).toEqual([expect.stringContaining("NVIDIA driver 535.1.1 is loaded, the plan says 570.")]);
+  expect(seen("535.1.1")).toEqual([
+    expect.stringContaining("NVIDIA driver 535.1.1 is loaded, the plan says 570."),
+  ]);
 });
 
 test("the test of a machine that passed does not speak for one of a like name", () => {
   const names = ["1", "2"].map((last) => `gpu-node-of-the-second-rack-in-room-${last}`);
   const like = { role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
-  const machines = Object.fromEntries(names.map((name, index) => [name, { address: `192.0.2.${index + 1}`, ...like }]));
+  const machines = Object.fromEntries(
+    names.map((name, index) => [name, { address: `192.0.2.${index + 1}`, ...like }]),
+  );
   const alike = planOf("aarhus-h100", { machines });
   const where = alike.kubernetes.release.namespace;
   const jobs = [...smokeTestNames(names).values()].map((name, succeeded) => ({
@@ -138,9 +177,9 @@ test("in kube-system somebody else's are not judged by the plan; what offers the
   const broken = (name: string) => ({ namespace: "kube-system", name, desired: 1, ready: 0 });
   const deployments = [broken("my-csi"), broken("node-feature-discovery-master")];
   expect(shared.kubernetes.release.namespace).toBe("kube-system");
-  expect(differences({ ...asPlanned(shared), deployments }, shared).map(({ about }) => about)).toEqual([
-    "Deployment kube-system/node-feature-discovery-master",
-  ]);
+  expect(
+    differences({ ...asPlanned(shared), deployments }, shared).map(({ about }) => about),
+  ).toEqual(["Deployment kube-system/node-feature-discovery-master"]);
 });
 
 const plugin = "nvidia-device-plugin-rtx3090";
@@ -154,16 +193,33 @@ test.each<[string, boolean, unknown[][], string, string[]]>([
       ["daemonSets", "nvidia-device-plugin", "ready", 0],
       [
         ...["pods", plugin, "containers"],
-        [{ name: "ctr", state: "waiting", reason: "CrashLoopBackOff", lastMessage: "I1121 starting\nE1121 panic" }],
+        [
+          {
+            name: "ctr",
+            state: "waiting",
+            reason: "CrashLoopBackOff",
+            lastMessage: "I1121 starting\nE1121 panic",
+          },
+        ],
       ],
     ],
     "not ready: 0 of 1 pods",
-    ["CrashLoopBackOff", "I1121 starting", "E1121 panic"].map((line) => `Pod/${plugin} ctr: ${line}`),
+    ["CrashLoopBackOff", "I1121 starting", "E1121 panic"].map(
+      (line) => `Pod/${plugin} ctr: ${line}`,
+    ),
   ],
   [
     "a plugin that runs, ready, without a card is quoted by its log",
     false,
-    [none, ["pods", plugin, "containers", [{ ...ready, log: "No devices found. Waiting indefinitely." }]]],
+    [
+      none,
+      [
+        "pods",
+        plugin,
+        "containers",
+        [{ ...ready, log: "No devices found. Waiting indefinitely." }],
+      ],
+    ],
     "has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims",
     [`Pod/${plugin} main: No devices found. Waiting indefinitely.`],
   ],
@@ -187,23 +243,29 @@ describe("without a plan", () => {
       "cluster: none of the GPU Operator, NVIDIA's device plugin and its DRA driver is installed, so nothing offers GPUs";
     const empty = { nodes: [], pods: [], daemonSets: [] };
     expect(told(empty)).toEqual([none, nothing]);
-    expect(told({ ...empty, nodes: [{ name: "a", labels: {}, allocatable: { cpu: "4" } }] })).toEqual([none, nothing]);
+    expect(
+      told({ ...empty, nodes: [{ name: "a", labels: {}, allocatable: { cpu: "4" } }] }),
+    ).toEqual([none, nothing]);
   });
 
   test.each([
     ["aarhus-h100", "kube-system/nvidia-device-plugin"],
     ["rtx5070ti", "nvidia-gpu-operator/nvidia-device-plugin-daemonset"],
-  ])("%s: the node offers no GPU, the plugin is not ready, a RuntimeClass that pods name is gone", (stack, set) => {
-    const seen = (change: Partial<UnlikeRow>): string[] => told(changed(asPlanned(planOf(stack)), change));
-    const { name } = planOf(stack).machines[0]!;
-    expect(seen({ set: [none] })).toEqual([
-      `node ${name}: has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims`,
-    ]);
-    expect(seen({ set: [["daemonSets", set.split("/")[1], "ready", 0]] })).toEqual([
-      `DaemonSet ${set}: not ready: 0 of 1 pods`,
-    ]);
-    expect(seen({ take: [["runtimeClasses", "nvidia"]] })).toEqual([
-      "RuntimeClass nvidia: is not there, and pods name it",
-    ]);
-  });
+  ])(
+    "%s: the node offers no GPU, the plugin is not ready, a RuntimeClass that pods name is gone",
+    (stack, set) => {
+      const seen = (change: Partial<UnlikeRow>): string[] =>
+        told(changed(asPlanned(planOf(stack)), change));
+      const { name } = planOf(stack).machines[0]!;
+      expect(seen({ set: [none] })).toEqual([
+        `node ${name}: has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims`,
+      ]);
+      expect(seen({ set: [["daemonSets", set.split("/")[1], "ready", 0]] })).toEqual([
+        `DaemonSet ${set}: not ready: 0 of 1 pods`,
+      ]);
+      expect(seen({ take: [["runtimeClasses", "nvidia"]] })).toEqual([
+        "RuntimeClass nvidia: is not there, and pods name it",
+      ]);
+    },
+  );
 });

@@ -3,10 +3,19 @@ import { type ClusterSpec, type ExternalSpec, planCluster } from "../../componen
 import { asPlanned } from "./as-planned";
 
 const machines: ClusterSpec["machines"] = {
-  gpu: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 3090" }] },
+  gpu: {
+    address: "192.0.2.1",
+    role: "worker",
+    configuration: "adopted",
+    gpus: [{ model: "RTX 3090" }],
+  },
 };
 const planWith = (external: ExternalSpec) =>
-  planCluster({ talosVersion: "v1.12.6", machines, external: { kind: "devicePlugin", ...external } });
+  planCluster({
+    talosVersion: "v1.12.6",
+    machines,
+    external: { kind: "devicePlugin", ...external },
+  });
 
 /** What is told of a release outside that is gone, by who installs it as far as the stack knows, and what is left of it. */
 function remediesOf(external: ExternalSpec, left: Observations = {}): (string | undefined)[] {
@@ -17,7 +26,9 @@ function remediesOf(external: ExternalSpec, left: Observations = {}): (string | 
     jobs: seen.jobs!.map((job) => ({ ...job, namespace })),
     namespaces: [{ name: namespace, labels: plan.kubernetes.namespaceLabels ?? {} }],
   };
-  return differences({ ...seen, ...ours, daemonSets: [], pods: [], ...left }, plan).map(({ remedy }) => remedy);
+  return differences({ ...seen, ...ours, daemonSets: [], pods: [], ...left }, plan).map(
+    ({ remedy }) => remedy,
+  );
 }
 
 test.each<[string, ExternalSpec, string]>([
@@ -43,24 +54,38 @@ test.each<[string, ExternalSpec, string]>([
 test("the marks on what is left of it go before what the files say", () => {
   const labels = { "helm.sh/chart": "nvidia-device-plugin-0.17.4" };
   const keeper = { by: "Helm", name: "nvdp", namespace: "gpu" } as const;
-  const remaining = { namespace: "gpu", name: "nvdp-nvidia-device-plugin", labels, keeper, desired: 1, ready: 0 };
-  expect(remediesOf({ namespace: "gpu", read: { by: "Flux" } }, { daemonSets: [remaining] })).toEqual([
+  const remaining = {
+    namespace: "gpu",
+    name: "nvdp-nvidia-device-plugin",
+    labels,
+    keeper,
+    desired: 1,
+    ready: 0,
+  };
+  expect(
+    remediesOf({ namespace: "gpu", read: { by: "Flux" } }, { daemonSets: [remaining] }),
+  ).toEqual([
     "Helm release gpu/nvdp installs it, and `pulumi up` does not: helm upgrade nvdp CHART -n gpu --reuse-values",
   ]);
 });
 
 test("a RuntimeClass that is gone is for the one who made it", () => {
   const { daemonSets, pods } = asPlanned(planWith({ namespace: "gpu" })) as Required<Observations>;
-  expect(remediesOf({ namespace: "gpu", read: { by: "Flux" } }, { daemonSets, pods, runtimeClasses: [] })).toEqual([
-    "the stack makes none here: have Flux make it, with `handler: nvidia`",
-  ]);
+  expect(
+    remediesOf(
+      { namespace: "gpu", read: { by: "Flux" } },
+      { daemonSets, pods, runtimeClasses: [] },
+    ),
+  ).toEqual(["the stack makes none here: have Flux make it, with `handler: nvidia`"]);
 });
 
 test("a cordoned node is uncordoned", () => {
   const plan = planWith({ namespace: "gpu" });
   const { daemonSets, pods, nodes } = asPlanned(plan) as Required<Observations>;
   const cordoned = nodes.map((node) => ({ ...node, unschedulable: true }));
-  expect(remediesOf({ namespace: "gpu" }, { daemonSets, pods, nodes: cordoned })).toEqual(["kubectl uncordon gpu"]);
+  expect(remediesOf({ namespace: "gpu" }, { daemonSets, pods, nodes: cordoned })).toEqual([
+    "kubectl uncordon gpu",
+  ]);
 });
 
 test("a known cause in a release outside is for its owner to put right", () => {
@@ -68,7 +93,8 @@ test("a known cause in a release outside is for its owner to put right", () => {
   const event = {
     namespace: "gpu",
     object: "DaemonSet/nvidia-device-plugin",
-    message: 'Error creating: pods "x" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes',
+    message:
+      'Error creating: pods "x" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes',
   };
   const [found] = diagnose({ ...asPlanned(plan), events: [event] }, plan);
   expect(found).toMatchObject({

@@ -6,7 +6,14 @@ test.each([
   ["v1.13.9", 1],
   ["v1.14.1", 0],
   [undefined, 1],
-])("two items for containerd's part keep a machine on Talos %s from booting: %i", (talosVersion, count) => {
-  const machine = { name: "gpu-1", repeatedFiles: [customizationPath], ...(talosVersion ? { talosVersion } : {}) };
-  expect(machineFixes.perMachinePatch.sign({ machines: [machine] })).toHaveLength(count);
-});
+])(
+  "two items for containerd's part keep a machine on Talos %s from booting: %i",
+  (talosVersion, count) => {
+    const machine = {
+      name: "gpu-1",
+      repeatedFiles: [customizationPath],
+      ...(talosVersion ? { talosVersion } : {}),
+    };
+    expect(machineFixes.perMachinePatch.sign({ machines: [machine] })).toHaveLength(count);
+  },
+);

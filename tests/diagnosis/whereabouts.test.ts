@@ -6,7 +6,12 @@ import { asPlanned } from "./as-planned";
 
 const { talosVersion } = planOf("rtx3090").spec;
 const machines: ClusterSpec["machines"] = {
-  gpu: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 3090" }] },
+  gpu: {
+    address: "192.0.2.1",
+    role: "worker",
+    configuration: "adopted",
+    gpus: [{ model: "RTX 3090" }],
+  },
 };
 const planWith = (external: ExternalSpec) =>
   planCluster({ talosVersion, machines, external: { kind: "devicePlugin", ...external } });
@@ -19,7 +24,9 @@ function movedTo(namespace: string, external: ExternalSpec): Observations {
     kubernetes: { ...plan.kubernetes, release: { ...plan.kubernetes.release, namespace } },
   });
   const jobs = seen.jobs!.map((job) => ({ ...job, namespace: plan.kubernetes.namespace }));
-  const namespaces = [{ name: plan.kubernetes.namespace, labels: plan.kubernetes.namespaceLabels ?? {} }];
+  const namespaces = [
+    { name: plan.kubernetes.namespace, labels: plan.kubernetes.namespaceLabels ?? {} },
+  ];
   return { ...seen, jobs, namespaces };
 }
 
@@ -33,7 +40,9 @@ test("a release whose namespace nothing says is looked for in the whole cluster"
 
 test("one that is nowhere is said to be in no namespace", () => {
   const seen = { ...movedTo("kube-system", {}), daemonSets: [], pods: [] };
-  expect(judged({}, seen)).toEqual(["DaemonSet of the device plugin: is in no namespace of the cluster"]);
+  expect(judged({}, seen)).toEqual([
+    "DaemonSet of the device plugin: is in no namespace of the cluster",
+  ]);
 });
 
 test("one that is in another namespace than the stack says is told with the field that puts it right", () => {

@@ -7,7 +7,9 @@ import { repository } from "../../stacks/stack-file";
 import { blocksOf, pages, read } from "./pages";
 
 const scripts = (
-  JSON.parse(fs.readFileSync(path.join(repository, "package.json"), "utf8")) as { scripts: Record<string, string> }
+  JSON.parse(fs.readFileSync(path.join(repository, "package.json"), "utf8")) as {
+    scripts: Record<string, string>;
+  }
 ).scripts;
 
 /** The built command: what a reader of the page runs. */
@@ -16,14 +18,18 @@ const commandFile = path.join(repository, "components/bin/cli.js");
 /** Commands of this repository that a page shows: within backticks, or on indented lines. */
 function commandsOf(text: string): string[] {
   const prose = text.replaceAll(/^ *```[\s\S]*?^ *```/gm, ""); // the marks of a block are no pair around code
-  const shown = [...prose.matchAll(/`([^`]+)`/g), ...prose.matchAll(/^ {4}(.+)$/gm)].map(([, code]) => code!);
+  const shown = [...prose.matchAll(/`([^`]+)`/g), ...prose.matchAll(/^ {4}(.+)$/gm)].map(
+    ([, code]) => code!,
+  );
   return shown
     .flatMap((code) => code.replace(/\s+#\s.*$/, "").split("&&"))
     .map((code) => code.replace(/\s+/g, " ").trim())
     .filter((code) => /^(?:npm run|npx talos-gpu|npx jest|UPDATE_\w+=1 npx jest)\b/.test(code));
 }
 
-const shown = pages.flatMap((page) => commandsOf(read(page)).map((command) => [page, command] as const));
+const shown = pages.flatMap((page) =>
+  commandsOf(read(page)).map((command) => [page, command] as const),
+);
 
 /** Words as a shell divides them, as far as pages use quotes; what is optional counts as given. */
 const wordsOf = (command: string): string[] =>
@@ -34,44 +40,56 @@ const wordsOf = (command: string): string[] =>
 
 test("the pages show commands", () => expect(shown.length).toBeGreaterThan(15));
 
-test.each(shown)("%s: `%s` is a command that there is, with options that it has", (_page, command) => {
-  const [first, second, third = "", ...rest] = wordsOf(command);
-  if (command.includes("npx jest")) {
-    const files = wordsOf(command).filter((word) => word.startsWith("tests/"));
-    const missing = files.filter(
-      (file) => ![file, `${file}.test.ts`].some((one) => fs.existsSync(path.join(repository, one))),
-    );
-    expect(missing).toEqual([]);
-    return;
-  }
-  const given = rest[0] === "--" ? rest.slice(1) : rest;
-  if (first === "npm") {
-    expect(Object.keys(scripts)).toContain(third);
-    if (third === "lab")
-      expect(() => parseOptions(given.map((word) => word.replace(/^FIX$/, "validationMarkers")))).not.toThrow();
-    const verb = / cli\/main\.ts (\S+)/.exec(scripts[third]!)?.[1];
-    if (verb !== undefined) expect(unknownOptions(verb, given)).toEqual([]);
-  } else {
-    expect([first, second]).toEqual(["npx", "talos-gpu"]);
-    if (third.startsWith("--")) return expect(["--help", "--version"]).toContain(third);
-    expect(unknownOptions(third, given)).toEqual([]);
-  }
-});
+test.each(shown)(
+  "%s: `%s` is a command that there is, with options that it has",
+  (_page, command) => {
+    const [first, second, third = "", ...rest] = wordsOf(command);
+    if (command.includes("npx jest")) {
+      const files = wordsOf(command).filter((word) => word.startsWith("tests/"));
+      const missing = files.filter(
+        (file) =>
+          ![file, `${file}.test.ts`].some((one) => fs.existsSync(path.join(repository, one))),
+      );
+      expect(missing).toEqual([]);
+      return;
+    }
+    const given = rest[0] === "--" ? rest.slice(1) : rest;
+    if (first === "npm") {
+      expect(Object.keys(scripts)).toContain(third);
+      if (third === "lab")
+        expect(() =>
+          parseOptions(given.map((word) => word.replace(/^FIX$/, "validationMarkers"))),
+        ).not.toThrow();
+      const verb = / cli\/main\.ts (\S+)/.exec(scripts[third]!)?.[1];
+      if (verb !== undefined) expect(unknownOptions(verb, given)).toEqual([]);
+    } else {
+      expect([first, second]).toEqual(["npx", "talos-gpu"]);
+      if (third.startsWith("--")) return expect(["--help", "--version"]).toContain(third);
+      expect(unknownOptions(third, given)).toEqual([]);
+    }
+  },
+);
 
 /** Options that the help of a verb does not have. */
 function unknownOptions(verb: string, words: string[]): string[] {
   const help = helpOf(verb); // fails where there is no such verb
-  return words.filter((word) => word.startsWith("--") && !new RegExp(`^ +${word}\\b`, "m").test(help));
+  return words.filter(
+    (word) => word.startsWith("--") && !new RegExp(`^ +${word}\\b`, "m").test(help),
+  );
 }
 
 const helps = new Map<string, string>();
 function helpOf(verb: string): string {
-  const help = helps.get(verb) ?? execFileSync(process.execPath, [commandFile, verb, "--help"], { encoding: "utf8" });
+  const help =
+    helps.get(verb) ??
+    execFileSync(process.execPath, [commandFile, verb, "--help"], { encoding: "utf8" });
   helps.set(verb, help);
   return help;
 }
 
-const blocks = pages.flatMap((page) => blocksOf(page, /^ya?ml$/).map((text, index) => [page, index, text] as const));
+const blocks = pages.flatMap((page) =>
+  blocksOf(page, /^ya?ml$/).map((text, index) => [page, index, text] as const),
+);
 
 test.each(blocks)("%s: block %d is YAML", (_page, _index, text) => {
   expect(parseAllDocuments(text).flatMap(({ errors }) => errors)).toEqual([]);

@@ -10,7 +10,12 @@ const sources = execFileSync("git", ["ls-files", "components", "cli", "policy", 
   encoding: "utf8",
 })
   .split("\n")
-  .filter((file) => file.endsWith(".ts") && !file.startsWith("lab/tests/") && existsSync(path.join(repository, file)));
+  .filter(
+    (file) =>
+      file.endsWith(".ts") &&
+      !file.startsWith("lab/tests/") &&
+      existsSync(path.join(repository, file)),
+  );
 
 /** What a file exports, each with its docstring. */
 function exportsOf(file: string): [name: string, docstring: string][] {
@@ -21,7 +26,9 @@ function exportsOf(file: string): [name: string, docstring: string][] {
       ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true,
   );
   return exported.map((statement) => {
-    const names = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement];
+    const names = ts.isVariableStatement(statement)
+      ? statement.declarationList.declarations
+      : [statement];
     const docstring = ts.getJSDocCommentsAndTags(statement).map((node) => node.getText());
     return [
       names.map(({ name }) => name?.getText(source)).join(),
@@ -34,9 +41,13 @@ function exportsOf(file: string): [name: string, docstring: string][] {
 }
 
 test("every export of the package, its command, its policies, its stacks and the lab says what it is", () => {
-  const all = sources.flatMap((file) => exportsOf(file).map(([name, docstring]) => [file, name, docstring] as const));
+  const all = sources.flatMap((file) =>
+    exportsOf(file).map(([name, docstring]) => [file, name, docstring] as const),
+  );
   expect(all.length).toBeGreaterThan(500);
   expect(
-    all.filter(([, , docstring]) => docstring.split(" ").length < 3).map(([file, name]) => `${file}: ${name}`),
+    all
+      .filter(([, , docstring]) => docstring.split(" ").length < 3)
+      .map(([file, name]) => `${file}: ${name}`),
   ).toEqual([]);
 });

@@ -6,11 +6,20 @@ import { blocksOf } from "./pages";
 // tests/e2e brings examples/yaml up and previews examples/compose; what a reader sees of them first is told here at once.
 
 interface Template {
-  resources: Record<string, { type: string; properties: Record<string, unknown>; options?: Record<string, unknown> }>;
+  resources: Record<
+    string,
+    { type: string; properties: Record<string, unknown>; options?: Record<string, unknown> }
+  >;
 }
 interface Schema {
-  resources: Record<string, { inputProperties: Record<string, unknown>; requiredInputs?: string[] }>;
-  types: Record<string, { properties?: Record<string, unknown>; required?: string[]; enum?: { value: string }[] }>;
+  resources: Record<
+    string,
+    { inputProperties: Record<string, unknown>; requiredInputs?: string[] }
+  >;
+  types: Record<
+    string,
+    { properties?: Record<string, unknown>; required?: string[]; enum?: { value: string }[] }
+  >;
 }
 
 const root = path.resolve(__dirname, "../..");
@@ -25,12 +34,16 @@ test("the YAML example gives providers as a list", () => {
   expect(lists).toEqual(ours.map(([name]) => [name, true]));
 });
 
-test.each(ours)("the YAML example's %s says what the schema has, and all that it requires", (_name, resource) => {
-  const { inputProperties, requiredInputs = [] } = schema.resources[resource.type.replace(":", ":index:")]!;
-  const said = Object.keys(resource.properties);
-  expect(said.filter((key) => !(key in inputProperties))).toEqual([]);
-  expect(requiredInputs.filter((key) => !said.includes(key))).toEqual([]);
-});
+test.each(ours)(
+  "the YAML example's %s says what the schema has, and all that it requires",
+  (_name, resource) => {
+    const { inputProperties, requiredInputs = [] } =
+      schema.resources[resource.type.replace(":", ":index:")]!;
+    const said = Object.keys(resource.properties);
+    expect(said.filter((key) => !(key in inputProperties))).toEqual([]);
+    expect(requiredInputs.filter((key) => !said.includes(key))).toEqual([]);
+  },
+);
 
 // pulumi-kubernetes, provider/pkg/provider/provider.go, DiffConfig: without it another server URL replaces the provider, and every object.
 test.each([
@@ -40,9 +53,12 @@ test.each([
   ["go/main.go", '"clusterIdentifier": pulumi.String(ctx.Stack())'],
   ["csharp/Program.cs", "ClusterIdentifier = Deployment.Instance.StackName"],
   ["yaml/Pulumi.yaml", "clusterIdentifier: ${pulumi.stack}"],
-])("examples/%s: the provider of Kubernetes keeps its cluster under another server URL", (file, identifier) => {
-  expect(read(`examples/${file}`)).toContain(identifier);
-});
+])(
+  "examples/%s: the provider of Kubernetes keeps its cluster under another server URL",
+  (file, identifier) => {
+    expect(read(`examples/${file}`)).toContain(identifier);
+  },
+);
 
 // Pulumi's generator of C# is no Go module of the CLI's, so no compiler sees this example here. Its names are compared with the schema
 // by the generator's rules (pulumi-dotnet, pulumi-language-dotnet/codegen): a property's name with a capital, a type's with `Args`.
@@ -71,10 +87,17 @@ describe("the C# example", () => {
     return [...own.matchAll(/(?<![\w.])([A-Z]\w*)\s*=(?!=)/g)].map(([, name]) => name!);
   }
 
-  const created = [...text.matchAll(/new ([A-Z]\w*)Args\b/g)].map(({ 1: name, index }) => [name!, index] as const);
+  const created = [...text.matchAll(/new ([A-Z]\w*)Args\b/g)].map(
+    ({ 1: name, index }) => [name!, index] as const,
+  );
 
   test("makes the cluster, a machine, its card and the device plugin", () => {
-    expect(created.map(([name]) => name)).toEqual(["GpuCluster", "MachineEntrySpec", "GpuSpec", "DevicePluginSpec"]);
+    expect(created.map(([name]) => name)).toEqual([
+      "GpuCluster",
+      "MachineEntrySpec",
+      "GpuSpec",
+      "DevicePluginSpec",
+    ]);
   });
 
   test.each(created)("%sArgs says what the schema has, and all that it requires", (name, index) => {
@@ -93,17 +116,22 @@ describe("the C# example", () => {
     ["ConfigurationOwner", "Adopted"],
   ])("%s.%s is a value of the schema's", (name, value) => {
     expect(text).toContain(`${name}.${value}`);
-    expect(schema.types[`talos-gpu:index:${name}`]!.enum!.map((each) => capital(each.value))).toContain(value);
+    expect(
+      schema.types[`talos-gpu:index:${name}`]!.enum!.map((each) => capital(each.value)),
+    ).toContain(value);
   });
 });
 
 // pulumi/registry, .github/pull_request_template.md: the front matter, and an example in each language.
 describe("what Pulumi's registry shows of the package", () => {
-  test.each(["docs/_index.md", "docs/installation-configuration.md"])("%s has its front matter", (page) => {
-    const [, matter] = /^---\n([\s\S]+?)^---\n/m.exec(read(page))!;
-    const text = expect.stringMatching(/\w/) as unknown;
-    expect(parse(matter!)).toEqual({ title: text, meta_desc: text, layout: "package" });
-  });
+  test.each(["docs/_index.md", "docs/installation-configuration.md"])(
+    "%s has its front matter",
+    (page) => {
+      const [, matter] = /^---\n([\s\S]+?)^---\n/m.exec(read(page))!;
+      const text = expect.stringMatching(/\w/) as unknown;
+      expect(parse(matter!)).toEqual({ title: text, meta_desc: text, layout: "package" });
+    },
+  );
 
   test.each([
     ["typescript", "examples/typescript/index.ts"],

@@ -10,25 +10,40 @@ import { pages, read } from "./pages";
 const schema = clusterSchema();
 
 /** Fields of a stack that have fields of their own. */
-const groups = Object.entries(schema.properties!).flatMap(([name, field]) => (isGroup(field) ? [name] : []));
+const groups = Object.entries(schema.properties!).flatMap(([name, field]) =>
+  isGroup(field) ? [name] : [],
+);
 
 function isGroup({ properties, additionalProperties, patternProperties }: JsonSchema): boolean {
-  return [properties, additionalProperties, patternProperties].some((part) => typeof part === "object");
+  return [properties, additionalProperties, patternProperties].some(
+    (part) => typeof part === "object",
+  );
 }
 
 /** `machines.<name>.gpus`: a path of a stack within a text, with anything in a name's place. */
-const paths = new RegExp(String.raw`(?<![\w./:-])(?:${groups.join("|")})(?:\.(?:\*|<[\w-]+>|[\w-]+))+`, "g");
+const paths = new RegExp(
+  String.raw`(?<![\w./:-])(?:${groups.join("|")})(?:\.(?:\*|<[\w-]+>|[\w-]+))+`,
+  "g",
+);
 
 const pathsOf = (text: string): string[] =>
-  [...text.matchAll(paths)].map(([found]) => found).filter((found) => !/\.(ts|go|md|json|yaml)$/.test(found));
+  [...text.matchAll(paths)]
+    .map(([found]) => found)
+    .filter((found) => !/\.(ts|go|md|json|yaml)$/.test(found));
 
 /** Whether a field is at a path; a name that is filled in (`*`, `<name>`) may be any. */
 function has([key, ...deeper]: readonly string[], at: JsonSchema = schema): boolean {
   if (key === undefined) return true;
   if (!isGroup(at)) return at.type === undefined || at.type === "object"; // somebody else's values
   const { properties = {}, patternProperties = {}, additionalProperties } = at;
-  const own = /[*<]/.test(key) ? Object.values(properties) : Object.hasOwn(properties, key) ? [properties[key]!] : [];
-  const any = [additionalProperties, ...Object.values(patternProperties)].filter((one) => typeof one === "object");
+  const own = /[*<]/.test(key)
+    ? Object.values(properties)
+    : Object.hasOwn(properties, key)
+      ? [properties[key]!]
+      : [];
+  const any = [additionalProperties, ...Object.values(patternProperties)].filter(
+    (one) => typeof one === "object",
+  );
   return [...own, ...any].some((field) => has(deeper, field));
 }
 
@@ -42,7 +57,9 @@ function textsOf(file: string): string[] {
   const visit = (node: ts.Node): void => {
     if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) texts.push(node.text);
     if (ts.isTemplateExpression(node))
-      texts.push([node.head.text, ...node.templateSpans.map(({ literal }) => `*${literal.text}`)].join(""));
+      texts.push(
+        [node.head.text, ...node.templateSpans.map(({ literal }) => `*${literal.text}`)].join(""),
+      );
     ts.forEachChild(node, visit);
   };
   visit(source);
@@ -57,7 +74,9 @@ const sources = execFileSync("git", ["ls-files", "components", "cli", "stacks", 
   .filter((file) => path.extname(file) === ".ts");
 
 const named = [
-  ...sources.flatMap((file) => textsOf(file).flatMap((text) => pathsOf(text).map((field) => [file, field] as const))),
+  ...sources.flatMap((file) =>
+    textsOf(file).flatMap((text) => pathsOf(text).map((field) => [file, field] as const)),
+  ),
   ...pages.flatMap((page) => pathsOf(read(page)).map((field) => [page, field] as const)),
 ];
 
@@ -68,5 +87,7 @@ test("texts name fields by their paths", () => {
 });
 
 test("every field that a message or a page names by its path is one that a stack has", () => {
-  expect(named.filter(([, field]) => !others.includes(field) && !has(field.split(".")))).toEqual([]);
+  expect(named.filter(([, field]) => !others.includes(field) && !has(field.split(".")))).toEqual(
+    [],
+  );
 });

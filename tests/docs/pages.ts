@@ -18,7 +18,9 @@ export const files: readonly string[] = listed("--cached", "--others", "--exclud
 );
 
 /** Every page that somebody reads; not those that tests compare with. */
-export const pages = files.filter((file) => file.endsWith(".md") && !file.startsWith("tests/fixtures/"));
+export const pages = files.filter(
+  (file) => file.endsWith(".md") && !file.startsWith("tests/fixtures/"),
+);
 
 /** Blocks of a language that a page shows. */
 export const blocksOf = (page: string, language: RegExp): string[] =>
@@ -40,5 +42,8 @@ export function anchorsOf(page: string): Set<string> {
     seen.set(slug, times + 1);
     return times === 0 ? slug : `${slug}-${times}`;
   });
-  return new Set([...anchors, ...[...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name]) => name!)]);
+  return new Set([
+    ...anchors,
+    ...[...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name]) => name!),
+  ]);
 }

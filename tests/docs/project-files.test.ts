@@ -11,7 +11,11 @@ import { blocksOf, files, read } from "./pages";
 interface Form {
   name: string;
   description: string;
-  body: { type: string; id?: string; attributes: { label?: string; value?: string; description?: string } }[];
+  body: {
+    type: string;
+    id?: string;
+    attributes: { label?: string; value?: string; description?: string };
+  }[];
 }
 const folder = ".github/ISSUE_TEMPLATE/";
 const forms = files.filter((file) => file.startsWith(folder) && !file.endsWith("/config.yml"));
@@ -22,13 +26,16 @@ const verbs = [...read("cli/verbs.ts").matchAll(/^ {2}(?:"([a-z-]+)"|([a-z]+))(?
 );
 
 /** Verbs of the command that a text names. */
-const verbsIn = (text: string): string[] => [...text.matchAll(/talos-gpu ([a-z][a-z-]*)/g)].map(([, verb]) => verb!);
+const verbsIn = (text: string): string[] =>
+  [...text.matchAll(/talos-gpu ([a-z][a-z-]*)/g)].map(([, verb]) => verb!);
 
 describe("a form for issues", () => {
   // docs.github.com, "Syntax for GitHub's form schema".
   test.each(forms)("%s is one that GitHub takes", (file) => {
     const { name, description, body } = parse(read(file)) as Form;
-    expect([name, description].filter((text) => typeof text !== "string" || text === "")).toEqual([]);
+    expect([name, description].filter((text) => typeof text !== "string" || text === "")).toEqual(
+      [],
+    );
     const ids = body.flatMap(({ id }) => id ?? []);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.length).toBeGreaterThan(0);
@@ -56,7 +63,9 @@ describe("the preset of Renovate", () => {
   const { customManagers } = JSON.parse(read("renovate/stack.json")) as {
     customManagers: { managerFilePatterns: string[]; matchStrings: string[] }[];
   };
-  const [{ managerFilePatterns, matchStrings }] = customManagers as [(typeof customManagers)[number]];
+  const [{ managerFilePatterns, matchStrings }] = customManagers as [
+    (typeof customManagers)[number],
+  ];
   const found = (line: string): Record<string, string | undefined> | undefined =>
     new RegExp(matchStrings[0]!).exec(line)?.groups;
 
@@ -65,7 +74,12 @@ describe("the preset of Renovate", () => {
       block.split("\n").filter((line) => line.includes("# renovate:")),
     );
     expect(lines.map(found)).toEqual([
-      { currentValue: "v1.13.9", datasource: "github-releases", depName: "siderolabs/talos", registryUrl: undefined },
+      {
+        currentValue: "v1.13.9",
+        datasource: "github-releases",
+        depName: "siderolabs/talos",
+        registryUrl: undefined,
+      },
       {
         currentValue: "v26.3.3",
         datasource: "helm",
@@ -81,11 +95,9 @@ describe("the preset of Renovate", () => {
 
   test("looks at stack files, and is the one that the page names", () => {
     const pattern = new RegExp(managerFilePatterns[0]!.slice(1, -1));
-    expect(["stacks/Pulumi.velaryon.yaml", "Pulumi.yaml", "a.yaml"].map((file) => pattern.test(file))).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    expect(
+      ["stacks/Pulumi.velaryon.yaml", "Pulumi.yaml", "a.yaml"].map((file) => pattern.test(file)),
+    ).toEqual([true, false, false]);
     expect(read("docs/beside/renovate.md")).toContain("//renovate/stack");
   });
 });
@@ -103,16 +115,23 @@ describe("the pack of policies", () => {
     expect(manifest).toMatchObject({ main: "bin/index.js", scripts: { prepack: "npm run build" } });
     expect(manifest.private).toBeUndefined();
     const cwd = path.join(__dirname, "../../policy");
-    const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd, encoding: "utf8" });
+    const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+      cwd,
+      encoding: "utf8",
+    });
     const [{ files: inside }] = JSON.parse(packed) as [{ files: { path: string }[] }];
     const names = inside.map((file) => file.path);
-    expect(names).toEqual(expect.arrayContaining(["PulumiPolicy.yaml", "README.md", "package.json"]));
+    expect(names).toEqual(
+      expect.arrayContaining(["PulumiPolicy.yaml", "README.md", "package.json"]),
+    );
     expect(names.filter((name) => name.endsWith(".ts"))).toEqual([]);
   });
 });
 
 test("the page on security names the port of every server", () => {
-  const servers = Object.values(workloadDescriptors).flatMap(({ server }: WorkloadDescriptor<never>) => server ?? []);
+  const servers = Object.values(workloadDescriptors).flatMap(
+    ({ server }: WorkloadDescriptor<never>) => server ?? [],
+  );
   const text = read("SECURITY.md");
   for (const { name, port } of servers) expect(text.toLowerCase()).toContain(`${name} ${port}`);
 });

@@ -1,9 +1,21 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { checkCluster, describeEffect, effectsOf, findingsOf, parseSpec, planCluster } from "../../components/recipe";
+import {
+  checkCluster,
+  describeEffect,
+  effectsOf,
+  findingsOf,
+  parseSpec,
+  planCluster,
+} from "../../components/recipe";
 import { knownMinors } from "../../components/recipe/facts/talos-release";
 import * as ts from "typescript";
-import { readStackFile, configurationOf, repository as root, stacksDir } from "../../stacks/stack-file";
+import {
+  readStackFile,
+  configurationOf,
+  repository as root,
+  stacksDir,
+} from "../../stacks/stack-file";
 import { edited, edits } from "../support/edits";
 import { planOf } from "../support/plans";
 import { anchorsOf, blocksOf, pages, read } from "./pages";
@@ -17,14 +29,16 @@ test("the stack that README shows is a stack that the checks accept", () => {
 });
 
 test("the page of stacks has every stack in its table, and no other", () => {
-  const named = [...read("docs/stacks/README.md").matchAll(/^\| \[`([^`]+)`\]\(\.\.\/\.\.\/stacks\//gm)].map(
-    ([, name]) => name,
-  );
+  const named = [
+    ...read("docs/stacks/README.md").matchAll(/^\| \[`([^`]+)`\]\(\.\.\/\.\.\/stacks\//gm),
+  ].map(([, name]) => name);
   expect(named.sort()).toEqual(stacks);
 });
 
 test("every page of a stack has its stack", () => {
-  const without = stacks.filter((name) => !fs.existsSync(path.join(stacksDir, `Pulumi.${name}.yaml`)));
+  const without = stacks.filter(
+    (name) => !fs.existsSync(path.join(stacksDir, `Pulumi.${name}.yaml`)),
+  );
   expect(without).toEqual([]);
 });
 
@@ -37,7 +51,9 @@ test("no cell of the entrance's tables is longer than a reader can take in at on
 });
 
 test.each(pages)("%s: every file that it links to exists", (page) => {
-  const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(([, link]) => link!);
+  const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(
+    ([, link]) => link!,
+  );
   const missing = links.filter((link) => !fs.existsSync(path.join(root, path.dirname(page), link)));
   expect(missing).toEqual([]);
 });
@@ -57,11 +73,14 @@ test.each(pages)("%s: what it shows of TypeScript and JSON can be read", (page) 
     return diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
   });
   expect(wrong).toEqual([]);
-  for (const text of blocksOf(page, /^json$/)) expect(() => JSON.parse(text) as unknown).not.toThrow();
+  for (const text of blocksOf(page, /^json$/))
+    expect(() => JSON.parse(text) as unknown).not.toThrow();
 });
 
 test.each(["README.md", "docs/use.md"])("%s makes a stack before it updates it", (page) => {
-  const [init, update] = [/^ {4}pulumi stack init/m, /^ {4}pulumi up/m].map((command) => read(page).search(command));
+  const [init, update] = [/^ {4}pulumi stack init/m, /^ {4}pulumi up/m].map((command) =>
+    read(page).search(command),
+  );
   expect(init).toBeGreaterThanOrEqual(0);
   expect(update).toBeGreaterThan(init!);
 });
@@ -72,7 +91,8 @@ test("the oldest Node is the same everywhere that names one", () => {
   );
   const oldest = engines[0]!.replace(">=", "");
   expect(new Set(engines)).toEqual(new Set([`>=${oldest}`]));
-  for (const page of ["README.md", "CONTRIBUTING.md"]) expect(read(page)).toContain(`Node ≥ ${oldest}`);
+  for (const page of ["README.md", "CONTRIBUTING.md"])
+    expect(read(page)).toContain(`Node ≥ ${oldest}`);
 });
 
 test("README and the field name the Talos releases that the tables know", () => {
@@ -95,7 +115,8 @@ test("README quotes a preview as a preview speaks", () => {
 
 test("the oldest Go is the one that the lab's module asks for, wherever a page names one", () => {
   const [, oldest] = /^go (\S+)$/m.exec(read("lab/machines/go.mod"))!;
-  for (const page of ["README.md", "CONTRIBUTING.md"]) expect(read(page)).toContain(`Go ≥ ${oldest}`);
+  for (const page of ["README.md", "CONTRIBUTING.md"])
+    expect(read(page)).toContain(`Go ≥ ${oldest}`);
 });
 
 test("every test that CONTRIBUTING names is there", () => {
@@ -116,6 +137,10 @@ test("every page stands in the site's list", () => {
   const files = ["docs", "docs/beside"].flatMap((folder) =>
     fs.readdirSync(path.join(root, folder)).map((file) => path.join(folder, file)),
   );
-  const links = files.filter((file) => file.endsWith(".md")).map((file) => file.slice("docs".length, -".md".length));
-  expect(links.filter((link) => !/\/(?:README|index)$/.test(link) && !site.includes(`link: "${link}"`))).toEqual([]);
+  const links = files
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => file.slice("docs".length, -".md".length));
+  expect(
+    links.filter((link) => !/\/(?:README|index)$/.test(link) && !site.includes(`link: "${link}"`)),
+  ).toEqual([]);
 });

@@ -18,14 +18,21 @@ function importsOf(file: string): string[] {
 }
 const imports = new Map([...modules].map((file) => [file, importsOf(file)]));
 
-const within = (folder: string, rooms: string): string[] => rooms.split(" ").map((room) => `${folder}/${room}`);
+const within = (folder: string, rooms: string): string[] =>
+  rooms.split(" ").map((room) => `${folder}/${room}`);
 
 /** Each list from the lowest: what stands earlier knows nothing of what stands later. */
 const floors = [
   ["sdk", "components", "stacks", "generate", "cli", "lab", "bench", "tests"],
-  within("components", "recipe clients credentials machine diagnosis kubernetes found workloads cluster plugin"),
+  within(
+    "components",
+    "recipe clients credentials machine diagnosis kubernetes found workloads cluster plugin",
+  ),
   within("components/recipe", "facts checks"),
-  within("lab", "tools kubernetes session bundle factory real-node charts machines controlplane engine omni providers"),
+  within(
+    "lab",
+    "tools kubernetes session bundle factory real-node charts machines controlplane engine omni providers",
+  ),
   within("lab", "without omni providers language-host talos cluster run node"),
 ];
 
@@ -46,7 +53,10 @@ test.each(floors.map((rooms): [string, string[]] => [rooms.join(", "), rooms]))(
     );
     expect(upward).toEqual([]);
     for (const room of rooms)
-      expect([room, [...modules].some((file) => file.startsWith(`${room}/`))]).toEqual([room, true]);
+      expect([room, [...modules].some((file) => file.startsWith(`${room}/`))]).toEqual([
+        room,
+        true,
+      ]);
   },
 );
 
@@ -58,7 +68,8 @@ function inCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
     before = left.size;
     const reached = new Set([...left].flatMap((each) => graph.get(each)!));
     for (const each of left)
-      if (!reached.has(each) || !graph.get(each)!.some((other) => left.has(other))) left.delete(each);
+      if (!reached.has(each) || !graph.get(each)!.some((other) => left.has(other)))
+        left.delete(each);
   }
   return [...left];
 }
@@ -85,7 +96,10 @@ test.each([...folders])("nothing that lies in %s imports its neighbours in a cir
   const graph = new Map<string, string[]>();
   for (const [file, others] of own)
     for (const name of neighbourOf(file))
-      graph.set(name, [...(graph.get(name) ?? []), ...others.flatMap(neighbourOf).filter((other) => other !== name)]);
+      graph.set(name, [
+        ...(graph.get(name) ?? []),
+        ...others.flatMap(neighbourOf).filter((other) => other !== name),
+      ]);
   expect(inCircles(graph)).toEqual([]);
 });
 
@@ -100,7 +114,10 @@ const catalogues = [
 
 test("no folder has more than twenty files, but for catalogues and data", () => {
   const count = new Map<string, number>();
-  for (const file of files) count.set(path.posix.dirname(file), (count.get(path.posix.dirname(file)) ?? 0) + 1);
-  const full = [...count].filter(([folder, size]) => size > 20 && !catalogues.some((each) => each.test(folder)));
+  for (const file of files)
+    count.set(path.posix.dirname(file), (count.get(path.posix.dirname(file)) ?? 0) + 1);
+  const full = [...count].filter(
+    ([folder, size]) => size > 20 && !catalogues.some((each) => each.test(folder)),
+  );
   expect(full).toEqual([]);
 });

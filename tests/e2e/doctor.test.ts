@@ -39,11 +39,13 @@ const within = "gpu-device-plugin";
 /** What somebody does to a healthy cluster, what the doctor then says, beside what it said before, and the fix that it names once the cluster shows its lack. */
 const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] = [
   [
-    ({ kubernetes }) => kubernetes.patch(node, { spec: { taints: [{ key: "away", effect: "NoSchedule" }] } }),
+    ({ kubernetes }) =>
+      kubernetes.patch(node, { spec: { taints: [{ key: "away", effect: "NoSchedule" }] } }),
     "node rtx3090: has the taint away:NoSchedule, which GPU pods of the plan do not tolerate",
   ],
   [
-    ({ kubernetes }) => kubernetes.patch(node, { metadata: { labels: { "nvidia.com/gpu.present": null } } }),
+    ({ kubernetes }) =>
+      kubernetes.patch(node, { metadata: { labels: { "nvidia.com/gpu.present": null } } }),
     "node rtx3090: lacks the label nvidia.com/gpu.present=true",
     "gpuPresentLabel",
   ],
@@ -73,7 +75,14 @@ const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] 
   [
     async ({ talosctl, talosconfig }) => {
       const patch = JSON.stringify({ machine: { sysctls: { "vm.nr_hugepages": "8" } } });
-      const args = ["--talosconfig", talosconfig, "--nodes", "192.0.2.90", "patch", "machineconfig"];
+      const args = [
+        "--talosconfig",
+        talosconfig,
+        "--nodes",
+        "192.0.2.90",
+        "patch",
+        "machineconfig",
+      ];
       await promisify(execFile)(talosctl, [...args, "--mode", "staged", "--patch", patch]);
     },
     "machine rtx3090: has another configuration staged for its next boot: somebody else's, or that of an update that did not end",
@@ -81,9 +90,13 @@ const faults: [act: (kept: Kept) => Promise<void>, line: string, fix?: FixId][] 
 ];
 
 /** Waits until the doctor names a fix, with a stack and without one, and tells all of it. */
-async function named(fix: FixId, look: (...more: string[]) => ReturnType<typeof ask>): Promise<void> {
+async function named(
+  fix: FixId,
+  look: (...more: string[]) => ReturnType<typeof ask>,
+): Promise<void> {
   for (const more of [[], ["--stack", "rtx3090"]]) {
-    const fixes = ({ report }: Awaited<ReturnType<typeof ask>>) => report.findings.map((found) => found.fix);
+    const fixes = ({ report }: Awaited<ReturnType<typeof ask>>) =>
+      report.findings.map((found) => found.fix);
     const patience = { seconds: 300, every: 500 };
     const seen = await untilSeen(
       `the doctor names ${fix}`,
@@ -129,27 +142,39 @@ async function bugReport({ access, talosctl, talosconfig }: Kept): Promise<void>
   expect(of("proc-driver-nvidia-version")).toContain("NVRM version");
   expect(of("extensions.json")).toContain("nvidia-container-toolkit-production");
   expect(JSON.parse(of("services.json"))).toMatchObject({ "ext-nvidia-persistenced": "Running" });
-  expect(files).toEqual(expect.arrayContaining(["doctor.txt", "plan.json", "cluster/nodes.json", "cluster/pods.json"]));
-  expect(files.filter((file) => file.startsWith(`cluster/${within}/nvidia-device-plugin-`))).not.toEqual([]);
+  expect(files).toEqual(
+    expect.arrayContaining(["doctor.txt", "plan.json", "cluster/nodes.json", "cluster/pods.json"]),
+  );
+  expect(
+    files.filter((file) => file.startsWith(`cluster/${within}/nvidia-device-plugin-`)),
+  ).not.toEqual([]);
   // The emulated machine has neither all of /proc nor every resource; each is named.
   for (const line of missing) expect(line).toMatch(/^(machine rtx3090: |log of Pod )/);
   const all = files.map(read).join("");
   const secrets = /(?:key|crt|ca|token|client-key-data): (\S{20,})/g;
   for (const file of [access[1]!, talosconfig])
-    for (const [, secret] of fs.readFileSync(file, "utf8").matchAll(secrets)) expect(all).not.toContain(secret);
+    for (const [, secret] of fs.readFileSync(file, "utf8").matchAll(secrets))
+      expect(all).not.toContain(secret);
 }
 
 test("the doctor finds nothing on a healthy cluster, nor after a reboot, and names each thing that is then taken away by hand", () =>
   onLab(["--stack", "rtx3090"], async (kept) => {
-    const look = (...more: string[]): ReturnType<typeof ask> => ask(kept.talosctl, [...kept.access, ...more]);
+    const look = (...more: string[]): ReturnType<typeof ask> =>
+      ask(kept.talosctl, [...kept.access, ...more]);
     for (const more of [[], ["--stack", "rtx3090"]]) {
       const { status, report } = await look(...more);
       expect(report).toMatchObject({ differences: [], findings: [], unseen: [], notes: [] });
-      expect(report.system).toMatchObject({ era: "legacy", mode: "devicePlugin", namespace: within });
+      expect(report.system).toMatchObject({
+        era: "legacy",
+        mode: "devicePlugin",
+        namespace: within,
+      });
       expect(status).toBe(0);
     }
     await bugReport(kept);
-    expect(await reboot(kept, "rtx3090", "--stack", "rtx3090")).toMatch(/^rtx3090 has rebooted, and its driver is up/);
+    expect(await reboot(kept, "rtx3090", "--stack", "rtx3090")).toMatch(
+      /^rtx3090 has rebooted, and its driver is up/,
+    );
     await untilSeen(
       "the doctor finds nothing after the reboot",
       { seconds: 300, every: 500 },

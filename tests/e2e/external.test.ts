@@ -34,7 +34,9 @@ test.concurrent.each(["plugin", "operator"])(
     // With the stack its labels go from the nodes, by which the plugin's pods are placed.
     const [first, ...later] = steps.slice(0, -1);
     expect(Object.keys(first!.pods).length).toBeGreaterThan(0);
-    expect(later.map(({ step, pods }) => [step, pods])).toEqual(later.map(({ step }) => [step, first!.pods]));
+    expect(later.map(({ step, pods }) => [step, pods])).toEqual(
+      later.map(({ step }) => [step, first!.pods]),
+    );
     expect(reboots).toBe(1);
   },
 );

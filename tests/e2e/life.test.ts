@@ -17,14 +17,26 @@ const stepsOf = (edits: LifeEdit[]): string[] =>
   edits.flatMap(({ name, then = [], stays, refused }) =>
     refused !== undefined
       ? [name, `${name}, without a preview`, `${name}, after the refusal`]
-      : [name, ...stepsOf(then), `${name}, taken back`, ...(stays === undefined ? [] : [`${name}, after the refusal`])],
+      : [
+          name,
+          ...stepsOf(then),
+          `${name}, taken back`,
+          ...(stays === undefined ? [] : [`${name}, after the refusal`]),
+        ],
   );
 
-const handSteps = ["deleted by hand, --refresh", "deleted by hand, reconcileToken", "--replace of everything"];
+const handSteps = [
+  "deleted by hand, --refresh",
+  "deleted by hand, reconcileToken",
+  "--replace of everything",
+];
 
 /** What a reader sees of a run. */
 function tableOf(steps: LifeStep[]): string {
-  const table = new Table({ head: ["edit", "the preview", "reboots", "seconds"], style: { head: [] } });
+  const table = new Table({
+    head: ["edit", "the preview", "reboots", "seconds"],
+    style: { head: [] },
+  });
   for (const { edit, word, reboots, seconds } of steps) {
     const came = Object.entries(reboots).filter(([, count]) => count > 0);
     table.push([

@@ -56,10 +56,21 @@ const migrations: [string, Migration][] = [
 test.concurrent.each(migrations)(
   "into another era by editing the stack, in one previewed update: %s go, machines are upgraded, the operator comes",
   async (_, { before, after, machine, goes, workloads, to: { gpus, ...release } }) => {
-    const { status, report, lines } = await runLab(["--stack", before, "--then", after, "--updates", "2"]);
+    const { status, report, lines } = await runLab([
+      "--stack",
+      before,
+      "--then",
+      after,
+      "--updates",
+      "2",
+    ]);
     assertOk({ status, report, lines });
     // One reboot of the first update, one of the migration.
-    expect(report.machines[machine]).toMatchObject({ ...release, reboots: 2, allocatable: { "nvidia.com/gpu": gpus } });
+    expect(report.machines[machine]).toMatchObject({
+      ...release,
+      reboots: 2,
+      allocatable: { "nvidia.com/gpu": gpus },
+    });
     // A machine without a GPU: the first part of its configuration takes effect live.
     if (report.machines["control"])
       expect(report.machines["control"]).toMatchObject({ talosVersion: "v1.13.0", reboots: 1 });
@@ -96,6 +107,7 @@ function expectInOrder(lines: string[], machine: string, goes: string[]): void {
     return index;
   };
   const upgraded = at(new RegExp(`update \\S+-${machine}-upgrade \\(`));
-  for (const name of goes) expect(at(new RegExp(`delete-replaced \\S+-${name} \\(`))).toBeLessThan(upgraded);
+  for (const name of goes)
+    expect(at(new RegExp(`delete-replaced \\S+-${name} \\(`))).toBeLessThan(upgraded);
   expect(at(/create-replacement \S+-release \(/)).toBeGreaterThan(upgraded);
 }

@@ -3,7 +3,10 @@ import { Cluster } from "../../lab/kubernetes/cluster";
 import { nothingLeft, runLab, startLab } from "./support/labs";
 
 const stack = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
-const manifest = (name: string): string[] => ["--manifest", path.join(__dirname, `manifests/${name}.yaml`)];
+const manifest = (name: string): string[] => [
+  "--manifest",
+  path.join(__dirname, `manifests/${name}.yaml`),
+];
 const definition = [...manifest("prometheus-operator-crds"), ...manifest("runtime-class")];
 const namespace = "nvidia-device-plugin";
 
@@ -13,18 +16,24 @@ test.concurrent(
     const lab = startLab([...stack, ...definition, "--keep"]);
     const folder = await lab.folder();
     await lab.line(/The cluster runs until Ctrl-C/);
-    expect(lab.lines.join("\n")).toMatch(/RuntimeClass nvidia, .* is somebody else's, and stays as it/);
+    expect(lab.lines.join("\n")).toMatch(
+      /RuntimeClass nvidia, .* is somebody else's, and stays as it/,
+    );
     const kubeconfig = /KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!;
     const cluster = Cluster.of(kubeconfig);
     const get = (path: string): Promise<any> => cluster.at(path);
 
-    const { items } = await get(`/apis/monitoring.coreos.com/v1/namespaces/${namespace}/servicemonitors`);
+    const { items } = await get(
+      `/apis/monitoring.coreos.com/v1/namespaces/${namespace}/servicemonitors`,
+    );
     expect(items).toHaveLength(1);
     const [{ metadata, spec }] = items;
     expect(metadata.labels.release).toBe("kube-prometheus-stack");
 
     // As Prometheus finds its targets: Services by the selector, then the endpoints of the port by its name.
-    const selector = Object.entries<string>(spec.selector.matchLabels).map(([key, value]) => `${key}=${value}`);
+    const selector = Object.entries<string>(spec.selector.matchLabels).map(
+      ([key, value]) => `${key}=${value}`,
+    );
     const query = `labelSelector=${encodeURIComponent(selector.join(","))}`;
     const services = (await get(`/api/v1/namespaces/${namespace}/services?${query}`)).items;
     expect(services.map((service: any) => service.metadata.name)).toEqual(["nvidia-dcgm-exporter"]);
@@ -32,26 +41,37 @@ test.concurrent(
       `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=kubernetes.io/service-name%3Dnvidia-dcgm-exporter`,
     );
     const [slice] = slices.items;
-    expect(slice.ports).toContainEqual(expect.objectContaining({ name: spec.endpoints[0].port, port: 9400 }));
+    expect(slice.ports).toContainEqual(
+      expect.objectContaining({ name: spec.endpoints[0].port, port: 9400 }),
+    );
     expect(slice.endpoints).toEqual([expect.objectContaining({ nodeName: "gpu-1" })]);
     expect(slice.endpoints[0].conditions.ready).toBe(true);
 
-    const rules = (await get(`/apis/monitoring.coreos.com/v1/namespaces/${namespace}/prometheusrules`)).items;
-    expect(rules.map(({ spec: { groups } }: any) => groups[0].rules.at(-1).labels.node)).toEqual(["gpu-1"]);
+    const rules = (
+      await get(`/apis/monitoring.coreos.com/v1/namespaces/${namespace}/prometheusrules`)
+    ).items;
+    expect(rules.map(({ spec: { groups } }: any) => groups[0].rules.at(-1).labels.node)).toEqual([
+      "gpu-1",
+    ]);
 
     const dashboards = await get(`/api/v1/configmaps?labelSelector=grafana_dashboard`);
-    expect(JSON.parse(dashboards.items[0].data["nvidia-gpu.json"]).panels.length).toBeGreaterThan(0);
+    expect(JSON.parse(dashboards.items[0].data["nvidia-gpu.json"]).panels.length).toBeGreaterThan(
+      0,
+    );
     lab.child.kill("SIGINT");
     await lab.ended;
     await nothingLeft(folder);
   },
 );
 
-test.concurrent("without it the stack is refused at once, and the message names what is missing", async () => {
-  const { status, report } = await runLab(stack);
-  expect(status).toBe(1);
-  const said = report.failures.map(({ symptom }) => symptom).join("\n");
-  expect(said).toContain("servicemonitor-needs-prometheus-operator");
-  expect(said).toContain("servicemonitors.monitoring.coreos.com' does not exist");
-  expect(report.machines["gpu-1"]).toMatchObject({ reboots: 0, driverVersion: null });
-});
+test.concurrent(
+  "without it the stack is refused at once, and the message names what is missing",
+  async () => {
+    const { status, report } = await runLab(stack);
+    expect(status).toBe(1);
+    const said = report.failures.map(({ symptom }) => symptom).join("\n");
+    expect(said).toContain("servicemonitor-needs-prometheus-operator");
+    expect(said).toContain("servicemonitors.monitoring.coreos.com' does not exist");
+    expect(report.machines["gpu-1"]).toMatchObject({ reboots: 0, driverVersion: null });
+  },
+);

@@ -20,14 +20,29 @@ test("a Talos release that the tables do not have comes up by the Factory's word
   const [newer13, newer14] = [`v1.13.${of13!.from}`, `v1.14.${of14!.to}`];
   const [asked, silent] = await Promise.all([
     runLab(["--stack", stack(newer13), "--updates", "2"]),
-    runLab(["--stack", stack(newer14), "--updates", "2"], { TALOS_GPU_FACTORY: "http://127.0.0.1:65535" }),
+    runLab(["--stack", stack(newer14), "--updates", "2"], {
+      TALOS_GPU_FACTORY: "http://127.0.0.1:65535",
+    }),
   ]);
   for (const { status, report, lines } of [asked, silent]) {
     assertOk({ status, report, lines });
-    expect(report.updates[1]?.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
+    expect(report.updates[1]?.changes).toMatchObject({
+      create: 0,
+      update: 0,
+      replace: 0,
+      delete: 0,
+    });
   }
-  expect(asked.report.machines["gpu-1"]).toMatchObject({ talosVersion: newer13, driverVersion: of13!.production });
-  expect(asked.lines.join("\n")).toContain(`the Image Factory says that it brings drivers ${of13!.lts}`);
-  expect(silent.report.machines["gpu-1"]).toMatchObject({ talosVersion: newer14, driverVersion: of14!.production });
+  expect(asked.report.machines["gpu-1"]).toMatchObject({
+    talosVersion: newer13,
+    driverVersion: of13!.production,
+  });
+  expect(asked.lines.join("\n")).toContain(
+    `the Image Factory says that it brings drivers ${of13!.lts}`,
+  );
+  expect(silent.report.machines["gpu-1"]).toMatchObject({
+    talosVersion: newer14,
+    driverVersion: of14!.production,
+  });
   expect(silent.lines.join("\n")).toContain("as the Image Factory says nothing");
 });

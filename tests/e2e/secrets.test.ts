@@ -14,12 +14,17 @@ import { nothingLeft, startLab } from "./support/labs";
 async function recorders(folder: string, log: string): Promise<NodeJS.ProcessEnv> {
   const tools = await provideTools({ only: ["pulumi", "talosctl", "helm"] });
   const record = (file: string, name: string, real: string): void =>
-    fs.writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' "${name} $*" >> '${log}'\nexec '${real}' "$@"\n`, {
-      mode: 0o755,
-    });
+    fs.writeFileSync(
+      file,
+      `#!/bin/sh\nprintf '%s\\n' "${name} $*" >> '${log}'\nexec '${real}' "$@"\n`,
+      {
+        mode: 0o755,
+      },
+    );
   const [cache, real] = [path.join(folder, "talos-gpu/tools"), path.resolve(tools.pulumi, "../..")];
   fs.mkdirSync(cache, { recursive: true });
-  for (const entry of fs.readdirSync(real)) fs.symlinkSync(path.join(real, entry), path.join(cache, entry));
+  for (const entry of fs.readdirSync(real))
+    fs.symlinkSync(path.join(real, entry), path.join(cache, entry));
   for (const [name, program] of Object.entries(tools)) {
     const own = path.join(cache, path.basename(path.dirname(program)));
     fs.rmSync(own);
@@ -36,14 +41,18 @@ function secretsOf(document: unknown): string[] {
   if (typeof document !== "object" || document === null) return [];
   return Object.entries(document).flatMap(([key, value]) =>
     // Certificates are public, and so is the cluster's name and ID.
-    ["crt", "ca", "id", "certificate-authority-data", "client-certificate-data", "server"].includes(key)
+    ["crt", "ca", "id", "certificate-authority-data", "client-certificate-data", "server"].includes(
+      key,
+    )
       ? []
       : secretsOf(value),
   );
 }
 
 function readAll(folder: string, wanted: (file: string) => boolean): string {
-  const files = fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).map((file) => path.join(folder, file));
+  const files = fs
+    .readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((file) => path.join(folder, file));
   return files
     .filter((file) => wanted(file) && fs.statSync(file).isFile())
     .map((file) => fs.readFileSync(file, "utf8"))
@@ -58,7 +67,8 @@ test("no secret is in an argument vector, a log line, an event or plain state", 
     const labFolder = await lab.folder();
     await lab.line(/The cluster runs until Ctrl-C/);
 
-    const read = (file: string): unknown => parse(fs.readFileSync(path.join(labFolder, file), "utf8"));
+    const read = (file: string): unknown =>
+      parse(fs.readFileSync(path.join(labFolder, file), "utf8"));
     const kubeconfig = fs.readFileSync(/KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!, "utf8");
     const secrets = ["talos/secrets.yaml", "talosconfig"].flatMap((file) => secretsOf(read(file)));
     secrets.push(...secretsOf(parse(kubeconfig)));
@@ -72,7 +82,9 @@ test("no secret is in an argument vector, a log line, an event or plain state", 
 
     const places: Record<string, string> = {
       arguments: fs.readFileSync(log, "utf8"),
-      "log lines": [lab.lines.join("\n"), readAll(labFolder, (file) => file.endsWith(".log"))].join("\n"),
+      "log lines": [lab.lines.join("\n"), readAll(labFolder, (file) => file.endsWith(".log"))].join(
+        "\n",
+      ),
       events: fs.readFileSync(path.join(labFolder, "engine/events.jsonl"), "utf8"),
       "plain state": readAll(path.join(labFolder, "engine/state"), () => true),
     };
@@ -82,7 +94,9 @@ test("no secret is in an argument vector, a log line, an event or plain state", 
 
     for (const [place, text] of Object.entries(places)) {
       expect(text.length).toBeGreaterThan(500);
-      const found = [...needles, ...decoded].filter((needle) => needle.trim().length >= 12 && text.includes(needle));
+      const found = [...needles, ...decoded].filter(
+        (needle) => needle.trim().length >= 12 && text.includes(needle),
+      );
       expect({ place, found }).toEqual({ place, found: [] });
     }
     for (const program of ["pulumi", "talosctl", "helm", "node"])

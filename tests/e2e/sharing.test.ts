@@ -13,14 +13,22 @@ const mig: Expected[] = [
   { stack: "mig-single", allocatable: { "nvidia.com/gpu": "14" }, workloads: ["gpu-pods/slice"] },
   {
     stack: "mig-mixed",
-    allocatable: { "nvidia.com/mig-1g.12gb": "2", "nvidia.com/mig-2g.24gb": "1", "nvidia.com/mig-3g.47gb": "1" },
+    allocatable: {
+      "nvidia.com/mig-1g.12gb": "2",
+      "nvidia.com/mig-2g.24gb": "1",
+      "nvidia.com/mig-3g.47gb": "1",
+    },
     workloads: ["gpu-pods/slice"],
   },
 ];
 
 const workloads = ["gpu-pods/client-1", "gpu-pods/client-2"];
 /** A card for two, by time slicing. */
-const slicesOperator: Expected = { stack: "slices-operator", allocatable: { "nvidia.com/gpu": "2" }, workloads };
+const slicesOperator: Expected = {
+  stack: "slices-operator",
+  allocatable: { "nvidia.com/gpu": "2" },
+  workloads,
+};
 /** The standalone device plugin takes the operator's place. */
 const slicesPlugin: Expected = { ...slicesOperator, stack: "slices-plugin" };
 
@@ -28,11 +36,21 @@ const slicesPlugin: Expected = { ...slicesOperator, stack: "slices-plugin" };
 const chains = [...mig.map((one) => [one]), [slicesOperator, slicesPlugin]];
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
-test.concurrent.each(chains.map((chain): [string, Expected[]] => [chain.map(({ stack }) => stack).join(", "), chain]))(
+test.concurrent.each(
+  chains.map((chain): [string, Expected[]] => [chain.map(({ stack }) => stack).join(", "), chain]),
+)(
   "%s: cards are shared as the plan says after one reboot, pods run on their shares, and a second update changes nothing",
   async (_, chain) => {
-    const [file, ...later] = chain.map(({ stack }) => path.join(__dirname, `stacks/Pulumi.${stack}.yaml`));
-    const args = ["--stack", file!, "--updates", "2", ...later.flatMap((edited) => ["--then", edited])];
+    const [file, ...later] = chain.map(({ stack }) =>
+      path.join(__dirname, `stacks/Pulumi.${stack}.yaml`),
+    );
+    const args = [
+      "--stack",
+      file!,
+      "--updates",
+      "2",
+      ...later.flatMap((edited) => ["--then", edited]),
+    ];
     const { status, report, lines } = await runLab(args);
     assertOk({ status, report, lines });
     expect(report).toMatchObject({ stack: chain[0]!.stack, failures: [] });

@@ -8,10 +8,25 @@ const kind = machinesHere();
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(Object.entries(expected))(
   `%s comes up as previewed, machines ${kind} where they can be: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the doctor finds nothing; the destroy leaves nothing`,
-  async (stack, { machines, workloads, of = "nvidia.com/gpu", then, unseen = [], byHost, emulated, says = [] }) => {
-    const edit = then === undefined ? [] : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
+  async (
+    stack,
+    { machines, workloads, of = "nvidia.com/gpu", then, unseen = [], byHost, emulated, says = [] },
+  ) => {
+    const edit =
+      then === undefined
+        ? []
+        : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
     const { status, report, lines, folder } = await runLab([
-      ...["--machines", emulated ? "emulated" : kind, "--stack", stack, "--preview", "--updates", "2", "--discover"],
+      ...[
+        "--machines",
+        emulated ? "emulated" : kind,
+        "--stack",
+        stack,
+        "--preview",
+        "--updates",
+        "2",
+        "--discover",
+      ],
       ...(byHost === undefined ? [] : ["--pulumi", "host"]),
       ...edit,
     ]);
@@ -39,7 +54,9 @@ test.concurrent.each(Object.entries(expected))(
       expect(again).toMatchObject({ machineRequests: 0, changes: { ...unchanged, create: 0 } });
       expectReady(report.beforeEdits[0]!, workloads);
     }
-    for (const [name, { talosVersion, driverVersion, gpus, taints = [] }] of Object.entries(machines)) {
+    for (const [name, { talosVersion, driverVersion, gpus, taints = [] }] of Object.entries(
+      machines,
+    )) {
       expect(report.machines[name]).toMatchObject({
         talosVersion,
         driverVersion,

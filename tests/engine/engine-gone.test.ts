@@ -21,7 +21,9 @@ function start(args: string[], cwd = root): ChildProcess {
 }
 
 const firstLine = (child: ChildProcess): Promise<string> =>
-  new Promise((resolve) => child.stdout!.once("data", (text: Buffer) => resolve(text.toString().trim())));
+  new Promise((resolve) =>
+    child.stdout!.once("data", (text: Buffer) => resolve(text.toString().trim())),
+  );
 
 /** Something that listens where the engine would. It loses its first connection, as an engine may that goes on. */
 const engine = `const server = require("node:http2").createServer();
@@ -33,7 +35,9 @@ const engine = `const server = require("node:http2").createServer();
 function program(address: string, load = ["engine-gone.js", "index.js"], before = ""): string {
   const file = path.join(folder, "node_modules/@pulumi/pulumi/cmd/run/index.js");
   fs.mkdirSync(path.dirname(file), { recursive: true });
-  const required = load.map((part) => `require(${JSON.stringify(path.join(components, "bin", part))});`).join(" ");
+  const required = load
+    .map((part) => `require(${JSON.stringify(path.join(components, "bin", part))});`)
+    .join(" ");
   const text = `process.env.PULUMI_NODEJS_ENGINE = ${JSON.stringify(address)}; ${before}
     ${required} setInterval(() => {}); console.log("runs");`;
   fs.writeFileSync(file, text);
@@ -78,13 +82,35 @@ test.each([
 });
 
 test.each([
-  ["a plugin, as Pulumi's host starts it", ["node", command("run-plugin"), "127.0.0.1:4000"], "127.0.0.1:4000"],
-  ["one with flags of the engine's", ["node", command("run-plugin"), "-v=9", "127.0.0.1:4000"], "127.0.0.1:4000"],
+  [
+    "a plugin, as Pulumi's host starts it",
+    ["node", command("run-plugin"), "127.0.0.1:4000"],
+    "127.0.0.1:4000",
+  ],
+  [
+    "one with flags of the engine's",
+    ["node", command("run-plugin"), "-v=9", "127.0.0.1:4000"],
+    "127.0.0.1:4000",
+  ],
   ["a plugin that is attached by hand, to no engine", ["node", command("run-plugin")], undefined],
-  ["a program, of which the SDK knows", ["node", path.join(command("run"), "index.js")], "127.0.0.1:5000"],
-  ["a policy pack, whose arguments are gone", ["node", command("run-policy-pack")], "127.0.0.1:6000"],
+  [
+    "a program, of which the SDK knows",
+    ["node", path.join(command("run"), "index.js")],
+    "127.0.0.1:5000",
+  ],
+  [
+    "a policy pack, whose arguments are gone",
+    ["node", command("run-policy-pack")],
+    "127.0.0.1:6000",
+  ],
   ["somebody's own command", ["node", "/srv/deploy.js", "127.0.0.1:4000"], undefined],
 ])("the engine of %s", (_what, argv, address) => {
-  const asStarted = () => ["node", "--flag=x:1", command("run-policy-pack"), "127.0.0.1:6000", policy];
+  const asStarted = () => [
+    "node",
+    "--flag=x:1",
+    command("run-policy-pack"),
+    "127.0.0.1:6000",
+    policy,
+  ];
   expect(engineOf(argv, { ofProgram: () => "127.0.0.1:5000", asStarted })).toBe(address);
 });

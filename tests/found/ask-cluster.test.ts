@@ -24,13 +24,24 @@ async function opened(kubeconfig: unknown): Promise<string[]> {
 
 test.each<[string, () => unknown, string[]]>([
   ["a text", () => "the stack's", ["the stack's"]],
-  ["a secret, as config.requireSecret gives it", () => pulumi.secret("the stack's"), ["the stack's"]],
+  [
+    "a secret, as config.requireSecret gives it",
+    () => pulumi.secret("the stack's"),
+    ["the stack's"],
+  ],
   ["a promise", () => Promise.resolve("the stack's"), ["the stack's"]],
-  ["an Output that is not known yet", () => pulumi.output(new Promise<string>(() => undefined)), []],
+  [
+    "an Output that is not known yet",
+    () => pulumi.output(new Promise<string>(() => undefined)),
+    [],
+  ],
   ["an empty Output", () => pulumi.output(""), []],
   ["something that is no text", () => 7, []],
   ["nothing", () => undefined, [SHELLS]],
   ["null, as other languages say nothing", () => null, [SHELLS]],
-])("%s in the arguments leads to no cluster that they do not name", async (_, kubeconfig, texts) => {
-  expect(await opened(kubeconfig())).toEqual(texts);
-});
+])(
+  "%s in the arguments leads to no cluster that they do not name",
+  async (_, kubeconfig, texts) => {
+    expect(await opened(kubeconfig())).toEqual(texts);
+  },
+);

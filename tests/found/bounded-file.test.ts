@@ -2,7 +2,13 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { beginningOf, boundedText, largestFile, projectRootOf, textBelow } from "../../components/found/bounded-file";
+import {
+  beginningOf,
+  boundedText,
+  largestFile,
+  projectRootOf,
+  textBelow,
+} from "../../components/found/bounded-file";
 import { withOutside } from "../../components/found/outside-files";
 
 const temp = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-bounded-")));
@@ -27,18 +33,31 @@ beforeAll(() => {
 afterAll(() => fs.rmSync(temp, { recursive: true }));
 
 describe("a file that another one names", () => {
-  test.each(["flux/release.yaml", "flux/link.yaml", "stacks/../flux/full.yaml"])("%s is read", (file) =>
-    expect(textBelow(project, path.join(project, file))).not.toBe(""),
+  test.each(["flux/release.yaml", "flux/link.yaml", "stacks/../flux/full.yaml"])(
+    "%s is read",
+    (file) => expect(textBelow(project, path.join(project, file))).not.toBe(""),
   );
 
   test.each([
     ["an absolute path outside", secret, /^it is outside of /],
     ["a path upwards", path.join(project, "flux/../../secret.yaml"), /^it is outside of /],
-    ["a path upwards that is not there", path.join(project, "../nothing.yaml"), /^it is outside of /],
+    [
+      "a path upwards that is not there",
+      path.join(project, "../nothing.yaml"),
+      /^it is outside of /,
+    ],
     ["a link that leads out", path.join(project, "flux/leak.yaml"), /^it is outside of /],
-    ["a folder's link that leads out", path.join(project, "flux/up/secret.yaml"), /^it is outside of /],
+    [
+      "a folder's link that leads out",
+      path.join(project, "flux/up/secret.yaml"),
+      /^it is outside of /,
+    ],
     ["a link to a device", path.join(project, "flux/zero.yaml"), /^it is outside of /],
-    ["a file of more than 1 MiB", path.join(project, "flux/large.yaml"), /^it has more than 1 MiB$/],
+    [
+      "a file of more than 1 MiB",
+      path.join(project, "flux/large.yaml"),
+      /^it has more than 1 MiB$/,
+    ],
     ["a folder", path.join(project, "flux"), /^it is no plain file$/],
     ["a pipe", path.join(project, "flux/pipe.yaml"), /^it is no plain file$/],
     ["a path with a null byte", path.join(project, "flux/a\0.yaml"), /null bytes/],
@@ -72,19 +91,23 @@ describe("the folder that they must be in", () => {
 });
 
 describe("external.files of a stack", () => {
-  const read = (...files: string[]) => withOutside({ external: { kind: "gpuOperator", files } }, stacks);
+  const read = (...files: string[]) =>
+    withOutside({ external: { kind: "gpuOperator", files } }, stacks);
 
   test("are read in the repository", () =>
     expect(read("../flux/release.yaml")).toMatchObject({
       external: { read: { values: { driver: { enabled: false } } } },
     }));
 
-  test.each([secret, "../../secret.yaml", "../flux/leak.yaml", "../flux/zero.yaml", "../flux/large.yaml"])(
-    "leave %s unread, and say why",
-    (file) => {
-      const told = JSON.stringify(read(file));
-      expect(told).toContain(`${file} cannot be read (it `);
-      expect(told).not.toContain("s3cr3t");
-    },
-  );
+  test.each([
+    secret,
+    "../../secret.yaml",
+    "../flux/leak.yaml",
+    "../flux/zero.yaml",
+    "../flux/large.yaml",
+  ])("leave %s unread, and say why", (file) => {
+    const told = JSON.stringify(read(file));
+    expect(told).toContain(`${file} cannot be read (it `);
+    expect(told).not.toContain("s3cr3t");
+  });
 });

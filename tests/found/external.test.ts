@@ -6,23 +6,33 @@ import { arguments_, build, types } from "../support/gpu-cluster";
 import { find, findAll } from "../support/graph";
 import { readStackFile } from "../../stacks/stack-file";
 
-const outside = (external: object) => ({ devicePlugin: undefined, gpuOperator: undefined, external });
+const outside = (external: object) => ({
+  devicePlugin: undefined,
+  gpuOperator: undefined,
+  external,
+});
 
 test.each([
   ["the device plugin", "aarhus-h100", { kind: "devicePlugin", runtimeClassName: "" }, undefined],
   ["the operator", "rtx5070ti", { kind: "gpuOperator" }, "nvidia"],
-])("%s is somebody else's: nothing of it is made, what is ours has a namespace of its own", async (...row) => {
-  const [, stack, external, runtimeClassName] = row;
-  const run = await build(arguments_(stack, outside(external)));
-  for (const type of [types.release, "kubernetes:node.k8s.io/v1:RuntimeClass"]) expect(findAll(run, type)).toEqual([]);
-  expect(find(run, types.namespace, "lab-namespace").inputs["metadata"].name).toBe("talos-gpu");
-  const [test] = findAll(run, types.job).filter(({ name }) => name.startsWith("gpu-smoke-test"));
-  expect(test!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
-  expect(test!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
-  expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"])).not.toHaveProperty("chart");
-  const server = findAll(run, types.deployment)[0];
-  if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
-});
+])(
+  "%s is somebody else's: nothing of it is made, what is ours has a namespace of its own",
+  async (...row) => {
+    const [, stack, external, runtimeClassName] = row;
+    const run = await build(arguments_(stack, outside(external)));
+    for (const type of [types.release, "kubernetes:node.k8s.io/v1:RuntimeClass"])
+      expect(findAll(run, type)).toEqual([]);
+    expect(find(run, types.namespace, "lab-namespace").inputs["metadata"].name).toBe("talos-gpu");
+    const [test] = findAll(run, types.job).filter(({ name }) => name.startsWith("gpu-smoke-test"));
+    expect(test!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
+    expect(test!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+    expect(
+      JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]),
+    ).not.toHaveProperty("chart");
+    const server = findAll(run, types.deployment)[0];
+    if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+  },
+);
 
 test("whose release it is, is information and no warning", async () => {
   const warn = jest.spyOn(pulumi.log, "warn").mockResolvedValue(undefined);
@@ -35,18 +45,28 @@ test("whose release it is, is information and no warning", async () => {
 });
 
 test("a driver for dynamic resource allocation is somebody else's: tests and pods claim its cards", async () => {
-  const worker = { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 3090" }] };
+  const worker = {
+    address: "192.0.2.1",
+    role: "worker",
+    configuration: "adopted",
+    gpus: [{ model: "RTX 3090" }],
+  };
   const machines = { gpu: { ...worker, powerLimit: 300 } };
   const external = { kind: "dra", runtimeClassName: "nvidia" };
-  const run = await build(arguments_("rtx5070ti", { ...outside(external), machines, workloads: undefined }));
+  const run = await build(
+    arguments_("rtx5070ti", { ...outside(external), machines, workloads: undefined }),
+  );
   expect(findAll(run, types.release)).toEqual([]);
   const [template] = findAll(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate");
-  const { resourceClaims, runtimeClassName } = findAll(run, types.job)[0]!.inputs["spec"].template.spec;
+  const { resourceClaims, runtimeClassName } = findAll(run, types.job)[0]!.inputs["spec"].template
+    .spec;
   expect(runtimeClassName).toBeUndefined();
   expect(resourceClaims).toEqual([
     { name: "gpus", resourceClaimTemplateName: template!.inputs["metadata"].name as string },
   ]);
-  expect(findAll(run, "kubernetes:apps/v1:DaemonSet").map(({ name }) => name)).toEqual(["lab-power-limit-300w"]);
+  expect(findAll(run, "kubernetes:apps/v1:DaemonSet").map(({ name }) => name)).toEqual([
+    "lab-power-limit-300w",
+  ]);
 });
 
 describe("files", () => {
@@ -81,12 +101,17 @@ describe("files", () => {
       "external.values.toolkit.enabled: is not false, and the chart's own value is true",
       "external.values.cdi.enabled: is not false on Talos ≤ 1.12, and the chart's own value is true",
     ]);
-    expect(told(read(["../flux/release.yaml"], { values: { driver: { enabled: false } } }))).toHaveLength(2);
+    expect(
+      told(read(["../flux/release.yaml"], { values: { driver: { enabled: false } } })),
+    ).toHaveLength(2);
   });
 
   test.each([
     [["../flux/gone.yaml"], /external\.files: \.\.\/flux\/gone\.yaml cannot be read \(ENOENT\)/],
-    [["../flux/other.yaml"], /external\.files: nothing in \.\.\/flux\/other\.yaml is read here as the release/],
+    [
+      ["../flux/other.yaml"],
+      /external\.files: nothing in \.\.\/flux\/other\.yaml is read here as the release/,
+    ],
   ])("that say nothing refuse the stack: %s", (names, said) => {
     expect(told(read(names)).join("\n")).toMatch(said);
   });
@@ -101,7 +126,10 @@ describe("files", () => {
 
   test("are not read twice, nor where a stack names none", () => {
     expect(withOutside({ external: { files: ["x"], read: {} } })).toEqual({});
-    expect([withOutside({}), withOutside({ external: { kind: "devicePlugin" } })]).toEqual([{}, {}]);
+    expect([withOutside({}), withOutside({ external: { kind: "devicePlugin" } })]).toEqual([
+      {},
+      {},
+    ]);
   });
 });
 
@@ -124,14 +152,26 @@ describe("a RuntimeClass that is there", () => {
     ["of another handler", found({}, "nvidia-legacy"), {}, {}],
     ["the operator's", found({ ownerReferences: [{ kind: "ClusterPolicy" }] }), {}, {}],
     ["a stack's", found({}, "nvidia", "shop/prod/x 1"), {}, {}],
-    ["made by Pulumi without a mark", found({ managedFields: [{ manager: "pulumi-kubernetes-1" }] }), {}, {}],
+    [
+      "made by Pulumi without a mark",
+      found({ managedFields: [{ manager: "pulumi-kubernetes-1" }] }),
+      {},
+      {},
+    ],
     ["somebody's, in a cluster that is yet to be made", found({}), { bootstrap: true }, {}],
     ["somebody's, where the stack has an operator", found({}), { devicePlugin: undefined }, {}],
-    ["somebody's, where the stack says whose", found({}), { devicePlugin: { makeRuntimeClass: true } }, {}],
+    [
+      "somebody's, where the stack says whose",
+      found({}),
+      { devicePlugin: { makeRuntimeClass: true } },
+      {},
+    ],
   ])("%s", async (_, there, stack, expected) => expect(await ask(there, stack)).toEqual(expected));
 
   test("is not known where the cluster does not answer", async () => {
     const read = () => Promise.reject(new Error("connection refused"));
-    expect(await withClassThere({ devicePlugin: {}, kubeconfig: "x" }, () => ({ read }), {})).toEqual({});
+    expect(
+      await withClassThere({ devicePlugin: {}, kubeconfig: "x" }, () => ({ read }), {}),
+    ).toEqual({});
   });
 });

@@ -17,7 +17,13 @@ test.each<[string, object, string | undefined, boolean, string[] | undefined]>([
   ["has left the cluster", {}, undefined, false, ["gpu-1"]],
   ["is there", {}, "True", false, undefined],
   ["is there, and its node is not ready", {}, "False", true, undefined],
-  ["is off, and may not be", { machines: { "gpu-1": { address: "10.0.0.1" } } }, "Unknown", false, undefined],
+  [
+    "is off, and may not be",
+    { machines: { "gpu-1": { address: "10.0.0.1" } } },
+    "Unknown",
+    false,
+    undefined,
+  ],
   ["is off, by its pool", { machines: {}, pools: pool() }, "Unknown", false, ["gpu-1"]],
   ["is off, and named by the stack", { away: [] }, "Unknown", false, undefined],
   ["is off, of no shape", { machines: [null] }, "Unknown", false, undefined],
@@ -51,10 +57,12 @@ test("nothing of a machine that is away changes, and a note says so", async () =
   const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };
   const run = await build({ ...stack, machines, away: [name!] });
   const kinds = [types.configuration, types.program, types.node, types.job];
-  const left = kinds.flatMap((type) => findAll(run, type)).filter(({ ignoreChanges }) => ignoreChanges.includes("*"));
-  expect(left.map(({ name: resource }) => resource.replace(name!, "M").replace(/-\w{6}$/, ""))).toEqual([
-    ...["lab-M-configuration", "lab-M-upgrade", "lab-M-node", "gpu-smoke-test-M"],
-  ]);
+  const left = kinds
+    .flatMap((type) => findAll(run, type))
+    .filter(({ ignoreChanges }) => ignoreChanges.includes("*"));
+  expect(
+    left.map(({ name: resource }) => resource.replace(name!, "M").replace(/-\w{6}$/, "")),
+  ).toEqual([...["lab-M-configuration", "lab-M-upgrade", "lab-M-node", "gpu-smoke-test-M"]]);
   expect(find(run, types.program, "lab-preflight").ignoreChanges).toEqual([]);
   const { machines: _, talosconfig: __, machineSecrets: ___, kubeconfig: ____, ...rest } = stack;
   expect(judge({ ...rest, machines, away: [name!] }).plan!.notes).toContainEqual(
@@ -64,7 +72,13 @@ test("nothing of a machine that is away changes, and a note says so", async () =
 
 function pool(): object {
   return {
-    many: { names: "gpu-#", addresses: ["10.0.0.1"], role: "worker", configuration: "adopted", mayBeAway: true },
+    many: {
+      names: "gpu-#",
+      addresses: ["10.0.0.1"],
+      role: "worker",
+      configuration: "adopted",
+      mayBeAway: true,
+    },
   };
 }
 
@@ -73,7 +87,9 @@ test("the smoke test of a machine that is away is not put back: what was made is
   const [name] = Object.keys(stack.machines!);
   const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };
   const run = await build({ ...stack, machines, away: [name!], reconcileToken: "two" });
-  const looks = findAll(run, types.program).filter(({ name: resource }) => resource.includes("-reconcile-"));
+  const looks = findAll(run, types.program).filter(({ name: resource }) =>
+    resource.includes("-reconcile-"),
+  );
   const looked = looks.map(({ inputs }) => inputs["stdin"] as string).join("\n");
   expect(looked).toContain('"kind":"DaemonSet"');
   expect(looked).not.toContain("talos-gpu/tests"); // which a smoke test alone has

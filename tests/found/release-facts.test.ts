@@ -5,7 +5,8 @@ import { startFactory } from "../../lab/factory";
 import { laterReleases } from "../../lab/factory/releases";
 
 const quickly = { timeout: 60_000, pauses: [1, 1] };
-const asked = (stack: object, url: string) => askFactory(stack, { TALOS_GPU_FACTORY: url }, quickly);
+const asked = (stack: object, url: string) =>
+  askFactory(stack, { TALOS_GPU_FACTORY: url }, quickly);
 const ask = async (talosVersion: string, url: string, more: object = {}) =>
   (await asked({ talosVersion, ...more }, url)).releaseFacts;
 
@@ -40,7 +41,9 @@ test("what the Factory lists of a newer release: drivers, toolkit, extensions", 
     expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });
     // Nothing to ask: the tables have it, the stack says it, or it is no release of a known minor.
     expect(await ask("v1.13.9", factory.url)).toBeUndefined();
-    expect(await ask(newer, factory.url, { releaseFacts: { talosVersion: newer } })).toBeUndefined();
+    expect(
+      await ask(newer, factory.url, { releaseFacts: { talosVersion: newer } }),
+    ).toBeUndefined();
     expect(await ask("v1.99.0", factory.url)).toBeUndefined();
     expect(await ask("nonsense", factory.url)).toBeUndefined();
     expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });
@@ -57,14 +60,20 @@ test("the releases of machines, pools and defaults are asked for too, each once"
     talosVersion: "v1.13.9",
     machines: { a: { talosVersion: "v1.13.41" }, b: { talosVersion: "v1.13.1" }, c: null },
     machineDefaults: { talosVersion: "v1.13.42" },
-    pools: { x: { talosVersion: "v1.13.41" }, y: { talosVersion: "v1.14.50" }, z: { talosVersion: "v1.13.40" } },
+    pools: {
+      x: { talosVersion: "v1.13.41" },
+      y: { talosVersion: "v1.14.50" },
+      z: { talosVersion: "v1.13.40" },
+    },
     otherReleaseFacts: [said],
   };
   expect(await asked(stack, server.url)).toEqual({
     otherReleaseFacts: [said, ...["v1.13.42", "v1.13.41", "v1.14.50"].map(missing)],
   });
   expect(server.asked).toHaveLength(3);
-  expect(await asked({ talosVersion: "v1.13.9", machines: [], pools: "x" }, server.url)).toEqual({});
+  expect(await asked({ talosVersion: "v1.13.9", machines: [], pools: "x" }, server.url)).toEqual(
+    {},
+  );
   await server.close();
 });
 
@@ -87,7 +96,10 @@ test("a Factory that stumbles is asked again", async () => {
     lts: "580.178.04",
     production: "595.91.07",
     toolkit: "1.19.1",
-    extensions: ["siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-container-toolkit-production"],
+    extensions: [
+      "siderolabs/nvidia-container-toolkit-lts",
+      "siderolabs/nvidia-container-toolkit-production",
+    ],
   });
   expect(server.asked).toEqual(Array(3).fill("/version/v1.14.3/extensions/official"));
   await server.close();
@@ -96,8 +108,14 @@ test("a Factory that stumbles is asked again", async () => {
 test("a Factory that never answers is not waited for", async () => {
   const server = await serve([() => undefined]);
   const hasty = { timeout: 50, pauses: [1] };
-  const facts = await askFactory({ talosVersion: "v1.14.3" }, { TALOS_GPU_FACTORY: server.url }, hasty);
-  expect(facts).toEqual({ releaseFacts: { talosVersion: "v1.14.3", silent: "it does not answer in time" } });
+  const facts = await askFactory(
+    { talosVersion: "v1.14.3" },
+    { TALOS_GPU_FACTORY: server.url },
+    hasty,
+  );
+  expect(facts).toEqual({
+    releaseFacts: { talosVersion: "v1.14.3", silent: "it does not answer in time" },
+  });
   expect(server.asked.length).toBeLessThanOrEqual(2);
   await server.close();
 });
@@ -110,6 +128,9 @@ test.each([
 ])("a Factory that %s is no failure, but said", async (_how, answer, why) => {
   const server = await serve([answer ?? status(200)]);
   if (answer === undefined) await server.close();
-  expect(await ask("v1.14.3", server.url)).toEqual({ talosVersion: "v1.14.3", silent: expect.stringContaining(why) });
+  expect(await ask("v1.14.3", server.url)).toEqual({
+    talosVersion: "v1.14.3",
+    silent: expect.stringContaining(why),
+  });
   if (answer !== undefined) await server.close();
 });

@@ -15,7 +15,14 @@ const unknown = new KubernetesError(
   "https://192.0.2.1:6443 does not know the credentials (HTTP 401)",
   401,
 );
-const forbidden = new KubernetesError("refused", "Namespace kube-system", "user me cannot get it", 403, [], true);
+const forbidden = new KubernetesError(
+  "refused",
+  "Namespace kube-system",
+  "user me cannot get it",
+  403,
+  [],
+  true,
+);
 
 const opening = (answer: () => Promise<string | undefined>) => () => ({ ownerOf: answer });
 
@@ -28,7 +35,11 @@ test.each<[string, () => Promise<string | undefined>, string | undefined]>([
     () => Promise.reject(unknown),
     "https://192.0.2.1:6443 does not know the credentials (HTTP 401)",
   ],
-  ["takes its time", () => new Promise(() => undefined), "the cluster does not answer within 0.05 s"],
+  [
+    "takes its time",
+    () => new Promise(() => undefined),
+    "the cluster does not answer within 0.05 s",
+  ],
 ])("a cluster that %s", async (_, answer, reason) => {
   expect(await whyUnseen("the stack's", opening(answer), {}, 50)).toBe(reason);
 });

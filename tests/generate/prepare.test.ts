@@ -13,10 +13,14 @@ afterAll(() => fs.rmSync(root, { recursive: true }));
 /** Runs it in a repository with those tools, by an npm that only says what it was called for; gives the calls. */
 function calls(tools: string[], environment: NodeJS.ProcessEnv = {}): string[] {
   fs.rmSync(path.join(root, "node_modules"), { recursive: true, force: true });
-  for (const tool of tools) fs.mkdirSync(path.join(root, "node_modules", tool), { recursive: true });
+  for (const tool of tools)
+    fs.mkdirSync(path.join(root, "node_modules", tool), { recursive: true });
   fs.mkdirSync(path.join(root, "generate"), { recursive: true });
   fs.mkdirSync(path.join(root, "bin"), { recursive: true });
-  fs.copyFileSync(path.join(repository, "generate/prepare.js"), path.join(root, "generate/prepare.js"));
+  fs.copyFileSync(
+    path.join(repository, "generate/prepare.js"),
+    path.join(root, "generate/prepare.js"),
+  );
   const npm =
     '#!/bin/sh\necho "$* omit=$npm_config_omit workspace=$npm_config_workspace registry=$npm_config_registry"\n';
   fs.writeFileSync(path.join(root, "bin/npm"), npm, { mode: 0o755 });
@@ -37,16 +41,24 @@ test("with the tools of the build it builds, and does no more", () => {
 test.each([[[]], [["typescript"]], [["typescript", "esbuild"]]])(
   "where npm left some of them out (%j), they come first, whatever the outer npm was asked for",
   (tools) => {
-    const outer = { npm_config_omit: "dev", npm_config_workspace: "components", npm_config_registry: "http://mirror" };
+    const outer = {
+      npm_config_omit: "dev",
+      npm_config_workspace: "components",
+      npm_config_registry: "http://mirror",
+    };
     expect(calls(tools, outer)).toEqual([
-      expect.stringMatching(/^install --include=dev --ignore-scripts .* omit= workspace= registry=http:\/\/mirror$/),
+      expect.stringMatching(
+        /^install --include=dev --ignore-scripts .* omit= workspace= registry=http:\/\/mirror$/,
+      ),
       "run build omit= workspace= registry=http://mirror",
     ]);
   },
 );
 
 test("npm runs it after each installation of this repository", () => {
-  const { scripts } = JSON.parse(fs.readFileSync(path.join(repository, "package.json"), "utf8")) as {
+  const { scripts } = JSON.parse(
+    fs.readFileSync(path.join(repository, "package.json"), "utf8"),
+  ) as {
     scripts: Record<string, string>;
   };
   expect(scripts["prepare"]).toBe("node generate/prepare.js");

@@ -9,13 +9,31 @@ type Make = (args: any) => unknown;
 const components: [string, Make, object, object, string][] = [
   ["Ollama", (args) => new Ollama("a", args), access, { storage: "100GB" }, "storage"],
   ["ComfyUi", (args) => new ComfyUi("a", args), access, { image: "Upper/Case" }, "image"],
-  ["Vllm", (args) => new Vllm("a", args), { ...access, model: "a/b" }, { args: ["--port=1"] }, "args"],
-  ["GpuPod", (args) => new GpuPod("a", args), { ...access, image: "ubuntu" }, { env: { "1 A": "x" } }, "env.1 A"],
+  [
+    "Vllm",
+    (args) => new Vllm("a", args),
+    { ...access, model: "a/b" },
+    { args: ["--port=1"] },
+    "args",
+  ],
+  [
+    "GpuPod",
+    (args) => new GpuPod("a", args),
+    { ...access, image: "ubuntu" },
+    { env: { "1 A": "x" } },
+    "env.1 A",
+  ],
   [
     "LiteLlm",
     (args) => new LiteLlm("a", args),
-    { servers: [{ provider: "ollama_chat", models: ["a"], url: "http://ollama.ollama.svc:11434" }] },
-    { servers: [{ provider: "ollama_chat", models: ["a b"], url: "http://ollama.ollama.svc:11434" }] },
+    {
+      servers: [{ provider: "ollama_chat", models: ["a"], url: "http://ollama.ollama.svc:11434" }],
+    },
+    {
+      servers: [
+        { provider: "ollama_chat", models: ["a b"], url: "http://ollama.ollama.svc:11434" },
+      ],
+    },
     "servers[0].models[0]",
   ],
   [
@@ -35,7 +53,8 @@ const components: [string, Make, object, object, string][] = [
   ],
 ];
 
-const errorOf = async (make: () => unknown): Promise<Error | undefined> => (await record(() => void make())).error;
+const errorOf = async (make: () => unknown): Promise<Error | undefined> =>
+  (await record(() => void make())).error;
 
 describe.each(components)("%s alone", (_name, make, right, wrong, field) => {
   test.each([undefined, null, {}, [], "text", 1])("%j: is refused, with a field", async (args) => {
@@ -53,7 +72,9 @@ describe.each(components)("%s alone", (_name, make, right, wrong, field) => {
     const key = Object.keys(wrong)[0] ?? "";
     for (const value of [pulumi.output("x"), Promise.resolve("x")]) {
       const error = await errorOf(() => make({ ...right, [key]: value }));
-      expect(error?.message).toMatch(new RegExp(`1\\. ${key}: is an? (Output|Promise), not plain data; `));
+      expect(error?.message).toMatch(
+        new RegExp(`1\\. ${key}: is an? (Output|Promise), not plain data; `),
+      );
     }
   });
 
@@ -72,13 +93,17 @@ test.each([undefined, null, {}, [], "text", 1, { machines: pulumi.output({}) }])
   },
 );
 
-test.each(["gpu", "nvidia.com/", "nvidia.com/gpu/1", "a b/c"])("a GPU resource %s is none", async (gpuResourceName) => {
-  const error = await errorOf(() => new Ollama("a", { ...access, gpuResourceName }));
-  expect(error?.message).toContain("\n1. gpuResourceName: ");
-});
+test.each(["gpu", "nvidia.com/", "nvidia.com/gpu/1", "a b/c"])(
+  "a GPU resource %s is none",
+  async (gpuResourceName) => {
+    const error = await errorOf(() => new Ollama("a", { ...access, gpuResourceName }));
+    expect(error?.message).toContain("\n1. gpuResourceName: ");
+  },
+);
 
 test("of LiteLLM's servers the URLs alone may come later", async () => {
-  const errorWith = (server: object) => errorOf(() => new LiteLlm("a", { servers: [server as any] }));
+  const errorWith = (server: object) =>
+    errorOf(() => new LiteLlm("a", { servers: [server as any] }));
   const server = { provider: "hosted_vllm", models: ["a/b"], url: pulumi.output("http://c.d/v1") };
   expect(await errorWith(server)).toBeUndefined();
   expect((await errorWith({ ...server, url: "c.d" }))?.message).toContain("\n1. servers[0].url: ");
@@ -86,6 +111,9 @@ test("of LiteLLM's servers the URLs alone may come later", async () => {
 });
 
 test("what comes later is an input only where it is said to be one", async () => {
-  const later = { runtimeClassName: pulumi.output("nvidia"), gpuResourceName: Promise.resolve("nvidia.com/gpu") };
+  const later = {
+    runtimeClassName: pulumi.output("nvidia"),
+    gpuResourceName: Promise.resolve("nvidia.com/gpu"),
+  };
   expect(await errorOf(() => new Ollama("a", later))).toBeUndefined();
 });

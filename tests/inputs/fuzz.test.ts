@@ -22,14 +22,23 @@ function paths(value: unknown, at: (string | number)[] = []): (string | number)[
 
 function replaced(value: unknown, [key, ...rest]: (string | number)[], by: unknown): unknown {
   if (key === undefined) return by;
-  const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }) as Record<string, unknown>;
+  const copy = (
+    Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }
+  ) as Record<string, unknown>;
   copy[key] = replaced(copy[key], rest, by);
   return copy;
 }
 
 const stacks = validStacks().map((name) => validStack(name));
 const odd = fc.oneof(
-  fc.anything({ maxDepth: 3, withBigInt: true, withDate: true, withMap: true, withSet: true, withNullPrototype: true }),
+  fc.anything({
+    maxDepth: 3,
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withSet: true,
+    withNullPrototype: true,
+  }),
   fc.constantFrom(
     "constructor",
     "__proto__",
@@ -50,18 +59,25 @@ const odd = fc.oneof(
 
 test("nothing that anybody gives crashes or hangs the checks", () => {
   fc.assert(
-    fc.property(fc.constantFrom(...stacks), fc.infiniteStream(fc.nat()), odd, (stack, numbers, value) => {
-      const all = paths(stack);
-      const at = all[(numbers.next().value as number) % all.length] ?? [];
-      renderFindings(findingsOf(replaced(stack, at, value)));
-    }),
+    fc.property(
+      fc.constantFrom(...stacks),
+      fc.infiniteStream(fc.nat()),
+      odd,
+      (stack, numbers, value) => {
+        const all = paths(stack);
+        const at = all[(numbers.next().value as number) % all.length] ?? [];
+        renderFindings(findingsOf(replaced(stack, at, value)));
+      },
+    ),
     { numRuns: 400 },
   );
 });
 
 test("nor does a mapping that no text can be made of, in the place of any field", () => {
   const signature = (at: (string | number)[]): string =>
-    at.map((key, index) => (at[index - 1] === "machines" || !isNaN(Number(key)) ? "*" : key)).join(".");
+    at
+      .map((key, index) => (at[index - 1] === "machines" || !isNaN(Number(key)) ? "*" : key))
+      .join(".");
   const seen = new Set<string>();
   for (const stack of stacks)
     for (const at of paths(stack).filter((path) => seen.size < seen.add(signature(path)).size))
@@ -107,19 +123,30 @@ describe("of any size", () => {
   test("10,000 machines are read, right and wrong", () => {
     expect(findingsOf({ ...stack, machines: machines(10_000) })).toEqual([]);
     const same = Object.values(machines(2))[1];
-    const alike = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`gpu-${index}`, same]));
+    const alike = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, index) => [`gpu-${index}`, same]),
+    );
     expect(findingsOf({ ...stack, machines: alike })).toHaveLength(9_999);
   });
 
   test("a name of 100 kB, deep nesting, and what contains itself", () => {
     const long = "x".repeat(100_000);
     expect(
-      findingsOf({ ...stack, [long]: 1, machines: { [long]: { [long]: long } }, talosVersion: long }).length,
+      findingsOf({
+        ...stack,
+        [long]: 1,
+        machines: { [long]: { [long]: long } },
+        talosVersion: long,
+      }).length,
     ).toBeGreaterThan(1);
     let deep: unknown = {};
     for (let level = 0; level < 100_000; level++) deep = { deep };
     expect(
-      findingsOf({ ...stack, machines: machines(1), gpuOperator: { version: "v26.3.3", values: deep } })[0]?.problem,
+      findingsOf({
+        ...stack,
+        machines: machines(1),
+        gpuOperator: { version: "v26.3.3", values: deep },
+      })[0]?.problem,
     ).toContain("deeper");
     const round: Record<string, unknown> = { ...stack };
     round["machines"] = round;

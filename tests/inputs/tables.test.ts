@@ -49,7 +49,8 @@ const unsayable: Record<"right" | "wrong", Inputs[]> = {
 
 function inputs(which: "right" | "wrong"): Inputs[] {
   const folder = path.join(__dirname, "../fixtures/inputs", which);
-  const read = (file: string): Inputs[] => parse(fs.readFileSync(path.join(folder, file), "utf8")) as Inputs[];
+  const read = (file: string): Inputs[] =>
+    parse(fs.readFileSync(path.join(folder, file), "utf8")) as Inputs[];
   const rows = fs.readdirSync(folder).flatMap(read);
   return [...rows.map((row) => only(row, ["base", "at", "check", "values"])), ...unsayable[which]];
 }
@@ -65,11 +66,18 @@ function withValue(stack: unknown, at: string, value: unknown): unknown {
     parent = parent[key];
   }
   if (value === undefined) Reflect.deleteProperty(parent, last);
-  else Object.defineProperty(parent, last, { value, enumerable: true, configurable: true, writable: true });
+  else
+    Object.defineProperty(parent, last, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   return copy;
 }
 
-const count = (groups: Inputs[]): number => groups.reduce((sum, { values }) => sum + values.length, 0);
+const count = (groups: Inputs[]): number =>
+  groups.reduce((sum, { values }) => sum + values.length, 0);
 
 test("the tables are wide", () => {
   expect(count(inputs("right"))).toBeGreaterThanOrEqual(480);

@@ -13,7 +13,8 @@ const types = {
   job: "kubernetes:batch/v1:Job",
 };
 
-const run = (plan: Plan): Promise<Run> => record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
+const run = (plan: Plan): Promise<Run> =>
+  record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
 
 test("with the device plugin: its RuntimeClass before the release, and no namespace in kube-system", async () => {
   const ran = await run(planOf("aarhus-h100"));
@@ -32,12 +33,18 @@ test("a release in another namespace comes after the old one has gone: both woul
 test.each([
   ["rtx5070ti", []],
   ["rtx3090", ["values.nfd", "values.gfd"]],
-])("%s: a release that gets kinds of its chart, which no upgrade installs, is made again", async (stack, paths) => {
-  expect(find(await run(planOf(stack)), types.release).replaceOnChanges).toEqual(paths);
-});
+])(
+  "%s: a release that gets kinds of its chart, which no upgrade installs, is made again",
+  async (stack, paths) => {
+    expect(find(await run(planOf(stack)), types.release).replaceOnChanges).toEqual(paths);
+  },
+);
 
 test("the release is pinned, named and bounded", async () => {
-  const { inputs } = find(await run(planOf("rtx5070ti", { timeouts: { release: "3m" } })), types.release);
+  const { inputs } = find(
+    await run(planOf("rtx5070ti", { timeouts: { release: "3m" } })),
+    types.release,
+  );
   expect(inputs).toMatchObject({
     name: "gpu-operator",
     namespace: "nvidia-gpu-operator",
@@ -64,15 +71,27 @@ test.each([
 test.each(["rtx5070ti", "aarhus-h100"])(
   "%s: the release is given nothing that the provider calls deprecated",
   async (stack) => {
-    expect(find(await run(planOf(stack)), types.release).inputs).not.toHaveProperty("allowNullValues");
+    expect(find(await run(planOf(stack)), types.release).inputs).not.toHaveProperty(
+      "allowNullValues",
+    );
   },
 );
 
 test("what comes behind the gate depends on it, and the gate on every smoke test; it is known at preview", async () => {
   const { core } = await import("@pulumi/kubernetes");
   const machines = {
-    "gpu-1": { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] },
-    "gpu-2": { address: "192.0.2.2", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] },
+    "gpu-1": {
+      address: "192.0.2.1",
+      role: "worker",
+      configuration: "adopted",
+      gpus: [{ model: "H100 NVL" }],
+    },
+    "gpu-2": {
+      address: "192.0.2.2",
+      role: "worker",
+      configuration: "adopted",
+      gpus: [{ model: "H100 NVL" }],
+    },
   };
   const ran = await record(
     () => {
@@ -96,8 +115,14 @@ test.each([
 ])("machines that could not be tested are %j: passed is %s", async (untested, expected) => {
   let result: boolean | undefined;
   await record(
-    () => passed(gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {})).apply((value) => void (result = value)),
-    { outputs: ({ name }) => (name === "lab-gate" ? { stdout: JSON.stringify({ passed: [], untested }) } : {}) },
+    () =>
+      passed(gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {})).apply(
+        (value) => void (result = value),
+      ),
+    {
+      outputs: ({ name }) =>
+        name === "lab-gate" ? { stdout: JSON.stringify({ passed: [], untested }) } : {},
+    },
   );
   expect(result).toBe(expected);
 });

@@ -8,7 +8,11 @@ import {
 } from "../../components/kubernetes/guard/live";
 import type { ObjectKey } from "../../components/clients/kubernetes/api";
 import { foreignSets } from "../../components/kubernetes/guard/leader-worker-set";
-import { verdictOnMove, verdictOnObject, verdictOnRelease } from "../../components/kubernetes/guard/verdict";
+import {
+  verdictOnMove,
+  verdictOnObject,
+  verdictOnRelease,
+} from "../../components/kubernetes/guard/verdict";
 import * as pulumi from "@pulumi/pulumi";
 import * as k8s from "@pulumi/kubernetes";
 import { record } from "../support/recorder";
@@ -46,7 +50,11 @@ const creations: Guarded[] = [
   { name: "is not there", verdict: "create" },
   { name: "was lost by a killed update", live: { owner: ours }, verdict: "delete first" },
   { name: "was lost, at preview", live: { owner: ours }, preview: true, verdict: "create" },
-  { name: "was lost, and holds something", live: { owner: ours, holds: ["Pod x"] }, verdict: /holds Pod x/ },
+  {
+    name: "was lost, and holds something",
+    live: { owner: ours, holds: ["Pod x"] },
+    verdict: /holds Pod x/,
+  },
   {
     name: "holds something, at preview",
     live: { owner: ours, holds: ["Pod x"] },
@@ -57,17 +65,27 @@ const creations: Guarded[] = [
     name: "is a claim with a volume, at preview",
     live: { ...claim, holds: ["volume v"] },
     preview: true,
-    verdict: /to be replaced \(another storageClass, or --replace\).*holds volume v.*put the storageClass back/,
+    verdict:
+      /to be replaced \(another storageClass, or --replace\).*holds volume v.*put the storageClass back/,
   },
   { name: "is a claim that never got a volume", live: claim, verdict: emptyClaim },
-  { name: "is a claim that never got a volume, at preview", live: claim, preview: true, verdict: emptyClaim },
+  {
+    name: "is a claim that never got a volume, at preview",
+    live: claim,
+    preview: true,
+    verdict: emptyClaim,
+  },
   {
     name: "is of a kind that keeps no data, at preview",
     live: { kind: "ConfigMap", owner: ours, holds: ["x"] },
     preview: true,
     verdict: "create",
   },
-  { name: "is another stack's", live: { owner: ownerText("shop/test", "gpu-namespace", "77") }, verdict: /shop\/test/ },
+  {
+    name: "is another stack's",
+    live: { owner: ownerText("shop/test", "gpu-namespace", "77") },
+    verdict: /shop\/test/,
+  },
   {
     name: "is another stack's, at preview",
     live: { owner: ownerText("shop/test", "ns", "77") },
@@ -100,7 +118,12 @@ const creations: Guarded[] = [
     live: { owner: ownerText("shop/prod", "x", "6f1c") },
     verdict: /alias/,
   },
-  { name: "is a namespace without a mark, at preview", live: {}, preview: true, verdict: /not this stack's/ },
+  {
+    name: "is a namespace without a mark, at preview",
+    live: {},
+    preview: true,
+    verdict: /not this stack's/,
+  },
   // The operator's own RuntimeClass goes by the very update that brings ours.
   {
     name: "may be removed by this update",
@@ -122,36 +145,57 @@ test.each(creations)(
     const decided = verdictOnObject(there, withoutState ? undefined : ours, preview ?? false);
     if (verdict === "create") expect(decided).toMatchObject({ take: [] });
     else if (verdict === "delete first") expect(decided).toMatchObject({ take: [there] });
-    else for (const pattern of [verdict].flat()) expect(decided).toEqual({ refuse: expect.stringMatching(pattern) });
+    else
+      for (const pattern of [verdict].flat())
+        expect(decided).toEqual({ refuse: expect.stringMatching(pattern) });
   },
 );
 
 describe("what the same resource has elsewhere", () => {
-  const claim = { apiVersion: "v1", kind: "PersistentVolumeClaim", name: "ollama-models", namespace: "ai" };
+  const claim = {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    name: "ollama-models",
+    namespace: "ai",
+  };
   const former = live({ ...claim, namespace: "ollama", owner: ours, holds: ["volume v"] });
-  const namespace = live({ name: "ollama", owner: ours, holds: ["Pod x", "PersistentVolumeClaim y"] });
+  const namespace = live({
+    name: "ollama",
+    owner: ours,
+    holds: ["Pod x", "PersistentVolumeClaim y"],
+  });
 
   test("a volume in the former namespace, and a claim in the former namespace itself, are not deleted for it", () => {
     const refused =
       /^PersistentVolumeClaim ollama\/ollama-models: holds volume v, and would be deleted once .*ai\/ollama-models is there; /;
     expect(verdictOnMove([former], claim)).toEqual({ refuse: expect.stringMatching(refused) });
     expect(verdictOnMove([namespace], live({ name: "ai" }))).toEqual({
-      refuse: expect.stringMatching(/^Namespace ollama: holds PersistentVolumeClaim y, and .*put the namespace back/),
+      refuse: expect.stringMatching(
+        /^Namespace ollama: holds PersistentVolumeClaim y, and .*put the namespace back/,
+      ),
     });
   });
 
   test("what holds no data goes, and what is there under this very name is none of it", () => {
-    expect(verdictOnMove([live({ ...former, holds: [] }), live({ ...former, namespace: "ai" })], claim)).toEqual({
+    expect(
+      verdictOnMove([live({ ...former, holds: [] }), live({ ...former, namespace: "ai" })], claim),
+    ).toEqual({
       take: [],
     });
-    expect(verdictOnMove([live({ name: "gpus", owner: ours, holds: ["Pod x"] })], live({ name: "ai" }))).toEqual({
+    expect(
+      verdictOnMove([live({ name: "gpus", owner: ours, holds: ["Pod x"] })], live({ name: "ai" })),
+    ).toEqual({
       take: [],
     });
   });
 });
 
 describe("a Helm release", () => {
-  const record = (status: string, revision = 1, changes: Partial<ReleaseRecord> = {}): ReleaseRecord => ({
+  const record = (
+    status: string,
+    revision = 1,
+    changes: Partial<ReleaseRecord> = {},
+  ): ReleaseRecord => ({
     name: `sh.helm.release.v1.gpu-operator.v${revision}`,
     uid: String(revision),
     revision,
@@ -174,7 +218,9 @@ describe("a Helm release", () => {
 
   test("without a record, and one that is deployed, is left alone", () => {
     expect(takes(verdictOnRelease([], step, false))).toEqual([]);
-    expect(takes(verdictOnRelease([record("deployed")], { ...step, creates: false }, false))).toEqual([]);
+    expect(
+      takes(verdictOnRelease([record("deployed")], { ...step, creates: false }, false)),
+    ).toEqual([]);
   });
 
   test("whose installation was killed is installed again over what is there", () => {
@@ -184,10 +230,14 @@ describe("a Helm release", () => {
 
   test("whose installation was killed, and whose values have changed since, is known by its namespace", () => {
     const other = { ...step, values: { driver: { enabled: true } } };
-    expect(takes(verdictOnRelease([record("pending-install")], other, false))).toMatch(/not this stack's/);
-    expect(takes(verdictOnRelease([record("pending-install")], { ...other, namespaceIsOurs: true }, false))).toEqual([
-      1,
-    ]);
+    expect(takes(verdictOnRelease([record("pending-install")], other, false))).toMatch(
+      /not this stack's/,
+    );
+    expect(
+      takes(
+        verdictOnRelease([record("pending-install")], { ...other, namespaceIsOurs: true }, false),
+      ),
+    ).toEqual([1]);
   });
 
   // In a namespace that is not the stack's, such as kube-system, nothing tells at preview whose it is.
@@ -198,9 +248,13 @@ describe("a Helm release", () => {
       say: expect.stringMatching(/other values; if it is this stack's, the update replaces it; /),
     };
     expect(verdictOnRelease([record("deployed")], changed, true)).toEqual(told);
-    expect(takes(verdictOnRelease([record("deployed")], changed, false))).toMatch(/not this stack's/);
+    expect(takes(verdictOnRelease([record("deployed")], changed, false))).toMatch(
+      /not this stack's/,
+    );
     const another = record("deployed", 1, { chart: "another" });
-    expect(takes(verdictOnRelease([another], changed, true))).toMatch(/already \(another, deployed\), and is not/);
+    expect(takes(verdictOnRelease([another], changed, true))).toMatch(
+      /already \(another, deployed\), and is not/,
+    );
   });
 
   test("that the stack takes over loses its records, whatever its values; another chart's is refused", () => {
@@ -208,9 +262,9 @@ describe("a Helm release", () => {
     const records = [record("superseded", 1), record("deployed", 2)];
     expect(takes(verdictOnRelease(records, over, false))).toEqual([1, 2]);
     expect(takes(verdictOnRelease(records, over, true))).toEqual([]);
-    expect(takes(verdictOnRelease([record("deployed", 1, { chart: "another" })], over, false))).toMatch(
-      /not this stack's/,
-    );
+    expect(
+      takes(verdictOnRelease([record("deployed", 1, { chart: "another" })], over, false)),
+    ).toMatch(/not this stack's/);
   });
 
   test("whose upgrade was killed goes on from the revision before", () => {
@@ -228,7 +282,12 @@ describe("LeaderWorkerSet, of which a cluster has one", () => {
   test.each([
     ["a cluster without one", undefined, undefined, undefined],
     ["the stack's own", {}, of("lws"), undefined],
-    ["somebody else's under another name", {}, of("sets"), /has one already; .* leave the field out/],
+    [
+      "somebody else's under another name",
+      {},
+      of("sets"),
+      /has one already; .* leave the field out/,
+    ],
     ["somebody else's without Helm", {}, {}, /has one already/],
     [
       "one whose upgrade deletes every set",
@@ -236,12 +295,19 @@ describe("LeaderWorkerSet, of which a cluster has one", () => {
       of("lws"),
       /lws-system\/lws is 0\.7\.0 or older; .*resource-policy=keep/,
     ],
-    ["the same, once that is kept", { ...of("lws"), "helm.sh/resource-policy": "keep" }, of("lws"), undefined],
+    [
+      "the same, once that is kept",
+      { ...of("lws"), "helm.sh/resource-policy": "keep" },
+      of("lws"),
+      undefined,
+    ],
   ])("%s", async (_, kind, webhooks, said) => {
     const has = { CustomResourceDefinition: kind, MutatingWebhookConfiguration: webhooks };
     const read = (key: ObjectKey): Promise<LiveObject | undefined> => {
       const annotations = has[key.kind as keyof typeof has];
-      return Promise.resolve(annotations && live({ ...key, object: { metadata: { annotations } } }));
+      return Promise.resolve(
+        annotations && live({ ...key, object: { metadata: { annotations } } }),
+      );
     };
     const refusal = await foreignSets({ read }, { name: "lws", namespace: "lws-system" });
     expect(refusal ?? "").toMatch(said ?? /^$/);
@@ -264,13 +330,18 @@ test("every object is marked, and deleted before it is replaced; the exceptions 
       new k8s.core.v1.ConfigMap("map", { data: {} }, opts);
       new k8s.batch.v1.Job("job", { spec: { template: { spec: { containers: [] } } } }, opts);
       const claim = { metadata: { name: "claim" }, spec: {} };
-      new k8s.core.v1.PersistentVolumeClaim("claim", claim, { ...opts, deleteBeforeReplace: false });
+      new k8s.core.v1.PersistentVolumeClaim("claim", claim, {
+        ...opts,
+        deleteBeforeReplace: false,
+      });
       new k8s.core.v1.NodePatch("node", { metadata: { name: "node" } }, opts);
     },
     { project: "shop", stack: "prod" },
   );
   const of = (name: string): [unknown, boolean] => {
-    const { inputs, deleteBeforeReplace } = run.resources.find((resource) => resource.name === name)!;
+    const { inputs, deleteBeforeReplace } = run.resources.find(
+      (resource) => resource.name === name,
+    )!;
     return [inputs["metadata"]?.annotations, deleteBeforeReplace];
   };
   const manager = { "pulumi.com/patchFieldManager": "talos-gpu" };

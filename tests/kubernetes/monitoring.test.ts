@@ -6,7 +6,15 @@ import { fits, planOf, selected } from "../support/plans";
 import { record, type Run } from "../support/recorder";
 
 const run = (stack: string, monitoring?: MonitoringSpec): Promise<Run> =>
-  record(() => void gpuStack("lab", planOf(stack, monitoring === undefined ? {} : { monitoring }), { ahead: [] }, {}));
+  record(
+    () =>
+      void gpuStack(
+        "lab",
+        planOf(stack, monitoring === undefined ? {} : { monitoring }),
+        { ahead: [] },
+        {},
+      ),
+  );
 const daemonSet = "kubernetes:apps/v1:DaemonSet";
 const configMap = "kubernetes:core/v1:ConfigMap";
 const monitor = "kubernetes:monitoring.coreos.com/v1:ServiceMonitor";
@@ -22,7 +30,9 @@ test("with the device plugin: exporter on the GPU nodes under the runtime class,
   const set = find(ran, daemonSet);
   const pod = set.inputs.spec.template.spec;
   expect(pod.runtimeClassName).toBe("nvidia");
-  expect(selected(pod.nodeSelector, planOf("aarhus-h100", { monitoring: {} }))).toEqual(["aarhus-h100"]);
+  expect(selected(pod.nodeSelector, planOf("aarhus-h100", { monitoring: {} }))).toEqual([
+    "aarhus-h100",
+  ]);
   // A machine that is in no stack keeps the label of an operator that was there before.
   expect(fits(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
   expect(pod.containers[0].resources.limits).not.toHaveProperty(["nvidia.com/gpu"]);
@@ -38,7 +48,9 @@ test("with the device plugin: exporter on the GPU nodes under the runtime class,
   expect(ports[0].targetPort).toBe(pod.containers[0].ports[0].name);
   const { metadata, spec } = find(ran, monitor).inputs;
   expect(metadata.labels.release).toBe("prometheus");
-  expect(find(ran, "kubernetes:core/v1:Service").inputs.metadata.labels).toMatchObject(spec.selector.matchLabels);
+  expect(find(ran, "kubernetes:core/v1:Service").inputs.metadata.labels).toMatchObject(
+    spec.selector.matchLabels,
+  );
   expect(spec.endpoints[0].port).toBe(ports[0].name);
 });
 
@@ -46,29 +58,44 @@ test.each([
   ["renamed slices", { renameByDefault: true }, ["nvidia.com/gpu.shared"]],
   ["slices under the cards' name", {}, []],
 ])("the exporter knows the resource of %s, so that it names the pods", async (_, named, names) => {
-  const plan = planOf("aarhus-h100", { monitoring: {}, sharing: { timeSlicing: { replicas: 2, ...named } } });
+  const plan = planOf("aarhus-h100", {
+    monitoring: {},
+    sharing: { timeSlicing: { replicas: 2, ...named } },
+  });
   const ran = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
   const { env } = find(ran, daemonSet).inputs.spec.template.spec.containers[0];
-  const told = (env as { name: string; value?: string }[]).filter(({ name }) => name === "NVIDIA_RESOURCE_NAMES");
+  const told = (env as { name: string; value?: string }[]).filter(
+    ({ name }) => name === "NVIDIA_RESOURCE_NAMES",
+  );
   expect(told.map(({ value }) => value)).toEqual(names);
 });
 
-test.each(["aarhus-h100", "rtx5070ti"])("%s: alerts, and an exporter that says what they are of", async (stack) => {
-  const ran = await run(stack, { alerts: true, dashboard: false, labels: { release: "prometheus" } });
-  const [rule] = findAll(ran, "kubernetes:monitoring.coreos.com/v1:PrometheusRule");
-  expect(rule!.inputs.metadata.labels.release).toBe("prometheus");
-  expect(rule!.inputs.spec.groups[0].rules).toEqual(alertRules(planOf(stack)));
-  expect(ran.reads.map(({ id }) => id)).toEqual(["prometheusrules.monitoring.coreos.com"]);
-  const { metadata, data } = find(ran, configMap, "lab-dcgm-exporter-counters").inputs;
-  const { values } = find(ran, "kubernetes:helm.sh/v3:Release").inputs;
-  const pod = findAll(ran, daemonSet).find(({ name }) => name === "lab-dcgm-exporter")?.inputs.spec.template.spec;
-  expect(Object.keys(data)).toEqual(["dcgm-metrics.csv"]); // as the operator mounts it
-  expect([values.dcgmExporter?.config?.name, pod?.volumes[1].configMap.name]).toContain(metadata.name);
-  if (pod === undefined) return;
-  const { env, volumeMounts } = pod.containers[0];
-  const { value } = env.find((one: { name: string }) => one.name === "DCGM_EXPORTER_COLLECTORS");
-  expect(value).toBe(`${volumeMounts[1].mountPath}/dcgm-metrics.csv`);
-});
+test.each(["aarhus-h100", "rtx5070ti"])(
+  "%s: alerts, and an exporter that says what they are of",
+  async (stack) => {
+    const ran = await run(stack, {
+      alerts: true,
+      dashboard: false,
+      labels: { release: "prometheus" },
+    });
+    const [rule] = findAll(ran, "kubernetes:monitoring.coreos.com/v1:PrometheusRule");
+    expect(rule!.inputs.metadata.labels.release).toBe("prometheus");
+    expect(rule!.inputs.spec.groups[0].rules).toEqual(alertRules(planOf(stack)));
+    expect(ran.reads.map(({ id }) => id)).toEqual(["prometheusrules.monitoring.coreos.com"]);
+    const { metadata, data } = find(ran, configMap, "lab-dcgm-exporter-counters").inputs;
+    const { values } = find(ran, "kubernetes:helm.sh/v3:Release").inputs;
+    const pod = findAll(ran, daemonSet).find(({ name }) => name === "lab-dcgm-exporter")?.inputs
+      .spec.template.spec;
+    expect(Object.keys(data)).toEqual(["dcgm-metrics.csv"]); // as the operator mounts it
+    expect([values.dcgmExporter?.config?.name, pod?.volumes[1].configMap.name]).toContain(
+      metadata.name,
+    );
+    if (pod === undefined) return;
+    const { env, volumeMounts } = pod.containers[0];
+    const { value } = env.find((one: { name: string }) => one.name === "DCGM_EXPORTER_COLLECTORS");
+    expect(value).toBe(`${volumeMounts[1].mountPath}/dcgm-metrics.csv`);
+  },
+);
 
 test.each(["aarhus-h100", "rtx5070ti"])(
   "%s: the definition of ServiceMonitors is looked for at the very beginning, and only where one is wanted",
@@ -95,14 +122,20 @@ test("the ServiceMonitor is asked for, the dashboard is not", async () => {
 });
 
 test("with the operator: its own exporter, told by values in every release", async () => {
-  const ran = await run("rtx5070ti", { serviceMonitor: true, labels: { release: "prometheus" }, namespace: "grafana" });
+  const ran = await run("rtx5070ti", {
+    serviceMonitor: true,
+    labels: { release: "prometheus" },
+    namespace: "grafana",
+  });
   expect(findAll(ran, monitor)).toEqual([]);
   expect(find(ran, "kubernetes:helm.sh/v3:Release").inputs.values.dcgmExporter).toEqual({
     serviceMonitor: { enabled: true, additionalLabels: { release: "prometheus" } },
   });
   expect(find(ran, configMap, "lab-dashboard").inputs.metadata.namespace).toBe("grafana");
   const { spec } = planOf("rtx5070ti");
-  expect(planCluster({ ...spec, gpuOperator: { version: "v26.7.0" } }).kubernetes.release.values).toMatchObject({
+  expect(
+    planCluster({ ...spec, gpuOperator: { version: "v26.7.0" } }).kubernetes.release.values,
+  ).toMatchObject({
     dcgmExporter: { serviceMonitor: { enabled: false } },
   });
 });

@@ -11,7 +11,12 @@ interface Kind {
 }
 
 const all = ["create", "delete", "get", "list"];
-const kind = (kind: string, name: string, verbs = all): Kind => ({ kind, name, namespaced: true, verbs });
+const kind = (kind: string, name: string, verbs = all): Kind => ({
+  kind,
+  name,
+  namespaced: true,
+  verbs,
+});
 
 /** What an API server answers that has these kinds, and of them in the namespace `gpu` these objects; another answer by its path. */
 function answersOf(
@@ -24,7 +29,14 @@ function answersOf(
     if (path === "/api/v1/namespaces/gpu") return [200, { metadata: { name: "gpu", uid: "1" } }];
     if (path === "/apis") {
       const named = Object.keys(kinds).filter((root) => root !== "/api/v1");
-      return [200, { groups: named.map((root) => ({ versions: [{ groupVersion: root.replace("/apis/", "") }] })) }];
+      return [
+        200,
+        {
+          groups: named.map((root) => ({
+            versions: [{ groupVersion: root.replace("/apis/", "") }],
+          })),
+        },
+      ];
     }
     if (path in kinds) return [200, { resources: kinds[path] }];
     const names = objects[path.replace("/namespaces/gpu/", "/")] ?? [];
@@ -96,8 +108,18 @@ test.each([
 });
 
 test.each([
-  ["is forbidden", "/apis/batch/v1/namespaces/gpu/cronjobs", 403, "possibly a CronJob (they cannot be listed: "],
-  ["is not there", "/apis/batch/v1/namespaces/gpu/cronjobs", 404, "possibly a CronJob (they cannot be listed: "],
+  [
+    "is forbidden",
+    "/apis/batch/v1/namespaces/gpu/cronjobs",
+    403,
+    "possibly a CronJob (they cannot be listed: ",
+  ],
+  [
+    "is not there",
+    "/apis/batch/v1/namespaces/gpu/cronjobs",
+    404,
+    "possibly a CronJob (they cannot be listed: ",
+  ],
   [
     "of a server that is down cannot be told",
     "/apis/example.com/v1",

@@ -31,7 +31,9 @@ function podsIn(value: unknown): PodSpec[] {
 const podsOf = (run: Run): { resource: string; pod: PodSpec }[] =>
   run.resources
     .filter(({ type }) => /^kubernetes:(?!helm)/.test(type))
-    .flatMap(({ type, name, inputs }) => podsIn(inputs).map((pod) => ({ resource: `${type} ${name}`, pod })));
+    .flatMap(({ type, name, inputs }) =>
+      podsIn(inputs).map((pod) => ({ resource: `${type} ${name}`, pod })),
+    );
 
 /** Credentials that a stack wants instead of those that all have. */
 const access: Record<string, Record<string, unknown>> = {
@@ -45,24 +47,39 @@ const fleet: [string, Record<string, unknown>][] = [
   ["velaryon", { monitoring }],
 ];
 
-test.each(fleet)("no container of %s has more rights than it needs (%j)", async (stack, changes) => {
-  const pods = podsOf(await build(arguments_(stack, { ...access[stack], ...changes })));
-  expect(pods.length).toBeGreaterThan(0);
-  for (const { resource, pod } of pods) {
-    expect({ resource, mounts: pod.automountServiceAccountToken }).toEqual({ resource, mounts: false });
-    for (const { name, securityContext = {} } of [...(pod.initContainers ?? []), ...pod.containers]) {
-      const { capabilities, seccompProfile, privileged, allowPrivilegeEscalation } = securityContext;
-      // Kubernetes refuses the one with the other.
-      const isAdministrator = capabilities?.add?.includes("SYS_ADMIN") === true;
-      const has = { drop: capabilities?.drop, seccompProfile, privileged, allowPrivilegeEscalation };
-      expect({ resource, name, ...has }).toEqual({
+test.each(fleet)(
+  "no container of %s has more rights than it needs (%j)",
+  async (stack, changes) => {
+    const pods = podsOf(await build(arguments_(stack, { ...access[stack], ...changes })));
+    expect(pods.length).toBeGreaterThan(0);
+    for (const { resource, pod } of pods) {
+      expect({ resource, mounts: pod.automountServiceAccountToken }).toEqual({
         resource,
-        name,
-        drop: ["ALL"],
-        seccompProfile: { type: "RuntimeDefault" },
-        privileged: undefined,
-        allowPrivilegeEscalation: isAdministrator ? undefined : false,
+        mounts: false,
       });
+      for (const { name, securityContext = {} } of [
+        ...(pod.initContainers ?? []),
+        ...pod.containers,
+      ]) {
+        const { capabilities, seccompProfile, privileged, allowPrivilegeEscalation } =
+          securityContext;
+        // Kubernetes refuses the one with the other.
+        const isAdministrator = capabilities?.add?.includes("SYS_ADMIN") === true;
+        const has = {
+          drop: capabilities?.drop,
+          seccompProfile,
+          privileged,
+          allowPrivilegeEscalation,
+        };
+        expect({ resource, name, ...has }).toEqual({
+          resource,
+          name,
+          drop: ["ALL"],
+          seccompProfile: { type: "RuntimeDefault" },
+          privileged: undefined,
+          allowPrivilegeEscalation: isAdministrator ? undefined : false,
+        });
+      }
     }
-  }
-});
+  },
+);

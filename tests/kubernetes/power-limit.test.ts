@@ -10,7 +10,12 @@ import { record, type Run } from "../support/recorder";
 const daemonSet = "kubernetes:apps/v1:DaemonSet";
 
 function machine(address: string, powerLimit?: number): object {
-  const common = { address, role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
+  const common = {
+    address,
+    role: "worker",
+    configuration: "adopted",
+    gpus: [{ model: "H100 NVL" }],
+  };
   return powerLimit === undefined ? common : { ...common, powerLimit };
 }
 
@@ -57,7 +62,8 @@ esac
 `;
 
 const queryOf = (inputs: Record<string, any>): string =>
-  inputs.spec.template.spec.containers[0].env.find(({ name }: { name: string }) => name === "QUERY").value as string;
+  inputs.spec.template.spec.containers[0].env.find(({ name }: { name: string }) => name === "QUERY")
+    .value as string;
 
 async function runScript(
   watts: number,
@@ -67,9 +73,20 @@ async function runScript(
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "power-"));
   fs.writeFileSync(path.join(folder, "nvidia-smi"), fakeSmi, { mode: 0o755 });
   for (const card of [0, 1]) fs.writeFileSync(path.join(folder, `limit-${card}`), "400.00\n");
-  const [command, flag, text] = inputs.spec.template.spec.containers[0].command as [string, string, string];
-  const script = text.replaceAll("/tmp/limited", path.join(folder, "limited")).replaceAll("sleep 1800", "sleep 0.05");
-  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, WATTS: String(watts), QUERY: queryOf(inputs) };
+  const [command, flag, text] = inputs.spec.template.spec.containers[0].command as [
+    string,
+    string,
+    string,
+  ];
+  const script = text
+    .replaceAll("/tmp/limited", path.join(folder, "limited"))
+    .replaceAll("sleep 1800", "sleep 0.05");
+  const env = {
+    ...process.env,
+    PATH: `${folder}:${process.env.PATH}`,
+    WATTS: String(watts),
+    QUERY: queryOf(inputs),
+  };
   const child = spawn(command, [flag, script], { env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
@@ -82,7 +99,10 @@ async function runScript(
   }
   const said = (expected: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      const limit = setTimeout(() => reject(new Error(`"${expected}" not said within 5 min, but: ${output}`)), 300_000);
+      const limit = setTimeout(
+        () => reject(new Error(`"${expected}" not said within 5 min, but: ${output}`)),
+        300_000,
+      );
       const look = (): void => {
         if (!output.includes(expected)) return;
         clearTimeout(limit);

@@ -14,13 +14,19 @@ const outputs: NonNullable<RunOptions["outputs"]> = (resource) =>
 const omni = { omniEndpoint: "https://frank.omni.example", omniServiceAccountKey: "key" };
 
 const built = (stack: string, reconcileToken?: string): Promise<Run> =>
-  build(arguments_(stack, { ...omni, ...(reconcileToken === undefined ? {} : { reconcileToken }) }), { outputs });
+  build(
+    arguments_(stack, { ...omni, ...(reconcileToken === undefined ? {} : { reconcileToken }) }),
+    { outputs },
+  );
 
 const inputsOf = (run: Run): Record<string, string> =>
-  Object.fromEntries(run.resources.map(({ name, type, inputs }) => [`${type} ${name}`, JSON.stringify(inputs)]));
+  Object.fromEntries(
+    run.resources.map(({ name, type, inputs }) => [`${type} ${name}`, JSON.stringify(inputs)]),
+  );
 
 /** An object that Pulumi makes in the cluster as a whole. */
-const isObject = ({ type }: Registered): boolean => /^kubernetes:/.test(type) && !/helm|Patch$/.test(type);
+const isObject = ({ type }: Registered): boolean =>
+  /^kubernetes:/.test(type) && !/helm|Patch$/.test(type);
 
 // An owned machine under the operator, an adopted one with taints under the device plugin, one of Omni's.
 describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
@@ -39,7 +45,9 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     const changed = Object.keys(before).filter((name) => before[name] !== after[name]);
     const wanted = one.resources.filter(
       ({ type, name }) =>
-        [types.configuration, types.node, types.release, types.machine, types.cluster].includes(type) ||
+        [types.configuration, types.node, types.release, types.machine, types.cluster].includes(
+          type,
+        ) ||
         (type === types.program && !/-exposure$/.test(name)),
     );
     expect(changed.sort()).toEqual(wanted.map(({ type, name }) => `${type} ${name}`).sort());
@@ -49,7 +57,9 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     const looks = findAll(one, types.program).filter(({ name }) => name.includes("-reconcile-"));
     const looked = looks.flatMap(({ inputs }) => JSON.parse(inputs["stdin"]).objects as any[]);
     const objects = one.resources.filter(isObject);
-    expect(looked.map(({ kind }) => kind).sort()).toEqual(objects.map(({ inputs }) => inputs["kind"]).sort());
+    expect(looked.map(({ kind }) => kind).sort()).toEqual(
+      objects.map(({ inputs }) => inputs["kind"]).sort(),
+    );
     for (const { apiVersion, kind, metadata } of looked) {
       expect([typeof apiVersion, typeof metadata.name]).toEqual(["string", "string"]);
       expect(metadata.annotations).toMatchObject({
@@ -67,7 +77,8 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
 
   test("what is needed is put back before what needs it", () => {
     const look = (step: string): Registered => find(one, types.program, `-reconcile-${step}`);
-    const waits = (later: Registered, earlier: Registered): void => expect(waitsFor(one, later)).toContain(earlier.urn);
+    const waits = (later: Registered, earlier: Registered): void =>
+      expect(waitsFor(one, later)).toContain(earlier.urn);
     waits(find(one, types.release), look("prepared"));
     waits(look("released"), find(one, types.release));
     waits(find(one, types.program, "-gate"), look("released"));
@@ -76,9 +87,12 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
 });
 
 test("somebody else's object that is only read bears no mark of ours, and is not put back", async () => {
-  const run = await build(arguments_("velaryon", { reconcileToken: "one", monitoring: { serviceMonitor: true } }), {
-    outputs,
-  });
+  const run = await build(
+    arguments_("velaryon", { reconcileToken: "one", monitoring: { serviceMonitor: true } }),
+    {
+      outputs,
+    },
+  );
   expect(run.reads.map(({ id }) => id)).toEqual(["servicemonitors.monitoring.coreos.com"]);
   const looked = findAll(run, types.program)
     .filter(({ name }) => name.includes("-reconcile-"))

@@ -9,7 +9,9 @@ import { planOf } from "../support/plans";
 import { record } from "../support/recorder";
 
 const smokeTest = async (changes: Record<string, unknown> = {}): Promise<any> => {
-  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}));
+  const run = await record(
+    () => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}),
+  );
   return find(run, "kubernetes:batch/v1:Job").inputs;
 };
 
@@ -17,7 +19,10 @@ test("requests one unit through the device plugin, on its machine, within the ga
   const { spec } = await smokeTest({ timeouts: { gate: "5m" } });
   expect(spec.activeDeadlineSeconds).toBeGreaterThan(300); // the gate ends first, and says more
   const pod = spec.template.spec;
-  expect(pod).toMatchObject({ runtimeClassName: "nvidia", nodeSelector: { "kubernetes.io/hostname": "aarhus-h100" } });
+  expect(pod).toMatchObject({
+    runtimeClassName: "nvidia",
+    nodeSelector: { "kubernetes.io/hostname": "aarhus-h100" },
+  });
   expect(pod.nodeName).toBeUndefined(); // it would pass the scheduler by, and with it the count of free cards
   expect(pod.tolerations).toContainEqual({
     key: "node-role.kubernetes.io/control-plane",
@@ -32,17 +37,31 @@ test("its priority is everybody's, and it evicts nobody", async () => {
   const run = await record(() => void gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {}));
   const priority = find(run, "kubernetes:scheduling.k8s.io/v1:PriorityClass").inputs;
   expect(priority).toMatchObject({ value: 0, preemptionPolicy: "Never" });
-  expect(find(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec.priorityClassName).toBe(priority.metadata.name);
+  expect(find(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec.priorityClassName).toBe(
+    priority.metadata.name,
+  );
 });
 
 test("the gate waits for it as long as the stack says, and a tenth of that for a unit that others have", async () => {
   const changes = { timeouts: { gate: "5m" } };
-  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}));
-  const [gate, job] = [find(run, "command:local:Command", "-gate"), find(run, "kubernetes:batch/v1:Job")];
+  const run = await record(
+    () => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}),
+  );
+  const [gate, job] = [
+    find(run, "command:local:Command", "-gate"),
+    find(run, "kubernetes:batch/v1:Job"),
+  ];
   expect(gate.inputs.addPreviousOutputInEnv).toBe(false); // its lines, one for each machine at least, would not fit
   expect(JSON.parse(gate.inputs.stdin as string)).toEqual({
     namespace: job.inputs.metadata.namespace,
-    tests: [{ machine: "aarhus-h100", job: job.inputs.metadata.name, resource: "nvidia.com/gpu", units: 2 }],
+    tests: [
+      {
+        machine: "aarhus-h100",
+        job: job.inputs.metadata.name,
+        resource: "nvidia.com/gpu",
+        units: 2,
+      },
+    ],
     limit: "300s",
     patience: "30s",
   });
@@ -52,11 +71,17 @@ test("the gate waits for it as long as the stack says, and a tenth of that for a
 test("the gate takes whatever the node offers of a card whose MIG geometry is unknown", async () => {
   const machine = { address: "10.0.0.1", role: "worker", configuration: "adopted" };
   const changes = {
-    machines: { gpu: { ...machine, gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper" }] } },
+    machines: {
+      gpu: { ...machine, gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper" }] },
+    },
     sharing: { mig: { strategy: "single", profile: "all-1g.10gb" } },
   };
-  const run = await record(() => void gpuStack("lab", planOf("rtx5070ti", changes), { ahead: [] }, {}));
-  const [test] = JSON.parse(find(run, "command:local:Command", "-gate").inputs.stdin as string).tests;
+  const run = await record(
+    () => void gpuStack("lab", planOf("rtx5070ti", changes), { ahead: [] }, {}),
+  );
+  const [test] = JSON.parse(
+    find(run, "command:local:Command", "-gate").inputs.stdin as string,
+  ).tests;
   expect(test).toMatchObject({ machine: "gpu", resource: "nvidia.com/gpu" });
   expect(test).not.toHaveProperty("units");
 });
@@ -71,11 +96,15 @@ test.each([
   ["by claims it must see nothing", "dra", "1"],
 ])("a container beside it asks for no card: %s", async (_, stack, code) => {
   const run = await record(() => void gpuStack("lab", planOf(stack), { ahead: [] }, {}));
-  const [test, onlooker] = findAll(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec.template.spec.containers;
+  const [test, onlooker] = findAll(run, "kubernetes:batch/v1:Job")[0]!.inputs.spec.template.spec
+    .containers;
   expect(onlooker).toMatchObject({ image: test.image, env: [{ name: "CODE", value: code }] });
   expect(onlooker).not.toHaveProperty("resources");
   const [shell, ...rest] = onlooker.command as [string, ...string[]];
-  expect(spawnSync(shell, ["-n", ...rest], { encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
+  expect(spawnSync(shell, ["-n", ...rest], { encoding: "utf8" })).toMatchObject({
+    status: 0,
+    stderr: "",
+  });
 });
 
 test("a workload more: the same Job", async () => {
@@ -85,7 +114,16 @@ test("a workload more: the same Job", async () => {
 test.each<[string, Record<string, unknown>]>([
   ["driver", { talosVersion: "v1.12.6" }],
   ["device plugin", { devicePlugin: { version: "0.18.2", namespace: "kube-system" } }],
-  ["its values", { devicePlugin: { version: "0.17.4", namespace: "kube-system", values: { failOnInitError: false } } }],
+  [
+    "its values",
+    {
+      devicePlugin: {
+        version: "0.17.4",
+        namespace: "kube-system",
+        values: { failOnInitError: false },
+      },
+    },
+  ],
   ["sharing", { sharing: { timeSlicing: { replicas: 2 } } }],
 ])("another %s: another Job", async (_what, changes) => {
   const [before, after] = [await smokeTest(), await smokeTest(changes)];
@@ -93,9 +131,16 @@ test.each<[string, Record<string, unknown>]>([
 });
 
 test("a long machine name still gives a name that a Job's pods can carry as label", async () => {
-  const machine = { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
+  const machine = {
+    address: "192.0.2.1",
+    role: "worker",
+    configuration: "adopted",
+    gpus: [{ model: "H100 NVL" }],
+  };
   const machines = { [`gpu.${"x".repeat(80)}.example`]: machine };
-  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}));
+  const run = await record(
+    () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}),
+  );
   const { name, inputs } = find(run, "kubernetes:batch/v1:Job");
   expect(inputs.metadata.name).toBeUndefined(); // Pulumi's to give: another one each time, so that a lost Job is not in its way
   expect(`${name}-12345678`).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])$/);
@@ -104,8 +149,12 @@ test("a long machine name still gives a name that a Job's pods can carry as labe
 /** Jobs of a stack with machines of these names, by machine. */
 const jobsOf = async (...names: string[]): Promise<Record<string, string>> => {
   const like = { role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
-  const machines = Object.fromEntries(names.map((name, index) => [name, { address: `192.0.2.${index + 1}`, ...like }]));
-  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}));
+  const machines = Object.fromEntries(
+    names.map((name, index) => [name, { address: `192.0.2.${index + 1}`, ...like }]),
+  );
+  const run = await record(
+    () => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}),
+  );
   const jobs = findAll(run, "kubernetes:batch/v1:Job").map(({ name, inputs }): [string, string] => [
     inputs.spec.template.spec.nodeSelector["kubernetes.io/hostname"] as string,
     name,
@@ -117,16 +166,20 @@ const long = "gpu-node-of-the-second-rack-in-room";
 test.each([
   ["the part that is cut off", `${long}-1`, `${long}-2`],
   ["`.` and `-`", "gpu-1.a", "gpu-1-a"],
-])("machines whose names differ only in %s have a test each; of other machines none is made again", async (_, a, b) => {
-  const [together, alone] = [await jobsOf(a, b, "gpu-9"), await jobsOf(a, "gpu-9")];
-  expect(new Set(Object.values(together)).size).toBe(3);
-  for (const name of Object.values(together)) expect(`${name}-12345678`).toMatch(/^[a-z0-9][-a-z0-9]{0,61}[a-z0-9]$/);
-  expect(alone).toEqual({
-    [a]: namedByPulumi("lab", "gpu-smoke-test", a),
-    "gpu-9": namedByPulumi("lab", "gpu-smoke-test", "gpu-9"),
-  });
-  expect(together["gpu-9"]).toBe(alone["gpu-9"]);
-});
+])(
+  "machines whose names differ only in %s have a test each; of other machines none is made again",
+  async (_, a, b) => {
+    const [together, alone] = [await jobsOf(a, b, "gpu-9"), await jobsOf(a, "gpu-9")];
+    expect(new Set(Object.values(together)).size).toBe(3);
+    for (const name of Object.values(together))
+      expect(`${name}-12345678`).toMatch(/^[a-z0-9][-a-z0-9]{0,61}[a-z0-9]$/);
+    expect(alone).toEqual({
+      [a]: namedByPulumi("lab", "gpu-smoke-test", a),
+      "gpu-9": namedByPulumi("lab", "gpu-smoke-test", "gpu-9"),
+    });
+    expect(together["gpu-9"]).toBe(alone["gpu-9"]);
+  },
+);
 
 test("a name that is cut at a separator stays as it is, and apart from the one before the separator", async () => {
   const short = "x".repeat(31);
@@ -152,7 +205,10 @@ describe("MIG", () => {
     });
     const [check] = pod.initContainers;
     // Devices of an init container are used again by the containers: it is the very device of the test.
-    expect(check).toMatchObject({ image: pod.containers[0].image, resources: pod.containers[0].resources });
+    expect(check).toMatchObject({
+      image: pod.containers[0].image,
+      resources: pod.containers[0].resources,
+    });
     expect(check.command.slice(0, 2)).toEqual(["sh", "-c"]);
     // The profile comes by the environment: what a stack says never becomes a part of a script.
     expect(check.command[2]).toContain('nvidia-smi -L | grep -F "MIG $PROFILE "');
@@ -161,16 +217,30 @@ describe("MIG", () => {
   });
 
   test.each([
-    ["the slice", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb     Device  0: (UUID: MIG-1)", true],
+    [
+      "the slice",
+      "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb     Device  0: (UUID: MIG-1)",
+      true,
+    ],
     ["a card that is not split", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)", false],
-    ["a slice of before", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 2g.24gb     Device  0: (UUID: MIG-1)", false],
-    ["another kind", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb+me  Device  0: (UUID: MIG-1)", false],
+    [
+      "a slice of before",
+      "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 2g.24gb     Device  0: (UUID: MIG-1)",
+      false,
+    ],
+    [
+      "another kind",
+      "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb+me  Device  0: (UUID: MIG-1)",
+      false,
+    ],
   ])("its look takes nothing but the slice: %s", async (_what, list, passes) => {
     const [check] = (await split("single", "1g.12gb")).spec.template.spec.initContainers;
     const [program, ...args] = check.command;
     const bin = fs.mkdtempSync(path.join(os.tmpdir(), "smi-"));
     try {
-      fs.writeFileSync(path.join(bin, "nvidia-smi"), `#!/bin/sh\ncat <<'END'\n${list}\nEND\n`, { mode: 0o755 });
+      fs.writeFileSync(path.join(bin, "nvidia-smi"), `#!/bin/sh\ncat <<'END'\n${list}\nEND\n`, {
+        mode: 0o755,
+      });
       const { status, stdout } = spawnSync(program, args, {
         env: { PATH: `${bin}:/usr/bin:/bin`, [check.env[0].name]: check.env[0].value },
         encoding: "utf8",
@@ -187,7 +257,9 @@ describe("MIG", () => {
     expect(mixed.nodeSelector).toHaveProperty(["nvidia.com/mig.config.state"], "success");
     expect(mixed.initContainers).toBeUndefined();
     expect(mixed.containers[0].resources.limits).toEqual({ "nvidia.com/mig-1g.12gb": "1" });
-    expect((await split("single", "all-disabled")).spec.template.spec.initContainers).toBeUndefined();
+    expect(
+      (await split("single", "all-disabled")).spec.template.spec.initContainers,
+    ).toBeUndefined();
   });
 
   test("another profile: another Job", async () => {

@@ -14,7 +14,10 @@ import { record } from "../support/recorder";
 async function markers(): Promise<{ pod: any; content: Record<string, string> }> {
   const run = await record(() => void gpuStack("lab", planOf("rtx5070ti"), { ahead: [] }, {}));
   const daemonSet = find(run, "kubernetes:apps/v1:DaemonSet");
-  return { pod: daemonSet.inputs.spec.template.spec, content: find(run, "kubernetes:core/v1:ConfigMap").inputs.data };
+  return {
+    pod: daemonSet.inputs.spec.template.spec,
+    content: find(run, "kubernetes:core/v1:ConfigMap").inputs.data,
+  };
 }
 
 test("the pod is not privileged and holds nothing but the markers' folder", async () => {
@@ -36,7 +39,9 @@ test("the pod is not privileged and holds nothing but the markers' folder", asyn
 test("they are kept on the stack's own machines: what the operator labels is every machine with a card", async () => {
   const { pod } = await markers();
   const plan = planOf("rtx5070ti");
-  expect(selected(pod.nodeSelector, plan, { "nvidia.com/gpu.present": "true" })).toEqual(["k8s-worker4"]);
+  expect(selected(pod.nodeSelector, plan, { "nvidia.com/gpu.present": "true" })).toEqual([
+    "k8s-worker4",
+  ]);
   expect(fits(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
 });
 
@@ -48,7 +53,11 @@ test("other content rolls the pods", async () => {
     const { metadata } = find(run, "kubernetes:apps/v1:DaemonSet", "-markers").inputs.spec.template;
     return metadata.annotations["talos-gpu/content"];
   };
-  const [hash, again, other] = [await hashOf([]), await hashOf(["bpfJitHarden"]), await hashOf([], "MORE=1\n")];
+  const [hash, again, other] = [
+    await hashOf([]),
+    await hashOf(["bpfJitHarden"]),
+    await hashOf([], "MORE=1\n"),
+  ];
   expect(hash).toMatch(/^[0-9a-f]{12}$/);
   expect(again).toBe(hash);
   expect(other).not.toBe(hash);
@@ -59,7 +68,8 @@ async function script(folder: string): Promise<string[]> {
   const { pod, content } = await markers();
   const [container] = pod.containers;
   fs.mkdirSync(path.join(folder, "markers"));
-  for (const [file, text] of Object.entries(content)) fs.writeFileSync(path.join(folder, "markers", file), text);
+  for (const [file, text] of Object.entries(content))
+    fs.writeFileSync(path.join(folder, "markers", file), text);
   const moved = (text: string): string =>
     text
       .replaceAll("/run/nvidia/validations", path.join(folder, "validations"))
@@ -67,7 +77,11 @@ async function script(folder: string): Promise<string[]> {
       .replaceAll("/proc/driver/nvidia/version", path.join(folder, "version"))
       .replaceAll("sleep 30", "sleep 0.05");
   expect(container.env).toEqual([{ name: "MARKERS", value: Object.keys(content).join(" ") }]);
-  return [moved(container.command[2]), moved(container.readinessProbe.exec.command[2]), container.env[0].value];
+  return [
+    moved(container.command[2]),
+    moved(container.readinessProbe.exec.command[2]),
+    container.env[0].value,
+  ];
 }
 
 test("writes whole files, only while the driver is up, and again when a validator has deleted them", async () => {
@@ -107,7 +121,9 @@ test("writes whole files, only while the driver is up, and again when a validato
     expect(ready()).toBe(true);
     const driverReady = path.join(folder, "validations", "driver-ready");
     expect(fs.readFileSync(driverReady, "utf8")).toContain("IS_HOST_DRIVER=true\n");
-    expect(fs.readdirSync(path.join(folder, "validations")).sort()).toEqual(names.split(" ").sort());
+    expect(fs.readdirSync(path.join(folder, "validations")).sort()).toEqual(
+      names.split(" ").sort(),
+    );
 
     seen.length = 0;
     fs.rmSync(driverReady);

@@ -6,7 +6,8 @@ import { credentials, planned } from "./gpu-machine-fixture";
 
 /** Programs that fail, by name. */
 const programs: Record<string, () => void> = {
-  "wrong-schematic": () => void createMachine("gpu-1", planned, { access: accessOf(credentials) }, {}),
+  "wrong-schematic": () =>
+    void createMachine("gpu-1", planned, { access: accessOf(credentials) }, {}),
   "bad-talosconfig": () => {
     const talosconfig = pulumi.output("context: lab\ncontexts: {lab: {key: bG9uZy1zZWNyZXQ}}\n");
     const access = accessOf({ ...credentials, talosconfig });
@@ -20,7 +21,10 @@ async function main(name: string): Promise<void> {
   // What fails in an output leaves those that wait for it waiting: such a run ends with the process, or never.
   const unhandled = new Promise<unknown>((resolve) => process.on("unhandledRejection", resolve));
   const begun = (begin: Run): void => void (run = begin);
-  void record(programs[name]!, { call: () => ({ machineConfiguration: "CONFIGURATION-WITH-KEYS" }), begun });
+  void record(programs[name]!, {
+    call: () => ({ machineConfiguration: "CONFIGURATION-WITH-KEYS" }),
+    begun,
+  });
   const error = (await unhandled) as Error;
   await new Promise((resolve) => setTimeout(resolve, 100));
   process.stdout.write(

@@ -2,16 +2,27 @@ import { foretold } from "../../components/machine/foretell";
 import { machineStates } from "../../components/recipe/effect/effect";
 import { planOf } from "../support/plans";
 
-const state = (talosVersion: string) => machineStates(planOf("rtx5070ti", { talosVersion }))["k8s-worker4"]!;
+const state = (talosVersion: string) =>
+  machineStates(planOf("rtx5070ti", { talosVersion }))["k8s-worker4"]!;
 const [older, newer] = [state("v1.12.6"), state("v1.12.7")];
-const owned = (contract: string) => ({ ...older, configuration: "owned", mayRebootIfChanged: { contract } });
-const controlPlane = (kubernetesVersion: string, list: "rebootsIfChanged" | "changesWithoutReboot") => ({
+const owned = (contract: string) => ({
+  ...older,
+  configuration: "owned",
+  mayRebootIfChanged: { contract },
+});
+const controlPlane = (
+  kubernetesVersion: string,
+  list: "rebootsIfChanged" | "changesWithoutReboot",
+) => ({
   ...owned("v1.12"),
   rebootsIfChanged: { talosVersion: "v1.12.6" },
   [list]: { talosVersion: "v1.12.6", role: "controlplane", kubernetesVersion },
 });
-const kubernetes = (from: string, to: string, list: Parameters<typeof controlPlane>[1] = "rebootsIfChanged") =>
-  [controlPlane(from, list), isUp, controlPlane(to, list)] as const;
+const kubernetes = (
+  from: string,
+  to: string,
+  list: Parameters<typeof controlPlane>[1] = "rebootsIfChanged",
+) => [controlPlane(from, list), isUp, controlPlane(to, list)] as const;
 const isUp = { talosVersion: "v1.12.6" };
 
 test.each<[string, Parameters<typeof foretold>, RegExp]>([
@@ -34,7 +45,11 @@ test.each<[string, Parameters<typeof foretold>, RegExp]>([
 });
 
 test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
-  ["a downgrade", ["gpu-1", newer, { talosVersion: "v1.12.7" }, older], /^machines\.gpu-1\.talosVersion: .*downgrades/],
+  [
+    "a downgrade",
+    ["gpu-1", newer, { talosVersion: "v1.12.7" }, older],
+    /^machines\.gpu-1\.talosVersion: .*downgrades/,
+  ],
   [
     "another owner of a configuration that was adopted",
     ["gpu-1", { ...older, configuration: "adopted" }, isUp, { ...older, configuration: "owned" }],
@@ -78,7 +93,10 @@ test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
       "cp-1",
       controlPlane("v1.34.0", "rebootsIfChanged"),
       isUp,
-      { ...controlPlane("v1.33.1", "rebootsIfChanged"), mayRebootIfChanged: { reconcileToken: "upgraded by hand" } },
+      {
+        ...controlPlane("v1.33.1", "rebootsIfChanged"),
+        mayRebootIfChanged: { reconcileToken: "upgraded by hand" },
+      },
     ],
     undefined,
   ],

@@ -46,11 +46,9 @@ beforeAll(async () => {
 
 test("the provider is asked once for all machines that are told the same", () => {
   const asked = run.calls.map(({ inputs }) => inputs as Asked);
-  expect(asked.map(({ machineType, talosVersion }) => `${machineType} ${talosVersion}`).sort()).toEqual([
-    "controlplane v1.13.0",
-    "worker v1.12.0",
-    "worker v1.13.0",
-  ]);
+  expect(
+    asked.map(({ machineType, talosVersion }) => `${machineType} ${talosVersion}`).sort(),
+  ).toEqual(["controlplane v1.13.0", "worker v1.12.0", "worker v1.13.0"]);
 });
 
 test("each machine gets the configuration of its own role and release", () => {

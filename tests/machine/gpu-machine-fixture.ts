@@ -35,7 +35,12 @@ export const planned: PlannedMachine = {
   otherControlPlanes: [],
 };
 /** Values that must be in no input that is not secret. */
-export const SECRETS = ["kubeconfig-content", "bG9uZy1zZWNyZXQ", "zp8du1.0gn7ja4tmx6qulju", "CONFIGURATION-WITH-KEYS"];
+export const SECRETS = [
+  "kubeconfig-content",
+  "bG9uZy1zZWNyZXQ",
+  "zp8du1.0gn7ja4tmx6qulju",
+  "CONFIGURATION-WITH-KEYS",
+];
 export const credentials: Credentials = {
   talosconfig,
   machineSecrets,

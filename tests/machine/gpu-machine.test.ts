@@ -8,7 +8,16 @@ import { isSecret } from "../support/graph";
 import { record, type RunOptions } from "../support/recorder";
 import { machineSecrets as bundle } from "../support/talos";
 import { args, credentials, planned, SCHEMATIC, SECRETS } from "./gpu-machine-fixture";
-import { answer, byName, call, create, failingProgram, open, outputs, run } from "./recorded-machine";
+import {
+  answer,
+  byName,
+  call,
+  create,
+  failingProgram,
+  open,
+  outputs,
+  run,
+} from "./recorded-machine";
 
 describe("an owned machine", () => {
   test("is given its whole configuration staged, and its patches in the open", async () => {
@@ -29,15 +38,23 @@ describe("an owned machine", () => {
   ] as const)("a %s of a cluster with an AES-CBC key", async (role, patches) => {
     const machineSecrets = bundle.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
     const made = await run({ role }, {}, { machineSecrets });
-    expect(made.calls.map(({ inputs }) => (inputs as { configPatches?: unknown }).configPatches)).toEqual([patches]);
-    expect(isSecret(byName(made, "gpu-1-configuration").inputs["machineConfigurationInput"])).toBe(true);
+    expect(
+      made.calls.map(({ inputs }) => (inputs as { configPatches?: unknown }).configPatches),
+    ).toEqual([patches]);
+    expect(isSecret(byName(made, "gpu-1-configuration").inputs["machineConfigurationInput"])).toBe(
+      true,
+    );
     const shown = JSON.stringify(made.resources.map((each) => open(each.inputs)));
     expect(shown).not.toContain("aescbcEncryptionSecret");
   });
 
   test("in maintenance mode it is configured at its own address", async () => {
     const { inputs } = byName(await run({ installs: true }), "gpu-1-configuration");
-    expect(inputs).toMatchObject({ applyMode: "staged_if_needing_reboot", node: "10.0.0.1", endpoint: "10.0.0.1" });
+    expect(inputs).toMatchObject({
+      applyMode: "staged_if_needing_reboot",
+      node: "10.0.0.1",
+      endpoint: "10.0.0.1",
+    });
   });
 
   test("says what it lacks", async () => {
@@ -54,8 +71,14 @@ describe("an adopted machine", () => {
     expect(inputs["create"]).toMatch(/ adopt$/);
     expect(inputs["update"]).toBe(inputs["create"]);
     expect(inputs["delete"]).toMatch(/ release$/);
-    expect(JSON.parse(inputs["stdin"])).toEqual({ machine: "gpu-1", address: "10.0.0.1", patches: planned.patches });
-    expect(byName(made, "gpu-1-upgrade").dependencies).toContain(byName(made, "gpu-1-configuration").urn);
+    expect(JSON.parse(inputs["stdin"])).toEqual({
+      machine: "gpu-1",
+      address: "10.0.0.1",
+      patches: planned.patches,
+    });
+    expect(byName(made, "gpu-1-upgrade").dependencies).toContain(
+      byName(made, "gpu-1-configuration").urn,
+    );
     expect(made.calls).toEqual([]);
   });
 });
@@ -63,7 +86,10 @@ describe("an adopted machine", () => {
 describe("the upgrade", () => {
   test("is told all that the program checks, in the shape that the program reads", async () => {
     const { inputs } = byName(
-      await run({ timeouts: { ...planned.timeouts, drain: "1m" }, otherControlPlanes: ["10.0.0.10"] }),
+      await run({
+        timeouts: { ...planned.timeouts, drain: "1m" },
+        otherControlPlanes: ["10.0.0.10"],
+      }),
       "gpu-1-upgrade",
     );
     expect(upgradeTask.parse(JSON.parse(inputs["stdin"]))).toMatchObject({
@@ -85,10 +111,15 @@ describe("the upgrade", () => {
   test.each([
     ["owned", "owned"],
     ["adopted", undefined],
-  ] as const)("is told of a machine that is %s whether the stack names its node", async (holds, told) => {
-    const task = JSON.parse(byName(await run({ configuration: holds }), "gpu-1-upgrade").inputs["stdin"]);
-    expect(upgradeTask.parse(task).configuration).toBe(told);
-  });
+  ] as const)(
+    "is told of a machine that is %s whether the stack names its node",
+    async (holds, told) => {
+      const task = JSON.parse(
+        byName(await run({ configuration: holds }), "gpu-1-upgrade").inputs["stdin"],
+      );
+      expect(upgradeTask.parse(task).configuration).toBe(told);
+    },
+  );
 
   test("is run again when the configuration or a patch changes, and else not", async () => {
     const stdin = async (more: Partial<PlannedMachine>, options?: RunOptions): Promise<string> =>
@@ -104,7 +135,10 @@ describe("the upgrade", () => {
     const { driverVersion: _driver, ...plain } = planned;
     const inputs = { access: accessOf(credentials), schematicId: SCHEMATIC };
     await record(
-      () => void createMachine("gpu-1", plain, inputs, {}).upgraded.seen.driverVersion.apply((value) => (seen = value)),
+      () =>
+        void createMachine("gpu-1", plain, inputs, {}).upgraded.seen.driverVersion.apply(
+          (value) => (seen = value),
+        ),
       { outputs: () => ({ stdout: JSON.stringify({ ...answer, driverVersion: null }) }), call },
     );
     expect(seen).toBe("");
@@ -137,7 +171,9 @@ describe("the node", () => {
   test("is not patched when there is nothing to say", async () => {
     const { resources } = await run({ nodeLabels: {}, nodeTaints: [] });
     expect(
-      resources.some(({ type, inputs }) => type.includes("NodePatch") || inputs["delete"]?.includes("untaint")),
+      resources.some(
+        ({ type, inputs }) => type.includes("NodePatch") || inputs["delete"]?.includes("untaint"),
+      ),
     ).toBe(false);
   });
 });
@@ -150,7 +186,10 @@ describe("secrets", () => {
       const shown = JSON.stringify(made.resources.map(({ inputs }) => open(inputs)));
       for (const secret of SECRETS) expect(shown).not.toContain(secret);
       const { environment } = byName(made, "gpu-1-upgrade").inputs;
-      expect(Object.keys(environment).sort()).toEqual(["TALOS_GPU_KUBECONFIG", "TALOS_GPU_TALOSCONFIG"]);
+      expect(Object.keys(environment).sort()).toEqual([
+        "TALOS_GPU_KUBECONFIG",
+        "TALOS_GPU_TALOSCONFIG",
+      ]);
       for (const value of Object.values(environment)) expect(isSecret(value)).toBe(true);
     },
   );
@@ -166,10 +205,13 @@ test("a talosconfig that cannot be read stops it before anything is registered, 
 describe("a preview", () => {
   test("shows the whole task, and nothing has an answer yet", async () => {
     let known = false;
-    const made = await record(() => void create().upgraded.seen.driverVersion.apply(() => (known = true)), {
-      call,
-      preview: true,
-    });
+    const made = await record(
+      () => void create().upgraded.seen.driverVersion.apply(() => (known = true)),
+      {
+        call,
+        preview: true,
+      },
+    );
     expect(made.error).toBeUndefined();
     const task = JSON.parse(byName(made, "gpu-1-upgrade").inputs["stdin"]) as object;
     const applied = JSON.parse(byName(await run(), "gpu-1-upgrade").inputs["stdin"]) as object;
@@ -183,14 +225,26 @@ describe("schematics", () => {
   test.each<[string, string[], number | undefined]>([
     ["a Factory that is busy", ["failed to create schematic: HTTP 500"], 1_000],
     ["one that does not answer", ["dial tcp: i/o timeout", "HTTP 502"], 2_000],
-    ["one that is busy for longer than half a minute", Array<string>(6).fill("HTTP 500"), undefined],
-    ["a schematic that the Factory refuses", ["invalid schematic: yaml: field extensions not found"], undefined],
+    [
+      "one that is busy for longer than half a minute",
+      Array<string>(6).fill("HTTP 500"),
+      undefined,
+    ],
+    [
+      "a schematic that the Factory refuses",
+      ["invalid schematic: yaml: field extensions not found"],
+      undefined,
+    ],
     ["a Factory that is none", ["failed to create schematic: HTTP 404"], undefined],
-  ])("are registered again within bounds: %s", (_, errors, pause) => expect(pauseBeforeRetry(errors)).toBe(pause));
+  ])("are registered again within bounds: %s", (_, errors, pause) =>
+    expect(pauseBeforeRetry(errors)).toBe(pause),
+  );
 
   test("with another ID than the computed one stop everything that follows", () => {
     const { error, registered } = failingProgram("wrong-schematic");
-    expect(error).toContain(`the Image Factory gave ID gpu-1-schematic-id, computed was ${SCHEMATIC}`);
+    expect(error).toContain(
+      `the Image Factory gave ID gpu-1-schematic-id, computed was ${SCHEMATIC}`,
+    );
     expect(registered).toContain("gpu-1-schematic");
     expect(registered).not.toContain("gpu-1-upgrade");
   });
@@ -203,5 +257,7 @@ test("alone, a machine follows from what it is", async () => {
   expect(byName(made, "gpu-1-schematic").inputs["schematic"]).toContain(
     "siderolabs/nvidia-open-gpu-kernel-modules-production",
   );
-  expect(JSON.parse(byName(made, "gpu-1-upgrade").inputs["stdin"])).toMatchObject({ driverVersion: "570.211.01" });
+  expect(JSON.parse(byName(made, "gpu-1-upgrade").inputs["stdin"])).toMatchObject({
+    driverVersion: "570.211.01",
+  });
 });

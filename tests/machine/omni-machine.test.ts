@@ -13,10 +13,17 @@ const omni: Partial<PlannedMachine> = {
   sysctls: { "net.core.bpf_jit_harden": "1" },
   containerdPart: "[plugins]\n",
 };
-const access = { omniEndpoint: "https://frank.omni.example", omniServiceAccountKey: "omni-service-account-key" };
+const access = {
+  omniEndpoint: "https://frank.omni.example",
+  omniServiceAccountKey: "omni-service-account-key",
+};
 const stdout = JSON.stringify({ ...answer, schematicId: "of Omni's making" });
 const run = (given: Credentials = access): Promise<Run> =>
-  recorded(omni, { outputs: ({ type }) => (type === "command:local:Command" ? { stdout } : {}) }, given);
+  recorded(
+    omni,
+    { outputs: ({ type }) => (type === "command:local:Command" ? { stdout } : {}) },
+    given,
+  );
 
 test("Omni's machine: no schematic and no configuration of ours, but resources in Omni and a wait", async () => {
   const made = await run();
@@ -57,5 +64,7 @@ test("Omni's key is a secret of the environment, and in nothing else", async () 
 
 test("without the stack's own, the program takes Omni's access from the environment that it inherits", async () => {
   const made = await run({});
-  expect(JSON.stringify(byName(made, "gpu-1-configuration").inputs["environment"] ?? {})).not.toContain("OMNI");
+  expect(
+    JSON.stringify(byName(made, "gpu-1-configuration").inputs["environment"] ?? {}),
+  ).not.toContain("OMNI");
 });

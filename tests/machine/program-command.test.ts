@@ -2,7 +2,11 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { programCommand, programCommandHere, type Places } from "../../components/machine/program-resource/command";
+import {
+  programCommand,
+  programCommandHere,
+  type Places,
+} from "../../components/machine/program-resource/command";
 
 const places = (more: Partial<Places> = {}): Places => ({
   packageRoot: "/src/talos-gpu/components",
@@ -15,8 +19,13 @@ const places = (more: Partial<Places> = {}): Places => ({
 test("a package that the working directory finds is run by its name, wherever both are", () => {
   const text = `node -e "require('talos-gpu/bin/program.js')" -- upgrade`;
   expect(programCommand("upgrade", places())).toBe(text);
-  const elsewhere = { packageRoot: "/ci/42/node_modules/talos-gpu", workingDirectory: "/ci/42/app" };
-  expect(programCommand("upgrade", places({ ...elsewhere, resolve: () => elsewhere.packageRoot }))).toBe(text);
+  const elsewhere = {
+    packageRoot: "/ci/42/node_modules/talos-gpu",
+    workingDirectory: "/ci/42/app",
+  };
+  expect(
+    programCommand("upgrade", places({ ...elsewhere, resolve: () => elsewhere.packageRoot })),
+  ).toBe(text);
 });
 
 test("an installed plugin is found below Pulumi's folder at run time", () => {
@@ -30,22 +39,27 @@ test("an installed plugin is found below Pulumi's folder at run time", () => {
       }),
     );
   expect(text("/home/me/.pulumi")).toBe(text("/root/.pulumi"));
-  expect(text("/root/.pulumi")).toContain("'plugins/resource-talos-gpu-v0.1.0/components/bin/program.js'");
+  expect(text("/root/.pulumi")).toContain(
+    "'plugins/resource-talos-gpu-v0.1.0/components/bin/program.js'",
+  );
 });
 
 test("else it is relative to the working directory", () => {
   expect(programCommand("release", places({ resolve: () => undefined }))).toBe(
     `node -e "require('../components/bin/program.js')" -- release`,
   );
-  expect(programCommand("release", places({ resolve: () => undefined, workingDirectory: "/src/talos-gpu" }))).toContain(
-    "'./components/bin/program.js'",
-  );
+  expect(
+    programCommand(
+      "release",
+      places({ resolve: () => undefined, workingDirectory: "/src/talos-gpu" }),
+    ),
+  ).toContain("'./components/bin/program.js'");
 });
 
 test("another copy that the working directory finds is not taken for this one", () => {
-  expect(programCommand("upgrade", places({ resolve: () => "/src/app/node_modules/talos-gpu" }))).toContain(
-    "'../components/bin/program.js'",
-  );
+  expect(
+    programCommand("upgrade", places({ resolve: () => "/src/app/node_modules/talos-gpu" })),
+  ).toContain("'../components/bin/program.js'");
 });
 
 test("in this repository the text is the same from every folder of a program", () => {
@@ -56,7 +70,9 @@ test("in this repository the text is the same from every folder of a program", (
     return programCommandHere("upgrade");
   });
   process.chdir(before);
-  expect(new Set(texts)).toEqual(new Set([`node -e "require('talos-gpu/bin/program.js')" -- upgrade`]));
+  expect(new Set(texts)).toEqual(
+    new Set([`node -e "require('talos-gpu/bin/program.js')" -- upgrade`]),
+  );
 });
 
 test.each([

@@ -17,22 +17,33 @@ export const answer = {
   rebooted: true,
   phases: [],
 };
-export const outputs: NonNullable<RunOptions["outputs"]> = ({ type, inputs }): Record<string, any> => {
+export const outputs: NonNullable<RunOptions["outputs"]> = ({
+  type,
+  inputs,
+}): Record<string, any> => {
   if (type === "command:local:Command")
     return {
       stdout: `${JSON.stringify(inputs["create"].endsWith("upgrade") ? answer : { hash: "h", added: {}, changed: true })}\n`,
     };
   return {};
 };
-export const call = (): Record<string, any> => ({ machineConfiguration: "CONFIGURATION-WITH-KEYS" });
+export const call = (): Record<string, any> => ({
+  machineConfiguration: "CONFIGURATION-WITH-KEYS",
+});
 /** Makes the machine as a cluster does, which has registered its schematic. */
-export const create = (more: Partial<PlannedMachine> = {}, given: Credentials = {}): MadeMachine => {
+export const create = (
+  more: Partial<PlannedMachine> = {},
+  given: Credentials = {},
+): MadeMachine => {
   const access = accessOf({ ...credentials, ...given });
   return createMachine("gpu-1", { ...planned, ...more }, { access, schematicId: SCHEMATIC }, {});
 };
 
-export const run = (more: Partial<PlannedMachine> = {}, options: RunOptions = {}, given?: Credentials): Promise<Run> =>
-  record(() => void create(more, given), { outputs, call, ...options });
+export const run = (
+  more: Partial<PlannedMachine> = {},
+  options: RunOptions = {},
+  given?: Credentials,
+): Promise<Run> => record(() => void create(more, given), { outputs, call, ...options });
 
 export const byName = ({ resources }: Run, name: string): Registered =>
   resources.find((resource) => resource.name === name)!;
@@ -49,7 +60,9 @@ export function open(value: unknown): unknown {
 /** A program that fails in an `apply`, run apart: what it leaves unhandled would end the test runner. */
 export function failingProgram(name: string): { error: string; registered: string[] } {
   const file = path.join(__dirname, "failing-program.ts");
-  return JSON.parse(execFileSync(process.execPath, ["--require", "tsx/cjs", file, name], { encoding: "utf8" })) as {
+  return JSON.parse(
+    execFileSync(process.execPath, ["--require", "tsx/cjs", file, name], { encoding: "utf8" }),
+  ) as {
     error: string;
     registered: string[];
   };

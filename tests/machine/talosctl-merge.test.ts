@@ -24,7 +24,11 @@ const its = withTalosctl();
 
 const word = fc.constantFrom("alpha", "beta", "gamma", "delta");
 const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
-  fc.uniqueArray(arbitrary, { minLength: 1, maxLength: 3, selector: (value) => JSON.stringify(value) });
+  fc.uniqueArray(arbitrary, {
+    minLength: 1,
+    maxLength: 3,
+    selector: (value) => JSON.stringify(value),
+  });
 const record = (value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string, unknown>> =>
   fc.dictionary(word, value, { minKeys: 1, maxKeys: 3 });
 const address = fc.integer({ min: 1, max: 250 }).map((host) => `10.9.8.${host}`);
@@ -37,11 +41,21 @@ const machine = (side: string): fc.Arbitrary<Record<string, unknown>> =>
       sysctls: record(fc.oneof(word, size)),
       nodeLabels: record(word),
       certSANs: some(word.map((name) => `${side}-${name}`)),
-      kernel: fc.record({ modules: some(word.map((name) => ({ name: `${side}_${name}`, parameters: ["a=b"] }))) }),
+      kernel: fc.record({
+        modules: some(word.map((name) => ({ name: `${side}_${name}`, parameters: ["a=b"] }))),
+      }),
       files: some(word).map((names) =>
-        names.map((name) => ({ path: `/var/${side}/${name}`, op: "create", permissions: 0o600, content: name })),
+        names.map((name) => ({
+          path: `/var/${side}/${name}`,
+          op: "create",
+          permissions: 0o600,
+          content: name,
+        })),
       ),
-      time: fc.record({ servers: some(word.map((name) => `${side}.${name}`)), bootTimeout: fc.constant("2m0s") }),
+      time: fc.record({
+        servers: some(word.map((name) => `${side}.${name}`)),
+        bootTimeout: fc.constant("2m0s"),
+      }),
       kubelet: fc.record({
         extraArgs: record(word),
         extraConfig: fc.record({ maxPods: size, nested: record(fc.boolean()) }),
@@ -50,17 +64,26 @@ const machine = (side: string): fc.Arbitrary<Record<string, unknown>> =>
       network: fc.record({
         nameservers: some(address.map((one) => (side === "a" ? one : one.replace("10.9", "10.7")))),
         interfaces: some(word).map((names) =>
-          names.map((name) => ({ interface: name, mtu: 9000, vlans: [{ vlanId: side === "a" ? 7 : 8, dhcp: true }] })),
+          names.map((name) => ({
+            interface: name,
+            mtu: 9000,
+            vlans: [{ vlanId: side === "a" ? 7 : 8, dhcp: true }],
+          })),
         ),
       }),
-      registries: fc.record({ mirrors: record(fc.constant({ endpoints: [`https://${side}.example.org`] })) }),
+      registries: fc.record({
+        mirrors: record(fc.constant({ endpoints: [`https://${side}.example.org`] })),
+      }),
     },
     { requiredKeys: [] },
   );
 
 const cluster = fc.record(
   {
-    network: fc.record({ cni: fc.constant({ name: "none" }), podSubnets: some(address.map((one) => `${one}/32`)) }),
+    network: fc.record({
+      cni: fc.constant({ name: "none" }),
+      podSubnets: some(address.map((one) => `${one}/32`)),
+    }),
     proxy: fc.record({ disabled: fc.boolean() }),
     apiServer: fc.record({ extraArgs: record(word) }),
   },
@@ -85,7 +108,9 @@ const documents = (side: string): fc.Arbitrary<object[]> =>
       some(word).map((images) => ({
         apiVersion: "v1alpha1",
         kind: "ImageVerificationConfig",
-        rules: images.map((image) => (side === "a" ? { image, skip: true } : { image, deny: true })),
+        rules: images.map((image) =>
+          side === "a" ? { image, skip: true } : { image, deny: true },
+        ),
       })),
       some(size).map((ports) => ({
         apiVersion: "v1alpha1",
@@ -95,7 +120,10 @@ const documents = (side: string): fc.Arbitrary<object[]> =>
         ingress: [{ subnet: "10.0.0.0/8" }],
       })),
     ),
-    { maxLength: 3, selector: (document) => `${document.kind}/${"name" in document ? document.name : ""}` },
+    {
+      maxLength: 3,
+      selector: (document) => `${document.kind}/${"name" in document ? document.name : ""}`,
+    },
   );
 
 /** A patch as people write it: in blocks or in one line. */
@@ -109,18 +137,38 @@ const patch = (side: string): fc.Arbitrary<string> =>
     );
 
 const { require } = catalogue.find(({ name }) => name === "talosctl")!.modules!;
-const newest = semver.coerce(require.find((module) => module.startsWith("github.com/siderolabs/talos ")))!.minor;
+const newest = semver.coerce(
+  require.find((module) => module.startsWith("github.com/siderolabs/talos ")),
+)!.minor;
 const contracts = knownMinors().filter((minor) => Number(minor.split(".")[1]) <= newest);
 
-test("the contracts go up to that of the pinned talosctl", () => expect(contracts.at(-1)).toBe(`1.${newest}`));
+test("the contracts go up to that of the pinned talosctl", () =>
+  expect(contracts.at(-1)).toBe(`1.${newest}`));
 
 describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) => {
   test("the merge gives what talosctl gives; merged again it changes nothing; taken back it is what was there", async () => {
     const base = path.join(its.folder, `${contract}.yaml`);
-    const args = ["--talos-version", contract, "--install-disk", "/dev/sda", "--output-types", "worker"];
-    await run(its.talosctl, ["gen", "config", "lab", "https://10.0.0.1:6443", ...args, "--output", base]);
+    const args = [
+      "--talos-version",
+      contract,
+      "--install-disk",
+      "/dev/sda",
+      "--output-types",
+      "worker",
+    ];
+    await run(its.talosctl, [
+      "gen",
+      "config",
+      "lab",
+      "https://10.0.0.1:6443",
+      ...args,
+      "--output",
+      base,
+    ]);
     const live = fs.readFileSync(base, "utf8");
-    const secrets = [...live.matchAll(/^\s+(?:token|secret|id|key): (\S{16,})/gm)].map((match) => match[1]!);
+    const secrets = [...live.matchAll(/^\s+(?:token|secret|id|key): (\S{16,})/gm)].map(
+      (match) => match[1]!,
+    );
     expect(secrets.length).toBeGreaterThan(0);
 
     const patched = async (file: string, patches: string[]): Promise<string> => {

@@ -31,14 +31,23 @@ function specs(): [string, ClusterSpec][] {
           extensions: ["siderolabs/iscsi-tools"],
           labels: { "example.org/rack": "1" },
           taints: { gpu: "true:NoSchedule" },
-          containerd: { nvidiaDefaultRuntime: true, baseRuntimeSpec: true, cdiSpecDirs: ["/var/cdi/static"] },
-          patches: ["machine:\n  files:\n    - {path: /var/etc/site, op: create, permissions: 0o644, content: x}\n"],
+          containerd: {
+            nvidiaDefaultRuntime: true,
+            baseRuntimeSpec: true,
+            cdiSpecDirs: ["/var/cdi/static"],
+          },
+          patches: [
+            "machine:\n  files:\n    - {path: /var/etc/site, op: create, permissions: 0o644, content: x}\n",
+          ],
         },
       ]),
     ),
     devicePlugin: { version: "0.18.2" },
   });
-  const ours = stacks.map((name): [string, ClusterSpec] => [name, parseSpec(readStackFile(name)).spec!]);
+  const ours = stacks.map((name): [string, ClusterSpec] => [
+    name,
+    parseSpec(readStackFile(name)).spec!,
+  ]);
   return [
     ...ours,
     ["everything on 1.12", everything("v1.12.6", "v1.35.0")],
@@ -46,36 +55,50 @@ function specs(): [string, ClusterSpec][] {
   ];
 }
 
-test.each(specs())("%s: the real talosctl accepts every machine's configuration, strictly", async (name, spec) => {
-  const existing = await makeExistingCluster(path.join(its.folder, name), its.talosctl, spec);
-  for (const machine of planCluster(spec).machines) {
-    const base = existing.configurations[machine.name]!;
-    const file = path.join(its.folder, name, `${machine.name}-with-gpu.yaml`);
-    if (machine.configuration === "adopted") {
-      const { configuration, conflicts } = mergeConfiguration(fs.readFileSync(base, "utf8"), machine.patches);
-      expect(conflicts).toEqual([]);
-      fs.writeFileSync(file, configuration);
-    } else {
-      // The stack's own patches are on the base already, save Omni's; what is new are ours, which come last.
-      const own = (spec.patches ?? []).length + (spec.machines[machine.name]!.patches ?? []).length;
-      const ours = machine.patches.slice(machine.configuration === "omni" ? 0 : own);
-      const args = ours.flatMap((patch) => ["--patch", patch]);
-      await run(its.talosctl, ["machineconfig", "patch", base, ...args, "--output", file]);
+test.each(specs())(
+  "%s: the real talosctl accepts every machine's configuration, strictly",
+  async (name, spec) => {
+    const existing = await makeExistingCluster(path.join(its.folder, name), its.talosctl, spec);
+    for (const machine of planCluster(spec).machines) {
+      const base = existing.configurations[machine.name]!;
+      const file = path.join(its.folder, name, `${machine.name}-with-gpu.yaml`);
+      if (machine.configuration === "adopted") {
+        const { configuration, conflicts } = mergeConfiguration(
+          fs.readFileSync(base, "utf8"),
+          machine.patches,
+        );
+        expect(conflicts).toEqual([]);
+        fs.writeFileSync(file, configuration);
+      } else {
+        // The stack's own patches are on the base already, save Omni's; what is new are ours, which come last.
+        const own =
+          (spec.patches ?? []).length + (spec.machines[machine.name]!.patches ?? []).length;
+        const ours = machine.patches.slice(machine.configuration === "omni" ? 0 : own);
+        const args = ours.flatMap((patch) => ["--patch", patch]);
+        await run(its.talosctl, ["machineconfig", "patch", base, ...args, "--output", file]);
+      }
+      await run(its.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]);
+      const machineSection = parse(fs.readFileSync(file, "utf8").split(/^---$/m)[0]!).machine;
+      const modules = (machineSection.kernel?.modules ?? []).map(
+        (module: { name: string }) => module.name,
+      );
+      if (machine.gpuCount > 0) expect(modules).toContain("nvidia");
+      else expect(modules).toEqual([]);
+      // Omni names the image itself.
+      expect(machineSection.install.image === machine.installerImage).toBe(
+        machine.configuration !== "omni",
+      );
     }
-    await run(its.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]);
-    const machineSection = parse(fs.readFileSync(file, "utf8").split(/^---$/m)[0]!).machine;
-    const modules = (machineSection.kernel?.modules ?? []).map((module: { name: string }) => module.name);
-    if (machine.gpuCount > 0) expect(modules).toContain("nvidia");
-    else expect(modules).toEqual([]);
-    // Omni names the image itself.
-    expect(machineSection.install.image === machine.installerImage).toBe(machine.configuration !== "omni");
-  }
-});
+  },
+);
 
 test("strict validation does refuse: a misspelt field is not accepted", async () => {
   const file = path.join(its.folder, "wrong.yaml");
-  fs.writeFileSync(file, "version: v1alpha1\nmachine:\n  type: worker\n  kernal: {}\ncluster: {}\n");
-  await expect(run(its.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file])).rejects.toThrow(
-    /kernal/,
+  fs.writeFileSync(
+    file,
+    "version: v1alpha1\nmachine:\n  type: worker\n  kernal: {}\ncluster: {}\n",
   );
+  await expect(
+    run(its.talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]),
+  ).rejects.toThrow(/kernal/);
 });

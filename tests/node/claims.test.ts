@@ -20,28 +20,47 @@ describeReal("a real node whose cards are claimed", () => {
       expect(more).toEqual([]);
       const { driver, pool, devices } = slice!["spec"];
       const [{ name, capacity, attributes }] = devices;
-      return { driver, pool: pool.name === node, name, capacity, attributes: { ...attributes, uuid: undefined } };
+      return {
+        driver,
+        pool: pool.name === node,
+        name,
+        capacity,
+        attributes: { ...attributes, uuid: undefined },
+      };
     });
     expect(other).toEqual(real);
-    expect(real!.attributes).toMatchObject({ brand: { string: "GeForce" }, architecture: { string: "Ampere" } });
+    expect(real!.attributes).toMatchObject({
+      brand: { string: "GeForce" },
+      architecture: { string: "Ampere" },
+    });
   });
 
   // Kubernetes ≥ 1.36: the driver's class stands for the resource (kubernetes v1.36.3 pkg/features, DRAExtendedResource).
-  test.each([machine, emulated])("a plain request of nvidia.com/gpu gets a card: %s", async (node) => {
-    const resources = { limits: { "nvidia.com/gpu": "1" } };
-    const containers = [{ name: "main", image, command: ["nvidia-smi", "-L"], resources }];
-    const nodeSelector = { "kubernetes.io/hostname": node };
-    const spec = { nodeSelector, restartPolicy: "Never", containers };
-    await stand.kubernetes.create(pods, { metadata: { name: `plain-${node}` }, spec });
-    const read = (): Promise<Found> => stand.kubernetes.at(`${pods}/plain-${node}`);
-    await until("the pod's end", read, ({ status }) => status.phase === "Succeeded");
-  });
+  test.each([machine, emulated])(
+    "a plain request of nvidia.com/gpu gets a card: %s",
+    async (node) => {
+      const resources = { limits: { "nvidia.com/gpu": "1" } };
+      const containers = [{ name: "main", image, command: ["nvidia-smi", "-L"], resources }];
+      const nodeSelector = { "kubernetes.io/hostname": node };
+      const spec = { nodeSelector, restartPolicy: "Never", containers };
+      await stand.kubernetes.create(pods, { metadata: { name: `plain-${node}` }, spec });
+      const read = (): Promise<Found> => stand.kubernetes.at(`${pods}/plain-${node}`);
+      await until("the pod's end", read, ({ status }) => status.phase === "Succeeded");
+    },
+  );
 
   // What `claim.resourceClaimName` of two workloads comes to.
   test.each([machine, emulated])("pods that name one claim share its card: %s", async (node) => {
     const requests = [{ name: "gpu", exactly: { deviceClassName: "gpu.nvidia.com" } }];
-    await stand.kubernetes.create(claims, { metadata: { name: `shared-${node}` }, spec: { devices: { requests } } });
-    const container = { name: "main", image: "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04", command: ["sleep", "300"] };
+    await stand.kubernetes.create(claims, {
+      metadata: { name: `shared-${node}` },
+      spec: { devices: { requests } },
+    });
+    const container = {
+      name: "main",
+      image: "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04",
+      command: ["sleep", "300"],
+    };
     for (const name of [`one-${node}`, `two-${node}`])
       await stand.kubernetes.create(pods, {
         metadata: { name },

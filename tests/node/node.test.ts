@@ -21,11 +21,14 @@ describeReal("a real node", () => {
 
   test("what emulated GPU feature discovery says of its node, the real one says of its own, by whichever master of Node Feature Discovery", async () => {
     const labelsOf = async (): Promise<Record<string, string>[]> => {
-      const nodes = await Promise.all([machine, emulated].map((name) => stand.kubernetes.at(`/api/v1/nodes/${name}`)));
+      const nodes = await Promise.all(
+        [machine, emulated].map((name) => stand.kubernetes.at(`/api/v1/nodes/${name}`)),
+      );
       return nodes.map(({ metadata }) => metadata.labels as Record<string, string>);
     };
     const onBus = "feature.node.kubernetes.io/pci-10de.present";
-    const all = (labels: Record<string, string>): boolean => onBus in labels && "nvidia.com/gpu.product" in labels;
+    const all = (labels: Record<string, string>): boolean =>
+      onBus in labels && "nvidia.com/gpu.product" in labels;
     const [real, other] = await until("the labels", labelsOf, (found) => found.every(all));
     const ofNvidia = Object.entries(other!).filter(([name]) => /^nvidia\.com\//.test(name));
     expect(real).toMatchObject(Object.fromEntries(ofNvidia));
@@ -36,12 +39,25 @@ describeReal("a real node", () => {
   const classes = "/apis/node.k8s.io/v1/runtimeclasses";
 
   /** Runs a pod on a node, and gives what an event says of it; identifiers are another each time. */
-  const wordsOn = async (node: string, name: string, spec: Found, reason: string): Promise<string> => {
+  const wordsOn = async (
+    node: string,
+    name: string,
+    spec: Found,
+    reason: string,
+  ): Promise<string> => {
     const pod = `${name}-on-${node}`;
     const { runtimeClassName, resources } = spec;
-    const containers = [{ name: "main", image: "busybox:1.37", command: ["sleep", "600"], resources }];
-    const onto = { nodeSelector: { "kubernetes.io/hostname": node }, terminationGracePeriodSeconds: 0 };
-    await stand.kubernetes.create(pods, { metadata: { name: pod }, spec: { ...onto, runtimeClassName, containers } });
+    const containers = [
+      { name: "main", image: "busybox:1.37", command: ["sleep", "600"], resources },
+    ];
+    const onto = {
+      nodeSelector: { "kubernetes.io/hostname": node },
+      terminationGracePeriodSeconds: 0,
+    };
+    await stand.kubernetes.create(pods, {
+      metadata: { name: pod },
+      spec: { ...onto, runtimeClassName, containers },
+    });
     const selector = encodeURIComponent(`involvedObject.name=${pod},reason=${reason}`);
     const events = (): Promise<Found> =>
       stand.kubernetes.at(`/api/v1/namespaces/default/events?fieldSelector=${selector}`);
@@ -59,13 +75,16 @@ describeReal("a real node", () => {
     ],
   ])("the emulated node has the real one's words: %s", async (name, spec, reason) => {
     await stand.kubernetes.create(classes, { metadata: { name }, handler: "nope" });
-    const [real, other] = await Promise.all([machine, emulated].map((node) => wordsOn(node, name, spec, reason)));
+    const [real, other] = await Promise.all(
+      [machine, emulated].map((node) => wordsOn(node, name, spec, reason)),
+    );
     await stand.kubernetes.remove(`${classes}/${name}`);
     expect(other).toBe(real);
   });
 
   test("what loses its parent on the node is laid to rest when it ends", async () => {
-    const script = 'sh -c "sleep 0.1 & exit 0"; sleep 0.5; grep -l "^State:.*zombie" /proc/[0-9]*/status || true';
+    const script =
+      'sh -c "sleep 0.1 & exit 0"; sleep 0.5; grep -l "^State:.*zombie" /proc/[0-9]*/status || true';
     expect(await stand.onNode(script)).toBe("");
   });
 

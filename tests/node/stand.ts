@@ -35,7 +35,14 @@ export async function openStand(name = "node"): Promise<Stand> {
   return {
     kubernetes: Cluster.of(kubeconfig),
     onNode: (command) => onNode(folder, command),
-    access: ["--kubeconfig", kubeconfig, "--talosconfig", path.join(folder, "talosconfig"), "--stack", stack],
+    access: [
+      "--kubeconfig",
+      kubeconfig,
+      "--talosconfig",
+      path.join(folder, "talosconfig"),
+      "--stack",
+      stack,
+    ],
     close: async () => {
       lab.child.kill("SIGINT");
       await lab.ended;
@@ -49,7 +56,8 @@ function kubeconfigIn(folder: string): string {
   const found = fs
     .readdirSync(path.join(folder, "controlplane"), { recursive: true, encoding: "utf8" })
     .find((name) => name === "super-admin.conf");
-  if (found === undefined) throw new Error(`no administrator's kubeconfig in ${folder}/controlplane`);
+  if (found === undefined)
+    throw new Error(`no administrator's kubeconfig in ${folder}/controlplane`);
   return path.join(folder, "controlplane", found);
 }
 

@@ -15,13 +15,22 @@ describeReal(`a real node of Talos ${release}`, () => {
   afterAll(() => stand?.close());
 
   /** Runs a pod that names its cards to NVIDIA's runtime, and gives it once its container is as wanted. */
-  const podWith = async (cards: string, node: string, holds: (container: Found) => boolean): Promise<Found> => {
+  const podWith = async (
+    cards: string,
+    node: string,
+    holds: (container: Found) => boolean,
+  ): Promise<Found> => {
     const name = `sees-${cards}-on-${node}`;
     const env = [{ name: "NVIDIA_VISIBLE_DEVICES", value: cards }];
     const container = { name: "main", image: "busybox:1.37", command: ["sleep", "600"], env };
     await stand.kubernetes.create(pods, {
       metadata: { name },
-      spec: { ...onto(node), runtimeClassName: "nvidia", restartPolicy: "Never", containers: [container] },
+      spec: {
+        ...onto(node),
+        runtimeClassName: "nvidia",
+        restartPolicy: "Never",
+        containers: [container],
+      },
     });
     const read = (): Promise<Found> => stand.kubernetes.at(`${pods}/${name}`);
     const has = ({ status }: Found): boolean => holds(status?.containerStatuses?.[0]?.state ?? {});
@@ -43,13 +52,19 @@ describeReal(`a real node of Talos ${release}`, () => {
     const said = await stand.onNode(`grep -oh "Auto-detected mode as '[a-z-]*'" ${logs} | sort -u`);
     const modes = said.trim().split("\n");
     // What the specification is made of, NVML, is a mode as well.
-    expect(modes).toContain(`Auto-detected mode as '${usesContainerCli(release) ? "legacy" : "jit-cdi"}'`);
+    expect(modes).toContain(
+      `Auto-detected mode as '${usesContainerCli(release) ? "legacy" : "jit-cdi"}'`,
+    );
   });
 
   test("the emulated runtime refuses a card that is not there as the real one does", async () => {
     const messages = await Promise.all(
       [machine, emulated].map(async (node) => {
-        const { status } = await podWith("gpu-nope", node, ({ terminated }) => terminated !== undefined);
+        const { status } = await podWith(
+          "gpu-nope",
+          node,
+          ({ terminated }) => terminated !== undefined,
+        );
         return status.containerStatuses[0].state.terminated.message as string;
       }),
     );

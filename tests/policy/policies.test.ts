@@ -15,14 +15,27 @@ const allUnknown = (props: object): Record<string, any> =>
 
 const settings = { privilegedNamespaces: ["kube-system"] };
 
-function resource(type: string, name: string, props: object, dependencies: Resource[] = []): Resource {
+function resource(
+  type: string,
+  name: string,
+  props: object,
+  dependencies: Resource[] = [],
+): Resource {
   return { urn: `urn:pulumi:test::test::${type}::${name}`, name, type, props, dependencies };
 }
-const program = (verb: string, name: string, task: object, dependencies: Resource[] = []): Resource =>
+const program = (
+  verb: string,
+  name: string,
+  task: object,
+  dependencies: Resource[] = [],
+): Resource =>
   resource(
     "command:local:Command",
     name,
-    { create: `node -e "require('talos-gpu/bin/program.js')" -- ${verb}`, stdin: JSON.stringify(task) },
+    {
+      create: `node -e "require('talos-gpu/bin/program.js')" -- ${verb}`,
+      stdin: JSON.stringify(task),
+    },
     dependencies,
   );
 const pod = (container: object, more: object = {}, dependencies: Resource[] = []): Resource =>
@@ -36,9 +49,12 @@ const pod = (container: object, more: object = {}, dependencies: Resource[] = []
     dependencies,
   );
 const namespace = (labels?: object): Resource =>
-  resource("kubernetes:core/v1:Namespace", "ai", { metadata: { name: "ai", ...(labels ? { labels } : {}) } });
+  resource("kubernetes:core/v1:Namespace", "ai", {
+    metadata: { name: "ai", ...(labels ? { labels } : {}) },
+  });
 
-const part = "machine: { files: [{ path: /etc/cri/conf.d/20-customization.part, op: create, content: '' }] }";
+const part =
+  "machine: { files: [{ path: /etc/cri/conf.d/20-customization.part, op: create, content: '' }] }";
 const enforce = (level: string): object => ({ "pod-security.kubernetes.io/enforce": level });
 const one = program("upgrade", "cp-1", { machine: "cp-1", role: "controlplane" });
 const gate = program("gate", "gate", { tests: [{ machine: "gpu-1", job: "test-gpu-1" }] });
@@ -47,7 +63,10 @@ const upgrade = (machine: string): Resource =>
   program("upgrade", machine, { machine, role: "worker", modules: ["nvidia"] });
 
 /** Per policy: stacks that keep to it, and stacks that break it. */
-const cases: Record<string, { right: Record<string, Resource[]>; wrong: Record<string, Resource[]> }> = {
+const cases: Record<
+  string,
+  { right: Record<string, Resource[]>; wrong: Record<string, Resource[]> }
+> = {
   "one-containerd-part": {
     right: {
       "a part on each of two machines": ["a", "b"].map((machine) =>
@@ -55,7 +74,9 @@ const cases: Record<string, { right: Record<string, Resource[]>; wrong: Record<s
       ),
     },
     wrong: {
-      "two in the patches of a machine": [program("adopt", "a", { machine: "a", patches: [part, part] })],
+      "two in the patches of a machine": [
+        program("adopt", "a", { machine: "a", patches: [part, part] }),
+      ],
       "one by Omni and one by hand": [
         program("omni-apply", "a", { machine: "a", resources: [{ spec: { data: part } }] }),
         program("adopt", "b", { machine: "a", patches: [part] }),
@@ -70,13 +91,20 @@ const cases: Record<string, { right: Record<string, Resource[]>; wrong: Record<s
   },
   "control-planes-one-by-one": {
     right: {
-      "one after the other": [one, program("upgrade", "cp-2", { machine: "cp-2", role: "controlplane" }, [one])],
+      "one after the other": [
+        one,
+        program("upgrade", "cp-2", { machine: "cp-2", role: "controlplane" }, [one]),
+      ],
       "workers beside each other": [upgrade("gpu-1"), upgrade("gpu-2")],
     },
-    wrong: { "two at a time": [one, program("upgrade", "cp-2", { machine: "cp-2", role: "controlplane" })] },
+    wrong: {
+      "two at a time": [one, program("upgrade", "cp-2", { machine: "cp-2", role: "controlplane" })],
+    },
   },
   "gpus-behind-the-gate": {
-    right: { "a tested machine, and a pod behind the gate": [upgrade("gpu-1"), gate, pod(gpu, {}, [gate])] },
+    right: {
+      "a tested machine, and a pod behind the gate": [upgrade("gpu-1"), gate, pod(gpu, {}, [gate])],
+    },
     wrong: {
       "a machine that no gate tests": [upgrade("gpu-1"), upgrade("gpu-2"), gate],
       "a pod that waits for nothing": [upgrade("gpu-1"), gate, pod(gpu)],
@@ -84,11 +112,17 @@ const cases: Record<string, { right: Record<string, Resource[]>; wrong: Record<s
   },
   "privileged-pods-where-declared": {
     right: {
-      "in a namespace that says so": [namespace(enforce("privileged")), pod({ securityContext: { privileged: true } })],
+      "in a namespace that says so": [
+        namespace(enforce("privileged")),
+        pod({ securityContext: { privileged: true } }),
+      ],
       "none with the host's rights": [namespace(enforce("baseline")), pod({})],
     },
     wrong: {
-      "a privileged container": [namespace(enforce("baseline")), pod({ securityContext: { privileged: true } })],
+      "a privileged container": [
+        namespace(enforce("baseline")),
+        pod({ securityContext: { privileged: true } }),
+      ],
       "a folder of the host": [pod({}, { volumes: [{ hostPath: { path: "/" } }] })],
     },
   },
@@ -96,12 +130,17 @@ const cases: Record<string, { right: Record<string, Resource[]>; wrong: Record<s
     right: {
       "a pod that asks": [pod(gpu, { runtimeClassName: "nvidia" })],
       "a pod that sees none": [
-        pod({ env: [{ name: "NVIDIA_VISIBLE_DEVICES", value: "void" }] }, { runtimeClassName: "nvidia" }),
+        pod(
+          { env: [{ name: "NVIDIA_VISIBLE_DEVICES", value: "void" }] },
+          { runtimeClassName: "nvidia" },
+        ),
       ],
     },
     wrong: {
       "a pod of the RuntimeClass alone": [pod({}, { runtimeClassName: "nvidia" })],
-      "a pod that sets the variable": [pod({ env: [{ name: "NVIDIA_VISIBLE_DEVICES", value: "all" }] })],
+      "a pod that sets the variable": [
+        pod({ env: [{ name: "NVIDIA_VISIBLE_DEVICES", value: "all" }] }),
+      ],
     },
   },
   "pod-security-labels": {
@@ -131,21 +170,31 @@ describe.each(policies.map((policy) => [policy.name, policy] as const))("%s", (n
   test.each(Object.entries(right))("%s: is right", (_name, resources) => {
     expect(policy.find(resources, settings)).toEqual([]);
   });
-  test.each(Object.entries(wrong))("%s: is told, with a reason and a remedy", (_name, resources) => {
-    const found = policy.find(resources, settings);
-    expect(found).toHaveLength(1);
-    expect(found[0]!.message.split("; ").length).toBeGreaterThanOrEqual(3);
-    // Nor do resources of which a preview knows nothing yet hide it, which throw as they are read. (An unknown namespace may
-    // be the one that allows a privileged pod.)
-    const others = resources.filter(({ type }) => name === "pod-security-labels" || !type.endsWith(":Namespace"));
-    const blank = others.map((each) => ({
-      ...each,
-      ...{ urn: `${each.urn}-blank`, props: unknownCheckingProxy(allUnknown(each.props)), dependencies: [] },
-    }));
-    const beside = policy.find(knownPart([...resources, ...blank]), settings);
-    const told = (all: typeof found) => all.map(({ resource: { urn }, message }) => [urn, message]);
-    expect(told(beside)).toEqual(told(found));
-  });
+  test.each(Object.entries(wrong))(
+    "%s: is told, with a reason and a remedy",
+    (_name, resources) => {
+      const found = policy.find(resources, settings);
+      expect(found).toHaveLength(1);
+      expect(found[0]!.message.split("; ").length).toBeGreaterThanOrEqual(3);
+      // Nor do resources of which a preview knows nothing yet hide it, which throw as they are read. (An unknown namespace may
+      // be the one that allows a privileged pod.)
+      const others = resources.filter(
+        ({ type }) => name === "pod-security-labels" || !type.endsWith(":Namespace"),
+      );
+      const blank = others.map((each) => ({
+        ...each,
+        ...{
+          urn: `${each.urn}-blank`,
+          props: unknownCheckingProxy(allUnknown(each.props)),
+          dependencies: [],
+        },
+      }));
+      const beside = policy.find(knownPart([...resources, ...blank]), settings);
+      const told = (all: typeof found) =>
+        all.map(({ resource: { urn }, message }) => [urn, message]);
+      expect(told(beside)).toEqual(told(found));
+    },
+  );
 });
 
 test.each(stacks)("stack %s keeps to every policy", async (stack) => {

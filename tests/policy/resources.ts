@@ -23,6 +23,7 @@ export function asResources(run: Run): Resource[] {
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;
-  if ("4dabf18193072939515e22adb298388d" in value) return plain((value as { value?: unknown }).value);
+  if ("4dabf18193072939515e22adb298388d" in value)
+    return plain((value as { value?: unknown }).value);
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, plain(child)]));
 }

@@ -4,6 +4,9 @@ export function differences(one: unknown, other: unknown, path: readonly string[
     return Object.is(one, other) ? [] : [path.join(".")];
   const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...keys].flatMap((key) =>
-    differences((one as Record<string, unknown>)[key], (other as Record<string, unknown>)[key], [...path, key]),
+    differences((one as Record<string, unknown>)[key], (other as Record<string, unknown>)[key], [
+      ...path,
+      key,
+    ]),
   );
 }

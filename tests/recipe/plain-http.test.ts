@@ -14,13 +14,17 @@ test.each([
   ["https://factory.example.org", false],
   ["oci://registry.example.org/charts", false],
   ["no URL", false],
-])("%s is plain HTTP over the network: %s", (url, expected) => expect(isPlainHttp(url)).toBe(expected));
+])("%s is plain HTTP over the network: %s", (url, expected) =>
+  expect(isPlainHttp(url)).toBe(expected),
+);
 
 test("a note tells of a Factory and a chart's repository that are asked by plain HTTP", () => {
   const stack = readStackFile("rtx5070ti");
   const notes = (change: object): string[] =>
     judge({ ...stack, ...change }).plan!.notes.filter((note) => note.includes("is plain HTTP"));
-  expect(notes({ factoryUrl: "http://factory.example.org" })).toEqual([expect.stringMatching(/^factoryUrl: /)]);
+  expect(notes({ factoryUrl: "http://factory.example.org" })).toEqual([
+    expect.stringMatching(/^factoryUrl: /),
+  ]);
   const operator = stack["gpuOperator"] as object;
   expect(notes({ gpuOperator: { ...operator, repository: "http://charts.example.org" } })).toEqual([
     expect.stringMatching(/^gpuOperator\.repository: .* use https or oci$/),

@@ -29,11 +29,31 @@ interface Planned {
 }
 
 const parts = [
-  ...(["name", "base", "on", "machine", "change", "planned", "kubernetes", "ours", "machines"] as const),
-  ...(["allocatable", "patches", "markers", "after", "notes", "told", "untold", "findings"] as const),
+  ...([
+    "name",
+    "base",
+    "on",
+    "machine",
+    "change",
+    "planned",
+    "kubernetes",
+    "ours",
+    "machines",
+  ] as const),
+  ...([
+    "allocatable",
+    "patches",
+    "markers",
+    "after",
+    "notes",
+    "told",
+    "untold",
+    "findings",
+  ] as const),
 ];
 
-const matching = (patterns: string[]): unknown[] => patterns.map((each) => expect.stringMatching(new RegExp(each)));
+const matching = (patterns: string[]): unknown[] =>
+  patterns.map((each) => expect.stringMatching(new RegExp(each)));
 
 test.each(table<Planned>(fixture("planned.yaml"), parts))("%s", (_, row) => {
   const base = validStack(row.base ?? "one-card");
@@ -46,19 +66,23 @@ test.each(table<Planned>(fixture("planned.yaml"), parts))("%s", (_, row) => {
   const { findings, plan = planCluster(stack) } = judge(stack);
   const said = findings.map(({ check, field, problem }) => `${check} ${field}: ${problem}`);
   expect(said).toEqual(matching(row.findings ?? []));
-  const { [first!]: machine, ...others } = Object.fromEntries(plan.machines.map((one) => [one.name, one]));
+  const { [first!]: machine, ...others } = Object.fromEntries(
+    plan.machines.map((one) => [one.name, one]),
+  );
   expectSaid(machine, row.planned ?? {});
   expectSaid({ ...others, [first!]: machine }, row.machines ?? {});
   expectSaid(plan.kubernetes, row.kubernetes ?? {});
   if (row.ours !== undefined) expectSaid(parse(machine!.patches.at(-1) ?? ""), row.ours);
   for (const [name, units] of Object.entries(row.allocatable ?? {}))
     expect([name, { ...others, [first!]: machine! }[name]!.allocatable]).toEqual([name, units]);
-  if (row.patches) expect(machine!.patches).toEqual(row.patches.map((text) => expect.stringContaining(text)));
+  if (row.patches)
+    expect(machine!.patches).toEqual(row.patches.map((text) => expect.stringContaining(text)));
   if (row.markers) expect(plan.kubernetes.markers.map(({ file }) => file)).toEqual(row.markers);
   if (row.after) expect(plan.after).toEqual(row.after);
   // Whom a model server answers is the subject of tests/workloads/clients.test.ts; the base stacks have one that is open to all pods.
   const notes = plan.notes.filter((note) => !note.includes("asks for no key"));
   if (row.notes) expect(notes).toEqual(matching(row.notes));
   expect(plan.notes).toEqual(expect.arrayContaining(matching(row.told ?? [])));
-  for (const pattern of row.untold ?? []) expect(plan.notes.join("\n")).not.toMatch(new RegExp(pattern));
+  for (const pattern of row.untold ?? [])
+    expect(plan.notes.join("\n")).not.toMatch(new RegExp(pattern));
 });

@@ -13,7 +13,10 @@ test.each([
   ["a\n \u00a0\t::stop-commands::x", `a\n \u00a0\t${String.raw`\u003a:stop-commands::x`}`],
   ["a::b ::c", "a::b ::c"],
   ["fd00::1", "fd00::1"],
-  ["a ##[group]b ##vso[task.setvariable]c", String.raw`a #\u0023[group]b #\u0023vso[task.setvariable]c`],
+  [
+    "a ##[group]b ##vso[task.setvariable]c",
+    String.raw`a #\u0023[group]b #\u0023vso[task.setvariable]c`,
+  ],
   ["###[x] ##TeamCity[x] ## [x]", String.raw`##\u0023[x] #\u0023TeamCity[x] ## [x]`],
 ])("a command of a workflow is none: %j", (text, expected) => {
   expect(printable(text)).toBe(expected);
@@ -35,5 +38,6 @@ test("quoted as JSON and YAML have it, a text means the same", () => {
 });
 
 test("a long text takes the time of its length", () => {
-  for (const part of [" ", "#", "##a", ":", "\n", "\u001b"]) expect(printable(part.repeat(1_000_000))).not.toBe("");
+  for (const part of [" ", "#", "##a", ":", "\n", "\u001b"])
+    expect(printable(part.repeat(1_000_000))).not.toBe("");
 });

@@ -10,7 +10,9 @@ const fixtures = path.join(__dirname, "..", "fixtures");
 
 /** A stack that is right, from tests/fixtures/valid. */
 export function validStack(name: string): ClusterSpec {
-  return parse(fs.readFileSync(path.join(fixtures, "valid", `${name}.yaml`), "utf8")) as ClusterSpec;
+  return parse(
+    fs.readFileSync(path.join(fixtures, "valid", `${name}.yaml`), "utf8"),
+  ) as ClusterSpec;
 }
 
 /** Names of the stacks that are right. */
@@ -34,13 +36,25 @@ export const patchRows = <Row>(table: string): Row[] =>
 
 /** Rows of a table: a stack of tests/fixtures/valid, with its change. */
 const changedStacks = (file: string): ChangedStack[] =>
-  (parse(fs.readFileSync(path.join(fixtures, file), "utf8"), { merge: true }) as Record<string, any>[])
+  (
+    parse(fs.readFileSync(path.join(fixtures, file), "utf8"), { merge: true }) as Record<
+      string,
+      any
+    >[]
+  )
     .map((row) => only(row, ["name", "base", "change", "expect"]))
-    .map(({ name, base, change, expect }) => ({ name, base, stack: merged(validStack(base), change), expect }));
+    .map(({ name, base, change, expect }) => ({
+      name,
+      base,
+      stack: merged(validStack(base), change),
+      expect,
+    }));
 
 /** Stacks with a mistake. */
 export const invalidStacks = (): ChangedStack[] =>
-  fs.readdirSync(path.join(fixtures, "invalid")).flatMap((file) => changedStacks(`invalid/${file}`));
+  fs
+    .readdirSync(path.join(fixtures, "invalid"))
+    .flatMap((file) => changedStacks(`invalid/${file}`));
 
 /** Stacks that look wrong, and are right. */
 export const acceptedStacks = (): ChangedStack[] => changedStacks("accepted.yaml");
@@ -64,7 +78,9 @@ export function oneMachine(
 ): ClusterSpec {
   return {
     talosVersion,
-    machines: { gpu: { address: "10.0.0.1", role: "worker", configuration: "adopted", ...machine } },
+    machines: {
+      gpu: { address: "10.0.0.1", role: "worker", configuration: "adopted", ...machine },
+    },
     gpuOperator: { version: "v26.3.3" },
     ...more,
   };

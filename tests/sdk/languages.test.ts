@@ -25,7 +25,11 @@ beforeAll(async () => {
 
 async function generated(language: "nodejs" | "python" | "go"): Promise<string> {
   const folder = path.join(made, language);
-  await run(path.join(languages, "generate-sdk"), [language, path.join(root, "sdk/schema.json"), folder]);
+  await run(path.join(languages, "generate-sdk"), [
+    language,
+    path.join(root, "sdk/schema.json"),
+    folder,
+  ]);
   return folder;
 }
 
@@ -39,7 +43,11 @@ async function complaints(
     await run(program, args, { ...options, maxBuffer: 2 ** 26 });
     return "";
   } catch (error) {
-    const { stdout = "", stderr = "", message } = error as { stdout?: string; stderr?: string; message: string };
+    const {
+      stdout = "",
+      stderr = "",
+      message,
+    } = error as { stdout?: string; stderr?: string; message: string };
     return `${stdout}${stderr}` || message;
   }
 }
@@ -48,7 +56,9 @@ test.each(["typescript", "python", "go", "csharp"])(
   "the %s example takes the package from this repository",
   (language) => {
     const file = path.join(root, "examples", language, "Pulumi.yaml");
-    expect(parse(fs.readFileSync(file, "utf8"))).toMatchObject({ packages: { "talos-gpu": "../../components" } });
+    expect(parse(fs.readFileSync(file, "utf8"))).toMatchObject({
+      packages: { "talos-gpu": "../../components" },
+    });
   },
 );
 
@@ -59,14 +69,27 @@ test(
     fs.symlinkSync(path.join(root, "node_modules"), path.join(made, "node_modules"));
     fs.copyFileSync(path.join(root, "examples/typescript/index.ts"), path.join(made, "index.ts"));
     const compilerOptions = {
-      ...{ target: "ES2022", module: "nodenext", moduleResolution: "nodenext", types: ["node"], strict: true },
+      ...{
+        target: "ES2022",
+        module: "nodenext",
+        moduleResolution: "nodenext",
+        types: ["node"],
+        strict: true,
+      },
       ...{ noEmit: true, skipLibCheck: true, paths: { "@pulumi/talos-gpu": [`${sdk}/index.ts`] } },
     };
-    fs.writeFileSync(path.join(made, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["index.ts"] }));
+    fs.writeFileSync(
+      path.join(made, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, files: ["index.ts"] }),
+    );
     expect(
-      await complaints(process.execPath, [path.join(root, "node_modules/typescript/bin/tsc"), "-p", made], {
-        cwd: made,
-      }),
+      await complaints(
+        process.execPath,
+        [path.join(root, "node_modules/typescript/bin/tsc"), "-p", made],
+        {
+          cwd: made,
+        },
+      ),
     ).toBe("");
   },
   limit,
@@ -82,11 +105,26 @@ test(
     const folder = path.join(made, "go-example");
     fs.mkdirSync(folder);
     fs.copyFileSync(path.join(root, "examples/go/main.go"), path.join(folder, "main.go"));
-    await writeModule(path.join(sdk, "talosgpu"), { ...modules, require }, { name: module, go: oldestGo });
+    await writeModule(
+      path.join(sdk, "talosgpu"),
+      { ...modules, require },
+      { name: module, go: oldestGo },
+    );
     const replace = [...(modules.replace ?? []), `${module} => ${sdk}/talosgpu`];
-    await writeModule(folder, { require: [...require, `${module} v0.1.0`], replace }, { name: "gpu-go", go: oldestGo });
+    await writeModule(
+      folder,
+      { require: [...require, `${module} v0.1.0`], replace },
+      { name: "gpu-go", go: oldestGo },
+    );
     const env = { ...process.env, GOWORK: "off", GOFLAGS: "-mod=mod", CGO_ENABLED: "0" };
-    const args = ["build", ...compileFlags, "-buildvcs=false", "-o", path.join(made, "example"), "."];
+    const args = [
+      "build",
+      ...compileFlags,
+      "-buildvcs=false",
+      "-o",
+      path.join(made, "example"),
+      ".",
+    ];
     expect(await complaints("go", args, { cwd: folder, env })).toBe("");
   },
   limit,
@@ -120,7 +158,12 @@ test(
     const sdk = await generated("python");
     const example = path.join(root, "examples/python/__main__.py");
     const cache = { ...process.env, PYTHONPYCACHEPREFIX: path.join(made, "pycache") };
-    expect(await complaints("python3", ["-m", "compileall", "-q", sdk, example], { cwd: made, env: cache })).toBe("");
+    expect(
+      await complaints("python3", ["-m", "compileall", "-q", sdk, example], {
+        cwd: made,
+        env: cache,
+      }),
+    ).toBe("");
     const { stdout } = await run("python3", ["-c", judge, sdk, example]);
     expect(stdout).toBe("");
   },

@@ -35,14 +35,22 @@ function run(
   );
   const env: NodeJS.ProcessEnv = {
     ...Object.fromEntries(own),
-    ...{ npm_config_registry: registry.url, npm_config_cache: path.join(home, "npm"), npm_config_audit: "false" },
+    ...{
+      npm_config_registry: registry.url,
+      npm_config_cache: path.join(home, "npm"),
+      npm_config_audit: "false",
+    },
     ...{ npm_config_fund: "false", npm_config_update_notifier: "false", NO_COLOR: "1" },
     ...{ HOME: home, PULUMI_HOME: path.join(home, ".pulumi") },
     ...more,
   };
   return new Promise((resolve) => {
     let said = "";
-    const child = spawn("sh", ["-c", line], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn("sh", ["-c", line], {
+      cwd: folder,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
     child.once("close", (status) => resolve({ status, said }));
@@ -50,7 +58,10 @@ function run(
 }
 
 const manifestOf = (folder: string): { version: string; dependencies: object } =>
-  JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8")) as { version: string; dependencies: object };
+  JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8")) as {
+    version: string;
+    dependencies: object;
+  };
 
 /** An empty folder. */
 function emptyFolder(name: string): string {
@@ -65,7 +76,10 @@ function fromTemplate(name: string): string {
   fs.cpSync(template, folder, { recursive: true });
   for (const file of ["Pulumi.yaml", "package.json"]) {
     const text = fs.readFileSync(path.join(folder, file), "utf8");
-    fs.writeFileSync(path.join(folder, file), text.replaceAll("${PROJECT}", name).replaceAll("${DESCRIPTION}", "Mine"));
+    fs.writeFileSync(
+      path.join(folder, file),
+      text.replaceAll("${PROJECT}", name).replaceAll("${DESCRIPTION}", "Mine"),
+    );
   }
   return folder;
 }
@@ -83,7 +97,10 @@ test("three commands in an empty folder: the tarball installed, a talconfig impo
     ) as unknown,
   });
   const planned = await run(folder, "npx talos-gpu plan --stack mine");
-  expect(planned).toMatchObject({ status: 0, said: expect.stringContaining("## Plan of mine") as unknown });
+  expect(planned).toMatchObject({
+    status: 0,
+    said: expect.stringContaining("## Plan of mine") as unknown,
+  });
 });
 
 describe("the template", () => {
@@ -96,12 +113,18 @@ describe("the template", () => {
 
   test("has one dependency, of this release, and three lines of program", () => {
     const { dependencies } = manifestOf(template);
-    expect(dependencies).toEqual({ "talos-gpu": `^${manifestOf(path.join(repository, "components")).version}` });
-    expect(fs.readFileSync(path.join(template, "index.ts"), "utf8").trim().split("\n")).toHaveLength(3);
+    expect(dependencies).toEqual({
+      "talos-gpu": `^${manifestOf(path.join(repository, "components")).version}`,
+    });
+    expect(
+      fs.readFileSync(path.join(template, "index.ts"), "utf8").trim().split("\n"),
+    ).toHaveLength(3);
   });
 
   test("asks for nothing that keeps a stack file from being filled in, and its example is a stack that is right", async () => {
-    const { template: asked } = parse(fs.readFileSync(path.join(template, "Pulumi.yaml"), "utf8")) as {
+    const { template: asked } = parse(
+      fs.readFileSync(path.join(template, "Pulumi.yaml"), "utf8"),
+    ) as {
       template: { config: Record<string, { default: string }>; quickstart: string };
     };
     expect(Object.keys(asked.config)).toEqual(["talos-gpu:talosVersion"]);
@@ -114,7 +137,9 @@ describe("the template", () => {
   });
 
   test("an editor finds the schema that its stack file names", () => {
-    const [, schema] = /\$schema=(\S+)/.exec(fs.readFileSync(path.join(folder, "Pulumi.example.yaml"), "utf8"))!;
+    const [, schema] = /\$schema=(\S+)/.exec(
+      fs.readFileSync(path.join(folder, "Pulumi.example.yaml"), "utf8"),
+    )!;
     expect(fs.existsSync(path.join(folder, schema!))).toBe(true);
   });
 
@@ -125,7 +150,9 @@ describe("the template", () => {
     );
     expect(await run(folder, "npx talos-gpu plan", own)).toMatchObject({
       status: 1,
-      said: expect.stringContaining("Pulumi.dev.yaml names no machine yet: npx talos-gpu discover") as unknown,
+      said: expect.stringContaining(
+        "Pulumi.dev.yaml names no machine yet: npx talos-gpu discover",
+      ) as unknown,
     });
     const imported = await run(folder, `npx talos-gpu import ${talconfig} ${card}`, own);
     expect(imported).toMatchObject({
@@ -133,22 +160,32 @@ describe("the template", () => {
       said: expect.stringContaining("npx talos-gpu plan; then pulumi preview") as unknown,
     });
     expect(await run(folder, "npx talos-gpu plan", own)).toMatchObject({ status: 0 });
-    expect(fs.readFileSync(path.join(folder, "Pulumi.dev.yaml"), "utf8")).toContain("encryptionsalt: v1:abc");
-    expect(await run(folder, `npx talos-gpu check ${talconfig}`, own)).not.toMatchObject({ status: 2 });
+    expect(fs.readFileSync(path.join(folder, "Pulumi.dev.yaml"), "utf8")).toContain(
+      "encryptionsalt: v1:abc",
+    );
+    expect(await run(folder, `npx talos-gpu check ${talconfig}`, own)).not.toMatchObject({
+      status: 2,
+    });
   });
 
-  test.each(["doctor", "bug-report"])("%s takes the same stack, and says so before it looks", async (verb) => {
-    const server = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: http://127.0.0.1:1}}]\n";
-    const rest =
-      "users: [{name: a, user: {}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n";
-    fs.writeFileSync(path.join(folder, "kubeconfig"), server + rest);
-    const line = `npx talos-gpu ${verb} --kubeconfig kubeconfig --within 2`;
-    const { said } = await run(folder, line, { PULUMI_STACK: "example" });
-    expect(said).toContain("Compared with Pulumi.example.yaml, as PULUMI_STACK names it");
-  });
+  test.each(["doctor", "bug-report"])(
+    "%s takes the same stack, and says so before it looks",
+    async (verb) => {
+      const server =
+        "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: http://127.0.0.1:1}}]\n";
+      const rest =
+        "users: [{name: a, user: {}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n";
+      fs.writeFileSync(path.join(folder, "kubeconfig"), server + rest);
+      const line = `npx talos-gpu ${verb} --kubeconfig kubeconfig --within 2`;
+      const { said } = await run(folder, line, { PULUMI_STACK: "example" });
+      expect(said).toContain("Compared with Pulumi.example.yaml, as PULUMI_STACK names it");
+    },
+  );
 
   test("a machine of the selected stack can be rebooted by its name, and no other", async () => {
-    const { status, said } = await run(folder, "npx talos-gpu reboot nobody", { PULUMI_STACK: "example" });
+    const { status, said } = await run(folder, "npx talos-gpu reboot nobody", {
+      PULUMI_STACK: "example",
+    });
     expect([status, said]).toEqual([
       2,
       expect.stringContaining("nobody: is no machine of the stack; take one of gpu-1"),
@@ -156,7 +193,9 @@ describe("the template", () => {
   });
 
   test("its workflow plans by this repository's action, with what that action asks for", () => {
-    const workflow = parse(fs.readFileSync(path.join(template, ".github/workflows/plan.yml"), "utf8")) as {
+    const workflow = parse(
+      fs.readFileSync(path.join(template, ".github/workflows/plan.yml"), "utf8"),
+    ) as {
       permissions: object;
       jobs: { plan: { steps: { uses?: string; with?: object }[] } };
     };
@@ -164,11 +203,15 @@ describe("the template", () => {
     expect(workflow.permissions).toEqual({ contents: "read", "pull-requests": "write" });
     expect(checkout).toMatchObject({ with: { "fetch-depth": 0, "persist-credentials": false } });
     expect(plan!.uses).toMatch(/^OWNER\/talos-gpu\/actions\/plan@v\d/);
-    const { inputs } = parse(fs.readFileSync(path.join(repository, "actions/plan/action.yml"), "utf8")) as {
+    const { inputs } = parse(
+      fs.readFileSync(path.join(repository, "actions/plan/action.yml"), "utf8"),
+    ) as {
       inputs: object;
     };
     expect(Object.keys(inputs)).toEqual(expect.arrayContaining(Object.keys(plan!.with!)));
-    const { extends: presets } = JSON.parse(fs.readFileSync(path.join(template, "renovate.json"), "utf8")) as {
+    const { extends: presets } = JSON.parse(
+      fs.readFileSync(path.join(template, "renovate.json"), "utf8"),
+    ) as {
       extends: string[];
     };
     expect(presets).toContain("github>OWNER/talos-gpu//renovate/stack");
@@ -177,13 +220,29 @@ describe("the template", () => {
 
   // A program of each kind, strictly checked, and its packages loaded as Node loads them.
   const cluster = 'import { GpuCluster, type GpuClusterArgs } from "talos-gpu";\n';
-  const used = 'const make = (args: GpuClusterArgs): GpuCluster => new GpuCluster("a", args);\nvoid make;\n';
+  const used =
+    'const make = (args: GpuClusterArgs): GpuCluster => new GpuCluster("a", args);\nvoid make;\n';
   const program = fs.readFileSync(path.join(template, "index.ts"), "utf8");
   const asModule = program.replace("export = stack", "export default stack");
   test.each([
-    ["CommonJS, nodenext", "commonjs", program, { module: "nodenext", moduleResolution: "nodenext" }],
-    ["ES module, nodenext", "module", asModule, { module: "nodenext", moduleResolution: "nodenext" }],
-    ["CommonJS, bundler", "commonjs", asModule, { module: "commonjs", moduleResolution: "bundler" }],
+    [
+      "CommonJS, nodenext",
+      "commonjs",
+      program,
+      { module: "nodenext", moduleResolution: "nodenext" },
+    ],
+    [
+      "ES module, nodenext",
+      "module",
+      asModule,
+      { module: "nodenext", moduleResolution: "nodenext" },
+    ],
+    [
+      "CommonJS, bundler",
+      "commonjs",
+      asModule,
+      { module: "commonjs", moduleResolution: "bundler" },
+    ],
     ["ES module, bundler", "module", asModule, { module: "esnext", moduleResolution: "bundler" }],
   ])("its program passes the compiler: %s", async (name, type, text, options) => {
     const place = path.join(folder, name.replaceAll(/\W+/g, "-"));
@@ -196,11 +255,22 @@ describe("the template", () => {
       exactOptionalPropertyTypes: true,
       skipLibCheck: true,
     };
-    const compilerOptions = { target: "ES2022", types: [], rootDir: ".", outDir: "bin", ...strict, ...options };
-    fs.writeFileSync(path.join(place, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["index.ts"] }));
+    const compilerOptions = {
+      target: "ES2022",
+      types: [],
+      rootDir: ".",
+      outDir: "bin",
+      ...strict,
+      ...options,
+    };
+    fs.writeFileSync(
+      path.join(place, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, files: ["index.ts"] }),
+    );
     const tsc = path.join(repository, "node_modules/typescript/bin/tsc");
     expect(await run(place, `node ${tsc} -p .`)).toEqual({ status: 0, said: "" });
-    const look = "import('./bin/index.js').then((all) => console.log(typeof (all.default.default ?? all.default)))";
+    const look =
+      "import('./bin/index.js').then((all) => console.log(typeof (all.default.default ?? all.default)))";
     expect(await run(place, `node -e "${look}"`)).toEqual({ status: 0, said: "function\n" });
   });
 });

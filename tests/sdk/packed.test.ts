@@ -18,7 +18,8 @@ interface Manifest {
 }
 
 const talos = "@pulumiverse/talos";
-const read = (...parts: string[]): Manifest => JSON.parse(fs.readFileSync(path.join(...parts), "utf8")) as Manifest;
+const read = (...parts: string[]): Manifest =>
+  JSON.parse(fs.readFileSync(path.join(...parts), "utf8")) as Manifest;
 const manifest = read(repository, "components/package.json");
 
 let consumer: string;
@@ -41,7 +42,10 @@ const tool = (file: string): string => path.join(repository, "node_modules", fil
 /** Packs a workspace, and unpacks it where a consumer would have it. */
 function install(folder: string, name: string): string {
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", consumer];
-  const { stdout } = spawnSync("npm", args, { cwd: path.join(repository, folder), encoding: "utf8" });
+  const { stdout } = spawnSync("npm", args, {
+    cwd: path.join(repository, folder),
+    encoding: "utf8",
+  });
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
   fs.mkdirSync(at("node_modules", name), { recursive: true });
   spawnSync("tar", ["-xzf", at(filename), "-C", at("node_modules", name), "--strip-components=1"]);
@@ -52,7 +56,9 @@ beforeAll(() => {
   consumer = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-consumer-"));
   tarball = install("components", "talos-gpu");
   install("sdk/talos", talos);
-  for (const name of [...Object.keys(manifest.dependencies), "@types/node"].filter((each) => each !== talos)) {
+  for (const name of [...Object.keys(manifest.dependencies), "@types/node"].filter(
+    (each) => each !== talos,
+  )) {
     fs.mkdirSync(path.dirname(at("node_modules", name)), { recursive: true });
     const own = path.join(repository, "components/node_modules", name); // where its release is another one than the rest has
     fs.symlinkSync(fs.existsSync(own) ? own : tool(name), at("node_modules", name));
@@ -76,19 +82,24 @@ test("it holds what a consumer needs, and nothing else", () => {
     "bin/schema.json",
     "bin/cluster-objects.js",
   ];
-  expect(files).toEqual(expect.arrayContaining([...needed, "PulumiPlugin.yaml", "LICENSE", "README.md"]));
-  const own = /^(?:bin\/.+\.(?:js|d\.ts|json)|cli\.js|PulumiPlugin\.yaml|package\.json|LICENSE|README\.md)$/;
+  expect(files).toEqual(
+    expect.arrayContaining([...needed, "PulumiPlugin.yaml", "LICENSE", "README.md"]),
+  );
+  const own =
+    /^(?:bin\/.+\.(?:js|d\.ts|json)|cli\.js|PulumiPlugin\.yaml|package\.json|LICENSE|README\.md)$/;
   expect(files.filter((file) => !own.test(file))).toEqual([]);
   // What built code requires by a relative path is packed beside it.
   const missing = files
     .filter((file) => /^bin\/(?!cli\.js).+\.js$/.test(file))
     .flatMap((file) =>
-      [...fs.readFileSync(installed(file), "utf8").matchAll(/require\("(\.{1,2}\/[^"]+)"\)/g)].map(([, name]) => {
-        const place = path.posix.join(path.posix.dirname(file), name!);
-        return [place, `${place}.js`, `${place}/index.js`].some((one) => files.includes(one))
-          ? undefined
-          : `${file}: ${name}`;
-      }),
+      [...fs.readFileSync(installed(file), "utf8").matchAll(/require\("(\.{1,2}\/[^"]+)"\)/g)].map(
+        ([, name]) => {
+          const place = path.posix.join(path.posix.dirname(file), name!);
+          return [place, `${place}.js`, `${place}/index.js`].some((one) => files.includes(one))
+            ? undefined
+            : `${file}: ${name}`;
+        },
+      ),
     )
     .filter((one) => one !== undefined);
   expect(missing).toEqual([]);
@@ -96,7 +107,11 @@ test("it holds what a consumer needs, and nothing else", () => {
 
 // pulumi-talos 0.8.1 and 0.9.0a1791550815 (Python's index, 2026-10) have the same resources; npm spells the second one so.
 test.each([
-  ["the release that sdk/talos stands in for", read(repository, "sdk/talos/package.json").version, true],
+  [
+    "the release that sdk/talos stands in for",
+    read(repository, "sdk/talos/package.json").version,
+    true,
+  ],
   ["the pre-release with the same resources", "0.9.0-alpha.1791550815", true],
   ["the minor after it, which nobody has compared", "0.10.0", false],
 ])("it declares the published provider's SDK: %s", (_, version, fits) => {
@@ -119,7 +134,10 @@ test("are-the-types-wrong finds nothing, in any way of resolving", () => {
       createPackageFromTarballData(readFileSync(process.argv[1])), { excludeEntrypoints });
     console.log(JSON.stringify({ types: types.kind, entrypoints: Object.keys(entrypoints), problems }));`;
   const args = ["--input-type=module", "--eval", judge, tarball];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: repository, encoding: "utf8" });
+  const { stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: repository,
+    encoding: "utf8",
+  });
   expect({ said: JSON.parse(stdout || "{}") as object, stderr }).toEqual({
     said: {
       types: "included",
@@ -131,7 +149,8 @@ test("are-the-types-wrong finds nothing, in any way of resolving", () => {
 });
 
 test("Pulumi's host gets what serves it from its folder, and a program the components by its name", () => {
-  const both = "console.log(typeof require('./node_modules/talos-gpu'), typeof require('talos-gpu').GpuCluster)";
+  const both =
+    "console.log(typeof require('./node_modules/talos-gpu'), typeof require('talos-gpu').GpuCluster)";
   fs.writeFileSync(at("both.js"), both);
   expect(run("both.js")).toEqual({ status: 0, said: "function function\n" });
 });
@@ -161,7 +180,9 @@ test("its command plans a stack, whose first line names the schema that came wit
     "Pulumi.mine.yaml",
   );
   expect(imported.status).toBe(0);
-  const [, schema] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(fs.readFileSync(at("Pulumi.mine.yaml"), "utf8"))!;
+  const [, schema] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(
+    fs.readFileSync(at("Pulumi.mine.yaml"), "utf8"),
+  )!;
   expect(fs.realpathSync(at(schema!))).toBe(fs.realpathSync(installed("bin/stack.schema.json")));
   expect(run(installed("bin/cli.js"), "plan", "--stack", "mine").said).toContain("## Plan of mine");
 });

@@ -32,7 +32,9 @@ test("a component is made by its type, and gives the outputs of its schema", asy
   });
   const component = registered.find((each) => each.type === type)!;
   expect(Object.keys(made!.state)).toEqual(Object.keys(resources[type]!.properties));
-  const promised = (made!.urn as unknown as Output<string> & { promise(): Promise<string> }).promise();
+  const promised = (
+    made!.urn as unknown as Output<string> & { promise(): Promise<string> }
+  ).promise();
   expect(await promised).toBe(component.urn);
 });
 

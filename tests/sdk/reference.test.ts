@@ -23,19 +23,24 @@ test("every field that the schema knows is documented, and no other", () => {
       ...known(child, [...above, key]),
     ]),
     ...(at.items ? known(at.items, [...above, "[]"]) : []),
-    ...(typeof at.additionalProperties === "object" ? known(at.additionalProperties, [...above, "*"]) : []),
+    ...(typeof at.additionalProperties === "object"
+      ? known(at.additionalProperties, [...above, "*"])
+      : []),
   ];
   expect(named.map(([name]) => name).sort()).toEqual(known(schema).sort());
 });
 
-test.each(named)("%s: says what it means, its default if it may be left out, and an example", (_name, field) => {
-  expect(field.meaning).toMatch(/^[A-Z`].*\.$/s);
-  expect(field.example).toMatch(/\S/);
-  expect({ required: field.required, default: field.default }).toEqual({
-    required: field.required,
-    default: field.required ? undefined : expect.stringMatching(/\S/),
-  });
-});
+test.each(named)(
+  "%s: says what it means, its default if it may be left out, and an example",
+  (_name, field) => {
+    expect(field.meaning).toMatch(/^[A-Z`].*\.$/s);
+    expect(field.example).toMatch(/\S/);
+    expect({ required: field.required, default: field.default }).toEqual({
+      required: field.required,
+      default: field.required ? undefined : expect.stringMatching(/\S/),
+    });
+  },
+);
 
 test.each(named)("%s: its example is a value that it takes", (_name, { path, example }) => {
   const ajv = new Ajv({ allErrors: true });
@@ -49,27 +54,37 @@ test("the page says of every field which values it takes", () => {
 
 test("no two workloads have the same namespace as an example, where each makes its own", () => {
   const examples = fields.flatMap(({ path: [group, workload, field], example }) =>
-    group === "workloads" && field === "namespace" && !["vllm", "pods"].includes(workload!) ? [example] : [],
+    group === "workloads" && field === "namespace" && !["vllm", "pods"].includes(workload!)
+      ? [example]
+      : [],
   );
   expect(examples.length).toBeGreaterThan(2);
   expect(new Set(examples).size).toBe(examples.length);
 });
 
 test("what the schema requires is what the types require", () => {
-  const required = named.filter(([, { path }]) => schemaAt(schema, path.slice(0, -1)).required?.includes(path.at(-1)!));
-  expect(required.map(([name]) => name)).toEqual(named.filter(([, field]) => field.required).map(([name]) => name));
+  const required = named.filter(([, { path }]) =>
+    schemaAt(schema, path.slice(0, -1)).required?.includes(path.at(-1)!),
+  );
+  expect(required.map(([name]) => name)).toEqual(
+    named.filter(([, field]) => field.required).map(([name]) => name),
+  );
 });
 
 describe("what a change causes", () => {
   const base = validStack("rtx5070ti");
   /** What a machine is upgraded to, and what its configuration is made of, but for the installer's name: no boot brings anything of it. */
   const machinesOf = (stack: ClusterSpec): unknown[] =>
-    planCluster(parseSpec(stack).spec!).machines.map(({ talosVersion, schematicId, patches, configuration }) => [
-      talosVersion,
-      schematicId,
-      patches.map((patch) => patch.replace(/^ *image: \S+installer\S*$/m, "")),
-      ...(configuration === "owned" ? [stack.clusterName, stack.clusterEndpoint, stack.kubernetesVersion] : []),
-    ]);
+    planCluster(parseSpec(stack).spec!).machines.map(
+      ({ talosVersion, schematicId, patches, configuration }) => [
+        talosVersion,
+        schematicId,
+        patches.map((patch) => patch.replace(/^ *image: \S+installer\S*$/m, "")),
+        ...(configuration === "owned"
+          ? [stack.clusterName, stack.clusterEndpoint, stack.kubernetesVersion]
+          : []),
+      ],
+    );
   const before = machinesOf(base);
   /** The stack with a field's example in it; undefined where it is none of this stack's, or not without another one. */
   const edited = ({ path, example }: Field): ClusterSpec | undefined => {
@@ -81,21 +96,28 @@ describe("what a change causes", () => {
       at = at[key] as Record<string, unknown>;
     }
     at[path.at(-1)!] =
-      { talosVersion: "v1.12.5", clusterName: "other", kubernetesVersion: "v1.34.0" }[path.join()] ?? parse(example!);
+      { talosVersion: "v1.12.5", clusterName: "other", kubernetesVersion: "v1.34.0" }[
+        path.join()
+      ] ?? parse(example!);
     return findingsOf(stack).length === 0 ? stack : undefined;
   };
   const tried = named.flatMap(([name, field]) => {
     if (/^(?:machineDefaults|pools)\b/.test(name)) return []; // the same is said and tried of one machine
     const holdsOthers = fields.some(({ path }) => path.join(".").startsWith(`${name}.`)); // whose own words say it
     const stack = holdsOthers && field.causes === undefined ? undefined : edited(field);
-    return stack && JSON.stringify(stack) !== JSON.stringify(base) ? [[name, field, stack] as const] : [];
+    return stack && JSON.stringify(stack) !== JSON.stringify(base)
+      ? [[name, field, stack] as const]
+      : [];
   });
 
   test("most fields can be tried in one stack", () => expect(tried.length).toBeGreaterThan(45));
 
-  test.each(tried)("%s: says whether machines get another image or configuration", (_name, { causes }, stack) => {
-    expect(causes !== undefined && /\bone reboot\b/.test(causes)).toBe(
-      JSON.stringify(machinesOf(stack)) !== JSON.stringify(before),
-    );
-  });
+  test.each(tried)(
+    "%s: says whether machines get another image or configuration",
+    (_name, { causes }, stack) => {
+      expect(causes !== undefined && /\bone reboot\b/.test(causes)).toBe(
+        JSON.stringify(machinesOf(stack)) !== JSON.stringify(before),
+      );
+    },
+  );
 });

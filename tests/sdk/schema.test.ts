@@ -16,7 +16,10 @@ describe("the published interface", () => {
   let text: string;
   let schema: {
     keywords: string[];
-    resources: Record<string, { inputProperties: Record<string, object>; properties: object; description: string }>;
+    resources: Record<
+      string,
+      { inputProperties: Record<string, object>; properties: object; description: string }
+    >;
     types: Record<string, { properties?: Record<string, object> }>;
   };
   beforeAll(async () => {
@@ -42,7 +45,9 @@ describe("the published interface", () => {
       license: "Apache-2.0",
       logoUrl: address,
     });
-    expect(schema.keywords).toEqual(expect.arrayContaining(["kind/component", "category/infrastructure"]));
+    expect(schema.keywords).toEqual(
+      expect.arrayContaining(["kind/component", "category/infrastructure"]),
+    );
     const [, logo] = /\/main\/(.+)$/.exec((schema as unknown as { logoUrl: string }).logoUrl)!;
     expect(files).toContain(logo);
   });
@@ -51,17 +56,23 @@ describe("the published interface", () => {
     "has an example in %s, which is a file of examples/",
     (language) => {
       const { description } = schema.resources["talos-gpu:index:GpuCluster"]!;
-      const [, example] = new RegExp(`^\`\`\`${language}\n([\\s\\S]+?)^\`\`\`$`, "m").exec(description)!;
-      const shown = files.filter((file) => file.startsWith("examples/") && read(file).trim() === example!.trim());
+      const [, example] = new RegExp(`^\`\`\`${language}\n([\\s\\S]+?)^\`\`\`$`, "m").exec(
+        description,
+      )!;
+      const shown = files.filter(
+        (file) => file.startsWith("examples/") && read(file).trim() === example!.trim(),
+      );
       expect(shown).toHaveLength(1);
     },
   );
 
   test("holds the components that a user composes, and no other", () => {
     const names = sources("components").flatMap((file) =>
-      [...fs.readFileSync(file, "utf8").matchAll(/^export class (\w+) extends pulumi\.ComponentResource/gm)].map(
-        ([, name]) => `talos-gpu:index:${name}`,
-      ),
+      [
+        ...fs
+          .readFileSync(file, "utf8")
+          .matchAll(/^export class (\w+) extends pulumi\.ComponentResource/gm),
+      ].map(([, name]) => `talos-gpu:index:${name}`),
     );
     expect(names.length).toBeGreaterThan(5);
     expect(Object.keys(schema.resources).sort()).toEqual(names.sort());
@@ -82,7 +93,9 @@ describe("the published interface", () => {
   });
 
   test("every component, input and output says what it is", () => {
-    for (const [token, { description, inputProperties, properties }] of Object.entries(schema.resources)) {
+    for (const [token, { description, inputProperties, properties }] of Object.entries(
+      schema.resources,
+    )) {
       expect([token, description]).toEqual([token, expect.stringMatching(/\w/)]);
       const silent = Object.entries({ ...inputProperties, ...properties }).filter(
         ([, property]) => !("description" in property),

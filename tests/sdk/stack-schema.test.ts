@@ -19,7 +19,10 @@ const filesOf = (folder: string): string[] => fs.readdirSync(path.join(fixtures,
 
 /** A stack file that says what a fixture does. */
 function fileOf(stack: unknown): unknown {
-  const config = Object.entries(stack as object).map(([key, value]): [string, unknown] => [`talos-gpu:${key}`, value]);
+  const config = Object.entries(stack as object).map(([key, value]): [string, unknown] => [
+    `talos-gpu:${key}`,
+    value,
+  ]);
   return { config: Object.fromEntries(config) };
 }
 
@@ -33,7 +36,9 @@ function errorsOf(file: unknown): string[] {
 
 test.each(stacks)("%s: names the schema in its first line, and is right by it", (name) => {
   const file = path.join(stacksDir, `Pulumi.${name}.yaml`);
-  const [, named] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(fs.readFileSync(file, "utf8"))!;
+  const [, named] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(
+    fs.readFileSync(file, "utf8"),
+  )!;
   expect(path.join(stacksDir, named!)).toBe(stackSchemaFile);
   expect(errorsOf(read(file))).toEqual([]);
 });
@@ -78,7 +83,9 @@ test.each(patterned)("the pattern of %s refuses no text that the rule takes", (_
   let taken = 0;
   const near = fc
     .stringMatching(new RegExp(rule.pattern))
-    .chain((text) => fc.constantFrom(text, text.toUpperCase(), `+${text}`, text.slice(1), `${text}.`));
+    .chain((text) =>
+      fc.constantFrom(text, text.toUpperCase(), `+${text}`, text.slice(1), `${text}.`),
+    );
   fc.assert(
     fc.property(fc.oneof(near, fc.string(), fc.webUrl()), (text) => {
       if (rule(text) !== undefined) return;

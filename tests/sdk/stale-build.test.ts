@@ -23,12 +23,19 @@ class Checkout {
   readonly root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-stale-")));
 
   constructor() {
-    for (const file of ["components/build-if-stale.js", "lab/bundle/bundle.js", "lab/bundle/run.js"]) {
+    for (const file of [
+      "components/build-if-stale.js",
+      "lab/bundle/bundle.js",
+      "lab/bundle/run.js",
+    ]) {
       fs.mkdirSync(path.dirname(path.join(this.root, file)), { recursive: true });
       fs.copyFileSync(path.join(repository, file), path.join(this.root, file));
     }
     this.write("node_modules/.package-lock.json", "{}");
-    fs.symlinkSync(path.join(repository, "node_modules/esbuild"), path.join(this.root, "node_modules/esbuild"));
+    fs.symlinkSync(
+      path.join(repository, "node_modules/esbuild"),
+      path.join(this.root, "node_modules/esbuild"),
+    );
     const prints = `import { readFileSync } from "node:fs";\nconsole.log(readFileSync("components/bin/program.js", "utf8"));\n`;
     for (const folder of ["lab", "bench"]) this.write(`${folder}/main.ts`, prints);
     for (const source of sources) this.write(source, "{}");
@@ -79,12 +86,17 @@ describe("a build of the package that is older than its sources", () => {
     "npm run %s builds it first, and says nothing of it on standard output",
     async (script) => {
       const run = promisify(execFile);
-      const options = { cwd: checkout.root, env: { ...process.env, npm_config_update_notifier: "false" } };
+      const options = {
+        cwd: checkout.root,
+        env: { ...process.env, npm_config_update_notifier: "false" },
+      };
       expect((await run("npm", ["run", "--silent", script], options)).stdout).toBe("stale\n");
       checkout.write("components/index.ts", "export {};");
       const { stdout, stderr } = await run("npm", ["run", "--silent", script], options);
       expect(stdout).toBe("built\n");
-      expect(stderr).toContain("components/bin is older than its sources, so it is built first (npm run build)");
+      expect(stderr).toContain(
+        "components/bin is older than its sources, so it is built first (npm run build)",
+      );
     },
   );
 });

@@ -43,7 +43,11 @@ test.each([
     { KUBECONFIG: `/nowhere/a${path.delimiter}/nowhere/b` },
     /^kubeconfig: .*none of \/nowhere\/a, \/nowhere\/b.*correct KUBECONFIG/,
   ],
-  ["a talosconfig that is not there", { TALOSCONFIG: "/nowhere/t" }, /^talosconfig: .*ENOENT: \/nowhere\/t.*correct/],
+  [
+    "a talosconfig that is not there",
+    { TALOSCONFIG: "/nowhere/t" },
+    /^talosconfig: .*ENOENT: \/nowhere\/t.*correct/,
+  ],
 ])("%s is refused", (_what, environment, message) => {
   const { findings } = readConfiguration({}, notSecret, environment);
   expect(findings.map(renderFinding)).toEqual([expect.stringMatching(message)]);
@@ -56,15 +60,23 @@ test("several files that KUBECONFIG names are merged", () => {
     fs.writeFileSync(path.join(folder, name), JSON.stringify({ clusters: [cluster] }));
     return path.join(folder, name);
   });
-  const { credentials, findings } = readConfiguration({}, notSecret, { KUBECONFIG: files.join(path.delimiter) });
+  const { credentials, findings } = readConfiguration({}, notSecret, {
+    KUBECONFIG: files.join(path.delimiter),
+  });
   expect(findings).toEqual([]);
   expect(credentials.kubeconfig).toMatch(/https:\/\/first[^]*https:\/\/second/);
   fs.rmSync(folder, { recursive: true });
 });
 
 test("a secret outside the credentials is refused, and not shown", () => {
-  const { spec, findings } = readConfiguration({ "talos-gpu:patches": '["hunter2"]' }, () => true, {});
-  expect(findings.map(renderFinding)).toEqual([expect.stringMatching(/^patches: is a secret; .*; keep the secret in/)]);
+  const { spec, findings } = readConfiguration(
+    { "talos-gpu:patches": '["hunter2"]' },
+    () => true,
+    {},
+  );
+  expect(findings.map(renderFinding)).toEqual([
+    expect.stringMatching(/^patches: is a secret; .*; keep the secret in/),
+  ]);
   expect(JSON.stringify([spec, findings])).not.toContain("hunter2");
 });
 
@@ -73,18 +85,26 @@ test.each(["talosconfig", "machineSecrets", "kubeconfig", "omniServiceAccountKey
   (key) => {
     const { findings } = readConfiguration({ [`talos-gpu:${key}`]: "hunter2" }, notSecret, {});
     expect(findings.map(renderFinding)).toEqual([
-      expect.stringMatching(new RegExp(`^${key}: is in plain text .*; .*; .*--secret talos-gpu:${key}`)),
+      expect.stringMatching(
+        new RegExp(`^${key}: is in plain text .*; .*; .*--secret talos-gpu:${key}`),
+      ),
     ]);
     expect(JSON.stringify(findings)).not.toContain("hunter2");
   },
 );
 
 test("Omni's address is no secret", () => {
-  expect(readConfiguration({ "talos-gpu:omniEndpoint": "https://omni" }, notSecret, {}).findings).toEqual([]);
+  expect(
+    readConfiguration({ "talos-gpu:omniEndpoint": "https://omni" }, notSecret, {}).findings,
+  ).toEqual([]);
 });
 
 test("what looks like JSON and is none stays a text; any key is data", () => {
-  const { spec } = readConfiguration({ "talos-gpu:machines": "{half", "talos-gpu:__proto__": "{}" }, notSecret, {});
+  const { spec } = readConfiguration(
+    { "talos-gpu:machines": "{half", "talos-gpu:__proto__": "{}" },
+    notSecret,
+    {},
+  );
   expect(Object.entries(spec)).toEqual([
     ["machines", "{half"],
     ["__proto__", {}],

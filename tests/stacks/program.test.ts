@@ -28,7 +28,10 @@ describe.each(stacks)("%s", (stack) => {
     for (const { inputs } of made) expect(isSecret(inputs.kubeconfig)).toBe(true);
     const ours = ran.resources.filter((resource) => resource.type.startsWith("kubernetes:"));
     for (const resource of ours)
-      expect([resource.name, resource.provider]).toEqual([resource.name, expect.stringContaining(provider)]);
+      expect([resource.name, resource.provider]).toEqual([
+        resource.name,
+        expect.stringContaining(provider),
+      ]);
   });
 
   test("runs again in the same process, to the same resources", async () => {
@@ -57,15 +60,22 @@ test("a stack that makes its cluster: secrets, first configuration, etcd and kub
     find(ran, "kubernetes:helm.sh/v3:Release"),
   ];
   for (const [index, later] of chain.entries())
-    for (const earlier of chain.slice(0, index)) expect(waitsFor(ran, later)).toContain(earlier.urn);
+    for (const earlier of chain.slice(0, index))
+      expect(waitsFor(ran, later)).toContain(earlier.urn);
   expect(chain[1]!.inputs.applyMode).toBe("staged_if_needing_reboot");
-  expect(JSON.stringify(chain[1]!.inputs.configPatches)).toMatch(/metal-installer\/[0-9a-f]{64}:v1.13.0/);
+  expect(JSON.stringify(chain[1]!.inputs.configPatches)).toMatch(
+    /metal-installer\/[0-9a-f]{64}:v1.13.0/,
+  );
 });
 
 test("of a cluster that the stack makes, what leads to it can be saved, and is secret", async () => {
   const { outputs = {} } = await run("modern");
-  const { talosconfig, machineSecrets, kubeconfig } = outputs as Record<string, pulumi.Output<string>>;
-  for (const output of [talosconfig!, machineSecrets!, kubeconfig!]) expect(await pulumi.isSecret(output)).toBe(true);
+  const { talosconfig, machineSecrets, kubeconfig } = outputs as Record<
+    string,
+    pulumi.Output<string>
+  >;
+  for (const output of [talosconfig!, machineSecrets!, kubeconfig!])
+    expect(await pulumi.isSecret(output)).toBe(true);
 });
 
 // pulumi-kubernetes v4.32.0, provider/pkg/provider/provider.go, Configure: asked once, and never again in an update.
@@ -73,12 +83,15 @@ test("Pulumi's Kubernetes provider is made once the API of a cluster that the st
   const ran = await run("modern");
   const providers = findAll(ran, provider).filter(({ inputs }) => isSecret(inputs.kubeconfig));
   expect(providers).toHaveLength(2);
-  for (const made of providers) expectWait(ran, made, find(ran, "command:local:Command", "control-upgrade"));
+  for (const made of providers)
+    expectWait(ran, made, find(ran, "command:local:Command", "control-upgrade"));
 });
 
 test("a kubeconfig of another cluster is refused by a stack that makes its own, and this shell's is not looked at", async () => {
   const given = await run("modern", { "talos-gpu:kubeconfig": kubeconfig });
-  expect(given.error?.message).toMatch(/kubeconfig: is set, in a stack that bootstraps its cluster/);
+  expect(given.error?.message).toMatch(
+    /kubeconfig: is set, in a stack that bootstraps its cluster/,
+  );
   const half = await run("modern", { "talos-gpu:talosconfig": talosconfig });
   expect(half.error?.message).toMatch(/machineSecrets: is not set, and talosconfig is/);
   const before = process.env.KUBECONFIG;
@@ -102,9 +115,14 @@ test("missing credentials hide no other mistake, and the error has no trace that
   const before = process.env.TALOSCONFIG;
   process.env.TALOSCONFIG = "/nowhere/talosconfig";
   try {
-    const ran = await run("rtx5070ti", { "talos-gpu:gpuOperater": "{}", "talos-gpu:talosconfig": undefined as never });
+    const ran = await run("rtx5070ti", {
+      "talos-gpu:gpuOperater": "{}",
+      "talos-gpu:talosconfig": undefined as never,
+    });
     expect(ran.error?.message).toMatch(/gpuOperater: .*did you mean "gpuOperator"/);
-    expect(ran.error?.message).toMatch(/talosconfig: the file that TALOSCONFIG names cannot be read/);
+    expect(ran.error?.message).toMatch(
+      /talosconfig: the file that TALOSCONFIG names cannot be read/,
+    );
     expect(ran.error?.message).not.toMatch(/talosconfig: is not set/);
     expect(ran.error?.stack).toBe("");
   } finally {
@@ -114,19 +132,28 @@ test("missing credentials hide no other mistake, and the error has no trace that
 });
 
 test("credentials that are of no use are told with all else, and never shown", async () => {
-  const wrong = { "talos-gpu:talosconfig": "hidden: [", "talos-gpu:kubeconfig": "/home/hidden/.kube/config" };
+  const wrong = {
+    "talos-gpu:talosconfig": "hidden: [",
+    "talos-gpu:kubeconfig": "/home/hidden/.kube/config",
+  };
   const { error } = await run("rtx5070ti", { ...wrong, "talos-gpu:gpuOperater": "{}" });
   expect(error?.message).toMatch(/gpuOperater: .*did you mean "gpuOperator"/);
   expect(error?.message).toMatch(/talosconfig: it is not YAML; .*; give the content of the file/);
-  expect(error?.message).toMatch(/kubeconfig: it is not YAML of a file like this; .*, not its path/);
+  expect(error?.message).toMatch(
+    /kubeconfig: it is not YAML of a file like this; .*, not its path/,
+  );
   expect(error?.message).not.toContain("hidden");
   expect(error?.stack).toBe("");
 });
 
 test("another Image Factory is the Talos provider's too", async () => {
   const ran = await run("aarhus-h100", { "talos-gpu:factoryUrl": "https://factory.example" });
-  expect(find(ran, "pulumi:providers:talos").inputs.imageFactoryUrl).toBe("https://factory.example");
-  expect(find(ran, "talos:imageFactory/schematic:Schematic").provider).toContain("pulumi:providers:talos");
+  expect(find(ran, "pulumi:providers:talos").inputs.imageFactoryUrl).toBe(
+    "https://factory.example",
+  );
+  expect(find(ran, "talos:imageFactory/schematic:Schematic").provider).toContain(
+    "pulumi:providers:talos",
+  );
 });
 
 test("who leads all that asks the Image Factory elsewhere leads the Talos provider there too", async () => {

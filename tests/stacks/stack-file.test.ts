@@ -1,7 +1,13 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { configurationOf, readStackFile, stackNameOf, stackNames, textOf } from "../../stacks/stack-file";
+import {
+  configurationOf,
+  readStackFile,
+  stackNameOf,
+  stackNames,
+  textOf,
+} from "../../stacks/stack-file";
 
 test.each([
   ["home", "home"],
@@ -34,13 +40,20 @@ test("merge keys are read as Pulumi's own reader reads them", () => {
   const text =
     "config:\n  machines:\n    a: &a { role: worker, address: 10.0.0.1 }\n    b: { <<: *a, address: 10.0.0.2 }\n";
   expect(configurationOf(text, "f")).toEqual({
-    machines: { a: { role: "worker", address: "10.0.0.1" }, b: { role: "worker", address: "10.0.0.2" } },
+    machines: {
+      a: { role: "worker", address: "10.0.0.1" },
+      b: { role: "worker", address: "10.0.0.2" },
+    },
   });
 });
 
 test("a stack that is not there is refused with those that are", () => {
-  expect(() => readStackFile("nowhere")).toThrow(`take the path of a stack file, or ${stackNames().join(", or ")}`);
-  expect(() => readStackFile("./Pulumi.nowhere.yaml")).toThrow("there is no file ./Pulumi.nowhere.yaml");
+  expect(() => readStackFile("nowhere")).toThrow(
+    `take the path of a stack file, or ${stackNames().join(", or ")}`,
+  );
+  expect(() => readStackFile("./Pulumi.nowhere.yaml")).toThrow(
+    "there is no file ./Pulumi.nowhere.yaml",
+  );
 });
 
 test("a folder in the place of a stack file is named, by the lab and by plan", () => {

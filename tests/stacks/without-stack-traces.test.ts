@@ -22,7 +22,10 @@ test.each([
     },
   ];
   const before = Error.stackTraceLimit;
-  await record(() => void within(() => new GpuCluster("lab", arguments_("rtx5070ti"), { transformations })), providers);
+  await record(
+    () => void within(() => new GpuCluster("lab", arguments_("rtx5070ti"), { transformations })),
+    providers,
+  );
   expect(seen.length).toBeGreaterThan(4); // itself, configuration, upgrade, node, smoke test
   expect(seen.filter(([, has]) => has !== limit)).toEqual([]);
   expect(Error.stackTraceLimit).toBe(before);

@@ -37,8 +37,18 @@ export const edits: Edit[] = [
     change: { machines: { control: { gpus: [{ model: "RTX 5090" }] } } },
     reboots: { control: "yes", gpu: "no" },
   },
-  { name: "talos-patch", stack: "rtx5070ti", change: { talosVersion: "v1.12.7" }, reboots: { "k8s-worker4": "yes" } },
-  { name: "talos-minor", stack: "velaryon", change: { talosVersion: "v1.12.6" }, reboots: { velaryon: "yes" } },
+  {
+    name: "talos-patch",
+    stack: "rtx5070ti",
+    change: { talosVersion: "v1.12.7" },
+    reboots: { "k8s-worker4": "yes" },
+  },
+  {
+    name: "talos-minor",
+    stack: "velaryon",
+    change: { talosVersion: "v1.12.6" },
+    reboots: { velaryon: "yes" },
+  },
   {
     name: "sharing",
     stack: "rtx3090",
@@ -96,7 +106,11 @@ export const edits: Edit[] = [
   {
     name: "comment-in-a-patch",
     stack: "modern",
-    change: { machines: { gpu: { patches: ["# the fast disk\nmachine:\n  install:\n    disk: /dev/nvme0n1\n"] } } },
+    change: {
+      machines: {
+        gpu: { patches: ["# the fast disk\nmachine:\n  install:\n    disk: /dev/nvme0n1\n"] },
+      },
+    },
     reboots: { control: "no", gpu: "no" },
   },
   {
@@ -129,7 +143,12 @@ export const edits: Edit[] = [
     change: { factoryUrl: "https://factory.example.net" },
     reboots: { rtx3090: "no" },
   },
-  { name: "drain-off", stack: "rtx5070ti", change: { upgrade: { drain: false } }, reboots: { "k8s-worker4": "no" } },
+  {
+    name: "drain-off",
+    stack: "rtx5070ti",
+    change: { upgrade: { drain: false } },
+    reboots: { "k8s-worker4": "no" },
+  },
   {
     name: "address",
     stack: "velaryon",
@@ -145,7 +164,9 @@ export const edits: Edit[] = [
   {
     name: "sysctl-on-omni",
     stack: "frank",
-    change: { machines: { "gpu-1": { patches: ["machine:\n  sysctls:\n    vm.swappiness: '10'\n"] } } },
+    change: {
+      machines: { "gpu-1": { patches: ["machine:\n  sysctls:\n    vm.swappiness: '10'\n"] } },
+    },
     reboots: { "gpu-1": "no" },
   },
   {

@@ -4,4 +4,7 @@ import { execFileSync } from "node:child_process";
 export const gitIn =
   (cwd: string) =>
   (...args: string[]): string =>
-    execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.net", ...args], { cwd, encoding: "utf8" });
+    execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.net", ...args], {
+      cwd,
+      encoding: "utf8",
+    });

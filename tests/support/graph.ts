@@ -43,5 +43,8 @@ export const isSecret = (value: any): boolean =>
 
 /** Fails unless a resource waits for an earlier one. */
 export function expectWait(run: Run, later: Registered, earlier: Registered): void {
-  expect([later.name, [...waitsFor(run, later)]]).toEqual([later.name, expect.arrayContaining([earlier.urn])]);
+  expect([later.name, [...waitsFor(run, later)]]).toEqual([
+    later.name,
+    expect.arrayContaining([earlier.urn]),
+  ]);
 }

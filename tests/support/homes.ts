@@ -10,6 +10,7 @@ export const homeOf = (style: (typeof homes)[number], valueAt: (path: string) =>
 /** What of a text comes after the last of these lines, each of which must be in it, in their order. */
 export function restAfter(lines: string, text: string): string[] {
   const left = text.split("\n");
-  for (const line of lines.split("\n")) expect(left.splice(0, left.indexOf(line) + 1)).toContain(line);
+  for (const line of lines.split("\n"))
+    expect(left.splice(0, left.indexOf(line) + 1)).toContain(line);
   return left;
 }

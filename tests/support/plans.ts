@@ -17,5 +17,11 @@ export const fits = (selector: Record<string, string>, labels: Record<string, st
  *
  * @param others labels that somebody else gives them, such as the operator. Default: none.
  */
-export const selected = (selector: Record<string, string>, plan: Plan, others: Record<string, string> = {}): string[] =>
-  plan.machines.filter(({ nodeLabels }) => fits(selector, { ...others, ...nodeLabels })).map(({ name }) => name);
+export const selected = (
+  selector: Record<string, string>,
+  plan: Plan,
+  others: Record<string, string> = {},
+): string[] =>
+  plan.machines
+    .filter(({ nodeLabels }) => fits(selector, { ...others, ...nodeLabels }))
+    .map(({ name }) => name);

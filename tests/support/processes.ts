@@ -37,7 +37,12 @@ export function isRunning(pid: number): boolean {
 /** Waits until processes of ours are gone: the system takes a moment to end them. */
 export async function gone(pids: readonly number[]): Promise<void> {
   const left = (): number[] => pids.filter(isRunning);
-  await untilSeen("the processes have ended", { seconds: 300, every: 20 }, left, ({ length }) => length === 0);
+  await untilSeen(
+    "the processes have ended",
+    { seconds: 300, every: 20 },
+    left,
+    ({ length }) => length === 0,
+  );
 }
 
 /** The processes that a process has started, and those that these have. */

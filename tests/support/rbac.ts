@@ -19,7 +19,11 @@ export interface Asked {
 
 /** Rules of the ClusterRole in a file. */
 export function rulesOf(file: string): Rule[] {
-  const role = parse(fs.readFileSync(file, "utf8")) as { apiVersion: string; kind: string; rules: Rule[] };
+  const role = parse(fs.readFileSync(file, "utf8")) as {
+    apiVersion: string;
+    kind: string;
+    rules: Rule[];
+  };
   if (role.apiVersion !== "rbac.authorization.k8s.io/v1" || role.kind !== "ClusterRole")
     throw new Error(`${file}: is no ClusterRole`);
   return role.rules;
@@ -42,10 +46,13 @@ export function askedBy({
   const [, ...parts] = rest; // without the version
   if (!["api", "apis"].includes(root ?? "") || parts.length === 0) return undefined;
   // `namespaces/x` alone is an object, and with more behind it a place.
-  const [kind = "", name, part] = parts[0] === "namespaces" && parts.length > 2 ? parts.slice(2) : parts;
+  const [kind = "", name, part] =
+    parts[0] === "namespaces" && parts.length > 2 ? parts.slice(2) : parts;
   const resource = part === undefined ? kind : `${kind}/${part}`;
-  if (method === "DELETE") return { group, resource, verb: name === undefined ? "deletecollection" : "delete" };
-  const reading = searchParams.get("watch") === "true" ? "watch" : name === undefined ? "list" : "get";
+  if (method === "DELETE")
+    return { group, resource, verb: name === undefined ? "deletecollection" : "delete" };
+  const reading =
+    searchParams.get("watch") === "true" ? "watch" : name === undefined ? "list" : "get";
   return { group, resource, verb: changing[method] ?? reading };
 }
 
@@ -59,7 +66,9 @@ export const allows = (rules: readonly Rule[], { group, resource, verb }: Asked)
 /** Every right that rules give, one by one. */
 export const rightsOf = (rules: readonly Rule[]): Asked[] =>
   rules.flatMap(({ apiGroups, resources, verbs }) =>
-    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb })))),
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb }))),
+    ),
   );
 
 /** A right in words, e.g. `list pods`, `get runtimeclasses.node.k8s.io`. */

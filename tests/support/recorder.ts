@@ -53,9 +53,17 @@ export interface RunOptions {
   config?: Record<string, string>;
   secretKeys?: string[];
   /** Outputs that a provider would add, by resource. Default: a gate's alone. A preview leaves them unknown. */
-  outputs?: (resource: { type: string; name: string; inputs: Record<string, any> }) => Record<string, any>;
+  outputs?: (resource: {
+    type: string;
+    name: string;
+    inputs: Record<string, any>;
+  }) => Record<string, any>;
   /** ID that a provider would give. Default: one made of the name. */
-  ids?: (resource: { type: string; name: string; inputs: Record<string, any> }) => string | undefined;
+  ids?: (resource: {
+    type: string;
+    name: string;
+    inputs: Record<string, any>;
+  }) => string | undefined;
   /** Result of an invoke. Default: empty. */
   call?: (token: string, inputs: Record<string, any>) => Record<string, any>;
   /** Records nothing but calls, for a measurement: records of a large cluster take time and memory of their own. */
@@ -85,10 +93,9 @@ class RecordingMonitor extends MockMonitor {
       inputs: req.getObject()?.toJavaScript() ?? {},
       dependencies: req.getDependenciesList(),
       propertyDependencies: Object.fromEntries(
-        (req.getPropertydependenciesMap().toArray() as [string, string[][]][]).map(([key, [urns]]) => [
-          key,
-          urns ?? [],
-        ]),
+        (req.getPropertydependenciesMap().toArray() as [string, string[][]][]).map(
+          ([key, [urns]]) => [key, urns ?? []],
+        ),
       ),
       aliases: req.getAliasesList(),
       provider: req.getProvider(),

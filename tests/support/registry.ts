@@ -30,7 +30,10 @@ export interface Registry {
 /** Packs a workspace of this repository as npm would publish it; gives the path of the tarball. */
 export function pack(workspace: string, into: string): string {
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", into];
-  const { stdout } = spawnSync("npm", args, { cwd: path.join(repository, workspace), encoding: "utf8" });
+  const { stdout } = spawnSync("npm", args, {
+    cwd: path.join(repository, workspace),
+    encoding: "utf8",
+  });
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
   return path.join(into, filename);
 }
@@ -55,7 +58,8 @@ export async function serveRegistry(tarballs: readonly string[]): Promise<Regist
   return { url: addressOf(server), close: () => void server.close() };
 }
 
-const addressOf = (server: http.Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const addressOf = (server: http.Server): string =>
+  `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 function documentOf(name: string, all: Stored[], url: string): object {
   const versions = all.map(({ manifest }) => {
@@ -76,18 +80,25 @@ function send({ folder, tarball }: Stored, response: http.ServerResponse): void 
 
 /** What the lock file names, as far as it is here: not what is for other platforms, and no workspaces, which are links. */
 function installed(): Stored[] {
-  const { packages } = JSON.parse(fs.readFileSync(path.join(repository, "package-lock.json"), "utf8")) as {
+  const { packages } = JSON.parse(
+    fs.readFileSync(path.join(repository, "package-lock.json"), "utf8"),
+  ) as {
     packages: Record<string, { link?: boolean }>;
   };
   return Object.entries(packages)
     .filter(([place, { link }]) => place.includes("node_modules/") && !link)
     .map(([place]) => path.join(repository, place))
     .filter((folder) => fs.existsSync(path.join(folder, "package.json")))
-    .map((folder) => ({ folder, manifest: read(fs.readFileSync(path.join(folder, "package.json"), "utf8")) }));
+    .map((folder) => ({
+      folder,
+      manifest: read(fs.readFileSync(path.join(folder, "package.json"), "utf8")),
+    }));
 }
 
 function ofTarball(tarball: string): Stored {
-  const { stdout } = spawnSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" });
+  const { stdout } = spawnSync("tar", ["-xzOf", tarball, "package/package.json"], {
+    encoding: "utf8",
+  });
   return { tarball, manifest: read(stdout) };
 }
 

@@ -13,7 +13,8 @@ const secrets = {
 };
 
 /** A stack that makes its cluster has no credentials before. */
-export const bootstraps = (stack: string): boolean => stackConfig(stack)["talos-gpu:bootstrap"] === "true";
+export const bootstraps = (stack: string): boolean =>
+  stackConfig(stack)["talos-gpu:bootstrap"] === "true";
 
 /** Runs the stacks' program for one stack of this repository, and records what it registers. */
 export async function run(

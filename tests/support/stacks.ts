@@ -16,6 +16,9 @@ export const stacks: readonly string[] = fs
 export function stackConfig(stack: string): Record<string, string> {
   const entries = Object.entries(readStackFile(stack));
   return Object.fromEntries(
-    entries.map(([key, value]) => [`talos-gpu:${key}`, typeof value === "string" ? value : JSON.stringify(value)]),
+    entries.map(([key, value]) => [
+      `talos-gpu:${key}`,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
   );
 }

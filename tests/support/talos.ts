@@ -52,7 +52,15 @@ export function machineOutputs({
     const task = JSON.parse(inputs.stdin as string) as Record<string, unknown>;
     // A machine of Omni's runs a schematic that its task does not know.
     const { machine, talosVersion, schematicId = "0".repeat(64), driverVersion = null } = task;
-    const answer = { machine, talosVersion, schematicId, driverVersion, bootId: "b", rebooted: true, phases: [] };
+    const answer = {
+      machine,
+      talosVersion,
+      schematicId,
+      driverVersion,
+      bootId: "b",
+      rebooted: true,
+      phases: [],
+    };
     return { stdout: `${JSON.stringify(answer)}\n` };
   }
   const tested = gateOutputs({ type, name, inputs });
@@ -66,15 +74,27 @@ export function machineOutputs({
 }
 
 /** What the gate answers when every test of its task has passed; undefined for any other resource. */
-export function gateOutputs({ type, name, inputs }: { type: string; name: string; inputs: Record<string, any> }) {
+export function gateOutputs({
+  type,
+  name,
+  inputs,
+}: {
+  type: string;
+  name: string;
+  inputs: Record<string, any>;
+}) {
   if (type !== "command:local:Command" || !name.endsWith("-gate")) return undefined;
   const { tests } = JSON.parse(inputs.stdin as string) as { tests: { machine: string }[] };
-  return { stdout: `${JSON.stringify({ passed: tests.map(({ machine }) => machine), untested: {} })}\n` };
+  return {
+    stdout: `${JSON.stringify({ passed: tests.map(({ machine }) => machine), untested: {} })}\n`,
+  };
 }
 
 /** What the Talos provider's functions answer, by token. */
 export function machineConfiguration(token: string): Record<string, unknown> {
-  return token.includes("getConfiguration") ? { machineConfiguration: "machine: { type: worker }\n" } : {};
+  return token.includes("getConfiguration")
+    ? { machineConfiguration: "machine: { type: worker }\n" }
+    : {};
 }
 
 /** What providers, machine program and Image Factory would answer, as options of a recorded run. */

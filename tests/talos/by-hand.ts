@@ -27,22 +27,33 @@ const texts = {
     'machine: { files: [{ op: create, path: /etc/nvidia-container-runtime/config.toml, permissions: 0o644, content: "[nvidia-container-cli]\\nno-cgroups = true\\n" }] }',
   "values.yaml":
     "{ runtimeClassName: nvidia, affinity: null, nodeSelector: { kubernetes.io/os: linux }, tolerations: [{ key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule }, { key: CriticalAddonsOnly, operator: Exists }] }",
-  "class.yaml": "{ apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: { name: nvidia }, handler: nvidia }",
+  "class.yaml":
+    "{ apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: { name: nvidia }, handler: nvidia }",
   "test.yaml":
     "{ apiVersion: v1, kind: Pod, metadata: { name: nvidia-test }, spec: { restartPolicy: Never, runtimeClassName: nvidia, containers: [{ name: nvidia-test, image: 'nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04', args: [nvidia-smi] }] } }",
 };
 
 /** The guide, command by command. What it has its reader look at is waited for. */
-async function byHand(lab: Lab, { name, address, installerImage }: MachineRecipe, written: boolean): Promise<void> {
+async function byHand(
+  lab: Lab,
+  { name, address, installerImage }: MachineRecipe,
+  written: boolean,
+): Promise<void> {
   const { tools, session, kubernetes } = lab;
   const patience = { seconds: 600, every: 1000 };
   for (const [file, text] of Object.entries(texts)) fs.writeFileSync(session.dir(file), text);
-  const env = { PATH: process.env.PATH, HOME: session.dir(), KUBECONFIG: lab.controlPlane.adminKubeconfig };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: session.dir(),
+    KUBECONFIG: lab.controlPlane.adminKubeconfig,
+  };
   const reach = { talosctl: ["--talosconfig", "talosconfig", "--nodes", address], helm: [] };
   const call = async (program: "talosctl" | "helm", words: string): Promise<string> => {
     console.error(`    ${program} ${words}`);
     const args = [...reach[program], ...words.split(" ")];
-    return (await promisify(execFile)(tools[program], args, { env, cwd: session.dir(), timeout: 600_000 })).stdout;
+    return (
+      await promisify(execFile)(tools[program], args, { env, cwd: session.dir(), timeout: 600_000 })
+    ).stdout;
   };
   const shows = (words: string, wanted: string): Promise<string> => {
     const look = (): Promise<string> => call("talosctl", words).catch(String);
@@ -59,11 +70,22 @@ async function byHand(lab: Lab, { name, address, installerImage }: MachineRecipe
   await shows("read /proc/modules", "nvidia_modeset");
   if (written) await call("talosctl", "patch mc --patch @no-cgroups.yaml");
   await apply("class.yaml");
-  await call("helm", `repo add nvdp ${lab.charts!.addressOf("https://nvidia.github.io/k8s-device-plugin")}`);
+  await call(
+    "helm",
+    `repo add nvdp ${lab.charts!.addressOf("https://nvidia.github.io/k8s-device-plugin")}`,
+  );
   await call("helm", "repo update");
-  await call("helm", "upgrade --install nvidia-device-plugin nvdp/nvidia-device-plugin -n kube-system -f values.yaml");
+  await call(
+    "helm",
+    "upgrade --install nvidia-device-plugin nvdp/nvidia-device-plugin -n kube-system -f values.yaml",
+  );
   const offers = ({ status }: V1Node): boolean => status?.allocatable?.["nvidia.com/gpu"] === "2";
-  await untilSeen("two cards", patience, () => kubernetes.at<V1Node>(`/api/v1/nodes/${name}`), offers);
+  await untilSeen(
+    "two cards",
+    patience,
+    () => kubernetes.at<V1Node>(`/api/v1/nodes/${name}`),
+    offers,
+  );
   await apply("test.yaml");
 }
 
@@ -76,16 +98,21 @@ function watch({ kubernetes }: Lab, name: string) {
   const look = async (): Promise<void> => {
     const [node, lease, pods] = await Promise.all([
       kubernetes.at<V1Node>(`/api/v1/nodes/${name}`),
-      kubernetes.at<V1Lease>(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`),
+      kubernetes.at<V1Lease>(
+        `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`,
+      ),
       kubernetes.all<V1Pod>(`/api/v1/pods?fieldSelector=spec.nodeName%3D${name}`),
     ]);
-    if (String(lease.spec?.renewTime) !== renewal) [renewal, renewed] = [String(lease.spec?.renewTime), now()];
+    if (String(lease.spec?.renewTime) !== renewal)
+      [renewal, renewed] = [String(lease.spec?.renewTime), now()];
     seen.boots.add(node.status?.nodeInfo?.bootID ?? "");
     const jobs = pods.filter(({ spec }) => /\bcuda/.test(spec!.containers[0]!.image!));
-    if (!(seen.job > 0) && jobs.some(({ status }) => status?.phase === "Succeeded")) seen.job = now();
+    if (!(seen.job > 0) && jobs.some(({ status }) => status?.phase === "Succeeded"))
+      seen.job = now();
     const stale = now() - renewed > 20; // it renews it every ten seconds
     const takesPods = isReady(node) && node.spec?.unschedulable !== true && !stale;
-    if (takesPods !== seen.takesPods) console.error(`    ${now().toFixed(0)} s: takes ${takesPods ? "" : "no "}pods`);
+    if (takesPods !== seen.takesPods)
+      console.error(`    ${now().toFixed(0)} s: takes ${takesPods ? "" : "no "}pods`);
     if (seen.takesPods) since = stale ? renewed : now();
     if (!takesPods) [seen.away, since] = [seen.away + now() - since, now()];
     seen.takesPods = takesPods;
@@ -99,28 +126,42 @@ async function main([way = "", ...more]: string[]): Promise<void> {
   const session = new Session();
   // The stack on a release that is built here. Its machine is a worker: so its cluster tells of it while it reboots.
   const stack = session.dir("Pulumi.by-hand.yaml");
-  const text = fs.readFileSync(`${stacksDir}/Pulumi.aarhus-h100.yaml`, "utf8").replace("v1.11.5", "v1.13.0");
+  const text = fs
+    .readFileSync(`${stacksDir}/Pulumi.aarhus-h100.yaml`, "utf8")
+    .replace("v1.11.5", "v1.13.0");
   fs.writeFileSync(stack, text.replace("role: controlplane", "role: worker"));
   const options = parseOptions(["--machines", "real", "--stack", stack, ...more]);
   const { spec, config } = stackConfiguration(stack, options);
-  const lab = { options, session, without: [], talosReleases: ["v1.13.0"], spec, config } as unknown as Lab; // the phases add the rest
+  const lab = {
+    options,
+    session,
+    without: [],
+    talosReleases: ["v1.13.0"],
+    spec,
+    config,
+  } as unknown as Lab; // the phases add the rest
   await runPhases(bringUp, lab);
   const machine = planCluster(spec).machines[0]!;
   // The image of the two extensions that the guide names. Both ways find it made.
   await lab.imageFactory!.register(machine.schematic);
-  await fetch(`${lab.factoryUrl}/v2${/[/].*/.exec(machine.installerImage)![0].replace(":", "/manifests/")}`);
+  await fetch(
+    `${lab.factoryUrl}/v2${/[/].*/.exec(machine.installerImage)![0].replace(":", "/manifests/")}`,
+  );
   const say = (line: string): void => console.error(`    ${line}`);
   const engine = way === "pulumi" ? await openEngine(lab) : undefined;
   const { seen, now, stop } = watch(lab, machine.name);
   if (engine !== undefined)
-    for (const step of [preview, update]) say(`${(await step(lab, engine, say)).report.result}: ${now().toFixed(0)} s`);
+    for (const step of [preview, update])
+      say(`${(await step(lab, engine, say)).report.result}: ${now().toFixed(0)} s`);
   else await byHand(lab, machine, way === "written").catch((error: Error) => say(error.message));
   const all = Math.round(now());
   await until({ seconds: 120 }, () => seen.job > 0 && seen.takesPods, Boolean);
   await stop();
   const [job, away] = [seen.job, seen.away].map(Math.round);
   const { reboots, stage, ready } = (await lab.machines.state())[machine.name]!;
-  console.log(JSON.stringify({ way, boots: seen.boots.size, reboots, job, away, all, stage, ready }));
+  console.log(
+    JSON.stringify({ way, boots: seen.boots.size, reboots, job, away, all, stage, ready }),
+  );
   await session.close();
 }
 

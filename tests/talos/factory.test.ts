@@ -31,8 +31,13 @@ if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
     async (version) => {
       const answer = await fetch(`${factory.url}/version/${version}/extensions/official`);
       const listed = (await answer.json()) as { name: string; digest: string }[];
-      const emulated = officialExtensions(RELEASE).filter(({ name }) => listed.some((each) => each.name === name));
-      const withoutDigest = ({ digest, ...rest }: { digest: string }): object => [/^sha256:\w{64}$/.test(digest), rest];
+      const emulated = officialExtensions(RELEASE).filter(({ name }) =>
+        listed.some((each) => each.name === name),
+      );
+      const withoutDigest = ({ digest, ...rest }: { digest: string }): object => [
+        /^sha256:\w{64}$/.test(digest),
+        rest,
+      ];
       expect(listed.length).toBeGreaterThan(3);
       expect(listed.map(withoutDigest)).toEqual(emulated.map(withoutDigest));
     },

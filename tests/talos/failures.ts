@@ -30,9 +30,16 @@ const equal = (what: string, is: unknown, wanted: unknown): void => {
   if (is !== wanted) throw new Error(`${what}: ${String(is)}, not ${String(wanted)}`);
 };
 
-const file = (path: string, content: string): object => ({ op: "create", path, permissions: 0o644, content });
+const file = (path: string, content: string): object => ({
+  op: "create",
+  path,
+  permissions: 0o644,
+  content,
+});
 const part = (content: string): object => file("/etc/cri/conf.d/20-customization.part", content);
-const unpacked = part('[plugins."io.containerd.cri.v1.images"]\n  discard_unpacked_layers = true\n');
+const unpacked = part(
+  '[plugins."io.containerd.cri.v1.images"]\n  discard_unpacked_layers = true\n',
+);
 const nvidiaByDefault = part(
   '[plugins."io.containerd.cri.v1.runtime".containerd]\n  default_runtime_name = "nvidia"\n',
 );
@@ -95,7 +102,9 @@ const all: readonly Row[] = [
     name: "an installer that its registry does not know",
     from: "adopted",
     run: (stand) =>
-      upgrade(stand, { installerImage: `factory.talos.dev/metal-installer/${"0".repeat(64)}:${RELEASE}` }),
+      upgrade(stand, {
+        installerImage: `factory.talos.dev/metal-installer/${"0".repeat(64)}:${RELEASE}`,
+      }),
     says: [/it could not pull \S+: .*code = NotFound/, /nothing was changed on it/],
     within: 60,
     untouched: true,
@@ -105,7 +114,10 @@ const all: readonly Row[] = [
     from: "adopted",
     given: (stand) => stand.apply({ machine: { files: [unpacked] } }),
     run: (stand) =>
-      stand.start("adopt", stand.adoption(JSON.stringify({ machine: { files: [nvidiaByDefault] } }))).ended,
+      stand.start(
+        "adopt",
+        stand.adoption(JSON.stringify({ machine: { files: [nvidiaByDefault] } })),
+      ).ended,
     says: [/20-customization\.part/],
     within: 30,
     untouched: true,
@@ -131,7 +143,10 @@ const all: readonly Row[] = [
     name: "another image than the wanted one is installed and waits for its boot",
     from: "installed",
     run: (stand) => stand.start("upgrade", stand.upgradeTo(stand.schematics.modules)).ended,
-    says: [/another image than the wanted one is installed on it and waits for its boot: \S+/, /rollback/],
+    says: [
+      /another image than the wanted one is installed on it and waits for its boot: \S+/,
+      /rollback/,
+    ],
     within: 60,
     untouched: true,
     then: async (stand) => {
@@ -166,7 +181,9 @@ const all: readonly Row[] = [
     name: "a file outside /var",
     from: "upgraded",
     given: (stand) => stand.apply({ machine: { files: [file("/etc/lab.conf", "a line\n")] } }),
-    says: [/its boot does not go on: .*create operation not allowed outside of \/var: "\/etc\/lab\.conf"/],
+    says: [
+      /its boot does not go on: .*create operation not allowed outside of \/var: "\/etc\/lab\.conf"/,
+    ],
     within: 300,
     then: async (stand, before) => {
       await boots(stand, () => stand.apply(before.configuration, "auto"));
@@ -176,8 +193,10 @@ const all: readonly Row[] = [
   {
     name: "a kernel module that is not there",
     from: "upgraded",
-    given: (stand) => stand.apply({ machine: { kernel: { modules: [{ name: "nvidia_peermem" }] } } }),
-    run: (stand) => upgrade(stand, { modules: [...stand.gpuTask().modules, "nvidia_peermem"], timeouts: short }),
+    given: (stand) =>
+      stand.apply({ machine: { kernel: { modules: [{ name: "nvidia_peermem" }] } } }),
+    run: (stand) =>
+      upgrade(stand, { modules: [...stand.gpuTask().modules, "nvidia_peermem"], timeouts: short }),
     says: [/kernel modules not loaded: nvidia_peermem/],
     within: 400,
     then: async (stand, before) => {
@@ -200,7 +219,10 @@ const all: readonly Row[] = [
     from: "adopted",
     given: (stand) => stand.apply({ machine: { files: [nvidiaByDefault] } }),
     run: (stand) =>
-      stand.start("upgrade", stand.upgradeTo(stand.schematics.modules, { modules: ["nvidia"], timeouts: short })).ended,
+      stand.start(
+        "upgrade",
+        stand.upgradeTo(stand.schematics.modules, { modules: ["nvidia"], timeouts: short }),
+      ).ended,
     says: [
       /its boot does not go on: the kubelet fails at every start.*unknown service runtime\.v1\.RuntimeService.*edit machineconfig/,
       /then run again(?!, which)/,
@@ -214,7 +236,8 @@ const all: readonly Row[] = [
   {
     name: "an image whose kernel does not come up",
     from: "adopted",
-    run: (stand) => stand.start("upgrade", stand.upgradeTo(stand.schematics.broken, { timeouts: short })).ended,
+    run: (stand) =>
+      stand.start("upgrade", stand.upgradeTo(stand.schematics.broken, { timeouts: short })).ended,
     says: [/did not run within 4m/],
     within: 700,
   },
@@ -233,7 +256,10 @@ const all: readonly Row[] = [
       await stand.apply(`${await stand.configuration()}---\n${stringify(ephemeral("400MB"))}`);
       await wipe(stand);
     },
-    says: [/its disk has no room for the installer: .*no space left on device/, /nothing was changed on it/],
+    says: [
+      /its disk has no room for the installer: .*no space left on device/,
+      /nothing was changed on it/,
+    ],
     within: 200,
     untouched: true,
     then: async (stand, { configuration }) => {
@@ -249,7 +275,9 @@ const all: readonly Row[] = [
     run: (stand) => {
       const before = stand.imageFactory.registry.requests.length;
       return cutWhen(stand, "a layer is pulled", () =>
-        stand.imageFactory.registry.requests.slice(before).some((line) => /GET .*\/blobs\//.test(line)),
+        stand.imageFactory.registry.requests
+          .slice(before)
+          .some((line) => /GET .*\/blobs\//.test(line)),
       );
     },
     code: 0,
@@ -260,7 +288,10 @@ const all: readonly Row[] = [
   {
     name: "power cut in the installation",
     from: "adopted",
-    run: (stand) => cutWhen(stand, "it installs", () => /starting upgrade|performing upgrade/.test(stand.console())),
+    run: (stand) =>
+      cutWhen(stand, "it installs", () =>
+        /starting upgrade|performing upgrade/.test(stand.console()),
+      ),
     code: API === "legacy" ? 1 : 0,
     says: [API === "legacy" ? notInstalled : /it is asked once more/],
     within: 900,
@@ -272,7 +303,11 @@ const all: readonly Row[] = [
     run: (stand) => {
       const boot = /Linux version/g;
       const before = [...stand.console().matchAll(boot)].length;
-      return cutWhen(stand, "the new image boots", () => [...stand.console().matchAll(boot)].length > before);
+      return cutWhen(
+        stand,
+        "the new image boots",
+        () => [...stand.console().matchAll(boot)].length > before,
+      );
     },
     code: 0,
     says: [/upgrading through the/],

@@ -22,15 +22,35 @@ export async function emulate(stand: Stand, configuration: string): Promise<Emul
   const authority = (kind: string): string => path.join(stand.dir, `authority/ca.${kind}`);
   const config = path.join(dir, "config.yaml");
   fs.writeFileSync(config, configuration);
-  const card = { model: "a stand-in", architecture: "Blackwell", pciDevice: "0300_10de", count: 1, memoryMiB: 16384 };
+  const card = {
+    model: "a stand-in",
+    architecture: "Blackwell",
+    pciDevice: "0300_10de",
+    count: 1,
+    memoryMiB: 16384,
+  };
   const machines = await startMachines(binary, {
     ...{ dir, timeScale: 60, factory: factory.url, kubernetes: null, clusterName: "lab" },
     talos: { caCert: authority("crt"), caKey: authority("key") },
     machines: [
       {
-        ...{ name: NODE, address: stand.machine.address, role: "worker", talosVersion: RELEASE, platform: "metal" },
+        ...{
+          name: NODE,
+          address: stand.machine.address,
+          role: "worker",
+          talosVersion: RELEASE,
+          platform: "metal",
+        },
         ...{ schematicId: stand.schematics.plain, config },
-        gpus: [{ ...card, computeCapability: "12.0", minPowerW: 100, maxPowerW: 300, defaultPowerW: 300 }],
+        gpus: [
+          {
+            ...card,
+            computeCapability: "12.0",
+            minPowerW: 100,
+            maxPowerW: 300,
+            defaultPowerW: 300,
+          },
+        ],
       },
     ],
   });
@@ -65,7 +85,8 @@ export async function shown(talosctl: Stand["talosctl"]): Promise<string[]> {
   const [platform] = await get("platformmetadata");
   const services = parseTable(await talosctl("services")).map(
     // On busy cores a health check fails now and then: whether there is one is what is compared.
-    (row) => `service ${row["SERVICE"]}: ${row["STATE"]}, ${row["HEALTH"] === "?" ? "no" : "a"} health check`,
+    (row) =>
+      `service ${row["SERVICE"]}: ${row["STATE"]}, ${row["HEALTH"] === "?" ? "no" : "a"} health check`,
   );
   const modules = (await talosctl("read", "/proc/modules"))
     .split("\n")
@@ -94,7 +115,9 @@ export const words = ({ said }: Pick<Ended, "said">): string[] =>
 
 /** What a lab told of a stack's life: what Pulumi did, what the program said, and what stayed. Lines of one moment overtake each other. */
 export const life = (lines: readonly string[]): string[] => {
-  const told = lines.filter((line) => line.startsWith("    ")).map((line) => line.replace(/ \(\d+ done\)$/, ""));
+  const told = lines
+    .filter((line) => line.startsWith("    "))
+    .map((line) => line.replace(/ \(\d+ done\)$/, ""));
   return [...new Set(words({ said: told.join("\n") }))];
 };
 
@@ -107,7 +130,10 @@ export function unlike(real: readonly string[], emulated: readonly string[]): st
 
 /** What is known to differ, and why. */
 export const differences: readonly [RegExp, string][] = [
-  [/: extension modules\.dep: modules\.dep /, "its version is the kernel's, which is Debian's in the lab"],
+  [
+    /: extension modules\.dep: modules\.dep /,
+    "its version is the kernel's, which is Debian's in the lab",
+  ],
   [/: real: metakeys 9$/, "the state of the disk's encryption (META 0x09), which nobody reads"],
 ];
 
@@ -117,12 +143,18 @@ export const differencesOfLabs: readonly [RegExp, string][] = [
     /^real: \S+: (powered on|(is|took its configuration) in maintenance mode|its control plane serves)$/,
     "so a lab makes a machine",
   ],
-  [/^(real|emulated): [\w.-]+: (building|built) N s /, "what a computer lacks of the lab is built once"],
+  [
+    /^(real|emulated): [\w.-]+: (building|built) N s /,
+    "what a computer lacks of the lab is built once",
+  ],
   [
     /^real: stays: (Lease kube-node-lease\/|StorageClass lab:|Pod kube-system\/lab-network-)/,
     "the lab's own: a lease, and a class and the network, which come after the machines",
   ],
-  [/: modern-gpu-upgrade: /, "its disk has Talos in maintenance mode: it is upgraded, an emulated one installed"],
+  [
+    /: modern-gpu-upgrade: /,
+    "its disk has Talos in maintenance mode: it is upgraded, an emulated one installed",
+  ],
   [/^real: .*: compare: waiting up to /, "Kubernetes answers a while after the machine"],
   [/^real: stays: .*\/modules\.dep=/, "the kernel's release, which is Debian's in the lab"],
   [

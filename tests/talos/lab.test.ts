@@ -21,25 +21,43 @@ if (reasons !== "") console.warn(`a lab of real machines: skipped: ${reasons}`);
   "%s lives on machines that run Talos itself, and reboots as the preview says",
   async (stack) => {
     const consoles = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-consoles-"));
-    const args = ["--stack", stack, "--machines", "real", "--preview", "--updates", "2", "--consoles", consoles];
+    const args = [
+      "--stack",
+      stack,
+      "--machines",
+      "real",
+      "--preview",
+      "--updates",
+      "2",
+      "--consoles",
+      consoles,
+    ];
     const run = await runLab(args);
     assertOk(run);
     const { updates, machines, left } = run.report;
     expect(updates[1]!.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
-    for (const [name, { gpus, taints = [], ...runs }] of Object.entries(expected[stack]!.machines)) {
+    for (const [name, { gpus, taints = [], ...runs }] of Object.entries(
+      expected[stack]!.machines,
+    )) {
       const allocatable = gpus === undefined ? {} : { "nvidia.com/gpu": gpus };
       expect(machines[name]).toMatchObject({ ...runs, taints, allocatable });
       // Their disk has Talos already: without an extension it is the image that they are to run.
       expect(updates.map(({ reboots }) => reboots[name])).toEqual([gpus === undefined ? 0 : 1, 0]);
-      expect(fs.readFileSync(path.join(consoles, `${name}.log`), "utf8")).toContain("Linux version");
+      expect(fs.readFileSync(path.join(consoles, `${name}.log`), "utf8")).toContain(
+        "Linux version",
+      );
     }
     expectReady(run.report, expected[stack]!.workloads);
     expect(left).toEqual([]);
     await nothingLeft(run.folder);
-    const emulated = await runLab(args.filter((arg) => !["--machines", "real", "--consoles", consoles].includes(arg)));
+    const emulated = await runLab(
+      args.filter((arg) => !["--machines", "real", "--consoles", consoles].includes(arg)),
+    );
     assertOk(emulated);
     const unalike = unlike(life(run.lines), life(emulated.lines));
-    expect(unalike.filter((line) => !differencesOfLabs.some(([known]) => known.test(line)))).toEqual([]);
+    expect(
+      unalike.filter((line) => !differencesOfLabs.some(([known]) => known.test(line))),
+    ).toEqual([]);
     fs.rmSync(consoles, { recursive: true });
   },
 );

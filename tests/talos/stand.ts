@@ -35,7 +35,9 @@ export const NODE = "talos-lab";
 
 /** Why tests have no real Talos here: none of what asks for them is said, or it cannot be. Empty: they have. */
 export const whyNotReal = (by: readonly string[]): string[] =>
-  by.includes(asked) ? whyNoMachine() : [`it is not asked for: TALOS_GPU_REAL_TALOS=${by.join(" or ")} does`];
+  by.includes(asked)
+    ? whyNoMachine()
+    : [`it is not asked for: TALOS_GPU_REAL_TALOS=${by.join(" or ")} does`];
 
 /** How a run of the machine program ended. */
 export interface Ended {
@@ -72,7 +74,11 @@ export interface Stand {
   runs(): Promise<boolean>;
   /** Waits until what Talos says of itself is so. */
   until(what: string, minutes: number, is: () => Promise<boolean>): Promise<void>;
-  start(verb: string, task: object, env?: NodeJS.ProcessEnv): { child: ChildProcess; ended: Promise<Ended> };
+  start(
+    verb: string,
+    task: object,
+    env?: NodeJS.ProcessEnv,
+  ): { child: ChildProcess; ended: Promise<Ended> };
   upgradeTo(schematicId: string, more?: Partial<UpgradeTask>): UpgradeTask;
   /** The task of NVIDIA's image. */
   gpuTask(more?: Partial<UpgradeTask>): UpgradeTask;
@@ -98,7 +104,11 @@ const patches = [
 
 const schematicOf = (...extensions: string[]): string =>
   stringify({
-    customization: { systemExtensions: { officialExtensions: extensions.map((name) => `siderolabs/nvidia-${name}`) } },
+    customization: {
+      systemExtensions: {
+        officialExtensions: extensions.map((name) => `siderolabs/nvidia-${name}`),
+      },
+    },
   });
 const plain = "customization: {}\n";
 const gpuSchematic = schematicOf("container-toolkit-lts", "open-gpu-kernel-modules-lts");
@@ -112,7 +122,10 @@ const ownPatch = (port: number, image: string): object => ({
     install: { disk: "/dev/vda", image },
     registries: { mirrors: { "*": { endpoints: [`http://10.0.2.2:${port}`] } } },
     time: { disabled: true },
-    features: { hostDNS: { enabled: false, forwardKubeDNSToHost: false }, kubePrism: { enabled: false } },
+    features: {
+      hostDNS: { enabled: false, forwardKubeDNSToHost: false },
+      kubePrism: { enabled: false },
+    },
     kubelet: { skipNodeRegistration: true },
   },
   cluster: { discovery: { enabled: false } },
@@ -130,7 +143,8 @@ export async function openStand(): Promise<Stand> {
   const made = async (schematic: string): Promise<string> => {
     const id = await imageFactory.register(schematic);
     const answer = await fetch(`${imageFactory.url}/v2/metal-installer/${id}/manifests/${RELEASE}`);
-    if (!answer.ok) throw new Error(`no installer of ${schematic}: ${imageFactory.errors.join("\n")}`);
+    if (!answer.ok)
+      throw new Error(`no installer of ${schematic}: ${imageFactory.errors.join("\n")}`);
     return id;
   };
   const schematics = {
@@ -141,20 +155,37 @@ export async function openStand(): Promise<Stand> {
     empty: "e".repeat(64),
   };
   await run(program, ["gen", "secrets", "-o", dir("secrets.yaml"), "--talos-version", RELEASE]);
-  const { certs } = parse(fs.readFileSync(dir("secrets.yaml"), "utf8")) as { certs: { os: Record<string, string> } };
+  const { certs } = parse(fs.readFileSync(dir("secrets.yaml"), "utf8")) as {
+    certs: { os: Record<string, string> };
+  };
   fs.mkdirSync(dir("authority"));
   for (const kind of ["crt", "key"])
-    fs.writeFileSync(dir(`authority/ca.${kind}`), Buffer.from(certs.os[kind]!, "base64"), { mode: 0o600 });
+    fs.writeFileSync(dir(`authority/ca.${kind}`), Buffer.from(certs.os[kind]!, "base64"), {
+      mode: 0o600,
+    });
   const machine = await startMachine(images, dir("machine"), { authority: dir("authority") });
   const installerOf = (id: string): string =>
     id === schematics.empty
       ? `ghcr.io/siderolabs/installer-base:${RELEASE}`
       : `factory.talos.dev/metal-installer/${id}:${RELEASE}`;
-  const own = [ownPatch(front.port, installerOf(schematics.plain)), parse(hostnamed(NODE, RELEASE)) as object];
-  fs.writeFileSync(dir("patch.yaml"), own.map((document) => JSON.stringify(document)).join("\n---\n"));
+  const own = [
+    ownPatch(front.port, installerOf(schematics.plain)),
+    parse(hostnamed(NODE, RELEASE)) as object,
+  ];
+  fs.writeFileSync(
+    dir("patch.yaml"),
+    own.map((document) => JSON.stringify(document)).join("\n---\n"),
+  );
   const generate = `gen config lab https://${trustdAddress}:6443 --additional-sans 127.0.0.1 --kubernetes-version ${kubeletImage(RELEASE).split(":")[1]} --talos-version ${RELEASE}`;
   const from = ["--with-secrets", dir("secrets.yaml"), "--config-patch", `@${dir("patch.yaml")}`];
-  await run(program, [...generate.split(" "), ...from, "--output-types", "worker,talosconfig", "-o", dir("config")]);
+  await run(program, [
+    ...generate.split(" "),
+    ...from,
+    "--output-types",
+    "worker,talosconfig",
+    "-o",
+    dir("config"),
+  ]);
   bundle(dir("program"), ["program"]);
   const configOf = (endpoint: string): string[] => [
     "--talosconfig",
@@ -166,7 +197,8 @@ export async function openStand(): Promise<Stand> {
   ];
   const call = async (args: string[]): Promise<string> =>
     (await run(program, args, { timeout: 30_000, maxBuffer: 1 << 24 })).stdout;
-  const talosctlOf: Stand["talosctlOf"] = (endpoint, ...args) => call([...args, ...configOf(endpoint)]);
+  const talosctlOf: Stand["talosctlOf"] = (endpoint, ...args) =>
+    call([...args, ...configOf(endpoint)]);
   const talosctl: Stand["talosctl"] = (...args) => talosctlOf(machine.endpoint, ...args);
 
   let begin = 0;
@@ -178,10 +210,19 @@ export async function openStand(): Promise<Stand> {
       if (await is().catch((error: unknown) => ((last = error), false))) return;
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
-    throw new Error(`${what}: not within ${minutes} min; last: ${String(last)}\n${console().slice(-3000)}`);
+    throw new Error(
+      `${what}: not within ${minutes} min; last: ${String(last)}\n${console().slice(-3000)}`,
+    );
   };
   const done = async (work: Promise<unknown>): Promise<true> => (await work, true as const);
-  const apply = ["apply-config", "--insecure", "-n", machine.endpoint, "-f", dir("config/worker.yaml")];
+  const apply = [
+    "apply-config",
+    "--insecure",
+    "-n",
+    machine.endpoint,
+    "-f",
+    dir("config/worker.yaml"),
+  ];
   await until("maintenance mode takes a configuration", 10, () => done(call(apply)));
 
   const runs = async (): Promise<boolean> =>
@@ -190,24 +231,37 @@ export async function openStand(): Promise<Stand> {
 
   const configurations = async (): Promise<Record<string, string>> =>
     Object.fromEntries(
-      parseResources(await talosctl("get", "machineconfig", "-o", "json")).map(({ metadata, spec }) => [
-        metadata.id,
-        spec as string,
-      ]),
+      parseResources(await talosctl("get", "machineconfig", "-o", "json")).map(
+        ({ metadata, spec }) => [metadata.id, spec as string],
+      ),
     );
   const active = async (): Promise<string> => (await configurations())["v1alpha1"]!;
-  const configuration = async (): Promise<string> => (await configurations())["persistent"] ?? (await active());
+  const configuration = async (): Promise<string> =>
+    (await configurations())["persistent"] ?? (await active());
   const upgradeTo: Stand["upgradeTo"] = (schematicId, more = {}) =>
     upgradeTask.parse({
-      ...{ machine: NODE, address: machine.address, role: "worker", talosVersion: RELEASE, schematicId },
+      ...{
+        machine: NODE,
+        address: machine.address,
+        role: "worker",
+        talosVersion: RELEASE,
+        schematicId,
+      },
       installerImage: installerOf(schematicId),
       image: {
         extensions: schematicId === schematics.gpu ? gpuSchematic.match(/siderolabs\/\S+/g) : [],
         // What every image of the lab has (lab/talos/index.ts) and Talos' own has not: a stack would list them.
-        kernelArgs: ["talos.dashboard.disabled=1", "oops=panic", ...(schematicId === schematics.broken ? noInit : [])],
+        kernelArgs: [
+          "talos.dashboard.disabled=1",
+          "oops=panic",
+          ...(schematicId === schematics.broken ? noInit : []),
+        ],
       },
       configurationHash: "1",
-      modules: schematicId === schematics.gpu ? ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"] : [],
+      modules:
+        schematicId === schematics.gpu
+          ? ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"]
+          : [],
       extensionServices: [],
       drain: false,
       otherControlPlanes: [],
@@ -217,7 +271,18 @@ export async function openStand(): Promise<Stand> {
 
   return {
     ...{ dir: workspace.dir, texts: [plain, gpuSchematic], talosctlOf },
-    ...{ machine, imageFactory, schematics, talosctl, until, runs, upgradeTo, console, configuration, active },
+    ...{
+      machine,
+      imageFactory,
+      schematics,
+      talosctl,
+      until,
+      runs,
+      upgradeTo,
+      console,
+      configuration,
+      active,
+    },
     apply: async (change, mode = "staged") => {
       const file = dir("owners.yaml");
       fs.writeFileSync(file, typeof change === "string" ? change : await configuration());
@@ -233,11 +298,17 @@ export async function openStand(): Promise<Stand> {
       upgradeTo(schematics.gpu, {
         extensionServices: [
           { name: "ext-nvidia-persistenced", state: "Running" },
-          ...(eraOf(RELEASE) === "cdi" ? [{ name: "ext-nvidia-cdi-gen", state: "Finished" as const }] : []),
+          ...(eraOf(RELEASE) === "cdi"
+            ? [{ name: "ext-nvidia-cdi-gen", state: "Finished" as const }]
+            : []),
         ],
         ...more,
       }),
-    adoption: (...more) => ({ machine: NODE, address: machine.address, patches: [...patches, ...more] }),
+    adoption: (...more) => ({
+      machine: NODE,
+      address: machine.address,
+      patches: [...patches, ...more],
+    }),
     installed: () => console().split(/upgrade (?:completed )?successful/).length - 1,
     unconfirmed: async () => / 0x06 /.test(await talosctl("get", "metakeys")),
     restore: async (name) => {
@@ -254,11 +325,21 @@ export async function openStand(): Promise<Stand> {
     },
   };
 
-  function start(file: string, verb: string, task: object, env: NodeJS.ProcessEnv): ReturnType<Stand["start"]> {
+  function start(
+    file: string,
+    verb: string,
+    task: object,
+    env: NodeJS.ProcessEnv,
+  ): ReturnType<Stand["start"]> {
     const began = performance.now();
     const child = spawn(process.execPath, [file, verb], {
       env: {
-        ...{ PATH: process.env.PATH, HOME: workspace.dir, TMPDIR: process.env.TMPDIR, TALOS_GPU_LAB: workspace.dir },
+        ...{
+          PATH: process.env.PATH,
+          HOME: workspace.dir,
+          TMPDIR: process.env.TMPDIR,
+          TALOS_GPU_LAB: workspace.dir,
+        },
         ...{ TALOS_GPU_TALOSCTL: program, TALOS_GPU_ENDPOINT: machine.endpoint },
         TALOS_GPU_TALOSCONFIG: fs.readFileSync(dir("config/talosconfig"), "utf8"),
         ...env,

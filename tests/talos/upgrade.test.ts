@@ -90,8 +90,11 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
     async () => {
       const before = await stand.bootId();
       const { child, ended } = stand.start("upgrade", stand.gpuTask());
-      const upgrades = (): boolean => stand.installed() === 1 || /performing upgrade/.test(stand.console());
-      await stand.until("it upgrades", 15, () => Promise.resolve(upgrades() || child.exitCode !== null));
+      const upgrades = (): boolean =>
+        stand.installed() === 1 || /performing upgrade/.test(stand.console());
+      await stand.until("it upgrades", 15, () =>
+        Promise.resolve(upgrades() || child.exitCode !== null),
+      );
       child.kill("SIGKILL");
       await ended;
       if (API === "lifecycle") {
@@ -103,10 +106,16 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
       await stand.until("the new image boots, unconfirmed", 15, stand.unconfirmed);
       const { code, answer } = await again.ended;
       const asked = API === "lifecycle";
-      expect([code, answer["rebooted"], answer["schematicId"]]).toEqual([0, asked, stand.schematics.gpu]);
+      expect([code, answer["rebooted"], answer["schematicId"]]).toEqual([
+        0,
+        asked,
+        stand.schematics.gpu,
+      ]);
       expect([stand.installed(), await stand.unconfirmed()]).toEqual([1, false]);
       expect(await stand.bootId()).not.toBe(before);
-      expect(await stand.talosctl("read", "/proc/driver/nvidia/version")).toContain("Open Kernel Module");
+      expect(await stand.talosctl("read", "/proc/driver/nvidia/version")).toContain(
+        "Open Kernel Module",
+      );
       seen["upgraded"] = await shown(stand.talosctl);
       await stand.machine.save("upgraded");
     },
@@ -154,7 +163,9 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
         now["upgraded"] = await shown(emulated.talosctl);
         now["upgrade again"] = words(await emulated.start("upgrade", stand.gpuTask()).ended);
         now["release"] = words(await emulated.start("release", stand.adoption(), adopted).ended);
-        const all = Object.keys(now).flatMap((at) => unlike(seen[at]!, now[at]!).map((line) => `${at}: ${line}`));
+        const all = Object.keys(now).flatMap((at) =>
+          unlike(seen[at]!, now[at]!).map((line) => `${at}: ${line}`),
+        );
         expect(all.filter((line) => !differences.some(([known]) => known.test(line)))).toEqual([]);
         expect(differences.filter(([known]) => !all.some((line) => known.test(line)))).toEqual([]);
       } finally {

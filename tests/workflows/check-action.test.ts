@@ -11,11 +11,22 @@ const step = stepOfAction(readAction("check"), "check.sh");
 
 /** Runs the step with these inputs; the others have their defaults. */
 function check(inputs: Record<string, string>) {
-  const all = Object.entries(readAction("check").inputs).map(([name, { default: value = "" }]) => [name, value]);
+  const all = Object.entries(readAction("check").inputs).map(([name, { default: value = "" }]) => [
+    name,
+    value,
+  ]);
   const given = { ...(Object.fromEntries(all) as Record<string, string>), ...inputs };
-  const expressions = Object.fromEntries(Object.entries(given).map(([name, value]) => [`inputs.${name}`, value]));
+  const expressions = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [`inputs.${name}`, value]),
+  );
   const environment = { GITHUB_ACTION_PATH: path.join(work, "actions/check") };
-  return runStep(step, { cwd: work, tools: path.join(temp, "tools"), temp, expressions, environment });
+  return runStep(step, {
+    cwd: work,
+    tools: path.join(temp, "tools"),
+    temp,
+    expressions,
+    environment,
+  });
 }
 
 beforeAll(() => {
@@ -63,6 +74,8 @@ test("takes no path for an option, and asks for one", () => {
 });
 
 test("leaves no empty file for code scanning where the command could not look", () => {
-  expect(check({ paths: "talos", arguments: "--talos\nv9.9.9", sarif: "none.sarif" }).status).toBe(2);
+  expect(check({ paths: "talos", arguments: "--talos\nv9.9.9", sarif: "none.sarif" }).status).toBe(
+    2,
+  );
   expect(fs.existsSync(path.join(work, "none.sarif"))).toBe(false);
 });

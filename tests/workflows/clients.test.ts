@@ -40,7 +40,11 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 
 test("install the clients that a stack needs, of its release", () => {
   served(sha256);
-  expect(install("velaryon")).toMatchObject({ status: 0, there: ["talosctl"], output: `${temp}/bin\n` });
+  expect(install("velaryon")).toMatchObject({
+    status: 0,
+    there: ["talosctl"],
+    output: `${temp}/bin\n`,
+  });
   expect(fs.readFileSync(path.join(temp, "urls"), "utf8")).toContain(
     "https://github.com/siderolabs/talos/releases/download/v1.11.1/talosctl-linux-amd64",
   );
@@ -61,7 +65,11 @@ test.each([
     "talos-gpu:machines:\n    a: &a { configuration: omni }\n    b: { <<: *a, configuration: adopted }",
     true,
   ],
-  ["a merge key", "common: &c { configuration: omni }\n  talos-gpu:machines: { a: { <<: *c } }", true],
+  [
+    "a merge key",
+    "common: &c { configuration: omni }\n  talos-gpu:machines: { a: { <<: *c } }",
+    true,
+  ],
   ["a pool", "talos-gpu:pools: { all: { names: gpu-#, configuration: omni } }", true],
   ["a key without the project's name", "machines: { a: { configuration: omni } }", true],
   [
@@ -75,7 +83,10 @@ test.each([
     path.join(work, "stacks", "Pulumi.said.yaml"),
     `config:\n  talos-gpu:talosVersion: v1.11.1\n  ${lines}\n`,
   );
-  expect(install("said")).toMatchObject({ status: 0, there: omni ? ["omnictl", "talosctl"] : ["talosctl"] });
+  expect(install("said")).toMatchObject({
+    status: 0,
+    there: omni ? ["omnictl", "talosctl"] : ["talosctl"],
+  });
 });
 
 test("install nothing whose checksum is another, or that has none", () => {
@@ -102,6 +113,9 @@ test("write credentials for the runner's user alone", () => {
       "secrets.KUBECONFIG": "kind: Config",
     },
   });
-  expect([status, output]).toEqual([0, `TALOSCONFIG=${temp}/talosconfig\nKUBECONFIG=${temp}/kubeconfig\n`]);
+  expect([status, output]).toEqual([
+    0,
+    `TALOSCONFIG=${temp}/talosconfig\nKUBECONFIG=${temp}/kubeconfig\n`,
+  ]);
   expect(fs.statSync(path.join(temp, "kubeconfig")).mode & 0o777).toBe(0o600);
 });

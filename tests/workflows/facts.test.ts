@@ -94,7 +94,8 @@ test.each([
   ["", ["pr", "create", "--base", "main", "--head", "facts"]],
   ["7", ["pr", "edit", "7"]],
 ])("what changed becomes a branch and a pull request (open: %j)", (open, expected) => {
-  const hostile = "Ollama: 1 → 2\nCUDA: left as it is: </details> **[click](https://evil.example)**\n";
+  const hostile =
+    "Ollama: 1 → 2\nCUDA: left as it is: </details> **[click](https://evil.example)**\n";
   factsThat({ [table]: '{ "ollama": "2" }\n', "README.md": "rewritten\n" }, hostile);
   const renewed = run("renew", checkedOut(`renew-${open}`));
   expect([renewed.status, renewed.output]).toEqual([0, "changed=true\n"]);

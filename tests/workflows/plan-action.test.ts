@@ -5,7 +5,10 @@ import { parse, stringify } from "yaml";
 import { readAction, runStep, standIn, stepOfAction } from "./runner";
 import { workflowStand } from "./stand";
 
-const { temp, work, git, stack, change, calls, answers, expressions, where } = workflowStand(["velaryon", "rtx3090"]);
+const { temp, work, git, stack, change, calls, answers, expressions, where } = workflowStand([
+  "velaryon",
+  "rtx3090",
+]);
 const origin = path.join(temp, "origin");
 
 describe("the steps of the action plan, on a fork's pull request", () => {
@@ -24,8 +27,11 @@ describe("the steps of the action plan, on a fork's pull request", () => {
 
   /** A stack whose release is outside, by these files. */
   const outside = (name: string, files: string[]): void => {
-    const { config } = parse(fs.readFileSync(stack("rtx3090"), "utf8")) as { config: Record<string, unknown> };
-    for (const key of ["gpuOperator", "devicePlugin", "workloads", "sharing"]) delete config[`talos-gpu:${key}`];
+    const { config } = parse(fs.readFileSync(stack("rtx3090"), "utf8")) as {
+      config: Record<string, unknown>;
+    };
+    for (const key of ["gpuOperator", "devicePlugin", "workloads", "sharing"])
+      delete config[`talos-gpu:${key}`];
     config["talos-gpu:external"] = { kind: "gpuOperator", version: "v25.10.1", files };
     fs.writeFileSync(stack(name), stringify({ config }));
   };
@@ -47,13 +53,22 @@ describe("the steps of the action plan, on a fork's pull request", () => {
     outside("own", ["../flux/values.yaml"]);
     outside("upwards", ["../../credentials.yaml"]);
     outside("linked", ["../flux/link.yaml"]);
-    fs.writeFileSync(path.join(work, "flux/main.yaml"), "driver: { enabled: false, changedByTheFork: 1 }\n");
-    fs.writeFileSync(path.join(work, "flux/values.yaml"), "driver: { enabled: false, ofThePullRequest: 1 }\n");
+    fs.writeFileSync(
+      path.join(work, "flux/main.yaml"),
+      "driver: { enabled: false, changedByTheFork: 1 }\n",
+    );
+    fs.writeFileSync(
+      path.join(work, "flux/values.yaml"),
+      "driver: { enabled: false, ofThePullRequest: 1 }\n",
+    );
     fs.symlinkSync(secret, path.join(work, "flux/link.yaml"));
     fs.rmSync(stack("rtx3090"));
     fs.symlinkSync("/etc/passwd", stack("rtx3090"));
     const mark = `touch ${temp}/foreign-code`;
-    fs.writeFileSync(path.join(work, "package.json"), JSON.stringify({ scripts: { plan: mark, prepare: mark } }));
+    fs.writeFileSync(
+      path.join(work, "package.json"),
+      JSON.stringify({ scripts: { plan: mark, prepare: mark } }),
+    );
     for (const code of ["comment.js", "fetch-pull-request.sh"])
       fs.writeFileSync(
         path.join(work, "actions/plan", code),
@@ -74,8 +89,13 @@ describe("the steps of the action plan, on a fork's pull request", () => {
   });
 
   const comment = (more: Record<string, string> = {}) =>
-    runStep(stepOfAction(action, "comment.js"), { ...where, expressions: { ...given, ...more }, environment });
-  const bodyOf = (call: { input: string } | undefined): string => (JSON.parse(call!.input) as { body: string }).body;
+    runStep(stepOfAction(action, "comment.js"), {
+      ...where,
+      expressions: { ...given, ...more },
+      environment,
+    });
+  const bodyOf = (call: { input: string } | undefined): string =>
+    (JSON.parse(call!.input) as { body: string }).body;
   const sectionOf = (body: string, name: string): string =>
     body.split("\n## ").find((section) => section.startsWith(`Plan of ${name}\n`))!;
 
@@ -85,7 +105,9 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       answers({ [comments]: [[]] });
       expect(comment()).toMatchObject({ status: 0, said: "commented\n" });
       const post = calls().at(-1)!;
-      expect(post.args).toEqual(expect.arrayContaining(["POST", "repos/owner/gpus/issues/7/comments"]));
+      expect(post.args).toEqual(
+        expect.arrayContaining(["POST", "repos/owner/gpus/issues/7/comments"]),
+      );
       body = bodyOf(post);
     });
 
@@ -98,7 +120,8 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       expect(body.match(/<!--/g)).toHaveLength(1);
     });
 
-    test("running nothing of the fork's", () => expect(fs.existsSync(path.join(temp, "foreign-code"))).toBe(false));
+    test("running nothing of the fork's", () =>
+      expect(fs.existsSync(path.join(temp, "foreign-code"))).toBe(false));
 
     test("with the files that the pull request has", () =>
       expect(sectionOf(body, "own")).toContain("ofThePullRequest"));
@@ -114,7 +137,9 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       ["device", "it is outside of the repository"],
       ["upwards", "it is outside of the repository"],
       ["linked", "it is no plain file"],
-    ])("and with no file of the runner: %s", (name, reason) => expect(sectionOf(body, name)).toContain(reason));
+    ])("and with no file of the runner: %s", (name, reason) =>
+      expect(sectionOf(body, name)).toContain(reason),
+    );
 
     test("which leaves no content of such a file in the comment", () => {
       expect(body).not.toContain("s3cr3t");
@@ -128,15 +153,23 @@ describe("the steps of the action plan, on a fork's pull request", () => {
   test("bring that comment up to date, and nobody else's", () => {
     const marked = "<!-- talos-gpu plan -->\nold";
     answers({
-      [comments]: [[{ id: 1, body: marked, user: { type: "User" } }], [{ id: 2, body: marked, user: { type: "Bot" } }]],
+      [comments]: [
+        [{ id: 1, body: marked, user: { type: "User" } }],
+        [{ id: 2, body: marked, user: { type: "Bot" } }],
+      ],
     });
     expect(comment()).toMatchObject({ status: 0, said: "comment brought up to date\n" });
-    expect(calls().at(-1)!.args).toEqual(expect.arrayContaining(["PATCH", "repos/owner/gpus/issues/comments/2"]));
+    expect(calls().at(-1)!.args).toEqual(
+      expect.arrayContaining(["PATCH", "repos/owner/gpus/issues/comments/2"]),
+    );
   });
 
   test("look only at the folder of the stacks, which may be the root", () => {
     answers({ [comments]: [[]] });
-    expect(comment({ "inputs.folder": "." })).toMatchObject({ status: 0, said: "nothing to say\n" });
+    expect(comment({ "inputs.folder": "." })).toMatchObject({
+      status: 0,
+      said: "nothing to say\n",
+    });
     calls();
   });
 
@@ -149,7 +182,9 @@ describe("the steps of the action plan, on a fork's pull request", () => {
       standIn(path.dirname(command), "cli.js", `process.on("SIGTERM", () => {}); for (;;);`);
       answers({ [comments]: [[]] });
       expect(comment({ "inputs.limit": "1" })).toMatchObject({ status: 0 });
-      expect(bodyOf(calls().at(-1))).toContain("It cannot be planned: it took more than 1 seconds.");
+      expect(bodyOf(calls().at(-1))).toContain(
+        "It cannot be planned: it took more than 1 seconds.",
+      );
     });
 
     test("looks for a token, leave none in its environment", () => {

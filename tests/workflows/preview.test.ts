@@ -17,7 +17,9 @@ describe("the steps of preview.yml", () => {
     edit: (config: Record<string, unknown>, file: Record<string, unknown>) => void,
   ) => {
     git("checkout", "-qb", "edit");
-    const file = parse(fs.readFileSync(stack("velaryon"), "utf8")) as { config: Record<string, unknown> };
+    const file = parse(fs.readFileSync(stack("velaryon"), "utf8")) as {
+      config: Record<string, unknown>;
+    };
     edit(file.config, file);
     fs.writeFileSync(stack("velaryon"), stringify(file));
     fs.writeFileSync(path.join(work, "package.json"), `{ "scripts": { "prepare": "false" } }`);
@@ -35,7 +37,10 @@ describe("the steps of preview.yml", () => {
   afterEach(() => git("checkout", "-q", "--", "stacks"));
 
   test("are about the stacks that change", () => {
-    const { status, output } = onPullRequest("stacks.js", (config) => (config["talos-gpu:clusterName"] = "other"));
+    const { status, output } = onPullRequest(
+      "stacks.js",
+      (config) => (config["talos-gpu:clusterName"] = "other"),
+    );
     expect([status, output]).toEqual([0, 'stacks=[{"stack":"velaryon"}]\n']);
   });
 
@@ -46,25 +51,49 @@ describe("the steps of preview.yml", () => {
       config["talos-gpu:machines"] = machines;
     });
     expect(status).toBe(0);
-    const taken = parse(fs.readFileSync(stack("velaryon"), "utf8")) as { config: Record<string, unknown> };
+    const taken = parse(fs.readFileSync(stack("velaryon"), "utf8")) as {
+      config: Record<string, unknown>;
+    };
     const before = parse(main) as typeof taken;
     expect(taken).toEqual({
       ...before,
-      config: { ...before.config, "talos-gpu:clusterName": "other", "talos-gpu:machines": machines },
+      config: {
+        ...before.config,
+        "talos-gpu:clusterName": "other",
+        "talos-gpu:machines": machines,
+      },
     });
     expect(git("status", "--porcelain", "-uno").trim()).toBe("M stacks/Pulumi.velaryon.yaml");
   });
 
-  test.each<[string, (config: Record<string, unknown>, file: Record<string, unknown>) => void, RegExp]>([
-    ["an environment of Pulumi ESC", (_, file) => (file["environment"] = ["prod/secrets"]), /environment: is not as/],
-    ["another provider of secrets", (_, file) => (file["secretsprovider"] = "awskms://x"), /secretsprovider: is not/],
-    ["a provider's configuration", (config) => (config["kubernetes:kubeconfig"] = "x"), /kubernetes:kubeconfig: is/],
+  test.each<
+    [string, (config: Record<string, unknown>, file: Record<string, unknown>) => void, RegExp]
+  >([
+    [
+      "an environment of Pulumi ESC",
+      (_, file) => (file["environment"] = ["prod/secrets"]),
+      /environment: is not as/,
+    ],
+    [
+      "another provider of secrets",
+      (_, file) => (file["secretsprovider"] = "awskms://x"),
+      /secretsprovider: is not/,
+    ],
+    [
+      "a provider's configuration",
+      (config) => (config["kubernetes:kubeconfig"] = "x"),
+      /kubernetes:kubeconfig: is/,
+    ],
     [
       "an address for credentials",
       (config) => (config["talos-gpu:omniEndpoint"] = "https://a.example"),
       /omniEndpoint/,
     ],
-    ["credentials by their short name", (config) => (config["kubeconfig"] = "x"), /config\.kubeconfig: is not as/],
+    [
+      "credentials by their short name",
+      (config) => (config["kubeconfig"] = "x"),
+      /config\.kubeconfig: is not as/,
+    ],
     [
       "an encrypted value in a field that is shown",
       (config) => (config["talos-gpu:machines"] = { a: { labels: { l: { secure: "v1:x" } } } }),

@@ -19,14 +19,23 @@ function released(version: string, described: string[], tags: string[], onMain =
   fs.cpSync(path.join(repository, ".github"), path.join(work, ".github"), { recursive: true });
   fs.mkdirSync(path.join(work, "sdk"));
   fs.writeFileSync(path.join(work, "sdk/schema.json"), "{}");
-  fs.writeFileSync(path.join(work, "package.json"), JSON.stringify({ private: true, workspaces: ["components"] }));
+  fs.writeFileSync(
+    path.join(work, "package.json"),
+    JSON.stringify({ private: true, workspaces: ["components"] }),
+  );
   fs.writeFileSync(
     path.join(work, "components/package.json"),
     JSON.stringify({ name: "talos-gpu", version, files: ["bin"] }),
   );
   fs.writeFileSync(path.join(work, "components/bin/index.js"), "");
-  const parts = ["Unreleased\n", ...described.map((one) => `${one} (2026-11-22)\n\n### Added\n- What ${one} has.\n`)];
-  fs.writeFileSync(path.join(work, "CHANGELOG.md"), `# Changelog\n\n${parts.map((part) => `## ${part}\n`).join("")}`);
+  const parts = [
+    "Unreleased\n",
+    ...described.map((one) => `${one} (2026-11-22)\n\n### Added\n- What ${one} has.\n`),
+  ];
+  fs.writeFileSync(
+    path.join(work, "CHANGELOG.md"),
+    `# Changelog\n\n${parts.map((part) => `## ${part}\n`).join("")}`,
+  );
   git("init", "-q", "-b", "main");
   git("add", "-A");
   git("commit", "-qm", "release");
@@ -37,19 +46,29 @@ function released(version: string, described: string[], tags: string[], onMain =
 const where = { cwd: work, tools, temp };
 const check = (tag: string) => {
   git("tag", "-f", tag);
-  return runStep(stepOf(workflow, "pack", "release.js"), { ...where, expressions: { "github.ref_name": tag } });
+  return runStep(stepOf(workflow, "pack", "release.js"), {
+    ...where,
+    expressions: { "github.ref_name": tag },
+  });
 };
 
 test.each<[string, string, string[], string[], string]>([
   ["v0.2.0", "0.2.0", ["0.2.0", "0.1.0"], ["v0.1.0", "v0.2.0"], "latest"],
   ["v1.0.0-rc.1", "1.0.0-rc.1", ["1.0.0-rc.1"], ["v0.9.0", "v1.0.0-beta.4"], "next"],
   ["v1.0.0", "1.0.0", ["1.0.0"], ["v1.0.0-rc.10", "v0.10.0", "something-else"], "latest"],
-])("%s may be released, as the newest, described and on main", (tag, version, described, tags, channel) => {
-  released(version, described, tags);
-  expect(check(tag)).toEqual({ status: 0, said: "", output: `version=${version}\nchannel=${channel}\n` });
-  const notes = fs.readFileSync(path.join(work, "release/notes.md"), "utf8");
-  expect(notes).toBe(`### Added\n- What ${version} has.\n`);
-});
+])(
+  "%s may be released, as the newest, described and on main",
+  (tag, version, described, tags, channel) => {
+    released(version, described, tags);
+    expect(check(tag)).toEqual({
+      status: 0,
+      said: "",
+      output: `version=${version}\nchannel=${channel}\n`,
+    });
+    const notes = fs.readFileSync(path.join(work, "release/notes.md"), "utf8");
+    expect(notes).toBe(`### Added\n- What ${version} has.\n`);
+  },
+);
 
 test("whatever is wrong with a tag is said at once, and nothing is written", () => {
   released("0.2.0", ["0.2.0"], ["v0.10.0"], false);
@@ -66,21 +85,39 @@ test("whatever is wrong with a tag is said at once, and nothing is written", () 
 
 test.each(["v1.0", "v01.0.0", "v1.0.0-", "latest"])("%s is no version", (tag) => {
   released("1.0.0", ["1.0.0"], []);
-  expect(check(tag)).toMatchObject({ status: 1, said: expect.stringContaining("is no version") as unknown });
+  expect(check(tag)).toMatchObject({
+    status: 1,
+    said: expect.stringContaining("is no version") as unknown,
+  });
 });
 
 test("what is packed names the repository that it comes from, which npm attests", () => {
   released("0.2.0", ["0.2.0"], []);
-  const expressions = { "github.server_url": "https://github.com", "github.repository": "owner/gpus" };
+  const expressions = {
+    "github.server_url": "https://github.com",
+    "github.repository": "owner/gpus",
+  };
   check("v0.2.0");
-  expect(runStep(stepOf(workflow, "pack", "npm pack"), { ...where, expressions })).toMatchObject({ status: 0 });
+  expect(runStep(stepOf(workflow, "pack", "npm pack"), { ...where, expressions })).toMatchObject({
+    status: 0,
+  });
   const tarball = path.join(work, "release/talos-gpu-0.2.0.tgz");
-  const text = execFileSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" });
+  const text = execFileSync("tar", ["-xzOf", tarball, "package/package.json"], {
+    encoding: "utf8",
+  });
   expect(JSON.parse(text)).toMatchObject({
     version: "0.2.0",
-    repository: { type: "git", url: "git+https://github.com/owner/gpus.git", directory: "components" },
+    repository: {
+      type: "git",
+      url: "git+https://github.com/owner/gpus.git",
+      directory: "components",
+    },
   });
-  expect(fs.readdirSync(path.join(work, "release")).sort()).toEqual(["notes.md", "schema.json", "talos-gpu-0.2.0.tgz"]);
+  expect(fs.readdirSync(path.join(work, "release")).sort()).toEqual([
+    "notes.md",
+    "schema.json",
+    "talos-gpu-0.2.0.tgz",
+  ]);
 });
 
 describe("publishing", () => {
@@ -101,7 +138,9 @@ describe("publishing", () => {
       name,
       `require("node:fs").writeFileSync(${JSON.stringify(file)}, JSON.stringify(process.argv.slice(2)));`,
     );
-    expect(runStep(stepOf(workflow, "publish", text), { ...where, expressions })).toMatchObject({ status: 0 });
+    expect(runStep(stepOf(workflow, "publish", text), { ...where, expressions })).toMatchObject({
+      status: 0,
+    });
     fs.rmSync(path.join(tools, name));
     return JSON.parse(fs.readFileSync(file, "utf8")) as string[];
   };
@@ -122,7 +161,9 @@ describe("publishing", () => {
   test("makes a release of the tag, with its part of the changelog", () => {
     const args = called("gh", "gh release");
     expect(args.slice(0, 4)).toEqual(["release", "create", "v0.2.0-rc.1", "--verify-tag"]);
-    expect(args).toEqual(expect.arrayContaining(["--notes-file", "release/notes.md", "--prerelease"]));
+    expect(args).toEqual(
+      expect.arrayContaining(["--notes-file", "release/notes.md", "--prerelease"]),
+    );
   });
 
   test("happens behind the checks and an environment, and only there is a right to publish", () => {
@@ -135,7 +176,8 @@ describe("publishing", () => {
     const steps = publish!.steps!;
     expect(
       steps.some(
-        ({ uses, run = "" }) => uses?.startsWith("actions/checkout") || /npm (?:ci|install|run)|node /.test(run),
+        ({ uses, run = "" }) =>
+          uses?.startsWith("actions/checkout") || /npm (?:ci|install|run)|node /.test(run),
       ),
     ).toBe(false);
   });

@@ -37,7 +37,8 @@ export interface Workflow {
   jobs: Record<string, Job>;
 }
 
-export const read = (file: string): Workflow => parse(fs.readFileSync(path.join(folder, file), "utf8")) as Workflow;
+export const read = (file: string): Workflow =>
+  parse(fs.readFileSync(path.join(folder, file), "utf8")) as Workflow;
 
 /** An action of this repository, as its action.yml says it. */
 export interface Action {
@@ -89,26 +90,36 @@ export function runStep(
     (name) => [name, path.join(where.temp, name)] as const,
   );
   for (const [, file] of files) fs.writeFileSync(file, "");
-  const { status, stdout, stderr } = spawnSync("bash", ["-e", "-o", "pipefail", "-c", resolved(step.run!)], {
-    cwd: where.cwd,
-    encoding: "utf8",
-    env: {
-      ...process.env,
-      ...Object.fromEntries(files),
-      GITHUB_REPOSITORY: "owner/gpus",
-      RUNNER_TEMP: where.temp,
-      ...Object.fromEntries(Object.entries(step.env ?? {}).map(([key, text]) => [key, resolved(text)])),
-      ...where.environment,
-      PATH: `${where.tools}${path.delimiter}${process.env["PATH"]}`,
+  const { status, stdout, stderr } = spawnSync(
+    "bash",
+    ["-e", "-o", "pipefail", "-c", resolved(step.run!)],
+    {
+      cwd: where.cwd,
+      encoding: "utf8",
+      env: {
+        ...process.env,
+        ...Object.fromEntries(files),
+        GITHUB_REPOSITORY: "owner/gpus",
+        RUNNER_TEMP: where.temp,
+        ...Object.fromEntries(
+          Object.entries(step.env ?? {}).map(([key, text]) => [key, resolved(text)]),
+        ),
+        ...where.environment,
+        PATH: `${where.tools}${path.delimiter}${process.env["PATH"]}`,
+      },
     },
-  });
+  );
   const output = files.map(([, file]) => fs.readFileSync(file, "utf8")).join("");
   return { status, said: `${stdout}${stderr}`, output };
 }
 
 /** Puts some of the stacks into a folder, with what the workflows run, as a checkout has them once its packages are installed. */
 export function checkout(work: string, stacks: string[] = []): void {
-  for (const name of [".github", "actions", ...stacks.map((stack) => `stacks/Pulumi.${stack}.yaml`)])
+  for (const name of [
+    ".github",
+    "actions",
+    ...stacks.map((stack) => `stacks/Pulumi.${stack}.yaml`),
+  ])
     fs.cpSync(path.join(repository, name), path.join(work, name), { recursive: true });
   fs.symlinkSync(path.join(repository, "node_modules"), path.join(work, "node_modules"));
   standIn(path.join(work, "components/bin"), "cli.js", command);

@@ -46,7 +46,10 @@ export function workflowStand(stacks: string[]): Stand {
   beforeAll(() => {
     checkout(work, stacks);
     const plan = `node ${repository}/lab/bundle/run.js ${repository}/cli/main.ts plan`;
-    fs.writeFileSync(path.join(work, "package.json"), JSON.stringify({ name: "gpus", scripts: { plan } }));
+    fs.writeFileSync(
+      path.join(work, "package.json"),
+      JSON.stringify({ name: "gpus", scripts: { plan } }),
+    );
     git("init", "-q", "-b", "main");
     git("add", "stacks", ".github", "actions", "package.json");
     git("commit", "-qm", "main");
@@ -75,7 +78,8 @@ process.stdout.write(JSON.stringify(answers[place] ?? []));`,
     git,
     stack,
     expressions,
-    change: (name, from, to) => fs.writeFileSync(stack(name), fs.readFileSync(stack(name), "utf8").replace(from, to)),
+    change: (name, from, to) =>
+      fs.writeFileSync(stack(name), fs.readFileSync(stack(name), "utf8").replace(from, to)),
     calls: () => {
       const text = fs.existsSync(called) ? fs.readFileSync(called, "utf8") : "";
       fs.rmSync(called, { force: true });

@@ -39,22 +39,28 @@ describe("the steps of up.yml", () => {
     ["an approved update that failed after", "velaryon-reboots", "2026-02-02", true],
     ["an approved update that failed before", "velaryon-reboots", "2025-12-31", false],
     ["an update without approval that failed after", "velaryon", "2026-02-02", false],
-  ])("ask for approval, or not, by %s the last success", (_what, environment, created_at, reboots) => {
-    // The commit of the failed update is not in the branch any more: what it did to a machine, no plan tells.
-    const failed = { id: 2, sha: "f".repeat(40), created_at };
-    const succeeded = { id: 1, sha: git("rev-parse", "HEAD").trim(), created_at: "2026-01-01" };
-    const other = environment === "velaryon" ? "velaryon-reboots" : "velaryon";
-    answers({
-      [deployments(environment)]: [failed],
-      [deployments(other)]: [succeeded],
-      "repos/owner/gpus/deployments/1/statuses": [{ state: "success" }],
-      "repos/owner/gpus/deployments/2/statuses": [{ state: "failure" }, { state: "in_progress" }],
-    });
-    const { status, output } = runStep(stepOf(workflow, "stacks", "stacks.js"), where);
-    expect(status).toBe(0);
-    const stacks = JSON.parse(output.replace("stacks=", "")) as { stack: string; reboots: boolean }[];
-    expect(stacks.find(({ stack: name }) => name === "velaryon")).toMatchObject({ reboots });
-  });
+  ])(
+    "ask for approval, or not, by %s the last success",
+    (_what, environment, created_at, reboots) => {
+      // The commit of the failed update is not in the branch any more: what it did to a machine, no plan tells.
+      const failed = { id: 2, sha: "f".repeat(40), created_at };
+      const succeeded = { id: 1, sha: git("rev-parse", "HEAD").trim(), created_at: "2026-01-01" };
+      const other = environment === "velaryon" ? "velaryon-reboots" : "velaryon";
+      answers({
+        [deployments(environment)]: [failed],
+        [deployments(other)]: [succeeded],
+        "repos/owner/gpus/deployments/1/statuses": [{ state: "success" }],
+        "repos/owner/gpus/deployments/2/statuses": [{ state: "failure" }, { state: "in_progress" }],
+      });
+      const { status, output } = runStep(stepOf(workflow, "stacks", "stacks.js"), where);
+      expect(status).toBe(0);
+      const stacks = JSON.parse(output.replace("stacks=", "")) as {
+        stack: string;
+        reboots: boolean;
+      }[];
+      expect(stacks.find(({ stack: name }) => name === "velaryon")).toMatchObject({ reboots });
+    },
+  );
 
   test.each<[string, Record<string, unknown>, string[]]>([
     ["no environment exists", {}, []],
@@ -95,10 +101,16 @@ describe("the steps of up.yml", () => {
       [],
     ],
   ])("warn of environments that other branches reach: %s", (_, there, warned) => {
-    answers(Object.fromEntries(Object.entries(there).map(([place, answer]) => [`repos/owner/gpus/${place}`, answer])));
+    answers(
+      Object.fromEntries(
+        Object.entries(there).map(([place, answer]) => [`repos/owner/gpus/${place}`, answer]),
+      ),
+    );
     const { status, said } = runStep(stepOf(workflow, "stacks", "environments.js"), where);
     expect(status).toBe(0);
-    expect(said.split("\n").filter(Boolean)).toEqual(warned.map((start) => expect.stringContaining(start) as string));
+    expect(said.split("\n").filter(Boolean)).toEqual(
+      warned.map((start) => expect.stringContaining(start) as string),
+    );
   });
 
   test("ask for approval where the code has changed by which a plan is computed", () => {
@@ -107,6 +119,8 @@ describe("the steps of up.yml", () => {
     git("add", "components");
     git("commit", "-qm", "code");
     const { output } = runStep(stepOf(workflow, "stacks", "stacks.js"), where);
-    expect(output).toContain('{"stack":"velaryon","reboots":true,"environment":"velaryon-reboots"}');
+    expect(output).toContain(
+      '{"stack":"velaryon","reboots":true,"environment":"velaryon-reboots"}',
+    );
   });
 });

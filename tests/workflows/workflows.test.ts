@@ -4,7 +4,17 @@ import * as path from "node:path";
 import { parseOptions } from "../../lab/options";
 import { stacks } from "../support/stacks";
 import { parse } from "yaml";
-import { actions, folder, read, readAction, repository, runStep, type Step, standIn, stepOf } from "./runner";
+import {
+  actions,
+  folder,
+  read,
+  readAction,
+  repository,
+  runStep,
+  type Step,
+  standIn,
+  stepOf,
+} from "./runner";
 
 const files = fs.readdirSync(folder);
 const stepsOf = (file: string) => Object.values(read(file).jobs).flatMap((job) => job.steps ?? []);
@@ -44,7 +54,8 @@ describe.each(files)("%s", (file) => {
   // The token in .git/config is readable for all that runs after it. The one job that pushes has its own in the step that does.
   test("keeps no credentials of a checkout", () => {
     const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
-    for (const { with: given } of checkouts) expect(given).toMatchObject({ "persist-credentials": false });
+    for (const { with: given } of checkouts)
+      expect(given).toMatchObject({ "persist-credentials": false });
   });
 
   test("runs scripts that are there", () => {
@@ -61,7 +72,9 @@ describe.each(files)("%s", (file) => {
 
   // GitHub's tokens for other services prove who runs: only what publishes has a use for one.
   test("asks for a token of identity only where something is published", () => {
-    const asking = Object.entries(workflow.jobs).filter(([, { permissions }]) => permissions?.["id-token"] === "write");
+    const asking = Object.entries(workflow.jobs).filter(
+      ([, { permissions }]) => permissions?.["id-token"] === "write",
+    );
     for (const [name] of asking) expect(name).toBe("publish");
   });
 });
@@ -96,28 +109,38 @@ test("one release of each action is used everywhere", () => {
     ...files.map((file) => path.join(folder, file)),
     ...actions.map((name) => path.join(repository, "actions", name, "action.yml")),
   ].map((file) => fs.readFileSync(file, "utf8"));
-  const used = texts.flatMap((text) => [...text.matchAll(/uses: ([\w/.-]+)(@[0-9a-f]{40} # \S+)/g)]);
+  const used = texts.flatMap((text) => [
+    ...text.matchAll(/uses: ([\w/.-]+)(@[0-9a-f]{40} # \S+)/g),
+  ]);
   const releases = new Map<string, Set<string>>();
-  for (const [, action, release] of used) releases.set(action!, (releases.get(action!) ?? new Set()).add(release!));
+  for (const [, action, release] of used)
+    releases.set(action!, (releases.get(action!) ?? new Set()).add(release!));
   for (const [action, found] of releases)
     expect({ action, releases: [...found] }).toEqual({ action, releases: [[...found][0]] });
 });
 
 test("Dependabot renews every action, and the packages", () => {
-  const { updates } = parse(fs.readFileSync(path.join(repository, ".github/dependabot.yml"), "utf8")) as {
+  const { updates } = parse(
+    fs.readFileSync(path.join(repository, ".github/dependabot.yml"), "utf8"),
+  ) as {
     updates: { "package-ecosystem": string; directory?: string; directories?: string[] }[];
   };
   const of = (ecosystem: string): string[] =>
     updates
       .filter((one) => one["package-ecosystem"] === ecosystem)
-      .flatMap(({ directory, directories = [] }) => [...(directory === undefined ? [] : [directory]), ...directories]);
+      .flatMap(({ directory, directories = [] }) => [
+        ...(directory === undefined ? [] : [directory]),
+        ...directories,
+      ]);
   expect(of("github-actions")).toEqual(["/", ...actions.map((name) => `/actions/${name}`)]);
   expect(of("npm")).toEqual(["/", "/docs"]);
 });
 
 test("every action of the folder is looked at", () => {
   const there = fs.readdirSync(path.join(repository, "actions"), { withFileTypes: true });
-  expect(there.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual([...actions]);
+  expect(there.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual([
+    ...actions,
+  ]);
 });
 
 describe("others' code", () => {
@@ -126,7 +149,8 @@ describe("others' code", () => {
     ["pull_request_target", "workflow_run"].some((event) => event in read(file).on),
   );
 
-  test("is looked at with a token by these alone", () => expect(privileged).toEqual(["plan.yml", "preview.yml"]));
+  test("is looked at with a token by these alone", () =>
+    expect(privileged).toEqual(["plan.yml", "preview.yml"]));
 
   test.each(privileged)("never runs in %s", (file) => {
     const text = fs.readFileSync(path.join(folder, file), "utf8");
@@ -147,7 +171,9 @@ describe("others' code", () => {
 
   test("gets secrets in preview.yml only in an environment, and never a fork's", () => {
     const { stacks, preview } = read("preview.yml").jobs;
-    expect(stacks).toMatchObject({ if: "github.event.pull_request.head.repo.full_name == github.repository" });
+    expect(stacks).toMatchObject({
+      if: "github.event.pull_request.head.repo.full_name == github.repository",
+    });
     expect(JSON.stringify(stacks)).not.toContain("secrets.");
     expect(preview).toMatchObject({ needs: "stacks", environment: "${{ matrix.stack }}-preview" });
   });
@@ -173,7 +199,10 @@ test("the published plugins judge tests that there are", () => {
   const { strategy, steps } = read("conformance.yml").jobs["judged"]!;
   const { tests } = (strategy as { matrix: { tests: string[] } }).matrix;
   for (const each of tests)
-    expect({ each, there: fs.existsSync(path.join(repository, each)) }).toEqual({ each, there: true });
+    expect({ each, there: fs.existsSync(path.join(repository, each)) }).toEqual({
+      each,
+      there: true,
+    });
   const { env } = steps!.find(({ run }) => run?.includes("npm run test:lab"))!;
   expect(parseOptions(env!["LAB_OPTIONS"]!.split(" "))).toMatchObject({ pulumi: "installed" });
 });
@@ -217,30 +246,44 @@ process.exit(require("node:child_process").spawnSync(args[0], args.slice(1), { s
 test("an update goes one stack at a time, in an environment that follows from its plan", () => {
   const { concurrency, jobs } = read("up.yml");
   expect(concurrency).toEqual({ group: "up", "cancel-in-progress": false });
-  expect(jobs["up"]).toMatchObject({ strategy: { "max-parallel": 1 }, environment: "${{ matrix.environment }}" });
+  expect(jobs["up"]).toMatchObject({
+    strategy: { "max-parallel": 1 },
+    environment: "${{ matrix.environment }}",
+  });
 });
 
 describe("the site", () => {
-  const lock = JSON.parse(fs.readFileSync(path.join(repository, "docs/package-lock.json"), "utf8")) as {
-    packages: Record<string, { integrity?: string; resolved?: string; devDependencies?: Record<string, string> }>;
+  const lock = JSON.parse(
+    fs.readFileSync(path.join(repository, "docs/package-lock.json"), "utf8"),
+  ) as {
+    packages: Record<
+      string,
+      { integrity?: string; resolved?: string; devDependencies?: Record<string, string> }
+    >;
   };
   const { "": root, ...packages } = lock.packages;
 
   // It is published, so what builds it must not change by itself.
   test("is built from a lock file, which has a hash of every package and names no host", () => {
-    const { scripts } = JSON.parse(fs.readFileSync(path.join(repository, "package.json"), "utf8")) as {
+    const { scripts } = JSON.parse(
+      fs.readFileSync(path.join(repository, "package.json"), "utf8"),
+    ) as {
       scripts: Record<string, string>;
     };
     expect(scripts["site"]).toMatch(/^npm ci --prefix docs --ignore-scripts && /);
     expect(Object.keys(packages).length).toBeGreaterThan(100);
     for (const { integrity, resolved } of Object.values(packages)) {
       expect(integrity).toMatch(/^sha512-/);
-      expect(resolved ?? "https://registry.npmjs.org/").toMatch(/^https:\/\/registry\.npmjs\.org\//);
+      expect(resolved ?? "https://registry.npmjs.org/").toMatch(
+        /^https:\/\/registry\.npmjs\.org\//,
+      );
     }
   });
 
   test("has the packages that it asks for", () => {
-    const { devDependencies } = JSON.parse(fs.readFileSync(path.join(repository, "docs/package.json"), "utf8")) as {
+    const { devDependencies } = JSON.parse(
+      fs.readFileSync(path.join(repository, "docs/package.json"), "utf8"),
+    ) as {
       devDependencies: Record<string, string>;
     };
     expect(root!.devDependencies).toEqual(devDependencies);

@@ -7,10 +7,19 @@ const template = "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate";
 
 test.each([
   [{}, []],
-  [{ memory: "40Gi" }, [`device.capacity['gpu.nvidia.com'].memory.compareTo(quantity("40Gi")) >= 0`]],
+  [
+    { memory: "40Gi" },
+    [`device.capacity['gpu.nvidia.com'].memory.compareTo(quantity("40Gi")) >= 0`],
+  ],
   // The driver's word is not the tables'.
-  [{ architecture: "Ada" as const }, [`device.attributes['gpu.nvidia.com'].architecture == "Ada Lovelace"`]],
-  [{ product: "NVIDIA H100 NVL" }, [`device.attributes['gpu.nvidia.com'].productName == "NVIDIA H100 NVL"`]],
+  [
+    { architecture: "Ada" as const },
+    [`device.attributes['gpu.nvidia.com'].architecture == "Ada Lovelace"`],
+  ],
+  [
+    { product: "NVIDIA H100 NVL" },
+    [`device.attributes['gpu.nvidia.com'].productName == "NVIDIA H100 NVL"`],
+  ],
   [
     { architecture: "Hopper" as const, cel: ["true"] },
     [`device.attributes['gpu.nvidia.com'].architecture == "Hopper"`, "true"],
@@ -29,7 +38,13 @@ test("a stack with dra: each pod claims from a template beside it, tests and all
   const templates = findAll(run, template);
   const requests = templates.map(({ inputs }) => inputs["spec"].spec.devices.requests);
   expect(
-    requests.map(([{ exactly }]) => [exactly.deviceClassName, exactly.count, exactly.selectors?.length ?? 0]).sort(),
+    requests
+      .map(([{ exactly }]) => [
+        exactly.deviceClassName,
+        exactly.count,
+        exactly.selectors?.length ?? 0,
+      ])
+      .sort(),
   ).toEqual([
     ["gpu.nvidia.com", 1, 0],
     ["gpu.nvidia.com", 1, 1],
@@ -43,7 +58,8 @@ test("a stack with dra: each pod claims from a template beside it, tests and all
     find(run, types.pod).inputs["spec"],
   ].filter(
     ({ containers }) =>
-      containers[0].resources?.claims !== undefined || containers[0].resources?.limits?.["nvidia.com/gpu"],
+      containers[0].resources?.claims !== undefined ||
+      containers[0].resources?.limits?.["nvidia.com/gpu"],
   );
   expect(pods).toHaveLength(5); // two tests, two servers and a pod
   const names = templates.map(({ inputs }) => inputs["metadata"].name as string);
@@ -59,12 +75,16 @@ test("a stack with dra: each pod claims from a template beside it, tests and all
 
 test("another claim is another template, and so another pod", async () => {
   const named = async (claim: object): Promise<string[]> => {
-    const run = await build(arguments_("dra", { workloads: { pods: { one: { image: "busybox", claim } } } }));
+    const run = await build(
+      arguments_("dra", { workloads: { pods: { one: { image: "busybox", claim } } } }),
+    );
     return findAll(run, template).map(({ inputs }) => inputs["metadata"].name as string);
   };
   const first = await named({});
   const second = await named({ memory: "8Gi" });
-  expect(first.filter((name) => !second.includes(name))).toEqual([expect.stringMatching(/^one-gpus-[0-9a-f]{6}$/)]);
+  expect(first.filter((name) => !second.includes(name))).toEqual([
+    expect.stringMatching(/^one-gpus-[0-9a-f]{6}$/),
+  ]);
 });
 
 test("a claim of one's own, or its template, is named in the place of a template that is made", async () => {
@@ -78,8 +98,11 @@ test("a claim of one's own, or its template, is named in the place of a template
     { name: "gpus", resourceClaimName: "shared" },
     { name: "gpus", resourceClaimTemplateName: "slice" },
   ]);
-  for (const { containers } of specs) expect(containers[0].resources.claims).toEqual([{ name: "gpus" }]);
-  expect(findAll(run, template).filter(({ inputs }) => /^(one|two)-/.test(inputs["metadata"].name))).toEqual([]);
+  for (const { containers } of specs)
+    expect(containers[0].resources.claims).toEqual([{ name: "gpus" }]);
+  expect(
+    findAll(run, template).filter(({ inputs }) => /^(one|two)-/.test(inputs["metadata"].name)),
+  ).toEqual([]);
 });
 
 test("a node offers its resources, and the whole cards that the driver publishes of it", () => {

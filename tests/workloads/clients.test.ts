@@ -21,8 +21,14 @@ const server = { provider: "hosted_vllm", models: [model], url: "http://vllm.vll
 const servers: [string, (allowFrom?: string[]) => void][] = [
   ["ollama", (allowFrom) => void new Ollama("s", { ...access, ...(allowFrom && { allowFrom }) })],
   ["comfyui", (allowFrom) => void new ComfyUi("s", { ...access, ...(allowFrom && { allowFrom }) })],
-  ["vllm", (allowFrom) => void new Vllm("s", { model, ...access, ...(allowFrom && { allowFrom }) })],
-  ["litellm", (allowFrom) => void new LiteLlm("s", { servers: [server], ...(allowFrom && { allowFrom }) })],
+  [
+    "vllm",
+    (allowFrom) => void new Vllm("s", { model, ...access, ...(allowFrom && { allowFrom }) }),
+  ],
+  [
+    "litellm",
+    (allowFrom) => void new LiteLlm("s", { servers: [server], ...(allowFrom && { allowFrom }) }),
+  ],
 ];
 
 describe.each(servers)("%s", (kind, make) => {
@@ -57,9 +63,12 @@ describe.each(servers)("%s", (kind, make) => {
 });
 
 test("pods of a server over several machines reach each other at every port", async () => {
-  const run = await record(() => void new Vllm("s", { model, ...access, machines: 2, allowFrom: [] }));
+  const run = await record(
+    () => void new Vllm("s", { model, ...access, machines: 2, allowFrom: [] }),
+  );
   const policy = find(run, types.policy);
-  const { leaderTemplate, workerTemplate } = find(run, types.group).inputs.spec.leaderWorkerTemplate;
+  const { leaderTemplate, workerTemplate } = find(run, types.group).inputs.spec
+    .leaderWorkerTemplate;
   const pods = policy.inputs.spec.podSelector as object;
   expect(policy.inputs.spec.ingress[1]).toEqual({ from: [{ podSelector: pods }] });
   for (const { metadata } of [leaderTemplate, workerTemplate])
@@ -69,23 +78,41 @@ test("pods of a server over several machines reach each other at every port", as
 
 describe("a key of vLLM", () => {
   const apiKeySecret = { name: "vllm-key", key: "key" };
-  const variables = (run: Run): any => find(run, types.deployment).inputs.spec.template.spec.containers[0].env;
+  const variables = (run: Run): any =>
+    find(run, types.deployment).inputs.spec.template.spec.containers[0].env;
 
   test("comes from a Secret by name", async () => {
-    const run = await record(() => void new Vllm("s", { model, ...access, namespace: "ai", apiKeySecret }));
-    expect(variables(run)).toEqual([{ name: "VLLM_API_KEY", valueFrom: { secretKeyRef: apiKeySecret } }]);
+    const run = await record(
+      () => void new Vllm("s", { model, ...access, namespace: "ai", apiKeySecret }),
+    );
+    expect(variables(run)).toEqual([
+      { name: "VLLM_API_KEY", valueFrom: { secretKeyRef: apiKeySecret } },
+    ]);
   });
 
   test("is known to LiteLLM by a Secret of its own namespace, and stands in no configuration", async () => {
-    const open = { provider: "ollama_chat", models: ["llama3.2:3b"], url: "http://ollama.ollama.svc:11434" };
+    const open = {
+      provider: "ollama_chat",
+      models: ["llama3.2:3b"],
+      url: "http://ollama.ollama.svc:11434",
+    };
     const run = await record(
-      () => void new LiteLlm("s", { servers: [open, { ...server, apiKeySecret }], masterKeySecret: "own" }),
+      () =>
+        void new LiteLlm("s", {
+          servers: [open, { ...server, apiKeySecret }],
+          masterKeySecret: "own",
+        }),
     );
     expect(variables(run).slice(1)).toEqual([
-      { name: "LITELLM_MASTER_KEY", valueFrom: { secretKeyRef: { name: "own", key: "LITELLM_MASTER_KEY" } } },
+      {
+        name: "LITELLM_MASTER_KEY",
+        valueFrom: { secretKeyRef: { name: "own", key: "LITELLM_MASTER_KEY" } },
+      },
       { name: "SERVER_KEY_1", valueFrom: { secretKeyRef: apiKeySecret } },
     ]);
-    const { model_list: routes } = parse(find(run, types.config).inputs.data["config.yaml"] as string) as {
+    const { model_list: routes } = parse(
+      find(run, types.config).inputs.data["config.yaml"] as string,
+    ) as {
       model_list: { litellm_params: object }[];
     };
     expect(routes.map(({ litellm_params }) => litellm_params)).toEqual([
@@ -105,7 +132,10 @@ describe("in a stack", () => {
   test("LiteLLM may reach the servers of language models behind it, and no other server", () => {
     const workloads = { litellm: { namespace: "gateway" }, ollama: { models: ["a"] }, comfyui: {} };
     const allowFrom = ["open-webui"];
-    expect(allowedNamespaces({ workloads }, "ollama", { allowFrom })).toEqual(["open-webui", "gateway"]);
+    expect(allowedNamespaces({ workloads }, "ollama", { allowFrom })).toEqual([
+      "open-webui",
+      "gateway",
+    ]);
     expect(allowedNamespaces({ workloads }, "comfyui", { allowFrom })).toEqual(["open-webui"]);
     expect(allowedNamespaces({ workloads }, "ollama", {})).toBeUndefined();
     expect(allowedNamespaces({ workloads: {} }, "ollama", { allowFrom })).toEqual(["open-webui"]);
@@ -118,15 +148,20 @@ describe("in a stack", () => {
       "workloads.vllm: every pod of the cluster can use it, since it asks for no key; give it a key (apiKeySecret), and name the namespaces that may under workloads.vllm.allowFrom",
     ]);
     expect(notes({ named: { small: { comfyui: {} } } })).toEqual([
-      expect.stringMatching(/^workloads\.named\.small\.comfyui: .* run workflows on it.*comfyui\.allowFrom$/),
+      expect.stringMatching(
+        /^workloads\.named\.small\.comfyui: .* run workflows on it.*comfyui\.allowFrom$/,
+      ),
     ]);
   });
 
   test("none tells of what is closed, or has a key", () => {
     const keyed = { model, namespace: "ai", apiKeySecret: { name: "k", key: "k" } };
-    expect(notes({ ollama: { models: ["llama3.2:3b"], allowFrom: [] }, litellm: { masterKeySecret: "k" } })).toEqual(
-      [],
-    );
+    expect(
+      notes({
+        ollama: { models: ["llama3.2:3b"], allowFrom: [] },
+        litellm: { masterKeySecret: "k" },
+      }),
+    ).toEqual([]);
     expect(notes({ vllm: keyed, litellm: { masterKeySecret: "k" } })).toEqual([]);
   });
 });

@@ -5,7 +5,11 @@ import { record, type Run } from "../support/recorder";
 
 const deployment = "kubernetes:apps/v1:Deployment";
 const models = ["qwen3.5:9b", "deepseek-coder:6.7b"];
-const ollama = (list: string[]) => ({ provider: "ollama_chat", models: list, url: "http://ollama.ollama.svc:11434" });
+const ollama = (list: string[]) => ({
+  provider: "ollama_chat",
+  models: list,
+  url: "http://ollama.ollama.svc:11434",
+});
 const liteLlm = (more: Partial<LiteLlmArgs> = {}): Promise<Run> =>
   record(() => void new LiteLlm("proxy", { servers: [ollama(models)], ...more }));
 const container = (run: Run): any => find(run, deployment).inputs.spec.template.spec.containers[0];
@@ -49,10 +53,16 @@ test("inactive: kept, with no replicas", async () => {
 test("routes to several servers, each by its own interface", async () => {
   const servers: LiteLlmArgs["servers"] = [
     { provider: "ollama_chat", models: [models[0]!], url: "http://small.small.svc:11434" },
-    { provider: "hosted_vllm", models: ["Qwen/Qwen2.5-7B-Instruct"], url: "http://coder.coder.svc:8000/v1" },
+    {
+      provider: "hosted_vllm",
+      models: ["Qwen/Qwen2.5-7B-Instruct"],
+      url: "http://coder.coder.svc:8000/v1",
+    },
   ];
   const { data } = find(await liteLlm({ servers }), "kubernetes:core/v1:ConfigMap").inputs;
-  const { model_list: routes } = parse(data["config.yaml"]) as { model_list: { litellm_params: object }[] };
+  const { model_list: routes } = parse(data["config.yaml"]) as {
+    model_list: { litellm_params: object }[];
+  };
   expect(routes.map(({ litellm_params: one }) => one)).toEqual([
     { model: `ollama_chat/${models[0]}`, api_base: "http://small.small.svc:11434" },
     { model: "hosted_vllm/Qwen/Qwen2.5-7B-Instruct", api_base: "http://coder.coder.svc:8000/v1" },

@@ -47,7 +47,12 @@ function serve(has: string[], pullWorks: boolean): http.Server & { pulls: unknow
 /** Runs the Job's own command, with its own variables, against a server. */
 async function pull(server: http.Server, model = "llama3.2:3b"): Promise<number | null> {
   const run = await record(
-    () => void new Ollama("chat", { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu", models: [model] }),
+    () =>
+      void new Ollama("chat", {
+        runtimeClassName: "nvidia",
+        gpuResourceName: "nvidia.com/gpu",
+        models: [model],
+      }),
   );
   const [container] = find(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec.containers;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -13,41 +13,78 @@ const pod = (run: Run): any => find(run, deployment).inputs.spec.template.spec;
 test("splits the model over the GPUs that it requests, with shared memory for the processes", async () => {
   const run = await vllm({ gpus: 2, sharedMemory: "16Gi", args: ["--max-model-len=8192"] });
   const { containers, volumes, enableServiceLinks } = pod(run);
-  expect(containers[0].command).toEqual(["vllm", "serve", model, "--tensor-parallel-size=2", "--max-model-len=8192"]);
+  expect(containers[0].command).toEqual([
+    "vllm",
+    "serve",
+    model,
+    "--tensor-parallel-size=2",
+    "--max-model-len=8192",
+  ]);
   expect(containers[0].resources.limits).toEqual({ "nvidia.com/gpu": "2" });
-  expect(volumes).toContainEqual({ name: "shm", emptyDir: { medium: "Memory", sizeLimit: "16Gi" } });
+  expect(volumes).toContainEqual({
+    name: "shm",
+    emptyDir: { medium: "Memory", sizeLimit: "16Gi" },
+  });
   expect(containers[0].volumeMounts).toContainEqual({ name: "shm", mountPath: "/dev/shm" });
   expect(enableServiceLinks).toBe(false); // VLLM_PORT of the Service would be a setting
 });
 
 const ofGroup = [
-  ...["--nnodes=2", "--node-rank=$(LWS_WORKER_INDEX)", "--master-addr=$(LWS_LEADER_ADDRESS)", "--master-port=29501"],
+  ...[
+    "--nnodes=2",
+    "--node-rank=$(LWS_WORKER_INDEX)",
+    "--master-addr=$(LWS_LEADER_ADDRESS)",
+    "--master-port=29501",
+  ],
 ];
 
 test.each([
   [["-tp", "4"], 4, 1, ["-tp", "4"]],
-  [["--pipeline-parallel-size=2"], 4, 1, ["--tensor-parallel-size=2", "--pipeline-parallel-size=2"]],
+  [
+    ["--pipeline-parallel-size=2"],
+    4,
+    1,
+    ["--tensor-parallel-size=2", "--pipeline-parallel-size=2"],
+  ],
   [[], 1, 1, ["--tensor-parallel-size=1"]],
   [[], 4, 2, ["--tensor-parallel-size=4", "--pipeline-parallel-size=2", ...ofGroup]],
   [["-tp=2"], 4, 2, ["--pipeline-parallel-size=4", ...ofGroup, "-tp=2"]],
   [["-pp", "4"], 4, 2, ["--tensor-parallel-size=2", ...ofGroup, "-pp", "4"]],
-  [["-dp=2"], 4, 2, ["--tensor-parallel-size=4", "--pipeline-parallel-size=1", ...ofGroup, "-dp=2"]],
-])("with the arguments %j, %i GPUs and %i machines it runs with %j", (args, gpus, machines, expected) => {
-  expect(vllmCommand({ model, args, gpus, machines }).slice(3)).toEqual(expected);
-});
+  [
+    ["-dp=2"],
+    4,
+    2,
+    ["--tensor-parallel-size=4", "--pipeline-parallel-size=1", ...ofGroup, "-dp=2"],
+  ],
+])(
+  "with the arguments %j, %i GPUs and %i machines it runs with %j",
+  (args, gpus, machines, expected) => {
+    expect(vllmCommand({ model, args, gpus, machines }).slice(3)).toEqual(expected);
+  },
+);
 
 describe("over two machines", () => {
   const group = "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet";
-  const twins = { gpus: 4, machines: 2, fabric: { leastBandwidth: 9, settings: { NCCL_SOCKET_IFNAME: "eth0" } } };
+  const twins = {
+    gpus: 4,
+    machines: 2,
+    fabric: { leastBandwidth: 9, settings: { NCCL_SOCKET_IFNAME: "eth0" } },
+  };
 
   test("it is a group that is made anew as a whole, each pod on a machine of its own with a volume of its own", async () => {
-    const run = await vllm({ ...twins, storage: "600Gi", storageClass: "local", exposure: "devicePlugin on cdi" });
+    const run = await vllm({
+      ...twins,
+      storage: "600Gi",
+      storageClass: "local",
+      exposure: "devicePlugin on cdi",
+    });
     const { inputs } = find(run, group);
     expect(inputs.metadata).toMatchObject({
       name: "vllm-group",
       annotations: { "pulumi.com/waitFor": "condition=Available" },
     });
-    const { leaderTemplate, workerTemplate, volumeClaimTemplates, ...rest } = inputs.spec.leaderWorkerTemplate;
+    const { leaderTemplate, workerTemplate, volumeClaimTemplates, ...rest } =
+      inputs.spec.leaderWorkerTemplate;
     expect(rest).toEqual({ size: 2, restartPolicy: "RecreateGroupOnPodRestart" });
     expect(volumeClaimTemplates).toEqual([
       {
@@ -78,7 +115,10 @@ describe("over two machines", () => {
       }
       expect(fabric.env).toContainEqual({ name: "LEAST_BANDWIDTH", value: "9" });
       expect(fabric.image).toBe(server.image);
-      expect(server.env[0]).toEqual({ name: "VLLM_HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } });
+      expect(server.env[0]).toEqual({
+        name: "VLLM_HOST_IP",
+        valueFrom: { fieldRef: { fieldPath: "status.podIP" } },
+      });
     }
     const [leader, worker] = [leaderTemplate, workerTemplate].map(({ spec }) => spec.containers[0]);
     expect(worker.command).toEqual([...leader.command, "--headless"]);
@@ -103,9 +143,14 @@ describe("over two machines", () => {
   });
 
   test("each of its pods claims cards by one template", async () => {
-    const run = await vllm({ ...twins, gpuResourceName: "gpu.nvidia.com", claim: { memory: "80Gi" } });
+    const run = await vllm({
+      ...twins,
+      gpuResourceName: "gpu.nvidia.com",
+      claim: { memory: "80Gi" },
+    });
     const { leaderTemplate, workerTemplate } = find(run, group).inputs.spec.leaderWorkerTemplate;
-    const name = find(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate").inputs.metadata.name;
+    const name = find(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate").inputs.metadata
+      .name;
     for (const { spec } of [leaderTemplate, workerTemplate]) {
       expect(spec.resourceClaims).toEqual([{ name: "gpus", resourceClaimTemplateName: name }]);
       for (const { resources } of [...spec.initContainers, ...spec.containers])
@@ -119,7 +164,10 @@ describe("over two machines", () => {
 });
 
 test("the token comes from the Secret, and is nowhere else", async () => {
-  const run = await vllm({ namespace: "models", huggingFaceToken: { name: "hugging-face", key: "token" } });
+  const run = await vllm({
+    namespace: "models",
+    huggingFaceToken: { name: "hugging-face", key: "token" },
+  });
   expect(pod(run).containers[0].env).toEqual([
     { name: "HF_TOKEN", valueFrom: { secretKeyRef: { name: "hugging-face", key: "token" } } },
   ]);

@@ -22,10 +22,16 @@ describe("Ollama", () => {
       tolerations: [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }],
     });
     expect(container(run).resources.limits).toEqual({ "nvidia.com/gpu.shared": "2" });
-    expect(container(run).env.map((variable: any) => variable.name)).toEqual(["HOME", "OLLAMA_MODELS", "OLLAMA_HOST"]);
+    expect(container(run).env.map((variable: any) => variable.name)).toEqual([
+      "HOME",
+      "OLLAMA_MODELS",
+      "OLLAMA_HOST",
+    ]);
     const pod = find(run, deployment).inputs.spec.template.spec;
     expect(pod.runtimeClassName).toBe("nvidia");
-    expect(pod.tolerations).toEqual([{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }]);
+    expect(pod.tolerations).toEqual([
+      { key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" },
+    ]);
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
   });
 
@@ -49,7 +55,9 @@ describe("Ollama", () => {
     const run = await ollama({ active: false, models: ["llama3.2:3b"] });
     expect(find(run, deployment).inputs.spec.replicas).toBe(0);
     // Its claim may be one that is bound with the first pod.
-    expect(find(run, deployment).inputs.metadata.annotations).toEqual({ "pulumi.com/skipAwait": "true" });
+    expect(find(run, deployment).inputs.metadata.annotations).toEqual({
+      "pulumi.com/skipAwait": "true",
+    });
     expect(find(await ollama({}), deployment).inputs.metadata.annotations).toBeUndefined();
     expect(findAll(run, job)).toEqual([]);
     expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").name).toBe("chat-models");
@@ -58,7 +66,9 @@ describe("Ollama", () => {
   test("the pull tolerates what the server does: a cluster may have no other node; without taints nothing is said", async () => {
     const tolerations = [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }];
     const podOf = (run: Run): any => find(run, job).inputs.spec.template.spec;
-    expect(podOf(await ollama({ models: ["mistral"], tolerations })).tolerations).toEqual(tolerations);
+    expect(podOf(await ollama({ models: ["mistral"], tolerations })).tolerations).toEqual(
+      tolerations,
+    );
     expect(podOf(await ollama({ models: ["mistral"] }))).not.toHaveProperty("tolerations");
   });
 
@@ -77,14 +87,27 @@ describe("Ollama", () => {
 test("LiteLLM routes to every server of language models that runs", async () => {
   const plan = planOf("rtx5070ti");
   const small = { ollama: { models: ["mistral"] } };
-  const coder = { vllm: { model: "a/b", args: ["--served-model-name", "code", "chat", "--max-model-len=8192"] } };
-  const named = { small, coder, plain: { vllm: { model: "d/e" } }, off: { vllm: { model: "c", active: false } } };
+  const coder = {
+    vllm: { model: "a/b", args: ["--served-model-name", "code", "chat", "--max-model-len=8192"] },
+  };
+  const named = {
+    small,
+    coder,
+    plain: { vllm: { model: "d/e" } },
+    off: { vllm: { model: "c", active: false } },
+  };
   plan.spec.workloads = { litellm: {}, named, ollama: { models: ["qwen3:4b"] } };
   const routesOf = async (): Promise<string[]> => {
     const run = await record(() => void gpuWorkloads("home", plan, access, [], {}));
-    const [config] = findAll(run, "kubernetes:core/v1:ConfigMap").filter(({ name }) => name === "home-litellm-config");
-    const { model_list: models } = parse(config!.inputs.data["config.yaml"]) as { model_list: any[] };
-    return models.map(({ model_name: name, litellm_params: { model, api_base: url } }) => `${name} ${model} ${url}`);
+    const [config] = findAll(run, "kubernetes:core/v1:ConfigMap").filter(
+      ({ name }) => name === "home-litellm-config",
+    );
+    const { model_list: models } = parse(config!.inputs.data["config.yaml"]) as {
+      model_list: any[];
+    };
+    return models.map(
+      ({ model_name: name, litellm_params: { model, api_base: url } }) => `${name} ${model} ${url}`,
+    );
   };
   expect(await routesOf()).toEqual([
     "qwen3:4b ollama_chat/qwen3:4b http://ollama.ollama.svc:11434",
@@ -99,7 +122,10 @@ test("LiteLLM routes to every server of language models that runs", async () => 
 
 test("servers by name: each has its own objects, and those of the kind keep theirs", async () => {
   const plan = planOf("rtx5070ti");
-  plan.spec.workloads = { ollama: {}, named: { small: { ollama: { models: ["mistral"] } }, big: { comfyui: {} } } };
+  plan.spec.workloads = {
+    ollama: {},
+    named: { small: { ollama: { models: ["mistral"] } }, big: { comfyui: {} } },
+  };
   let urls: pulumi.Output<Record<string, string>> | undefined;
   const run = await record(() => {
     urls = gpuWorkloads("home", plan, access, [], {});
@@ -118,7 +144,9 @@ test("servers by name: each has its own objects, and those of the kind keep thei
     "home-ollama-models ollama-models",
     "home-small-models small-models",
   ]);
-  expect(find(run, job).inputs.spec.template.spec.containers[0].env[0].value).toBe("http://small.small.svc:11434");
+  expect(find(run, job).inputs.spec.template.spec.containers[0].env[0].value).toBe(
+    "http://small.small.svc:11434",
+  );
   expect(await new Promise((done) => urls!.apply(done))).toEqual({
     ollama: "http://ollama.ollama.svc:11434",
     small: "http://small.small.svc:11434",
@@ -140,9 +168,18 @@ describe("ComfyUI", () => {
 
   test("serves on 8188, from its volume", async () => {
     const run = await record(
-      () => void new ComfyUi("draw", { ...access, storage: "10Gi", storageClass: "fast", cudaVersion: "12.8" }),
+      () =>
+        void new ComfyUi("draw", {
+          ...access,
+          storage: "10Gi",
+          storageClass: "fast",
+          cudaVersion: "12.8",
+        }),
     );
-    expect(container(run)).toMatchObject({ image: "yanwk/comfyui-boot:cu128-slim", ports: [{ containerPort: 8188 }] });
+    expect(container(run)).toMatchObject({
+      image: "yanwk/comfyui-boot:cu128-slim",
+      ports: [{ containerPort: 8188 }],
+    });
     expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").inputs.spec).toEqual({
       accessModes: ["ReadWriteOnce"],
       resources: { requests: { storage: "10Gi" } },
@@ -193,6 +230,8 @@ test("a workload waits for whatever its runtime class comes from, but its volume
   expect(waitsFor(run, find(run, deployment))).toContain(gate.urn);
   // A claim whose inputs came from the gate would be replaced, with all data on it, when the gate is.
   expect(
-    Object.values(find(run, "kubernetes:core/v1:PersistentVolumeClaim").propertyDependencies).flat(),
+    Object.values(
+      find(run, "kubernetes:core/v1:PersistentVolumeClaim").propertyDependencies,
+    ).flat(),
   ).not.toContain(gate.urn);
 });

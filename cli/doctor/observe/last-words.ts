@@ -17,23 +17,29 @@ const LINES = 80;
  * Containers that ended badly without a termination message, and so what they said is in their log alone. Charts seldom set
  * `terminationMessagePolicy: FallbackToLogsOnError`, so that a pod's status says no more than an exit code.
  */
-export const silentContainers = (pods: readonly k8s.V1Pod[]): Silent[] => containersOf(pods, endedBadly, runs);
+export const silentContainers = (pods: readonly k8s.V1Pod[]): Silent[] =>
+  containersOf(pods, endedBadly, runs);
 
 /**
  * Device plugins that run on a node that offers no GPU: told to go on without a card (FAIL_ON_INIT_ERROR=false), a plugin
  * runs, is ready, and says in its log alone what it lacks.
  */
 export function idlePlugins(pods: readonly k8s.V1Pod[], nodes: readonly k8s.V1Node[]): Silent[] {
-  const without = new Set(nodes.filter((node) => !offersGpus(node)).map(({ metadata }) => metadata?.name));
+  const without = new Set(
+    nodes.filter((node) => !offersGpus(node)).map(({ metadata }) => metadata?.name),
+  );
   const plugins = pods.filter(
-    ({ metadata, spec }) => /device-plugin/.test(metadata?.name ?? "") && without.has(spec?.nodeName),
+    ({ metadata, spec }) =>
+      /device-plugin/.test(metadata?.name ?? "") && without.has(spec?.nodeName),
   );
   return containersOf(plugins, runs);
 }
 
 /** Containers of the stack's own pods that run before all else, and say in their log alone what they wait for. */
 export function firstContainers(pods: readonly k8s.V1Pod[]): Silent[] {
-  const ours = pods.filter(({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] === "talos-gpu");
+  const ours = pods.filter(
+    ({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] === "talos-gpu",
+  );
   const first = ours.map(({ metadata, status }) => ({
     ...defined({ metadata }),
     status: { initContainerStatuses: status?.initContainerStatuses ?? [] },
@@ -61,7 +67,9 @@ function endedBadly({ ready, state, lastState }: k8s.V1ContainerStatus): boolean
 }
 
 const offersGpus = ({ status }: k8s.V1Node): boolean =>
-  Object.entries(status?.allocatable ?? {}).some(([name, count]) => name.startsWith("nvidia.com/") && count !== "0");
+  Object.entries(status?.allocatable ?? {}).some(
+    ([name, count]) => name.startsWith("nvidia.com/") && count !== "0",
+  );
 
 /**
  * Reads the logs of such containers. One that the API server refuses, such as that of a run which is no longer kept, says nothing; one for
@@ -78,7 +86,8 @@ export async function hearLastWords(
   const asked = silent.map(async ({ namespace, pod, container, restarted }) => {
     const path = logPath(namespace, pod, container, restarted, LINES);
     const log = await api.text(`log of ${pod}`, path).catch((error: unknown) => {
-      if (isTransient(error)) unread.push(`the log of ${namespace}/${pod} could not be read: ${lastLine(error)}`);
+      if (isTransient(error))
+        unread.push(`the log of ${namespace}/${pod} could not be read: ${lastLine(error)}`);
       return "";
     });
     if (log.trim() !== "") heard.set(`${namespace}/${pod}/${container}`, log.trim());
@@ -88,7 +97,17 @@ export async function hearLastWords(
 }
 
 /** Path of a container's log, or of that of the run before, in the Kubernetes API: the last lines of it. */
-export function logPath(namespace: string, pod: string, container: string, previous: boolean, lines: number): string {
-  const query = new URLSearchParams({ container, previous: String(previous), tailLines: String(lines) });
+export function logPath(
+  namespace: string,
+  pod: string,
+  container: string,
+  previous: boolean,
+  lines: number,
+): string {
+  const query = new URLSearchParams({
+    container,
+    previous: String(previous),
+    tailLines: String(lines),
+  });
   return `/api/v1/namespaces/${namespace}/pods/${pod}/log?${query.toString()}`;
 }

@@ -15,7 +15,8 @@ export function livingPods(pods: k8s.V1Pod[], jobs: k8s.V1Job[]): k8s.V1Pod[] {
   );
   return pods.filter(
     ({ metadata, status }) =>
-      status?.phase !== "Failed" || !(metadata?.ownerReferences ?? []).some(({ uid }) => succeeded.has(uid)),
+      status?.phase !== "Failed" ||
+      !(metadata?.ownerReferences ?? []).some(({ uid }) => succeeded.has(uid)),
   );
 }
 
@@ -32,7 +33,11 @@ export interface Objects {
  * (its pods and ReplicaSets have names that begin with its own). Pods that are there tell of today, so where there are some,
  * those that are gone do not count. What nobody lists, like a machine, counts for a while.
  */
-export function livingEvents(events: k8s.CoreV1Event[], objects: Objects, now: Date): k8s.CoreV1Event[] {
+export function livingEvents(
+  events: k8s.CoreV1Event[],
+  objects: Objects,
+  now: Date,
+): k8s.CoreV1Event[] {
   const { pods = [] } = objects;
   const makers = makersOf(objects);
   const wellByUid = new Map<string, boolean>([
@@ -43,11 +48,19 @@ export function livingEvents(events: k8s.CoreV1Event[], objects: Objects, now: D
     const { kind = "", uid = "", namespace, name } = event.involvedObject;
     const maker = wellByUid.has(uid) ? undefined : makers.find((one) => made(one, namespace, name));
     const well = wellByUid.get(uid) ?? maker?.well;
-    if (maker && kind === "Pod" && pods.some(({ metadata }) => made(maker, metadata?.namespace, metadata?.name)))
+    if (
+      maker &&
+      kind === "Pod" &&
+      pods.some(({ metadata }) => made(maker, metadata?.namespace, metadata?.name))
+    )
       return false;
     if (well !== undefined) return !well;
     if (isListed(kind, objects)) return false;
-    const at = event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
+    const at =
+      event.lastTimestamp ??
+      event.eventTime ??
+      event.firstTimestamp ??
+      event.metadata.creationTimestamp;
     return at === undefined || now.getTime() - new Date(at).getTime() < RECENT;
   });
 }
@@ -71,7 +84,11 @@ type Maker = ReturnType<typeof makersOf>[number];
  * that it had is over.
  */
 function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
-  const maker = ({ uid = "", namespace = "", name = "" }: k8s.V1ObjectMeta = {}, well: boolean, none = false) => ({
+  const maker = (
+    { uid = "", namespace = "", name = "" }: k8s.V1ObjectMeta = {},
+    well: boolean,
+    none = false,
+  ) => ({
     ...{ none, uid, namespace, name, well },
   });
   const makers = [
@@ -86,17 +103,23 @@ function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
 
 /** Whether an object of this name is the maker, or made by it. */
 const made = (maker: Maker, namespace = "", name = ""): boolean =>
-  namespace === maker.namespace && (name === maker.name || (!maker.none && name.startsWith(`${maker.name}-`)));
+  namespace === maker.namespace &&
+  (name === maker.name || (!maker.none && name.startsWith(`${maker.name}-`)));
 
 function isWellPod({ status }: k8s.V1Pod): boolean {
   if (status?.phase === "Succeeded") return true;
-  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
+  return (
+    status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false
+  );
 }
 
 function isWellDeployment({ metadata, spec, status }: k8s.V1Deployment): boolean {
   const wanted = spec?.replicas ?? 1;
   const counts = [status?.updatedReplicas, status?.readyReplicas];
-  return status?.observedGeneration === metadata?.generation && counts.every((count) => (count ?? 0) >= wanted);
+  return (
+    status?.observedGeneration === metadata?.generation &&
+    counts.every((count) => (count ?? 0) >= wanted)
+  );
 }
 
 function isWellDaemonSet({ status }: k8s.V1DaemonSet): boolean {

@@ -60,7 +60,9 @@ export async function observeCluster(
   const slices = api
     .list<k8s.V1ResourceSlice>("ResourceSlices", slicesPath, { instead: { 404: undefined } })
     .catch((error: KubernetesError) => {
-      (error.code === 403 ? hidden : unheard).push(`resourceSlices could not be listed: ${error.words}`);
+      (error.code === 403 ? hidden : unheard).push(
+        `resourceSlices could not be listed: ${error.words}`,
+      );
       return undefined;
     });
   const listed = await Promise.all(
@@ -94,13 +96,20 @@ export async function observeCluster(
   const { unseen, leftOut } = blindSpots(failed);
   const addresses = addressesOf(nodes ?? []);
   if (nothingSeen(failed)) return { observations, unseen, leftOut, addresses };
-  return { observations, unseen: [...unseen, ...unheard, ...unread], leftOut: [...leftOut, ...hidden], addresses };
+  return {
+    observations,
+    unseen: [...unseen, ...unheard, ...unread],
+    leftOut: [...leftOut, ...hidden],
+    addresses,
+  };
 }
 
 /** Kinds that a role for looking usually leaves out; without them the rest can still be judged. */
 const oftenHidden: Kind[] = ["releases"];
 
-const reasonsOf = (failed: Failed[]): string[] => [...new Set(failed.map(({ error }) => error.words))];
+const reasonsOf = (failed: Failed[]): string[] => [
+  ...new Set(failed.map(({ error }) => error.words)),
+];
 
 /** Whether the cluster answered nothing, and that for one reason. */
 const nothingSeen = (failed: Failed[]): boolean =>
@@ -108,7 +117,8 @@ const nothingSeen = (failed: Failed[]): boolean =>
 
 function blindSpots(failed: Failed[]): Pick<Seen, "unseen" | "leftOut"> {
   const reasons = reasonsOf(failed);
-  if (nothingSeen(failed)) return { unseen: [`Kubernetes could not be looked at: ${reasons[0]}`], leftOut: [] };
+  if (nothingSeen(failed))
+    return { unseen: [`Kubernetes could not be looked at: ${reasons[0]}`], leftOut: [] };
   const may = failed.filter(({ kind, error }) => error.code === 403 && oftenHidden.includes(kind));
   const say = ({ kind, error }: Failed): string => `${kind} could not be listed: ${error.words}`;
   return { unseen: failed.filter((one) => !may.includes(one)).map(say), leftOut: may.map(say) };
@@ -117,7 +127,9 @@ function blindSpots(failed: Failed[]): Pick<Seen, "unseen" | "leftOut"> {
 /** Internal addresses of the nodes that run Talos, by name. */
 export function addressesOf(nodes: k8s.V1Node[]): Record<string, string> {
   const found = nodes
-    .filter(({ status }) => talosVersionOf({ osImage: status?.nodeInfo?.osImage ?? "" }) !== undefined)
+    .filter(
+      ({ status }) => talosVersionOf({ osImage: status?.nodeInfo?.osImage ?? "" }) !== undefined,
+    )
     .flatMap((node): [string, string][] => {
       const address = node.status?.addresses?.find(({ type }) => type === "InternalIP")?.address;
       return address === undefined ? [] : [[node.metadata?.name ?? "", address]];

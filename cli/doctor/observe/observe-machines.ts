@@ -1,5 +1,9 @@
 import { systemClock, waitFor } from "../../../components/clients/clock";
-import { filesOf, installImage, isStaged } from "../../../components/clients/talos/configuration-text";
+import {
+  filesOf,
+  installImage,
+  isStaged,
+} from "../../../components/clients/talos/configuration-text";
 import { isTransient, lastLine } from "../../../components/clients/failure";
 import { bootErrorsOf, driverComplaints } from "../../../components/clients/talos/console";
 import { checkClient } from "../../../components/clients/talos/client-fits";
@@ -8,7 +12,10 @@ import { loadedDriver, parseModules } from "../../../components/clients/talos/dr
 import { renderFinding } from "../../../components/recipe/index";
 import { defined } from "../../../components/recipe/mapping";
 import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
-import { mergedConfigurationPath, mergesInMemory } from "../../../components/recipe/machine/containerd/effective";
+import {
+  mergedConfigurationPath,
+  mergesInMemory,
+} from "../../../components/recipe/machine/containerd/effective";
 import type { ObservedMachine } from "../../../components/diagnosis";
 import type { MachineAccess } from "../../reach/access";
 import { askMachines, type Failed, lookAtEach } from "../../reach/machines";
@@ -25,19 +32,27 @@ const POLL = 250;
  *
  * @param addresses Talos API addresses by node name.
  */
-export async function observeMachines(addresses: Record<string, string>, access: MachineAccess): Promise<SeenMachines> {
+export async function observeMachines(
+  addresses: Record<string, string>,
+  access: MachineAccess,
+): Promise<SeenMachines> {
   const seen: SeenMachines = { machines: [], unseen: [], leftOut: [] };
-  const notAsked = await askMachines(Object.entries(addresses), access, async (name, talos, version) => {
-    const { machine, failed } = await observePatiently(name, talos, access.patience ?? 0);
-    seen.machines.push(machine);
-    if (failed.length > 0) seen.unseen.push(...unfit(version, machine.talosVersion));
-    for (const { what, error } of failed) {
-      const why = whyNot(error, access.problem);
-      const hidden = what === "configuration" && /PermissionDenied/.test(error.message);
-      const about = what === "release" ? `machine ${name} (${addresses[name]})` : `machine ${name}: ${what}`;
-      seen[hidden ? "leftOut" : "unseen"].push(`${about} could not be looked at: ${why}`);
-    }
-  });
+  const notAsked = await askMachines(
+    Object.entries(addresses),
+    access,
+    async (name, talos, version) => {
+      const { machine, failed } = await observePatiently(name, talos, access.patience ?? 0);
+      seen.machines.push(machine);
+      if (failed.length > 0) seen.unseen.push(...unfit(version, machine.talosVersion));
+      for (const { what, error } of failed) {
+        const why = whyNot(error, access.problem);
+        const hidden = what === "configuration" && /PermissionDenied/.test(error.message);
+        const about =
+          what === "release" ? `machine ${name} (${addresses[name]})` : `machine ${name}: ${what}`;
+        seen[hidden ? "leftOut" : "unseen"].push(`${about} could not be looked at: ${why}`);
+      }
+    },
+  );
   return {
     ...seen,
     machines: seen.machines.sort((a, b) => a.name.localeCompare(b.name)),
@@ -76,7 +91,10 @@ async function observePatiently(
 /** Waits until a machine answers, or the limit is over: what then fails to be looked at tells why. */
 async function answering(machine: TalosMachine, limit: number): Promise<void> {
   const look = async (): Promise<{ done: true }> => machine.version().then(() => ({ done: true }));
-  if (limit > 0) await waitFor(systemClock, { what: "the machine to answer", limit, poll: POLL, look }).catch(() => {});
+  if (limit > 0)
+    await waitFor(systemClock, { what: "the machine to answer", limit, poll: POLL, look }).catch(
+      () => {},
+    );
 }
 
 /** A talosconfig of role os:reader may read neither the configuration nor files, and so neither modules nor driver. */
@@ -90,7 +108,11 @@ async function observeMachine(
     release: async () => (seen.talosVersion = await machine.version()),
     stage: async () => (seen.stage = (await machine.status()).stage),
     extensions: async () => {
-      const { names: extensions, schematic: schematicId, image: imageId } = await machine.extensions();
+      const {
+        names: extensions,
+        schematic: schematicId,
+        image: imageId,
+      } = await machine.extensions();
       Object.assign(seen, { extensions, ...defined({ schematicId, imageId }) });
     },
     modules: async () => {
@@ -111,13 +133,18 @@ async function observeMachine(
         if (isTransient(error)) throw error;
         return [];
       };
-      const asked = failing(seen.services ?? {}).map((name) => machine.lastWords(name).catch(notThere));
+      const asked = failing(seen.services ?? {}).map((name) =>
+        machine.lastWords(name).catch(notThere),
+      );
       errors.push(...(await Promise.all(asked)).flat());
     },
     configuration: async () => {
       const configurations = await machine.configurations();
       const { active } = configurations;
-      Object.assign(seen, { repeatedFiles: repeatedFilesOf(active), staged: isStaged(configurations) });
+      Object.assign(seen, {
+        repeatedFiles: repeatedFilesOf(active),
+        staged: isStaged(configurations),
+      });
       const part = filesOf(active ?? "").find(({ path }) => path === customizationPath);
       const containerdPart = active && (part?.content ?? "");
       Object.assign(seen, defined({ installImage: installImage(active ?? ""), containerdPart }));
@@ -142,7 +169,9 @@ async function observeMachine(
 
 /** NVIDIA's services that are neither up nor done. */
 const failing = (services: Record<string, string>): string[] =>
-  Object.keys(services).filter((name) => /^ext-nvidia-/.test(name) && !/^(?:Running|Finished)$/.test(services[name]!));
+  Object.keys(services).filter(
+    (name) => /^ext-nvidia-/.test(name) && !/^(?:Running|Finished)$/.test(services[name]!),
+  );
 
 /** Paths that a configuration has more than once under `machine.files`. */
 export function repeatedFilesOf(configuration = ""): string[] {

@@ -6,7 +6,11 @@ export type TemplateFunction = (...values: unknown[]) => unknown;
 
 /** What Go takes for true (text/template, Actions): what is not the empty value of its type. */
 export const isTrue = (value: unknown): boolean =>
-  Array.isArray(value) ? value.length > 0 : isMapping(value) ? Object.keys(value).length > 0 : Boolean(value);
+  Array.isArray(value)
+    ? value.length > 0
+    : isMapping(value)
+      ? Object.keys(value).length > 0
+      : Boolean(value);
 
 /** A value as Go's `fmt` writes it (`%v`). */
 export function shown(value: unknown): string {
@@ -27,7 +31,8 @@ const mapping = (value: unknown): Record<string, unknown> => {
   return value;
 };
 
-const text = (value: unknown): string => (value === undefined || value === null ? "" : shown(value));
+const text = (value: unknown): string =>
+  value === undefined || value === null ? "" : shown(value);
 
 const indented = (count: unknown, value: unknown): string => {
   const blanks = " ".repeat(Math.min(Number(count), 200));
@@ -37,7 +42,8 @@ const indented = (count: unknown, value: unknown): string => {
 const compared =
   (test: (one: number, other: number) => boolean): TemplateFunction =>
   (one, other) => {
-    if (typeof one !== "number" || typeof other !== "number") throw new Error("only numbers are compared here");
+    if (typeof one !== "number" || typeof other !== "number")
+      throw new Error("only numbers are compared here");
     return test(one, other);
   };
 
@@ -47,7 +53,8 @@ function formatted(format: unknown, ...values: unknown[]): string {
   const left = [...values];
   return text(format).replaceAll(/%(.?)/g, (whole: string, verb: string) => {
     if (verb === "%") return "%";
-    if (!"svdtq".includes(verb) || verb === "" || left.length === 0) throw new Error(`printf has ${whole}`);
+    if (!"svdtq".includes(verb) || verb === "" || left.length === 0)
+      throw new Error(`printf has ${whole}`);
     const value = left.shift();
     return verb === "q" ? JSON.stringify(text(value)) : shown(value);
   });
@@ -56,7 +63,8 @@ function formatted(format: unknown, ...values: unknown[]): string {
 function indexed(value: unknown, ...keys: unknown[]): unknown {
   return keys.reduce<unknown>((there, key) => {
     if (Array.isArray(there)) {
-      if (!Number.isInteger(key) || there[Number(key)] === undefined) throw new Error("index is outside of its list");
+      if (!Number.isInteger(key) || there[Number(key)] === undefined)
+        throw new Error("index is outside of its list");
       return there[Number(key)] as unknown;
     }
     const of = mapping(there);
@@ -67,7 +75,8 @@ function indexed(value: unknown, ...keys: unknown[]): unknown {
 
 /** Functions of text/template, and those of sprig (masterminds.github.io/sprig) that patches are seen with. */
 export const functions: Record<string, TemplateFunction> = {
-  and: (...values) => values.find((value) => !isTrue(value)) ?? (values.every(isTrue) ? values.at(-1) : undefined),
+  and: (...values) =>
+    values.find((value) => !isTrue(value)) ?? (values.every(isTrue) ? values.at(-1) : undefined),
   or: (...values) => values.find(isTrue) ?? values.at(-1),
   not: (value) => !isTrue(value),
   eq: (first, ...others) => others.some((other) => shown(first) === shown(other)),
@@ -78,7 +87,9 @@ export const functions: Record<string, TemplateFunction> = {
   ge: compared((one, other) => one >= other),
   index: indexed,
   len: (value) =>
-    typeof value === "string" || Array.isArray(value) ? value.length : Object.keys(mapping(value)).length,
+    typeof value === "string" || Array.isArray(value)
+      ? value.length
+      : Object.keys(mapping(value)).length,
   print: (...values) => values.map(text).join(""),
   printf: formatted,
   default: (other, value) => (isTrue(value) ? value : other),
@@ -92,7 +103,9 @@ export const functions: Record<string, TemplateFunction> = {
   trimPrefix: (part, value) =>
     text(value).startsWith(text(part)) ? text(value).slice(text(part).length) : text(value),
   trimSuffix: (part, value) =>
-    text(part) !== "" && text(value).endsWith(text(part)) ? text(value).slice(0, -text(part).length) : text(value),
+    text(part) !== "" && text(value).endsWith(text(part))
+      ? text(value).slice(0, -text(part).length)
+      : text(value),
   upper: (value) => text(value).toUpperCase(),
   lower: (value) => text(value).toLowerCase(),
   replace: (old, by, value) => text(value).replaceAll(text(old), () => text(by)),

@@ -61,7 +61,9 @@ export function renderTemplate(
     if (word !== "range") {
       const inner = scope.below();
       if (variables[0] !== undefined) inner.set(`:${variables[0]}`, value);
-      return isTrue(value) ? write(body, word === "with" ? value : dot, inner) : write(otherwise, dot, inner);
+      return isTrue(value)
+        ? write(body, word === "with" ? value : dot, inner)
+        : write(otherwise, dot, inner);
     }
     const items = itemsOf(value);
     if (items.length === 0) return write(otherwise, dot, scope.below());
@@ -113,11 +115,17 @@ function itemsOf(value: unknown): [unknown, unknown][] {
   throw new Error("range has neither a list nor a mapping");
 }
 
-function evaluate(pipeline: Pipeline, dot: unknown, scope: Scope, words: Record<string, TemplateFunction>): unknown {
+function evaluate(
+  pipeline: Pipeline,
+  dot: unknown,
+  scope: Scope,
+  words: Record<string, TemplateFunction>,
+): unknown {
   const valueOf = (operand: Operand): unknown => {
     if (operand.is === "value") return operand.value;
     if (operand.is === "call") return call(operand.name, []);
-    if (operand.is === "pipeline") return fieldOf(evaluate(operand.pipeline, dot, scope, words), operand.fields, "");
+    if (operand.is === "pipeline")
+      return fieldOf(evaluate(operand.pipeline, dot, scope, words), operand.fields, "");
     const { name, fields } = operand;
     return fieldOf(name === "." ? dot : scope.get(name), fields, name === "." ? "" : name);
   };
@@ -129,7 +137,8 @@ function evaluate(pipeline: Pipeline, dot: unknown, scope: Scope, words: Record<
   return pipeline.reduce<unknown>((last, [first, ...others], index) => {
     const handed = index === 0 ? [] : [last];
     if (first!.is === "call") return call(first!.name, [...others.map(valueOf), ...handed]);
-    if (others.length > 0 || index > 0) throw new Error("a value stands where a function is needed");
+    if (others.length > 0 || index > 0)
+      throw new Error("a value stands where a function is needed");
     return valueOf(first!);
   }, undefined);
 }
@@ -149,7 +158,8 @@ const envOf =
   (environment: Record<string, string | undefined>): TemplateFunction =>
   (name) => {
     const value = Object.hasOwn(environment, asText(name)) ? environment[asText(name)] : undefined;
-    if (value === undefined) throw new Error(`the variable ${asText(name)} of the environment is not known here`);
+    if (value === undefined)
+      throw new Error(`the variable ${asText(name)} of the environment is not known here`);
     return value;
   };
 
@@ -219,7 +229,9 @@ function insideOf(text: string, from: number): { tokens: string[]; at: number; t
     const began = token.lastIndex;
     const [found] = token.exec(text) ?? [];
     if (found === undefined)
-      throw new Error(`what follows ${JSON.stringify(text.slice(Math.max(0, began - 20), began))} cannot be read`);
+      throw new Error(
+        `what follows ${JSON.stringify(text.slice(Math.max(0, began - 20), began))} cannot be read`,
+      );
     if (found === "}}") return { tokens, at: token.lastIndex, trims };
     trims = /^\s+-$/.test(found);
     // A field right after a bracket is one of the value in it.
@@ -233,11 +245,15 @@ function actionOf(word: string | undefined, all: string[]): Action {
   const tokens = all.filter((token) => token !== " ");
   const at = tokens.findIndex((token) => token === ":=" || token === "=");
   const named = at < 0 ? [] : tokens.slice(0, at).filter((token) => token !== ",");
-  if (named.some((name) => !/^\$\w+$/.test(name)) || named.length > 2) throw new Error("variables cannot be read");
-  const variables = named.map((name) => (tokens[at] === ":=" && word === undefined ? `:${name}` : name));
+  if (named.some((name) => !/^\$\w+$/.test(name)) || named.length > 2)
+    throw new Error("variables cannot be read");
+  const variables = named.map((name) =>
+    tokens[at] === ":=" && word === undefined ? `:${name}` : name,
+  );
   const reader: Reader = { tokens, at: at + 1 };
   const pipeline = pipelineOf(reader);
-  if (reader.at < tokens.length) throw new Error(`\`${tokens[reader.at]!}\` stands where nothing can`);
+  if (reader.at < tokens.length)
+    throw new Error(`\`${tokens[reader.at]!}\` stands where nothing can`);
   return { ...(word === undefined ? {} : { word }), variables, pipeline };
 }
 

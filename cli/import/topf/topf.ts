@@ -2,7 +2,14 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { reasonOf } from "../../../components/found/bounded-file";
 import { readPatch } from "../../../components/recipe/machine/user-patches";
-import { asText, defined, isMapping, listAt, mappingAt, valueAt } from "../../../components/recipe/mapping";
+import {
+  asText,
+  defined,
+  isMapping,
+  listAt,
+  mappingAt,
+  valueAt,
+} from "../../../components/recipe/mapping";
 import { type Problem as Note } from "../../../components/recipe/rules/fault";
 import { talosDocuments, valueOfDocument } from "../../../components/recipe/rules/yaml";
 import { installerIn } from "../machine-configuration";
@@ -34,7 +41,10 @@ export function isTopf(text: string): boolean {
   const [root] = talosDocuments(text).map(valueOfDocument);
   if (!isMapping(root)) return false;
   const nodes = listAt(root, "nodes");
-  return nodes.some((node) => "host" in node && "role" in node) || (nodes.length === 0 && "nodesProvider" in root);
+  return (
+    nodes.some((node) => "host" in node && "role" in node) ||
+    (nodes.length === 0 && "nodesProvider" in root)
+  );
 }
 
 /** How the file's parts are read. */
@@ -52,7 +62,11 @@ export interface Reading {
  *
  * @throws Error where it names no machine.
  */
-export function readTopf(file: string, text: string, { textOf, isOfProject, environment }: Reading): ReadTopf {
+export function readTopf(
+  file: string,
+  text: string,
+  { textOf, isOfProject, environment }: Reading,
+): ReadTopf {
   const root = mappingAt(valueOfDocument(talosDocuments(text)[0]!));
   const folder = path.dirname(path.resolve(file));
   const patchesFolder = path.resolve(folder, asText(root["patchesDir"]));
@@ -82,11 +96,16 @@ export function readTopf(file: string, text: string, { textOf, isOfProject, envi
   };
   let renderings = 0;
   /** What a file says for a node: the source, and what comes of it. */
-  const rendered = (field: string, name: string, data: object): { source: string; text: string } | undefined => {
+  const rendered = (
+    field: string,
+    name: string,
+    data: object,
+  ): { source: string; text: string } | undefined => {
     const source = sourceOf(field, name);
     if (source === undefined || !name.endsWith(".tpl"))
       return source === undefined ? undefined : { source, text: source };
-    if (++renderings > most) throw new Error(`FILE: has more than ${most} templates of machines; name fewer machines`);
+    if (++renderings > most)
+      throw new Error(`FILE: has more than ${most} templates of machines; name fewer machines`);
     try {
       return { source, text: renderTemplate(source, data, environment) };
     } catch (error) {
@@ -135,13 +154,16 @@ export function readTopf(file: string, text: string, { textOf, isOfProject, envi
         // Without an address topf reaches the machine by its host's name (pkg/config/node.go, Endpoint).
         ipAddress: isEncrypted(ip) ? "" : ip || host,
         controlPlane: role === "control-plane",
-        ...(id === "" && image === undefined ? {} : { talosImageURL: imageName(image, whole) ?? `${installer}/${id}` }),
+        ...(id === "" && image === undefined
+          ? {}
+          : { talosImageURL: imageName(image, whole) ?? `${installer}/${id}` }),
         patches,
       },
       ...defined({ version: release ?? (said("talosVersion") || undefined) }),
     };
   });
-  if ("nodesProvider" in root) notRead("nodesProvider", path.resolve(folder, asText(root["nodesProvider"])), ofProgram);
+  if ("nodesProvider" in root)
+    notRead("nodesProvider", path.resolve(folder, asText(root["nodesProvider"])), ofProgram);
   if (nodes.length === 0)
     throw new Error(
       `FILE: names no nodes, which a program gives (nodesProvider); no program is run here, so no machine can be told; ${rendering}, and import its files`,
@@ -152,7 +174,10 @@ export function readTopf(file: string, text: string, { textOf, isOfProject, envi
   return {
     config: {
       ...defined({
-        talosVersion: versions.length === 1 && version ? `v${version}` : asText(root["talosVersion"]) || undefined,
+        talosVersion:
+          versions.length === 1 && version
+            ? `v${version}`
+            : asText(root["talosVersion"]) || undefined,
       }),
       ...(factory === "" ? {} : { imageFactory: { registryURL: factory } }),
       nodes: nodes.map(({ node }) => node),
@@ -194,9 +219,18 @@ function contextOf(
     Data: mappingAt(root["data"]),
     PatchesDir: folder,
     Node: {
-      ...{ Host: text(node, "host"), Role: text(node, "role"), IP: node["ip"] ?? null, Data: mappingAt(node["data"]) },
+      ...{
+        Host: text(node, "host"),
+        Role: text(node, "role"),
+        IP: node["ip"] ?? null,
+        Data: mappingAt(node["data"]),
+      },
       ...{ TalosVersion: text(node, "talosVersion"), SchematicID: text(node, "schematicId") },
-      ...{ Factory: text(node, "factory"), Platform: text(node, "platform"), SecureBoot: node["secureboot"] === true },
+      ...{
+        Factory: text(node, "factory"),
+        Platform: text(node, "platform"),
+        SecureBoot: node["secureboot"] === true,
+      },
     },
   };
 }

@@ -7,7 +7,13 @@ import { certificateProblem } from "../certificates";
 import { inTime } from "../clock";
 import { redact } from "../../recipe/rules/redact";
 import { defined } from "../../recipe/mapping";
-import { answerProblem, connectionProblem, KubernetesError, strangerProblem, type Answer } from "./error";
+import {
+  answerProblem,
+  connectionProblem,
+  KubernetesError,
+  strangerProblem,
+  type Answer,
+} from "./error";
 import { execCredential, type ExecCluster, type ExecConfig } from "./exec-credential";
 import { type KubeconfigCluster, type KubeconfigUser, readToken } from "./kubeconfig";
 
@@ -99,7 +105,11 @@ export class KubernetesApi {
       return JSON.parse(answer.body) as T;
     } catch {
       if (answer.body.trimStart().startsWith("{"))
-        throw new KubernetesError("unreachable", what, `${this.server} ended its answer in the middle`);
+        throw new KubernetesError(
+          "unreachable",
+          what,
+          `${this.server} ended its answer in the middle`,
+        );
       throw strangerProblem(what, this.server, answer);
     }
   }
@@ -121,7 +131,9 @@ export class KubernetesApi {
   /** An object as it is; undefined where it, its namespace or its kind is not there. */
   async read<T extends object>(key: ObjectKey): Promise<T | undefined> {
     const path = await this.pathOf(key);
-    return path === undefined ? undefined : this.ask<T>(titleOf(key), path, { instead: { 404: undefined } });
+    return path === undefined
+      ? undefined
+      : this.ask<T>(titleOf(key), path, { instead: { 404: undefined } });
   }
 
   /** Deletes the object of this UID; one that is gone, or is another one by now, is no error. */
@@ -134,7 +146,11 @@ export class KubernetesApi {
     // All of it in the body: the API server reads the query's options only where there is no body (apiserver,
     // pkg/endpoints/handlers/delete.go), and a Job's pods are orphaned by default (registry/batch/job/strategy.go).
     const body = { preconditions: { uid }, ...defined({ propagationPolicy }) };
-    await this.ask(what, path, { method: "DELETE", body, instead: { 404: undefined, 409: undefined } });
+    await this.ask(what, path, {
+      method: "DELETE",
+      body,
+      instead: { 404: undefined, 409: undefined },
+    });
   }
 
   /** Path of an object, or of all of its kind; undefined where the API server does not have the kind, such as a CRD's before its chart. */
@@ -144,7 +160,8 @@ export class KubernetesApi {
     const resource = this.kinds.get(`${root} ${kind}`) ?? (await this.resourceOf(root, kind));
     if (resource === undefined) return undefined;
     this.kinds.set(`${root} ${kind}`, resource);
-    const among = namespace === undefined || !resource.namespaced ? root : `${root}/namespaces/${namespace}`;
+    const among =
+      namespace === undefined || !resource.namespaced ? root : `${root}/namespaces/${namespace}`;
     return `${among}/${resource.name}${name === undefined ? "" : `/${name}`}`;
   }
 
@@ -163,7 +180,8 @@ export class KubernetesApi {
       attempt = await this.attempt(what, path, asking);
     }
     const { answer, options } = attempt;
-    if ((answer.status >= 200 && answer.status < 300) || answer.status in (asking.instead ?? {})) return answer;
+    if ((answer.status >= 200 && answer.status < 300) || answer.status in (asking.instead ?? {}))
+      return answer;
     throw (
       (answer.status === 401 ? this.outOfForce(what, options) : undefined) ??
       answerProblem(what, this.server, answer, this.secrets)
@@ -174,9 +192,14 @@ export class KubernetesApi {
   private async attempt(what: string, path: string, asking: Asking): Promise<Attempt> {
     const options = await this.options(what);
     const { given } = this;
-    const answer = await this.send(`${this.server}${path}`, asking, options).catch((error: Error) => {
-      throw this.outOfForce(what, options) ?? connectionProblem(what, this.server, error, this.limit, this.secrets);
-    });
+    const answer = await this.send(`${this.server}${path}`, asking, options).catch(
+      (error: Error) => {
+        throw (
+          this.outOfForce(what, options) ??
+          connectionProblem(what, this.server, error, this.limit, this.secrets)
+        );
+      },
+    );
     return { answer, options, given };
   }
 
@@ -188,7 +211,10 @@ export class KubernetesApi {
       ...{ accept: accept ?? "application/json", "user-agent": "talos-gpu" },
       ...(text === undefined
         ? {}
-        : { "content-type": type ?? "application/json", "content-length": Buffer.byteLength(text) }),
+        : {
+            "content-type": type ?? "application/json",
+            "content-length": Buffer.byteLength(text),
+          }),
     };
     const signal = AbortSignal.timeout(this.limit);
     return new Promise((resolve, reject) => {
@@ -216,14 +242,20 @@ export class KubernetesApi {
     const options: https.RequestOptions = {};
     try {
       if (this.server === "")
-        throw new Error(`context ${this.config.getCurrentContext() || "(none)"} names no cluster with a server`);
+        throw new Error(
+          `context ${this.config.getCurrentContext() || "(none)"} names no cluster with a server`,
+        );
       if (!URL.canParse(this.server)) throw new Error(`the server ${this.server} is not a URL`);
       await this.authenticate();
       // An OIDC provider is asked for a new token.
       const late = (): Error => new Error(`no credentials within ${this.limit / 1000} s`);
       await inTime(this.config.applyToHTTPSOptions(options), this.limit, late);
     } catch (error) {
-      throw new KubernetesError("refused", what, redact(`kubeconfig: ${(error as Error).message}`, this.secrets));
+      throw new KubernetesError(
+        "refused",
+        what,
+        redact(`kubeconfig: ${(error as Error).message}`, this.secrets),
+      );
     }
     return { ...options, agent: this.shared(options.agent) };
   }
@@ -251,7 +283,11 @@ export class KubernetesApi {
 
   private async runPlugin(plugin: ExecConfig): Promise<number> {
     const cluster = this.pluginsCluster && execCluster(this.pluginsCluster);
-    const { token, expirationTimestamp, ...given } = await execCredential(plugin, this.limit, cluster);
+    const { token, expirationTimestamp, ...given } = await execCredential(
+      plugin,
+      this.limit,
+      cluster,
+    );
     const base64 = (pem: string | undefined) => pem && Buffer.from(pem).toString("base64");
     const [certData, keyData] = [base64(given.clientCertificateData), base64(given.clientKeyData)];
     Object.assign(this.config.getCurrentUser()!, defined({ token, certData, keyData }));
@@ -274,7 +310,10 @@ export class KubernetesApi {
   /** That the client's certificate is not in force: told in place of how the server refuses it. */
   private outOfForce(what: string, { cert }: https.RequestOptions): KubernetesError | undefined {
     const problem = cert === undefined ? undefined : certificateProblem(String(cert), new Date());
-    const [user, context] = [this.config.getCurrentUser()?.name ?? "?", this.config.getCurrentContext()];
+    const [user, context] = [
+      this.config.getCurrentUser()?.name ?? "?",
+      this.config.getCurrentContext(),
+    ];
     const words = `kubeconfig: the client certificate of user ${user} (context ${context}) ${problem}`;
     return problem === undefined ? undefined : new KubernetesError("refused", what, words);
   }

@@ -9,13 +9,19 @@ export const slicesPath = "/apis/resource.k8s.io/v1/resourceslices";
  * of a device is for its selector to say: of `gpu.nvidia.com` it is the driver and the type (dra-driver-nvidia-gpu v0.5.0,
  * deployments/helm, templates/deviceclass-gpu.yaml).
  */
-export function offeredBy({ metadata, status }: V1Node, slices: readonly V1ResourceSlice[]): Record<string, string> {
+export function offeredBy(
+  { metadata, status }: V1Node,
+  slices: readonly V1ResourceSlice[],
+): Record<string, string> {
   const { deviceClass } = ways.dra;
   const published = slices
     .filter(({ spec }) => spec?.nodeName === metadata?.name && spec?.driver === deviceClass)
     .flatMap(({ spec }) => spec?.devices ?? [])
     .filter(({ attributes }) => attributes?.["type"]?.string === "gpu");
-  return { ...status?.allocatable, ...(published.length > 0 ? { [deviceClass]: String(published.length) } : {}) };
+  return {
+    ...status?.allocatable,
+    ...(published.length > 0 ? { [deviceClass]: String(published.length) } : {}),
+  };
 }
 
 /** Devices that pods have by claims on a node, by the UID of the pod; shared ones count once. The driver is named as its class, a pool as its node. */
@@ -27,8 +33,11 @@ export function claimedIn(
   const had: Record<string, number> = {};
   for (const { status } of claims) {
     const results = status?.allocation?.devices?.results ?? [];
-    const count = results.filter(({ driver, pool }) => driver === deviceClass && pool === node).length;
-    for (const { uid } of status?.reservedFor?.slice(0, 1) ?? []) had[uid] = (had[uid] ?? 0) + count;
+    const count = results.filter(
+      ({ driver, pool }) => driver === deviceClass && pool === node,
+    ).length;
+    for (const { uid } of status?.reservedFor?.slice(0, 1) ?? [])
+      had[uid] = (had[uid] ?? 0) + count;
   }
   return had;
 }

@@ -54,9 +54,18 @@ export function answerProblem(
   const causes = status?.details?.causes ?? [];
   if (status === undefined && code !== 401) return strangerProblem(what, server, answer, problem);
   const said = [status?.message ?? "", ...causes.flatMap(({ message }) => message ?? [])].join(" ");
-  const words = code === 401 ? `${server} does not know the credentials (HTTP 401)` : redact(said, secrets);
+  const words =
+    code === 401 ? `${server} does not know the credentials (HTTP 401)` : redact(said, secrets);
   const reasons = causes.flatMap(({ reason }) => reason ?? []);
-  return new KubernetesError(problem, what, words, code, reasons, status !== undefined, pauseOf(answer, status));
+  return new KubernetesError(
+    problem,
+    what,
+    words,
+    code,
+    reasons,
+    status !== undefined,
+    pauseOf(answer, status),
+  );
 }
 
 /** An answer that is none of the Kubernetes API's. */
@@ -124,10 +133,18 @@ export function connectionProblem(
 ): KubernetesError {
   const { code = "" } = error;
   if (/^(Timeout|Abort)Error$/.test(error.name))
-    return new KubernetesError("unreachable", what, `${server} does not answer within ${limit / 1000} s`);
+    return new KubernetesError(
+      "unreachable",
+      what,
+      `${server} does not answer within ${limit / 1000} s`,
+    );
   const known = passing[code] ?? lasting[code];
   const words = foreign.test(code)
     ? `has a certificate that the kubeconfig's authority has not signed: another cluster answers there, or the kubeconfig is of a former one (${code})`
     : (known ?? `does not answer: ${redact(error.message, secrets)}`);
-  return new KubernetesError(code in passing ? "unreachable" : "refused", what, `${server} ${words}`);
+  return new KubernetesError(
+    code in passing ? "unreachable" : "refused",
+    what,
+    `${server} ${words}`,
+  );
 }

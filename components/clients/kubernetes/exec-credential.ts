@@ -46,7 +46,11 @@ export async function execCredential(
   cluster?: ExecCluster,
 ): Promise<ExecCredential> {
   const name = `the credential plugin \`${command}\``;
-  const info = { apiVersion, kind: "ExecCredential", spec: { ...defined({ cluster }), interactive: false } };
+  const info = {
+    apiVersion,
+    kind: "ExecCredential",
+    spec: { ...defined({ cluster }), interactive: false },
+  };
   const more = Object.fromEntries((env ?? []).map(({ name: key, value }) => [key, value]));
   const child = startGroup(command, args ?? [], {
     env: { ...process.env, KUBERNETES_EXEC_INFO: JSON.stringify(info), ...more },
@@ -58,7 +62,10 @@ export async function execCredential(
   let timer: NodeJS.Timeout | undefined;
   try {
     const status = await new Promise<string>((resolve, reject) => {
-      timer = setTimeout(() => reject(new Error(`${name} did not end within ${limit / 1000} s`)), limit);
+      timer = setTimeout(
+        () => reject(new Error(`${name} did not end within ${limit / 1000} s`)),
+        limit,
+      );
       child.on("error", ({ message }) => reject(new Error(`${name} does not start: ${message}`)));
       child.on("close", (code, signal) => resolve(signal ?? `exit ${code}`));
     });

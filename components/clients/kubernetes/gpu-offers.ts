@@ -55,11 +55,17 @@ function offerOf(workload: Workload): GpuOffer | undefined {
   const { namespace = "", name = "", labels = {}, annotations = {}, managedFields = [] } = metadata;
   const field = fieldOf(workload);
   if (field === undefined || (metadata.ownerReferences ?? []).length > 0) return undefined;
-  const helm = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;
+  const helm =
+    labels["app.kubernetes.io/managed-by"] === "Helm"
+      ? labels["app.kubernetes.io/instance"]
+      : undefined;
   return {
     ...{ field, title: `${kind} ${namespace}/${name}`, namespace },
     byPulumi: managedFields.some(({ manager = "" }) => manager.startsWith("pulumi")),
-    ...defined({ release: annotations["meta.helm.sh/release-name"] ?? helm, keeper: keeperOf(metadata) }),
+    ...defined({
+      release: annotations["meta.helm.sh/release-name"] ?? helm,
+      keeper: keeperOf(metadata),
+    }),
   };
 }
 
@@ -70,7 +76,9 @@ function fieldOf({ metadata, spec }: Workload): WayField | undefined {
   const { name = "", labels = {} } = metadata ?? {};
   if (givesOutNothing.test(name)) return undefined;
   const running = (spec?.template.spec?.containers ?? []).flatMap(({ image }) => image ?? []);
-  const byImage = images.find(([pattern]) => running.some((image) => pattern.test(image) && !ofOthers.test(image)));
+  const byImage = images.find(([pattern]) =>
+    running.some((image) => pattern.test(image) && !ofOthers.test(image)),
+  );
   if (byImage !== undefined) return byImage[1];
   const [, chart = ""] = /^(.+?)-v?\d+\.\d/.exec(labels["helm.sh/chart"] ?? "") ?? [];
   return Object.hasOwn(charts, chart) && !isDiscovery(labels) ? charts[chart] : undefined;

@@ -19,7 +19,8 @@ export function keeperOf({ labels = {}, annotations = {} }: V1ObjectMeta = {}): 
   if (fluxName !== undefined)
     return { by: "Flux", name: fluxName, ...placed(labels["helm.toolkit.fluxcd.io/namespace"]) };
   const application =
-    annotations["argocd.argoproj.io/tracking-id"]?.split(":")[0] ?? labels["argocd.argoproj.io/instance"];
+    annotations["argocd.argoproj.io/tracking-id"]?.split(":")[0] ??
+    labels["argocd.argoproj.io/instance"];
   if (application !== undefined) return { by: "Argo CD", name: application };
   const release = annotations["meta.helm.sh/release-name"];
   if (release === undefined) return undefined;
@@ -36,11 +37,13 @@ export function keeperWords({ by, name, namespace }: Keeper): string {
   return by === "Helm" ? `Helm release ${title}` : `Argo CD's Application ${title}`;
 }
 
-const inNamespace = ({ namespace }: Keeper): string => (namespace === undefined ? "" : ` -n ${namespace}`);
+const inNamespace = ({ namespace }: Keeper): string =>
+  namespace === undefined ? "" : ` -n ${namespace}`;
 
 /** The command by which its keeper puts an object back; CHART is for the reader to fill in. */
 export function restoreCommand(keeper: Keeper): string {
-  if (keeper.by === "Flux") return `flux reconcile helmrelease ${keeper.name}${inNamespace(keeper)} --force`;
+  if (keeper.by === "Flux")
+    return `flux reconcile helmrelease ${keeper.name}${inNamespace(keeper)} --force`;
   if (keeper.by === "Argo CD") return `argocd app sync ${keeper.name}`;
   return `helm upgrade ${keeper.name} CHART${inNamespace(keeper)} --reuse-values`;
 }

@@ -39,15 +39,20 @@ function readIfThere(file: string): Content | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    throw new Error(code === "EISDIR" ? `${file} is a folder` : `${code ?? "error"}: ${file} cannot be read`, {
-      cause: error,
-    });
+    throw new Error(
+      code === "EISDIR" ? `${file} is a folder` : `${code ?? "error"}: ${file} cannot be read`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
 function notThere(files: readonly string[]): string {
   if (files.length === 0) return "no file is named";
-  return files.length === 1 ? `ENOENT: there is no file ${files[0]}` : `ENOENT: there is none of ${files.join(", ")}`;
+  return files.length === 1
+    ? `ENOENT: there is no file ${files[0]}`
+    : `ENOENT: there is none of ${files.join(", ")}`;
 }
 
 interface Part {
@@ -89,7 +94,9 @@ function merged(parts: readonly Mapping[]): Mapping {
     const all = parts.flatMap((part) => listAt(part, key)).filter((one) => isMapping(one[holds]));
     return all.filter(({ name }, index) => all.findIndex((one) => one["name"] === name) === index);
   };
-  const entries = Object.entries(lists).map(([key, holds]) => [key, firstOfEachName(key, holds)] as const);
+  const entries = Object.entries(lists).map(
+    ([key, holds]) => [key, firstOfEachName(key, holds)] as const,
+  );
   return {
     apiVersion: "v1",
     kind: "Config",

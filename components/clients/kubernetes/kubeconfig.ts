@@ -24,7 +24,9 @@ export interface KubeconfigCluster extends Cluster {
  */
 export function readKubeconfig(text: string): KubeConfig {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- the build bundles it
-  const { KubeConfig: Config } = require("@kubernetes/client-node") as { KubeConfig: typeof KubeConfig };
+  const { KubeConfig: Config } = require("@kubernetes/client-node") as {
+    KubeConfig: typeof KubeConfig;
+  };
   const config = new Config();
   const content = contentOf(text);
   config.loadFromString(text, { onInvalidEntry: "filter" });
@@ -56,7 +58,9 @@ function withTokenFile(user: KubeconfigUser, content: unknown): KubeconfigUser {
 
 function withExecConfig(cluster: KubeconfigCluster, content: unknown): KubeconfigCluster {
   const extensions = listAt(entryOf(content, "clusters", cluster.name), "cluster", "extensions");
-  const extension = extensions.find((one) => one["name"] === "client.authentication.k8s.io/exec")?.["extension"];
+  const extension = extensions.find((one) => one["name"] === "client.authentication.k8s.io/exec")?.[
+    "extension"
+  ];
   return extension === undefined ? cluster : { ...cluster, execConfig: extension };
 }
 
@@ -74,6 +78,8 @@ export function readToken(user: KubeconfigUser | null): void {
     Object.assign(user, { token });
   } catch (error) {
     if (user.token) return;
-    throw new Error(`the token of user ${user.name}: ${(error as Error).message}`, { cause: error });
+    throw new Error(`the token of user ${user.name}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }

@@ -20,7 +20,10 @@ export function clusterNamedBy(text: string, context?: string): NamedCluster | u
   try {
     const config: unknown = parse(text, { merge: true });
     const used = entryOf(config, "contexts", context ?? valueAt(config, "current-context"));
-    const cluster = valueAt(entryOf(config, "clusters", valueAt(used, "context", "cluster")), "cluster");
+    const cluster = valueAt(
+      entryOf(config, "clusters", valueAt(used, "context", "cluster")),
+      "cluster",
+    );
     const server = valueAt(cluster, "server");
     if (typeof server !== "string") return undefined;
     return {

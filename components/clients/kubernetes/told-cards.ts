@@ -14,11 +14,17 @@ export interface ToldCard {
  * internal/lm/resource.go: `gpu.product`, `gpu.memory` in MiB), and by the devices that the DRA driver publishes (dra-driver-nvidia-gpu
  * v0.5.0, cmd/gpu-kubelet-plugin/deviceinfo.go). Slices of a card are none.
  */
-export function toldCards(node: Pick<V1Node, "metadata">, slices: readonly V1ResourceSlice[]): ToldCard[] {
+export function toldCards(
+  node: Pick<V1Node, "metadata">,
+  slices: readonly V1ResourceSlice[],
+): ToldCard[] {
   const { name, labels = {} } = node.metadata ?? {};
   const product = labels["nvidia.com/gpu.product"]?.replace(/-SHARED$/, "");
   const memoryMiB = Number(labels["nvidia.com/gpu.memory"]);
-  const labelled = product !== undefined && memoryMiB > 0 && !product.includes("-MIG-") ? [{ product, memoryMiB }] : [];
+  const labelled =
+    product !== undefined && memoryMiB > 0 && !product.includes("-MIG-")
+      ? [{ product, memoryMiB }]
+      : [];
   const published = slices
     .filter(({ spec }) => spec?.nodeName === name && spec?.driver === ways.dra.deviceClass)
     .flatMap(({ spec }) => spec?.devices ?? [])
@@ -27,7 +33,9 @@ export function toldCards(node: Pick<V1Node, "metadata">, slices: readonly V1Res
       const memory = capacity?.["memory"]?.value;
       const productName = attributes?.["productName"]?.string;
       const size = memory === undefined ? undefined : saidMemory({ memory });
-      return productName === undefined || size === undefined ? [] : [{ product: productName, memoryMiB: size }];
+      return productName === undefined || size === undefined
+        ? []
+        : [{ product: productName, memoryMiB: size }];
     });
   return [...labelled, ...published];
 }

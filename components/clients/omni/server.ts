@@ -1,5 +1,10 @@
 import { stringify } from "yaml";
-import { configPatchType, type OmniPatch, type OmniResource, templateAnnotation } from "../../recipe/machine/omni";
+import {
+  configPatchType,
+  type OmniPatch,
+  type OmniResource,
+  templateAnnotation,
+} from "../../recipe/machine/omni";
 import { CallError, type CallProblem } from "../failure";
 import type { SecretFiles } from "../secret-files";
 import { valuesOf } from "../talos/configuration-text";
@@ -10,7 +15,13 @@ const LIMIT = 60_000;
 
 /** A resource as `omnictl get -o yaml` prints it. Keys of `spec` are the fields of Omni's Go types in lower case. */
 interface Printed {
-  metadata: { type: string; id: string; phase?: string; labels?: Record<string, string>; annotations?: object };
+  metadata: {
+    type: string;
+    id: string;
+    phase?: string;
+    labels?: Record<string, string>;
+    annotations?: object;
+  };
   spec: Record<string, any>;
 }
 
@@ -54,7 +65,9 @@ export class OmniServer {
   /** A resource of ours as it is there; undefined when it is not. */
   async resource(type: string, id: string): Promise<OmniContent | undefined> {
     const [found] = await this.get(type, id);
-    return found === undefined ? undefined : { spec: found.spec, labels: found.metadata.labels ?? {} };
+    return found === undefined
+      ? undefined
+      : { spec: found.spec, labels: found.metadata.labels ?? {} };
   }
 
   async cluster(name: string) {
@@ -107,7 +120,10 @@ export class OmniServer {
   async image(uuid: string) {
     const [status] = await this.get("MachineStatuses.omni.sidero.dev", uuid);
     if (status === undefined) return undefined;
-    const schematic = (status.spec["schematic"] ?? {}) as { fullid?: string; extensions?: string[] | null };
+    const schematic = (status.spec["schematic"] ?? {}) as {
+      fullid?: string;
+      extensions?: string[] | null;
+    };
     return {
       talosVersion: `v${String(status.spec["talosversion"] ?? "").replace(/^v/, "")}`,
       schematicId: schematic.fullid ?? "",
@@ -122,7 +138,9 @@ export class OmniServer {
 
   private async get(type: string, ...id: string[]): Promise<Printed[]> {
     try {
-      return valuesOf(await this.omnictl.run(["get", type, ...id, "-o", "yaml"], LIMIT)) as Printed[];
+      return valuesOf(
+        await this.omnictl.run(["get", type, ...id, "-o", "yaml"], LIMIT),
+      ) as Printed[];
     } catch (error) {
       if (error instanceof CallError && problemOf(error) === "missing") return [];
       throw error;
@@ -131,4 +149,5 @@ export class OmniServer {
 }
 
 /** COSI's words for a resource that is not there: `resource T(n/id@undefined) doesn't exist` (cosi-project/runtime, pkg/state/errors.go). */
-const problemOf = (error: CallError): CallProblem => (/doesn't exist/.test(error.message) ? "missing" : error.problem);
+const problemOf = (error: CallError): CallProblem =>
+  /doesn't exist/.test(error.message) ? "missing" : error.problem;

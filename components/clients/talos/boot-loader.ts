@@ -12,11 +12,13 @@ import type { Resource } from "./talosctl-output";
  */
 export function bootsByGrub(volumes: readonly Resource[]): boolean {
   // Talos 1.8 writes partitionLabel, later releases partition_label (pkg/machinery/resources/block/discovered_volume.go).
-  const labelOf = ({ spec }: Resource): unknown => valueAt(spec, "partition_label") ?? valueAt(spec, "partitionLabel");
+  const labelOf = ({ spec }: Resource): unknown =>
+    valueAt(spec, "partition_label") ?? valueAt(spec, "partitionLabel");
   const diskOf = ({ spec }: Resource): unknown => valueAt(spec, "parent");
   const ofTalos = volumes.filter((volume) => labelOf(volume) === "META").map(diskOf);
   return volumes.some(
-    (volume) => labelOf(volume) === "BOOT" && (ofTalos.length === 0 || ofTalos.includes(diskOf(volume))),
+    (volume) =>
+      labelOf(volume) === "BOOT" && (ofTalos.length === 0 || ofTalos.includes(diskOf(volume))),
   );
 }
 
@@ -32,5 +34,9 @@ export function takesImageArgs(active: string, byGrub: boolean): boolean {
   const documents = valuesOf(active);
   const installs = documents.flatMap((document) => valueAt(document, "machine", "install") ?? []);
   const byDocument = documents.some(isInstallation);
-  return byDocument || installs.length === 0 || installs.some((one) => valueAt(one, "grubUseUKICmdline") === true);
+  return (
+    byDocument ||
+    installs.length === 0 ||
+    installs.some((one) => valueAt(one, "grubUseUKICmdline") === true)
+  );
 }

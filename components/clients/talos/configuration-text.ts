@@ -6,7 +6,9 @@ import type { Configurations } from "../machine";
 /** What the documents of a text say; without those that are empty. */
 export function valuesOf(text: string): unknown[] {
   const documents = parseAllDocuments(text);
-  const values = (Array.isArray(documents) ? documents : []).map((document) => document.toJS() as unknown);
+  const values = (Array.isArray(documents) ? documents : []).map(
+    (document) => document.toJS() as unknown,
+  );
   return values.filter((value) => value !== null && value !== undefined);
 }
 
@@ -45,23 +47,32 @@ export const installArgs = (text: string): string[] =>
 export function filesOf(text: string): { path: string; content: string }[] {
   const files = valuesOf(text).flatMap((document) => valueAt(document, "machine", "files") ?? []);
   const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
-  return files.map((file) => ({ path: textOf(valueAt(file, "path")), content: textOf(valueAt(file, "content")) }));
+  return files.map((file) => ({
+    path: textOf(valueAt(file, "path")),
+    content: textOf(valueAt(file, "content")),
+  }));
 }
 
 /** Whether a configuration keeps the workload in a sandbox of its own (Talos ≥ 1.14, SecurityProfileConfig). */
 export const isolatesWorkload = (text: string): boolean =>
   valuesOf(text).some(
     (document) =>
-      valueAt(document, "kind") === "SecurityProfileConfig" && valueAt(document, "workloadIsolation") === true,
+      valueAt(document, "kind") === "SecurityProfileConfig" &&
+      valueAt(document, "workloadIsolation") === true,
   );
 
 /** Installer image that a configuration names. */
 export function installImage(text: string): string | undefined {
   const images = valuesOf(text).map((document) =>
-    valueAt(document, ...(isInstallation(document) ? ["installer"] : ["machine", "install"]), "image"),
+    valueAt(
+      document,
+      ...(isInstallation(document) ? ["installer"] : ["machine", "install"]),
+      "image",
+    ),
   );
   return images.find((image) => typeof image === "string");
 }
 
 /** The document that has the place of `machine.install` from Talos 1.14 on. */
-export const isInstallation = (document: unknown): boolean => valueAt(document, "kind") === "UnattendedInstallConfig";
+export const isInstallation = (document: unknown): boolean =>
+  valueAt(document, "kind") === "UnattendedInstallConfig";

@@ -38,7 +38,9 @@ const KUBELET_FAILURES = 5;
  * this boot is not what the boot waits for, and has started pods.
  */
 function kubeletErrors(lines: readonly string[]): string[] {
-  const failures = lines.filter((line) => /^service\[kubelet\]\(Waiting\): Error running /.test(line));
+  const failures = lines.filter((line) =>
+    /^service\[kubelet\]\(Waiting\): Error running /.test(line),
+  );
   const wasWell = lines.some((line) => /^service\[kubelet\].*: Health check successful/.test(line));
   if (wasWell || failures.length < KUBELET_FAILURES) return [];
   const log = /\(last log (".*")\)$/.exec(failures.at(-1)!)?.[1];
@@ -68,7 +70,8 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
   let begun: string | undefined;
   let waiting: string | undefined;
   for (const line of lines) {
-    begun = /\bstarting upgrade\b.*?installer_image"?\s*[=:]\s*"?([^\s",]+)/.exec(line)?.[1] ?? begun;
+    begun =
+      /\bstarting upgrade\b.*?installer_image"?\s*[=:]\s*"?([^\s",]+)/.exec(line)?.[1] ?? begun;
     const code = /\bupgrade (?:completed|failed)\b.*?exit_code"?\s*[=:]\s*(\d+)/.exec(line)?.[1];
     if (code === "0" && begun !== undefined) waiting = begun;
   }
@@ -82,7 +85,10 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
 export function pullErrorOf(lines: readonly string[], image: string): string | undefined {
   const name = image.replace(/[:@][^/]*$/, "");
   return lines.findLast(
-    (line) => line.includes(name) && line.includes("failed to pull image") && !line.includes("context canceled"),
+    (line) =>
+      line.includes(name) &&
+      line.includes("failed to pull image") &&
+      !line.includes("context canceled"),
   );
 }
 
@@ -102,5 +108,7 @@ export function driverComplaints(lines: readonly string[]): string[] {
     if (report) report.more += 1;
     else reports.set(xid ?? line, { line, more: 0 });
   }
-  return [...reports.values()].map(({ line, more }) => (more === 0 ? line : `${line} (and ${more} more of it)`));
+  return [...reports.values()].map(({ line, more }) =>
+    more === 0 ? line : `${line} (and ${more} more of it)`,
+  );
 }

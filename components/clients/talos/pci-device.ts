@@ -12,4 +12,5 @@ export const isNvidiaCard = ({ vendor_id, class_id }: PciDevice): boolean =>
   hex(vendor_id) === "10de" && hex(class_id) === "03";
 
 /** An ID without its `0x`, as lists of PCI IDs have it. */
-export const hex = (id: string | undefined): string | undefined => id?.toLowerCase().replace(/^0x/, "");
+export const hex = (id: string | undefined): string | undefined =>
+  id?.toLowerCase().replace(/^0x/, "");

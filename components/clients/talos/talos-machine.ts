@@ -10,7 +10,13 @@ import type { SecretFiles } from "../secret-files";
 import type { Configurations, Ending, InstallerPlace, UpgradeApi } from "../machine";
 import { hex, isNvidiaCard, type PciDevice } from "./pci-device";
 import type { Talosctl } from "./talosctl";
-import { configurationText, parseResources, parseTable, parseVersion, type Resource } from "./talosctl-output";
+import {
+  configurationText,
+  parseResources,
+  parseTable,
+  parseVersion,
+  type Resource,
+} from "./talosctl-output";
 
 /** Milliseconds for a call that only asks. */
 const ASK = 30_000;
@@ -25,7 +31,10 @@ const DRAINING_CLIENT = "1.13.0-beta.0";
 const onDisk = "/system/state/config.yaml";
 
 /** One Talos machine, as the phases see it. In tests: a machine in memory. */
-export type Machine = Omit<TalosMachine, "cards" | "extensions" | "lastWords" | "log" | "resources">;
+export type Machine = Omit<
+  TalosMachine,
+  "cards" | "extensions" | "lastWords" | "log" | "resources"
+>;
 
 /** How far a machine is, in the words of Talos. */
 export type MachineStatus = Awaited<ReturnType<TalosMachine["status"]>>;
@@ -121,7 +130,9 @@ export class TalosMachine {
     const byImage = takesImageArgs(active, bootsByGrub(await this.resources("discoveredvolumes")));
     return {
       ...defined({ schematic: schematic || undefined, commandLine: commandLine?.trim() }),
-      extensions: Object.fromEntries(metadata.map(({ name = "", version = "" }) => [name, version])),
+      extensions: Object.fromEntries(
+        metadata.map(({ name = "", version = "" }) => [name, version]),
+      ),
       // A boot loader that takes the image's arguments never reads those of the configuration.
       configuredArgs: byImage ? [] : installArgs(persistent),
       ...defined({
@@ -144,7 +155,9 @@ export class TalosMachine {
 
   /** A log as it is, of a service or of the kernel. */
   log(service?: string, lines = -1): Promise<string> {
-    return service === undefined ? this.ask("dmesg") : this.ask("logs", service, "--tail", String(lines));
+    return service === undefined
+      ? this.ask("dmesg")
+      : this.ask("logs", service, "--tail", String(lines));
   }
 
   async lastWords(service: string): Promise<string[]> {
@@ -179,7 +192,13 @@ export class TalosMachine {
   async service(name: string): Promise<ServiceState | undefined> {
     const rows = parseTable(await this.ask("services"));
     const row = rows.find(({ SERVICE }) => SERVICE === name);
-    return row && { state: row["STATE"] ?? "", failing: row["HEALTH"] === "Fail", event: row["LAST EVENT"] ?? "" };
+    return (
+      row && {
+        state: row["STATE"] ?? "",
+        failing: row["HEALTH"] === "Fail",
+        event: row["LAST EVENT"] ?? "",
+      }
+    );
   }
 
   async configurations(): Promise<Configurations> {
@@ -191,7 +210,8 @@ export class TalosMachine {
     const active = text("v1alpha1");
     // Talos < 1.10 has no such resource (talos v1.9.6 and v1.10.0, pkg/machinery/resources/config/machine_config.go), and keeps what
     // the next boot begins with in a file.
-    const persistent = text("persistent") ?? (active === undefined ? undefined : await this.read(onDisk));
+    const persistent =
+      text("persistent") ?? (active === undefined ? undefined : await this.read(onDisk));
     return defined({ active, persistent });
   }
 
@@ -224,15 +244,30 @@ export class TalosMachine {
   async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
     // Where Talos from 1.13 on has installers. Before, this only tells whether the registry gives it: the upgrade pulls it once more, into
     // memory (seen on Talos v1.12.6; talos v1.12.6, internal/pkg/install/pull.go).
-    const args = ["image", "pull", image, "--namespace", namespaces[place], "--nodes", this.address];
+    const args = [
+      "image",
+      "pull",
+      image,
+      "--namespace",
+      namespaces[place],
+      "--nodes",
+      this.address,
+    ];
     await this.talosctl.run(args, limit, ending);
   }
 
   /** Starts the upgrade; resolves when the machine has taken it on. It then reboots by itself. */
-  async upgrade(image: string, place: InstallerPlace, api: UpgradeApi, limit: number): Promise<void> {
+  async upgrade(
+    image: string,
+    place: InstallerPlace,
+    api: UpgradeApi,
+    limit: number,
+  ): Promise<void> {
     // We drain and track by ourselves. Talos reboots after the legacy call, talosctl asks for it after the new one.
     const modern = semver.gte(await this.talosctl.version(), DRAINING_CLIENT);
-    const flags = modern ? ["--drain=false", "--progress=plain", ...(api === "legacy" ? ["--legacy"] : [])] : [];
+    const flags = modern
+      ? ["--drain=false", "--progress=plain", ...(api === "legacy" ? ["--legacy"] : [])]
+      : [];
     const from = place === "disk" ? [] : ["--namespace", namespaces[place]];
     await this.call(limit, "upgrade", "--image", image, "--wait=false", ...flags, ...from);
   }
@@ -248,7 +283,9 @@ export class TalosMachine {
       /** A learner does not vote yet. */
       learner: row["LEARNER"] === "true",
       // Where the others reach it, for peers and for clients. Joined by commas (talos v1.13.0 cmd/talosctl/cmd/talos/etcd.go). A member that has not started has no client URL yet.
-      urls: [row["PEER URLS"] ?? "", row["CLIENT URLS"] ?? ""].flatMap((cell) => cell.split(",")).filter(Boolean),
+      urls: [row["PEER URLS"] ?? "", row["CLIENT URLS"] ?? ""]
+        .flatMap((cell) => cell.split(","))
+        .filter(Boolean),
     }));
   }
 

@@ -17,7 +17,10 @@ export function contextProblem(config: unknown): string | undefined {
 }
 
 /** Files that talosctl looks for where TALOSCONFIG names none (talos, pkg/machinery/client/config/path.go). */
-const usualFiles = (): string[] => [path.join(os.homedir(), ".talos", "config"), "/var/run/secrets/talos.dev/config"];
+const usualFiles = (): string[] => [
+  path.join(os.homedir(), ".talos", "config"),
+  "/var/run/secrets/talos.dev/config",
+];
 
 /** A talosconfig as talosctl would take it. */
 export interface TalosconfigInUse {
@@ -33,7 +36,10 @@ export interface TalosconfigInUse {
  *
  * @param given its content; undefined where talosctl looks for a file.
  */
-export function readTalosconfig(given: string | undefined, { TALOSCONFIG }: NodeJS.ProcessEnv): TalosconfigInUse {
+export function readTalosconfig(
+  given: string | undefined,
+  { TALOSCONFIG }: NodeJS.ProcessEnv,
+): TalosconfigInUse {
   if (given !== undefined) return { text: given, ...withProblem(given, "the one that was given") };
   if (TALOSCONFIG === undefined || TALOSCONFIG === "") {
     const file = usualFiles().find((one) => fs.existsSync(one));
@@ -69,10 +75,18 @@ function withProblem(text: string, called: string): { problem?: Problem } {
   try {
     config = parse(text);
   } catch {
-    return { problem: { field, problem: `${called} is not YAML`, why, remedy: "give what `talosctl config` writes" } };
+    return {
+      problem: {
+        field,
+        problem: `${called} is not YAML`,
+        why,
+        remedy: "give what `talosctl config` writes",
+      },
+    };
   }
   const wrong = contextProblem(config);
   if (wrong === undefined) return {};
-  const remedy = "choose one by `talosctl config context NAME`, or give the talosconfig of this cluster";
+  const remedy =
+    "choose one by `talosctl config context NAME`, or give the talosconfig of this cluster";
   return { problem: { field, problem: `${called}: ${wrong}`, why, remedy } };
 }

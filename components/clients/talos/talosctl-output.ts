@@ -15,7 +15,8 @@ export interface Resource {
 }
 
 /** Text of a `MachineConfig` resource: a string with all documents; older releases of talosctl printed the first as an object. */
-export const configurationText = ({ spec }: Resource): string => (typeof spec === "string" ? spec : stringify(spec));
+export const configurationText = ({ spec }: Resource): string =>
+  typeof spec === "string" ? spec : stringify(spec);
 
 /**
  * Rows of a table that talosctl prints, by column title. Titles hold single spaces at most, columns are aligned, so a cell
@@ -29,7 +30,10 @@ export function parseTable(text: string): Record<string, string>[] {
   }));
   return rows.map((row) =>
     Object.fromEntries(
-      columns.map(({ title, start }, index) => [title, row.slice(start, columns[index + 1]?.start).trim()]),
+      columns.map(({ title, start }, index) => [
+        title,
+        row.slice(start, columns[index + 1]?.start).trim(),
+      ]),
     ),
   );
 }
@@ -37,6 +41,7 @@ export function parseTable(text: string): Record<string, string>[] {
 /** Release of the machine from `talosctl version --json`, which prints one line per machine. */
 export function parseVersion(text: string): string {
   const answer = JSON.parse(text.trim().split("\n").at(-1) ?? "") as { version?: { tag?: string } };
-  if (answer.version?.tag === undefined) throw new Error("talosctl version: no version in its answer");
+  if (answer.version?.tag === undefined)
+    throw new Error("talosctl version: no version in its answer");
   return answer.version.tag;
 }

@@ -51,11 +51,23 @@ export class Talosctl {
   run(args: readonly string[], atMost: number, ending?: Ending): Promise<string> {
     const { name = "talosctl", binary, talosconfig, endpoint, environment, secrets } = this.options;
     const { most = atMost, processes = asChild } = this.options;
-    const { TALOS_GPU_TALOSCONFIG: _talosconfig, TALOS_GPU_KUBECONFIG: _kubeconfig, ...inherited } = process.env;
-    const child = processes.start(binary, endpoint === undefined ? args : [...args, "--endpoints", endpoint], {
-      env: { ...inherited, ...environment, ...(talosconfig === undefined ? {} : { TALOSCONFIG: talosconfig }) },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const {
+      TALOS_GPU_TALOSCONFIG: _talosconfig,
+      TALOS_GPU_KUBECONFIG: _kubeconfig,
+      ...inherited
+    } = process.env;
+    const child = processes.start(
+      binary,
+      endpoint === undefined ? args : [...args, "--endpoints", endpoint],
+      {
+        env: {
+          ...inherited,
+          ...environment,
+          ...(talosconfig === undefined ? {} : { TALOSCONFIG: talosconfig }),
+        },
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
     this.children.add(child);
     /** Milliseconds after which it was ended. */
     let cutAfter: number | undefined;
@@ -84,12 +96,15 @@ export class Talosctl {
     child.stdout!.on("data", (chunk: Buffer) => output.push(chunk));
     child.stderr!.on("data", (chunk: Buffer) => errors.push(chunk));
     return new Promise<string>((resolve, reject) => {
-      child.on("error", (error) => reject(new CallError("refused", startProblem(name, binary, error))));
+      child.on("error", (error) =>
+        reject(new CallError("refused", startProblem(name, binary, error))),
+      );
       child.on("close", (code, signal) => {
         const text = withoutDiff(redact(Buffer.concat(errors).toString(), secrets));
         const fail = (problem: CallProblem, what: string): void =>
           reject(new CallError(problem, `${name} ${args[0]} ${what}${quote(text)}`));
-        if (cutAfter !== undefined) fail("unreachable", `did not end within ${formatDuration(inSeconds(cutAfter))}`);
+        if (cutAfter !== undefined)
+          fail("unreachable", `did not end within ${formatDuration(inSeconds(cutAfter))}`);
         else if (code === 0) resolve(Buffer.concat(output).toString());
         else fail(classify(text), `failed (${signal ?? `exit ${code}`})`);
       });
@@ -131,7 +146,9 @@ function startProblem(name: string, binary: string, error: NodeJS.ErrnoException
 const withoutDiff = (text: string): string => text.split(/\n\s*diff:/, 1)[0]!;
 
 function quote(text: string): string {
-  const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("WARNING:"));
+  const lines = text
+    .split("\n")
+    .filter((line) => line.trim() !== "" && !line.startsWith("WARNING:"));
   return lines.length === 0 ? "" : `: ${lines.slice(-QUOTED_LINES).join("\n").trim()}`;
 }
 

@@ -3,15 +3,22 @@ import type { GpuSpec } from "../../recipe/spec/index";
 import type { ObservedNode } from "../observations";
 
 /** Cards whose memory is not that of the plan: claims by memory were judged by it. */
-export function cardMemory(gpus: readonly GpuSpec[], { cards = [] }: Pick<ObservedNode, "cards">): string[] {
+export function cardMemory(
+  gpus: readonly GpuSpec[],
+  { cards = [] }: Pick<ObservedNode, "cards">,
+): string[] {
   const planned = gpus.flatMap((gpu) => cardOf(gpu) ?? []);
   const differing = cards.flatMap(({ product, memoryMiB }) => {
     const model = findCard(product)?.model;
     const alike = planned.filter((card) => card.model === model && card.memoryMiB !== undefined);
-    const isPlanned = alike.some((card) => meantSize({ memoryMiB: card.memoryMiB! }, memoryMiB) !== undefined);
+    const isPlanned = alike.some(
+      (card) => meantSize({ memoryMiB: card.memoryMiB! }, memoryMiB) !== undefined,
+    );
     if (alike.length === 0 || isPlanned) return [];
     const sizes = [...new Set(alike.map((card) => `${card.memoryMiB}Mi`))].join(" and ");
-    return [`its ${model} has ${memoryMiB}Mi of memory, the plan says ${sizes} (gpus[].memory of the machine)`];
+    return [
+      `its ${model} has ${memoryMiB}Mi of memory, the plan says ${sizes} (gpus[].memory of the machine)`,
+    ];
   });
   return [...new Set(differing)];
 }

@@ -17,7 +17,11 @@ export interface Difference {
 export const inOneLine = ({ about, problem }: Difference): string => `${about}: ${problem}`;
 
 /** A difference with its last words, if any; none without a problem. */
-export function difference(about: string, problem: string | false | undefined, lastWords: string[] = []): Difference[] {
+export function difference(
+  about: string,
+  problem: string | false | undefined,
+  lastWords: string[] = [],
+): Difference[] {
   return problem ? [{ about, problem, ...(lastWords.length > 0 ? { lastWords } : {}) }] : [];
 }
 
@@ -29,7 +33,12 @@ const MOST = 6;
 const WIDTH = 300;
 
 /** What the pods of something say that do not run well, and what its events say; each line once. */
-export function lastWords(seen: Observations, kind: string, namespace: string, name: string): string[] {
+export function lastWords(
+  seen: Observations,
+  kind: string,
+  namespace: string,
+  name: string,
+): string[] {
   const pods = podsOf(seen, kind, namespace, name);
   const about = [`${kind}/${name}`, ...pods.map((pod) => `Pod/${pod.name}`)];
   const events = (seen.events ?? [])
@@ -47,8 +56,8 @@ export function lastWords(seen: Observations, kind: string, namespace: string, n
 export function wordsOfPod(pod: ObservedPod): string[] {
   const about = `Pod/${pod.name}`;
   const own = pod.message ?? pod.reason;
-  const containers = [...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap((container) =>
-    wordsOfContainer(container).map((line) => `${about} ${container.name}: ${line}`),
+  const containers = [...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap(
+    (container) => wordsOfContainer(container).map((line) => `${about} ${container.name}: ${line}`),
   );
   return [...(own === undefined ? [] : [`${about}: ${shortened(lastLine(own))}`]), ...containers];
 }
@@ -57,7 +66,9 @@ function wordsOfContainer(container: ObservedContainer): string[] {
   const { ready, state, reason, message, lastMessage, exitCode, log } = container;
   const done = state === "terminated" && exitCode === 0;
   if (done || (ready === true && log === undefined)) return [];
-  const status = [reason, exitCode === undefined ? undefined : `exit ${exitCode}`].filter(Boolean).join(", ");
+  const status = [reason, exitCode === undefined ? undefined : `exit ${exitCode}`]
+    .filter(Boolean)
+    .join(", ");
   // While a container waits to be started again, its message is the kubelet's and says only that it waits.
   const spoken = lastMessage ?? (reason === "CrashLoopBackOff" ? undefined : message) ?? log;
   const lines = (spoken ?? "").split("\n").filter((line) => line.trim() !== "");
@@ -86,4 +97,5 @@ const isReplicaSet = (object: string, kind: string, name: string): boolean =>
 const lastLine = (text: string): string => text.trim().split("\n").at(-1) ?? "";
 
 /** The end of a long line says what went wrong: wrapped errors begin with who wraps them. */
-const shortened = (line: string): string => (line.length <= WIDTH ? line.trim() : `…${line.trim().slice(-WIDTH)}`);
+const shortened = (line: string): string =>
+  line.length <= WIDTH ? line.trim() : `…${line.trim().slice(-WIDTH)}`;

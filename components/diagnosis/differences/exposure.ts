@@ -2,7 +2,13 @@ import { smokeTestNames } from "../../recipe/kubernetes/smoke-test-names";
 import { wayOf } from "../../recipe/facts/way";
 import type { Plan } from "../../recipe/types";
 import { ownersRemedy } from "../owner";
-import type { Observations, ObservedDaemonSet, ObservedDeployment, ObservedJob, ObservedPod } from "../observations";
+import type {
+  Observations,
+  ObservedDaemonSet,
+  ObservedDeployment,
+  ObservedJob,
+  ObservedPod,
+} from "../observations";
 import { difference, type Difference, lastWords, wordsOfPod } from "./difference";
 
 /** Where what exposes the GPUs differs from the plan: RuntimeClass, namespace, release, its operands, and ours beside them. */
@@ -32,7 +38,9 @@ function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): D
   const found = runtimeClasses.find((candidate) => candidate.name === name);
   const { handler: has = handler } = found ?? {};
   const problem =
-    found === undefined ? "is not there" : has !== handler && `has the handler ${has}, the plan says ${handler}`;
+    found === undefined
+      ? "is not there"
+      : has !== handler && `has the handler ${has}, the plan says ${handler}`;
   const told = difference(`RuntimeClass ${name}`, problem);
   if (!kubernetes.external) return told;
   const owner = kubernetes.by ?? "whoever installs what gives out the cards";
@@ -55,9 +63,12 @@ function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Di
 function release({ kubernetes }: Plan, { releases }: Observations): Difference[] {
   if (releases === undefined || kubernetes.external) return [];
   const { name, namespace } = kubernetes.release;
-  const found = releases.find((candidate) => candidate.name === name && candidate.namespace === namespace);
+  const found = releases.find(
+    (candidate) => candidate.name === name && candidate.namespace === namespace,
+  );
   const { status = "not installed", revision } = found ?? {};
-  const problem = found === undefined ? `is ${status}` : `is ${status} in revision ${revision}, not deployed`;
+  const problem =
+    found === undefined ? `is ${status}` : `is ${status} in revision ${revision}, not deployed`;
   return difference(`Helm release ${namespace}/${name}`, status !== "deployed" && problem);
 }
 
@@ -82,21 +93,37 @@ function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
     ...{ kind: "DaemonSet", what, ours: true, matches: named(name), wants },
   });
   const operator: Required = {
-    ...{ kind: "Deployment", what: "the GPU Operator", ours: false, matches: named("gpu-operator"), wants: 0 },
+    ...{
+      kind: "Deployment",
+      what: "the GPU Operator",
+      ours: false,
+      matches: named("gpu-operator"),
+      wants: 0,
+    },
   };
   const { offers, findsNodes } = wayOf(kubernetes.mode);
   const limits = new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []));
   return [
     ...(kubernetes.mode === "operator" ? [operator] : []),
     {
-      ...{ kind: "DaemonSet", what: offers.words, ours: false, matches: (name) => offers.pods.test(name), wants: all },
+      ...{
+        kind: "DaemonSet",
+        what: offers.words,
+        ours: false,
+        matches: (name) => offers.pods.test(name),
+        wants: all,
+      },
     },
-    ...(kubernetes.markers.length > 0 ? [ours("the marker files", "nvidia-validation-markers")] : []),
+    ...(kubernetes.markers.length > 0
+      ? [ours("the marker files", "nvidia-validation-markers")]
+      : []),
     ...[...limits].map((watts) => {
       const limited = gpuMachines.filter(({ powerLimit }) => powerLimit === watts).length;
       return ours(`the power limit of ${watts} W`, `nvidia-power-limit-${watts}w`, limited);
     }),
-    ...(spec.monitoring !== undefined && !findsNodes ? [ours("the DCGM exporter", "nvidia-dcgm-exporter")] : []),
+    ...(spec.monitoring !== undefined && !findsNodes
+      ? [ours("the DCGM exporter", "nvidia-dcgm-exporter")]
+      : []),
   ];
 }
 
@@ -104,20 +131,30 @@ const required = (plan: Plan, seen: Observations, ofOwner?: string): Difference[
   requiredOf(plan).flatMap((one) => {
     const found = lackOf(one, plan, seen);
     const remedy = one.ours ? undefined : ofOwner;
-    return remedy === undefined ? found : found.map((each) => ({ ...each, remedy: each.remedy ?? remedy }));
+    return remedy === undefined
+      ? found
+      : found.map((each) => ({ ...each, remedy: each.remedy ?? remedy }));
   });
 
 /** What lacks of a controller that the plan asks for. */
-function lackOf({ kind, what, ours, matches, wants }: Required, plan: Plan, seen: Observations): Difference[] {
+function lackOf(
+  { kind, what, ours, matches, wants }: Required,
+  plan: Plan,
+  seen: Observations,
+): Difference[] {
   const { namespace } = ours ? plan.kubernetes : plan.kubernetes.release;
   const all: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
     kind === "DaemonSet" ? seen.daemonSets : seen.deployments;
   if (all === undefined) return [];
   // A chart may have one DaemonSet per kind of node, e.g. beside MPS.
-  const found = all.filter((candidate) => candidate.namespace === namespace && matches(candidate.name));
+  const found = all.filter(
+    (candidate) => candidate.namespace === namespace && matches(candidate.name),
+  );
   if (found.length === 0) {
     const elsewhere = all.find(({ name }) => matches(name) && isOfNvidia(name))?.namespace;
-    const problem = ours ? `is not in namespace ${namespace}` : whereInstead(plan, namespace, elsewhere);
+    const problem = ours
+      ? `is not in namespace ${namespace}`
+      : whereInstead(plan, namespace, elsewhere);
     const remedy = `write \`external.namespace: ${elsewhere}\` in the stack's file`;
     return difference(`${kind} of ${what}`, problem).map((one) =>
       !ours && elsewhere !== undefined && plan.kubernetes.external ? { ...one, remedy } : one,
@@ -134,9 +171,15 @@ function lackOf({ kind, what, ours, matches, wants }: Required, plan: Plan, seen
 const isOfNvidia = (name: string): boolean => /nvidia|nvdp|gpu-operator|^dra-driver/.test(name);
 
 /** Why something is not where the plan has it. */
-function whereInstead({ kubernetes }: Plan, namespace: string, elsewhere: string | undefined): string {
+function whereInstead(
+  { kubernetes }: Plan,
+  namespace: string,
+  elsewhere: string | undefined,
+): string {
   if (elsewhere === undefined)
-    return kubernetes.assumesNamespace ? "is in no namespace of the cluster" : `is not in namespace ${namespace}`;
+    return kubernetes.assumesNamespace
+      ? "is in no namespace of the cluster"
+      : `is not in namespace ${namespace}`;
   return `is in namespace ${elsewhere}, the plan says ${namespace}`;
 }
 
@@ -148,9 +191,14 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
   const found = [...(seen.daemonSets ?? []), ...(seen.deployments ?? [])]
     .filter((object) => object.namespace === namespace)
     .map(({ labels }) => labels?.["helm.sh/chart"]?.replace(`${chart}-v`, `${chart}-`))
-    .filter((label) => label !== undefined && new RegExp(`^${chart}-[0-9]`).test(label) && label !== planned);
+    .filter(
+      (label) =>
+        label !== undefined && new RegExp(`^${chart}-[0-9]`).test(label) && label !== planned,
+    );
   const about = `${kubernetes.external ? chart : "Helm release"} ${namespace}/${kubernetes.release.name}`;
-  return [...new Set(found)].flatMap((label) => difference(about, `is of chart ${label}, the plan says ${planned}`));
+  return [...new Set(found)].flatMap((label) =>
+    difference(about, `is of chart ${label}, the plan says ${planned}`),
+  );
 }
 
 /**
@@ -161,13 +209,17 @@ export function unreadyOfNvidia(seen: Observations, namespace: string): Differen
   const ours = /nvidia|gpu|dcgm|node-feature-discovery/;
   const within = <T extends { namespace: string; name: string }>(objects: T[] = []): T[] =>
     objects.filter(
-      (object) => object.namespace === namespace && (namespace !== "kube-system" || ours.test(object.name)),
+      (object) =>
+        object.namespace === namespace && (namespace !== "kube-system" || ours.test(object.name)),
     );
   return [
     ...within(seen.daemonSets).flatMap((set) => unready(seen, "DaemonSet", set)),
     ...within(seen.deployments).flatMap((deployment) => unready(seen, "Deployment", deployment)),
     ...within(seen.pods)
-      .filter(({ owner, labels }) => owner === undefined && labels?.["app.kubernetes.io/managed-by"] !== "talos-gpu")
+      .filter(
+        ({ owner, labels }) =>
+          owner === undefined && labels?.["app.kubernetes.io/managed-by"] !== "talos-gpu",
+      )
       .filter((pod) => !isWell(pod))
       .flatMap((pod) => difference(`Pod ${namespace}/${pod.name}`, "not ready", wordsOfPod(pod))),
   ];
@@ -175,7 +227,8 @@ export function unreadyOfNvidia(seen: Observations, namespace: string): Differen
 
 /** Whether a pod is well; by its phase alone where its containers were not looked at. */
 export const isWell = ({ phase, containers = [] }: ObservedPod): boolean =>
-  phase === "Succeeded" || (phase === "Running" && containers.every(({ ready }) => ready !== false));
+  phase === "Succeeded" ||
+  (phase === "Running" && containers.every(({ ready }) => ready !== false));
 
 /** A controller with fewer ready pods than it wants, or whose pods are still of the version before its last change. */
 export function unready(
@@ -187,19 +240,29 @@ export function unready(
   const problem = outdated
     ? "not ready: its last change has not been taken up"
     : `not ready: ${ready} of ${desired} pods`;
-  return difference(`${kind} ${namespace}/${name}`, problem, lastWords(seen, kind, namespace, name));
+  return difference(
+    `${kind} ${namespace}/${name}`,
+    problem,
+    lastWords(seen, kind, namespace, name),
+  );
 }
 
 /** A machine's smoke test; its name ends in a hash of what it tests. */
 function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Difference[] {
   const { namespace } = kubernetes;
   if (seen.jobs === undefined) return [];
-  const names = smokeTestNames(machines.filter(({ gpuCount }) => gpuCount > 0).map(({ name }) => name));
+  const names = smokeTestNames(
+    machines.filter(({ gpuCount }) => gpuCount > 0).map(({ name }) => name),
+  );
   return [...names].flatMap(([machine, prefix]) => {
-    const tests = newest(seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)));
+    const tests = newest(
+      seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)),
+    );
     if (tests.length === 0)
       return difference(`Job of the smoke test of ${machine}`, `is not in namespace ${namespace}`);
-    const isDecided = tests.some(({ succeeded, untested }) => succeeded === undefined || succeeded > 0 || untested);
+    const isDecided = tests.some(
+      ({ succeeded, untested }) => succeeded === undefined || succeeded > 0 || untested,
+    );
     if (isDecided) return [];
     const words = tests.flatMap((test) => lastWords(seen, "Job", namespace, test.name));
     return difference(`Job ${namespace}/${tests[0]!.name}`, "the smoke test has not passed", words);

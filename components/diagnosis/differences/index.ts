@@ -45,11 +45,20 @@ function withoutPlan(seen: Observations): Difference[] {
 }
 
 /** Whether a DaemonSet offers the cards of its nodes. */
-const offering = (name: string): boolean => Object.values(ways).some(({ offers }) => offers.pods.test(name));
+const offering = (name: string): boolean =>
+  Object.values(ways).some(({ offers }) => offers.pods.test(name));
 
-function gpuNode(node: ObservedNode, seen: Observations, namespace: string | undefined): Difference[] {
-  const offers = Object.entries(node.allocatable ?? {}).some(([resource, count]) => isGpu(resource) && count !== "0");
-  const plugin = (seen.daemonSets ?? []).find((set) => set.namespace === namespace && offering(set.name));
+function gpuNode(
+  node: ObservedNode,
+  seen: Observations,
+  namespace: string | undefined,
+): Difference[] {
+  const offers = Object.entries(node.allocatable ?? {}).some(
+    ([resource, count]) => isGpu(resource) && count !== "0",
+  );
+  const plugin = (seen.daemonSets ?? []).find(
+    (set) => set.namespace === namespace && offering(set.name),
+  );
   const words = plugin && lastWords(seen, "DaemonSet", plugin.namespace, plugin.name);
   const problem =
     !offers &&
@@ -61,7 +70,9 @@ function gpuNode(node: ObservedNode, seen: Observations, namespace: string | und
 /** RuntimeClasses that pods name, and that are gone: such pods run on until they are to be replaced. */
 function missingRuntimeClasses({ pods = [], runtimeClasses }: Observations): Difference[] {
   if (runtimeClasses === undefined) return [];
-  const named = pods.flatMap(({ runtimeClass }) => runtimeClass ?? []).filter((name) => /nvidia/.test(name));
+  const named = pods
+    .flatMap(({ runtimeClass }) => runtimeClass ?? [])
+    .filter((name) => /nvidia/.test(name));
   return [...new Set(named)]
     .filter((name) => !runtimeClasses.some((known) => known.name === name))
     .flatMap((name) => difference(`RuntimeClass ${name}`, "is not there, and pods name it"));

@@ -1,5 +1,9 @@
 import { customizationPath } from "../../recipe/machine/containerd/containerd";
-import { containerdProblem, mergesInMemory, missingKeys } from "../../recipe/machine/containerd/effective";
+import {
+  containerdProblem,
+  mergesInMemory,
+  missingKeys,
+} from "../../recipe/machine/containerd/effective";
 import { findRelease } from "../../recipe/facts/talos-release";
 import type { MachineRecipe, Plan } from "../../recipe/types";
 import type { Observations, ObservedMachine } from "../observations";
@@ -35,8 +39,13 @@ const configuration: ProblemOf[] = [
   driver,
 ];
 
-function release({ talosVersion }: MachineRecipe, { talosVersion: runs = talosVersion }: ObservedMachine) {
-  return withoutV(runs) !== withoutV(talosVersion) && `runs Talos ${runs}, the plan says ${talosVersion}`;
+function release(
+  { talosVersion }: MachineRecipe,
+  { talosVersion: runs = talosVersion }: ObservedMachine,
+) {
+  return (
+    withoutV(runs) !== withoutV(talosVersion) && `runs Talos ${runs}, the plan says ${talosVersion}`
+  );
 }
 
 const withoutV = (version: string): string => version.replace(/^v/, "");
@@ -49,32 +58,51 @@ function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
   const { schematicId: runs, imageId = runs, installImage = installerImage } = machine;
   if (ownImage)
     return (
-      installImage !== installerImage && `is configured for the image ${installImage}, the plan says ${installerImage}`
+      installImage !== installerImage &&
+      `is configured for the image ${installImage}, the plan says ${installerImage}`
     );
-  if (recipe.configuration === "omni" || runs === undefined || imageId === schematicId) return undefined;
+  if (recipe.configuration === "omni" || runs === undefined || imageId === schematicId)
+    return undefined;
   return `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: somebody upgraded or reinstalled it, or the stack has not upgraded it yet`;
 }
 
 /** Names in an image of the planned schematic need not be compared: the schematic is their list. */
-function extensions(recipe: MachineRecipe, { extensions: has, schematicId, imageId = schematicId }: ObservedMachine) {
+function extensions(
+  recipe: MachineRecipe,
+  { extensions: has, schematicId, imageId = schematicId }: ObservedMachine,
+) {
   if (has === undefined || recipe.ownImage || imageId === recipe.schematicId) return undefined;
-  const missing = recipe.extensions.map((name) => name.replace(/^.*\//, "")).filter((name) => !has.includes(name));
+  const missing = recipe.extensions
+    .map((name) => name.replace(/^.*\//, ""))
+    .filter((name) => !has.includes(name));
   return missing.length > 0 && `its image lacks the extensions ${missing.join(", ")}`;
 }
 
 /** A driver that is loaded without a card on the bus is one that knows another bus, as that of an integrated GPU. */
-function cards({ gpuCount }: MachineRecipe, { cards: has = gpuCount, modules: loaded }: ObservedMachine) {
+function cards(
+  { gpuCount }: MachineRecipe,
+  { cards: has = gpuCount, modules: loaded }: ObservedMachine,
+) {
   if (has >= gpuCount || (has === 0 && loaded?.includes("nvidia"))) return undefined;
   return `its PCI bus shows ${has} of NVIDIA's cards, the plan says ${gpuCount}: switched off by the firmware, badly seated, without power, or not passed on to this virtual machine`;
 }
 
 function modules({ kernelModules }: MachineRecipe, { modules: loaded }: ObservedMachine) {
-  const missing = kernelModules.map(({ name }) => name).filter((name) => !loaded?.includes(name.replaceAll("-", "_")));
-  return loaded !== undefined && missing.length > 0 && `kernel modules are not loaded: ${missing.join(", ")}`;
+  const missing = kernelModules
+    .map(({ name }) => name)
+    .filter((name) => !loaded?.includes(name.replaceAll("-", "_")));
+  return (
+    loaded !== undefined &&
+    missing.length > 0 &&
+    `kernel modules are not loaded: ${missing.join(", ")}`
+  );
 }
 
 /** Of a release that is newer than the tables the driver is assumed, so that only its branch can be told. */
-function driver({ driverVersion: planned, talosVersion }: MachineRecipe, { driverVersion: loaded }: ObservedMachine) {
+function driver(
+  { driverVersion: planned, talosVersion }: MachineRecipe,
+  { driverVersion: loaded }: ObservedMachine,
+) {
   if (planned === undefined || loaded === undefined || loaded === planned) return undefined;
   const assumed = findRelease(talosVersion)?.assumed === true;
   if (assumed && loaded !== null && branchOf(loaded) === branchOf(planned)) return undefined;
@@ -83,15 +111,24 @@ function driver({ driverVersion: planned, talosVersion }: MachineRecipe, { drive
 
 const branchOf = (driverVersion: string): string => driverVersion.replace(/\..*$/, "");
 
-function services({ extensionServices }: MachineRecipe, { services: seen }: ObservedMachine): string[] {
+function services(
+  { extensionServices }: MachineRecipe,
+  { services: seen }: ObservedMachine,
+): string[] {
   if (seen === undefined) return [];
   return extensionServices
     .filter(({ name, state }) => seen[name] !== state)
-    .map(({ name, state }) => `service ${name} is ${seen[name] ?? "not there"}, the plan says ${state}`);
+    .map(
+      ({ name, state }) =>
+        `service ${name} is ${seen[name] ?? "not there"}, the plan says ${state}`,
+    );
 }
 
 /** The machine's part may say more than ours: that of its owner is merged with it. From Talos 1.14 on another document may override it. */
-function containerd({ containerdPart: planned }: MachineRecipe, seen: ObservedMachine): string | false | undefined {
+function containerd(
+  { containerdPart: planned }: MachineRecipe,
+  seen: ObservedMachine,
+): string | false | undefined {
   const { containerdPart: has, mergedContainerd, talosVersion } = seen;
   if (planned === undefined) return undefined;
   if (talosVersion !== undefined && mergesInMemory(talosVersion) && mergedContainerd !== undefined)
@@ -104,5 +141,10 @@ function containerd({ containerdPart: planned }: MachineRecipe, seen: ObservedMa
 /** Talos calls a machine running and ready whose containerd serves no pods (seen on Talos v1.14.1). */
 function cri({ stage = "running", services }: ObservedMachine): string | false {
   const state = services?.["cri"];
-  return stage === "running" && state !== undefined && state !== "Running" && `service cri is ${state}: no pod starts`;
+  return (
+    stage === "running" &&
+    state !== undefined &&
+    state !== "Running" &&
+    `service cri is ${state}: no pod starts`
+  );
 }

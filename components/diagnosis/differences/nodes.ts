@@ -12,8 +12,10 @@ export function nodeDifferences(plan: Plan, { nodes, machines = [] }: Observatio
   return plan.machines.flatMap((machine) => {
     const about = `node ${machine.name}`;
     const node = nodes.find(({ name }) => name === machine.name);
-    const told = (problems: string[]): Difference[] => problems.flatMap((problem) => difference(about, problem));
-    if (node === undefined) return told(["is not in the cluster", ...offers(machine, { allocatable: {} })]);
+    const told = (problems: string[]): Difference[] =>
+      problems.flatMap((problem) => difference(about, problem));
+    if (node === undefined)
+      return told(["is not in the cluster", ...offers(machine, { allocatable: {} })]);
     return [
       ...readiness(node),
       ...told([
@@ -38,11 +40,17 @@ export function nodeDifferences(plan: Plan, { nodes, machines = [] }: Observatio
 
 /** Whether a node takes pods. */
 export const readiness = ({ name, ready, notReady, unschedulable }: ObservedNode): Difference[] => [
-  ...difference(`node ${name}`, ready === false && "is not ready", notReady === undefined ? [] : [notReady]),
-  ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod goes there").map((one) => ({
-    ...one,
-    remedy: `kubectl uncordon ${name}`,
-  })),
+  ...difference(
+    `node ${name}`,
+    ready === false && "is not ready",
+    notReady === undefined ? [] : [notReady],
+  ),
+  ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod goes there").map(
+    (one) => ({
+      ...one,
+      remedy: `kubectl uncordon ${name}`,
+    }),
+  ),
 ];
 
 function offers(
@@ -53,11 +61,16 @@ function offers(
     if (devicesUnseen && resource === ways.dra.deviceClass) return [];
     const [has, least] = [offered[resource], atLeast.includes(resource)];
     if (least ? Number(has ?? 0) >= count : (has ?? "0") === String(count)) return [];
-    return [`offers ${has ?? "none"} of ${resource}, the plan says ${least ? "at least " : ""}${count}`];
+    return [
+      `offers ${has ?? "none"} of ${resource}, the plan says ${least ? "at least " : ""}${count}`,
+    ];
   });
   // The kubelet keeps the name of a resource that nobody registers any more, with the count 0.
   const more = Object.entries(offered)
-    .filter(([resource, count]) => gpuCount > 0 && isGpu(resource) && count !== "0" && !(resource in allocatable))
+    .filter(
+      ([resource, count]) =>
+        gpuCount > 0 && isGpu(resource) && count !== "0" && !(resource in allocatable),
+    )
     .map(([resource, count]) => `offers ${count} of ${resource}, the plan says none`);
   return [...planned, ...more];
 }
@@ -71,14 +84,21 @@ const labels = ({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] =>
     .filter(([key, value]) => node.labels[key] !== value)
     .map(([key, value]) => {
       const has = node.labels[key];
-      const now = has === undefined ? "lacks the label" : `is labelled ${key}=${has}, the plan says`;
+      const now =
+        has === undefined ? "lacks the label" : `is labelled ${key}=${has}, the plan says`;
       return `${now} ${key}=${value}`;
     });
 
 /** Labels of which the GPU Operator wants one to know a GPU node (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
-const ofDiscovery = ["", "0302_", "0300_"].map((kind) => `feature.node.kubernetes.io/pci-${kind}10de.present`);
+const ofDiscovery = ["", "0302_", "0300_"].map(
+  (kind) => `feature.node.kubernetes.io/pci-${kind}10de.present`,
+);
 
-function discovery({ gpuCount }: MachineRecipe, { labels: has }: ObservedNode, { kubernetes }: Plan): string[] {
+function discovery(
+  { gpuCount }: MachineRecipe,
+  { labels: has }: ObservedNode,
+  { kubernetes }: Plan,
+): string[] {
   const unneeded = gpuCount === 0 || !wayOf(kubernetes.mode).findsNodes;
   if (unneeded || ofDiscovery.some((label) => has[label] === "true")) return [];
   return [
@@ -90,11 +110,16 @@ function discovery({ gpuCount }: MachineRecipe, { labels: has }: ObservedNode, {
 const ofKubernetes = /^node\.kubernetes\.io\//;
 
 /** Taints that are missing, and those that keep GPU pods away, because nothing of the plan tolerates them. */
-function taints({ name, gpuCount }: MachineRecipe, { taints: has }: ObservedNode, plan: Plan): string[] {
+function taints(
+  { name, gpuCount }: MachineRecipe,
+  { taints: has }: ObservedNode,
+  plan: Plan,
+): string[] {
   if (has === undefined) return [];
   const planned = taintsOf(plan.spec.machines[name]!).map(describeTaint);
   const isTolerated = (taint: NodeTaint): boolean =>
-    taint.effect === "PreferNoSchedule" || plan.kubernetes.tolerations.some((one) => tolerates(one, taint));
+    taint.effect === "PreferNoSchedule" ||
+    plan.kubernetes.tolerations.some((one) => tolerates(one, taint));
   return [
     ...planned.filter((taint) => !has.includes(taint)).map((taint) => `has no taint ${taint}`),
     ...has
@@ -105,8 +130,18 @@ function taints({ name, gpuCount }: MachineRecipe, { taints: has }: ObservedNode
 }
 
 /** The kubelet lists the handlers of its runtime from Kubernetes 1.31 on (KEP-3857); before, nothing is known. */
-function handler({ gpuCount }: MachineRecipe, { runtimeHandlers }: ObservedNode, { kubernetes }: Plan): string[] {
+function handler(
+  { gpuCount }: MachineRecipe,
+  { runtimeHandlers }: ObservedNode,
+  { kubernetes }: Plan,
+): string[] {
   const wanted = kubernetes.runtimeClass.handler;
-  if (gpuCount === 0 || wanted === "" || runtimeHandlers === undefined || runtimeHandlers.includes(wanted)) return [];
+  if (
+    gpuCount === 0 ||
+    wanted === "" ||
+    runtimeHandlers === undefined ||
+    runtimeHandlers.includes(wanted)
+  )
+    return [];
   return [`its containerd has no runtime "${wanted}"`];
 }

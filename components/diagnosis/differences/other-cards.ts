@@ -14,12 +14,17 @@ export function otherCards(
   machine: Pick<ObservedMachine, "cardIds"> | undefined,
 ): string | undefined {
   const cards = gpus.map((gpu) => cardOf(gpu));
-  if (cards.length === 0 || cards.some((card) => card === undefined || card.described)) return undefined;
+  if (cards.length === 0 || cards.some((card) => card === undefined || card.described))
+    return undefined;
   const planned = [...new Set(cards.flatMap((card) => card?.model ?? []))];
   const told = (node?.cards ?? []).map(({ product }) => modelsOf([product]));
   const seen =
-    told.length > 0 ? told : (machine?.cardIds ?? []).map((id) => modelsOf([id, ...namesOfDevice(id.slice(5))]));
-  const others = seen.filter((models) => models.length > 0 && !models.some((model) => planned.includes(model)));
+    told.length > 0
+      ? told
+      : (machine?.cardIds ?? []).map((id) => modelsOf([id, ...namesOfDevice(id.slice(5))]));
+  const others = seen.filter(
+    (models) => models.length > 0 && !models.some((model) => planned.includes(model)),
+  );
   if (others.length === 0) return undefined;
   const has = [...new Set(others.map(([first = ""]) => first))].join(", ");
   return `has a card ${has}, the plan says ${planned.join(", ")}: name the card that is there under gpus of the machine`;

@@ -4,7 +4,9 @@ import { difference, type Difference } from "./difference";
 
 /** Pods that ask for GPUs and wait for a node that no node of the cluster can be. */
 export const waitingForGpus = (seen: Observations): Difference[] =>
-  waiting(seen).flatMap((pod) => difference(`Pod ${pod.namespace}/${pod.name}`, inVain(pod, seen.nodes ?? [])));
+  waiting(seen).flatMap((pod) =>
+    difference(`Pod ${pod.namespace}/${pod.name}`, inVain(pod, seen.nodes ?? [])),
+  );
 
 /** Pods that wait for units which other pods have: one sentence each. */
 export const waitingForUnits = (seen: Observations): string[] =>
@@ -29,15 +31,25 @@ const askedBy = ({ requests = {} }: ObservedPod): string =>
     .join(" and ");
 
 /** Why no node will ever have what a pod asks for; undefined where one might. */
-function inVain({ requests = {} }: ObservedPod, nodes: readonly ObservedNode[]): string | undefined {
+function inVain(
+  { requests = {} }: ObservedPod,
+  nodes: readonly ObservedNode[],
+): string | undefined {
   const offered = nodes.flatMap(({ allocatable = {} }) => Object.entries(allocatable));
   for (const [resource, count] of Object.entries(requests)) {
-    const most = Math.max(0, ...offered.filter(([name]) => name === resource).map(([, units]) => Number(units)));
+    const most = Math.max(
+      0,
+      ...offered.filter(([name]) => name === resource).map(([, units]) => Number(units)),
+    );
     if (most >= count) continue;
     if (most > 0)
       return `is Pending for good: it asks for ${count} of ${resource}, and no node offers more than ${most}; lower its limit`;
     const others = [
-      ...new Set(offered.filter(([name, units]) => isGpuResource(name) && units !== "0").map(([name]) => name)),
+      ...new Set(
+        offered
+          .filter(([name, units]) => isGpuResource(name) && units !== "0")
+          .map(([name]) => name),
+      ),
     ];
     if (others.length === 0) return `is Pending: it asks for ${resource}, which no node offers`;
     return `is Pending for good: it asks for ${resource}, which no node offers; ${didYouMean(resource, others)}the nodes offer ${others.join(", ")}`;

@@ -17,9 +17,13 @@ function servers({ spec }: Plan, seen: Observations): Difference[] {
     if (!active) return [];
     if (group) return ofGroup(namespace, group, seen);
     const about = `Deployment ${namespace}/${name}`;
-    const found = deployments.find((candidate) => candidate.namespace === namespace && candidate.name === name);
+    const found = deployments.find(
+      (candidate) => candidate.namespace === namespace && candidate.name === name,
+    );
     if (found === undefined) return difference(about, "is not there");
-    return found.desired === 0 ? difference(about, "is scaled to 0") : unready(seen, "Deployment", found);
+    return found.desired === 0
+      ? difference(about, "is scaled to 0")
+      : unready(seen, "Deployment", found);
   });
 }
 
@@ -30,7 +34,9 @@ function ofGroup(
   { pods = [] }: Observations,
 ): Difference[] {
   const { name, machines } = group;
-  const its = pods.filter((pod) => pod.namespace === namespace && pod.labels?.[leaderWorkerSet.set] === name);
+  const its = pods.filter(
+    (pod) => pod.namespace === namespace && pod.labels?.[leaderWorkerSet.set] === name,
+  );
   const well = its.filter(isWell).length;
   const problem = well < machines && `not ready: ${well} of ${machines} pods`;
   return difference(`LeaderWorkerSet ${namespace}/${name}`, problem, its.flatMap(wordsOfPod));

@@ -7,8 +7,9 @@ import type { CauseId } from "./known";
 export const xids = {
   /** RESTART_APP: the program did it, and the card goes on. 43 is one, too: the catalogue ignores it, as nothing else comes of it. */
   application: [
-    8, 11, 13, 25, 31, 32, 39, 40, 41, 43, 60, 68, 69, 70, 71, 72, 75, 76, 77, 80, 82, 83, 84, 85, 86, 88, 89, 94, 96,
-    97, 98, 99, 100, 101, 102, 103, 104, 105, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 139,
+    8, 11, 13, 25, 31, 32, 39, 40, 41, 43, 60, 68, 69, 70, 71, 72, 75, 76, 77, 80, 82, 83, 84, 85,
+    86, 88, 89, 94, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 126, 127, 128, 129, 130, 131, 132,
+    133, 134, 135, 139,
   ],
   /** RESET_GPU, and 48, of which a reset is the end. */
   reset: [46, 48, 62, 64, 95, 109, 110, 119, 120, 136, 140, 143, 155, 156, 158],
@@ -20,14 +21,17 @@ export const xids = {
   nvlink: [74, 144, 145, 146, 147, 148, 149, 150],
 } as const;
 
-const xid = (which: keyof typeof xids): RegExp => new RegExp(`NVRM: Xid \\([^)]*\\): (?:${xids[which].join("|")})\\b`);
+const xid = (which: keyof typeof xids): RegExp =>
+  new RegExp(`NVRM: Xid \\([^)]*\\): (?:${xids[which].join("|")})\\b`);
 
 /** A report of what a program did wrong on a card that is well. */
 export const programError = xid("application");
 
 /** What a card, its driver or its fabric complains of, in the kernel's log or in that of a service. */
 export const cardTexts = {
-  cardReset: new RegExp(`${xid("reset").source}|Xid \\([^)]*\\): 154, .*(?:Reset|Reboot) Required\\)`),
+  cardReset: new RegExp(
+    `${xid("reset").source}|Xid \\([^)]*\\): 154, .*(?:Reset|Reboot) Required\\)`,
+  ),
   cardGone: new RegExp(`${xid("reboot").source}|NVRM: .*fallen off the bus`),
   cardPower: xid("power"),
   cardStart: /NVRM: .*RmInitAdapter(?: failed|: Cannot)/,

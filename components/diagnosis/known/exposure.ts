@@ -22,7 +22,8 @@ export const exposureFixes = {
   deviceListStrategy: {
     usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
     // The device plugin says that it does not know its strategy.
-    sign: (seen, { namespace }) => matching(seen, /invalid (--device-list-strategy option|strategy)/, namespace),
+    sign: (seen, { namespace }) =>
+      matching(seen, /invalid (--device-list-strategy option|strategy)/, namespace),
   },
   validationMarkers: {
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
@@ -35,7 +36,8 @@ export const exposureFixes = {
     sign: validatorAmiss,
   },
   migManager: {
-    usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "operator" && plan.spec.sharing?.mig !== undefined,
+    usedBy: (plan) =>
+      hasGpu(plan) && plan.kubernetes.mode === "operator" && plan.spec.sharing?.mig !== undefined,
     // The MIG manager's own word, or its silence. States: NVIDIA/mig-parted, pkg/mig/reconfigure (pending, rebooting, success,
     // failed). Silence counts only from a manager that runs: before, something else keeps it.
     sign: notSplit,
@@ -49,13 +51,19 @@ export const exposureFixes = {
   },
   toolkitFolder: {
     usedBy: byNri,
-    sign: (seen, system) => ofNri(seen, system, /mkdir \/usr\/local\/nvidia: read-only file system/),
+    sign: (seen, system) =>
+      ofNri(seen, system, /mkdir \/usr\/local\/nvidia: read-only file system/),
     causes: ["managementCards"],
   },
-  noRuntimeClass: { usedBy: byNri, sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i) },
+  noRuntimeClass: {
+    usedBy: byNri,
+    sign: (seen, system) => ofNri(seen, system, /RuntimeClass "?nvidia"? not found/i),
+  },
   managementCards: {
-    usedBy: (plan) => byNri(plan) && plan.machines.some(({ powerLimit }) => powerLimit !== undefined),
-    sign: (seen, system) => ofNri(seen, system, /power limit: nvidia-smi cannot switch persistence mode on/),
+    usedBy: (plan) =>
+      byNri(plan) && plan.machines.some(({ powerLimit }) => powerLimit !== undefined),
+    sign: (seen, system) =>
+      ofNri(seen, system, /power limit: nvidia-smi cannot switch persistence mode on/),
   },
 } satisfies Signs;
 
@@ -96,7 +104,9 @@ const waitingPods = (seen: Observations, namespace: string | undefined): string[
   (seen.pods ?? [])
     .filter((pod) => pod.namespace === namespace && pod.phase === "Pending")
     .flatMap(({ name: pod, initContainers = [] }) => {
-      const waiter = initContainers.find(({ name, state }) => waiters.includes(name) && state !== "terminated");
+      const waiter = initContainers.find(
+        ({ name, state }) => waiters.includes(name) && state !== "terminated",
+      );
       return waiter === undefined ? [] : [`Pod/${pod}: Init, ${waiter.name} does not end`];
     });
 
@@ -113,18 +123,25 @@ function validatorKeptAway(seen: Observations, { namespace }: System): string[] 
   const labelled = (seen.nodes ?? [])
     .filter(({ labels }) => labels[validatorLabel] === "false")
     .map(({ name }) => name);
-  const pods = (seen.pods ?? []).filter(({ node }) => node !== undefined && labelled.includes(node));
+  const pods = (seen.pods ?? []).filter(
+    ({ node }) => node !== undefined && labelled.includes(node),
+  );
   const waiting = waitingPods({ ...seen, pods }, namespace);
-  return waiting.length === 0 ? [] : [`Node/${labelled.join(", ")}: labelled ${validatorLabel}=false`, ...waiting];
+  return waiting.length === 0
+    ? []
+    : [`Node/${labelled.join(", ")}: labelled ${validatorLabel}=false`, ...waiting];
 }
 
 /** A validator that never ends, beside files that are kept: without those it is their lack that is to be told. */
 function validatorRuns(seen: Observations, system: System): string[] {
   if (!markerKeeper(seen)) return [];
   // Where the label is in force, a validator is one that is just being taken away.
-  const allowed = (seen.nodes ?? []).filter(({ labels }) => labels[validatorLabel] !== "false").map(({ name }) => name);
+  const allowed = (seen.nodes ?? [])
+    .filter(({ labels }) => labels[validatorLabel] !== "false")
+    .map(({ name }) => name);
   const pods = (seen.pods ?? []).filter(
-    ({ name, node }) => name.includes("operator-validator") && node !== undefined && allowed.includes(node),
+    ({ name, node }) =>
+      name.includes("operator-validator") && node !== undefined && allowed.includes(node),
   );
   return waitingPods({ ...seen, pods }, system.namespace);
 }

@@ -1,14 +1,28 @@
 import type { Observations } from "../observations";
 import { cardTexts } from "./cards";
 import { exposureFixes } from "./exposure";
-import { type Cause, type CauseId, causeIds, type Fix, type FixId, fixIds, type FixSigns, words } from "./known";
+import {
+  type Cause,
+  type CauseId,
+  causeIds,
+  type Fix,
+  type FixId,
+  fixIds,
+  type FixSigns,
+  words,
+} from "./known";
 import { machineFixes } from "./machine";
 import { schedulingFixes } from "./scheduling";
 import { workloadFixes } from "./workloads";
 
 export { type Cause, type CauseId, causeIds, type Fix, type FixId, fixIds } from "./known";
 
-const signs: Record<FixId, FixSigns> = { ...machineFixes, ...schedulingFixes, ...exposureFixes, ...workloadFixes };
+const signs: Record<FixId, FixSigns> = {
+  ...machineFixes,
+  ...schedulingFixes,
+  ...exposureFixes,
+  ...workloadFixes,
+};
 
 const fixOf = (id: FixId): Fix => ({ id, ...words.fixes[id], ...signs[id] });
 
@@ -25,8 +39,10 @@ const texts: Record<CauseId, RegExp> = {
   fabricApart: /fabric: not all of \d+ machines came|Bootstrap : no socket interface found/,
   groupWebhooks: /failed calling webhook "[mv](leaderworkerset|pod)\.kb\.io"/,
   runtimeHandler: /no runtime for "nvidia" is configured/,
-  driverLibraries: /ERROR_LIBRARY_NOT_FOUND|only supported on NVML-based systems|could not load NVML library/i,
-  driverRoot: /open \/driver-root\/\S*: no such file or directory|failed to stat CDI host device "\/usr\/local\//,
+  driverLibraries:
+    /ERROR_LIBRARY_NOT_FOUND|only supported on NVML-based systems|could not load NVML library/i,
+  driverRoot:
+    /open \/driver-root\/\S*: no such file or directory|failed to stat CDI host device "\/usr\/local\//,
   toolkitPrograms: /fork\/exec \S*nvidia-(ctk|cdi-hook)\S*: no such file or directory/,
   mpsServer:
     /MPS client failed to connect to the MPS control daemon|cudaErrorMpsConnectionFailed|CUDA_ERROR_MPS_CONNECTION_FAILED/,
@@ -44,6 +60,10 @@ const pendingReleases = ({ releases = [] }: Observations): string[] =>
 export const causes = Object.fromEntries(
   causeIds.map((id): [CauseId, Cause] => [
     id,
-    { ...words.causes[id], texts: texts[id], ...(id === "releasePending" ? { signs: pendingReleases } : {}) },
+    {
+      ...words.causes[id],
+      texts: texts[id],
+      ...(id === "releasePending" ? { signs: pendingReleases } : {}),
+    },
   ]),
 ) as Record<CauseId, Cause>;

@@ -5,7 +5,10 @@ import type { System } from "../system";
 import said from "./known.json";
 
 /** What is said of the fixes and the known causes: known.json. */
-export const words: { fixes: Record<FixId, FixWords>; causes: Record<CauseId, Omit<Cause, "texts" | "signs">> } = said;
+export const words: {
+  fixes: Record<FixId, FixWords>;
+  causes: Record<CauseId, Omit<Cause, "texts" | "signs">>;
+} = said;
 
 /** Name of a fix. In known.json they stand in the order in which they are told. */
 export type FixId = keyof typeof said.fixes;
@@ -68,4 +71,5 @@ export interface Cause extends Known {
 }
 
 /** Whether a machine of the stack has a GPU. */
-export const hasGpu = (plan: Plan): boolean => plan.machines.some((machine) => machine.gpuCount > 0);
+export const hasGpu = (plan: Plan): boolean =>
+  plan.machines.some((machine) => machine.gpuCount > 0);

@@ -26,7 +26,9 @@ export const schedulingFixes = {
   },
   taintThroughApi: {
     usedBy: (plan) =>
-      Object.values(plan.spec.machines).some((machine) => machine.role === "worker" && taintsOf(machine).length > 0),
+      Object.values(plan.spec.machines).some(
+        (machine) => machine.role === "worker" && taintsOf(machine).length > 0,
+      ),
     sign: taintMissing,
   },
 } satisfies Signs;
@@ -50,25 +52,38 @@ function selectorFitsNoNode(seen: Observations, system: System): string[] {
       ((namespace === system.namespace && /nvidia|gpu|dcgm/.test(name)) ||
         labels?.["app.kubernetes.io/managed-by"] === "talos-gpu"),
   );
-  const pods = (seen.pods ?? []).filter((pod) => pod.gpus && pod.phase === "Pending" && pod.node === undefined);
+  const pods = (seen.pods ?? []).filter(
+    (pod) => pod.gpus && pod.phase === "Pending" && pod.node === undefined,
+  );
   return [
-    ...daemonSets.flatMap((set) => unmetLines(`DaemonSet/${set.name} wants 0 pods`, set.nodeSelector, nodes)),
+    ...daemonSets.flatMap((set) =>
+      unmetLines(`DaemonSet/${set.name} wants 0 pods`, set.nodeSelector, nodes),
+    ),
     ...pods.flatMap((pod) => unmetLines(`Pod/${pod.name} is Pending`, pod.nodeSelector, nodes)),
   ];
 }
 
-function unmetLines(what: string, selector: Record<string, string> | undefined, nodes: ObservedNode[]): string[] {
+function unmetLines(
+  what: string,
+  selector: Record<string, string> | undefined,
+  nodes: ObservedNode[],
+): string[] {
   const unmet = Object.entries(selector ?? {}).filter(
     ([key, value]) => !setLater.test(key) && !nodes.some(({ labels }) => labels[key] === value),
   );
-  return unmet.length === 0 ? [] : [`${what}: no node has ${unmet.map((pair) => pair.join("=")).join(", ")}`];
+  return unmet.length === 0
+    ? []
+    : [`${what}: no node has ${unmet.map((pair) => pair.join("=")).join(", ")}`];
 }
 
 function pluginWantsNoPods(seen: Observations, system: System): string[] {
   if (system.mode !== "devicePlugin") return [];
   const idle = (seen.daemonSets ?? []).filter(
     ({ namespace, name, desired }) =>
-      namespace === system.namespace && name.includes("device-plugin") && !name.includes("mps") && desired === 0,
+      namespace === system.namespace &&
+      name.includes("device-plugin") &&
+      !name.includes("mps") &&
+      desired === 0,
   );
   const unlabelled = system.gpuMachines.flatMap((machine) => {
     const node = seen.nodes?.find((candidate) => candidate.name === machine.name);
@@ -78,7 +93,9 @@ function pluginWantsNoPods(seen: Observations, system: System): string[] {
         ([key, value]) => key.startsWith("nvidia.com/") && node.labels[key] !== value,
       );
     return missing && missing.length > 0
-      ? [`node ${machine.name} lacks ${missing.map(([key, value]) => `${key}=${value}`).join(", ")}`]
+      ? [
+          `node ${machine.name} lacks ${missing.map(([key, value]) => `${key}=${value}`).join(", ")}`,
+        ]
       : [];
   });
   if (idle.length === 0 || unlabelled.length === 0) return [];
@@ -95,7 +112,9 @@ function taintNotTolerated(seen: Observations, { plan }: System): Evidence[] {
   const named = planned.flatMap(({ taint }) =>
     matching(seen, new RegExp(`untolerated taint \\{${escaped(taint.key)}: `)),
   );
-  const excluded = planned.map(({ machine }) => machine).filter((machine) => hasNoOtherTaint(seen, plan, machine));
+  const excluded = planned
+    .map(({ machine }) => machine)
+    .filter((machine) => hasNoOtherTaint(seen, plan, machine));
   return excluded.length === 0 ? named : [...named, ...matching(seen, /untolerated taint\(s\)/)];
 }
 
@@ -116,4 +135,6 @@ function taintMissing(seen: Observations, { plan }: System): string[] {
 
 /** Taints that the stack says, whichever way they go onto the node. */
 const plannedTaints = (plan: Plan): { machine: string; taint: NodeTaint }[] =>
-  Object.entries(plan.spec.machines).flatMap(([machine, spec]) => taintsOf(spec).map((taint) => ({ machine, taint })));
+  Object.entries(plan.spec.machines).flatMap(([machine, spec]) =>
+    taintsOf(spec).map((taint) => ({ machine, taint })),
+  );

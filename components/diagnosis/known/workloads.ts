@@ -15,7 +15,8 @@ export const workloadFixes = {
     sign: (seen) => matching(seen, /(PostStartHookError|lifecycle hook).*(nvidia|init 250)/is),
   },
   cudaImage: {
-    usedBy: (plan) => plan.machines.some(({ driverVersion }) => isOlderThan(driverVersion, cudaFloor("13.0"))),
+    usedBy: (plan) =>
+      plan.machines.some(({ driverVersion }) => isOlderThan(driverVersion, cudaFloor("13.0"))),
     // The CUDA runtime's words, and those of nvidia-container-cli for images that carry NVIDIA_REQUIRE_CUDA.
     sign: (seen) =>
       matching(
@@ -25,9 +26,14 @@ export const workloadFixes = {
   },
   sharedMemory: {
     usedBy: (plan) =>
-      workloadsOfKind(plan.spec, "vllm").some(({ said: { gpus = 1, machines = 1 } }) => gpus * machines > 1),
+      workloadsOfKind(plan.spec, "vllm").some(
+        ({ said: { gpus = 1, machines = 1 } }) => gpus * machines > 1,
+      ),
     sign: (seen) =>
-      matching(seen, /failed to extend \/dev\/shm\/nccl-|creating shared memory segment \/dev\/shm\/nccl-/),
+      matching(
+        seen,
+        /failed to extend \/dev\/shm\/nccl-|creating shared memory segment \/dev\/shm\/nccl-/,
+      ),
   },
 } satisfies Signs;
 

@@ -55,7 +55,9 @@ export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): Clust
     ownedBy: async (owner, { apiVersion, kind }, namespace) => {
       const path = await api.pathOf({ apiVersion, kind, ...defined({ namespace }) });
       if (path === undefined) return [];
-      const all = await api.list<KubernetesObject>(`${kind}s`, path, { instead: { 403: undefined, 404: undefined } });
+      const all = await api.list<KubernetesObject>(`${kind}s`, path, {
+        instead: { 403: undefined, 404: undefined },
+      });
       const found = all.filter(({ metadata }) => metadata?.annotations?.[OWNER] === owner);
       return Promise.all(
         found.map((object) => {
@@ -70,19 +72,30 @@ export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): Clust
       return secrets.map(recordOf).sort((one, other) => one.revision - other.revision);
     },
     remove: async (object) => {
-      await api.deleteExactly(titleOf(object), (await api.pathOf(object))!, object.uid, "Foreground");
+      await api.deleteExactly(
+        titleOf(object),
+        (await api.pathOf(object))!,
+        object.uid,
+        "Foreground",
+      );
       await waitFor(clock, {
         what: `${titleOf(object)}, left by a killed update, to go`,
         limit: GONE,
         poll: POLL,
         look: async () => {
           const found = await api.read<KubernetesObject>(object);
-          return found === undefined || found.metadata?.uid !== object.uid ? { done: true } : { not: "it is there" };
+          return found === undefined || found.metadata?.uid !== object.uid
+            ? { done: true }
+            : { not: "it is there" };
         },
       });
     },
     forget: (namespace, { name, uid }) =>
-      api.deleteExactly(`Secret ${namespace}/${name}`, `/api/v1/namespaces/${namespace}/secrets/${name}`, uid),
+      api.deleteExactly(
+        `Secret ${namespace}/${name}`,
+        `/api/v1/namespaces/${namespace}/secrets/${name}`,
+        uid,
+      ),
   };
 }
 

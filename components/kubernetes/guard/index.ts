@@ -7,10 +7,19 @@ import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, OWNER, ownerText, sameStack } from "./live";
 import { foreignSets } from "./leader-worker-set";
 import { openCluster } from "./open";
-import { keepsData, type Verdict, verdictOnMove, verdictOnObject, verdictOnRelease } from "./verdict";
+import {
+  keepsData,
+  type Verdict,
+  verdictOnMove,
+  verdictOnObject,
+  verdictOnRelease,
+} from "./verdict";
 
 /** How a program that asks Kubernetes knows an object of this stack: the annotation that names the owner, and how its value begins. */
-export const stackMark = (): { annotation: string; ours: string } => ({ annotation: OWNER, ours: `${stackName()}/` });
+export const stackMark = (): { annotation: string; ours: string } => ({
+  annotation: OWNER,
+  ours: `${stackName()}/`,
+});
 
 const stackName = (): string => `${pulumi.getProject()}/${pulumi.getStack()}`;
 
@@ -34,18 +43,26 @@ export function guarded(
   const stack = stackName();
   /** Owner of each release, which bears no mark itself, by the name of its resource. */
   const owners = new Map<string, pulumi.Input<string>>();
-  const hook = hooksAreThere("registerResourceHook") ? [guardHook(name, kubeconfig, owners, takeOver)] : [];
+  const hook = hooksAreThere("registerResourceHook")
+    ? [guardHook(name, kubeconfig, owners, takeOver)]
+    : [];
   return ({ type, name: resource, props, opts }) => {
     if (!type.startsWith("kubernetes:") || type.endsWith("Patch") || isRead(opts)) return undefined;
-    const provider = (opts as pulumi.CustomResourceOptions).provider ?? opts.parent?.getProvider(type);
+    const provider =
+      (opts as pulumi.CustomResourceOptions).provider ?? opts.parent?.getProvider(type);
     const owner =
       provider === undefined
         ? ownerText(stack, resource, "default")
         : provider.id.apply((id) => ownerText(stack, resource, id));
     const isRelease = type === RELEASE;
     if (isRelease) owners.set(resource, owner);
-    const ownMetadata = props.metadata as { annotations?: Record<string, pulumi.Input<string>> } | undefined;
-    const annotations = { "pulumi.com/patchFieldManager": MANAGER, ...ownMetadata?.annotations, [OWNER]: owner };
+    const ownMetadata = props.metadata as
+      { annotations?: Record<string, pulumi.Input<string>> } | undefined;
+    const annotations = {
+      "pulumi.com/patchFieldManager": MANAGER,
+      ...ownMetadata?.annotations,
+      [OWNER]: owner,
+    };
     const metadata = { ...ownMetadata, annotations };
     return {
       props: isRelease ? props : { ...props, metadata },
@@ -62,7 +79,10 @@ export function guarded(
  * (`--replace`). Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself. A claim stays
  * until its replacement is there, which the hook refuses in every update: of two steps, only the creation has a hook that can.
  */
-const keepsItsName = (type: string, { deleteBeforeReplace }: pulumi.CustomResourceOptions): boolean =>
+const keepsItsName = (
+  type: string,
+  { deleteBeforeReplace }: pulumi.CustomResourceOptions,
+): boolean =>
   deleteBeforeReplace === undefined && !/:(Job|Namespace|PersistentVolumeClaim)$/.test(type);
 
 function guardHook(
@@ -80,7 +100,14 @@ function guardHook(
       if (objects === undefined) return;
       const guarding =
         type === RELEASE
-          ? guardRelease(objects, newInputs, oldInputs === undefined, preview, takeOver, owners.get(resource))
+          ? guardRelease(
+              objects,
+              newInputs,
+              oldInputs === undefined,
+              preview,
+              takeOver,
+              owners.get(resource),
+            )
           : guardObject(objects, newInputs, preview);
       // A preview without its cluster is a preview all the same, as it is to Pulumi's provider.
       await guarding.catch((error: Error) => {
@@ -106,7 +133,9 @@ export function untilItSucceeds<T>(act: () => Promise<T>): () => Promise<T> {
 /** Undefined while the cluster is not there yet, or where Pulumi finds it by itself. */
 async function open(kubeconfig: pulumi.Output<string>): Promise<ClusterObjects | undefined> {
   const text = await valueOf(kubeconfig);
-  return text === undefined || text === "" ? undefined : openCluster(text, !pulumi.runtime.isDryRun());
+  return text === undefined || text === ""
+    ? undefined
+    : openCluster(text, !pulumi.runtime.isDryRun());
 }
 
 /** An output's value; undefined while it is not known. */
@@ -117,7 +146,11 @@ async function valueOf(output: pulumi.Output<string>): Promise<string | undefine
 
 class Refusal extends Error {}
 
-async function guardObject(objects: ClusterObjects, inputs: Record<string, any>, preview: boolean): Promise<void> {
+async function guardObject(
+  objects: ClusterObjects,
+  inputs: Record<string, any>,
+  preview: boolean,
+): Promise<void> {
   const { apiVersion, kind, metadata } = inputs;
   const { name, namespace } = metadata ?? {};
   const owner = isKnown(metadata?.annotations?.[OWNER]) ? metadata.annotations[OWNER] : undefined;
@@ -125,13 +158,20 @@ async function guardObject(objects: ClusterObjects, inputs: Record<string, any>,
   if (kind === "Job") {
     // Its name is another one each time: one that was lost does not stand in the way, but it holds a card.
     if (owner === undefined || namespace === undefined || preview) return;
-    for (const lost of await objects.ownedBy(owner, { apiVersion, kind }, namespace)) await objects.remove(lost);
+    for (const lost of await objects.ownedBy(owner, { apiVersion, kind }, namespace))
+      await objects.remove(lost);
     return;
   }
-  const key: ObjectKey = { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
+  const key: ObjectKey = {
+    apiVersion,
+    kind,
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+  };
   const verdict = verdictOnObject(await objects.read(key), owner, preview);
   for (const lost of carriedOut<LiveObject>(verdict)) await objects.remove(lost);
-  if (owner !== undefined && keepsData(key)) carriedOut(verdictOnMove(await objects.ownedBy(owner, key), key));
+  if (owner !== undefined && keepsData(key))
+    carriedOut(verdictOnMove(await objects.ownedBy(owner, key), key));
 }
 
 async function guardRelease(
@@ -154,12 +194,22 @@ async function guardRelease(
   const ours = owner === undefined ? undefined : await valueOf(pulumi.output(owner));
   const itsOwner = await objects.ownerOf({ apiVersion: "v1", kind: "Namespace", name: namespace });
   const namespaceIsOurs = ours !== undefined && itsOwner !== undefined && sameStack(itsOwner, ours);
-  const step = { name, namespace, chart, values, creates, namespaceIsOurs, takesOver: name === takeOver };
-  for (const record of carriedOut(verdictOnRelease(records, step, preview))) await objects.forget(namespace, record);
+  const step = {
+    name,
+    namespace,
+    chart,
+    values,
+    creates,
+    namespaceIsOurs,
+    takesOver: name === takeOver,
+  };
+  for (const record of carriedOut(verdictOnRelease(records, step, preview)))
+    await objects.forget(namespace, record);
 }
 
 /** A text, and not what stands for one that is not known yet. */
-const isKnown = (value: unknown): value is string => typeof value === "string" && value !== pulumi.runtime.unknownValue;
+const isKnown = (value: unknown): value is string =>
+  typeof value === "string" && value !== pulumi.runtime.unknownValue;
 
 /** What is to be taken away; says why. */
 function carriedOut<T>(verdict: Verdict<T>): T[] {

@@ -20,9 +20,12 @@ export async function foreignSets(
   objects: Pick<ClusterObjects, "read">,
   release: { name: string; namespace: string },
 ): Promise<string | undefined> {
-  const read = (apiVersion: string, kind: string, name: string) => objects.read({ apiVersion, kind, name });
+  const read = (apiVersion: string, kind: string, name: string) =>
+    objects.read({ apiVersion, kind, name });
   const { definition } = leaderWorkerSet;
-  const kind = annotationsOf(await read("apiextensions.k8s.io/v1", "CustomResourceDefinition", definition));
+  const kind = annotationsOf(
+    await read("apiextensions.k8s.io/v1", "CustomResourceDefinition", definition),
+  );
   if (kind[ownerName] !== undefined && kind[policy] !== "keep")
     return (
       `leaderWorkerSet: Helm release ${kind[ownerNamespace]}/${kind[ownerName]} is 0.7.0 or older; an upgrade deletes the definition of ` +
@@ -30,9 +33,14 @@ export async function foreignSets(
       "release yourself with the definitions of the new chart (lws#880), and leave leaderWorkerSet out"
     );
   const webhooks = "MutatingWebhookConfiguration";
-  const found = await read("admissionregistration.k8s.io/v1", webhooks, "lws-mutating-webhook-configuration");
+  const found = await read(
+    "admissionregistration.k8s.io/v1",
+    webhooks,
+    "lws-mutating-webhook-configuration",
+  );
   const { [ownerName]: name, [ownerNamespace]: namespace } = annotationsOf(found);
-  if (found === undefined || (name === release.name && namespace === release.namespace)) return undefined;
+  if (found === undefined || (name === release.name && namespace === release.namespace))
+    return undefined;
   return (
     "leaderWorkerSet: the cluster has one already; two would answer to the same webhooks, and Helm refuses the second; leave the field " +
     "out: workloads then use the one that is there"

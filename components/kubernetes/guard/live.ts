@@ -43,7 +43,11 @@ export interface ClusterObjects {
   /** What the owner's annotation of an object says, without a look at what the object holds. */
   ownerOf(key: ObjectKey): Promise<string | undefined>;
   /** Objects of a kind with this owner, of one namespace or of all. None where their list is forbidden. */
-  ownedBy(owner: string, kind: Pick<ObjectKey, "apiVersion" | "kind">, namespace?: string): Promise<LiveObject[]>;
+  ownedBy(
+    owner: string,
+    kind: Pick<ObjectKey, "apiVersion" | "kind">,
+    namespace?: string,
+  ): Promise<LiveObject[]>;
   /** Helm's records of a release, the oldest first. */
   records(namespace: string, release: string): Promise<ReleaseRecord[]>;
   /** Deletes exactly this object with what depends on it, and waits until it is gone. */

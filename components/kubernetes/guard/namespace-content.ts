@@ -26,11 +26,15 @@ interface ContainedKind extends DiscoveredKind {
 function isOfKubernetes({ root, kind }: ContainedKind, name: string | undefined): boolean {
   if (kind === "Event") return root === "/api/v1" || root.startsWith("/apis/events.k8s.io/");
   if (root !== "/api/v1") return false;
-  return (kind === "ServiceAccount" && name === "default") || (kind === "ConfigMap" && name === "kube-root-ca.crt");
+  return (
+    (kind === "ServiceAccount" && name === "default") ||
+    (kind === "ConfigMap" && name === "kube-root-ca.crt")
+  );
 }
 
 /** Asks for names without contents: a namespace may hold Secrets, and thousands of objects (kubernetes.io/docs/reference/using-api/api-concepts). */
-const NAMES_ALONE = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+const NAMES_ALONE =
+  "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /**
  * What a namespace holds, each as `Kind name`: every object that its deletion would delete, but what Kubernetes itself puts into every
@@ -47,7 +51,9 @@ export async function contentOf(namespace: string, api: KubernetesApi): Promise<
     }
     const path = `${root}/namespaces/${namespace}/${name}`;
     try {
-      const objects = await api.list<KubernetesObject>(`${name} of ${namespace}`, path, { accept: NAMES_ALONE });
+      const objects = await api.list<KubernetesObject>(`${name} of ${namespace}`, path, {
+        accept: NAMES_ALONE,
+      });
       const others = objects.filter(({ metadata }) => !isOfKubernetes(contained, metadata?.name));
       found.push(...others.map(({ metadata }) => `${kind} ${metadata?.name}`));
     } catch (error) {
@@ -63,8 +69,13 @@ export async function contentOf(namespace: string, api: KubernetesApi): Promise<
  * pkg/controller/namespace/deletion/namespaced_resources_deleter.go). Each group is asked in each of its versions, since a kind may be in
  * one of them alone. A group whose server is down is told in `unseen`; the deletion itself would not end either.
  */
-async function containedKinds(api: KubernetesApi): Promise<{ kinds: ContainedKind[]; unseen: string[] }> {
-  const groups = await api.ask<{ groups: { versions: { groupVersion: string }[] }[] }>("groups of kinds", "/apis");
+async function containedKinds(
+  api: KubernetesApi,
+): Promise<{ kinds: ContainedKind[]; unseen: string[] }> {
+  const groups = await api.ask<{ groups: { versions: { groupVersion: string }[] }[] }>(
+    "groups of kinds",
+    "/apis",
+  );
   const roots = (groups?.groups ?? []).map(({ versions }) =>
     versions.map(({ groupVersion }) => `/apis/${groupVersion}`),
   );
@@ -76,13 +87,16 @@ async function containedKinds(api: KubernetesApi): Promise<{ kinds: ContainedKin
       try {
         const answer = await api.ask<{ resources: DiscoveredKind[] }>(`kinds of ${root}`, root);
         for (const kind of answer?.resources ?? []) {
-          const isContained = kind.namespaced && !kind.name.includes("/") && kind.verbs.includes("delete");
+          const isContained =
+            kind.namespaced && !kind.name.includes("/") && kind.verbs.includes("delete");
           const key = `${group}/${kind.name}`;
           if (isContained && !kinds.has(key)) kinds.set(key, { ...kind, root });
         }
       } catch (error) {
         if (!(error instanceof CallError)) throw error;
-        unseen.push(`possibly objects of ${root.slice(1)} (its kinds cannot be listed: ${lastLine(error)})`);
+        unseen.push(
+          `possibly objects of ${root.slice(1)} (its kinds cannot be listed: ${lastLine(error)})`,
+        );
       }
     }
   });

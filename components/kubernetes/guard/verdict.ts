@@ -26,17 +26,21 @@ const remedies: Record<Keeper, string> = {
   PersistentVolumeClaim: `put the storageClass back, and leave --replace out; ${ifDataMayGo}; `,
 };
 
-const nameOfBoth = "Pulumi would delete the old one by its name once the new one is there, and so the new one";
+const nameOfBoth =
+  "Pulumi would delete the old one by its name once the new one is there, and so the new one";
 
 /** The first of many: a namespace may hold thousands of objects. */
 const inWords = (held: readonly string[]): string =>
-  held.length <= 10 ? held.join(", ") : `${held.slice(0, 10).join(", ")} and ${held.length - 10} more`;
+  held.length <= 10
+    ? held.join(", ")
+    : `${held.slice(0, 10).join(", ")} and ${held.length - 10} more`;
 
 /** How to change a claim that no pod has used. */
 const emptyClaim =
   "it has no volume yet, so nothing is lost: take the workload out of the stack for one update, then add it again with this class; ";
 
-const pendingCreate = "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";
+const pendingCreate =
+  "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";
 
 /**
  * What an object stands in the way for, that Pulumi is about to create.
@@ -104,7 +108,9 @@ export function verdictOnObject(
  */
 export function verdictOnMove(owned: readonly LiveObject[], to: ObjectKey): Verdict<LiveObject> {
   const isData = (held: string): boolean => /^(volume|PersistentVolumeClaim) /.test(held);
-  const former = owned.find((object) => titleOf(object) !== titleOf(to) && object.holds.some(isData));
+  const former = owned.find(
+    (object) => titleOf(object) !== titleOf(to) && object.holds.some(isData),
+  );
   if (former === undefined) return nothing;
   return {
     refuse:
@@ -146,7 +152,10 @@ export function verdictOnRelease(
     };
   }
   const isChart = last.chart === chartName(step.chart);
-  if (step.namespaceIsOurs || (isChart && isDeepStrictEqual(plain(last.values), plain(step.values)))) {
+  if (
+    step.namespaceIsOurs ||
+    (isChart && isDeepStrictEqual(plain(last.values), plain(step.values)))
+  ) {
     const say = `${title}: ${last.status}, left by an update that was killed; it is installed again over what is there`;
     return preview ? nothing : { take: [...records], say };
   }

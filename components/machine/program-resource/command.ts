@@ -25,11 +25,15 @@ const PROGRAM = "bin/program.js";
  */
 export function programCommand(verb: string, places: Places): string {
   const { packageRoot, workingDirectory, pulumiHome, resolve } = places;
-  if (resolve(workingDirectory) === packageRoot) return nodeCommand(literal(`talos-gpu/${PROGRAM}`), verb);
+  if (resolve(workingDirectory) === packageRoot)
+    return nodeCommand(literal(`talos-gpu/${PROGRAM}`), verb);
   const below = path.relative(pulumiHome, packageRoot);
   if (below !== "" && !below.startsWith("..") && !path.isAbsolute(below)) {
     const home = "process.env.PULUMI_HOME||require('path').join(require('os').homedir(),'.pulumi')";
-    return nodeCommand(`require('path').join(${home},${literal(`${posix(below)}/${PROGRAM}`)})`, verb);
+    return nodeCommand(
+      `require('path').join(${home},${literal(`${posix(below)}/${PROGRAM}`)})`,
+      verb,
+    );
   }
   const relative = posix(path.relative(workingDirectory, path.join(packageRoot, PROGRAM)));
   return nodeCommand(literal(relative.startsWith(".") ? relative : `./${relative}`), verb);
@@ -46,7 +50,8 @@ export function programCommandHere(verb: string): string {
 }
 
 /** Double quotes around single ones: both sh and cmd take it. */
-const nodeCommand = (module: string, verb: string): string => `node -e "require(${module})" -- ${verb}`;
+const nodeCommand = (module: string, verb: string): string =>
+  `node -e "require(${module})" -- ${verb}`;
 
 /** A text of JavaScript. What sh, cmd or JavaScript would read in it goes by its number: a folder may be called anything. */
 function literal(text: string): string {
@@ -63,7 +68,9 @@ const placesHere = (): Places => ({
   pulumiHome: realpath(process.env["PULUMI_HOME"] ?? path.join(os.homedir(), ".pulumi")),
   resolve: (from) => {
     try {
-      return path.dirname(realpath(createRequire(path.join(from, "index.js")).resolve("talos-gpu/package.json")));
+      return path.dirname(
+        realpath(createRequire(path.join(from, "index.js")).resolve("talos-gpu/package.json")),
+      );
     } catch {
       return undefined;
     }

@@ -31,19 +31,28 @@ export interface ProgramUse {
 }
 
 /** The machine program as a resource: runs when its task, its text or its credentials change. */
-export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomResourceOptions): command.local.Command {
+export function runProgram(
+  name: string,
+  use: ProgramUse,
+  opts: pulumi.CustomResourceOptions,
+): command.local.Command {
   const text = programCommandHere(use.verb);
   return new command.local.Command(
     name,
     {
       create: text,
       update: text,
-      ...defined({ delete: use.deleteVerb && programCommandHere(use.deleteVerb), triggers: use.triggers }),
+      ...defined({
+        delete: use.deleteVerb && programCommandHere(use.deleteVerb),
+        triggers: use.triggers,
+      }),
       stdin: use.task,
       environment: {
         ...defined({ TALOS_GPU_RECONCILE_TOKEN: use.reconcileToken }), // the program itself has no use for it
         ...defined(
-          Object.fromEntries(use.needs.map((name) => [`TALOS_GPU_${credentials[name].variable}`, use.secrets[name]])),
+          Object.fromEntries(
+            use.needs.map((name) => [`TALOS_GPU_${credentials[name].variable}`, use.secrets[name]]),
+          ),
         ),
       },
       logging: command.local.Logging.Stderr,
@@ -59,5 +68,10 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
 }
 
 /** The program's answer: the last line of its standard output. Not secret, whatever the provider makes of the secrets in its environment. */
-export const answerOf = <T>(program: command.local.Command, read: (answer: unknown) => T): pulumi.Output<T> =>
-  pulumi.unsecret(program.stdout).apply((stdout) => read(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")));
+export const answerOf = <T>(
+  program: command.local.Command,
+  read: (answer: unknown) => T,
+): pulumi.Output<T> =>
+  pulumi
+    .unsecret(program.stdout)
+    .apply((stdout) => read(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")));

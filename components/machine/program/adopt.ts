@@ -1,5 +1,10 @@
 import { isNvidiaService } from "../../recipe/facts/extension";
-import { type Added, mergeConfiguration, shortenedAdded, unmergeConfiguration } from "../../recipe/merge";
+import {
+  type Added,
+  mergeConfiguration,
+  shortenedAdded,
+  unmergeConfiguration,
+} from "../../recipe/merge";
 import { configurationHash, sameConfiguration } from "../../clients/talos/configuration-text";
 import type { Clock } from "../../clients/clock";
 import { CallError, Failure, type Problem } from "../../clients/failure";
@@ -62,8 +67,15 @@ export async function adopt(
 
     const changed = !sameConfiguration(live, merged.configuration);
     const added =
-      (changed ? undefined : stagedBefore(task, configurations.active, live, previous?.added, release)) ?? merged.added;
-    const result = rememberable(task, { hash: configurationHash(merged.configuration), added, changed });
+      (changed
+        ? undefined
+        : stagedBefore(task, configurations.active, live, previous?.added, release)) ??
+      merged.added;
+    const result = rememberable(task, {
+      hash: configurationHash(merged.configuration),
+      added,
+      changed,
+    });
     if (!changed) {
       report("equal: the configuration says all of it already");
       await warnOfContainerd(task, bench, configurations.active ?? live);
@@ -129,7 +141,9 @@ export async function release(
 function documentProblems({ machine }: AdoptTask, live: string, merged: string): Problem[] {
   const own = new Map(documentsOf(live));
   const all = new Map(documentsOf(merged));
-  const before = new Set(documentConflictsIn(own).flatMap(({ document, fields }) => fields.map((at) => document + at)));
+  const before = new Set(
+    documentConflictsIn(own).flatMap(({ document, fields }) => fields.map((at) => document + at)),
+  );
   return documentConflictsIn(all).flatMap(({ document, fields }) =>
     fields
       .filter((at) => !before.has(document + at))
@@ -213,13 +227,19 @@ class Changed extends Error {}
 const MERGES = 3;
 
 /** Does it again where somebody changed the configuration after it was read: staged as a whole, ours would take their change away. */
-async function unlessChanged<T>({ machine }: AdoptTask, { report }: AdoptBench, once: () => Promise<T>): Promise<T> {
+async function unlessChanged<T>(
+  { machine }: AdoptTask,
+  { report }: AdoptBench,
+  once: () => Promise<T>,
+): Promise<T> {
   for (let merges = 1; merges <= MERGES; merges++) {
     try {
       return await once();
     } catch (error) {
       if (!(error instanceof Changed)) throw error;
-      report(`merge: somebody changed the configuration of ${machine} meanwhile, so theirs is read again`);
+      report(
+        `merge: somebody changed the configuration of ${machine} meanwhile, so theirs is read again`,
+      );
     }
   }
   throw new Failure({
@@ -250,7 +270,9 @@ function stagedBefore(
 ): Added | undefined {
   if (active === undefined || sameConfiguration(active, live)) return undefined;
   const again = mergeConfiguration(active, task.patches, previous, release);
-  return again.conflicts.length === 0 && sameConfiguration(again.configuration, live) ? again.added : undefined;
+  return again.conflicts.length === 0 && sameConfiguration(again.configuration, live)
+    ? again.added
+    : undefined;
 }
 
 /** The configuration of the next boot, so that what others staged is kept. */

@@ -30,13 +30,20 @@ export class Clients {
     const { talosconfig, omni: environment, secrets } = given;
     this.talosctl = new Talosctl({
       binary: process.env["TALOS_GPU_TALOSCTL"] ?? "talosctl",
-      talosconfig: talosconfig === undefined ? undefined : this.files.write("talosconfig", talosconfig),
+      talosconfig:
+        talosconfig === undefined ? undefined : this.files.write("talosconfig", talosconfig),
       endpoint: process.env["TALOS_GPU_ENDPOINT"] || undefined,
       environment, // talosctl signs its requests to Omni with the same key
       secrets,
     });
     const binary = process.env["TALOS_GPU_OMNICTL"] ?? "omnictl";
-    this.omnictl = new Talosctl({ binary, name: "omnictl", talosconfig: undefined, environment, secrets });
+    this.omnictl = new Talosctl({
+      binary,
+      name: "omnictl",
+      talosconfig: undefined,
+      environment,
+      secrets,
+    });
     this.omni = persistent(systemClock, new OmniServer(this.omnictl, this.files));
   }
 

@@ -36,12 +36,17 @@ export class Credentials {
     const omniEndpoint = take(variables.omniEndpoint);
     const omniServiceAccountKey = take(variables.omniServiceAccountKey);
     const given = { talosconfig, kubeconfig, omniEndpoint, omniServiceAccountKey };
-    this.empty = Object.entries(given).flatMap(([name, value]) => (value === "" ? [emptyCredential(name)] : []));
+    this.empty = Object.entries(given).flatMap(([name, value]) =>
+      value === "" ? [emptyCredential(name)] : [],
+    );
     this.talosconfig = talosconfig;
     const read = kubeconfig === undefined ? kubeconfigOf(environment) : { text: kubeconfig };
     this.kubeconfig = read.text;
     this.unreadableKubeconfig = read.problem;
-    this.omni = defined({ OMNI_ENDPOINT: omniEndpoint, OMNI_SERVICE_ACCOUNT_KEY: omniServiceAccountKey });
+    this.omni = defined({
+      OMNI_ENDPOINT: omniEndpoint,
+      OMNI_SERVICE_ACCOUNT_KEY: omniServiceAccountKey,
+    });
     this.secrets = [
       ...secretValues(this.talosconfig ?? ""),
       ...secretValues(this.kubeconfig ?? ""),
@@ -75,5 +80,6 @@ const emptyCredential = (field: string): Problem => ({
   field,
   problem: "was given, and is empty",
   why: "the program takes no other in its place, since that may be another cluster's",
-  remedy: "see that the Output or the secret that it comes from has the content, or leave the argument out",
+  remedy:
+    "see that the Output or the secret that it comes from has the content, or leave the argument out",
 });

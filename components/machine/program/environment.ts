@@ -22,7 +22,10 @@ export function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undef
 export function readTask<T extends z.ZodObject>(type: T, text: string): z.infer<T> {
   const seconds = Number(process.env["TALOS_GPU_POLL_SECONDS"]);
   const looks = seconds > 0 && Object.hasOwn(type.shape, "pollSeconds");
-  return parsed(type, { ...(looks ? { pollSeconds: seconds } : {}), ...(JSON.parse(text) as object) });
+  return parsed(type, {
+    ...(looks ? { pollSeconds: seconds } : {}),
+    ...(JSON.parse(text) as object),
+  });
 }
 
 function parsed<T extends z.ZodType>(type: T, said: unknown): z.infer<T> {

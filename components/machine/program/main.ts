@@ -61,7 +61,8 @@ async function main(name: string | undefined): Promise<void> {
  */
 function withoutLong(text: string): string {
   const longest = 8_000;
-  const cut = (line: string): string => (line.length > longest ? `${line.slice(0, longest)} …` : line);
+  const cut = (line: string): string =>
+    line.length > longest ? `${line.slice(0, longest)} …` : line;
   return text.split("\n").map(cut).join("\n");
 }
 

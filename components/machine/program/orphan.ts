@@ -54,9 +54,13 @@ export const lookInProc: Look = (pid) => {
 export const lookByPs: Look = (pid) => {
   try {
     const asked = ["-o", "ppid=", "-o", "lstart=", "-o", "comm=", "-p", String(pid)];
-    const line = execFileSync("ps", asked, { encoding: "utf8", env: { ...process.env, LC_ALL: "C" } }).trim();
+    const line = execFileSync("ps", asked, {
+      encoding: "utf8",
+      env: { ...process.env, LC_ALL: "C" },
+    }).trim();
     // `ppid Sun Nov 22 21:00:46 2026 name`
-    const [, parent, started, name] = /^(\d+)\s+(\S+\s+\S+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(line) ?? [];
+    const [, parent, started, name] =
+      /^(\d+)\s+(\S+\s+\S+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(line) ?? [];
     return name === undefined
       ? undefined
       : { pid, name: path.basename(name), parent: Number(parent), started: started! };
@@ -81,7 +85,11 @@ export function pulumiAbove(): () => boolean {
  * @param isAwaited whether Pulumi still waits
  * @param mayEnd whether it may end now. A machine that is drained or reboots is brought to its end first.
  */
-export function endWithPulumi(isAwaited: () => boolean, mayEnd: () => boolean, end: () => void): void {
+export function endWithPulumi(
+  isAwaited: () => boolean,
+  mayEnd: () => boolean,
+  end: () => void,
+): void {
   setInterval(() => {
     if (mayEnd() && !isAwaited()) end();
   }, POLL).unref();

@@ -16,7 +16,11 @@ const drop = z.strictObject({
 });
 
 /** A taint as a stack says it. */
-const nodeTaint = z.object({ key: z.string().min(1), value: z.string().optional(), effect: z.string().min(1) });
+const nodeTaint = z.object({
+  key: z.string().min(1),
+  value: z.string().optional(),
+  effect: z.string().min(1),
+});
 
 /** Annotation that says who made an object, and how it begins where that is this stack. */
 export const ownersMark = z.strictObject({ annotation: z.string(), ours: z.string() });
@@ -65,7 +69,11 @@ export const upgradeTask = z.strictObject({
     extensions: z.array(z.string()),
     kernelArgs: z.array(z.string()),
     overlay: z
-      .strictObject({ image: z.string(), name: z.string(), options: z.record(z.string(), z.any()).optional() })
+      .strictObject({
+        image: z.string(),
+        name: z.string(),
+        options: z.record(z.string(), z.any()).optional(),
+      })
       .optional(),
   }),
   /** What of the machine's image may be lost. Default nothing. */
@@ -87,7 +95,12 @@ export const upgradeTask = z.strictObject({
 export type UpgradeTask = z.infer<typeof upgradeTask>;
 
 /** The limits of a task in milliseconds. */
-export const limitsOf = ({ pull, drain, reboot, verify }: UpgradeTask["timeouts"]): UpgradeLimits => ({
+export const limitsOf = ({
+  pull,
+  drain,
+  reboot,
+  verify,
+}: UpgradeTask["timeouts"]): UpgradeLimits => ({
   pull: parseDuration(pull, "timeouts.pull"),
   drain: parseDuration(drain, "timeouts.drain"),
   reboot: parseDuration(reboot, "timeouts.reboot"),
@@ -139,7 +152,10 @@ const omniResource = z.strictObject({
     id: z.string(),
     labels: z.record(z.string(), z.string()),
   }),
-  spec: z.union([z.strictObject({ data: z.string() }), z.strictObject({ extensions: z.array(z.string()) })]),
+  spec: z.union([
+    z.strictObject({ data: z.string() }),
+    z.strictObject({ extensions: z.array(z.string()) }),
+  ]),
 });
 
 /** Task of `omni-apply` and `omni-release`. */

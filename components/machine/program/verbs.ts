@@ -42,7 +42,12 @@ export interface Verb {
 type Run<Type extends z.ZodObject> = (task: z.infer<Type>, clients: Clients) => Promise<unknown>;
 
 /** @param needs credentials that must be of use before it begins. What is wrong with others does not matter to it. */
-function verb<Type extends z.ZodObject>(type: Type, needs: Credential[], run: Run<Type>, mayEnd = false): Verb {
+function verb<Type extends z.ZodObject>(
+  type: Type,
+  needs: Credential[],
+  run: Run<Type>,
+  mayEnd = false,
+): Verb {
   return {
     mayEnd,
     run: async (input, clients) => {
@@ -62,7 +67,10 @@ const benchOf = ({ machine, address }: { machine: string; address: string }, cli
 const configurationBy =
   (act: typeof adopt | typeof release): Run<typeof adoptTask> =>
   (task, clients) =>
-    act(task, previousAnswer(adoptResult), { ...benchOf(task, clients), isAwaited: clients.isAwaited });
+    act(task, previousAnswer(adoptResult), {
+      ...benchOf(task, clients),
+      isAwaited: clients.isAwaited,
+    });
 
 const inOmni =
   (act: typeof applyToOmni | typeof releaseFromOmni): Run<typeof omniTask> =>
@@ -104,7 +112,10 @@ function expiredOf(needs: Credential[], { given }: Clients): Problem[] {
 }
 
 /** Credentials that are not in force are told with all else that is missing. Those that lead nowhere end it: nothing could be asked. */
-async function runPreflight(task: z.infer<typeof preflightTask>, clients: Clients): Promise<unknown> {
+async function runPreflight(
+  task: z.infer<typeof preflightTask>,
+  clients: Clients,
+): Promise<unknown> {
   const { env } = process;
   const { omni, report } = clients;
   const needs: Credential[] = [
@@ -126,10 +137,19 @@ async function runPreflight(task: z.infer<typeof preflightTask>, clients: Client
 
 async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
   const cluster = clusterOf(task, clients);
-  const others = new Map(task.otherControlPlanes.map((address) => [address, clients.machine(address)]));
+  const others = new Map(
+    task.otherControlPlanes.map((address) => [address, clients.machine(address)]),
+  );
   const taint = tainting(task, cluster, clients);
   const clientVersion = await clients.clientVersion();
-  const bench = { ...benchOf(task, clients), others, cluster, clientVersion, touches: clients.touches, taint };
+  const bench = {
+    ...benchOf(task, clients),
+    others,
+    cluster,
+    clientVersion,
+    touches: clients.touches,
+    taint,
+  };
   const answer = await upgrade(task, bench, previousAnswer(upgradeResult));
   return { ...answer, ...(await taint()) };
 }
@@ -156,23 +176,38 @@ const taintedCluster = (machine: string, clients: Clients): KubernetesCluster =>
  * What gives a machine's node the stack's taints and no other of the stack's, and tells which are its own. Those that it no longer wants
  * go, before anything is without its toleration: the smoke test comes next.
  */
-function tainting(task: TaintTask, cluster: KubernetesCluster | undefined, clients: Clients): () => Promise<object> {
+function tainting(
+  task: TaintTask,
+  cluster: KubernetesCluster | undefined,
+  clients: Clients,
+): () => Promise<object> {
   if (cluster === undefined) return () => Promise.resolve({});
   const before = previousAnswer(upgradeResult)?.taints;
   const report = clients.reportOf(task.machine);
   return async () => ({ taints: await taint(task, before, cluster, clock, report) });
 }
 
-async function runUntaint({ machine }: z.infer<typeof untaintTask>, clients: Clients): Promise<unknown> {
+async function runUntaint(
+  { machine }: z.infer<typeof untaintTask>,
+  clients: Clients,
+): Promise<unknown> {
   const before = previousAnswer(upgradeResult)?.taints;
-  await untaint(machine, before, taintedCluster(machine, clients), clock, clients.reportOf(machine));
+  await untaint(
+    machine,
+    before,
+    taintedCluster(machine, clients),
+    clock,
+    clients.reportOf(machine),
+  );
   return {};
 }
 
 async function runAwaitFree(task: z.infer<typeof freeTask>, clients: Clients): Promise<unknown> {
   const cluster = clients.cluster();
   if (cluster !== undefined) return awaitFree(task, cluster, clock, clients.report);
-  clients.report(`no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`);
+  clients.report(
+    `no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`,
+  );
   return {};
 }
 

@@ -20,7 +20,8 @@ import { type Checks, type Found, ofGpuMachines, ofMachines } from "./check";
 export const cardChecks: Checks = {
   "gpu-machine": {
     rule: "A stack has a machine with a GPU",
-    source: "the GPU Operator and the device plugin do nothing without a GPU node, and report success",
+    source:
+      "the GPU Operator and the device plugin do nothing without a GPU node, and report success",
     ofFiles: false,
     find: ({ gpuMachines }) =>
       gpuMachines.length > 0
@@ -55,14 +56,16 @@ export const cardChecks: Checks = {
   },
   "gpu-memory": {
     rule: "A card has a size of memory that it exists with",
-    source: "recipe/facts/data/cards.json (memoryMiB, memoriesMiB, rebuiltMiB), and the names of pci-cards.json",
+    source:
+      "recipe/facts/data/cards.json (memoryMiB, memoriesMiB, rebuiltMiB), and the names of pci-cards.json",
     ofFiles: false,
     find: ofMachines((machine) =>
       machine.uses.map(({ field }, index): Found => {
         const gpu = machine.spec.gpus?.[index];
         const saidMiB = gpu && saidMemory(gpu);
         const card = gpu && findCard(gpu.model);
-        if (gpu?.memory === undefined || saidMiB === undefined || card === undefined) return undefined;
+        if (gpu?.memory === undefined || saidMiB === undefined || card === undefined)
+          return undefined;
         const sizes = memorySizes(card);
         if (sizes.length === 0 || meantSize(card, saidMiB) !== undefined) return undefined;
         return {
@@ -76,14 +79,16 @@ export const cardChecks: Checks = {
   },
   "mixed-cards": {
     rule: "One driver runs all cards of a machine",
-    source: 'NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per machine',
+    source:
+      'NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per machine',
     ofFiles: true,
     find: ofGpuMachines((machine) => {
       const pairs = machine.cards.flatMap((card, index) =>
         machine.cards.slice(index + 1).map((other) => ({ card, other })),
       );
       const pair = pairs.find(
-        ({ card, other }) => !flavoursOf(card).some((flavour) => flavoursOf(other).includes(flavour)),
+        ({ card, other }) =>
+          !flavoursOf(card).some((flavour) => flavoursOf(other).includes(flavour)),
       );
       return (
         pair && {
@@ -129,7 +134,8 @@ function unlike(model: string): Fault | undefined {
     return {
       problem: `"${model}" is a virtual GPU, not a card`,
       why: "its guest needs NVIDIA's licensed vGPU driver, which is in no extension of Talos: the modules that there are find no card",
-      remedy: "pass the whole card through to the machine as a PCI device, and write the card's model here",
+      remedy:
+        "pass the whole card through to the machine as a PCI device, and write the card's model here",
     };
   if (/\b(jetson|tegra|xavier|orin|thor)\b/i.test(name))
     return {
@@ -156,9 +162,12 @@ function unknown(field: string, model: string): Problem {
       remedy:
         "write the PCI ID as `lspci -nn` prints it, e.g. `10de:1df0`, or the name of the card that is on the board",
     };
-  const numbered = knownModels().filter((known) => /^\d{3,4}$/.test(name) && known.split(" ")[1] === name);
+  const numbered = knownModels().filter(
+    (known) => /^\d{3,4}$/.test(name) && known.split(" ")[1] === name,
+  );
   const near = numbered.length > 0 ? numbered.slice(0, 3) : modelsNear(name);
-  const meant = near.length === 0 ? "" : `did you mean ${near.map((name) => `"${name}"`).join(" or ")}? `;
+  const meant =
+    near.length === 0 ? "" : `did you mean ${near.map((name) => `"${name}"`).join(" or ")}? `;
   return {
     field: `${field}.model`,
     problem: `"${model}" is not a card that is known here`,

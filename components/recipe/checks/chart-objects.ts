@@ -11,11 +11,13 @@ const types: Record<string, TypeText> = objects.ofKeys;
 const notOurs = new Set(["config", "data", "map", "extraObjects"]);
 
 /** An empty list, text or mapping takes the chart's own value away and brings none. */
-const isEmpty = (value: unknown): boolean => value === "" || (Array.isArray(value) && value.length === 0);
+const isEmpty = (value: unknown): boolean =>
+  value === "" || (Array.isArray(value) && value.length === 0);
 
 /** Whether values of the charts stand below a key, or one that is handed on. */
 const isSection = (key: string, value: unknown): boolean =>
-  (key === "image" && isMapping(value)) || (["resources", "updateStrategy"].includes(key) && !isMapping(value));
+  (key === "image" && isMapping(value)) ||
+  (["resources", "updateStrategy"].includes(key) && !isMapping(value));
 
 /** What the charts' values hand on to Kubernetes. */
 export const chartObjectChecks: Checks = {
@@ -26,14 +28,15 @@ export const chartObjectChecks: Checks = {
     ofFiles: true,
     find: ({ spec }) =>
       (["gpuOperator", "devicePlugin"] as const).flatMap((field) =>
-        [...flawsIn(spec[field]?.values, `${field}.values`), ...pullSecrets(field, spec[field]?.values)].map(
-          ([path, problem, remedy]) => ({
-            field: path,
-            problem,
-            why: "Kubernetes refuses the object that the chart makes of it, after the machines were upgraded",
-            remedy,
-          }),
-        ),
+        [
+          ...flawsIn(spec[field]?.values, `${field}.values`),
+          ...pullSecrets(field, spec[field]?.values),
+        ].map(([path, problem, remedy]) => ({
+          field: path,
+          problem,
+          why: "Kubernetes refuses the object that the chart makes of it, after the machines were upgraded",
+          remedy,
+        })),
       ),
   },
 };
@@ -49,15 +52,22 @@ const flawsIn = (values: unknown, path: string): Flaw[] =>
 
 /** The plugin's chart wants them as Kubernetes has them, the operator's as names alone (their values.yaml). */
 function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Flaw[] {
-  const holders: [string, unknown][] = field === "devicePlugin" ? [["", values]] : entriesOf(values);
+  const holders: [string, unknown][] =
+    field === "devicePlugin" ? [["", values]] : entriesOf(values);
   return holders.flatMap(([holder, value]) => {
     const list = isMapping(value) ? value["imagePullSecrets"] : undefined;
     if (!Array.isArray(list) || holder === "node-feature-discovery") return [];
     const takes = (item: unknown): boolean =>
-      field === "devicePlugin" ? isMapping(item) && typeof item["name"] === "string" : typeof item === "string";
+      field === "devicePlugin"
+        ? isMapping(item) && typeof item["name"] === "string"
+        : typeof item === "string";
     const wrong = list.findIndex((item) => !takes(item));
     if (wrong < 0) return [];
-    const path = [`${field}.values`, ...(holder === "" ? [] : [holder]), `imagePullSecrets[${wrong}]`].join(".");
+    const path = [
+      `${field}.values`,
+      ...(holder === "" ? [] : [holder]),
+      `imagePullSecrets[${wrong}]`,
+    ].join(".");
     return [
       field === "devicePlugin"
         ? [path, "is not a mapping with a name", "write `{ name: <Secret> }`"]
@@ -66,4 +76,5 @@ function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Fl
   });
 }
 
-const entriesOf = (value: unknown): [string, unknown][] => (isMapping(value) ? Object.entries(value) : []);
+const entriesOf = (value: unknown): [string, unknown][] =>
+  isMapping(value) ? Object.entries(value) : [];

@@ -41,7 +41,8 @@ export const chartChecks: Checks = {
   },
   "chart-version": {
     rule: "The chart is pinned to one release that exists in its scheme of versions and runs here",
-    source: "Helm: without an exact version the newest chart of the day is taken; tags of the charts' repositories",
+    source:
+      "Helm: without an exact version the newest chart of the day is taken; tags of the charts' repositories",
     ofFiles: true,
     find: ({ spec, plan }) =>
       releaseFields.flatMap((field) => {
@@ -133,12 +134,14 @@ export const chartChecks: Checks = {
               }
             : {
                 field,
-                problem: "is set together with external.kind dra, without external.runtimeClassName",
+                problem:
+                  "is set together with external.kind dra, without external.runtimeClassName",
                 why: "its pods look at all cards of a machine without a claim, and only the nvidia runtime gives them",
                 remedy: "name a RuntimeClass whose handler is nvidia, or leave it out",
               },
         );
-      const told = envOf(valueAt(spec.gpuOperator?.values, "toolkit", "env"), namespacesOfAllCards) ?? "";
+      const told =
+        envOf(valueAt(spec.gpuOperator?.values, "toolkit", "env"), namespacesOfAllCards) ?? "";
       return (
         external === true &&
         ownValuesOf(plan.spec)?.values !== undefined &&

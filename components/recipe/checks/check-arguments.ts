@@ -7,12 +7,20 @@ import type { Finding } from "../types";
 import { checkCluster } from "./check-cluster";
 
 /** Everything that is wrong with the arguments of a workload that is used alone: the checks of a stack, as far as they are about it alone. */
-export function workloadArgumentFindings(kind: WorkloadKind, args: Record<string, unknown>): Finding[] {
+export function workloadArgumentFindings(
+  kind: WorkloadKind,
+  args: Record<string, unknown>,
+): Finding[] {
   const { argumentsSchema, asStack } = workloadDescriptors[kind];
   const { spec, findings, pruned } = readAs(argumentsSchema as z.ZodType, args);
   if (spec === undefined) return findings;
   const said = spec as Record<string, unknown>;
-  const { tolerations: _tolerations, exposure: _exposure, readyWithin: _readyWithin, ...ofStack } = said;
+  const {
+    tolerations: _tolerations,
+    exposure: _exposure,
+    readyWithin: _readyWithin,
+    ...ofStack
+  } = said;
   const { workloads, field } = asStack(ofStack);
   const alone = { talosVersion: `v${knownMinors().at(-1) ?? "1.13"}.0`, machines: {}, workloads };
   const own = checkCluster(alone)
@@ -48,7 +56,12 @@ export function isToCome(value: unknown): boolean {
 }
 
 /** What is wrong with a text that may be yet to come. Of what comes later, nothing is known. */
-export function inputFindings(field: string, value: unknown, rule: Rule, required: boolean): Finding[] {
+export function inputFindings(
+  field: string,
+  value: unknown,
+  rule: Rule,
+  required: boolean,
+): Finding[] {
   if (isToCome(value)) return [];
   const fault = inputFault(value, rule, required);
   return fault === undefined ? [] : [{ check: "shape", field, ...fault }];
@@ -70,5 +83,7 @@ function inputFault(value: unknown, rule: Rule, required: boolean): Fault | unde
       remedy: "pass text, or an Output of it",
     };
   if (value.trim() !== "") return rule(value);
-  return required ? { problem: "is empty", why: "nothing can be made without it", remedy: "pass a value" } : undefined;
+  return required
+    ? { problem: "is empty", why: "nothing can be made without it", remedy: "pass a value" }
+    : undefined;
 }

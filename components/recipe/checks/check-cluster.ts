@@ -49,13 +49,16 @@ function findingsAsOne(basis: PlanBasis): Finding[] {
     .map((finding) => (outside === undefined ? finding : asExternal(finding, outside)))
     .filter(({ field }) => outside === undefined || !isToBeFilled(field, outside.release.values));
   // Of a value that both ask about, the check of somebody's own values knows that the chart's value follows where one is left out.
-  const told = new Set(renamed.flatMap(({ check, field }) => (check === "external" ? [field] : [])));
+  const told = new Set(
+    renamed.flatMap(({ check, field }) => (check === "external" ? [field] : [])),
+  );
   return renamed.filter(({ check, field }) => check === "external" || !told.has(field));
 }
 
 /** A finding about a release of the stack's as one about what is outside, with the line of the value. */
 function asExternal(finding: Finding, { kind, places }: External): Finding {
-  const renamed = (text: string): string => text.replaceAll(new RegExp(`\\b${kind}(?=\\.)`, "g"), "external");
+  const renamed = (text: string): string =>
+    text.replaceAll(new RegExp(`\\b${kind}(?=\\.)`, "g"), "external");
   const field = finding.field === kind ? "external" : renamed(finding.field);
   const path = /^external\.values\.(.*)$/.exec(field)?.[1]?.split(".") ?? [];
   const above = path.map((_, index) => path.slice(0, path.length - index).join("."));

@@ -102,11 +102,15 @@ export interface ReachingPatch {
 /** All patches of users: the cluster's, then each machine's. */
 export const allPatches = (context: CheckContext): ReachingPatch[] => [
   ...context.clusterPatches.map((patch) => ({ patch, machines: context.machines })),
-  ...context.machines.flatMap((machine) => machine.patches.map((patch) => ({ patch, machines: [machine] }))),
+  ...context.machines.flatMap((machine) =>
+    machine.patches.map((patch) => ({ patch, machines: [machine] })),
+  ),
 ];
 
 /** A rule about each patch of a user; what is wrong is told under the patch's own field. */
 export const ofPatches =
   (find: (one: ReachingPatch, context: CheckContext) => Nested<Fault>): Find =>
   (context) =>
-    allPatches(context).map((one) => flat(find(one, context)).map((fault) => ({ field: one.patch.field, ...fault })));
+    allPatches(context).map((one) =>
+      flat(find(one, context)).map((fault) => ({ field: one.patch.field, ...fault })),
+    );

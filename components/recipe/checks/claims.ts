@@ -64,7 +64,8 @@ export const claimChecks: Checks = {
           field: ".claim",
           problem: "is there without dra",
           why: "a resource of the node is a number: it does not say which card",
-          remedy: "leave it out, and choose machines by nodeSelector, or give the cards out by `dra`",
+          remedy:
+            "leave it out, and choose machines by nodeSelector, or give the cards out by `dra`",
         };
       const own = ownClaim(claim);
       if (own !== undefined)
@@ -84,7 +85,10 @@ export const claimChecks: Checks = {
             },
         ];
       const there = context.gpuMachines.filter((machine) => mayMatch(machine, nodeSelector));
-      if (there.length === 0 || machinesFor(request, context).some((machine) => mayClaim(machine, request) >= gpus))
+      if (
+        there.length === 0 ||
+        machinesFor(request, context).some((machine) => mayClaim(machine, request) >= gpus)
+      )
         return [];
       const models = new Set(there.flatMap(({ uses }) => uses.map(({ model }) => model)));
       const cards = [...models].join(", ");
@@ -96,7 +100,8 @@ export const claimChecks: Checks = {
             ? `wants what no card of ${names} has (${cards})`
             : `wants what no ${gpus} cards of one machine of ${names} have (${cards})`,
         why: "no device fits the claim, and the pod stays Pending forever",
-        remedy: "ask for less memory (a card has a little less than its name says), or for another architecture",
+        remedy:
+          "ask for less memory (a card has a little less than its name says), or for another architecture",
       };
     }),
   },

@@ -45,7 +45,9 @@ export const containerdChecks: Checks = {
       ofPatches(
         ({ patch }) =>
           [
-            ...patch.files.filter(({ path }) => path === customizationPath).map(({ content }) => content),
+            ...patch.files
+              .filter(({ path }) => path === customizationPath)
+              .map(({ content }) => content),
             ...patch.documents
               .map(valueOfDocument)
               .filter(isCustomization)
@@ -69,7 +71,9 @@ export const containerdChecks: Checks = {
       const grpc = valueAt(table, "plugins", "io.containerd.grpc.v1.cri");
       // The name stayed for the streaming server alone.
       const server = containerdKeys("cri.ServerConfig", containerd.minor);
-      const oldPlugin = grpc !== undefined && (!isMapping(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
+      const oldPlugin =
+        grpc !== undefined &&
+        (!isMapping(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
       return [
         error !== undefined && {
           field,
@@ -96,12 +100,19 @@ export const containerdChecks: Checks = {
   },
   "default-runtime": {
     rule: "`nvidia` is the default runtime only on machines with a GPU, and before Talos 1.13",
-    source: "siderolabs/extensions, 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md",
+    source:
+      "siderolabs/extensions, 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md",
     ofFiles: true,
     find: ofMachines((machine, { plan }) => {
       const spec = machine.spec.containerd;
       const { table } = parseToml(spec?.extra ?? "");
-      const named = valueAt(table, "plugins", "io.containerd.cri.v1.runtime", "containerd", "default_runtime_name");
+      const named = valueAt(
+        table,
+        "plugins",
+        "io.containerd.cri.v1.runtime",
+        "containerd",
+        "default_runtime_name",
+      );
       if (!spec?.nvidiaDefaultRuntime && named !== "nvidia") return [];
       const field = `.containerd.${spec?.nvidiaDefaultRuntime ? "nvidiaDefaultRuntime" : "extra"}`;
       if (machine.gpuCount === 0)
@@ -128,11 +139,16 @@ export const containerdChecks: Checks = {
       ofMachines(
         ({ recipe }, { plan }) =>
           plan.era === "nri" &&
-          handlerLeftovers(recipe.containerdPart ?? "").map((fault) => ({ field: ".containerd", ...fault })),
+          handlerLeftovers(recipe.containerdPart ?? "").map((fault) => ({
+            field: ".containerd",
+            ...fault,
+          })),
       ),
       ofPatches(
         ({ patch }, { plan }) =>
-          plan.era === "nri" && patch.kinds.includes("CRICustomizationConfig") && handlerLeftovers(patch.text),
+          plan.era === "nri" &&
+          patch.kinds.includes("CRICustomizationConfig") &&
+          handlerLeftovers(patch.text),
       ),
     ),
   },
@@ -144,7 +160,8 @@ const isCustomization = (value: unknown): value is Record<string, unknown> =>
 const setsVersion: Fault = {
   problem: "sets `version` in a containerd part",
   why: "it overwrites the version of Talos' own configuration, and containerd then reads every key by other rules",
-  remedy: "leave the line out: Talos ≥ 1.8 writes version 3, with keys under io.containerd.cri.v1.runtime",
+  remedy:
+    "leave the line out: Talos ≥ 1.8 writes version 3, with keys under io.containerd.cri.v1.runtime",
 };
 
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;

@@ -1,4 +1,10 @@
-import { architectureOf, type Card, flavoursOf, minDriverOf, openModulesRefuse } from "../facts/card";
+import {
+  architectureOf,
+  type Card,
+  flavoursOf,
+  minDriverOf,
+  openModulesRefuse,
+} from "../facts/card";
 import { nvidiaExtension } from "../facts/extension";
 import { hasNoSwitch } from "../facts/machine-facts";
 import { extensionsOf } from "../facts/talos-release";
@@ -6,7 +12,13 @@ import { compareDotted, majorOf } from "../facts/version";
 import { seenBy } from "../machine/apart";
 import type { Fault } from "../rules";
 import type { ClusterSpec, ModuleFlavour } from "../spec/index";
-import { type CheckContext, type CheckedMachine, type Checks, type Found, ofGpuMachines } from "./check";
+import {
+  type CheckContext,
+  type CheckedMachine,
+  type Checks,
+  type Found,
+  ofGpuMachines,
+} from "./check";
 
 /** Drivers for the cards: kernel modules, their branch and their flavour. */
 export const driverChecks: Checks = {
@@ -20,7 +32,9 @@ export const driverChecks: Checks = {
         machine.cards.every((card) => flavoursOf(card).includes(flavour));
       // Cards that no flavour has in common are the business of mixed-cards.
       if (!fits("open") && !fits("proprietary")) return [];
-      const card = machine.cards.find((candidate) => !flavoursOf(candidate).includes(machine.flavour));
+      const card = machine.cards.find(
+        (candidate) => !flavoursOf(candidate).includes(machine.flavour),
+      );
       if (!card) return [];
       return {
         field: spec.driver?.flavour === machine.flavour ? "driver.flavour" : ".extensions",
@@ -49,14 +63,16 @@ export const driverChecks: Checks = {
           field,
           problem: `open kernel modules of driver ${driver} for the ${card.model} of ${machine.name}`,
           why: "before driver 545 they find GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1",
-          remedy: "leave driver.flavour out (proprietary follows), or take driver.branch production",
+          remedy:
+            "leave driver.flavour out (proprietary follows), or take driver.branch production",
         }
       );
     }),
   },
   "driver-too-old": {
     rule: "No driver is older than the first that knows the card",
-    source: "CUDA toolkit release notes: first driver per architecture; siderolabs/extensions, nvidia-gpu/vars.yaml",
+    source:
+      "CUDA toolkit release notes: first driver per architecture; siderolabs/extensions, nvidia-gpu/vars.yaml",
     ofFiles: true,
     find: (context) =>
       ofDrivers(context, {
@@ -97,7 +113,8 @@ export const driverChecks: Checks = {
           release !== undefined &&
           !(release.extensions?.includes(name) ?? extensionsOf(release.minor.minor).has(name)),
       );
-      const isFlavour = nvidiaExtension(lacks ?? "")?.kind === "modules" && machine.flavour === "proprietary";
+      const isFlavour =
+        nvidiaExtension(lacks ?? "")?.kind === "modules" && machine.flavour === "proprietary";
       return (
         lacks !== undefined &&
         release !== undefined && {
@@ -111,18 +128,22 @@ export const driverChecks: Checks = {
   },
   "driver-branches": {
     rule: "Kernel modules and container toolkit are of one branch",
-    source: "siderolabs/extensions, nvidia-gpu: the driver's user-space libraries are in the toolkit's extension",
+    source:
+      "siderolabs/extensions, nvidia-gpu: the driver's user-space libraries are in the toolkit's extension",
     ofFiles: true,
     find: ofGpuMachines((machine, { spec }) => {
       const branchesOf = (kind: string): Set<string> =>
         new Set(
           machine.extensions
             .map(nvidiaExtension)
-            .flatMap((extension) => (extension?.kind === kind && extension.branch ? [extension.branch] : [])),
+            .flatMap((extension) =>
+              extension?.kind === kind && extension.branch ? [extension.branch] : [],
+            ),
         );
       const modules = [...branchesOf("modules")];
       const toolkit = [...branchesOf("toolkit")];
-      if (modules.length === 1 && toolkit.length === 1 && modules[0] === toolkit[0]) return against(machine, spec);
+      if (modules.length === 1 && toolkit.length === 1 && modules[0] === toolkit[0])
+        return against(machine, spec);
       return {
         field: ".extensions",
         problem: `kernel modules are of branch ${modules.join(" and ")}, the container toolkit of ${toolkit.join(" and ")}`,
@@ -137,7 +158,9 @@ export const driverChecks: Checks = {
       "NVIDIA Fabric Manager user guide: its version must equal the driver's; supported systems; gpu-operator#610 (NV_WARN_NOTHING_TO_DO)",
     ofFiles: true,
     find: ofGpuMachines((machine) => {
-      const manager = machine.extensions.map(nvidiaExtension).find((extension) => extension?.kind === "fabricmanager");
+      const manager = machine.extensions
+        .map(nvidiaExtension)
+        .find((extension) => extension?.kind === "fabricmanager");
       if (!manager) return [];
       const { branch = "?" } = manager;
       const cards = machine.cards.map(({ model }) => model);
@@ -160,10 +183,13 @@ export const driverChecks: Checks = {
   },
   "kernel-modules-once": {
     rule: "A machine has one flavour of the kernel modules",
-    source: 'NVIDIA driver README, "Open Linux Kernel Modules": the two flavours exclude each other',
+    source:
+      'NVIDIA driver README, "Open Linux Kernel Modules": the two flavours exclude each other',
     ofFiles: false,
     find: ofGpuMachines((machine) => {
-      const modules = machine.extensions.filter((name) => nvidiaExtension(name)?.kind === "modules");
+      const modules = machine.extensions.filter(
+        (name) => nvidiaExtension(name)?.kind === "modules",
+      );
       const branches = new Set(modules.map((name) => nvidiaExtension(name)?.branch));
       // Two branches are the business of driver-branches.
       if (modules.length < 2 || branches.size > 1) return [];
@@ -232,12 +258,16 @@ const ofDrivers = <Bound>(
 /** What is said of the driver beside a list that says something else. */
 function against(machine: CheckedMachine, spec: ClusterSpec): Found {
   const { branch, flavour } = seenBy(spec, machine.spec).driver ?? {};
-  const modules = machine.extensions.map(nvidiaExtension).find((extension) => extension?.kind === "modules");
+  const modules = machine.extensions
+    .map(nvidiaExtension)
+    .find((extension) => extension?.kind === "modules");
   const [wanted, listed] =
     [
       [branch, modules?.branch],
       [flavour, modules?.flavour],
-    ].find(([wanted, listed]) => wanted !== undefined && listed !== undefined && wanted !== listed) ?? [];
+    ].find(
+      ([wanted, listed]) => wanted !== undefined && listed !== undefined && wanted !== listed,
+    ) ?? [];
   return (
     wanted !== undefined &&
     listed !== undefined && {

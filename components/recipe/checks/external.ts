@@ -11,7 +11,9 @@ import { valueAt } from "../mapping";
 import type { Fault } from "../rules";
 
 /** What each chart tolerates by itself on the machines (values.yaml, daemonsets.tolerations and tolerations). */
-const tolerated: Partial<PodToleration>[] = [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }];
+const tolerated: Partial<PodToleration>[] = [
+  { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" },
+];
 
 /** What is outside of the stack. */
 export const externalChecks: Checks = {
@@ -86,7 +88,9 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   const { sharing, monitoring } = plan.spec;
   const operator = kind === "gpuOperator";
   const label = "and the label nvidia.com/mig.config of the machine";
-  const mig = operator ? ` (MIG: mig.strategy, migManager.version ${migManagerRelease}, ${label})` : "";
+  const mig = operator
+    ? ` (MIG: mig.strategy, migManager.version ${migManagerRelease}, ${label})`
+    : "";
   const words = field === "external" ? "external" : `${field}.takeOver`;
   return [
     sharing !== undefined && {
@@ -103,7 +107,8 @@ function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
         field: "monitoring.serviceMonitor",
         problem: `is set together with ${words}`,
         why: "the operator's own exporter makes the ServiceMonitor, by the values of its release, under which the stack merges none of its own",
-        remedy: "leave it out, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` there",
+        remedy:
+          "leave it out, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` there",
       },
   ];
 }
@@ -119,14 +124,20 @@ function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValu
   const path = tolerationsAt[kind];
   if (valueAt(spec[kind]?.values, ...path) !== undefined) return [];
   const missing = gpuMachines
-    .flatMap((machine) => taintsWithPatches(spec, machine.spec).map((taint) => ({ name: machine.name, taint })))
-    .find(({ taint }) => taint.effect !== "PreferNoSchedule" && !tolerated.some((entry) => tolerates(entry, taint)));
+    .flatMap((machine) =>
+      taintsWithPatches(spec, machine.spec).map((taint) => ({ name: machine.name, taint })),
+    )
+    .find(
+      ({ taint }) =>
+        taint.effect !== "PreferNoSchedule" && !tolerated.some((entry) => tolerates(entry, taint)),
+    );
   return (
     missing && {
       field: `${field}.values.${path.join(".")}`,
       problem: `is not said, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
       why: "NVIDIA's pods would not be placed there, and the node would offer no GPU",
-      remedy: "list the taint there, and those that the chart tolerates by itself (`helm show values`)",
+      remedy:
+        "list the taint there, and those that the chart tolerates by itself (`helm show values`)",
     }
   );
 }

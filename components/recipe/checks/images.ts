@@ -35,7 +35,8 @@ export const imageChecks: Checks = {
         const known = release ? [...extensionsOf(release.minor.minor)].map(withoutPrefix) : [];
         const meant = closest(withoutPrefix(name), known);
         // A Factory of one's own may list others. Its installer is asked for before any machine reboots.
-        if (spec.factoryUrl !== undefined && meant === undefined && !soundsLikeNvidia(name)) return [];
+        if (spec.factoryUrl !== undefined && meant === undefined && !soundsLikeNvidia(name))
+          return [];
         return {
           field,
           problem: `there is no official extension ${shown(name)} in any Talos release`,
@@ -47,7 +48,8 @@ export const imageChecks: Checks = {
   },
   "extension-release": {
     rule: "Extensions are there in the machine's Talos release",
-    source: "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",
+    source:
+      "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",
     ofFiles: true,
     find: ofMachines((machine, { spec, release }) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {
@@ -55,7 +57,8 @@ export const imageChecks: Checks = {
         const [first, last = first] = [minors[0], minors.at(-1)];
         if (!release || first === undefined || last === undefined) return [];
         if (release.extensions?.includes(name) ?? minors.includes(release.minor.minor)) return [];
-        const range = last < release.minor.minor ? `up to Talos 1.${last}` : `from Talos 1.${first} on`;
+        const range =
+          last < release.minor.minor ? `up to Talos 1.${last}` : `from Talos 1.${first} on`;
         return {
           field: `.extensions[${index}]`,
           problem: `${name} is not part of Talos ${spec.talosVersion}`,
@@ -67,7 +70,8 @@ export const imageChecks: Checks = {
   },
   "extension-without-gpu": {
     rule: "NVIDIA's extensions are on machines with a GPU only",
-    source: "talos#14373: ext-nvidia-persistenced waits for a driver that never comes, until the boot times out",
+    source:
+      "talos#14373: ext-nvidia-persistenced waits for a driver that never comes, until the boot times out",
     ofFiles: false,
     find: ofMachines(({ gpuCount, spec: { extensions = [] } }) =>
       extensions.map(
@@ -85,7 +89,8 @@ export const imageChecks: Checks = {
   },
   "image-lists": {
     rule: "A list of what an image brings has each name once, and brings nothing that it drops",
-    source: "what the stack says of one image; an argument of the kernel may stand twice, as `console` does",
+    source:
+      "what the stack says of one image; an argument of the kernel may stand twice, as `console` does",
     ofFiles: true,
     find: ofMachines(({ field, spec }) =>
       lists.flatMap((list): Found => {
@@ -175,7 +180,8 @@ export const imageChecks: Checks = {
   },
   multipath: {
     rule: "multipathd is configured as its release wants it",
-    source: "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
+    source:
+      "siderolabs/docs v1.15, upgrading-talos; siderolabs/talos v1.14.1, CHANGELOG.md, EtcFileConfig",
     ofFiles: true,
     find: ofPatches(({ patch, machines }) => {
       const configures = patch.documents.map(valueOfDocument).some(configuresMultipath);
@@ -218,7 +224,8 @@ function withoutBranch(field: string, name: string, suffixed: string[]): Problem
 
 /** What to write in place of a name that no official extension has. */
 function anotherName(name: string, meant: string | undefined): string {
-  if (soundsLikeNvidia(name)) return "leave it out: NVIDIA's extensions follow from the card and driver.branch, and";
+  if (soundsLikeNvidia(name))
+    return "leave it out: NVIDIA's extensions follow from the card and driver.branch, and";
   if (meant !== undefined) return `did you mean "siderolabs/${meant}"?`;
   return "one of your own needs an Image Factory of your own that lists it (factoryUrl), or an installer image that has it (installerImage), and";
 }
@@ -226,17 +233,27 @@ function anotherName(name: string, meant: string | undefined): string {
 const minorOf = (talosVersion: string): number => parseTalosVersion(talosVersion)?.minor ?? 0;
 
 /** Fields of what only the Image Factory would put into an image, or into its name. */
-const ofFactory = ["extensions", "kernelArgs", "overlay", "customization", "platform", "secureBoot"] as const;
+const ofFactory = [
+  "extensions",
+  "kernelArgs",
+  "overlay",
+  "customization",
+  "platform",
+  "secureBoot",
+] as const;
 
 /** A reference with its registry, and a tag, a digest or both. */
-const reference = /^[^/\s]+(?:\/[^/:@\s]+)+(?=[:@])(?::(?<tag>\w[\w.-]*))?(?:@sha256:[0-9a-f]{64})?$/;
+const reference =
+  /^[^/\s]+(?:\/[^/:@\s]+)+(?=[:@])(?::(?<tag>\w[\w.-]*))?(?:@sha256:[0-9a-f]{64})?$/;
 
 function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
   const image = spec.installerImage;
   if (image === undefined || spec.configuration === "omni") return undefined; // omni-machine tells
   const { tag = "" } = reference.exec(image)?.groups ?? {};
   const [, release] = /^v?(\d+\.\d+\.\d+)/.exec(tag) ?? [];
-  const hasEnded = image.replace(/[@:].*$/, "") === installer.repository && minorOf(talosVersion) > installer.lastMinor;
+  const hasEnded =
+    image.replace(/[@:].*$/, "") === installer.repository &&
+    minorOf(talosVersion) > installer.lastMinor;
   return [
     hasEnded && {
       field: ".installerImage",
@@ -259,7 +276,9 @@ function ofOwnImage({ spec, recipe: { talosVersion } }: CheckedMachine): Found {
         remedy: "name the image of that release, or the release of that image",
       },
     ofFactory
-      .filter((name) => (Array.isArray(spec[name]) ? spec[name].length > 0 : spec[name] !== undefined))
+      .filter((name) =>
+        Array.isArray(spec[name]) ? spec[name].length > 0 : spec[name] !== undefined,
+      )
       .map((name) => ({
         field: `.${name}`,
         problem: "is set together with installerImage",

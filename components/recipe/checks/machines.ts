@@ -1,9 +1,22 @@
 import { platforms } from "../facts/data/since.json";
 import { parseTalosVersion } from "../facts/version";
 import { valueAt } from "../mapping";
-import { canonicalAddress, didYouMean, machineAddress as addressRule, objectName, shown } from "../rules";
+import {
+  canonicalAddress,
+  didYouMean,
+  machineAddress as addressRule,
+  objectName,
+  shown,
+} from "../rules";
 import type { ClusterSpec } from "../spec/index";
-import { type CheckContext, type CheckedMachine, type Checks, type Found, ofMachines, together } from "./check";
+import {
+  type CheckContext,
+  type CheckedMachine,
+  type Checks,
+  type Found,
+  ofMachines,
+  together,
+} from "./check";
 
 /** What a machine is: whose, where, and by what name. */
 export const machineChecks: Checks = {
@@ -13,9 +26,15 @@ export const machineChecks: Checks = {
       "pulumi-talos v0.8.1, talos:machine/getConfiguration (required: clusterName, clusterEndpoint, machineSecrets)",
     ofFiles: true,
     find: ({ spec, machines }) => {
-      const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
+      const owned = machines
+        .filter((machine) => machine.spec.configuration === "owned")
+        .map((machine) => machine.name);
       if (owned.length === 0) return [];
-      const needed = { clusterName: "home", clusterEndpoint: "https://10.0.10.10:6443", kubernetesVersion: "v1.35.0" };
+      const needed = {
+        clusterName: "home",
+        clusterEndpoint: "https://10.0.10.10:6443",
+        kubernetesVersion: "v1.35.0",
+      };
       return Object.entries(needed)
         .filter(([field]) => spec[field as keyof typeof needed] === undefined)
         .map(([field, example]) => ({
@@ -53,7 +72,8 @@ export const machineChecks: Checks = {
   },
   bootstrap: {
     rule: "A stack that makes its cluster has owned machines, and a control plane to begin on",
-    source: "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",
+    source:
+      "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",
     ofFiles: true,
     find: together(
       ofMachines(
@@ -63,7 +83,8 @@ export const machineChecks: Checks = {
             field: ".configuration",
             problem: `is ${configuration}, in a stack that bootstraps its cluster`,
             why: "a machine in maintenance mode has no configuration that could be added to, and needs a whole one",
-            remedy: "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
+            remedy:
+              "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
           },
       ),
       ({ spec, machines }) =>
@@ -72,7 +93,8 @@ export const machineChecks: Checks = {
           field: "bootstrap",
           problem: "there is no control plane to bootstrap the cluster on",
           why: "etcd and the Kubernetes API run on control planes",
-          remedy: "give a machine `role: controlplane`, or leave bootstrap out when the cluster is there already",
+          remedy:
+            "give a machine `role: controlplane`, or leave bootstrap out when the cluster is there already",
         },
     ),
   },
@@ -90,7 +112,11 @@ export const machineChecks: Checks = {
           why: "a machine's key is its node's name",
           remedy: `use lower-case letters, digits, \`-\` and \`.\`, at most ${longest} of them, exactly as \`kubectl get nodes\` prints it`,
         };
-      if (machine.spec.configuration !== "owned" || !name.includes(".") || registersWithDomain(machine, context))
+      if (
+        machine.spec.configuration !== "owned" ||
+        !name.includes(".") ||
+        registersWithDomain(machine, context)
+      )
         return [];
       const short = name.split(".")[0]!;
       return {
@@ -149,7 +175,14 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 
 /** What Omni decides: said in a stack, it has no effect. */
-const decidedByOmni = ["platform", "secureBoot", "kernelArgs", "overlay", "customization", "installerImage"] as const;
+const decidedByOmni = [
+  "platform",
+  "secureBoot",
+  "kernelArgs",
+  "overlay",
+  "customization",
+  "installerImage",
+] as const;
 
 const isOmnis = ({ spec }: CheckedMachine): boolean => spec.configuration === "omni";
 
@@ -177,7 +210,8 @@ const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string | undef
     },
   ];
 
-const takeItsId = "take the ID from `omnictl get machines`, e.g. `ce4d0d52-6c10-bdc9-746c-88aedd67681b`";
+const takeItsId =
+  "take the ID from `omnictl get machines`, e.g. `ce4d0d52-6c10-bdc9-746c-88aedd67681b`";
 
 function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckContext): Found {
   const { uuid, configuration } = spec;
@@ -220,7 +254,10 @@ function uuidComplaints({ name, spec }: CheckedMachine, { machines }: CheckConte
 const longest = 63;
 
 /** Whether patches make Talos register the node with its domain; the last one that says it counts. */
-function registersWithDomain({ patches }: CheckedMachine, { clusterPatches }: CheckContext): boolean {
+function registersWithDomain(
+  { patches }: CheckedMachine,
+  { clusterPatches }: CheckContext,
+): boolean {
   const said = [...clusterPatches, ...patches].map(({ config }) =>
     valueAt(config, "machine", "kubelet", "registerWithFQDN"),
   );

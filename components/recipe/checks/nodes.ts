@@ -1,6 +1,12 @@
 import { operatorDiscovers, pluginDiscovers } from "../kubernetes/discovery";
 import { taintsWithPatches } from "../machine/user-patches";
-import { controlPlaneTaint, describeTaint, parseTaint, taintEffects, tolerates } from "../machine/taints";
+import {
+  controlPlaneTaint,
+  describeTaint,
+  parseTaint,
+  taintEffects,
+  tolerates,
+} from "../machine/taints";
 import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../outside/external";
 import { type Fault, labelValue, qualifiedName, shown } from "../rules";
@@ -21,21 +27,28 @@ import { ofKubelet } from "./placement";
 export const nodeChecks: Checks = {
   "node-labels": {
     rule: "Labels are Kubernetes', and none takes away what the stack needs",
-    source: "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",
+    source:
+      "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",
     ofFiles: true,
     find: together(
       ofMachines((machine, context) =>
         Object.entries(machine.spec.labels ?? {}).map(([key, text]) => {
           const field = `.labels.${key}`;
           const form = qualifiedName(key) ?? labelValue(text);
-          if (form) return { field, ...form, problem: `${key}: ${shown(text)} is not a label (${form.problem})` };
+          if (form)
+            return {
+              field,
+              ...form,
+              problem: `${key}: ${shown(text)} is not a label (${form.problem})`,
+            };
           const fault = labelFault(machine, key, text, context);
           return fault && { field, ...fault };
         }),
       ),
       ofPatches(({ patch, machines }, context) =>
         [...patch.nodeLabels, ...patch.kubeletLabels].map(
-          ([key, text]) => machines.flatMap((machine) => labelFault(machine, key, text, context) ?? [])[0],
+          ([key, text]) =>
+            machines.flatMap((machine) => labelFault(machine, key, text, context) ?? [])[0],
         ),
       ),
     ),
@@ -95,19 +108,30 @@ function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boo
     ...(plan.era === "nri" ? ["container-toolkit"] : []),
   ];
   const parts = [...needed, ...(splits ? ["mig-manager", "gpu-feature-discovery"] : [])];
-  return parts.some((part) => key === `nvidia.com/gpu.deploy.${part}`) && text !== "true" && text !== "";
+  return (
+    parts.some((part) => key === `nvidia.com/gpu.deploy.${part}`) && text !== "true" && text !== ""
+  );
 }
 
 /** What is wrong with a label that a machine or a patch of it says, for the check to put its field beside. */
-function labelFault(machine: CheckedMachine, key: string, text: string, context: CheckContext): Fault | undefined {
-  const byKubelet = key === "kubernetes.io/hostname" ? [machine.name] : Object.hasOwn(ofKubelet, key) && ofKubelet[key];
+function labelFault(
+  machine: CheckedMachine,
+  key: string,
+  text: string,
+  context: CheckContext,
+): Fault | undefined {
+  const byKubelet =
+    key === "kubernetes.io/hostname"
+      ? [machine.name]
+      : Object.hasOwn(ofKubelet, key) && ofKubelet[key];
   if (byKubelet && !byKubelet.includes(text))
     return {
       problem: `${key}: "${text}" is not the value that the kubelet sets`,
       why: "the kubelet sets this label itself, so pods that select this value would find no node",
       remedy: "leave it out",
     };
-  const configurations = key === "nvidia.com/device-plugin.config" ? pluginConfigurations(context) : [];
+  const configurations =
+    key === "nvidia.com/device-plugin.config" ? pluginConfigurations(context) : [];
   if (configurations.length > 0 && !configurations.includes(text))
     return {
       problem: `${key}: "${text}" names no configuration of the device plugin (there are: ${configurations.join(", ")})`,
@@ -115,7 +139,9 @@ function labelFault(machine: CheckedMachine, key: string, text: string, context:
       remedy: "name one of them, or leave it out: the default one follows",
     };
   const off = machine.gpuCount > 0 && turnedOff(context, key, text);
-  const ours = Object.hasOwn(machine.recipe.nodeLabels, key) ? machine.recipe.nodeLabels[key] : undefined;
+  const ours = Object.hasOwn(machine.recipe.nodeLabels, key)
+    ? machine.recipe.nodeLabels[key]
+    : undefined;
   const why = "NVIDIA's pods are placed by this label, so the node would offer no GPU";
   if (off) return { problem: `${key}: "${text}" turns the GPU off`, why, remedy: "leave it out" };
   if (ours === undefined || ours === text) return undefined;
@@ -154,7 +180,9 @@ const ofOneMachine = ({ gpuOperator, devicePlugin }: CheckContext["spec"]): stri
     ...(gpuOperator && operatorDiscovers(gpuOperator)
       ? [["gpuOperator", "values", "node-feature-discovery", part, "tolerations"]]
       : []),
-    ...(devicePlugin && pluginDiscovers(devicePlugin) ? [["devicePlugin", "values", "nfd", part, "tolerations"]] : []),
+    ...(devicePlugin && pluginDiscovers(devicePlugin)
+      ? [["devicePlugin", "values", "nfd", part, "tolerations"]]
+      : []),
   ]),
 ];
 
@@ -163,7 +191,9 @@ function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): F
   const entries = listAt(spec, path);
   // Of control planes only what the stack says: whether Talos taints them is for their owner's configuration.
   const missing = gpuMachines
-    .flatMap((machine) => taintsWithPatches(spec, machine.spec).map((taint) => ({ machine: machine.name, taint })))
+    .flatMap((machine) =>
+      taintsWithPatches(spec, machine.spec).map((taint) => ({ machine: machine.name, taint })),
+    )
     .find(({ taint }) => entries !== undefined && keepsOut(entries, taint));
   return (
     missing && {
@@ -185,7 +215,8 @@ function outOfAll(context: CheckContext, path: string[]): Found {
   if (entries === undefined || spec.bootstrap !== true) return [];
   // Talos taints control planes, unless a patch has a say in it (talos v1.13, machinery/config/types/v1alpha1, AllowSchedulingOnControlPlanes).
   const said = allPatches(context).some(
-    ({ patch }) => patch.text.includes("allowSchedulingOn") || patch.kinds.includes("KubeNodeConfig"),
+    ({ patch }) =>
+      patch.text.includes("allowSchedulingOn") || patch.kinds.includes("KubeNodeConfig"),
   );
   const given = said ? [] : [controlPlaneTaint];
   const kept = machines.map(({ name, spec: own }) => {
@@ -212,7 +243,10 @@ function listAt(spec: CheckContext["spec"], path: string[]): Partial<PodTolerati
 const keepsOut = (entries: Partial<PodToleration>[], taint: NodeTaint): boolean =>
   taint.effect !== "PreferNoSchedule" && !entries.some((entry) => tolerates(entry, taint));
 
-const leaveOut = ({ spec, kubernetes: { tolerations: tolerated } }: CheckContext["plan"]): string =>
+const leaveOut = ({
+  spec,
+  kubernetes: { tolerations: tolerated },
+}: CheckContext["plan"]): string =>
   ownValuesOf(spec)
     ? "add the taint"
     : `leave it out (the taints of the stack are tolerated without it: ${tolerated.map(({ key }) => key).join(", ")}), or add the taint`;

@@ -1,7 +1,15 @@
 import objects from "../facts/data/kubernetes-objects.json";
 import type { TypeText } from "../facts/talos-schema";
 import { anyText, isMapping, valueAt } from "../mapping";
-import { envName, imageReference, labelValue, objectName, qualifiedName, shown, type Rule } from "../rules";
+import {
+  envName,
+  imageReference,
+  labelValue,
+  objectName,
+  qualifiedName,
+  shown,
+  type Rule,
+} from "../rules";
 import { quantityValue } from "../rules/quantity";
 import { asJson, describe, remedyFor, shapeFlaws, type Dialect } from "../shape";
 
@@ -52,16 +60,21 @@ const interval = textThat(
   "write e.g. `30s`",
 );
 
-const notText = (value: unknown) => ({ problem: `${said(value)} is no text`, remedy: "write it in quotes" });
+const notText = (value: unknown) => ({
+  problem: `${said(value)} is no text`,
+  remedy: "write it in quotes",
+});
 
 /** Texts by names of Kubernetes. */
 const named =
   (rule: Rule): Judge =>
   (value) => {
-    if (Array.isArray(value)) return [["", "is a list, and must be a mapping", "write each as `key: value`"]];
+    if (Array.isArray(value))
+      return [["", "is a list, and must be a mapping", "write each as `key: value`"]];
     return Object.entries(isMapping(value) ? value : {}).flatMap(([key, text]): Flaw[] => {
       const fault =
-        qualifiedName(key) ?? (typeof text === "string" ? rule(text) : text === null ? undefined : notText(text));
+        qualifiedName(key) ??
+        (typeof text === "string" ? rule(text) : text === null ? undefined : notText(text));
       return fault === undefined ? [] : [[`.${key}`, fault.problem, fault.remedy]];
     });
   };
@@ -82,21 +95,37 @@ const judges: Record<TypeText, Judge> = {
   "#image": imageName,
   "#interval": interval,
   "#variable": byRule(envName, true),
-  "#pods": judged((value) => /^\d+%?$/.test(anyText(value)), "is not a number of pods", "write e.g. `1` or `25%`"),
+  "#pods": judged(
+    (value) => /^\d+%?$/.test(anyText(value)),
+    "is not a number of pods",
+    "write e.g. `1` or `25%`",
+  ),
   "#amount": judged(
     (value) => (quantityValue(anyText(value)) ?? -1) >= 0,
     "is no amount",
     "write e.g. `500m` or `128Mi`",
   ),
-  "#replicas": judged((value) => Number(value) >= 2, "is not 2 or more", "write how many share a card"),
+  "#replicas": judged(
+    (value) => Number(value) >= 2,
+    "is not 2 or more",
+    "write how many share a card",
+  ),
   "@Replicas": (value) =>
-    JSON.stringify(valueAt(value, "resources")) === "[]" ? [[".resources", "is empty", "name a resource"]] : [],
+    JSON.stringify(valueAt(value, "resources")) === "[]"
+      ? [[".resources", "is empty", "name a resource"]]
+      : [],
   "@Toleration": (value) => {
     const { operator, value: text = "" } = value as Record<string, unknown>;
     if (Object.keys(value as object).length === 0)
       return [["", "is not a toleration", "write e.g. `{ operator: Exists }`"]];
     return operator === "Exists" && text !== ""
-      ? [[".value", "is set together with operator Exists", "leave it out, or write operator Equal"]]
+      ? [
+          [
+            ".value",
+            "is set together with operator Exists",
+            "leave it out, or write operator Equal",
+          ],
+        ]
       : [];
   },
 };
@@ -122,7 +151,9 @@ export function objectFlaws(value: unknown, type: TypeText): Flaw[] {
       const meant = flaw.near === undefined ? "" : `did you mean "${flaw.near}"? `;
       return [[at, "is not a field of it", `${meant}leave it out`]];
     }
-    return [[at, `${said(flaw.value)} is not ${describe(flaw.type)}`, remedyFor(flaw.value, flaw.type)]];
+    return [
+      [at, `${said(flaw.value)} is not ${describe(flaw.type)}`, remedyFor(flaw.value, flaw.type)],
+    ];
   });
 }
 

@@ -41,12 +41,14 @@ export const patchContentChecks: Checks = {
   },
   "patch-sysctl": {
     rule: "No patch sets a sysctl that the package needs otherwise",
-    source: "siderolabs/extensions#101; talos, pkg/machinery/config/merge: a later value of a key stands",
+    source:
+      "siderolabs/extensions#101; talos, pkg/machinery/config/merge: a later value of a key stands",
     ofFiles: true,
     find: ofPatches(({ patch, machines }) =>
       Object.entries(patch.sysctls).flatMap(([key, value]) => {
         const machine = machines.find(
-          (candidate) => candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value,
+          (candidate) =>
+            candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value,
         );
         const needed = machine?.recipe.sysctls[key];
         return machine && needed !== undefined
@@ -66,7 +68,8 @@ export const patchContentChecks: Checks = {
     ofFiles: false,
     find: ofPatches(({ patch, machines }) => {
       const refused = patch.kubeletLabels.find(
-        ([key, value]) => isForbidden(key) || (qualifiedName(key) ?? labelValue(value)) !== undefined,
+        ([key, value]) =>
+          isForbidden(key) || (qualifiedName(key) ?? labelValue(value)) !== undefined,
       );
       if (refused !== undefined)
         return {
@@ -89,7 +92,9 @@ export const patchContentChecks: Checks = {
     source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
     ofFiles: false,
     find: ofPatches(({ patch, machines }) => {
-      const workers = machines.filter((machine) => machine.spec.role === "worker").map((machine) => machine.name);
+      const workers = machines
+        .filter((machine) => machine.spec.role === "worker")
+        .map((machine) => machine.name);
       return (
         workers.length > 0 &&
         patch.nodeTaints.length > 0 && {
@@ -102,7 +107,8 @@ export const patchContentChecks: Checks = {
   },
   "machine-file-once": {
     rule: "Each file of a machine is written by one item",
-    source: "talos, pkg/machinery/config/merge (lists are appended); v1alpha1_sequencer_tasks.go, WriteUserFiles",
+    source:
+      "talos, pkg/machinery/config/merge (lists are appended); v1alpha1_sequencer_tasks.go, WriteUserFiles",
     ofFiles: true,
     find: ({ machines, clusterPatches }) => {
       const everywhere = repeated(clusterPatches);
@@ -125,11 +131,15 @@ export const patchContentChecks: Checks = {
   },
   "machine-file-create": {
     rule: "Files are created below /var only, by an operation that Talos knows",
-    source: "talos v1.13.9, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles",
+    source:
+      "talos v1.13.9, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles",
     ofFiles: true,
     find: ofPatches(({ patch }) =>
       patch.files.flatMap((file) => {
-        const isFree = file.path.startsWith("/var/") || file.path === customizationPath || manifests.test(file.path);
+        const isFree =
+          file.path.startsWith("/var/") ||
+          file.path === customizationPath ||
+          manifests.test(file.path);
         const isToolkits = file.path === "/etc/nvidia-container-runtime/config.toml";
         if (file.op === "create" && !isFree)
           return {
@@ -207,7 +217,9 @@ function keptByOmni(value: unknown): string[] {
     return document === kind && Array.isArray(list) && list.includes(item);
   });
   return [
-    ...fields.filter((path) => valueAt(value, ...path.split(".")) !== undefined).map((path) => `sets ${path}`),
+    ...fields
+      .filter((path) => valueAt(value, ...path.split(".")) !== undefined)
+      .map((path) => `sets ${path}`),
     ...items.map(({ field, item }) => `has ${item} in ${field}`),
     ...(kind !== undefined && forbidden.documents.includes(kind) ? [`is a ${kind}`] : []),
   ];
@@ -222,7 +234,10 @@ function isForbidden(key: string): boolean {
   const domain = key.includes("/") ? (key.split("/")[0] ?? "") : "";
   const isKubernetes = /(^|\.)(kubernetes\.io|k8s\.io)$/.test(domain);
   const isRestricted = /(^|\.)node-restriction\.kubernetes\.io$/.test(domain);
-  return isRestricted || (isKubernetes && !allowed.test(key) && !/(^|\.)(node|kubelet)\.kubernetes\.io$/.test(domain));
+  return (
+    isRestricted ||
+    (isKubernetes && !allowed.test(key) && !/(^|\.)(node|kubelet)\.kubernetes\.io$/.test(domain))
+  );
 }
 
 /** Paths that patches write more than once, with the last patch that does. The containerd part has checks of its own. */
@@ -230,8 +245,11 @@ function repeated(patches: UserPatch[]): { path: string; fields: string[] }[] {
   const fieldsByPath = new Map<string, string[]>();
   for (const { files, field } of patches)
     for (const { path } of files)
-      if (path !== "" && path !== customizationPath) fieldsByPath.set(path, [...(fieldsByPath.get(path) ?? []), field]);
-  return [...fieldsByPath].filter(([, fields]) => fields.length > 1).map(([path, fields]) => ({ path, fields }));
+      if (path !== "" && path !== customizationPath)
+        fieldsByPath.set(path, [...(fieldsByPath.get(path) ?? []), field]);
+  return [...fieldsByPath]
+    .filter(([, fields]) => fields.length > 1)
+    .map(([path, fields]) => ({ path, fields }));
 }
 
 const manifests = /^\/etc\/kubernetes\/manifests\//;

@@ -15,7 +15,8 @@ import { type Document, isMap, visit } from "yaml";
 export const patchChecks: Checks = {
   "patch-format": {
     rule: "A patch is a strategic-merge patch in YAML",
-    source: "siderolabs/docs, patching (JSON patches are not supported for multi-document configuration)",
+    source:
+      "siderolabs/docs, patching (JSON patches are not supported for multi-document configuration)",
     ofFiles: true,
     find: ofPatches(({ patch }) => {
       const { flaw } = patch;
@@ -28,7 +29,8 @@ export const patchChecks: Checks = {
             "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
         };
       return {
-        problem: flaw.kind === "yaml" ? `is not YAML: ${flaw.detail}` : `is ${flaw.detail}, not a mapping`,
+        problem:
+          flaw.kind === "yaml" ? `is not YAML: ${flaw.detail}` : `is ${flaw.detail}, not a mapping`,
         why: "Talos cannot merge it",
         remedy: "write the part of the machine configuration to change, as YAML",
       };
@@ -42,10 +44,13 @@ export const patchChecks: Checks = {
     find: ofPatches(({ patch, machines }) => {
       const said = valueAt(patch.config, "machine", "type");
       const type = typeof said === "string" ? said : undefined;
-      const other = type === undefined ? undefined : machines.find(({ spec }) => spec.role !== type);
+      const other =
+        type === undefined ? undefined : machines.find(({ spec }) => spec.role !== type);
       const named = patch.hostnames[0];
       const misnamed =
-        named === undefined ? undefined : machines.find(({ name }) => shortName(name) !== shortName(named));
+        named === undefined
+          ? undefined
+          : machines.find(({ name }) => shortName(name) !== shortName(named));
       return [
         type !== undefined &&
           other !== undefined && {
@@ -64,14 +69,17 @@ export const patchChecks: Checks = {
   },
   "patch-schema": {
     rule: "A patch has the fields and values that its Talos release takes",
-    source: "siderolabs/talos, pkg/machinery/config: the decoder's structures, schemas/config.schema.json and Validate",
+    source:
+      "siderolabs/talos, pkg/machinery/config: the decoder's structures, schemas/config.schema.json and Validate",
     ofFiles: true,
     find: (context) =>
       allPatches(context)
         .filter(({ patch }) => patch.flaw === undefined)
         .flatMap(({ patch, machines }) => {
           // A patch of the cluster reaches machines that have a release of their own, too: each is judged by its own.
-          const releases = new Map<string, string | undefined>([[context.spec.talosVersion, undefined]]);
+          const releases = new Map<string, string | undefined>([
+            [context.spec.talosVersion, undefined],
+          ]);
           for (const { name, spec } of machines)
             if (spec.talosVersion !== undefined && !releases.has(spec.talosVersion))
               releases.set(spec.talosVersion, name);
@@ -93,7 +101,8 @@ export const patchChecks: Checks = {
   },
   "patch-role": {
     rule: "What only control planes may have is in no worker's patch",
-    source: "siderolabs/talos v1.13.0, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go (Validate)",
+    source:
+      "siderolabs/talos v1.13.0, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go (Validate)",
     ofFiles: false,
     find: ofPatches(({ patch, machines }) => {
       const worker = machines.find(({ spec }) => spec.role === "worker");
@@ -110,18 +119,26 @@ export const patchChecks: Checks = {
   },
   "patch-document": {
     rule: "Owned machines get no document that the Talos provider cannot merge",
-    source: "pulumi-talos v0.8.1 merges with Talos' machinery v1.13.0, which does not know the documents of 1.14",
+    source:
+      "pulumi-talos v0.8.1 merges with Talos' machinery v1.13.0, which does not know the documents of 1.14",
     ofFiles: true,
     find: ofPatches(({ patch, machines }, context) => {
-      const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
+      const owned = machines
+        .filter((machine) => machine.spec.configuration === "owned")
+        .map((machine) => machine.name);
       // On an older Talos the check of the schema says it.
-      if (owned.length === 0 || (context.release?.version.minor ?? providerMinor + 1) <= providerMinor) return [];
+      if (
+        owned.length === 0 ||
+        (context.release?.version.minor ?? providerMinor + 1) <= providerMinor
+      )
+        return [];
       return patch.kinds
         .filter((kind) => (minorsOfKind(kind)?.[0] ?? 0) > providerMinor)
         .map((kind) => ({
           problem: `is a ${kind}, and the stack owns ${owned.join(", ")}`,
           why: "the Talos provider merges patches with the machinery of 1.13 and refuses it: not registered",
-          remedy: "write it under machine, e.g. machine.kernel.modules or machine.sysctls, which 1.14 still takes",
+          remedy:
+            "write it under machine, e.g. machine.kernel.modules or machine.sysctls, which 1.14 still takes",
         }));
     }),
   },
@@ -132,7 +149,9 @@ export const patchChecks: Checks = {
     ofFiles: false,
     find: (context) => [
       ...allPatches(context).flatMap(({ patch }) => reservedNames(patch)),
-      ...context.machines.flatMap((machine) => conflicts(machine, [...context.clusterPatches, ...machine.patches])),
+      ...context.machines.flatMap((machine) =>
+        conflicts(machine, [...context.clusterPatches, ...machine.patches]),
+      ),
     ],
   },
   "patch-override": {
@@ -143,12 +162,21 @@ export const patchChecks: Checks = {
     find: (context) => {
       if ((context.release?.version.minor ?? live.everythingFrom) < live.everythingFrom) return []; // no such documents
       return context.machines.flatMap((machine) => {
-        const patches = [...context.clusterPatches, ...machine.patches].filter(({ flaw }) => flaw === undefined);
+        const patches = [...context.clusterPatches, ...machine.patches].filter(
+          ({ flaw }) => flaw === undefined,
+        );
         const wanted = wantedOf(patches.map(({ text }) => text));
-        const overrides = [...fieldOverrides(wanted), ...containerdOverrides(wanted, machine.recipe.containerdPart)];
+        const overrides = [
+          ...fieldOverrides(wanted),
+          ...containerdOverrides(wanted, machine.recipe.containerdPart),
+        ];
         return overrides.map((override) => {
-          const [kind = ""] = [override.wins, override.loses].flatMap((words) => /^[A-Z]\w+/.exec(words)?.[0] ?? []);
-          const field = patches.findLast((patch) => patch.kinds.includes(kind))?.field ?? `${machine.field}.patches`;
+          const [kind = ""] = [override.wins, override.loses].flatMap(
+            (words) => /^[A-Z]\w+/.exec(words)?.[0] ?? [],
+          );
+          const field =
+            patches.findLast((patch) => patch.kinds.includes(kind))?.field ??
+            `${machine.field}.patches`;
           return {
             field,
             problem: `${override.wins} and ${override.loses} of ${machine.name} both say ${override.key}`,
@@ -184,16 +212,23 @@ const shortName = (name: string): string => name.split(".")[0]!.toLowerCase();
 /** What only a control plane may have, and whether a document has it. */
 const ofControlPlanes: [path: string, isThere: (document: unknown) => boolean][] = [
   ["cluster.etcd", (document) => isMapping(valueAt(document, "cluster", "etcd"))],
-  ["machine.network.interfaces[].vip", (document) => devicesOf(document).some((device) => isMapping(device["vip"]))],
+  [
+    "machine.network.interfaces[].vip",
+    (document) => devicesOf(document).some((device) => isMapping(device["vip"])),
+  ],
   [
     "machine.features.kubernetesTalosAPIAccess",
-    (document) => valueAt(document, "machine", "features", "kubernetesTalosAPIAccess", "enabled") === true,
+    (document) =>
+      valueAt(document, "machine", "features", "kubernetesTalosAPIAccess", "enabled") === true,
   ],
 ];
 
 /** Interfaces and their VLANs. */
 const devicesOf = (document: unknown): Record<string, unknown>[] =>
-  listAt(document, "machine", "network", "interfaces").flatMap((one) => [one, ...listAt(one, "vlans")]);
+  listAt(document, "machine", "network", "interfaces").flatMap((one) => [
+    one,
+    ...listAt(one, "vlans"),
+  ]);
 
 /** Minor of the machinery in the Talos provider that owned machines' patches are merged with. */
 const providerMinor = 13;
@@ -203,7 +238,10 @@ const reserved = "customization";
 
 const reservedNames = ({ field, documents }: UserPatch): Found =>
   documents
-    .filter((document) => document.get("kind") === "CRICustomizationConfig" && document.get("name") === reserved)
+    .filter(
+      (document) =>
+        document.get("kind") === "CRICustomizationConfig" && document.get("name") === reserved,
+    )
     .map(() => ({
       field,
       problem: `has a CRICustomizationConfig of the name ${reserved}`,
@@ -214,7 +252,8 @@ const reservedNames = ({ field, documents }: UserPatch): Found =>
 /** A field of a patch beside a document of a patch. Of an adopted machine's, `adopt` moves those that have a place there. */
 function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
   const wanted = wantedOf(patches.filter(({ flaw }) => flaw === undefined).map(({ text }) => text));
-  if (machine.spec.configuration === "adopted") intoOwnDocuments(wanted, (kind) => wanted.has(kind));
+  if (machine.spec.configuration === "adopted")
+    intoOwnDocuments(wanted, (kind) => wanted.has(kind));
   return documentConflictsIn(wanted).flatMap(({ document, fields }) => {
     const [kind] = document.split("/");
     const forms = fields.map((field) => formOf(document, field)).join(", ");

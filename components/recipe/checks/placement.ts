@@ -22,7 +22,10 @@ export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
 /** What every GPU machine has: a label of ours, or one that the operator sets (gpu-operator, controllers/state_manager.go). */
 
 /** Whether a machine's node may have all labels of a selector. Of labels that others set, who knows. */
-export const mayMatch = ({ name, recipe, spec, cards }: CheckedMachine, selector: Record<string, string>): boolean =>
+export const mayMatch = (
+  { name, recipe, spec, cards }: CheckedMachine,
+  selector: Record<string, string>,
+): boolean =>
   Object.entries(selector).every(([key, value]) => {
     if (key === "kubernetes.io/hostname") return name === value;
     if (key.endsWith("kubernetes.io/arch") && cards.some(isOfArm64)) return value === "arm64";
@@ -40,14 +43,19 @@ export const resourceOf = (request: GpuRequest, { spec, plan }: CheckContext): s
   workloadResource(spec.sharing, request.migProfile, plan.kubernetes.resourceName);
 
 /** Most units of a resource that a machine may offer; without a limit where only the least is known. */
-export const offers = ({ recipe: { allocatable, atLeast = [] } }: CheckedMachine, resource: string): number =>
-  atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0);
+export const offers = (
+  { recipe: { allocatable, atLeast = [] } }: CheckedMachine,
+  resource: string,
+): number => (atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0));
 
 /**
  * Cards of a machine that may be what a request claims: by what the tables know of them. A card that exists with several sizes of memory may
  * have the greatest; a note asks which it is. Of a product's name and of CEL, who knows.
  */
-export function claimable({ uses }: CheckedMachine, { claim: { memory, architecture } = {} }: GpuRequest): CardUse[] {
+export function claimable(
+  { uses }: CheckedMachine,
+  { claim: { memory, architecture } = {} }: GpuRequest,
+): CardUse[] {
   const wanted = memory === undefined ? 0 : (quantityValue(memory) ?? 0) / 1024 ** 2;
   return uses.filter(
     ({ card }) =>
@@ -65,6 +73,8 @@ export function machinesFor(request: GpuRequest, context: CheckContext): Checked
   const resource = resourceOf(request, context);
   return context.gpuMachines.filter(
     (machine) =>
-      mayMatch(machine, request.nodeSelector ?? {}) && offers(machine, resource) > 0 && mayClaim(machine, request) > 0,
+      mayMatch(machine, request.nodeSelector ?? {}) &&
+      offers(machine, resource) > 0 &&
+      mayClaim(machine, request) > 0,
   );
 }

@@ -71,7 +71,12 @@ export const pluginChecks: Checks = {
     find: (context) => {
       if (context.plan.era === "legacy") return [];
       const env = valueAt(context.spec.gpuOperator?.values, "devicePlugin", "env");
-      const glibc = ["LD_LIBRARY_PATH", "CONTAINER_DRIVER_ROOT", "DRIVER_ROOT_CTR_PATH", "NVIDIA_DRIVER_ROOT"]
+      const glibc = [
+        "LD_LIBRARY_PATH",
+        "CONTAINER_DRIVER_ROOT",
+        "DRIVER_ROOT_CTR_PATH",
+        "NVIDIA_DRIVER_ROOT",
+      ]
         .filter((name) => /glibc/.test(envOf(env, name) ?? ""))
         .map((name) => ({
           field: "gpuOperator.values.devicePlugin.env",
@@ -104,7 +109,10 @@ export const pluginChecks: Checks = {
       "k8s-device-plugin, api/config/v1/consts.go at v0.12.0 to v0.20.0; siderolabs/extensions c5480f9 (no CDI before Talos 1.13)",
     ofFiles: true,
     find: ({ spec, plan }) => {
-      const env = envOf(valueAt(spec.gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY");
+      const env = envOf(
+        valueAt(spec.gpuOperator?.values, "devicePlugin", "env"),
+        "DEVICE_LIST_STRATEGY",
+      );
       const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
       const field = "devicePlugin.values.deviceListStrategy";
       return [
@@ -140,7 +148,9 @@ const misread = (path: string, config: unknown): Found =>
 /** Whether these characters are a text: Helm's YAML is 1.1, with the numbers of 1.2. */
 function isText(characters: string): boolean {
   try {
-    return (["1.1", "1.2"] as const).every((version) => typeof parse(characters, { version }) === "string");
+    return (["1.1", "1.2"] as const).every(
+      (version) => typeof parse(characters, { version }) === "string",
+    );
   } catch {
     return false;
   }
@@ -155,7 +165,12 @@ function flawsOf(text: string): [problem: string, remedy: string][] {
       remedy,
     ]);
   } catch (error) {
-    return [[`is not YAML: ${((error as Error).message.split("\n")[0] ?? "").replace(/:$/, "")}`, "correct it"]];
+    return [
+      [
+        `is not YAML: ${((error as Error).message.split("\n")[0] ?? "").replace(/:$/, "")}`,
+        "correct it",
+      ],
+    ];
   }
 }
 
@@ -164,7 +179,9 @@ function driverRoot({ spec }: CheckContext): Found {
   const values = spec.devicePlugin?.values;
   const root = valueAt(values, "nvidiaDriverRoot");
   const devices = valueAt(values, "nvidiaDevRoot");
-  const cdi = strategiesIn(valueAt(values, "deviceListStrategy")).filter((word) => word.startsWith("cdi-"));
+  const cdi = strategiesIn(valueAt(values, "deviceListStrategy")).filter((word) =>
+    word.startsWith("cdi-"),
+  );
   if (cdi.length === 0 || root === undefined || root === "/" || devices === "/") return [];
   const field = "devicePlugin.values.nvidiaDriverRoot";
   if (typeof root !== "string")
@@ -191,7 +208,10 @@ const firstWith: Record<string, string> = {
 };
 
 /** What the standalone plugin's release does not have yet, and the first one that has it; undefined when it has it all. */
-function notYet(version: string | undefined, words: string[]): { what: string; first: string } | undefined {
+function notYet(
+  version: string | undefined,
+  words: string[],
+): { what: string; first: string } | undefined {
   const release = semver.parse(version);
   const asked = [...words, ...(words.length > 1 ? ["several strategies at once"] : [])];
   return asked
@@ -199,7 +219,12 @@ function notYet(version: string | undefined, words: string[]): { what: string; f
     .find(({ first }) => release !== null && semver.lt(release, first));
 }
 
-function strategyFault(field: string, value: unknown, { era }: Plan, pluginVersion?: string): Found {
+function strategyFault(
+  field: string,
+  value: unknown,
+  { era }: Plan,
+  pluginVersion?: string,
+): Found {
   if (typeof value !== "string") return undefined;
   const words = value.split(",").map((word) => word.trim());
   const wrong = words.filter((word) => !strategies.includes(word));

@@ -63,7 +63,8 @@ export const releaseChecks: Checks = {
     ofFiles: true,
     find: ofMachines((machine, { spec, plan }) => {
       const own = machine.spec.talosVersion;
-      if (own === undefined || !parseTalosVersion(own) || !parseTalosVersion(spec.talosVersion)) return [];
+      if (own === undefined || !parseTalosVersion(own) || !parseTalosVersion(spec.talosVersion))
+        return [];
       if (eraOf(own) === plan.era) return [];
       const first = `1.${Math.max(firstMinorOf(eraOf(own)), firstMinorOf(plan.era))}`;
       return {
@@ -82,7 +83,11 @@ export const releaseChecks: Checks = {
       if (spec.kubernetesVersion === undefined) return [];
       const field = "kubernetesVersion";
       const version = semver.parse(spec.kubernetesVersion);
-      if (!version || !/^v?\d/.test(spec.kubernetesVersion) || spec.kubernetesVersion !== spec.kubernetesVersion.trim())
+      if (
+        !version ||
+        !/^v?\d/.test(spec.kubernetesVersion) ||
+        spec.kubernetesVersion !== spec.kubernetesVersion.trim()
+      )
         return {
           field,
           problem: `"${spec.kubernetesVersion}" is not a version`,
@@ -90,7 +95,11 @@ export const releaseChecks: Checks = {
           remedy: "write one like `v1.35.0`",
         };
       const range = release?.minor.kubernetes;
-      if (!range || (version.major === 1 && range.from <= version.minor && version.minor <= range.to)) return [];
+      if (
+        !range ||
+        (version.major === 1 && range.from <= version.minor && version.minor <= range.to)
+      )
+        return [];
       return {
         field,
         problem: `Kubernetes ${version.major}.${version.minor} does not run on Talos 1.${release.minor.minor} (it takes 1.${range.from} to 1.${range.to})`,
@@ -133,31 +142,35 @@ export const releaseChecks: Checks = {
     rule: "The version contract of an owned machine is a release that it can read",
     source: "talos, pkg/machinery/config/contract.go; siderolabs/terraform-provider-talos#401",
     ofFiles: false,
-    find: ofMachines(({ spec: { versionContract: said, configuration }, recipe: { talosVersion } }) => {
-      if (said === undefined || configuration !== "owned") return [];
-      const contract = readContract(said);
-      if (contract === undefined)
-        return {
-          field: ".versionContract",
-          problem: `${shown(said)} is no release of Talos`,
-          why: "the contract is the release whose defaults the generated configuration has",
-          remedy: "write its minor, e.g. `v1.12`",
-        };
-      const [wanted, generated] = [parseTalosVersion(talosVersion), parseTalosVersion(contract)];
-      const isNewer = wanted !== undefined && generated !== undefined && generated.minor > wanted.minor;
-      return (
-        isNewer && {
-          field: ".versionContract",
-          problem: `${said} is newer than Talos ${talosVersion}, which the machine is to run`,
-          why: "it would refuse documents that it does not know",
-          remedy: "write the release that created the cluster, at most that of talosVersion",
-        }
-      );
-    }),
+    find: ofMachines(
+      ({ spec: { versionContract: said, configuration }, recipe: { talosVersion } }) => {
+        if (said === undefined || configuration !== "owned") return [];
+        const contract = readContract(said);
+        if (contract === undefined)
+          return {
+            field: ".versionContract",
+            problem: `${shown(said)} is no release of Talos`,
+            why: "the contract is the release whose defaults the generated configuration has",
+            remedy: "write its minor, e.g. `v1.12`",
+          };
+        const [wanted, generated] = [parseTalosVersion(talosVersion), parseTalosVersion(contract)];
+        const isNewer =
+          wanted !== undefined && generated !== undefined && generated.minor > wanted.minor;
+        return (
+          isNewer && {
+            field: ".versionContract",
+            problem: `${said} is newer than Talos ${talosVersion}, which the machine is to run`,
+            why: "it would refuse documents that it does not know",
+            remedy: "write the release that created the cluster, at most that of talosVersion",
+          }
+        );
+      },
+    ),
   },
   "upgrade-first": {
     rule: "Machines that go ahead are workers with a GPU",
-    source: "components/recipe/machine/order.ts: control planes come first in any case, and a smoke test runs on a GPU",
+    source:
+      "components/recipe/machine/order.ts: control planes come first in any case, and a smoke test runs on a GPU",
     ofFiles: true,
     find: ({ spec, machines }) => {
       const first = spec.upgrade?.first ?? [];
@@ -165,7 +178,9 @@ export const releaseChecks: Checks = {
         const field = `upgrade.first[${index}]`;
         const machine = machines.find((one) => one.name === name);
         if (machine === undefined) {
-          const able = machines.filter(({ spec: { role }, gpuCount }) => role === "worker" && gpuCount > 0);
+          const able = machines.filter(
+            ({ spec: { role }, gpuCount }) => role === "worker" && gpuCount > 0,
+          );
           const names = able.map((worker) => worker.name);
           return {
             field,
@@ -216,7 +231,9 @@ export const releaseChecks: Checks = {
           },
       ),
       ({ spec, machines }) => {
-        const able = machines.flatMap((machine) => (machine.spec.mayBeAway === true ? [machine.name] : []));
+        const able = machines.flatMap((machine) =>
+          machine.spec.mayBeAway === true ? [machine.name] : [],
+        );
         return spec.away?.map(
           (name, index) =>
             !able.includes(name) && {

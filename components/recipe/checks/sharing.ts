@@ -8,7 +8,13 @@ import { valueAt } from "../mapping";
 import { didYouMean, type Fault, migProfile, type Problem } from "../rules";
 import { type GpuRequest, gpuRequests } from "../stack/workloads";
 import type { ClusterSpec } from "../spec/index";
-import { type CheckContext, type CheckedMachine, type Checks, type Found, ofGpuRequests } from "./check";
+import {
+  type CheckContext,
+  type CheckedMachine,
+  type Checks,
+  type Found,
+  ofGpuRequests,
+} from "./check";
 import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 
 /** How cards are shared, and whether all requests fit. */
@@ -22,7 +28,8 @@ export const sharingChecks: Checks = {
       const { timeSlicing, mps } = spec.sharing ?? {};
       // Another image may have it mended.
       const own = pluginConfigPlaces.filter(
-        ({ field, image }) => spec[field] !== undefined && valueAt(spec[field]?.values, ...image) === undefined,
+        ({ field, image }) =>
+          spec[field] !== undefined && valueAt(spec[field]?.values, ...image) === undefined,
       );
       const ownByMps = gpuMachines.some(
         (machine) => sharingOf({ ...spec, sharing: {} }, machine.spec)?.mps !== undefined,
@@ -36,7 +43,11 @@ export const sharingChecks: Checks = {
             remedy: "write 2 or more, or leave timeSlicing out",
           },
         mps !== undefined && { field: "sharing.mps", ...byMps },
-        ownByMps && own.map(({ field, section }) => ({ field: `${field}.values.${section.join(".")}`, ...byMps })),
+        ownByMps &&
+          own.map(({ field, section }) => ({
+            field: `${field}.values.${section.join(".")}`,
+            ...byMps,
+          })),
       ];
     },
   },
@@ -53,17 +64,18 @@ export const sharingChecks: Checks = {
           value !== undefined && value !== null && key !== "";
         const rivals = [
           ["name", valueAt(config, "name")],
-          ["default", valueAt(config, "default") === "default" ? undefined : valueAt(config, "default")],
+          [
+            "default",
+            valueAt(config, "default") === "default" ? undefined : valueAt(config, "default"),
+          ],
           [`${texts}.default`, valueAt(config, texts, "default")],
         ] as const;
-        return rivals
-          .filter(said)
-          .map(([key]) => ({
-            field: `${field}.values.${[...section, key].join(".")}`,
-            problem: "names a configuration of the device plugin, and sharing is set",
-            why: "the plugin uses one per node: the chart refuses two, or yours replaces the one that `sharing` makes",
-            remedy: "leave it out, or leave sharing out and say it all in your configuration",
-          }));
+        return rivals.filter(said).map(([key]) => ({
+          field: `${field}.values.${[...section, key].join(".")}`,
+          problem: "names a configuration of the device plugin, and sharing is set",
+          why: "the plugin uses one per node: the chart refuses two, or yours replaces the one that `sharing` makes",
+          remedy: "leave it out, or leave sharing out and say it all in your configuration",
+        }));
       });
     },
   },
@@ -103,12 +115,15 @@ export const sharingChecks: Checks = {
   },
   "gpu-requests": {
     rule: "Each request fits onto one machine",
-    source: "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
+    source:
+      "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
     ofFiles: false,
     find: ofGpuRequests((request, context) => {
       const { spec, gpuMachines } = context;
       if (gpuMachines.length === 0) return [];
-      const offered = [...new Set(gpuMachines.flatMap((machine) => Object.keys(machine.recipe.allocatable)))].sort();
+      const offered = [
+        ...new Set(gpuMachines.flatMap((machine) => Object.keys(machine.recipe.allocatable))),
+      ].sort();
       const { gpus, migProfile } = request;
       const resource = resourceOf(request, context);
       if (migProfile !== undefined && spec.sharing?.mig?.strategy !== "mixed")
@@ -128,9 +143,14 @@ export const sharingChecks: Checks = {
           remedy: `${meant}one of ${profiles.join(", ")}, or another sharing.mig.profile`,
         };
       }
-      const fitting = gpuMachines.filter((machine) => mayMatch(machine, request.nodeSelector ?? {}));
+      const fitting = gpuMachines.filter((machine) =>
+        mayMatch(machine, request.nodeSelector ?? {}),
+      );
       if (fitting.length === 0) return []; // pod-node-selector tells
-      const most = fitting.reduce((largest, machine) => Math.max(largest, offers(machine, resource)), 0);
+      const most = fitting.reduce(
+        (largest, machine) => Math.max(largest, offers(machine, resource)),
+        0,
+      );
       if (gpus <= most) return [];
       const where =
         fitting.length === gpuMachines.length
@@ -140,13 +160,17 @@ export const sharingChecks: Checks = {
         field: ".gpus",
         problem: `${gpus} of ${resource}, but ${where} more than ${most}`,
         why: "a pod gets its GPUs from one machine, so this one stays Pending forever",
-        remedy: most === 0 ? "send it to another machine, or request another resource" : `request at most ${most}`,
+        remedy:
+          most === 0
+            ? "send it to another machine, or request another resource"
+            : `request at most ${most}`,
       };
     }),
   },
   "gpu-capacity": {
     rule: "All that runs at the same time finds its GPUs",
-    source: "Kubernetes: extended resources are not overcommitted, and a pod gets them from one node",
+    source:
+      "Kubernetes: extended resources are not overcommitted, and a pod gets them from one node",
     ofFiles: true,
     find: (context) => {
       if (context.gpuMachines.length === 0) return [];
@@ -180,13 +204,19 @@ export const sharingChecks: Checks = {
 };
 
 const byMps: Fault = {
-  problem: "shares by MPS, which does not work on Talos with any release of the device plugin that we know",
+  problem:
+    "shares by MPS, which does not work on Talos with any release of the device plugin that we know",
   why: "the plugin starts nvidia-cuda-mps-control without PATH: it does not find its server in /usr/local/bin, and every program ends with CUDA error 805",
   remedy: "share by timeSlicing (docs/upstream/mps-server-path.md)",
 };
 
 /** Why a card cannot be split as the stack wants it. */
-function migOfCard(machine: CheckedMachine, { card, field }: CardUse, spec: ClusterSpec, wanted: string): Found {
+function migOfCard(
+  machine: CheckedMachine,
+  { card, field }: CardUse,
+  spec: ClusterSpec,
+  wanted: string,
+): Found {
   if (!card) return undefined;
   const profile = profileName(wanted);
   const geometry = migOf(card);
@@ -233,12 +263,19 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
   const placed = requests.map((request) => ({ request, machines: machinesFor(request, context) }));
   // A single request that is too large, or fits nowhere, has a check of its own.
   const isTooLarge = ({ request, machines }: (typeof placed)[number]): boolean =>
-    machines.filter((machine) => offers(machine, resource) >= request.gpus).length < request.machines;
+    machines.filter((machine) => offers(machine, resource) >= request.gpus).length <
+    request.machines;
   if (placed.some(isTooLarge)) return [];
-  const everywhere = context.gpuMachines.reduce((sum, machine) => sum + offers(machine, resource), 0);
+  const everywhere = context.gpuMachines.reduce(
+    (sum, machine) => sum + offers(machine, resource),
+    0,
+  );
   const wanted = requests.reduce((sum, request) => sum + request.gpus, 0);
-  if (wanted > everywhere) return [tooMany(resource, requests, wanted, `the machines have ${everywhere}`)];
-  const groups = new Map(placed.map(({ machines }) => [machines.map(({ name }) => name).join(" "), machines]));
+  if (wanted > everywhere)
+    return [tooMany(resource, requests, wanted, `the machines have ${everywhere}`)];
+  const groups = new Map(
+    placed.map(({ machines }) => [machines.map(({ name }) => name).join(" "), machines]),
+  );
   for (const [names, machines] of groups) {
     const own = placed.filter((one) => one.machines.every((machine) => machines.includes(machine)));
     const sum = own.reduce((total, { request }) => total + request.gpus, 0);
@@ -246,23 +283,43 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
     const pinned = own.map(({ request }) => request);
     if (sum > has)
       return [
-        tooMany(resource, pinned, sum, `${names.replaceAll(" ", ", ")}, the only place where they fit, has ${has}`),
+        tooMany(
+          resource,
+          pinned,
+          sum,
+          `${names.replaceAll(" ", ", ")}, the only place where they fit, has ${has}`,
+        ),
       ];
   }
   // A pod gets its GPUs from one node: what is left there may be too little for another.
   for (const least of new Set(requests.map((request) => request.gpus))) {
     const large = requests.filter((request) => request.gpus >= least);
-    const places = context.gpuMachines.reduce((sum, machine) => sum + Math.floor(offers(machine, resource) / least), 0);
+    const places = context.gpuMachines.reduce(
+      (sum, machine) => sum + Math.floor(offers(machine, resource) / least),
+      0,
+    );
     const total = large.reduce((sum, request) => sum + request.gpus, 0);
     if (large.length > places)
-      return [tooMany(resource, large, total, `the machines have room for ${places} with ${least} or more each`)];
+      return [
+        tooMany(
+          resource,
+          large,
+          total,
+          `the machines have room for ${places} with ${least} or more each`,
+        ),
+      ];
   }
   return [];
 }
 
 function tooMany(resource: string, requests: GpuRequest[], total: number, but: string): Problem {
-  const names = [...new Set(requests.map((request) => request.field.replace(/^workloads\.(pods\.)?/, "")))];
-  const listed = names.length > 8 ? `${names.slice(0, 8).join(", ")} and ${names.length - 8} more` : names.join(", ");
+  const names = [
+    ...new Set(requests.map((request) => request.field.replace(/^workloads\.(pods\.)?/, ""))),
+  ];
+  const listed =
+    names.length > 8
+      ? `${names.slice(0, 8).join(", ")} and ${names.length - 8} more`
+      : names.join(", ");
   return {
     field: "workloads",
     problem: `${listed} request ${total} of ${resource} at the same time, and ${but}`,

@@ -14,7 +14,8 @@ import { wrongNames, wrongValues } from "./wrong-values";
 export const valueChecks: Checks = {
   "chart-values": {
     rule: "Values of a chart are ones that its templates read, of the type that they expect",
-    source: "values.yaml and templates of the chart at its release; Helm ignores what no template reads",
+    source:
+      "values.yaml and templates of the chart at its release; Helm ignores what no template reads",
     ofFiles: true,
     find: (context) => [
       releaseFields.map((field) => misnamed(context, field)),

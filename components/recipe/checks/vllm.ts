@@ -16,7 +16,8 @@ export const vllmChecks: Checks = {
     source:
       "docs.vllm.ai, serve arguments, parallelism and GPU requirements; NVIDIA MIG user guide (no peer-to-peer between instances)",
     ofFiles: true,
-    find: (context) => workloadsOfKind(context.spec, "vllm").flatMap((server) => ofServer(server, context)),
+    find: (context) =>
+      workloadsOfKind(context.spec, "vllm").flatMap((server) => ofServer(server, context)),
   },
 };
 
@@ -107,17 +108,26 @@ const firstOverMachines = "0.11.1";
  * a machine, pipeline parallelism across); vllm, config/parallel.py (backends with --nnodes), v1/core/kv_cache_utils.py (the least
  * memory of all workers counts).
  */
-function overMachines(field: string, said: Said, request: GpuRequest, context: CheckContext): Found {
+function overMachines(
+  field: string,
+  said: Said,
+  request: GpuRequest,
+  context: CheckContext,
+): Found {
   const { gpus = 1, machines = 1, args = [] } = said;
   // A component that is used alone has no machines to choose its image by.
-  const image = said.image ?? (context.gpuMachines.length > 0 ? vllmImage(context.plan.kubernetes.cudaVersion) : "");
+  const image =
+    said.image ??
+    (context.gpuMachines.length > 0 ? vllmImage(context.plan.kubernetes.cudaVersion) : "");
   const release = /(?:^|\/)vllm-openai:v?(\d+\.\d+\.\d+)/.exec(image)?.[1];
   const { tensor } = vllmSplit(said);
   const has = (machine: CheckedMachine): number =>
     context.spec.dra ? mayClaim(machine, request) : offers(machine, resourceOf(request, context));
   const fitting = machinesFor(request, context).filter((machine) => has(machine) >= gpus);
   const { product, cel } = request.claim ?? {};
-  const cards = [...new Set(fitting.flatMap((machine) => claimable(machine, request).map(({ model }) => model)))];
+  const cards = [
+    ...new Set(fitting.flatMap((machine) => claimable(machine, request).map(({ model }) => model))),
+  ];
   const names = fitting.map(({ name }) => name).join(", ") || "none";
   return [
     tensor > gpus && {

@@ -1,6 +1,12 @@
 import { architectureOf, isOfArm64, lastCudaOf } from "../facts/card";
 import { amd64 } from "../facts/data/images.json";
-import { comfyUiImage, cudaFloor, cudaOfImage, isForwardCompatible, newerCuda } from "../facts/cuda";
+import {
+  comfyUiImage,
+  cudaFloor,
+  cudaOfImage,
+  isForwardCompatible,
+  newerCuda,
+} from "../facts/cuda";
 import { wayOf } from "../facts/way";
 import { compareDotted, majorOf } from "../facts/version";
 import { namesSecret, secretIn } from "../rules";
@@ -21,17 +27,27 @@ export const workloadChecks: Checks = {
       const images = [
         ...gpuRequests(spec).flatMap((request) =>
           request.image
-            ? { field: `${request.field}.image`, image: request.image, gpuMachines: machinesFor(request, context) }
+            ? {
+                field: `${request.field}.image`,
+                image: request.image,
+                gpuMachines: machinesFor(request, context),
+              }
             : [],
         ),
-        { field: "smokeTestImage", image: plan.kubernetes.smokeTestImage, gpuMachines: context.gpuMachines },
+        {
+          field: "smokeTestImage",
+          image: plan.kubernetes.smokeTestImage,
+          gpuMachines: context.gpuMachines,
+        },
       ];
       return images.flatMap(({ field, image, gpuMachines }) => {
         const cuda = cudaOfImage(image);
         const floor = cuda && cudaFloor(cuda);
         if (!cuda || !floor) return [];
         // Of data-center cards a note tells (notes.ts).
-        const old = gpuMachines.find((machine) => newerCuda(image, machine) && !isForwardCompatible(machine));
+        const old = gpuMachines.find(
+          (machine) => newerCuda(image, machine) && !isForwardCompatible(machine),
+        );
         if (old?.driverVersion !== undefined)
           return {
             field,
@@ -42,7 +58,9 @@ export const workloadChecks: Checks = {
               : `take an image of CUDA ${majorOf(cuda) - 1}, or a newer Talos release`,
           };
         const dropped = gpuMachines
-          .flatMap((machine) => machine.cards.map((card) => ({ machine, card, last: lastCudaOf(card) ?? "99" })))
+          .flatMap((machine) =>
+            machine.cards.map((card) => ({ machine, card, last: lastCudaOf(card) ?? "99" })),
+          )
           .find(({ last }) => majorOf(cuda) > majorOf(last));
         return (
           dropped && {
@@ -72,17 +90,20 @@ export const workloadChecks: Checks = {
           field: ".image",
           problem: `${image} is built only for amd64, and ${machines.map(({ name }) => name).join(", ")} has an arm64 processor`,
           why: "the image is not pulled, or its program does not start: exec format error",
-          remedy: "name one that is built for arm64, or lead the workload to another machine by nodeSelector",
+          remedy:
+            "name one that is built for arm64, or lead the workload to another machine by nodeSelector",
         }
       );
     }),
   },
   "cuda-architecture": {
     rule: "The CUDA of each image knows the cards' architecture already",
-    source: "CUDA 12.8 release notes (first for Blackwell); PyTorch wheels hold no PTX for architectures to come",
+    source:
+      "CUDA 12.8 release notes (first for Blackwell); PyTorch wheels hold no PTX for architectures to come",
     ofFiles: true,
     find: ofGpuRequests((request, context) => {
-      const cuda = request.image && frameworks.test(request.image) ? cudaOfImage(request.image) : undefined;
+      const cuda =
+        request.image && frameworks.test(request.image) ? cudaOfImage(request.image) : undefined;
       if (!cuda) return [];
       const young = machinesFor(request, context)
         .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
@@ -99,7 +120,8 @@ export const workloadChecks: Checks = {
   },
   "visible-devices": {
     rule: "No pod overrides the card that it was given",
-    source: "Kubernetes, pkg/kubelet/kubelet_pods.go: the pod's environment comes after the device plugin's",
+    source:
+      "Kubernetes, pkg/kubelet/kubelet_pods.go: the pod's environment comes after the device plugin's",
     ofFiles: true,
     find: ({ spec }) =>
       Object.entries(spec.workloads?.pods ?? {})
@@ -113,7 +135,8 @@ export const workloadChecks: Checks = {
   },
   litellm: {
     rule: "LiteLLM has models to route to",
-    source: "litellm, docs/my-website/docs/providers/ollama.md: a model list names the server of each model",
+    source:
+      "litellm, docs/my-website/docs/providers/ollama.md: a model list names the server of each model",
     ofFiles: true,
     find: ({ spec }) => {
       const { litellm } = spec.workloads ?? {};
@@ -159,10 +182,22 @@ export const workloadChecks: Checks = {
     source: "Kubernetes: a namespace is made once (AlreadyExists); components/workloads",
     ofFiles: true,
     find: ({ spec, plan }) => {
-      const { external, leaderWorkerSet, mode, namespace: own, namespaceLabels, release } = plan.kubernetes;
+      const {
+        external,
+        leaderWorkerSet,
+        mode,
+        namespace: own,
+        namespaceLabels,
+        release,
+      } = plan.kubernetes;
       const chart = wayOf(mode).words;
       const taken = new Map<string, string>([
-        [own, external ? "is made for the stack's own pods as well" : `is made by the ${chart}'s release as well`],
+        [
+          own,
+          external
+            ? "is made for the stack's own pods as well"
+            : `is made by the ${chart}'s release as well`,
+        ],
         ...(external || namespaceLabels === undefined
           ? [
               [
@@ -171,7 +206,9 @@ export const workloadChecks: Checks = {
               ] as const,
             ]
           : []),
-        ...(leaderWorkerSet ? [[leaderWorkerSet.namespace, "is made for LeaderWorkerSet as well"] as const] : []),
+        ...(leaderWorkerSet
+          ? [[leaderWorkerSet.namespace, "is made for LeaderWorkerSet as well"] as const]
+          : []),
         ...given.map((name) => [name, "is there in every cluster"] as const),
       ]);
       return namespacesMade(spec).flatMap(({ workload, namespace }) => {
@@ -191,7 +228,8 @@ export const workloadChecks: Checks = {
   },
   "plain-secret": {
     rule: "No field of a stack holds a secret in plain text",
-    source: "a stack file is committed, and what it says is in Pulumi's state and in the objects that are made of it",
+    source:
+      "a stack file is committed, and what it says is in Pulumi's state and in the objects that are made of it",
     ofFiles: true,
     find: ({ spec }) => [...texts(spec, [])].map(([path, text]) => secretAt(path, text)),
   },
@@ -201,7 +239,10 @@ export const workloadChecks: Checks = {
 const frameworks = /torch|comfy|vllm|tensorrt/i;
 
 /** The first label of a selector that no GPU machine has together with those before it; undefined when one may have them all. */
-function unmet(selector: Record<string, string>, gpuMachines: CheckedMachine[]): [string, string] | undefined {
+function unmet(
+  selector: Record<string, string>,
+  gpuMachines: CheckedMachine[],
+): [string, string] | undefined {
   const labels = Object.entries(selector);
   return labels.find((_, index) => {
     const soFar = Object.fromEntries(labels.slice(0, index + 1));
@@ -237,7 +278,8 @@ function secretAt(path: PropertyKey[], text: string): Found {
 /** Every text of a value with its path. */
 function* texts(value: unknown, path: PropertyKey[]): Generator<[PropertyKey[], string]> {
   if (typeof value === "string") yield [path, value];
-  else if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* texts(item, [...path, index]);
+  else if (Array.isArray(value))
+    for (const [index, item] of value.entries()) yield* texts(item, [...path, index]);
   else if (typeof value === "object" && value !== null)
     for (const [key, item] of Object.entries(value)) yield* texts(item, [...path, key]);
 }

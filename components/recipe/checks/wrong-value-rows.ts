@@ -107,7 +107,11 @@ export const wrongWords: WrongValue[] = [
     takes: "an absolute path",
     why: "the kubelet mounts no other, and the pods do not start",
   },
-  { at: "devicePlugin.values.updateStrategy", takes: "a mapping", why: "Kubernetes refuses the DaemonSet" },
+  {
+    at: "devicePlugin.values.updateStrategy",
+    takes: "a mapping",
+    why: "Kubernetes refuses the DaemonSet",
+  },
   {
     at: "devicePlugin.values.updateStrategy.type",
     takes: ["RollingUpdate", "OnDelete"],

@@ -51,14 +51,20 @@ export const wrongValues = (
       const { is, problem, remedy = "leave it out" } = row;
       const isMeant = typeof is === "string" ? kinds[is](value) : value === is;
       return (
-        isMeant && { field: at, problem: typeof problem === "string" ? problem : problem(anyText(value)), why, remedy }
+        isMeant && {
+          field: at,
+          problem: typeof problem === "string" ? problem : problem(anyText(value)),
+          why,
+          remedy,
+        }
       );
     }
     const { takes, remedy = "write that, or leave it out" } = row;
     // `null` stands for the chart's own value.
     const isRight = typeof takes === "string" ? kinds[takes](value) : takes.includes(value);
     if (value === undefined || value === null || isRight) return false;
-    const what = typeof takes === "string" ? takes : `${takes.length > 1 ? "one of " : ""}${takes.join(", ")}`;
+    const what =
+      typeof takes === "string" ? takes : `${takes.length > 1 ? "one of " : ""}${takes.join(", ")}`;
     return { field: at, problem: `must be ${what}`, why, remedy };
   });
 
@@ -83,7 +89,8 @@ const kinds = {
   "an absolute path": (value) => typeof value === "string" && absolutePath(value) === undefined,
   "a root without the driver": (value) => value === "/" || value === "/run/nvidia/driver",
   "that hangs": (value) => typeof value === "string" && migManagerHangs(value),
-  "a folder that is read-only": (value) => typeof value === "string" && !writableFolders.test(value),
+  "a folder that is read-only": (value) =>
+    typeof value === "string" && !writableFolders.test(value),
   "a folder that Talos lacks": (value) => typeof value === "string" && !foldersOfTalos.test(value),
 } satisfies Record<string, (value: unknown) => boolean>;
 
@@ -94,24 +101,29 @@ const conditions = {
   "the image has the toolkit": ({ plan }) => plan.era !== "nri",
   "the operator brings the toolkit": ({ plan }) => plan.era === "nri",
   "Talos ≤ 1.12, and an operator that turns CDI on": ({ spec, plan }) =>
-    plan.era === "legacy" && semver.gte(semver.parse(spec.gpuOperator?.version) ?? "0.0.0", "25.10.0"),
+    plan.era === "legacy" &&
+    semver.gte(semver.parse(spec.gpuOperator?.version) ?? "0.0.0", "25.10.0"),
   "the plugin is asked for CDI on Talos ≥ 1.13": ({ spec, plan }) =>
     plan.era !== "legacy" &&
-    strategiesIn(spec.devicePlugin?.values?.["deviceListStrategy"]).some((word) => word.startsWith("cdi-")),
+    strategiesIn(spec.devicePlugin?.values?.["deviceListStrategy"]).some((word) =>
+      word.startsWith("cdi-"),
+    ),
   "a machine's extensions lack nvidia_fs": ({ gpuMachines }) =>
     gpuMachines.some(({ recipe }) => !hasStorageModule(recipe.talosVersion)),
   "cards are split": ({ spec: { sharing } }) => sharing?.mig !== undefined,
-  "cards are split into slices": ({ spec: { sharing } }) => sharing?.mig !== undefined && splits(sharing.mig.profile),
-  "nobody labels every GPU machine by hand": ({ spec }) => !labelledByHand(Object.values(spec.machines)),
+  "cards are split into slices": ({ spec: { sharing } }) =>
+    sharing?.mig !== undefined && splits(sharing.mig.profile),
+  "nobody labels every GPU machine by hand": ({ spec }) =>
+    !labelledByHand(Object.values(spec.machines)),
 } satisfies Record<string, (context: CheckContext) => boolean>;
 
 /** Values that name what the stack makes. */
 export const wrongNames = ({ spec, plan, gpuMachines }: CheckContext): Found => {
-  const { runtimeClassName: runtime, namespaceOverride: namespace } = (spec.devicePlugin?.values ?? {}) as Record<
-    string,
-    unknown
-  >;
-  const byDefault = gpuMachines.every(({ spec: { containerd } }) => containerd?.nvidiaDefaultRuntime === true);
+  const { runtimeClassName: runtime, namespaceOverride: namespace } = (spec.devicePlugin?.values ??
+    {}) as Record<string, unknown>;
+  const byDefault = gpuMachines.every(
+    ({ spec: { containerd } }) => containerd?.nvidiaDefaultRuntime === true,
+  );
   return [
     plan.era === "nri" &&
       Boolean(runtime) && {

@@ -30,12 +30,18 @@ interface Said {
 }
 
 function saidIn(state: MachineState): Map<string, Said> {
-  const all = (["changesWithoutReboot", "mayRebootIfChanged", "rebootsIfChanged"] as const).flatMap((group) =>
-    Object.entries(state[group] ?? {}).flatMap(([field, value]): Said[] =>
-      Object.hasOwn(lists, field)
-        ? Object.entries(value as object).map(([name, one]) => ({ group, list: field as "parts", name, value: one }))
-        : [{ group, name: field, value }],
-    ),
+  const all = (["changesWithoutReboot", "mayRebootIfChanged", "rebootsIfChanged"] as const).flatMap(
+    (group) =>
+      Object.entries(state[group] ?? {}).flatMap(([field, value]): Said[] =>
+        Object.hasOwn(lists, field)
+          ? Object.entries(value as object).map(([name, one]) => ({
+              group,
+              list: field as "parts",
+              name,
+              value: one,
+            }))
+          : [{ group, name: field, value }],
+      ),
   );
   return new Map(all.map((one) => [`${one.list ?? ""} ${one.name}`, one]));
 }
@@ -45,11 +51,17 @@ export function changesOf(before: MachineState, after: MachineState, group: Grou
   const [was, is] = [saidIn(before), saidIn(after)];
   const rank = ({ list }: Said): number => Object.keys(lists).indexOf(list ?? "");
   return [...new Map([...is, ...[...was].filter(([id]) => !is.has(id))])]
-    .filter(([id, one]) => one.group === group && !isDeepStrictEqual(was.get(id)?.value, is.get(id)?.value))
+    .filter(
+      ([id, one]) =>
+        one.group === group && !isDeepStrictEqual(was.get(id)?.value, is.get(id)?.value),
+    )
     .sort(([, a], [, b]) => rank(a) - rank(b))
     .map(([id, { list, name }]) => {
       if (list === undefined)
-        return { field: name, text: `${name}: ${difference(was.get(id)?.value, is.get(id)?.value)}` };
+        return {
+          field: name,
+          text: `${name}: ${difference(was.get(id)?.value, is.get(id)?.value)}`,
+        };
       const verb = !was.has(id) ? "added" : !is.has(id) ? "gone" : "changed";
       const comes = list === "parts" && verb !== "changed" ? { comesOrGoes: name } : {};
       return { field: name, text: `${lists[list]}${name} ${verb}`, ...comes };
@@ -62,7 +74,9 @@ export function changesOf(before: MachineState, after: MachineState, group: Grou
  */
 const generated = [
   ...["cluster", "debug", "persist", "version", "HostnameConfig"],
-  ...["ca", "certSANs", "features", "install", "nodeLabels", "token", "type"].map((key) => `machine.${key}`),
+  ...["ca", "certSANs", "features", "install", "nodeLabels", "token", "type"].map(
+    (key) => `machine.${key}`,
+  ),
   ...["image", "defaultRuntimeSeccompProfileEnabled", "disableManifestsDirectory"].map(
     (key) => `machine.kubelet.${key}`,
   ),
@@ -70,7 +84,8 @@ const generated = [
 
 /** Whether nobody but us says a part of the configuration, so that it comes and goes with our patches. */
 export const isOurs = (part: string, { configuration }: MachineState): boolean =>
-  configuration === "owned" && !generated.some((other) => part === other || part.startsWith(`${other}.`));
+  configuration === "owned" &&
+  !generated.some((other) => part === other || part.startsWith(`${other}.`));
 
 /** How a value changed; of a list, what came and what went. */
 function difference(was: unknown, is: unknown): string {

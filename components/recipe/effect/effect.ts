@@ -32,8 +32,12 @@ export interface MachineEffect {
  * @param before undefined when nothing is known of it: the stack has not had the machine until now.
  * @param after undefined when the stack gives the machine up.
  */
-export function effectOf(before: MachineState | undefined, after: MachineState | undefined): MachineEffect {
-  if (after === undefined) return before === undefined ? quiet("it is in no stack", []) : givenUp(before);
+export function effectOf(
+  before: MachineState | undefined,
+  after: MachineState | undefined,
+): MachineEffect {
+  if (after === undefined)
+    return before === undefined ? quiet("it is in no stack", []) : givenUp(before);
   const effect = before === undefined ? taken(after) : changed(before, after);
   return effect.reboots === "no" ? effect : away(effect, after, before);
 }
@@ -50,7 +54,9 @@ export const machineStates = (plan: Plan): Record<string, MachineState> =>
 export function effectsOf(before: Plan | undefined, after: Plan): Record<string, MachineEffect> {
   const was = before === undefined ? {} : machineStates(before);
   const is = machineStates(after);
-  return Object.fromEntries(Object.keys({ ...is, ...was }).map((name) => [name, effectOf(was[name], is[name])]));
+  return Object.fromEntries(
+    Object.keys({ ...is, ...was }).map((name) => [name, effectOf(was[name], is[name])]),
+  );
 }
 
 /**
@@ -82,13 +88,20 @@ export function refusalOf(
   const said = (field: string, fault: Fault | undefined): string | undefined =>
     fault && renderFinding({ field, ...fault });
   const handedOver = before && handOverFault(before.configuration, after.configuration);
-  if (handedOver || after.configuration === "omni") return said(`machines.${machine}.configuration`, handedOver);
+  if (handedOver || after.configuration === "omni")
+    return said(`machines.${machine}.configuration`, handedOver);
   const { talosVersion = "" } = after.rebootsIfChanged;
   const [has, wanted] = [parseTalosVersion(String(runs)), parseTalosVersion(talosVersion)];
   const contract = after.mayRebootIfChanged?.contract;
   return (
-    said(`machines.${machine}.talosVersion`, has && wanted && upgradePathFault(has.text, wanted.text)) ??
-    said(`machines.${machine}.versionContract`, has && contract ? contractFault(has.text, contract) : undefined) ??
+    said(
+      `machines.${machine}.talosVersion`,
+      has && wanted && upgradePathFault(has.text, wanted.text),
+    ) ??
+    said(
+      `machines.${machine}.versionContract`,
+      has && contract ? contractFault(has.text, contract) : undefined,
+    ) ??
     said(
       `machines.${machine}.versionContract`,
       driftFault(before?.mayRebootIfChanged?.contract, contract, isContractSaid),
@@ -97,7 +110,11 @@ export function refusalOf(
   );
 }
 
-const away = (effect: MachineEffect, after: MachineState, before?: MachineState): MachineEffect => ({
+const away = (
+  effect: MachineEffect,
+  after: MachineState,
+  before?: MachineState,
+): MachineEffect => ({
   ...effect,
   drained: drainOf(after, before),
   awayForAtMost: after.awayForAtMost,
@@ -110,23 +127,40 @@ const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
 function drainOf(after: MachineState, before: MachineState | undefined): string {
   const { drainedBeforeReboot: said, rebootsIfChanged: wanted, runningVersion, installs } = after;
   const was = before?.rebootsIfChanged;
-  if (said !== "no" || installs || (was && ofImage.every((field) => was[field] === wanted[field]))) return said;
+  if (said !== "no" || installs || (was && ofImage.every((field) => was[field] === wanted[field])))
+    return said;
   const runs = was?.talosVersion ?? runningVersion;
   // Nothing is downgraded: with an older release wanted, it runs one that is as old.
-  const minors = [runs, wanted.talosVersion].flatMap((release = "") => parseTalosVersion(release)?.minor ?? []);
+  const minors = [runs, wanted.talosVersion].flatMap(
+    (release = "") => parseTalosVersion(release)?.minor ?? [],
+  );
   if (minors.some((minor) => minor <= 12)) return "by Talos itself";
   return runs === undefined ? "by Talos itself, should it run 1.12 or older" : said;
 }
 
 /** The effect in one line, as a preview says it. */
-export function describeEffect({ reboots, because, drained, awayForAtMost }: MachineEffect): string {
+export function describeEffect({
+  reboots,
+  because,
+  drained,
+  awayForAtMost,
+}: MachineEffect): string {
   const drain =
-    drained === undefined ? "" : drained === "no" ? "; it is not drained" : `; it is then drained ${drained}`;
-  const away = awayForAtMost === undefined ? "" : `, and takes no pods for at most ${awayForAtMost}`;
+    drained === undefined
+      ? ""
+      : drained === "no"
+        ? "; it is not drained"
+        : `; it is then drained ${drained}`;
+  const away =
+    awayForAtMost === undefined ? "" : `, and takes no pods for at most ${awayForAtMost}`;
   return `reboots: ${reboots}${reboots === "only if" ? " " : ": "}${because}${drain}${away}`;
 }
 
-const quiet = (because: string, changes: string[]): MachineEffect => ({ reboots: "no", because, changes });
+const quiet = (because: string, changes: string[]): MachineEffect => ({
+  reboots: "no",
+  because,
+  changes,
+});
 
 /** The stack gives it up. */
 function givenUp({ configuration, driver }: MachineState): MachineEffect {
@@ -139,39 +173,68 @@ function givenUp({ configuration, driver }: MachineState): MachineEffect {
     };
   if (configuration !== "adopted") return quiet("it is left as it is", []);
   // The image stays, and its NVIDIA services wait for the driver at every boot (`release` of the machine program).
-  const stays = driver === undefined ? "" : ", except the NVIDIA kernel modules, which its image needs to boot";
-  return quiet(`the stack's part of its configuration is removed${stays}, with effect from its next boot`, []);
+  const stays =
+    driver === undefined ? "" : ", except the NVIDIA kernel modules, which its image needs to boot";
+  return quiet(
+    `the stack's part of its configuration is removed${stays}, with effect from its next boot`,
+    [],
+  );
 }
 
 /** The stack has not had it until now. */
-function taken({ configuration, runningVersion, installs, rebootsIfChanged }: MachineState): MachineEffect {
+function taken({
+  configuration,
+  runningVersion,
+  installs,
+  rebootsIfChanged,
+}: MachineState): MachineEffect {
   const { talosVersion = "", schematicId, installerImage } = rebootsIfChanged;
   if (runningVersion !== undefined && runningVersion !== talosVersion)
-    return { reboots: "yes", because: `it goes from Talos ${runningVersion} to ${talosVersion}`, changes: [] };
+    return {
+      reboots: "yes",
+      because: `it goes from Talos ${runningVersion} to ${talosVersion}`,
+      changes: [],
+    };
   const image =
     schematicId === undefined
       ? `Talos ${talosVersion} with ${installerImage ?? "its extensions"}`
       : `Talos ${talosVersion} with schematic ${schematicId.slice(0, 12)}`;
   // In maintenance mode it may have booted from a medium or from a disk that has an image (seen: docs/conformance.md).
-  if (installs) return { reboots: "only if", because: `its disk does not have ${image} already`, changes: [] };
+  if (installs)
+    return { reboots: "only if", because: `its disk does not have ${image} already`, changes: [] };
   const by = configuration === "omni" ? "Omni has not brought it to" : "it does not run";
-  return { reboots: "only if", because: `${by} ${image} and this configuration already`, changes: [] };
+  return {
+    reboots: "only if",
+    because: `${by} ${image} and this configuration already`,
+    changes: [],
+  };
 }
 
 function changed(before: MachineState, after: MachineState): MachineEffect {
   const boot = changesOf(before, after, "rebootsIfChanged");
   const perhaps = changesOf(before, after, "mayRebootIfChanged");
   const live = changesOf(before, after, "changesWithoutReboot");
-  const changes = [...identityChanges(before, after), ...boot, ...perhaps, ...live].map(({ text }) => text);
+  const changes = [...identityChanges(before, after), ...boot, ...perhaps, ...live].map(
+    ({ text }) => text,
+  );
   if (handOverFault(before.configuration, after.configuration))
     return quiet(
       `the update refuses to change its configuration from ${before.configuration} to ${after.configuration} in one step`,
       changes,
     );
-  const certain = boot.filter(({ comesOrGoes }) => comesOrGoes === undefined || isOurs(comesOrGoes, after));
+  const certain = boot.filter(
+    ({ comesOrGoes }) => comesOrGoes === undefined || isOurs(comesOrGoes, after),
+  );
   if (certain.length > 0) {
-    const driver = before.driver === after.driver ? "" : `driver: ${said(before.driver)} → ${said(after.driver)}, `;
-    return { reboots: "yes", because: driver + reasons(boot) + byOmni(before, after, boot), changes };
+    const driver =
+      before.driver === after.driver
+        ? ""
+        : `driver: ${said(before.driver)} → ${said(after.driver)}, `;
+    return {
+      reboots: "yes",
+      because: driver + reasons(boot) + byOmni(before, after, boot),
+      changes,
+    };
   }
   const condition = conditionOf(before, after, boot, perhaps);
   if (condition !== undefined) return { reboots: "only if", because: condition, changes };
@@ -184,15 +247,22 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
 }
 
 /** On what it hangs whether the machine reboots; undefined where it does not. */
-function conditionOf(before: MachineState, after: MachineState, boot: Change[], perhaps: Change[]): string | undefined {
-  if (before.configuration !== after.configuration) return "with another owner its configuration becomes another one";
+function conditionOf(
+  before: MachineState,
+  after: MachineState,
+  boot: Change[],
+  perhaps: Change[],
+): string | undefined {
+  if (before.configuration !== after.configuration)
+    return "with another owner its configuration becomes another one";
   if (boot.length > 0) {
     const who = after.configuration === "owned" ? "what Talos generates" : "somebody else";
     return `${who} does not say the same already: ${reasons(boot)}`;
   }
   if (perhaps.some(({ field }) => field === "reconcileToken"))
     return `it is not as the last update has left it: ${reasons(perhaps)}`;
-  if (perhaps.length > 0) return `Talos generates another configuration for it: ${reasons(perhaps)}`;
+  if (perhaps.length > 0)
+    return `Talos generates another configuration for it: ${reasons(perhaps)}`;
   if (before.address !== after.address) return `another machine answers at ${after.address}`;
   return undefined;
 }
@@ -211,7 +281,10 @@ function reasons(changes: Change[]): string {
 }
 
 /** What of changes that are taken live has no effect yet: Talos does not load a module again (talos, kernel_module_spec.go). */
-function untilBoot(live: Change[], { rebootsIfChanged: { talosVersion = "" } }: MachineState): string {
+function untilBoot(
+  live: Change[],
+  { rebootsIfChanged: { talosVersion = "" } }: MachineState,
+): string {
   const parts = live.flatMap(({ field }) => field ?? []);
   const late = parts.filter((part) => !isOfModule(part) && waitsForBoot(part, talosVersion, false));
   return [
@@ -227,11 +300,14 @@ function untilBoot(live: Change[], { rebootsIfChanged: { talosVersion = "" } }: 
 /** What is special where Omni upgrades: its own order, and whose the release is. */
 function byOmni(before: MachineState, after: MachineState, boot: Change[]): string {
   if (after.configuration !== "omni") return "";
-  const isImage = ({ field }: Change): boolean => field === "talosVersion" || field === "extensions";
+  const isImage = ({ field }: Change): boolean =>
+    field === "talosVersion" || field === "extensions";
   const twice = boot.some(isImage) && boot.some((change) => !isImage(change));
   const release = before.rebootsIfChanged.talosVersion !== after.rebootsIfChanged.talosVersion;
   return (
-    (twice ? "; twice, since Omni upgrades the image first and applies the configuration then" : "") +
+    (twice
+      ? "; twice, since Omni upgrades the image first and applies the configuration then"
+      : "") +
     (release ? "; a cluster's release is Omni's to upgrade, and the update waits for it" : "")
   );
 }

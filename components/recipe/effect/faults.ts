@@ -55,7 +55,8 @@ export function handOverFault(was: string, is: string): Fault | undefined {
 export function contractFault(running: string, contract: string): Fault | undefined {
   const generated = semver.coerce(contract);
   if (generated === null || semver.valid(running) === null) return undefined;
-  if (semver.lt(generated, contracts.documentsFrom) || semver.gte(running, contracts.documentsFrom)) return undefined;
+  if (semver.lt(generated, contracts.documentsFrom) || semver.gte(running, contracts.documentsFrom))
+    return undefined;
   return {
     problem: `the machine runs ${running}, and its configuration is generated for ${contract}`,
     why: `the machine gets it before its upgrade, and Talos before ${contracts.documentsFrom} refuses it: it does not know the document HostnameConfig`,
@@ -73,9 +74,11 @@ export function contractFault(running: string, contract: string): Fault | undefi
 export function kubernetesPathFault(before: MachineState, after: MachineState): Fault | undefined {
   const [was, is] = [generatedOf(before), generatedOf(after)];
   const [from, to] = [semver.parse(was.kubernetesVersion), semver.parse(is.kubernetesVersion)];
-  if (from === null || to === null || was.role !== "controlplane" || is.role !== "controlplane") return undefined;
+  if (from === null || to === null || was.role !== "controlplane" || is.role !== "controlplane")
+    return undefined;
   // Somebody upgraded Kubernetes without the stack, which catches up: what the last update left is no longer there.
-  if (before.mayRebootIfChanged?.reconcileToken !== after.mayRebootIfChanged?.reconcileToken) return undefined;
+  if (before.mayRebootIfChanged?.reconcileToken !== after.mayRebootIfChanged?.reconcileToken)
+    return undefined;
   const minors = minorsBetween(from.version, to.version);
   if (minors === 0 || minors === 1) return undefined;
   const unless = `if the cluster runs v${to.version} already, change reconcileToken in the same update`;

@@ -1,6 +1,20 @@
 /** What an update does to a machine: who reboots, why, and for how long it is away. */
-export { describeEffect, effectOf, effectOfLook, effectsOf, type MachineEffect, refusalOf, type Word } from "./effect";
+export {
+  describeEffect,
+  effectOf,
+  effectOfLook,
+  effectsOf,
+  type MachineEffect,
+  refusalOf,
+  type Word,
+} from "./effect";
 export { changedParts, partsOf } from "./parts";
-export { changesSomething, longestRun, pausePhases, upgradePhases, type UpgradePhase } from "./upgrade-phases";
+export {
+  changesSomething,
+  longestRun,
+  pausePhases,
+  upgradePhases,
+  type UpgradePhase,
+} from "./upgrade-phases";
 export { machineState, type MachineState } from "./state";
 export { needsBoot, waitsForBoot, wayOf, type Differences, type Way } from "./way";

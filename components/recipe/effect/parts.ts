@@ -38,7 +38,9 @@ function partsOfFiles(items: unknown[]): [part: string, value: unknown][] {
 /** The parts in which two configurations differ, each of one or more documents. */
 export function changedParts(before: string, after: string): string[] {
   const [was, is] = [partsOf([before]), partsOf([after])];
-  return [...new Set([...was.keys(), ...is.keys()])].filter((part) => !isDeepStrictEqual(was.get(part), is.get(part)));
+  return [...new Set([...was.keys(), ...is.keys()])].filter(
+    (part) => !isDeepStrictEqual(was.get(part), is.get(part)),
+  );
 }
 
 /**
@@ -48,7 +50,10 @@ export function changedParts(before: string, after: string): string[] {
 export const partHashes = remembering((patches: string[]): Record<string, string> =>
   Object.fromEntries(
     [...partsOf(patches)]
-      .map(([part, value]): [string, string] => [part, shortHash(JSON.stringify(canonical({ value })), 8)])
+      .map(([part, value]): [string, string] => [
+        part,
+        shortHash(JSON.stringify(canonical({ value })), 8),
+      ])
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   ),
 );

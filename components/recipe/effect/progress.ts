@@ -63,7 +63,10 @@ export class UpdateProgress {
 
   /** Whether something failed, and what was under way then is through: nothing changes any more. */
   over(): boolean {
-    return this.failed && [...this.standings().values()].every(({ progress }) => progress !== "under way");
+    return (
+      this.failed &&
+      [...this.standings().values()].every(({ progress }) => progress !== "under way")
+    );
   }
 
   /** Where each machine stands, in the order of the update. */
@@ -101,13 +104,19 @@ export function describeProgress(machines: Map<string, Standing>): string {
   const line = (word: string, is: (standing: Standing) => boolean | undefined): string[] => {
     const names = [...machines].filter(([, standing]) => is(standing)).map(([name]) => name);
     const more = names.length > most ? ` and ${names.length - most} more` : "";
-    return names.length === 0 ? [] : [`  ${word} (${names.length}): ${names.slice(0, most).join(", ")}${more}`];
+    return names.length === 0
+      ? []
+      : [`  ${word} (${names.length}): ${names.slice(0, most).join(", ")}${more}`];
   };
-  const cordoned = "cordoned (until the machine's upgrade succeeds; the failure above names the command to give up)";
+  const cordoned =
+    "cordoned (until the machine's upgrade succeeds; the failure above names the command to give up)";
   return [
     "State of the machines",
     ...words.flatMap((word) =>
-      line(word === "configured" ? "configured, not upgraded" : word, ({ progress }) => progress === word),
+      line(
+        word === "configured" ? "configured, not upgraded" : word,
+        ({ progress }) => progress === word,
+      ),
     ),
     ...line(cordoned, (standing) => standing.cordoned),
   ].join("\n");

@@ -64,7 +64,8 @@ export function machineState(machine: PlannedMachine): MachineState {
   // Omni applies a configuration as Talos takes it before the upgrade program looks (siderolabs/omni, machineconfig/status.go: mode
   // auto), and so is that of a machine applied which was installed from maintenance mode (`staged_if_needing_reboot`).
   const appliesLive = omni || machine.installs;
-  const waits = (part: string): boolean => !appliesLive && waitsForBoot(part, machine.talosVersion, gpu);
+  const waits = (part: string): boolean =>
+    !appliesLive && waitsForBoot(part, machine.talosVersion, gpu);
   const boot: Record<string, string> = {};
   const live: Record<string, string> = {};
   for (const [part, hash] of Object.entries(partHashes(machine.patches))) {
@@ -91,7 +92,9 @@ export function machineState(machine: PlannedMachine): MachineState {
       ...boots,
       ...filled({ parts: boot }),
     },
-    ...filled({ mayRebootIfChanged: defined({ contract, reconcileToken: machine.reconcileToken }) }),
+    ...filled({
+      mayRebootIfChanged: defined({ contract, reconcileToken: machine.reconcileToken }),
+    }),
     changesWithoutReboot: {
       ...stays,
       ...filled({

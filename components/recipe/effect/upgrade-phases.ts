@@ -47,7 +47,8 @@ const sum = (names: UpgradePhase[], limits: UpgradeLimits): number =>
   names.reduce((total, name) => total + phase(name).most(limits), 0);
 
 /** Milliseconds that a run takes at most. */
-export const longestRun = (limits: UpgradeLimits): number => sum([...upgradePhases, ...pausePhases], limits);
+export const longestRun = (limits: UpgradeLimits): number =>
+  sum([...upgradePhases, ...pausePhases], limits);
 
 /** Milliseconds for which no pod can run on a machine that is up when the run begins. */
 export const longestAway = (limits: UpgradeLimits, drains: boolean): number =>

@@ -41,7 +41,9 @@ export const containerdFile = "machine.files.containerd";
 export function needsBoot(part: string, talosVersion: string): boolean {
   const minor = minorOf(talosVersion);
   if (takesEverything(minor) || isDocument(part)) return false;
-  return !Object.entries(live.parts).some(([taken, since]) => minor >= since && isWithin(part, taken));
+  return !Object.entries(live.parts).some(
+    ([taken, since]) => minor >= since && isWithin(part, taken),
+  );
 }
 
 /**
@@ -60,11 +62,13 @@ export function waitsForBoot(part: string, talosVersion: string, gpu: boolean): 
   return (gpu && isOfModule(part)) || live.atBootOnly.some((late) => isWithin(part, late));
 }
 
-const minorOf = (talosVersion: string): number => parseTalosVersion(talosVersion)?.minor ?? live.everythingFrom;
+const minorOf = (talosVersion: string): number =>
+  parseTalosVersion(talosVersion)?.minor ?? live.everythingFrom;
 
 const takesEverything = (minor: number): boolean => minor >= live.everythingFrom;
 
 /** A document of its own begins with its kind. */
 const isDocument = (part: string): boolean => /^[A-Z]/.test(part);
 
-const isWithin = (part: string, whole: string): boolean => part === whole || part.startsWith(`${whole}.`);
+const isWithin = (part: string, whole: string): boolean =>
+  part === whole || part.startsWith(`${whole}.`);

@@ -23,7 +23,10 @@ export function meantSize(card: Memory, saidMiB: number): number | undefined {
 }
 
 /** Least and greatest memory that a card may have, in MiB; undefined where nothing is known of it. */
-export function memoryBounds({ memoryMiB, memoriesMiB }: Memory): { least: number; greatest: number } | undefined {
+export function memoryBounds({
+  memoryMiB,
+  memoriesMiB,
+}: Memory): { least: number; greatest: number } | undefined {
   if (memoryMiB !== undefined) return { least: memoryMiB, greatest: memoryMiB };
   if (memoriesMiB === undefined) return undefined;
   return { least: Math.min(...memoriesMiB), greatest: Math.max(...memoriesMiB) };

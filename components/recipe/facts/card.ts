@@ -55,12 +55,15 @@ const architectureByName = new Map((architectures as Architecture[]).map((row) =
 export function architectureOf(card: Card): Architecture {
   const architecture = architectureByName.get(card.architecture);
   if (!architecture)
-    throw new Error(`data/cards.json: ${card.model}: no architecture ${card.architecture} in data/architectures.json`);
+    throw new Error(
+      `data/cards.json: ${card.model}: no architecture ${card.architecture} in data/architectures.json`,
+    );
   return architecture;
 }
 
 /** Flavours of the kernel modules that drive a card; the default one first. */
-export const flavoursOf = (card: Card): ModuleFlavour[] => card.flavours ?? architectureOf(card).flavours;
+export const flavoursOf = (card: Card): ModuleFlavour[] =>
+  card.flavours ?? architectureOf(card).flavours;
 
 /**
  * Whether the open modules of a driver refuse this card unless they are forced to take it, by `NVreg_OpenRmEnableUnsupportedGpus=1`: old
@@ -73,7 +76,8 @@ export const openModulesRefuse = (card: Card, driver: string): boolean =>
  * Whether a card comes with an arm64 processor: the superchips, whose name is for both. It begins with the processor's letter, G of Grace, and
  * the card's, e.g. GH200, GB300, GB10.
  */
-export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean => /^(NVIDIA )?G[HB]\d/.test(model);
+export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean =>
+  /^(NVIDIA )?G[HB]\d/.test(model);
 
 /**
  * What the kernel of a machine with these cards is told: from Talos 1.13 on it has branch target identification on arm64, with which NVIDIA's
@@ -81,7 +85,8 @@ export const isOfArm64 = ({ model }: Pick<Card, "model">): boolean => /^(NVIDIA 
  * processor as that; nobody has told of one. Of other arm64 machines with a card in a slot nothing is known either: a note tells of the
  * argument where the stack shows that a machine is one.
  */
-export const kernelArgsFor = (cards: readonly Card[]): string[] => (cards.some(isOfArm64) ? ["arm64.nobti"] : []);
+export const kernelArgsFor = (cards: readonly Card[]): string[] =>
+  cards.some(isOfArm64) ? ["arm64.nobti"] : [];
 
 /** Oldest driver that knows a card. */
 export const minDriverOf = (card: Card): string => card.minDriver ?? architectureOf(card).minDriver;
@@ -89,7 +94,9 @@ export const minDriverOf = (card: Card): string => card.minDriver ?? architectur
 /** Whether a driver knows a card: new enough, and not of a branch that dropped its architecture. */
 export function drives(driver: string, card: Card): boolean {
   const last = architectureOf(card).lastDriverBranch;
-  return compareDotted(driver, minDriverOf(card)) >= 0 && (last === undefined || majorOf(driver) <= last);
+  return (
+    compareDotted(driver, minDriverOf(card)) >= 0 && (last === undefined || majorOf(driver) <= last)
+  );
 }
 
 /** Newest CUDA that still knows a card; undefined: the current one. */

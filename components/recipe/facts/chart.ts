@@ -48,7 +48,10 @@ export function judgeValues(
   );
   const isBeyond = others.length === 0 && !semver.eq(judge.version, version);
   const isOpen = ({ path, kind }: ValueComplaint): boolean =>
-    isBeyond && kind === "unknown" && hintOf(path) === undefined && meantBy(judge, path) === undefined;
+    isBeyond &&
+    kind === "unknown" &&
+    hintOf(path) === undefined &&
+    meantBy(judge, path) === undefined;
   return {
     complaints: complaints.filter((complaint) => !isOpen(complaint)),
     open: complaints.filter(isOpen).map(({ path }) => path),
@@ -66,7 +69,8 @@ const hints: [RegExp, string][] = [
 ];
 
 /** What to do instead of setting a value that no release has; undefined where nothing is known. */
-export const hintOf = (path: string): string | undefined => hints.find(([pattern]) => pattern.test(path))?.[1];
+export const hintOf = (path: string): string | undefined =>
+  hints.find(([pattern]) => pattern.test(path))?.[1];
 
 /**
  * The value that was meant by one that a chart does not have: its last key stands in the same place there, with a slip of one or two
@@ -88,14 +92,18 @@ export function meantBy(chart: ChartValues, path: string): string | undefined {
 }
 
 /** Values that a chart would ignore or misread, e.g. `devicePlugin.nodeSelector`. */
-export function valueComplaints(chart: ChartValues, values: Record<string, unknown>): ValueComplaint[] {
+export function valueComplaints(
+  chart: ChartValues,
+  values: Record<string, unknown>,
+): ValueComplaint[] {
   const prefixes = prefixesOf(chart);
   const visit = (value: unknown, path: string): ValueComplaint[] => {
     const type = Object.hasOwn(chart.paths, path) ? chart.paths[path] : undefined; // `constructor` is no value
     if (type === undefined && !prefixes.has(path)) return [{ path, kind: "unknown" }];
     // Helm takes null as "remove the default"; it only needs the path to be there.
     if (value === null || type === "any") return [];
-    if (type !== undefined) return isOfType(value, type) ? [] : [{ path, kind: type as ValueComplaint["kind"] }];
+    if (type !== undefined)
+      return isOfType(value, type) ? [] : [{ path, kind: type as ValueComplaint["kind"] }];
     if (!isMapping(value)) return [{ path, kind: "object" }];
     return Object.entries(value).flatMap(([key, child]) => visit(child, `${path}.${key}`));
   };
@@ -104,12 +112,18 @@ export function valueComplaints(chart: ChartValues, values: Record<string, unkno
     if (!chart.subcharts.includes(key)) return visit(value, key);
     if (!isMapping(value)) return value === null ? [] : [{ path: key, kind: "object" }];
     const inside = (of: object): ValueComplaint[] =>
-      valueComplaints(discoveryValues, { ...of }).map(({ path, kind }) => ({ path: `${key}.${path}`, kind }));
+      valueComplaints(discoveryValues, { ...of }).map(({ path, kind }) => ({
+        path: `${key}.${path}`,
+        kind,
+      }));
     if (key !== "nfd") return inside(value);
     // Whether it is brought: the plugin's chart asks here (Chart.yaml, condition), the operator's in a section of its own.
     const { enabled = null, ...others } = value;
     const isRight = enabled === null || typeof enabled === "boolean";
-    return [...(isRight ? [] : [{ path: "nfd.enabled", kind: "boolean" } as const]), ...inside(others)];
+    return [
+      ...(isRight ? [] : [{ path: "nfd.enabled", kind: "boolean" } as const]),
+      ...inside(others),
+    ];
   });
 }
 
@@ -137,6 +151,7 @@ function isOfType(value: unknown, type: string): boolean {
   if (type === "array") return Array.isArray(value);
   if (type === "object") return isMapping(value);
   // Templates print numbers and strings alike.
-  if (type === "string" || type === "number") return typeof value === "string" || typeof value === "number";
+  if (type === "string" || type === "number")
+    return typeof value === "string" || typeof value === "number";
   return typeof value === type;
 }

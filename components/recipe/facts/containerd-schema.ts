@@ -17,7 +17,9 @@ export interface ContainerdRelease {
 export function containerdOf(talosVersion: string): ContainerdRelease {
   const { minor, patch } = parseTalosVersion(talosVersion) ?? { minor: 0, patch: 0 };
   const row = minorRows.findLast((candidate) => candidate.minor <= minor) ?? minorRows[0]!;
-  const range = row.containerd.find(({ from, to }) => row.minor === minor && from <= patch && patch <= to);
+  const range = row.containerd.find(
+    ({ from, to }) => row.minor === minor && from <= patch && patch <= to,
+  );
   const { version } = range ?? row.containerd.at(-1)!;
   return { minor: Number(version.split(".")[1]), isKnown: range !== undefined };
 }
@@ -29,14 +31,19 @@ const roots: Record<string, string> = data.roots;
 export const knownPlugins: string[] = Object.keys(roots).filter((id) => id !== "");
 
 /** Structure of a plugin's table, or of the whole file for `""`. */
-export const structureOfPlugin = (id: string): string | undefined => (Object.hasOwn(roots, id) ? roots[id] : undefined);
+export const structureOfPlugin = (id: string): string | undefined =>
+  Object.hasOwn(roots, id) ? roots[id] : undefined;
 
 /**
  * Keys of a structure with their types.
  *
  * @param last for a release that may be of a later minor: the last minor whose keys count, too. Default: the minor alone.
  */
-export const containerdKeys = (structure: string, minor: number, last: number = minor): Map<string, TypeText> =>
+export const containerdKeys = (
+  structure: string,
+  minor: number,
+  last: number = minor,
+): Map<string, TypeText> =>
   new Map(
     Object.entries(structures[structure] ?? {}).flatMap(([key, ranged]): [string, string][] => {
       if (typeof ranged === "string") return [[key, ranged]];

@@ -20,7 +20,11 @@ export function readContract(text: string): string | undefined {
  * `versionContract`. Without that it is the older of what runs and what shall run, since the machine gets its configuration before its
  * upgrade; a preview then stops where it would become another one.
  */
-export function contractOf({ versionContract, runningVersion, talosVersion }: ContractBasis): string {
+export function contractOf({
+  versionContract,
+  runningVersion,
+  talosVersion,
+}: ContractBasis): string {
   const said = versionContract === undefined ? undefined : readContract(versionContract);
   if (said !== undefined) return said;
   const running = semver.valid(runningVersion);
@@ -41,7 +45,11 @@ export function contractMinor(contract: string): string {
  * @param was minor that the last update generated the configuration for; undefined where it generated none.
  * @param isSaid whether the stack has `versionContract`.
  */
-export function driftFault(was: string | undefined, is: string | undefined, isSaid: boolean): Fault | undefined {
+export function driftFault(
+  was: string | undefined,
+  is: string | undefined,
+  isSaid: boolean,
+): Fault | undefined {
   if (isSaid || was === undefined || is === undefined || was === is) return undefined;
   return {
     problem: `is not said, and the contract of the generated configuration would go from ${was} to ${is}`,

@@ -34,7 +34,9 @@ export function newerCuda(
 ): { cuda: string; floor: string } | undefined {
   const cuda = cudaOfImage(image);
   const floor = cuda && cudaFloor(cuda);
-  return cuda && floor && driverVersion && compareDotted(driverVersion, floor) < 0 ? { cuda, floor } : undefined;
+  return cuda && floor && driverVersion && compareDotted(driverVersion, floor) < 0
+    ? { cuda, floor }
+    : undefined;
 }
 
 /**
@@ -51,7 +53,9 @@ export const isForwardCompatible = ({ uses }: Pick<MachineFacts, "uses">): boole
  */
 export function cudaOfImage(image: string): string | undefined {
   const tag = /:([^:/@]+)(?:@.*)?$/.exec(image)?.[1] ?? "";
-  const named = /(?:^|[^a-z])cuda[-_]?(\d{2})\.(\d+)/i.exec(tag) ?? /(?:^|[^a-z])cu(\d{2})(\d)(?!\d)/i.exec(tag);
+  const named =
+    /(?:^|[^a-z])cuda[-_]?(\d{2})\.(\d+)/i.exec(tag) ??
+    /(?:^|[^a-z])cu(\d{2})(\d)(?!\d)/i.exec(tag);
   const bare = /(?:^|\/)cuda:/.test(image) ? /^(\d{2})\.(\d+)/.exec(tag) : null;
   const found = named ?? bare;
   return found ? `${found[1]}.${found[2]}` : cudaOfVllmImage(image);
@@ -64,7 +68,8 @@ function cudaOfVllmImage(image: string): string | undefined {
 }
 
 /** vLLM's image for a driver's CUDA. */
-export const vllmImage = (cuda: string): string => `vllm/vllm-openai:${newestImage(tables.ofVllm, cuda)}`;
+export const vllmImage = (cuda: string): string =>
+  `vllm/vllm-openai:${newestImage(tables.ofVllm, cuda)}`;
 
 /**
  * ComfyUI's image for a driver's CUDA. CUDA 12's minor versions are compatible with every driver from 525 on

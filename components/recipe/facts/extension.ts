@@ -10,7 +10,9 @@ export interface NvidiaExtension {
   flavour?: ModuleFlavour;
 }
 
-const named = new Map<string, NvidiaExtension>([["siderolabs/nvidia-gdrdrv-device", { kind: "gdrdrv" }]]);
+const named = new Map<string, NvidiaExtension>([
+  ["siderolabs/nvidia-gdrdrv-device", { kind: "gdrdrv" }],
+]);
 for (const branch of Object.values(DriverBranch)) {
   for (const flavour of Object.values(ModuleFlavour))
     named.set(modulesExtension(flavour, branch), { kind: "modules", branch, flavour });
@@ -44,7 +46,9 @@ export const isNvidiaService = (name: string): boolean => name.startsWith("ext-n
 /** Names that the Image Factory silently takes as the `-lts` ones, and the ones to write instead. Source: image-factory, internal/profile, ExtensionNameAlias. */
 export const unsuffixedNames: Record<string, string[]> = {
   "siderolabs/nonfree-kmod-nvidia": branched((branch) => modulesExtension("proprietary", branch)),
-  "siderolabs/nvidia-open-gpu-kernel-modules": branched((branch) => modulesExtension("open", branch)),
+  "siderolabs/nvidia-open-gpu-kernel-modules": branched((branch) =>
+    modulesExtension("open", branch),
+  ),
   "siderolabs/nvidia-container-toolkit": branched(toolkitExtension),
   "siderolabs/nvidia-fabricmanager": branched(fabricManagerExtension),
   "siderolabs/nvidia-fabric-manager": branched(fabricManagerExtension),

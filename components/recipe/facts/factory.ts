@@ -33,10 +33,19 @@ export function readExtensions(answer: unknown): Omit<ReleaseFactsSpec, "talosVe
     const [, driver, version] = /^(\d+\.\d+(?:\.\d+)?)(?:-v?(\d+\.\d+\.\d+))?/.exec(tag) ?? [];
     return defined({ driver, toolkit: version });
   };
-  const [lts, production, newFeature] = [toolkit("lts"), toolkit("production"), toolkit("new-feature")];
+  const [lts, production, newFeature] = [
+    toolkit("lts"),
+    toolkit("production"),
+    toolkit("new-feature"),
+  ];
   const version = production.toolkit ?? lts.toolkit;
   return {
-    ...defined({ lts: lts.driver, production: production.driver, newFeature: newFeature.driver, toolkit: version }),
+    ...defined({
+      lts: lts.driver,
+      production: production.driver,
+      newFeature: newFeature.driver,
+      toolkit: version,
+    }),
     extensions: [...tags.keys()].sort(),
   };
 }

@@ -2,7 +2,13 @@ import chips from "./data/chips.json";
 import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import mig from "./data/mig.json";
 import { meantSize, memorySizes, withMemory } from "./card-memory";
-import { architectureOfChip, isOlderDevice, listedChips, namesOfDevice, olderNames } from "./pci-cards";
+import {
+  architectureOfChip,
+  isOlderDevice,
+  listedChips,
+  namesOfDevice,
+  olderNames,
+} from "./pci-cards";
 import { defined } from "../mapping";
 import { remembering } from "../memory";
 import { quantityValue } from "../rules/quantity";
@@ -57,7 +63,12 @@ function cardOfChip(name: string, chip: string): Card | undefined {
   const model = name.replace(/^(GeForce|Quadro|Tesla) /, "");
   return {
     ...{ model, architecture, computeCapability, ...byName },
-    ...defined({ minDriver, mig, mayHaveMig: mayHaveMig || undefined, memoryMiB: memoryInName(name) }),
+    ...defined({
+      minDriver,
+      mig,
+      mayHaveMig: mayHaveMig || undefined,
+      memoryMiB: memoryInName(name),
+    }),
   };
 }
 
@@ -81,7 +92,8 @@ function ofName(name: string): Pick<Card, "family" | "pciDevice" | "flavours"> {
 
 function familyOf(name: string): CardFamily {
   if (/^(GeForce|TITAN|CMP|P10\d-)/i.test(name)) return "geforce";
-  if (/^(Tesla|PG\d|(A|H|L|B|GH|GB|AX)\d|T4G|T4\b|T10\b)|Server Edition/.test(name)) return "datacenter";
+  if (/^(Tesla|PG\d|(A|H|L|B|GH|GB|AX)\d|T4G|T4\b|T10\b)|Server Edition/.test(name))
+    return "datacenter";
   return /^(Quadro|NVS|RTX|T\d)/.test(name) ? "workstation" : "geforce";
 }
 
@@ -109,14 +121,18 @@ export function findCard(model: string): Card | undefined {
 }
 
 const deviceIn = (model: string): string | undefined =>
-  /(?:^|[\s[])(?:0x)?10de[:-](?:0x)?([0-9a-f]{4})(?![\w:])/i.exec(model.slice(0, 300))?.[1]?.toLowerCase();
+  /(?:^|[\s[])(?:0x)?10de[:-](?:0x)?([0-9a-f]{4})(?![\w:])/i
+    .exec(model.slice(0, 300))?.[1]
+    ?.toLowerCase();
 
 const older = new Set(olderNames.map(normalize));
 
 /** Whether a model is of an architecture that no driver of Talos knows: Fermi or Kepler. */
 export function isTooOld(model: string): boolean {
   const device = deviceIn(model);
-  return device === undefined ? findCard(model) === undefined && older.has(normalize(model)) : isOlderDevice(device);
+  return device === undefined
+    ? findCard(model) === undefined && older.has(normalize(model))
+    : isOlderDevice(device);
 }
 
 /** What holds for all cards of a device ID, whose names differ in memory or in cooling. */
@@ -124,7 +140,13 @@ function cardOfDevice(id: string): Card | undefined {
   const found = [...new Set(namesOfDevice(id).flatMap((name) => lookUp(normalize(name)) ?? []))];
   const [first, ...others] = found;
   if (first === undefined || others.length === 0) return first;
-  const { memoryMiB: _memory, memoriesMiB: _memories, rebuiltMiB: _rebuilt, power: _power, ...alike } = first;
+  const {
+    memoryMiB: _memory,
+    memoriesMiB: _memories,
+    rebuiltMiB: _rebuilt,
+    power: _power,
+    ...alike
+  } = first;
   if (found.some((card) => memorySizes(card).length === 0)) return alike;
   const [size, ...otherSizes] = [...new Set(found.flatMap(memorySizes))];
   return otherSizes.length === 0
@@ -160,11 +182,19 @@ export function cardOf(gpu: GpuSpec): Card | undefined {
   const known = findCard(gpu.model);
   const said = saidMemory(gpu);
   if (known) return withSaidMemory(known, said);
-  const row = gpu.architecture && Object.entries(chips.architectures).find(([, name]) => name === gpu.architecture);
+  const row =
+    gpu.architecture &&
+    Object.entries(chips.architectures).find(([, name]) => name === gpu.architecture);
   if (!row) return undefined;
   const least = capabilityOf((start) => start.startsWith(row[0])) ?? "0.0";
   return {
-    ...{ model: gpu.model, architecture: row[1], computeCapability: least, mayHaveMig: true, described: true },
+    ...{
+      model: gpu.model,
+      architecture: row[1],
+      computeCapability: least,
+      mayHaveMig: true,
+      described: true,
+    },
     ...ofName(gpu.model.replace(/^NVIDIA /, "")),
     ...defined({ memoryMiB: said }),
   };

@@ -1,5 +1,10 @@
 import { type Card, cardOf, drives, flavoursOf, openModulesRefuse } from "./card";
-import { fabricManagerExtension, modulesExtension, nvidiaExtension, toolkitExtension } from "./extension";
+import {
+  fabricManagerExtension,
+  modulesExtension,
+  nvidiaExtension,
+  toolkitExtension,
+} from "./extension";
 import type { Release } from "./talos-release";
 import { defined } from "../mapping";
 import type { DriverBranch, ClusterSpec, MachineSpec, ModuleFlavour } from "../spec/index";
@@ -32,7 +37,12 @@ export interface MachineFacts {
 }
 
 /** Looks up a machine's cards and decides its driver. Never fails: what is unknown stays undefined, for the checks to name. */
-export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSpec, release?: Release): MachineFacts {
+export function machineFacts(
+  name: string,
+  spec: MachineSpec,
+  cluster: ClusterSpec,
+  release?: Release,
+): MachineFacts {
   const uses = (spec.gpus ?? []).map((gpu, index): CardUse => ({
     ...{ field: `machines.${name}.gpus[${index}]`, model: gpu.model, count: gpu.count ?? 1 },
     ...defined({ card: cardOf(gpu) }),
@@ -41,13 +51,19 @@ export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSp
   const gpuCount = uses.reduce((sum, use) => sum + use.count, 0);
   const own = [...new Set(spec.extensions ?? [])];
   const facts = { name, spec, uses, cards, gpuCount };
-  if (gpuCount === 0) return { ...facts, branch: "production", flavour: "open", extensions: own.sort() };
+  if (gpuCount === 0)
+    return { ...facts, branch: "production", flavour: "open", extensions: own.sort() };
 
   const ownModules = own.map(nvidiaExtension).find((extension) => extension?.kind === "modules");
   const ownToolkit = own.map(nvidiaExtension).find((extension) => extension?.kind === "toolkit");
-  const branch = ownModules?.branch ?? ownToolkit?.branch ?? cluster.driver?.branch ?? defaultBranch(cards, release);
+  const branch =
+    ownModules?.branch ??
+    ownToolkit?.branch ??
+    cluster.driver?.branch ??
+    defaultBranch(cards, release);
   const driverVersion = release?.drivers[branch];
-  const flavour = ownModules?.flavour ?? cluster.driver?.flavour ?? defaultFlavour(cards, driverVersion);
+  const flavour =
+    ownModules?.flavour ?? cluster.driver?.flavour ?? defaultFlavour(cards, driverVersion);
   const extensions = [
     ...own,
     ...(ownModules ? [] : [modulesExtension(flavour, branch)]),
@@ -56,7 +72,13 @@ export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSp
       ? [fabricManagerExtension(branch)]
       : []),
   ];
-  return { ...facts, branch, flavour, ...(driverVersion ? { driverVersion } : {}), extensions: extensions.sort() };
+  return {
+    ...facts,
+    branch,
+    flavour,
+    ...(driverVersion ? { driverVersion } : {}),
+    extensions: extensions.sort(),
+  };
 }
 
 /**
@@ -74,16 +96,21 @@ export function hasSwitches(uses: CardUse[]): boolean {
  * Source: NVIDIA Fabric Manager user guide, supported systems.
  */
 export const hasNoSwitch = (uses: CardUse[]): boolean =>
-  uses.length > 0 && uses.every(({ card }) => card !== undefined && !card.described && !maybeSwitched.test(card.model));
+  uses.length > 0 &&
+  uses.every(
+    ({ card }) => card !== undefined && !card.described && !maybeSwitched.test(card.model),
+  );
 
 /**
  * Names of data-center cards of which there are SXM modules, save those that say PCIe themselves. NVSwitch came with SXM3 (DGX-2): boards of
  * P100 and of V100 SXM2 have none.
  */
-const maybeSwitched = /SXM(?!2)|HBM|DGX-|^(PG|A100|A800|H\d|GH\d|G?B[123]\d\d)(?!.*(PCIe|PCIE|NVL|L ))/;
+const maybeSwitched =
+  /SXM(?!2)|HBM|DGX-|^(PG|A100|A800|H\d|GH\d|G?B[123]\d\d)(?!.*(PCIe|PCIE|NVL|L ))/;
 
 /** Modules of HGX boards, by the name of their card. */
-const onBoards = /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B[12]00$|B300 SXM)/;
+const onBoards =
+  /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B[12]00$|B300 SXM)/;
 
 /**
  * `production`, unless only `lts` brings a driver that knows all cards: Maxwell to Volta on Talos ≥ 1.13 (580 is their last
@@ -91,7 +118,8 @@ const onBoards = /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 H
  */
 function defaultBranch(cards: Card[], release: Release | undefined): DriverBranch {
   if (!release) return "production";
-  const fits = (branch: "lts" | "production"): boolean => cards.every((card) => drives(release.drivers[branch], card));
+  const fits = (branch: "lts" | "production"): boolean =>
+    cards.every((card) => drives(release.drivers[branch], card));
   return !fits("production") && fits("lts") ? "lts" : "production";
 }
 
@@ -100,7 +128,8 @@ function defaultFlavour(cards: Card[], driver: string | undefined): ModuleFlavou
   const usable = (flavour: ModuleFlavour): boolean =>
     cards.every(
       (card) =>
-        flavoursOf(card).includes(flavour) && !(flavour === "open" && driver && openModulesRefuse(card, driver)),
+        flavoursOf(card).includes(flavour) &&
+        !(flavour === "open" && driver && openModulesRefuse(card, driver)),
     );
   return cards.flatMap(flavoursOf).find(usable) ?? "open";
 }

@@ -6,7 +6,8 @@ import { parseTalosVersion } from "./version";
 
 /** Whether a document configures multipathd as releases before Talos 1.15 want it. */
 export const configuresMultipath = (value: unknown): boolean =>
-  valueAt(value, "kind") === "ExtensionServiceConfig" && valueAt(value, "name") === multipath.service;
+  valueAt(value, "kind") === "ExtensionServiceConfig" &&
+  valueAt(value, "name") === multipath.service;
 
 /** Whether multipathd of a release waits for ever with such a document. */
 export const refusesMultipath = (talosVersion: string): boolean =>
@@ -22,8 +23,10 @@ export function multipathFault(
   talosVersion: string,
   extensions: readonly string[],
 ): Fault | undefined {
-  if (!refusesMultipath(talosVersion) || !extensions.includes(multipath.extension)) return undefined;
-  if (!talosDocuments(configuration).map(valueOfDocument).some(configuresMultipath)) return undefined;
+  if (!refusesMultipath(talosVersion) || !extensions.includes(multipath.extension))
+    return undefined;
+  if (!talosDocuments(configuration).map(valueOfDocument).some(configuresMultipath))
+    return undefined;
   return {
     problem: `has an ExtensionServiceConfig for ${multipath.service}, and the machine gets Talos ${talosVersion} with the extension multipath-tools`,
     why: `from Talos 1.${multipath.since} on the service waits for ever with it, and the boot does not end`,

@@ -7,25 +7,30 @@ export const architectureOfChip = (chip: string): string | undefined =>
 
 const isOlder = (chip: string): boolean => architectureOfChip(chip) === undefined;
 
-const chips: readonly [chip: string, names: string[]][] = Object.entries(listed.chips).map(([chip, devices]) => [
-  chip,
-  [...new Set(Object.values<string[]>(devices).flat())].sort(),
-]);
+const chips: readonly [chip: string, names: string[]][] = Object.entries(listed.chips).map(
+  ([chip, devices]) => [chip, [...new Set(Object.values<string[]>(devices).flat())].sort()],
+);
 
 /** Chips of the list of PCI IDs with the names of their cards, as `nvidia-smi` prints them but for the vendor; both sorted. */
 export const listedChips = chips.filter(([chip]) => !isOlder(chip));
 
 /** Names of cards whose architecture no driver of Talos knows, Fermi and Kepler. A name may also be that of a newer card. */
-export const olderNames: readonly string[] = chips.filter(([chip]) => isOlder(chip)).flatMap(([, names]) => names);
+export const olderNames: readonly string[] = chips
+  .filter(([chip]) => isOlder(chip))
+  .flatMap(([, names]) => names);
 
 const olderIds = new Set(
-  Object.entries(listed.chips).flatMap(([chip, devices]) => (isOlder(chip) ? Object.keys(devices) : [])),
+  Object.entries(listed.chips).flatMap(([chip, devices]) =>
+    isOlder(chip) ? Object.keys(devices) : [],
+  ),
 );
 
 /** Whether a device ID is that of a card of Fermi or Kepler. */
 export const isOlderDevice = (id: string): boolean => olderIds.has(id);
 
-const namesById = new Map(Object.values(listed.chips).flatMap((devices) => Object.entries<string[]>(devices)));
+const namesById = new Map(
+  Object.values(listed.chips).flatMap((devices) => Object.entries<string[]>(devices)),
+);
 
 /**
  * Names of a card by its device ID; several where the list does not tell cards apart, none where it does not have the device.
@@ -38,6 +43,7 @@ export const namesOfDevice = (id: string): readonly string[] => namesById.get(id
 /** Device ID of the first card on the list with that name. */
 export function deviceOfName(name: string): { id: string; chip: string } | undefined {
   for (const [chip, devices] of Object.entries(listed.chips))
-    for (const [id, names] of Object.entries<string[]>(devices)) if (names.includes(name)) return { id, chip };
+    for (const [id, names] of Object.entries<string[]>(devices))
+      if (names.includes(name)) return { id, chip };
   return undefined;
 }

@@ -19,7 +19,9 @@ const gpuResource = "nvidia.com/gpu";
 export function resourceNameOf(sharing: SharingSpec | undefined, machines: MachineFacts[]): string {
   if (sharing?.timeSlicing?.renameByDefault) return `${gpuResource}.shared`;
   if (sharing?.mig?.strategy === "mixed") {
-    const names = new Set(machines.flatMap((machine) => Object.keys(allocatableOf(machine, sharing))));
+    const names = new Set(
+      machines.flatMap((machine) => Object.keys(allocatableOf(machine, sharing))),
+    );
     return [...names].sort((a, b) => sizeOf(a) - sizeOf(b) || a.localeCompare(b))[0] ?? gpuResource;
   }
   return gpuResource;
@@ -29,7 +31,8 @@ export function resourceNameOf(sharing: SharingSpec | undefined, machines: Machi
 const sizeOf = (resource: string): number => Number(/\.(\d+)gb/.exec(resource)?.[1] ?? 0);
 
 /** Resource of a MIG device with the strategy mixed. Source: k8s-device-plugin, internal/resource (`mig-<profile>`, `+` as `.`). */
-const migResource = (profile: string): string => `nvidia.com/mig-${profileName(profile).replace("+", ".")}`;
+const migResource = (profile: string): string =>
+  `nvidia.com/mig-${profileName(profile).replace("+", ".")}`;
 
 /**
  * Resource that one workload requests.
@@ -40,10 +43,16 @@ export const workloadResource = (
   sharing: SharingSpec | undefined,
   migProfile: string | undefined,
   otherwise: string,
-): string => (sharing?.mig?.strategy === "mixed" && migProfile !== undefined ? migResource(migProfile) : otherwise);
+): string =>
+  sharing?.mig?.strategy === "mixed" && migProfile !== undefined
+    ? migResource(migProfile)
+    : otherwise;
 
 /** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. Of those of `atLeastOf` it may offer more. */
-export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | undefined): Record<string, number> {
+export function allocatableOf(
+  machine: MachineFacts,
+  sharing: SharingSpec | undefined,
+): Record<string, number> {
   if (machine.gpuCount === 0) return {};
   if (sharing?.mig && splits(sharing.mig.profile) && canSplit(machine))
     return migDevices(machine, sharing, sharing.mig.profile);
@@ -55,13 +64,17 @@ export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | unde
 export function atLeastOf({ uses }: MachineFacts, sharing: Sharing | undefined): string[] {
   const { mig, unread } = sharing ?? {};
   if (unread && uses.length > 0 && mig === undefined) return [resourceNameOf(sharing, [])];
-  if (!mig || !splits(mig.profile) || !uses.some(({ card }) => isCountedOn(card, mig.profile))) return [];
+  if (!mig || !splits(mig.profile) || !uses.some(({ card }) => isCountedOn(card, mig.profile)))
+    return [];
   return [mig.strategy === "mixed" ? migResource(mig.profile) : resourceNameOf(sharing, [])];
 }
 
 /** Whether a card may have MIG in a geometry that is not known: one instance of the profile is what can be counted on. */
 const isCountedOn = (card: Card | undefined, profile: string): boolean =>
-  card !== undefined && !migOf(card) && card.mayHaveMig === true && profileName(profile) !== "balanced";
+  card !== undefined &&
+  !migOf(card) &&
+  card.mayHaveMig === true &&
+  profileName(profile) !== "balanced";
 
 /** Whether a profile makes slices at all. */
 export const splits = (profile: string): boolean => profileName(profile) !== "disabled";
@@ -71,7 +84,11 @@ export const canSplit = ({ cards }: MachineFacts): boolean =>
   cards.some((card) => migOf(card) !== undefined || card.mayHaveMig);
 
 /** With the strategy single, instances are `nvidia.com/gpu`, and time slicing shares them like cards. */
-function migDevices(machine: MachineFacts, sharing: SharingSpec, profile: string): Record<string, number> {
+function migDevices(
+  machine: MachineFacts,
+  sharing: SharingSpec,
+  profile: string,
+): Record<string, number> {
   const devices: Record<string, number> = {};
   const mixed = sharing.mig?.strategy === "mixed";
   const each = mixed ? 1 : (sharing.timeSlicing?.replicas ?? 1);
@@ -94,7 +111,10 @@ function migDevices(machine: MachineFacts, sharing: SharingSpec, profile: string
 const attributes = ["+me", "+me.all", "-me", "+gfx"] as const;
 
 /** MIG instances that a profile makes of one card, by profile; empty when the card has no such profile. */
-export function instancesOf(geometry: ReturnType<typeof migOf>, profile: string): Record<string, number> {
+export function instancesOf(
+  geometry: ReturnType<typeof migOf>,
+  profile: string,
+): Record<string, number> {
   const name = profileName(profile);
   if (name === "balanced") return geometry?.balanced ?? {};
   if (!geometry) return {};
@@ -105,12 +125,21 @@ export function instancesOf(geometry: ReturnType<typeof migOf>, profile: string)
 }
 
 /** Cards for computing have `+me` alone, on their smallest instances (A30: 1g and 2g); RTX PRO ones have all. */
-function mayHave(geometry: NonNullable<ReturnType<typeof migOf>>, base: string, attribute: string): boolean {
+function mayHave(
+  geometry: NonNullable<ReturnType<typeof migOf>>,
+  base: string,
+  attribute: string,
+): boolean {
   if (attribute === "") return true;
   if (geometry.graphics)
-    return attributes.some((known) => known === attribute) && !(base.startsWith("4g") && attribute !== "+gfx");
+    return (
+      attributes.some((known) => known === attribute) &&
+      !(base.startsWith("4g") && attribute !== "+gfx")
+    );
   const counts = Object.values(geometry.profiles);
-  return attribute === "+me" && (geometry.profiles[base] === Math.max(...counts) || base === "2g.12gb");
+  return (
+    attribute === "+me" && (geometry.profiles[base] === Math.max(...counts) || base === "2g.12gb")
+  );
 }
 
 /**
@@ -121,7 +150,8 @@ export const profileName = (profile: string): string =>
   profile.replace(/^all-/, "").replace(/\.(me|me\.all|gfx)$/, "+$1");
 
 /** Name of a configuration of the MIG manager, which wants `.me` for `+me`. Source: NVIDIA/mig-parted, config-default.yaml. */
-export const migConfigName = (profile: string): string => `all-${profileName(profile).replace("+", ".")}`;
+export const migConfigName = (profile: string): string =>
+  `all-${profileName(profile).replace("+", ".")}`;
 
 /**
  * Name of the ConfigMap with a configuration for sharing. The operator does not look into it: its pods take on another
@@ -135,7 +165,11 @@ export const sharingConfigName = (config: string): string => `gpu-sharing-${shor
  */
 export function sharingConfig(sharing: SharingSpec | undefined): string | undefined {
   if (!sharing?.timeSlicing) return undefined;
-  const { replicas, renameByDefault = false, failRequestsGreaterThanOne = true } = sharing.timeSlicing;
+  const {
+    replicas,
+    renameByDefault = false,
+    failRequestsGreaterThanOne = true,
+  } = sharing.timeSlicing;
   const resources = [{ name: gpuResource, replicas }];
   return stringify({
     version: "v1",

@@ -111,10 +111,14 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
   if (row && !row.inferred) return { ...release, drivers: row };
   const likely = row ?? newest;
   const where = row ? "is in the tables by inference" : "is newer than the tables";
-  const told = facts !== undefined && parseTalosVersion(facts.talosVersion)?.text === version.text ? facts : undefined;
+  const told =
+    facts !== undefined && parseTalosVersion(facts.talosVersion)?.text === version.text
+      ? facts
+      : undefined;
   if (told?.lts !== undefined && told.production !== undefined) {
     const { lts, production, newFeature, extensions } = told;
-    const { toolkit } = minor.toolkit === "operator" ? {} : { toolkit: told.toolkit ?? likely.toolkit };
+    const { toolkit } =
+      minor.toolkit === "operator" ? {} : { toolkit: told.toolkit ?? likely.toolkit };
     const at = { minor: version.minor, from: version.patch, to: version.patch };
     return {
       ...release,
@@ -123,7 +127,8 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
       ...(extensions === undefined ? {} : { extensions }),
     };
   }
-  const why = told?.silent === undefined ? "" : `, as the Image Factory says nothing (${told.silent})`;
+  const why =
+    told?.silent === undefined ? "" : `, as the Image Factory says nothing (${told.silent})`;
   return {
     ...release,
     drivers: likely,
@@ -155,7 +160,8 @@ export function capabilitiesOf(text: string): Capabilities {
 export const eraOf = (text: string): Era => eras[capabilitiesOf(text).cdi];
 
 /** First minor of an era. */
-export const firstMinorOf = (era: Era): number => minorRows.find((row) => eras[row.cdi] === era)!.minor;
+export const firstMinorOf = (era: Era): number =>
+  minorRows.find((row) => eras[row.cdi] === era)!.minor;
 
 /** First minor of the era after a release's own; undefined where the tables know none. */
 export function nextEraAfter(text: string): number | undefined {

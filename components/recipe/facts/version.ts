@@ -37,7 +37,8 @@ export function compareDotted(left: string, right: string): number {
 }
 
 /** The least of dotted numbers; undefined of none. */
-export const leastDotted = (values: string[]): string | undefined => [...values].sort(compareDotted)[0];
+export const leastDotted = (values: string[]): string | undefined =>
+  [...values].sort(compareDotted)[0];
 
 /** First number of a dotted one: the branch of a driver, the major of CUDA. */
 export const majorOf = (dotted: string): number => Number(dotted.split(".")[0]);

@@ -64,10 +64,12 @@ export const wayFields: readonly WayField[] = modes.map((mode) => ways[mode].fie
 export const wayOf = (mode: Mode): Way => ways[mode];
 
 /** The way of a chart. */
-export const wayOfChart = (chart: ChartName): Way => Object.values<Way>(ways).find((way) => way.chart === chart)!;
+export const wayOfChart = (chart: ChartName): Way =>
+  Object.values<Way>(ways).find((way) => way.chart === chart)!;
 
 /** The way of a field. */
-export const wayOfField = (field: WayField): Way => Object.values<Way>(ways).find((way) => way.field === field)!;
+export const wayOfField = (field: WayField): Way =>
+  Object.values<Way>(ways).find((way) => way.field === field)!;
 
 /** The first way that a stack asks for; an operator where it asks for none, for a check to say so. */
 export const modeOf = (spec: { [field in WayField]?: unknown }): Mode =>

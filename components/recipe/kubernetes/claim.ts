@@ -22,8 +22,12 @@ export function selectorsOf({ memory, architecture, product, cel = [] }: ClaimSp
   const is = (attribute: string, text: string): string =>
     `device.attributes[${domain}].${attribute} == ${JSON.stringify(text)}`;
   return [
-    ...(memory === undefined ? [] : [`device.capacity[${domain}].memory.compareTo(quantity("${memory}")) >= 0`]),
-    ...(architecture === undefined ? [] : [is("architecture", architectures[architecture] ?? architecture)]),
+    ...(memory === undefined
+      ? []
+      : [`device.capacity[${domain}].memory.compareTo(quantity("${memory}")) >= 0`]),
+    ...(architecture === undefined
+      ? []
+      : [is("architecture", architectures[architecture] ?? architecture)]),
     ...(product === undefined ? [] : [is("productName", product)]),
     ...cel,
   ];

@@ -24,7 +24,8 @@ export const exporterCounters = {
 export function exporterRelease({ mode, release, images }: KubernetesRecipe): string {
   const said = valueAt(release.values, "dcgmExporter", "version");
   const tag = mode === "operator" ? (typeof said === "string" ? said : "") : images.dcgmExporter;
-  const isNew = mode === "operator" && semver.gte(semver.coerce(release.version) ?? "0.0.0", "26.7.0");
+  const isNew =
+    mode === "operator" && semver.gte(semver.coerce(release.version) ?? "0.0.0", "26.7.0");
   return /\d+\.\d+\.\d+-(\d+\.\d+\.\d+)/.exec(tag)?.[1] ?? (isNew ? "4.8.3" : "4.8.2");
 }
 

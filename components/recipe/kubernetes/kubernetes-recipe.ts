@@ -29,7 +29,12 @@ const privileged: Record<string, string> = Object.fromEntries(
 );
 
 /** All that follows for Kubernetes. */
-export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], era: Era, mode: Mode): KubernetesRecipe {
+export function kubernetesRecipe(
+  spec: ClusterSpec,
+  machines: MachineFacts[],
+  era: Era,
+  mode: Mode,
+): KubernetesRecipe {
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
   const tolerations = tolerationsOf(spec, gpuMachines);
   const nodeSelector = { "nvidia.com/gpu.present": "true" };
@@ -37,12 +42,14 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
   const outside = externalOf(spec);
   const said = spec[wayOf(mode).field];
   const { deviceClass } = wayOf(mode);
-  const release = outside?.release ?? releaseOf(mode, { spec, era, tolerations, nodeSelector, config });
+  const release =
+    outside?.release ?? releaseOf(mode, { spec, era, tolerations, nodeSelector, config });
   const namespace = outside ? ownNamespace : release.namespace;
   const cudaVersion = clusterCuda(gpuMachines);
   const others = outside !== undefined || spec.devicePlugin?.makeRuntimeClass === false;
   // Devices come to a claim's pod by CDI, with all that they need: of ours only what looks at all cards names a class.
-  const looksAtAll = spec.monitoring !== undefined || gpuMachines.some(({ spec: { powerLimit } }) => powerLimit);
+  const looksAtAll =
+    spec.monitoring !== undefined || gpuMachines.some(({ spec: { powerLimit } }) => powerLimit);
   const hasHandler = capabilitiesOf(spec.talosVersion).toolkit === "extension";
   const unneeded = !hasHandler || (deviceClass !== undefined && !looksAtAll);
   const owner = mode === "operator" && !outside ? "operator" : others ? "other" : "component";
@@ -50,13 +57,17 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     era,
     mode,
     release,
-    ...(spec.leaderWorkerSet ? { leaderWorkerSet: leaderWorkerSetRelease(spec.leaderWorkerSet, tolerations) } : {}),
+    ...(spec.leaderWorkerSet
+      ? { leaderWorkerSet: leaderWorkerSetRelease(spec.leaderWorkerSet, tolerations) }
+      : {}),
     ...(outside ? { external: true as const } : {}),
     ...(outside?.assumesNamespace ? { assumesNamespace: true as const } : {}),
     ...(outside?.by === undefined ? {} : { by: outside.by }),
     ...(said?.handBack ? { handBack: true as const } : {}),
     namespace,
-    ...(givenNamespaces.includes(namespace) || said?.takeOver !== undefined ? {} : { namespaceLabels: privileged }),
+    ...(givenNamespaces.includes(namespace) || said?.takeOver !== undefined
+      ? {}
+      : { namespaceLabels: privileged }),
     runtimeClass: {
       name: outside?.runtimeClassName ?? (unneeded ? "" : "nvidia"),
       handler: hasHandler ? "nvidia" : "",
@@ -65,7 +76,10 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     markers: needsMarkers(era, mode) ? markersOf(spec) : [],
     tolerations,
     nodeSelector,
-    resourceName: ownValuesOf(spec)?.resourceName ?? deviceClass ?? resourceNameOf(sharingOf(spec), gpuMachines),
+    resourceName:
+      ownValuesOf(spec)?.resourceName ??
+      deviceClass ??
+      resourceNameOf(sharingOf(spec), gpuMachines),
     ...defined({ sharingConfig: config }),
     images: { ...helpers, ...spec.images },
     ...defined({ mig: spec.sharing?.mig && splitOf(spec.sharing.mig) }),
@@ -76,11 +90,17 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
 
 function splitOf({ strategy, profile }: MigSpec): NonNullable<KubernetesRecipe["mig"]> {
   const only = profileName(profile);
-  return { config: migConfigName(profile), ...(strategy === "single" && only !== "disabled" ? { only } : {}) };
+  return {
+    config: migConfigName(profile),
+    ...(strategy === "single" && only !== "disabled" ? { only } : {}),
+  };
 }
 
 /** The release of LeaderWorkerSet. Its controller may have no other place than machines with GPUs. */
-function leaderWorkerSetRelease(said: LeaderWorkerSetSpec, tolerations: PodToleration[]): ReleaseRecipe {
+function leaderWorkerSetRelease(
+  said: LeaderWorkerSetSpec,
+  tolerations: PodToleration[],
+): ReleaseRecipe {
   const { chart, namespace } = leaderWorkerSet;
   return {
     ...{ name: chart, namespace, chart, version: said.version },
@@ -90,8 +110,13 @@ function leaderWorkerSetRelease(said: LeaderWorkerSetSpec, tolerations: PodToler
 }
 
 function tolerationsOf(spec: ClusterSpec, machines: MachineFacts[]): PodToleration[] {
-  const controlPlane = machines.some((machine) => machine.spec.role === "controlplane") ? [controlPlaneTaint] : [];
-  return tolerationsFor([...controlPlane, ...machines.flatMap((machine) => taintsWithPatches(spec, machine.spec))]);
+  const controlPlane = machines.some((machine) => machine.spec.role === "controlplane")
+    ? [controlPlaneTaint]
+    : [];
+  return tolerationsFor([
+    ...controlPlane,
+    ...machines.flatMap((machine) => taintsWithPatches(spec, machine.spec)),
+  ]);
 }
 
 /** A stack that names neither is told so by a check; its plan takes an operator without a version. */

@@ -16,7 +16,8 @@ const driverReady = [
 ].join("\n");
 
 /** Whether marker files must stand in for the operator's validator: on Talos ≤ 1.12 it looks for the driver where it is not, for ever (gpu-operator#1687). */
-export const needsMarkers = (era: Era, mode: Mode): boolean => era === "legacy" && mode === "operator";
+export const needsMarkers = (era: Era, mode: Mode): boolean =>
+  era === "legacy" && mode === "operator";
 
 /** The marker files under `/run/nvidia/validations`. */
 export function markersOf(spec: ClusterSpec): Marker[] {

@@ -34,7 +34,10 @@ const leavesHostAlone =
  * from v0.14 on; an older one has to be told the file, which the operator mounts under another name for its own fallback.
  * Source: gpu-operator v26.3.1, controllers/object_controls.go, TransformMIGManager.
  */
-export function migManagerValues(operator: GpuOperatorSpec, sharing: SharingSpec | undefined): ChartInput {
+export function migManagerValues(
+  operator: GpuOperatorSpec,
+  sharing: SharingSpec | undefined,
+): ChartInput {
   if (!sharing?.mig) return { enabled: false };
   const ownConfig = Boolean(valueAt(operator.values, "migManager", "config", "name"));
   const generates = semver.gte(semver.coerce(operator.version) ?? "0.0.0", "26.3.0");

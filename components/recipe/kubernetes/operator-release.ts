@@ -38,7 +38,12 @@ function commonValues({ spec, tolerations, config }: Ground): ChartInput {
       ? {}
       : {
           devicePlugin: {
-            config: { create: true, name: sharingConfigName(config), default: "default", data: { default: config } },
+            config: {
+              create: true,
+              name: sharingConfigName(config),
+              default: "default",
+              data: { default: config },
+            },
           },
         }),
   };

@@ -11,7 +11,9 @@ export const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cr
 /** Device list strategies in a value of the chart, which takes them as one text; a list is understood too. */
 export function strategiesIn(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
-  return list.filter((item) => typeof item === "string").flatMap((item) => item.split(",").map((word) => word.trim()));
+  return list
+    .filter((item) => typeof item === "string")
+    .flatMap((item) => item.split(",").map((word) => word.trim()));
 }
 
 /** The standalone device plugin's release. */
@@ -36,7 +38,10 @@ export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): Release
 /** Whether one of the user's own configurations of the plugin says the strategy. */
 function saysMigStrategy(plugin: DevicePluginSpec): boolean {
   const map = valueAt(plugin.values, "config", "map");
-  return isMapping(map) && Object.values(map).some((text) => typeof text === "string" && /\bmigStrategy\b/.test(text));
+  return (
+    isMapping(map) &&
+    Object.values(map).some((text) => typeof text === "string" && /\bmigStrategy\b/.test(text))
+  );
 }
 
 /** First plugin of our tables; by such ones `cdi-cri` is the default. The strategy itself came with 0.15.0. */
@@ -56,13 +61,22 @@ export const firstByCdi = "0.17.4";
 function devices({ version, values }: DevicePluginSpec, era: Era): ChartInput {
   const securityContext = { privileged: true };
   if (era === "nri")
-    return { deviceListStrategy: "cdi-cri", nvidiaDriverRoot: "/usr/local", nvidiaDevRoot: "/", securityContext };
+    return {
+      deviceListStrategy: "cdi-cri",
+      nvidiaDriverRoot: "/usr/local",
+      nvidiaDevRoot: "/",
+      securityContext,
+    };
   const root = values?.["nvidiaDriverRoot"] ?? "/";
-  const byCdi = era === "cdi" && root === "/" && semver.gte(semver.coerce(version) ?? "0.0.0", firstByCdi);
+  const byCdi =
+    era === "cdi" && root === "/" && semver.gte(semver.coerce(version) ?? "0.0.0", firstByCdi);
   const strategy = byCdi ? "cdi-cri" : "envvar";
   const said = values !== undefined && Object.hasOwn(values, "deviceListStrategy");
   const asksForCdi = strategiesIn(said ? values["deviceListStrategy"] : strategy).some((word) =>
     word.startsWith("cdi-"),
   );
-  return { deviceListStrategy: strategy, ...(era === "cdi" && asksForCdi ? { nvidiaDriverRoot: "/" } : {}) };
+  return {
+    deviceListStrategy: strategy,
+    ...(era === "cdi" && asksForCdi ? { nvidiaDriverRoot: "/" } : {}),
+  };
 }

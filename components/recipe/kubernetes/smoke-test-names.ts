@@ -4,7 +4,8 @@ import { shortHash } from "../short-hash";
 const longest = 47;
 
 /** Names that can be told apart begin so. A Job's has no `.`, so that it can be a label of its pods. */
-const worded = (machine: string): string => `gpu-smoke-test-${machine.replaceAll(".", "-")}`.slice(0, longest);
+const worded = (machine: string): string =>
+  `gpu-smoke-test-${machine.replaceAll(".", "-")}`.slice(0, longest);
 
 /**
  * Beginning of the name of each machine's smoke test, at most 47 characters long; no two machines have the same. Machines whose
@@ -20,7 +21,10 @@ export function smokeTestNames(machines: string[]): Map<string, string> {
   return new Map(
     machines.map((machine) => {
       const name = worded(machine);
-      return [machine, shared.has(name) ? `${name.slice(0, longest - 7)}-${shortHash(machine, 6)}` : name];
+      return [
+        machine,
+        shared.has(name) ? `${name.slice(0, longest - 7)}-${shortHash(machine, 6)}` : name,
+      ];
     }),
   );
 }

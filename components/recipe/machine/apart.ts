@@ -8,7 +8,10 @@ export function seenBy(spec: ClusterSpec, { talosVersion, driver }: MachineSpec)
   const version = talosVersion ?? spec.talosVersion;
   return {
     ...{ ...rest, talosVersion: version },
-    ...defined({ releaseFacts: factsOf(spec, version), driver: driver && { ...spec.driver, ...driver } }),
+    ...defined({
+      releaseFacts: factsOf(spec, version),
+      driver: driver && { ...spec.driver, ...driver },
+    }),
   };
 }
 

@@ -12,7 +12,11 @@ import type { UserPatch } from "./user-patches";
  * @param contract release whose features the generated configuration may use.
  * @returns undefined where a patch of the user's names the machine.
  */
-export function hostnamePatch(name: string, contract: string, patches: readonly UserPatch[]): string | undefined {
+export function hostnamePatch(
+  name: string,
+  contract: string,
+  patches: readonly UserPatch[],
+): string | undefined {
   if (patches.some(namesHost)) return undefined;
   if (semver.valid(contract) !== null && semver.lt(contract, contracts.documentsFrom))
     return stringify({ machine: { network: { hostname: name } } });

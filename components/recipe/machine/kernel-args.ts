@@ -1,5 +1,6 @@
 /** Kernel arguments out of a text that has several. */
-export const splitKernelArgs = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");
+export const splitKernelArgs = (text: string): string[] =>
+  text.split(/\s+/).filter((word) => word !== "");
 
 /**
  * A parameter of one of NVIDIA's modules that stands among kernel arguments, as a module that is built in would take it. Talos loads
@@ -24,7 +25,8 @@ export function unfollowedArgs(brought: readonly string[], commandLine: string):
     // `-x` and `-x=1` take away what Talos brings, and are themselves on no command line (go-procfs v0.1.2, procfs/cmdline.go, AppendAll).
     if (!/^-./.test(arg)) return !running.includes(arg);
     const gone = arg.slice(1);
-    const isGone = (word: string): boolean => word === gone || (!gone.includes("=") && word.startsWith(`${gone}=`));
+    const isGone = (word: string): boolean =>
+      word === gone || (!gone.includes("=") && word.startsWith(`${gone}=`));
     return running.some((word) => isGone(word) && !wanted.includes(word));
   });
 }

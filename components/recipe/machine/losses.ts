@@ -50,7 +50,8 @@ export const renamed: Record<string, string> = {
 
 /** Cloud platforms have the old names of network interfaces (talos, pkg/machinery/platforms). */
 const isOfTalos = (arg: string, platform = "metal"): boolean =>
-  imageArgs.keys.includes(arg.split("=")[0]!) || (arg === "net.ifnames=0" && !["metal", "nocloud"].includes(platform));
+  imageArgs.keys.includes(arg.split("=")[0]!) ||
+  (arg === "net.ifnames=0" && !["metal", "nocloud"].includes(platform));
 
 /** An extension's official name. */
 export function officialName(name: string): string {
@@ -59,7 +60,10 @@ export function officialName(name: string): string {
 }
 
 /** Names of the extensions that a machine runs: the schematic's where it has one, else those of the manifests. */
-export function runningExtensions({ schematic, extensions }: Pick<RunningImage, "schematic" | "extensions">): string[] {
+export function runningExtensions({
+  schematic,
+  extensions,
+}: Pick<RunningImage, "schematic" | "extensions">): string[] {
   const read = schematic === undefined ? undefined : readSchematic(schematic);
   const names = read?.extensions ?? Object.keys(extensions).filter((name) => !virtual.has(name));
   return [...new Set(names.map(officialName))].sort();
@@ -80,11 +84,14 @@ export function runningKernelArgs(running: RunningImage): string[] {
   const configured = new Set(configuredArgs.flatMap(splitKernelArgs));
   const byGrub = bootArgs !== undefined && commandLine !== undefined;
   const inForce = new Set(splitKernelArgs(commandLine ?? ""));
-  return [...new Set(args)].filter((arg) => hasEffect(arg) && !configured.has(arg) && (!byGrub || inForce.has(arg)));
+  return [...new Set(args)].filter(
+    (arg) => hasEffect(arg) && !configured.has(arg) && (!byGrub || inForce.has(arg)),
+  );
 }
 
 /** The platform is the image's own: the Factory says it once more, and it is compared for itself. */
-const hasEffect = (arg: string): boolean => moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
+const hasEffect = (arg: string): boolean =>
+  moduleParameterIn(arg) === undefined && !arg.startsWith("talos.platform=");
 
 /**
  * What a machine would lose with its next image: it was there before this stack came, and the stack neither lists nor
@@ -92,7 +99,12 @@ const hasEffect = (arg: string): boolean => moduleParameterIn(arg) === undefined
  *
  * @param machine node name.
  */
-export function losses(machine: string, running: RunningImage, next: NextImage, drop: Loose<DropSpec> = {}): Problem[] {
+export function losses(
+  machine: string,
+  running: RunningImage,
+  next: NextImage,
+  drop: Loose<DropSpec> = {},
+): Problem[] {
   const field = `machines.${machine}`;
   const extensions = lostExtensions(running, next, drop);
   const runs = extensions.map((name) => named(name, running.extensions));
@@ -122,7 +134,10 @@ function lostBeside(
   const kind = installerKind(installer);
   const { platform } = running;
   const those = args.length === 1 ? "that" : "those";
-  const other = next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`;
+  const other =
+    next.overlay === undefined
+      ? "none"
+      : `${next.overlay.name} of ${next.overlay.image}, or other options`;
   return [
     args.length > 0 && {
       field: `${field}.kernelArgs`,
@@ -141,7 +156,8 @@ function lostBeside(
     embeddedMachineConfiguration === true &&
       !drop.embeddedMachineConfiguration && {
         field: `${field}.drop`,
-        problem: "a machine configuration is embedded in the machine's image, and its next image has none",
+        problem:
+          "a machine configuration is embedded in the machine's image, and its next image has none",
         why: "what only the embedded one says would be gone after the reboot, and a stack cannot carry it on",
         remedy: `put what it says into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
       },

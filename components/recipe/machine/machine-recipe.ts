@@ -31,19 +31,38 @@ export interface RecipeContext {
 }
 
 /** All that follows for one machine. */
-export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], context: RecipeContext): MachineRecipe {
+export function machineRecipe(
+  facts: MachineFacts,
+  ownPatches: UserPatch[],
+  context: RecipeContext,
+): MachineRecipe {
   const { spec } = context;
   const { name, spec: machine, gpuCount, extensions, driverVersion } = facts;
   const { talosVersion, factoryUrl } = spec;
-  const { address, role, configuration, installerImage: own, overlay, customization, platform, secureBoot } = machine;
+  const {
+    address,
+    role,
+    configuration,
+    installerImage: own,
+    overlay,
+    customization,
+    platform,
+    secureBoot,
+  } = machine;
   const era = eraOf(talosVersion);
   const isGpu = gpuCount > 0;
   const patches = [...context.clusterPatches, ...ownPatches];
   const schematic =
     own === undefined
-      ? schematicOf({ extensions, kernelArgs: kernelArgsOf(facts), ...defined({ overlay, customization }) })
+      ? schematicOf({
+          extensions,
+          kernelArgs: kernelArgsOf(facts),
+          ...defined({ overlay, customization }),
+        })
       : ownSchematic(own);
-  const image = own ?? installerImage(schematic.id, talosVersion, defined({ factoryUrl, platform, secureBoot }));
+  const image =
+    own ??
+    installerImage(schematic.id, talosVersion, defined({ factoryUrl, platform, secureBoot }));
   const kernelModules = isGpu ? kernelModulesOf(facts, spec) : [];
   const sysctls = isGpu ? sysctlsOf(spec) : {};
   // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
@@ -51,13 +70,18 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   const taints = taintsOf(machine);
   const sharing = sharingOf(spec, machine);
   const atLeast = atLeastOf(facts, sharing);
-  const content = { sysctls, ...defined({ containerdPart: containerdPart(machine.containerd, era).toml }) };
+  const content = {
+    sysctls,
+    ...defined({ containerdPart: containerdPart(machine.containerd, era).toml }),
+  };
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
   // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, beside which the field is an error; whether it did is
   // not known here (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
   const kubeletDocument = byOmni && capabilitiesOf(talosVersion).documents;
   const hostname =
-    configuration === "owned" ? hostnamePatch(name, contractOf({ ...machine, talosVersion }), patches) : undefined; // somebody else named the others
+    configuration === "owned"
+      ? hostnamePatch(name, contractOf({ ...machine, talosVersion }), patches)
+      : undefined; // somebody else named the others
   const isGuess = context.release?.assumed || own !== undefined;
   return {
     ...{ name, address, role, configuration, era, gpuCount, extensions },
@@ -65,7 +89,10 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     schematicId: schematic.id,
     ...(own === undefined ? {} : { ownImage: true as const }),
     talosVersion,
-    ...defined({ driverVersion, driverBranch: isGuess && driverVersion ? String(majorOf(driverVersion)) : undefined }),
+    ...defined({
+      driverVersion,
+      driverBranch: isGuess && driverVersion ? String(majorOf(driverVersion)) : undefined,
+    }),
     installerImage: image,
     kernelModules,
     ...content,
@@ -101,10 +128,12 @@ function kernelModulesOf(facts: MachineFacts, spec: ClusterSpec): KernelModule[]
   // subnet manager of their NVLinks). A B100 is on the same board.
   const infiniband = facts.cards.some((card) => /^B[123]00\b/.test(card.model)) ? ["ib_umad"] : [];
   const storage = usesStorage(spec) && hasStorageModule(spec.talosVersion) ? [storageModule] : [];
-  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...storage, ...infiniband].map((name) => ({
-    name,
-    ...filled({ parameters: facts.spec.moduleParameters?.[name] }),
-  }));
+  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...storage, ...infiniband].map(
+    (name) => ({
+      name,
+      ...filled({ parameters: facts.spec.moduleParameters?.[name] }),
+    }),
+  );
 }
 
 /**
@@ -118,7 +147,9 @@ function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule
 
 /** Talos ≤ 1.11: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */
 const sysctlsOf = (spec: ClusterSpec): Record<string, string> =>
-  usesContainerCli(spec.talosVersion, factsOf(spec, spec.talosVersion)) ? { "net.core.bpf_jit_harden": "1" } : {};
+  usesContainerCli(spec.talosVersion, factsOf(spec, spec.talosVersion))
+    ? { "net.core.bpf_jit_harden": "1" }
+    : {};
 
 /** Label of a node with a card. */
 export const gpuPresent = "nvidia.com/gpu.present";
@@ -145,7 +176,9 @@ function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, 
     // Whether the operator's validator runs; the operator keeps a label that is there (controllers/state_manager.go). It must not beside
     // our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that somebody labelled in the days
     // of 1.12.
-    ...(mode === "operator" ? { "nvidia.com/gpu.deploy.operator-validator": String(!markers) } : {}),
+    ...(mode === "operator"
+      ? { "nvidia.com/gpu.deploy.operator-validator": String(!markers) }
+      : {}),
     ...daemonLabels(facts.spec, context),
     // The MIG manager runs on nodes with such cards alone, and it is the operator's.
     ...(spec.sharing?.mig && mode === "operator" && canSplit(facts)
@@ -162,6 +195,8 @@ function extensionServicesOf(talosVersion: string, extensions: string[]): Extens
     ...(capabilitiesOf(talosVersion).cdi === "extension"
       ? [{ name: "ext-nvidia-cdi-gen", state: "Finished" } as const]
       : []),
-    ...(kinds.has("fabricmanager") ? [{ name: "ext-nvidia-fabricmanager", state: "Running" } as const] : []),
+    ...(kinds.has("fabricmanager")
+      ? [{ name: "ext-nvidia-fabricmanager", state: "Running" } as const]
+      : []),
   ];
 }

@@ -50,13 +50,21 @@ type OmniMachine = Record<"cluster" | "uuid", string> & Record<"patches" | "exte
  */
 export function omniResources({ cluster, uuid, patches, extensions }: OmniMachine): OmniResource[] {
   const labels = { [omniLabel.cluster]: cluster, [omniLabel.clusterMachine]: uuid };
-  const metadata = (type: string, id: string): OmniResource["metadata"] => ({ namespace: "default", type, id, labels });
+  const metadata = (type: string, id: string): OmniResource["metadata"] => ({
+    namespace: "default",
+    type,
+    id,
+    labels,
+  });
   return [
     ...(extensions.length > 0
       ? [{ metadata: metadata(extensionsType, `510-talos-gpu-${uuid}`), spec: { extensions } }]
       : []),
     ...patches.map((data, index) => ({
-      metadata: metadata(configPatchType, `${index === patches.length - 1 ? 510 : 5010 + index}-talos-gpu-${uuid}`),
+      metadata: metadata(
+        configPatchType,
+        `${index === patches.length - 1 ? 510 : 5010 + index}-talos-gpu-${uuid}`,
+      ),
       spec: { data },
     })),
   ];
@@ -93,7 +101,9 @@ export const rivalPatches = (
   own: readonly string[],
 ): { id: string; scope: string }[] =>
   reaching(patches, machine, own)
-    .filter(({ data, id }) => readPatch(data, id).files.some(({ path }) => path === customizationPath))
+    .filter(({ data, id }) =>
+      readPatch(data, id).files.some(({ path }) => path === customizationPath),
+    )
     .map(({ id, scope }) => ({ id, scope }));
 
 /**
@@ -123,11 +133,14 @@ const reaching = (patches: OmniPatch[], machine: PatchedMachine, own: readonly s
 function scopeFor(labels: Record<string, string>, machine: PatchedMachine): string | undefined {
   if (labels[omniLabel.disabled] !== undefined) return undefined;
   const bare = labels[omniLabel.machine];
-  if (labels[omniLabel.cluster] === undefined) return bare === machine.uuid ? "this machine" : undefined;
+  if (labels[omniLabel.cluster] === undefined)
+    return bare === machine.uuid ? "this machine" : undefined;
   if (labels[omniLabel.cluster] !== machine.cluster) return undefined;
   const one = labels[omniLabel.clusterMachine];
   if (one !== undefined) return one === machine.uuid ? "this machine" : undefined;
   const set = labels[omniLabel.machineSet];
   if (set === undefined) return `the whole cluster ${machine.cluster}`;
-  return machine.machineSet === undefined || set === machine.machineSet ? `the machine set ${set}` : undefined;
+  return machine.machineSet === undefined || set === machine.machineSet
+    ? `the machine set ${set}`
+    : undefined;
 }

@@ -5,13 +5,18 @@ import type { MachineRecipe } from "../types";
 export type Ordered = Pick<MachineRecipe, "name" | "role">;
 
 /** Machines in upgrade order: control planes first, then the workers that go ahead as they are named, then the others; else by name. */
-export function inUpgradeOrder<M extends Ordered>(machines: M[], first: readonly string[] = []): M[] {
+export function inUpgradeOrder<M extends Ordered>(
+  machines: M[],
+  first: readonly string[] = [],
+): M[] {
   const rank = ({ name, role }: Ordered): number => {
     if (role === "controlplane") return 0;
     const place = first.indexOf(name);
     return 1 + (place === -1 ? first.length : place);
   };
-  return [...machines].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return [...machines].sort(
+    (a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
+  );
 }
 
 /**
@@ -35,7 +40,9 @@ export function upgradeWindows(
   ordered: Ordered[],
   { maxParallel, first = [] }: Pick<UpgradeSpec, "maxParallel" | "first"> = {},
 ): Record<string, string[]> {
-  const oneByOne = ordered.filter(({ name, role }) => role === "controlplane" || first.includes(name));
+  const oneByOne = ordered.filter(
+    ({ name, role }) => role === "controlplane" || first.includes(name),
+  );
   const together = ordered.filter((machine) => !oneByOne.includes(machine));
   const window = windowOf(maxParallel, ordered.filter(({ role }) => role === "worker").length);
   const names = (...machines: (Ordered | undefined)[]): string[] =>

@@ -8,7 +8,12 @@ import type { ClusterSpec, MachineSpec } from "../spec/index";
 
 /** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there; and the plugin's image. */
 export const pluginConfigPlaces = [
-  { field: "gpuOperator", section: ["devicePlugin", "config"], texts: "data", image: ["devicePlugin", "repository"] },
+  {
+    field: "gpuOperator",
+    section: ["devicePlugin", "config"],
+    texts: "data",
+    image: ["devicePlugin", "repository"],
+  },
   { field: "devicePlugin", section: ["config"], texts: "map", image: ["image", "repository"] },
 ] as const;
 
@@ -20,7 +25,10 @@ const pickedBy = "nvidia.com/device-plugin.config";
  *
  * @param labels of the machine, which may pick a configuration. Default: none, as for the cluster as a whole.
  */
-export function sharingOf(said: ClusterSpec, { labels = {} }: Pick<MachineSpec, "labels"> = {}): Sharing | undefined {
+export function sharingOf(
+  said: ClusterSpec,
+  { labels = {} }: Pick<MachineSpec, "labels"> = {},
+): Sharing | undefined {
   const { sharing } = said;
   const spec = asRelease(said);
   if (sharing?.timeSlicing)
@@ -30,7 +38,8 @@ export function sharingOf(said: ClusterSpec, { labels = {} }: Pick<MachineSpec, 
     if (!isMapping(config)) continue;
     const all = isMapping(config[texts]) ? config[texts] : {};
     if (Object.keys(all).length === 0) {
-      if (typeof config["name"] === "string" && config["name"] !== "") return { ...sharing, unread: true };
+      if (typeof config["name"] === "string" && config["name"] !== "")
+        return { ...sharing, unread: true };
       continue;
     }
     const text = all[chosen(all, labels[pickedBy] ?? config["default"])];
@@ -57,12 +66,17 @@ const read = remembering((text: string): Sharing => {
     const [one, ...more] = resources.filter(isMapping);
     const replicas = Number(one?.["replicas"]);
     // Names of its own, some of the cards, or MIG devices: what a node then offers is not counted here.
-    const plain = one?.["name"] === "nvidia.com/gpu" && (one["devices"] ?? "all") === "all" && !one["rename"];
+    const plain =
+      one?.["name"] === "nvidia.com/gpu" && (one["devices"] ?? "all") === "all" && !one["rename"];
     const ofMps = way === "mps" ? { mps: { replicas } } : {};
     if (!plain || more.length > 0 || !(replicas >= 2)) return { ...ofMps, unread: true };
     const refusesSeveral = way === "mps" || valueAt(section, "failRequestsGreaterThanOne") === true;
     const renameByDefault = valueAt(section, "renameByDefault") === true;
-    return { ...ofMps, refusesSeveral, timeSlicing: { replicas, ...(renameByDefault ? { renameByDefault } : {}) } };
+    return {
+      ...ofMps,
+      refusesSeveral,
+      timeSlicing: { replicas, ...(renameByDefault ? { renameByDefault } : {}) },
+    };
   }
   return {};
 });

@@ -1,5 +1,12 @@
 import { isAlias, isMap, isScalar, isSeq, type Document } from "yaml";
-import { kindsOf, keysOf, mainKind, minorsOfKey, minorsOfKind, structureOfKind } from "../facts/talos-schema";
+import {
+  kindsOf,
+  keysOf,
+  mainKind,
+  minorsOfKey,
+  minorsOfKind,
+  structureOfKind,
+} from "../facts/talos-schema";
 import { asText, isMapping, valueAt } from "../mapping";
 import { closest } from "../rules/suggest";
 import { remedyFor, shapeFlaws, type Dialect, type ShapeFlaw, written } from "../shape";
@@ -27,7 +34,11 @@ type Path = readonly (string | number)[];
 /** Key by which a patch deletes (talos, pkg/machinery/config/configloader/internal/decoder/delete.go). */
 export const patchKey = "$patch";
 
-const flaw = (path: string, problem: string, remedy: string): PatchFlaw => ({ path, problem, remedy });
+const flaw = (path: string, problem: string, remedy: string): PatchFlaw => ({
+  path,
+  problem,
+  remedy,
+});
 
 /** What Talos does not take in a patch's documents, as its decoder judges them; at most ten things. */
 export function patchFlaws(documents: readonly Document[], schema: Schema): PatchFlaw[] {
@@ -37,12 +48,17 @@ export function patchFlaws(documents: readonly Document[], schema: Schema): Patc
     if (!isMapping(root)) return []; // told by the patch's `flaw`
     const [kind, apiVersion, name] = [root["kind"], root["apiVersion"], root["name"]].map(asText);
     const id = [apiVersion, kind, name].join("/");
-    const what = kind === "" ? "two documents with machine or cluster" : `two ${kind} ${name}`.trim();
-    const again = seen.has(id) ? [flaw("", `has ${what}`, "put them together in one document")] : [];
+    const what =
+      kind === "" ? "two documents with machine or cluster" : `two ${kind} ${name}`.trim();
+    const again = seen.has(id)
+      ? [flaw("", `has ${what}`, "put them together in one document")]
+      : [];
     seen.add(id);
     return [
       ...again,
-      ...(kind === "" && apiVersion === "" ? ofMain(root, schema) : ofDocument(root, kind!, apiVersion!, schema)),
+      ...(kind === "" && apiVersion === ""
+        ? ofMain(root, schema)
+        : ofDocument(root, kind!, apiVersion!, schema)),
     ];
   });
   return flaws.slice(0, 10);
@@ -73,7 +89,9 @@ function ofMain(root: Record<string, unknown>, schema: Schema): PatchFlaw[] {
   const [first, ...others] = Object.keys(root);
   if (first === undefined || [first, ...others].some((key) => keys.has(key) || key === patchKey))
     return ofStructure(root, structure, [], schema);
-  const home = [first, ...others].map((key) => homeOf(key, schema.minor)).find((path) => path !== undefined);
+  const home = [first, ...others]
+    .map((key) => homeOf(key, schema.minor))
+    .find((path) => path !== undefined);
   const near = closest(first, ["machine", "cluster"]);
   const remedy =
     home !== undefined
@@ -110,31 +128,45 @@ function ofDocument(
   const minors = minorsOfKind(kind);
   if (minors && kind !== mainKind) {
     const when = minor < minors[0] ? `it came with 1.${minors[0]}` : `it went after 1.${minors[1]}`;
-    const there = "write it under machine or cluster, e.g. machine.kernel.modules, machine.sysctls or machine.network";
+    const there =
+      "write it under machine or cluster, e.g. machine.kernel.modules, machine.sysctls or machine.network";
     return [flaw("", `is a ${kind}, which Talos 1.${minor} does not have: ${when}`, there)];
   }
   const near = closest(kind, kindsOf(minor));
   const remedy =
-    near === undefined ? "write a kind of Talos' own; nothing else can stand in a patch" : `did you mean "${near}"?`;
+    near === undefined
+      ? "write a kind of Talos' own; nothing else can stand in a patch"
+      : `did you mean "${near}"?`;
   return isKnown ? [flaw("", `has the kind "${kind}", which Talos does not know`, remedy)] : [];
 }
 
 const fileItem = "v1alpha1.MachineFile";
 
 /** The check of machine.files judges the operation. */
-const keysOfFile = (minor: number): Map<string, string> => new Map([...keysOf(fileItem, minor), ["op", "any"]]);
+const keysOfFile = (minor: number): Map<string, string> =>
+  new Map([...keysOf(fileItem, minor), ["op", "any"]]);
 
-function ofStructure(root: Record<string, unknown>, structure: string, at: Path, schema: Schema): PatchFlaw[] {
+function ofStructure(
+  root: Record<string, unknown>,
+  structure: string,
+  at: Path,
+  schema: Schema,
+): PatchFlaw[] {
   const { minor } = schema;
   const told: PatchFlaw[] = [];
   const kept = withoutDeleted(root, at, told, true);
   const dialect: Dialect<ValueFlaw> = {
-    structureOf: (name) => ({ keys: name === fileItem ? keysOfFile(minor) : keysOf(name, minor), open: false }),
+    structureOf: (name) => ({
+      keys: name === fileItem ? keysOfFile(minor) : keysOf(name, minor),
+      open: false,
+    }),
     takes: (value, type) => misfit(value, type) === undefined,
-    ruleOf: (field, value) => (valueAt(value, patchKey) === undefined ? valueFlaw(field, minor, value) : undefined),
+    ruleOf: (field, value) =>
+      valueAt(value, patchKey) === undefined ? valueFlaw(field, minor, value) : undefined,
   };
   const isOfDeleted = (path: Path): boolean =>
-    valueAt(kept, ...path.slice(0, -1).map(String), patchKey) !== undefined || path.at(-1) === patchKey;
+    valueAt(kept, ...path.slice(0, -1).map(String), patchKey) !== undefined ||
+    path.at(-1) === patchKey;
   return [
     ...told,
     ...shapeFlaws(kept, `@${structure}`, dialect)
@@ -145,7 +177,8 @@ function ofStructure(root: Record<string, unknown>, structure: string, at: Path,
 
 /** Without what is deleted, items of lists but for their names; what is wrong with a `$patch` is told. */
 function withoutDeleted(value: unknown, path: Path, told: PatchFlaw[], isItem = false): unknown {
-  if (Array.isArray(value)) return value.map((item, index) => withoutDeleted(item, [...path, index], told, true));
+  if (Array.isArray(value))
+    return value.map((item, index) => withoutDeleted(item, [...path, index], told, true));
   if (!isMapping(value)) return value;
   const entries = Object.entries(value);
   const doubled = `$${patchKey}`;
@@ -158,18 +191,27 @@ function withoutDeleted(value: unknown, path: Path, told: PatchFlaw[], isItem = 
     const word = asText(value[patchKey]);
     const ofWhich = "name the item by its first key, e.g. interface: eth0";
     if (word !== "delete")
-      told.push(flaw(written([...path, patchKey]), `is "${word}"`, "Talos knows no `$patch` but `delete`"));
+      told.push(
+        flaw(written([...path, patchKey]), `is "${word}"`, "Talos knows no `$patch` but `delete`"),
+      );
     else if (typeof path.at(-1) === "number" && entries.length < 2)
       told.push(flaw(written(path), "says `$patch: delete` but not of which item", ofWhich));
     if (!isItem) return undefined;
   }
-  return Object.fromEntries(entries.map(([key, child]) => [key, withoutDeleted(child, [...path, key], told)]));
+  return Object.fromEntries(
+    entries.map(([key, child]) => [key, withoutDeleted(child, [...path, key], told)]),
+  );
 }
 
-function worded({ path: below, flaw: found }: ShapeFlaw<ValueFlaw>, at: Path, schema: Schema): PatchFlaw[] {
+function worded(
+  { path: below, flaw: found }: ShapeFlaw<ValueFlaw>,
+  at: Path,
+  schema: Schema,
+): PatchFlaw[] {
   const path = written([...at, ...below]);
   // A document may be merged into one that is there; the item of a list stands alone.
-  if (found === "missing") return typeof below.at(-2) === "number" ? [flaw(path, "is missing", "write it")] : [];
+  if (found === "missing")
+    return typeof below.at(-2) === "number" ? [flaw(path, "is missing", "write it")] : [];
   if ("unknown" in found) return unknownKey(found.unknown, found.in, path, schema);
   if ("value" in found) {
     const { value, type } = found;
@@ -179,13 +221,19 @@ function worded({ path: below, flaw: found }: ShapeFlaw<ValueFlaw>, at: Path, sc
   return [flaw(path, ...found)];
 }
 
-function unknownKey(key: string, structure: string, path: string, { minor, isKnown }: Schema): PatchFlaw[] {
+function unknownKey(
+  key: string,
+  structure: string,
+  path: string,
+  { minor, isKnown }: Schema,
+): PatchFlaw[] {
   const merges = "is a YAML merge key, which Talos takes only in mappings whose names you choose";
   if (key === "<<") return [flaw(path, merges, "write the keys out")];
   if (key === "?") return [flaw(path, "is a key that is no text", "write a name")];
   const minors = minorsOfKey(structure, key);
   if (minors) {
-    const when = minor < minors[0] ? `comes with Talos 1.${minors[0]}` : `went after Talos 1.${minors[1]}`;
+    const when =
+      minor < minors[0] ? `comes with Talos 1.${minors[0]}` : `went after Talos 1.${minors[1]}`;
     return [flaw(path, `is not a field of Talos 1.${minor}: it ${when}`, "leave it out")];
   }
   if (!isKnown) return [];
@@ -204,7 +252,8 @@ function unknownKey(key: string, structure: string, path: string, { minor, isKno
 function nearest(key: string, keys: string[]): string | undefined {
   const word = key.toLowerCase();
   const related = (other: string): boolean =>
-    word.length >= 4 && (other.startsWith(word.slice(0, 5)) || other.endsWith(word) || word.endsWith(other));
+    word.length >= 4 &&
+    (other.startsWith(word.slice(0, 5)) || other.endsWith(word) || word.endsWith(other));
   return closest(key, keys) ?? keys.find((other) => related(other.toLowerCase()));
 }
 

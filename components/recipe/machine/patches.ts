@@ -23,7 +23,13 @@ export interface PatchContent {
  * containerd part (v1alpha1_cri_bridge.go) and `machine.install`.
  */
 export const ownPatch = remembering((content: PatchContent): string => {
-  const { installerImage: image, kernelModules: modules, sysctls, containerdPart, registerWithTaints } = content;
+  const {
+    installerImage: image,
+    kernelModules: modules,
+    sysctls,
+    containerdPart,
+    registerWithTaints,
+  } = content;
   const permissions = Object.assign(new Scalar(0o644), { format: "OCT" });
   const part = { op: "create", path: customizationPath, permissions, content: containerdPart };
   const machine = filled({

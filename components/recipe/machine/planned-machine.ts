@@ -24,8 +24,18 @@ export interface PlannedMachine
 }
 
 /** The limits of a machine's upgrade, defaults (as `TimeoutsSpec` states them) filled in. */
-export function upgradeTimeouts({ pull, drain, reboot, verify }: TimeoutsSpec = {}): UpgradeTimeouts {
-  return { pull: pull ?? "10m", drain: drain ?? "5m", reboot: reboot ?? "30m", verify: verify ?? "5m" };
+export function upgradeTimeouts({
+  pull,
+  drain,
+  reboot,
+  verify,
+}: TimeoutsSpec = {}): UpgradeTimeouts {
+  return {
+    pull: pull ?? "10m",
+    drain: drain ?? "5m",
+    reboot: reboot ?? "30m",
+    verify: verify ?? "5m",
+  };
 }
 
 /** The machines of a plan, in its order. */
@@ -44,8 +54,13 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
       ...machine,
       ...ofCluster,
       ...defined({ runningVersion, versionContract, drop }),
-      contract: contractOf({ talosVersion: machine.talosVersion, ...defined({ runningVersion, versionContract }) }),
-      otherControlPlanes: controlPlanes.filter(({ name }) => name !== machine.name).map(({ address }) => address),
+      contract: contractOf({
+        talosVersion: machine.talosVersion,
+        ...defined({ runningVersion, versionContract }),
+      }),
+      otherControlPlanes: controlPlanes
+        .filter(({ name }) => name !== machine.name)
+        .map(({ address }) => address),
     };
   });
 }

@@ -43,7 +43,9 @@ function ordered(value: unknown, name: string): unknown {
   const fields = Object.hasOwn(order, name) ? order[name] : undefined;
   const keys = fields ?? Object.keys(value).sort();
   const entries = keys.map((key): [string, unknown] => [key, ordered(value[key], key)]);
-  return Object.fromEntries(fields ? entries.filter(([key, member]) => !isEmpty(key, member)) : entries);
+  return Object.fromEntries(
+    fields ? entries.filter(([key, member]) => !isEmpty(key, member)) : entries,
+  );
 }
 
 /** What Go's `omitempty` leaves out. So is the boot loader `none`: the Factory's type is a number, and 0 for it (talos, pkg/imager/profile). */
@@ -83,7 +85,12 @@ function isText(plain: string): boolean {
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The schematic of a content. */
-export const schematicOf = ({ extensions, kernelArgs, overlay, customization }: SchematicContent): Schematic =>
+export const schematicOf = ({
+  extensions,
+  kernelArgs,
+  overlay,
+  customization,
+}: SchematicContent): Schematic =>
   canonicalSchematic({
     overlay,
     customization: {
@@ -119,8 +126,13 @@ export const ownSchematic = (image: string): Schematic => ({
  * The opposite of `installerImage`: what an image's name says of the machines that it fits; undefined for one of another form. No installer
  * before Talos 1.10 has a platform: it leaves the machine's as it is.
  */
-export function installerKind(image: string): { platform?: string; secureBoot: boolean } | undefined {
-  const found = /(?:^|\/)(?:([A-Za-z][A-Za-z-]*)-)?installer(-secureboot)?(?:\/[0-9a-f]{64})?(?:[:@]|$)/.exec(image);
+export function installerKind(
+  image: string,
+): { platform?: string; secureBoot: boolean } | undefined {
+  const found =
+    /(?:^|\/)(?:([A-Za-z][A-Za-z-]*)-)?installer(-secureboot)?(?:\/[0-9a-f]{64})?(?:[:@]|$)/.exec(
+      image,
+    );
   if (found === null) return undefined;
   const [, platform, secure] = found;
   return { ...(platform === undefined ? {} : { platform }), secureBoot: secure !== undefined };
@@ -131,7 +143,11 @@ const strings = z.array(z.string()).nullish();
 /** A schematic as the Factory writes it; fields that no installer carries are left out (internal/profile/profile.go: META values are for disk images alone). */
 const schematicSchema = z.object({
   overlay: z
-    .object({ image: z.string(), name: z.string(), options: z.record(z.string(), z.any()).nullish() })
+    .object({
+      image: z.string(),
+      name: z.string(),
+      options: z.record(z.string(), z.any()).nullish(),
+    })
     .nullish(),
   customization: z
     .object({
@@ -140,7 +156,10 @@ const schematicSchema = z.object({
       systemExtensions: z.object({ officialExtensions: strings }).nullish(),
       bootloader: z.string().toLowerCase().nullish(),
       secureboot: z
-        .object({ enrollKeys: z.string().nullish(), includeWellKnownCertificates: z.boolean().nullish() })
+        .object({
+          enrollKeys: z.string().nullish(),
+          includeWellKnownCertificates: z.boolean().nullish(),
+        })
         .nullish(),
     })
     .nullish(),
@@ -171,5 +190,8 @@ export const readSchematic = remembering((text: string) => {
     ...(overlay?.name ? { overlay: ordered(overlay, "overlay") as OverlaySpec } : {}),
     ...filled({ customization: further }),
   };
-  return { ...content, embeddedMachineConfiguration: (customization?.embeddedMachineConfiguration ?? "") !== "" };
+  return {
+    ...content,
+    embeddedMachineConfiguration: (customization?.embeddedMachineConfiguration ?? "") !== "",
+  };
 });

@@ -35,7 +35,8 @@ const variable =
 const environment = /^(machine\.env|variables|cluster\.\w+\.env)\.[^.]+$/;
 
 /** base64 of PEM with a private key: `-----BEGIN … PRIVATE KEY`. */
-const encodedKey = /LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,60}(UFJJVkFURSBLRVk|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)/;
+const encodedKey =
+  /LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,60}(UFJJVkFURSBLRVk|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)/;
 
 /** Secrets in a document, the first of them first. */
 export function secretsIn(value: unknown, kind: string): Secret[] {
@@ -44,12 +45,14 @@ export function secretsIn(value: unknown, kind: string): Secret[] {
     if (typeof value === "string" || typeof value === "number") {
       if (isSecret(String(value), path, key, kind))
         found.push({ path: kind === "" ? path : `${kind}.${path}`, remedy: remedyOf(kind, path) });
-    } else if (Array.isArray(value)) value.forEach((item, index) => visit(item, `${path}[${index}]`, ""));
+    } else if (Array.isArray(value))
+      value.forEach((item, index) => visit(item, `${path}[${index}]`, ""));
     else if (isMapping(value) && value["kind"] === "Secret" && path !== "") {
       if (isMapping(value["data"]) || isMapping(value["stringData"]))
         found.push({ path, remedy: remedyOf(kind, path) });
     } else if (isMapping(value))
-      for (const [step, child] of Object.entries(value)) visit(child, path === "" ? step : `${path}.${step}`, step);
+      for (const [step, child] of Object.entries(value))
+        visit(child, path === "" ? step : `${path}.${step}`, step);
   };
   visit(value, "", "");
   return found;
@@ -61,7 +64,10 @@ function isSecret(text: string, path: string, key: string, kind: string): boolea
   if (name.test(key) && !isPath(text)) return true;
   if (environment.test(path) && namesSecret(key) && !isPath(text)) return true;
   return (
-    secretIn(text) !== undefined || encodedKey.test(text) || variable.test(text) || holdsSecretManifest(text, path)
+    secretIn(text) !== undefined ||
+    encodedKey.test(text) ||
+    variable.test(text) ||
+    holdsSecretManifest(text, path)
   );
 }
 
@@ -73,10 +79,16 @@ const holdsSecretManifest = (text: string, path: string): boolean =>
   path.endsWith("contents") &&
   text
     .split(/^---/m)
-    .some((part) => /^kind:[ \t]*["']?Secret["']?[ \t\r]*$/m.test(part) && /^(data|stringData):/m.test(part));
+    .some(
+      (part) =>
+        /^kind:[ \t]*["']?Secret["']?[ \t\r]*$/m.test(part) && /^(data|stringData):/m.test(part),
+    );
 
 function remedyOf(kind: string, path: string): string {
-  if (/^(RegistryAuthConfig|RegistryTLSConfig)$/.test(kind) || path.startsWith("machine.registries"))
+  if (
+    /^(RegistryAuthConfig|RegistryTLSConfig)$/.test(kind) ||
+    path.startsWith("machine.registries")
+  )
     return "leave it out: give it to the machine with `talosctl patch machineconfig`, or let the pods name an image pull secret";
   if (kind === "ExtensionServiceConfig")
     return "leave the document out: give it to the machine with `talosctl patch machineconfig`, from a file that is not committed";

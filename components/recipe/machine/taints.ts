@@ -27,11 +27,17 @@ export function tolerates(toleration: Partial<PodToleration>, taint: NodeTaint):
   if (toleration.effect && toleration.effect !== taint.effect) return false;
   const exists = toleration.operator === "Exists";
   if (!toleration.key) return exists;
-  return toleration.key === taint.key && (exists || (toleration.value ?? "") === (taint.value ?? ""));
+  return (
+    toleration.key === taint.key && (exists || (toleration.value ?? "") === (taint.value ?? ""))
+  );
 }
 
 /** NVIDIA's own toleration; a chart's list is replaced as a whole, so ours must bring it along. */
-const nvidiaToleration: PodToleration = { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" };
+const nvidiaToleration: PodToleration = {
+  key: "nvidia.com/gpu",
+  operator: "Exists",
+  effect: "NoSchedule",
+};
 
 /** The role of a control plane's node: key of its label and of its taint (talos v1.13.0, controllers/k8s/node_label_spec.go). */
 export const controlPlaneRole = "node-role.kubernetes.io/control-plane";
@@ -61,7 +67,9 @@ const controlPlane = tolerationOf(controlPlaneTaint);
 
 /** With that of control planes, which charts give what belongs to no machine, and a list in values takes the place of. */
 export const withControlPlane = (tolerations: PodToleration[]): PodToleration[] =>
-  tolerations.some((toleration) => toleration.key === controlPlane.key) ? tolerations : [controlPlane, ...tolerations];
+  tolerations.some((toleration) => toleration.key === controlPlane.key)
+    ? tolerations
+    : [controlPlane, ...tolerations];
 
 /** The opposite of `describeTaint`; of a text that is no taint, one without an effect. */
 export function readTaint(text: string): NodeTaint {

@@ -44,7 +44,10 @@ export const readPatch = (text: string, field: string): UserPatch => ({ ...read(
  * Taints that a node may have by the stack's own words: those of the field, which this package sets and takes back, and those
  * that its patches have Talos or the kubelet set, which stay their author's. What runs on the GPU machines tolerates both.
  */
-export function taintsWithPatches({ patches = [] }: Pick<ClusterSpec, "patches">, machine: MachineSpec): NodeTaint[] {
+export function taintsWithPatches(
+  { patches = [] }: Pick<ClusterSpec, "patches">,
+  machine: MachineSpec,
+): NodeTaint[] {
   const texts = [...patches, ...(machine.patches ?? [])];
   return [...taintsOf(machine), ...texts.flatMap((text) => readPatch(text, "").taints)];
 }
@@ -57,22 +60,34 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
   const documents = talosDocuments(text);
   const error = documents.flatMap((document) => document.errors)[0];
   if (error)
-    return { ...nothing, flaw: { kind: "yaml", detail: (error.message.split("\n")[0] ?? "").replace(/:$/, "") } };
-  const values = documents.map(valueOfDocument).filter((value) => value !== null && value !== undefined);
+    return {
+      ...nothing,
+      flaw: { kind: "yaml", detail: (error.message.split("\n")[0] ?? "").replace(/:$/, "") },
+    };
+  const values = documents
+    .map(valueOfDocument)
+    .filter((value) => value !== null && value !== undefined);
   if (values.some((value) => Array.isArray(value)))
     return { ...nothing, flaw: { kind: "json6902", detail: "a list of operations" } };
   const odd = values.find((value) => !isMapping(value));
   if (odd !== undefined) return { ...nothing, flaw: { kind: "shape", detail: `a ${typeof odd}` } };
   const maps = values.filter(isMapping);
   const config = maps.find((value) => value["kind"] === undefined) ?? {};
-  const ofKind = (kind: string): Record<string, unknown>[] => maps.filter((value) => value["kind"] === kind);
+  const ofKind = (kind: string): Record<string, unknown>[] =>
+    maps.filter((value) => value["kind"] === kind);
   const kubelets = [mappingAt(config, "machine", "kubelet"), ...ofKind("KubeletConfig")];
   /** Texts by key that Talos gives the node: of `machine`, or of a document of its own. */
   const ofNode = (ofMachine: string, ofDocument: string): [string, string][] =>
-    [mappingAt(config, "machine", ofMachine), ...ofKind("KubeNodeConfig").map((node) => mappingAt(node, ofDocument))]
+    [
+      mappingAt(config, "machine", ofMachine),
+      ...ofKind("KubeNodeConfig").map((node) => mappingAt(node, ofDocument)),
+    ]
       .flatMap((texts) => Object.entries(texts))
       .map(([key, text]) => [key, asText(text)]);
-  const nodeTaints = ofNode("nodeTaints", "taints").map(([key, text]): [string, string] => [key, taintText(text)]);
+  const nodeTaints = ofNode("nodeTaints", "taints").map(([key, text]): [string, string] => [
+    key,
+    taintText(text),
+  ]);
   return {
     text,
     documents,
@@ -81,22 +96,38 @@ const read = remembering((text: string): Omit<UserPatch, "field"> => {
     // An item that deletes writes nothing.
     files: listAt(config, "machine", "files")
       .filter((file) => file["$patch"] !== "delete")
-      .map((file) => ({ op: asText(file["op"]), path: asText(file["path"]), content: asText(file["content"]) })),
-    modules: [...listAt(config, "machine", "kernel", "modules"), ...ofKind("KernelModuleConfig")].map((module) => ({
+      .map((file) => ({
+        op: asText(file["op"]),
+        path: asText(file["path"]),
+        content: asText(file["content"]),
+      })),
+    modules: [
+      ...listAt(config, "machine", "kernel", "modules"),
+      ...ofKind("KernelModuleConfig"),
+    ].map((module) => ({
       name: asText(module["name"]),
       parameters: Array.isArray(module["parameters"]) ? module["parameters"].map(asText) : [],
     })),
     sysctls: Object.fromEntries(
-      Object.entries(mappingAt(config, "machine", "sysctls")).map(([key, value]) => [key, asText(value)]),
+      Object.entries(mappingAt(config, "machine", "sysctls")).map(([key, value]) => [
+        key,
+        asText(value),
+      ]),
     ),
     nodeLabels: ofNode("nodeLabels", "labels"),
-    kubeletLabels: kubelets.flatMap((kubelet) => labelsOfArgument(mappingAt(kubelet, "extraArgs")["node-labels"])),
+    kubeletLabels: kubelets.flatMap((kubelet) =>
+      labelsOfArgument(mappingAt(kubelet, "extraArgs")["node-labels"]),
+    ),
     nodeTaints,
     taints: [
       ...nodeTaints.map(([key, text]) => parseTaint(key, text)),
       ...kubelets.flatMap((kubelet) => [
-        ...["extraConfig", "config"].flatMap((key) => listAt(kubelet, key, "registerWithTaints")).map(asTaint),
-        ...textsOfArgument(mappingAt(kubelet, "extraArgs")["register-with-taints"]).map(taintOfArgument),
+        ...["extraConfig", "config"]
+          .flatMap((key) => listAt(kubelet, key, "registerWithTaints"))
+          .map(asTaint),
+        ...textsOfArgument(mappingAt(kubelet, "extraArgs")["register-with-taints"]).map(
+          taintOfArgument,
+        ),
       ]),
     ].filter((taint) => taint !== undefined),
     hostnames: [

@@ -49,7 +49,9 @@ export function shortened(value: unknown): unknown {
 }
 
 const shortenedPath = (path: Step[]): Step[] =>
-  path.map((step) => (typeof step === "object" && "member" in step ? { member: shortened(step.member) } : step));
+  path.map((step) =>
+    typeof step === "object" && "member" in step ? { member: shortened(step.member) } : step,
+  );
 
 /** What a merge added in a form that is short, whatever the texts in it. What stood there before stays whole: it is put back. */
 export const shortenedAdded = ({ additions }: Added): Added => ({
@@ -62,4 +64,5 @@ export const shortenedAdded = ({ additions }: Added): Added => ({
 
 /** Whether it is of a kernel module: in `machine.kernel.modules`, or a document of its own (Talos 1.14). */
 export const isOfModules = ({ document, path: [first, second, third] }: Place): boolean =>
-  document.startsWith("KernelModuleConfig/") || (first === "machine" && second === "kernel" && third === "modules");
+  document.startsWith("KernelModuleConfig/") ||
+  (first === "machine" && second === "kernel" && third === "modules");

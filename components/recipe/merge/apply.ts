@@ -57,7 +57,11 @@ export class Applier {
     const key = keyOfList(part.name, path);
     for (const value of wanted) {
       const id: unknown = key !== undefined && isMapping(value) ? value[key] : undefined;
-      if (key !== undefined && isMapping(value) && (typeof id === "string" || typeof id === "number"))
+      if (
+        key !== undefined &&
+        isMapping(value) &&
+        (typeof id === "string" || typeof id === "number")
+      )
         this.item(part, [...path, { key, id: String(id) }], value);
       else this.value(part, [...path, { member: value }], value);
     }
@@ -67,7 +71,12 @@ export class Applier {
   private container(part: Part, path: Step[], wanted: object): boolean {
     const node = nodeAt(part.document, path);
     const isList = Array.isArray(wanted);
-    const addition: Addition = { what: "container", document: part.name, path, value: isList ? [] : {} };
+    const addition: Addition = {
+      what: "container",
+      document: part.name,
+      path,
+      value: isList ? [] : {},
+    };
     const ours = this.before.get(identityOf(addition));
     if (isNothing(node)) {
       this.put(part, addition);
@@ -88,7 +97,8 @@ export class Applier {
     const node = nodeAt(part.document, path);
     const ours = this.before.get(identityOf({ what: "value", document: part.name, path, value }));
     const isOurs = ours !== undefined && sameValue(valueOf(part.document, node), ours.value);
-    if (node === undefined || isOurs || isWhole(part.name, path.slice(0, -1))) this.value(part, path, value);
+    if (node === undefined || isOurs || isWhole(part.name, path.slice(0, -1)))
+      this.value(part, path, value);
     else this.map(part, path, value);
   }
 
@@ -110,10 +120,18 @@ export class Applier {
   }
 
   /** Whether what stands there must not be replaced; that it conflicts is told. */
-  private mustStay(part: Part, path: Step[], node: Node, value: unknown, ours: Addition | undefined): boolean {
+  private mustStay(
+    part: Part,
+    path: Step[],
+    node: Node,
+    value: unknown,
+    ours: Addition | undefined,
+  ): boolean {
     if (typeof path.at(-1) === "string") {
       const holdsMore =
-        (isMap(node) || isSeq(node)) && typeof value !== "object" && !isReplaced(part.name, path, this.release);
+        (isMap(node) || isSeq(node)) &&
+        typeof value !== "object" &&
+        !isReplaced(part.name, path, this.release);
       if (holdsMore) this.conflict(path, "holds more than one value where the patches have one");
       return holdsMore;
     }

@@ -51,7 +51,9 @@ export const newPart = (name: string, value: unknown): Part => ({
 /** Puts a configuration together again. */
 export function writeConfiguration(configuration: Configuration): string {
   const layout = layoutOf(configuration.parts.map((part) => part.text).join(""));
-  const texts = configuration.parts.map((part) => (part.changed ? textOf(part, layout) : part.text));
+  const texts = configuration.parts.map((part) =>
+    part.changed ? textOf(part, layout) : part.text,
+  );
   return texts
     .map((text, index) => (index === 0 || /^---(\s|$)/.test(text) ? text : `---\n${text}`))
     .map((text) => (text.endsWith("\n") ? text : `${text}\n`))
@@ -60,7 +62,8 @@ export function writeConfiguration(configuration: Configuration): string {
 
 /** Text of a changed document: what nothing was changed in stays as its owner wrote it, where that says the same. */
 function textOf({ document, text }: Part, layout: object): string {
-  const written = (of: Document): string => of.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false });
+  const written = (of: Document): string =>
+    of.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false });
   const after = written(document);
   const kept = withChanges(text, written(talosDocument(text)), after);
   return isDeepStrictEqual(talosDocument(kept).toJS(), document.toJS()) ? kept : after;

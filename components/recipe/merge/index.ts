@@ -32,7 +32,12 @@ export interface Merged {
  * @param previous what the last merge added: ours to change, and to take away where the patches no longer have it.
  * @param release Talos release that the machine runs, whose rules count. Default: those of the newest.
  */
-export function mergeConfiguration(live: string, patches: string[], previous?: Added, release?: string): Merged {
+export function mergeConfiguration(
+  live: string,
+  patches: string[],
+  previous?: Added,
+  release?: string,
+): Merged {
   const configuration = readConfiguration(live);
   const earlier = previous?.additions ?? [];
   const unchanged = (conflicts: Finding[]): Merged => ({
@@ -54,7 +59,10 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
     ]);
 
   const wanted = wantedOf(patches, release);
-  intoOwnDocuments(wanted, (document) => wanted.has(document) || parts.some(({ name }) => name === document));
+  intoOwnDocuments(
+    wanted,
+    (document) => wanted.has(document) || parts.some(({ name }) => name === document),
+  );
   const appliedTo = (to: Configuration): Applier => {
     const applier = new Applier(to, earlier, release);
     applier.apply(wanted);
@@ -87,8 +95,12 @@ export function unmergeConfiguration(live: string, added: Added, modules = true)
   const configuration = readConfiguration(live);
   if (configuration.error !== undefined) return live;
   const count = configuration.parts.length;
-  undo(configuration, modules ? added.additions : added.additions.filter((addition) => !isOfModules(addition)));
-  const changed = configuration.parts.length !== count || configuration.parts.some((part) => part.changed);
+  undo(
+    configuration,
+    modules ? added.additions : added.additions.filter((addition) => !isOfModules(addition)),
+  );
+  const changed =
+    configuration.parts.length !== count || configuration.parts.some((part) => part.changed);
   return changed ? writeConfiguration(configuration) : live;
 }
 
@@ -100,7 +112,8 @@ function undo({ parts }: Configuration, additions: Addition[]): void {
   for (const addition of [...additions].reverse()) {
     const part = parts.find(({ name }) => name === addition.document);
     const node = part && nodeAt(part.document, addition.path);
-    if (!part || node === undefined || !sameValue(valueOf(part.document, node), addition.value)) continue;
+    if (!part || node === undefined || !sameValue(valueOf(part.document, node), addition.value))
+      continue;
     if (addition.what === "document") parts.splice(parts.indexOf(part), 1);
     else if ("old" in addition) put(part.document, addition.path, addition.old);
     else remove(part.document, addition.path);

@@ -45,7 +45,8 @@ export function withChanges(text: string, before: string, after: string): string
       return;
     }
     const whole = together.every((index) => stays.has(index));
-    for (const line of whole ? lines : [written.lines[step.index]!]) out.push(...line.above, line.text);
+    for (const line of whole ? lines : [written.lines[step.index]!])
+      out.push(...line.above, line.text);
   });
   for (const line of rest) out.push(...line.above, line.text);
   return [...out, ...owners.below].join("\n");
@@ -79,7 +80,11 @@ const differences = (from: Line[], to: Line[]) =>
 
 /** Which of the owner's lines stand behind each line that the writer writes; and those at the end behind which none stands. */
 function sourcesOf(owners: Line[], written: Line[]): { sources: Source[]; rest: Line[] } {
-  const sources: Source[] = written.map((_, index) => ({ extra: [], lines: [], together: [index] }));
+  const sources: Source[] = written.map((_, index) => ({
+    extra: [],
+    lines: [],
+    together: [index],
+  }));
   let [at, to] = [0, 0];
   /** Lines that the writer writes otherwise, or leaves out, and their first in his text. */
   let open: Line[] = [];

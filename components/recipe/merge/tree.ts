@@ -1,12 +1,24 @@
 import { isDeepStrictEqual } from "node:util";
-import { isMap, isScalar, isSeq, Scalar, type Document, type Node, type YAMLMap, type YAMLSeq } from "yaml";
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  Scalar,
+  type Document,
+  type Node,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
 import { shortened, type Step } from "./added";
 
 /** A document's nodes by steps. */
 
 /** The node at the end of the steps; undefined where there is none. */
 export const nodeAt = (document: Document, path: Step[]): Node | undefined =>
-  path.reduce<Node | undefined>((node, step) => childOf(document, node, step), document.contents ?? undefined);
+  path.reduce<Node | undefined>(
+    (node, step) => childOf(document, node, step),
+    document.contents ?? undefined,
+  );
 
 function childOf(document: Document, node: Node | undefined, step: Step): Node | undefined {
   if (typeof step === "string") return isMap(node) ? node.get(step, true) : undefined;
@@ -31,7 +43,8 @@ export const isNothing = (node: Node | undefined): boolean =>
  * hashes, as a merge remembers them.
  */
 export function sameValue(left: unknown, right: unknown): boolean {
-  const scalar = (value: unknown): boolean => ["string", "number", "boolean"].includes(typeof value);
+  const scalar = (value: unknown): boolean =>
+    ["string", "number", "boolean"].includes(typeof value);
   return scalar(left) && scalar(right)
     ? String(left) === String(right)
     : isDeepStrictEqual(shortened(left), shortened(right));
@@ -39,8 +52,13 @@ export function sameValue(left: unknown, right: unknown): boolean {
 
 /** Sets a value of a mapping, or puts an item into a list: in its place, or else at the end. */
 export function put(document: Document, path: Step[], value: unknown): void {
-  if (path.length === 1 && isNothing(document.contents ?? undefined)) document.contents = document.createNode({});
-  const [parent, last, old] = [nodeAt(document, path.slice(0, -1)), path.at(-1)!, nodeAt(document, path)];
+  if (path.length === 1 && isNothing(document.contents ?? undefined))
+    document.contents = document.createNode({});
+  const [parent, last, old] = [
+    nodeAt(document, path.slice(0, -1)),
+    path.at(-1)!,
+    nodeAt(document, path),
+  ];
   // A value that takes the place of another keeps the comment beside it.
   if (typeof last === "string" && isScalar(old) && (value === null || typeof value !== "object"))
     return overwrite(old, value);
@@ -68,7 +86,11 @@ function openUp<Collection extends YAMLMap | YAMLSeq>(collection: Collection): C
 
 /** Takes a key out of the mapping, or an item out of the list, that holds it. */
 export function remove(document: Document, path: Step[]): void {
-  const [parent, last, node] = [nodeAt(document, path.slice(0, -1)), path.at(-1), nodeAt(document, path)];
+  const [parent, last, node] = [
+    nodeAt(document, path.slice(0, -1)),
+    path.at(-1),
+    nodeAt(document, path),
+  ];
   if (isMap(parent)) parent.delete(last);
   else if (isSeq(parent) && node) parent.items.splice(parent.items.indexOf(node), 1);
 }
@@ -76,7 +98,8 @@ export function remove(document: Document, path: Step[]): void {
 function fresh(document: Document, value: unknown): Node {
   const node = document.createNode(value);
   const permissions = isMap(node) ? node.get("permissions", true) : undefined;
-  if (permissions instanceof Scalar && typeof permissions.value === "number") permissions.format = "OCT";
+  if (permissions instanceof Scalar && typeof permissions.value === "number")
+    permissions.format = "OCT";
   return node;
 }
 

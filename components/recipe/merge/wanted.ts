@@ -37,11 +37,17 @@ export const documentsOf = remembering(
 export function intoOwnDocuments(wanted: Wanted, has: (document: string) => boolean): void {
   for (const { field, document, to } of movedFields.fields.filter((row) => has(row.document))) {
     const main = wanted.get(mainDocument);
-    const value = field.reduce<unknown>((at, step) => (isMapping(at) ? at[step] : undefined), main?.["machine"]);
+    const value = field.reduce<unknown>(
+      (at, step) => (isMapping(at) ? at[step] : undefined),
+      main?.["machine"],
+    );
     if (!isMapping(main) || value === undefined) continue;
     wanted.set(mainDocument, without(main, ["machine", ...field]));
     const moving = to.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
-    wanted.set(document, mergeMaps(document, wanted.get(document) ?? {}, moving as Record<string, unknown>, []));
+    wanted.set(
+      document,
+      mergeMaps(document, wanted.get(document) ?? {}, moving as Record<string, unknown>, []),
+    );
   }
   modulesIntoDocuments(wanted, has);
 }
@@ -53,7 +59,8 @@ export function intoOwnDocuments(wanted: Wanted, has: (document: string) => bool
 function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean): void {
   const main = wanted.get(mainDocument) ?? {};
   const modules = listOf(valueAt(main, "machine", "kernel", "modules"));
-  const documentOf = (module: unknown): string => `KernelModuleConfig/${String(valueAt(module, "name"))}`;
+  const documentOf = (module: unknown): string =>
+    `KernelModuleConfig/${String(valueAt(module, "name"))}`;
   const own = modules.filter((module) => has(documentOf(module)));
   if (own.length === 0) return;
   const inDocuments = new Set(own);
@@ -69,7 +76,10 @@ function modulesIntoDocuments(wanted: Wanted, has: (document: string) => boolean
 }
 
 /** A map without what is at a path, and without the maps on the way that hold nothing then. */
-function without(map: Record<string, unknown>, [step = "", ...rest]: string[]): Record<string, unknown> {
+function without(
+  map: Record<string, unknown>,
+  [step = "", ...rest]: string[],
+): Record<string, unknown> {
   const { [step]: inner, ...others } = map;
   const left = rest.length > 0 && isMapping(inner) ? without(inner, rest) : {};
   return Object.keys(left).length > 0 ? { ...others, [step]: left } : others;
@@ -91,19 +101,34 @@ function mergeMaps(
   return merged;
 }
 
-function mergeValue(document: string, old: unknown, value: unknown, path: Step[], release?: string): unknown {
+function mergeValue(
+  document: string,
+  old: unknown,
+  value: unknown,
+  path: Step[],
+  release?: string,
+): unknown {
   if (isReplaced(document, path, release)) return value;
-  if (Array.isArray(value)) return mergeLists(document, Array.isArray(old) ? old : [], value, path, release);
+  if (Array.isArray(value))
+    return mergeLists(document, Array.isArray(old) ? old : [], value, path, release);
   if (isMapping(value)) return mergeMaps(document, isMapping(old) ? old : {}, value, path, release);
   return value;
 }
 
-function mergeLists(document: string, old: unknown[], items: unknown[], path: Step[], release?: string): unknown[] {
+function mergeLists(
+  document: string,
+  old: unknown[],
+  items: unknown[],
+  path: Step[],
+  release?: string,
+): unknown[] {
   const key = keyOfList(document, path);
   const merged = [...old];
   // What is the same item has the same identity: so a long list is not compared with each of its items.
   const identityOf = (item: unknown): string =>
-    key !== undefined && isMapping(item) ? `by key ${anyText(item[key])}` : JSON.stringify(canonical(item));
+    key !== undefined && isMapping(item)
+      ? `by key ${anyText(item[key])}`
+      : JSON.stringify(canonical(item));
   const places = new Map<string, number>();
   const place = (item: unknown, index: number): void => {
     const identity = identityOf(item);
@@ -116,7 +141,9 @@ function mergeLists(document: string, old: unknown[], items: unknown[], path: St
     if (index < 0) place(item, merged.push(item) - 1);
     else if (isMapping(found) && isMapping(item)) {
       const step = { key: key ?? "", id: anyText(item[key ?? ""]) };
-      merged[index] = isWhole(document, path) ? item : mergeMaps(document, found, item, [...path, step], release);
+      merged[index] = isWhole(document, path)
+        ? item
+        : mergeMaps(document, found, item, [...path, step], release);
     }
   }
   return merged;

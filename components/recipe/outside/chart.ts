@@ -49,5 +49,9 @@ export function chartByKeys(keys: string[]): ChartName | undefined {
     return keys.filter((key) => tops.has(key)).length;
   };
   const [operator, plugin] = [known("gpu-operator"), known("nvidia-device-plugin")];
-  return operator === plugin ? undefined : operator > plugin ? "gpu-operator" : "nvidia-device-plugin";
+  return operator === plugin
+    ? undefined
+    : operator > plugin
+      ? "gpu-operator"
+      : "nvidia-device-plugin";
 }

@@ -50,7 +50,9 @@ export function documentsOf({ name: file, text }: OutsideFile, flaws: Flaw[]): D
       if (!isMapping(root) || !isNode(contents)) return [];
       const { kind, items } = root;
       if (/List$/.test(anyText(kind)) && Array.isArray(items))
-        return items.flatMap((item, index) => objects(item, nodeAt(contents, ["items", String(index)])));
+        return items.flatMap((item, index) =>
+          objects(item, nodeAt(contents, ["items", String(index)])),
+        );
       return [{ place: { file, line: lineAt(contents.range?.[0] ?? 0) }, root, contents, lineAt }];
     };
     return objects(valueOfDocument(document), document.contents);
@@ -73,7 +75,8 @@ export function shelfOf(docs: readonly Doc[]): Shelf {
   if (known !== undefined) return known;
   const byName = new Map<string, Doc[]>();
   const byFile = new Map<string, Doc>();
-  const keyOf = (kind: unknown, name: unknown): string => JSON.stringify([anyText(kind), name ?? null]);
+  const keyOf = (kind: unknown, name: unknown): string =>
+    JSON.stringify([anyText(kind), name ?? null]);
   for (const doc of docs) {
     const key = keyOf(doc.root["kind"], textAt(doc.root, "metadata", "name"));
     const those = byName.get(key);
@@ -113,7 +116,9 @@ export function valuesAt(doc: Doc, path: string[]): Values | undefined {
     const node = nodeAt(doc.contents, path);
     return {
       values: there,
-      places: isNode(node) ? placesIn(node, (offset) => ({ ...doc.place, line: doc.lineAt(offset) })) : {},
+      places: isNode(node)
+        ? placesIn(node, (offset) => ({ ...doc.place, line: doc.lineAt(offset) }))
+        : {},
     };
   }
   if (typeof there !== "string") return undefined;
@@ -125,7 +130,10 @@ export function valuesAt(doc: Doc, path: string[]): Values | undefined {
   const begins = placeOf(doc, path).line;
   return {
     values,
-    places: placesIn(inner.contents, (offset) => ({ ...doc.place, line: begins + lineCounter.linePos(offset).line })),
+    places: placesIn(inner.contents, (offset) => ({
+      ...doc.place,
+      line: begins + lineCounter.linePos(offset).line,
+    })),
   };
 }
 
@@ -135,12 +143,17 @@ export function placeOf(doc: Doc, path: string[]): Place {
   return isNode(node) && node.range ? { ...doc.place, line: doc.lineAt(node.range[0]) } : doc.place;
 }
 
-function placesIn(node: Parameters<typeof visit>[0], at: (offset: number) => Place): Record<string, Place> {
+function placesIn(
+  node: Parameters<typeof visit>[0],
+  at: (offset: number) => Place,
+): Record<string, Place> {
   const places: Record<string, Place> = {};
   visit(node, {
     Pair: (_, { key }, above) => {
       if (!isNode(key) || !key.range) return;
-      const keys = [...above, { key }].flatMap((one) => ("key" in one && isNode(one.key) ? [String(one.key)] : []));
+      const keys = [...above, { key }].flatMap((one) =>
+        "key" in one && isNode(one.key) ? [String(one.key)] : [],
+      );
       places[keys.join(".")] ??= at(key.range[0]);
     },
   });

@@ -1,4 +1,9 @@
-import type { ClusterSpec, ExternalKind, ExternalMissingSpec, ExternalReadSpec } from "../spec/index";
+import type {
+  ClusterSpec,
+  ExternalKind,
+  ExternalMissingSpec,
+  ExternalReadSpec,
+} from "../spec/index";
 import { capabilitiesOf } from "../facts/talos-release";
 import { defined, mergeAsHelm } from "../mapping";
 import { wayFields, wayOfChart, wayOfField } from "../facts/way";
@@ -43,7 +48,9 @@ export function externalOf({
     },
     runtimeClassName:
       external.runtimeClassName ??
-      (deviceClass === undefined && capabilitiesOf(talosVersion).toolkit === "extension" ? "nvidia" : ""),
+      (deviceClass === undefined && capabilitiesOf(talosVersion).toolkit === "extension"
+        ? "nvidia"
+        : ""),
     resourceName: external.resourceName ?? deviceClass ?? resourceIn(values),
     places: read.places ?? {},
     assumesNamespace: external.namespace === undefined && read.namespace === undefined,
@@ -74,7 +81,13 @@ export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
     const known = (values ?? read?.values) !== undefined;
     const { kind, resourceName, release } = outside;
     const partly = (read?.missing ?? []).some((what) => !isChartSource(what));
-    return { kind, field: "external", values: known ? release.values : undefined, partly, resourceName };
+    return {
+      kind,
+      field: "external",
+      values: known ? release.values : undefined,
+      partly,
+      resourceName,
+    };
   }
   const kind = wayFields.find((one) => spec[one]?.takeOver !== undefined);
   if (kind === undefined) return undefined;
@@ -83,10 +96,12 @@ export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
   return { kind, field: kind, values, partly: false, resourceName };
 }
 
-const resourceIn = (values: Record<string, unknown>): string => `nvidia.com/gpu${renames(values) ? ".shared" : ""}`;
+const resourceIn = (values: Record<string, unknown>): string =>
+  `nvidia.com/gpu${renames(values) ? ".shared" : ""}`;
 
 /** Whether the device plugin's configuration gives shared cards a name of their own (k8s-device-plugin, README, renameByDefault). */
-const renames = (values: Record<string, unknown>): boolean => /renameByDefault: *true/.test(JSON.stringify(values));
+const renames = (values: Record<string, unknown>): boolean =>
+  /renameByDefault: *true/.test(JSON.stringify(values));
 
 /** A stack as if it installed itself what is outside: so the same checks judge it. Without `external` the stack as it is. */
 export function asRelease(spec: ClusterSpec): ClusterSpec {
@@ -103,7 +118,9 @@ export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind)
   const { releases, flaws } = readOutside(files, wanted);
   const unread = flaws.map(({ file, line, problem }) => `${file}:${line} ${problem}`);
   const names = files.map(({ name }) => name).join(", ");
-  const [release, another] = releases.filter(({ chart }) => wanted === undefined || chart === wanted);
+  const [release, another] = releases.filter(
+    ({ chart }) => wanted === undefined || chart === wanted,
+  );
   if (release === undefined) {
     const nothing = `nothing in ${names} is read here as the release of one of NVIDIA's charts (a HelmRelease, an Application, a kustomization, a helmfile.yaml, a Chart.yaml or a file of values is)`;
     return { unread: unread.length > 0 ? unread : [nothing] };
@@ -119,7 +136,9 @@ export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind)
     places: Object.fromEntries(
       Object.entries(release.places).map(([path, { file, line }]) => [path, `${file}:${line}`]),
     ),
-    ...(unread.length + (both ? 1 : 0) === 0 ? {} : { unread: [...unread, ...(both ? [both] : [])] }),
+    ...(unread.length + (both ? 1 : 0) === 0
+      ? {}
+      : { unread: [...unread, ...(both ? [both] : [])] }),
     ...(release.missing.length === 0 ? {} : { missing: release.missing }),
   };
 }

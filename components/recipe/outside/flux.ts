@@ -45,10 +45,14 @@ function patchedBy(patch: Doc, bases: Doc[], docs: Doc[]): Doc | undefined {
   const take = (file: string): void => {
     if (taken.has(file)) return;
     taken.add(file);
-    for (const one of kustomizations.filter((each) => folderOf(each) === file)) filesIn(one, parts).forEach(take);
+    for (const one of kustomizations.filter((each) => folderOf(each) === file))
+      filesIn(one, parts).forEach(take);
   };
   for (const one of having) filesIn(one, parts).forEach(take);
-  return namedBy(patch, having.length === 0 ? bases : bases.filter(({ place }) => taken.has(place.file)));
+  return namedBy(
+    patch,
+    having.length === 0 ? bases : bases.filter(({ place }) => taken.has(place.file)),
+  );
 }
 
 function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
@@ -85,10 +89,14 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
     const holder = objectNamed(kind, name);
     const key = textAt(from, "valuesKey") ?? "values.yaml";
     const generated =
-      kind === "ConfigMap" && from["targetPath"] === undefined ? generatedFrom(doc, name, key, docs) : undefined;
+      kind === "ConfigMap" && from["targetPath"] === undefined
+        ? generatedFrom(doc, name, key, docs)
+        : undefined;
     if (generated !== undefined) return valuesOf(generated.file, generated.by, docs, missing);
     const found =
-      holder === undefined || from["targetPath"] !== undefined ? undefined : valuesAt(holder, ["data", key]);
+      holder === undefined || from["targetPath"] !== undefined
+        ? undefined
+        : valuesAt(holder, ["data", key]);
     if (found === undefined) missing.push({ kind, name });
     return found ?? none;
   });
@@ -96,7 +104,16 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
   const where = target === undefined ? namespaceOf(doc, docs) : { name: target, place };
   return [
     release(
-      { chart, by: "Flux", name, version, namespace: where?.name, namespacePlace: where?.place, place, missing },
+      {
+        chart,
+        by: "Flux",
+        name,
+        version,
+        namespace: where?.name,
+        namespacePlace: where?.place,
+        place,
+        missing,
+      },
       [...taken, valuesAt(doc, ["spec", "values"]) ?? none],
       said && placeOf(said.at, said.path),
     ),
@@ -104,7 +121,12 @@ function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
 }
 
 /** The file of which kustomize makes a key of a ConfigMap (kustomize, api/types/kvpairsources.go: `values.yaml=./helm/values.yaml`). */
-function generatedFrom(doc: Doc, name: string, key: string, docs: Doc[]): { file: string; by: Doc } | undefined {
+function generatedFrom(
+  doc: Doc,
+  name: string,
+  key: string,
+  docs: Doc[],
+): { file: string; by: Doc } | undefined {
   const fileOf = ({ root }: Doc): string | undefined =>
     listAt(root, "configMapGenerator")
       .filter((one) => one["name"] === name && Array.isArray(one["files"]))

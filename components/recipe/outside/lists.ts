@@ -10,7 +10,11 @@ type Item = Pick<Said, "name" | "namespace"> & { parts: Values[] };
 /** The lists in which a file has releases, with who reads it, the field of an item that names the chart, and what the item says. */
 const lists: Record<
   string,
-  { by: OutsideRelease["by"]; chart: string; read: (one: Record<string, unknown>, at: string[], from: From) => Item }
+  {
+    by: OutsideRelease["by"];
+    chart: string;
+    read: (one: Record<string, unknown>, at: string[], from: From) => Item;
+  }
 > = {
   // Its values go over those of the files, unless `valuesMerge` says otherwise, which nobody was seen to do.
   helmCharts: {
@@ -29,19 +33,29 @@ const lists: Record<
   // The values of the chart that has the dependency hold its own under its name or alias.
   dependencies: {
     ...{ by: "a chart", chart: "name" },
-    read: (one, _, { file }) => ({ parts: [file("values.yaml", [textAt(one, "alias") ?? textAt(one, "name") ?? ""])] }),
+    read: (one, _, { file }) => ({
+      parts: [file("values.yaml", [textAt(one, "alias") ?? textAt(one, "name") ?? ""])],
+    }),
   },
   releases: {
     ...{ by: "helmfile", chart: "chart" },
     read: (one, at, { doc, file, missing }) => {
-      missing.push(...listOf(one["secrets"]).map((name) => ({ kind: "Secret", name: asText(name) })));
+      missing.push(
+        ...listOf(one["secrets"]).map((name) => ({ kind: "Secret", name: asText(name) })),
+      );
       return {
         ...{ name: textAt(one, "name"), namespace: textAt(one, "namespace") },
         parts: [
           ...listOf(one["values"]).map((each, index) =>
-            isMapping(each) ? (valuesAt(doc, [...at, "values", String(index)]) ?? none) : each ? file(each) : none,
+            isMapping(each)
+              ? (valuesAt(doc, [...at, "values", String(index)]) ?? none)
+              : each
+                ? file(each)
+                : none,
           ),
-          ...listAt(one, "set").map((each, index) => parameterOf(each, placeOf(doc, [...at, "set", String(index)]))),
+          ...listAt(one, "set").map((each, index) =>
+            parameterOf(each, placeOf(doc, [...at, "set", String(index)])),
+          ),
         ],
       };
     },
@@ -62,14 +76,20 @@ export function ofLists(doc: Doc, docs: Doc[]): OutsideRelease[] {
     listAt(doc.root, list).flatMap((one, index) => {
       const from = textAt(one, "repo") ?? textAt(one, "repository");
       const chart = isOfOthers(from) ? undefined : chartNamed(textAt(one, key));
-      if (chart === undefined || isChart !== (by === "a chart") || one["installed"] === false) return [];
+      if (chart === undefined || isChart !== (by === "a chart") || one["installed"] === false)
+        return [];
       const at = [list, String(index)];
       const missing: ExternalMissingSpec[] = [];
-      const file = (name: unknown, path?: string[]): Values => valuesOf(asText(name), doc, docs, missing, path);
+      const file = (name: unknown, path?: string[]): Values =>
+        valuesOf(asText(name), doc, docs, missing, path);
       const { parts, ...said } = read(one, at, { doc, file, missing });
       const version = releaseIn(textAt(one, "version"), chart);
       const place = placeOf(doc, at);
-      return release({ ...said, chart, by, version, place, missing }, parts, placeOf(doc, [...at, "version"]));
+      return release(
+        { ...said, chart, by, version, place, missing },
+        parts,
+        placeOf(doc, [...at, "version"]),
+      );
     }),
   );
 }

@@ -32,7 +32,11 @@ export const parts = ["resources", "bases", "components"];
 export const filesIn = (kustomization: Doc, keys: string[]): string[] =>
   keys
     .flatMap((key) => listOf(kustomization.root[key]))
-    .map((one) => posix.join(folderOf(kustomization), asText(isMapping(one) ? one["path"] : one)).replace(/\/$/, ""));
+    .map((one) =>
+      posix
+        .join(folderOf(kustomization), asText(isMapping(one) ? one["path"] : one))
+        .replace(/\/$/, ""),
+    );
 
 const isOfFlux = ({ root }: Pick<Doc, "root">): boolean =>
   asText(root["apiVersion"]).startsWith("kustomize.toolkit.fluxcd.io/");
@@ -68,7 +72,8 @@ const stepsOf = (path: string): string[] =>
  * or begin in a folder of the repository.
  */
 function depthBelow(folder: string[], above: string[]): number | undefined {
-  const isAt = (start: number): boolean => above.every((step, index) => folder[start + index] === step);
+  const isAt = (start: number): boolean =>
+    above.every((step, index) => folder[start + index] === step);
   const starts = folder.map((_, start) => start).filter(isAt);
   if (above.length > 0 && starts.length > 0) return folder.length - above.length - starts.at(-1)!;
   // A file that stands next to the stack's tells nothing of folders.

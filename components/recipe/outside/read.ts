@@ -44,7 +44,9 @@ export function readOutside(
     if (kind === "ApplicationSet") return ofArgo(doc, ["spec", "template", "spec"], docs);
     return ofLists(doc, docs);
   });
-  const taken = new Set(releases.flatMap(({ places }) => Object.values(places).map(({ file }) => file)));
+  const taken = new Set(
+    releases.flatMap(({ places }) => Object.values(places).map(({ file }) => file)),
+  );
   const plain = docs.filter((doc) => isOfValues(doc) && !taken.has(doc.place.file));
   return { releases: [...releases, ...plain.flatMap((doc) => ofValues(doc, hint))], flaws };
 }
@@ -56,7 +58,9 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
   const { root, place } = doc;
   const several = listAt(root, ...spec, "sources");
   const paths =
-    several.length > 0 ? several.map((_, index) => [...spec, "sources", String(index)]) : [[...spec, "source"]];
+    several.length > 0
+      ? several.map((_, index) => [...spec, "sources", String(index)])
+      : [[...spec, "source"]];
   return paths.flatMap((path) => {
     const named = textAt(root, ...path, "chart");
     const chart = isOfOthers(textAt(root, ...path, "repoURL")) ? undefined : chartNamed(named);
@@ -67,7 +71,8 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
       valuesOf(asText(file), doc, docs, missing),
     );
     // `valuesObject` stands in for `values` (types.go, ApplicationSourceHelm.ValuesYAML).
-    const inline = valuesAt(doc, [...helm, "valuesObject"]) ?? valuesAt(doc, [...helm, "values"]) ?? none;
+    const inline =
+      valuesAt(doc, [...helm, "valuesObject"]) ?? valuesAt(doc, [...helm, "values"]) ?? none;
     const parameters = listAt(root, ...helm, "parameters").map((one, index): Values =>
       parameterOf(one, placeOf(doc, [...helm, "parameters", String(index)])),
     );
@@ -87,5 +92,7 @@ function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
 function ofValues(doc: Doc, hint: ChartName | undefined): OutsideRelease[] {
   const chart = hint ?? chartByKeys(Object.keys(doc.root));
   if (chart === undefined) return [];
-  return [release({ chart, by: "values", place: doc.place, missing: [] }, [valuesAt(doc, []) ?? none])];
+  return [
+    release({ chart, by: "values", place: doc.place, missing: [] }, [valuesAt(doc, []) ?? none]),
+  ];
 }

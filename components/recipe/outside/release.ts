@@ -35,7 +35,8 @@ export const folderOf = ({ place }: Doc): string => posix.dirname(place.file);
 
 /** What a document names, of all that it may mean: that of its folder, else the only one. Undefined where nobody can tell. */
 export const namedBy = (doc: Doc, candidates: readonly Doc[]): Doc | undefined =>
-  candidates.find((one) => folderOf(one) === folderOf(doc)) ?? (candidates.length === 1 ? candidates[0] : undefined);
+  candidates.find((one) => folderOf(one) === folderOf(doc)) ??
+  (candidates.length === 1 ? candidates[0] : undefined);
 
 /** Values at a path of a file that a document names; of one that was not given it is told. */
 export function valuesOf(
@@ -58,12 +59,16 @@ export function valuesOf(
 /** Whether a file is `$values/gpu/values.yaml` of an Application, which begins at the root of a repository. */
 function isFileOf(given: string, named: string): boolean {
   const tail = named.replace(/^\$[^/]+\//, "");
-  return given === tail || given.endsWith(`/${tail}`) || tail.endsWith(`/${given.replace(/^\.\//, "")}`);
+  return (
+    given === tail || given.endsWith(`/${tail}`) || tail.endsWith(`/${given.replace(/^\.\//, "")}`)
+  );
 }
 
 /** A value in Helm's `--set` notation; a dot after a backslash is part of a key. */
 export function parameterOf(one: Record<string, unknown>, place: Place): Values {
-  const keys = (textAt(one, "name") ?? "").split(/(?<!\\)\./).map((key) => key.replace(/\\\./g, "."));
+  const keys = (textAt(one, "name") ?? "")
+    .split(/(?<!\\)\./)
+    .map((key) => key.replace(/\\\./g, "."));
   const text = asText(one["value"]);
   const value: unknown =
     one["forceString"] === true
@@ -93,7 +98,10 @@ export function release(said: Said, parts: Values[], versionPlace?: Place): Outs
   return {
     ...known,
     ...(versionPlace && known.version !== undefined ? { versionPlace } : {}),
-    values: parts.reduce<Record<string, unknown>>((all, { values }) => mergeAsHelm(all, values), {}),
+    values: parts.reduce<Record<string, unknown>>(
+      (all, { values }) => mergeAsHelm(all, values),
+      {},
+    ),
     places: Object.assign({}, ...parts.map(({ places }) => places)) as Record<string, Place>,
   };
 }

@@ -12,9 +12,11 @@ function isHostName(text: string): boolean {
   const name = text.replace(/\.$/, "");
   if (name === "" || name.length > longestHost) return false;
   const labels = name.split(".");
-  if (!labels.every((label) => /^[A-Za-z0-9_](?:[-A-Za-z0-9_]{0,61}[A-Za-z0-9_])?$/.test(label))) return false;
+  if (!labels.every((label) => /^[A-Za-z0-9_](?:[-A-Za-z0-9_]{0,61}[A-Za-z0-9_])?$/.test(label)))
+    return false;
   // `10.0.0.x` is an address that somebody has yet to fill in.
-  if (labels.length === 4 && labels.slice(0, 3).every((label) => /^\d{1,3}$/.test(label))) return false;
+  if (labels.length === 4 && labels.slice(0, 3).every((label) => /^\d{1,3}$/.test(label)))
+    return false;
   return !/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "");
 }
 
@@ -28,7 +30,9 @@ const numberOf = (address: string): bigint =>
 function addressOf(number: bigint, of: 4 | 6): string {
   const count = of === 4 ? 4 : 16;
   return fromByteArray(
-    Array.from({ length: count }, (_, index) => Number((number >> BigInt(8 * (count - 1 - index))) & 255n)),
+    Array.from({ length: count }, (_, index) =>
+      Number((number >> BigInt(8 * (count - 1 - index))) & 255n),
+    ),
   ).toString();
 }
 
@@ -38,18 +42,27 @@ function addressOf(number: bigint, of: 4 | 6): string {
  * @param most addresses that are listed.
  * @returns the addresses, or what is wrong with the range.
  */
-export function addressRange(text: string, most: number): string[] | { flaw: string; why: string } | undefined {
+export function addressRange(
+  text: string,
+  most: number,
+): string[] | { flaw: string; why: string } | undefined {
   const [from = "", ...others] = text.split("-").map((part) => part.trim());
   const family = isIPv4(from) ? 4 : isIPv6(from) && !from.includes("%") ? 6 : undefined;
   const [to = ""] = others;
   if (family === undefined || others.length === 0) return undefined;
   if (others.length > 1 || !(family === 4 ? isIPv4(to) : isIPv6(to) && !to.includes("%")))
-    return { flaw: "is not a range of addresses", why: "which machines the pool has cannot be told" };
+    return {
+      flaw: "is not a range of addresses",
+      why: "which machines the pool has cannot be told",
+    };
   const begin = numberOf(from);
   const count = numberOf(to) - begin + 1n;
   if (count < 1n) return { flaw: "ends before it begins", why: "it holds no address" };
-  if (count > BigInt(most)) return { flaw: `is ${count} addresses`, why: `a pool has ${most} machines at most` };
-  return Array.from({ length: Number(count) }, (_, index) => addressOf(begin + BigInt(index), family));
+  if (count > BigInt(most))
+    return { flaw: `is ${count} addresses`, why: `a pool has ${most} machines at most` };
+  return Array.from({ length: Number(count) }, (_, index) =>
+    addressOf(begin + BigInt(index), family),
+  );
 }
 
 /** One spelling for all spellings of an address: IPv6 in full, IPv4 within IPv6 as IPv4, host names in lower case. */
@@ -72,7 +85,9 @@ function specialAddress(text: string): string | undefined {
   const [address = "", zone] = canonical.split("%");
   if (!isIPv6(address)) return undefined;
   const range = IPv6.parse(address).range();
-  return range === "linkLocal" && zone === undefined ? "a link-local address without its zone" : special[range];
+  return range === "linkLocal" && zone === undefined
+    ? "a link-local address without its zone"
+    : special[range];
 }
 
 /** Ranges of which no address is a machine's, as ipaddr.js names them. */
@@ -85,7 +100,8 @@ const special: Readonly<Record<string, string>> = {
 /** Why a text is no address of one machine; undefined when it is one. */
 export function addressFlaw(text: string): string | undefined {
   if (isIPv4(text) || isIPv6(text.split("%")[0] ?? "")) {
-    if (/%/.test(text) && !/^[^%]+%(?!25)[A-Za-z0-9_.-]{1,15}$/.test(text)) return "is not an address";
+    if (/%/.test(text) && !/^[^%]+%(?!25)[A-Za-z0-9_.-]{1,15}$/.test(text))
+      return "is not an address";
     const special = specialAddress(text);
     return special && `is ${special}`;
   }
@@ -98,17 +114,22 @@ const talosPorts = ["50000", "50001"];
 
 /** Why a URL is not one by which every machine reaches the Kubernetes API; undefined when it may be one. */
 export function endpointFlaw(url: string): string | undefined {
-  const [, bracketed, name = "", port] = /^https:\/\/(?:\[([^\]]*)\]|([^:/]*))(?::(\d+))?/i.exec(url) ?? [];
+  const [, bracketed, name = "", port] =
+    /^https:\/\/(?:\[([^\]]*)\]|([^:/]*))(?::(\d+))?/i.exec(url) ?? [];
   const host = bracketed ?? name;
   if (/^localhost\.?$/i.test(host)) return "is each machine itself";
   const special = specialAddress(host);
   if (special !== undefined) return `has ${special}`;
-  return port !== undefined && talosPorts.includes(port) ? "has the port of Talos' own API" : undefined;
+  return port !== undefined && talosPorts.includes(port)
+    ? "has the port of Talos' own API"
+    : undefined;
 }
 
 /** Why a text is no URL of a server; undefined when it is one. */
 export function urlFlaw(text: string, schemes: readonly string[]): string | undefined {
-  const form = new RegExp(`^(?:${schemes.join("|")})://([^/?#]*)([^?#]*)([?#].*)?$`, "i").exec(text.slice(0, 2048));
+  const form = new RegExp(`^(?:${schemes.join("|")})://([^/?#]*)([^?#]*)([?#].*)?$`, "i").exec(
+    text.slice(0, 2048),
+  );
   if (text.length > 2048 || !form || /[\s\\"'`$<>{}|^]/.test(text))
     return `is not a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}`;
   const [, authority = "", , rest] = form;

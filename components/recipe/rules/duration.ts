@@ -1,5 +1,10 @@
 /** Milliseconds per unit of a duration, as Go writes durations and Pulumi's custom timeouts take them. */
-const durationUnits: Readonly<Record<"ms" | "s" | "m" | "h", number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const durationUnits: Readonly<Record<"ms" | "s" | "m" | "h", number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
 
 /** Milliseconds of a duration such as `10m`, `90s`, `1h30m` or `1.5m`; undefined for any other text. */
 export function durationValue(text: string): number | undefined {

@@ -31,7 +31,9 @@ export function imageFlaw(text: string): string | undefined {
 
 function nameFlaw(name: string): string | undefined {
   const [first = "", ...others] = name.split("/");
-  const hasHost = others.length > 0 && (/[.:]/.test(first) || first === "localhost" || first.toLowerCase() !== first);
+  const hasHost =
+    others.length > 0 &&
+    (/[.:]/.test(first) || first === "localhost" || first.toLowerCase() !== first);
   if (hasHost) {
     const parts = host.exec(first);
     if (!parts) return `its registry "${first}" is no host`;

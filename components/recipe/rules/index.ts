@@ -3,7 +3,14 @@ import { durationValue, longestWait, shortestWait } from "./duration";
 import { flawRule, ruleOf, type Rule } from "./fault";
 import { imageFlaw } from "./image-reference";
 import { ollamaModelFlaw, vllmModelFlaw } from "./model-name";
-import { isDataKey, isDns1123Label, isDns1123Subdomain, isEnvName, isLabelValue, isQualifiedName } from "./names";
+import {
+  isDataKey,
+  isDns1123Label,
+  isDns1123Subdomain,
+  isEnvName,
+  isLabelValue,
+  isQualifiedName,
+} from "./names";
 import { quantityValue } from "./quantity";
 
 /**
@@ -48,7 +55,8 @@ export const oneLine = ruleOf(/^[\x20-\x7e]{1,100}$/, {
 export const qualifiedName = ruleOf(isQualifiedName, {
   problem: "is not a label key",
   why: "Kubernetes refuses the object, after the machines were upgraded",
-  remedy: "write `name` or `domain/name`: at most 63 letters, digits, `-`, `_` and `.`, e.g. `example.com/rack`",
+  remedy:
+    "write `name` or `domain/name`: at most 63 letters, digits, `-`, `_` and `.`, e.g. `example.com/rack`",
 });
 
 /** Value of a label. */
@@ -131,7 +139,8 @@ export const wait = flawRule(
 /** Address of a machine. */
 export const machineAddress = flawRule(addressFlaw, {
   why: "the program finds the machine's Talos API by it",
-  remedy: "write one IP or one host name that others reach it by, without scheme and port, brackets and prefix length",
+  remedy:
+    "write one IP or one host name that others reach it by, without scheme and port, brackets and prefix length",
 });
 
 /** URL of the Kubernetes API. Source: talos v1.13.0, cmd/talosctl/cmd/mgmt/gen/config.go (validateClusterEndpoint). */
@@ -158,10 +167,13 @@ export const serverUrl = flawRule(
 export const chartRepository = flawRule(
   // Helm knows it in small letters alone (helm, pkg/registry/util.go, IsOCI).
   (text) =>
-    /^oci:/i.test(text) && !text.startsWith("oci:") ? "is not written oci://" : urlFlaw(text, ["https", "http", "oci"]),
+    /^oci:/i.test(text) && !text.startsWith("oci:")
+      ? "is not written oci://"
+      : urlFlaw(text, ["https", "http", "oci"]),
   {
     why: "Helm looks there for the chart",
-    remedy: "write it with its scheme, e.g. `https://charts.example.org` or `oci://registry.example.org/charts`",
+    remedy:
+      "write it with its scheme, e.g. `https://charts.example.org` or `oci://registry.example.org/charts`",
   },
   /^(?:[hH][tT][tT][pP][sS]?|oci):\/\//,
 );
@@ -190,7 +202,9 @@ const migForm = /^[1-9]\d?g\.[1-9]\d{0,3}gb(?:[+-][a-z]+(?:\.[a-z]+)?)?$/;
 
 /** MIG profile of one device. */
 export const migProfile = ruleOf(
-  (text) => text.length <= 32 && migForm.test(text.replace(/^all-/, "").replace(/\.(me|me\.all|gfx)$/, "+$1")),
+  (text) =>
+    text.length <= 32 &&
+    migForm.test(text.replace(/^all-/, "").replace(/\.(me|me\.all|gfx)$/, "+$1")),
   {
     problem: "is not a MIG profile",
     why: "no device has that name, so the MIG manager fails and the pod stays Pending",
@@ -220,13 +234,17 @@ export const resourceLimit = (resource: string): Rule =>
       if (value === undefined) return "is not a quantity";
       if (value < 0) return "is less than nothing";
       if (resource === "cpu" || value === 0) return undefined;
-      if (!standard.test(resource)) return Number.isInteger(value) ? undefined : "is not a whole number";
+      if (!standard.test(resource))
+        return Number.isInteger(value) ? undefined : "is not a whole number";
       if (resource !== "memory") return value < 1 ? "is less than one byte" : undefined;
       return value < leastBytes ? "is in bytes, and too few for any program" : undefined;
     },
     {
       why: "Kubernetes refuses the object, after the machines were upgraded",
-      remedy: resource === "cpu" ? "write processors, e.g. `2` or `500m`" : "write a Kubernetes quantity, e.g. `4Gi`",
+      remedy:
+        resource === "cpu"
+          ? "write processors, e.g. `2` or `500m`"
+          : "write a Kubernetes quantity, e.g. `4Gi`",
     },
   );
 
@@ -235,10 +253,13 @@ export const resourceName = flawRule(
   (text) => {
     if (!isQualifiedName(text)) return "is not a resource";
     if (!text.includes("/") && !standard.test(text)) return "is not a Kubernetes resource";
-    return /^nvidia\.com\/(?:gpu|mig-)/.test(text) ? "is what gpus and migProfile request" : undefined;
+    return /^nvidia\.com\/(?:gpu|mig-)/.test(text)
+      ? "is what gpus and migProfile request"
+      : undefined;
   },
   {
     why: "Kubernetes refuses the object, after the machines were upgraded",
-    remedy: "take cpu, memory, ephemeral-storage, or a `domain/name` of a device plugin; leave GPUs to gpus",
+    remedy:
+      "take cpu, memory, ephemeral-storage, or a `domain/name` of a device plugin; leave GPUs to gpus",
   },
 );

@@ -15,7 +15,11 @@ export function ollamaModelFlaw(text: string): string | undefined {
     part.test(model) &&
     (tag === undefined || part.test(tag)) &&
     before.length <= 2 &&
-    before.slice(-1).every((namespace) => /^[A-Za-z0-9_][A-Za-z0-9_-]{0,79}$/.test(namespace) || before.length === 1) &&
+    before
+      .slice(-1)
+      .every(
+        (namespace) => /^[A-Za-z0-9_][A-Za-z0-9_-]{0,79}$/.test(namespace) || before.length === 1,
+      ) &&
     before.every((host) => /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,349}$/.test(host));
   return fits ? undefined : "is not a model's name";
 }

@@ -24,7 +24,8 @@ export function isQualifiedName(text: string): boolean {
 }
 
 /** Whether a text may be the value of a label or of a taint. */
-export const isLabelValue = (text: string): boolean => text === "" || (text.length <= 63 && name.test(text));
+export const isLabelValue = (text: string): boolean =>
+  text === "" || (text.length <= 63 && name.test(text));
 
 /** Whether a text may be a key of a Secret's or a ConfigMap's data. */
 export const isDataKey = (text: string): boolean =>
@@ -35,4 +36,7 @@ export const isDataKey = (text: string): boolean =>
  * (RelaxedEnvironmentVariableValidation); the older rule is kept, since shells read no others.
  */
 export const isEnvName = (text: string): boolean =>
-  text.length <= 1024 && /^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(text) && text !== "." && !text.startsWith("..");
+  text.length <= 1024 &&
+  /^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(text) &&
+  text !== "." &&
+  !text.startsWith("..");

@@ -28,4 +28,5 @@ function withoutCommand(line: string): string {
   return `${line.slice(0, line.length - said.length)}${writtenOut(":")}${said.slice(1)}`;
 }
 
-const writtenOut = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const writtenOut = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

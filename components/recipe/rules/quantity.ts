@@ -1,6 +1,9 @@
 /** Factor of a suffix. Source: kubernetes v1.36.3, staging/src/k8s.io/apimachinery/pkg/api/resource/suffix.go. */
 const factors = new Map<string, number>([
-  ...["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].map((suffix, index): [string, number] => [suffix, 1024 ** (index + 1)]),
+  ...["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].map((suffix, index): [string, number] => [
+    suffix,
+    1024 ** (index + 1),
+  ]),
   ...["n", "u", "m", "", "k", "M", "G", "T", "P", "E"].map((suffix, index): [string, number] => [
     suffix,
     1000 ** (index - 3),

@@ -9,7 +9,8 @@ function kindOf(character: string): string {
 /** Share of characters that are of another kind than the one before. In random base64 it is 0.65, in names like NodeFeatureDiscovery 0.3. */
 function changesOf(text: string): number {
   let changes = 0;
-  for (let at = 1; at < text.length; at++) if (kindOf(text[at]!) !== kindOf(text[at - 1]!)) changes += 1;
+  for (let at = 1; at < text.length; at++)
+    if (kindOf(text[at]!) !== kindOf(text[at - 1]!)) changes += 1;
   return changes / (text.length - 1);
 }
 
@@ -23,6 +24,9 @@ export function isRandom(text: string, shortest: number): boolean {
     .split("/")
     .sort((one, other) => other.length - one.length);
   const looked = longest.slice(0, 512);
-  if (looked.length < shortest || isHexadecimal(looked) || !/^[A-Za-z0-9+_-]*$/.test(looked)) return false;
-  return /\d/.test(looked) && /[A-Z]/.test(looked) && /[a-z]/.test(looked) && changesOf(looked) >= 0.4;
+  if (looked.length < shortest || isHexadecimal(looked) || !/^[A-Za-z0-9+_-]*$/.test(looked))
+    return false;
+  return (
+    /\d/.test(looked) && /[A-Z]/.test(looked) && /[a-z]/.test(looked) && changesOf(looked) >= 0.4
+  );
 }

@@ -1,5 +1,12 @@
 import { isRandom } from "./random-text";
-import { isBasicAuth, looksSecret, mayNameSecret, namesSecret, passwordOfUrl, withoutMarked } from "./secret-text";
+import {
+  isBasicAuth,
+  looksSecret,
+  mayNameSecret,
+  namesSecret,
+  passwordOfUrl,
+  withoutMarked,
+} from "./secret-text";
 
 /** What stands in the place of a secret in a text. */
 const REDACTED = "[redacted]";
@@ -14,18 +21,25 @@ export function redact(text: string, known: readonly string[] = []): string {
   const cleaned = known
     .filter((value) => value.length >= 8)
     .reduce((rest, value) => rest.split(value).join(REDACTED), text);
-  return withoutNamed(withoutBlocks(withoutMarked(withoutUrlPasswords(withoutPem(cleaned)), REDACTED)));
+  return withoutNamed(
+    withoutBlocks(withoutMarked(withoutUrlPasswords(withoutPem(cleaned)), REDACTED)),
+  );
 }
 
 /** Lines that go on with a PEM block whose end is missing: base64, and the headers of an encrypted key. */
-const goesOnWithPem = /^\s{0,40}(?:[A-Za-z0-9+/=]{1,200}|(?:Proc-Type|DEK-Info): [^\n]{1,200})\s{0,8}$/;
+const goesOnWithPem =
+  /^\s{0,40}(?:[A-Za-z0-9+/=]{1,200}|(?:Proc-Type|DEK-Info): [^\n]{1,200})\s{0,8}$/;
 
 /** Every block of PEM goes, also one that was cut off. */
 function withoutPem(text: string): string {
   const kept: string[] = [];
   let at = 0;
   let end = -1;
-  for (let begin = text.indexOf("-----BEGIN "); begin >= 0; begin = text.indexOf("-----BEGIN ", at)) {
+  for (
+    let begin = text.indexOf("-----BEGIN ");
+    begin >= 0;
+    begin = text.indexOf("-----BEGIN ", at)
+  ) {
     kept.push(text.slice(at, begin), REDACTED);
     if (end < begin) end = positionOf("-----END ", text, begin);
     const isWhole = end < positionOf("-----BEGIN ", text, begin + 1);
@@ -95,7 +109,9 @@ function isOfScheme(scheme: string, value: string): boolean {
   if (scheme.toLowerCase() === "basic") return isBasicAuth(value);
   return (
     value.length >= 8 &&
-    (/[\d._~+/=-]/.test(value.replace(/[.:]$/, "")) || /[a-z][A-Z]/.test(value) || value.length >= 20)
+    (/[\d._~+/=-]/.test(value.replace(/[.:]$/, "")) ||
+      /[a-z][A-Z]/.test(value) ||
+      value.length >= 20)
   );
 }
 
@@ -133,7 +149,8 @@ const elsewhere =
   /^(?:|\$\{\w{1,80}\}|\$\(\w{1,80}\)?|\$[A-Z_]{2,80}|\{\{.*|<[^<>]{0,100}>|file:.*|\[redacted\]?|\(hidden\)?|\*{3,400}|[|>][-+\d]{0,3}|[[{](?:[\s"'\\{[].*)?)$/s;
 
 /** Whether a value names a file. */
-const isPath = (value: string): boolean => /^\.{0,2}\/[\w./-]*$/.test(value) && !isRandom(value, 16);
+const isPath = (value: string): boolean =>
+  /^\.{0,2}\/[\w./-]*$/.test(value) && !isRandom(value, 16);
 
 /** Values of what is named for a secret go. */
 function withoutNamed(text: string): string {
@@ -180,7 +197,12 @@ const matchAt = (pattern: RegExp, text: string, at: number): string | undefined 
 };
 
 /** The value of a name, as much of it as is judged; undefined where none follows. */
-function valueAt(text: string, nameStart: number, nameEnd: number, isFlag: boolean): Value | undefined {
+function valueAt(
+  text: string,
+  nameStart: number,
+  nameEnd: number,
+  isFlag: boolean,
+): Value | undefined {
   const assigned = matchAt(BETWEEN, text, nameEnd);
   const between = assigned ?? (isFlag ? matchAt(AFTER_FLAG, text, nameEnd) : undefined);
   if (between === undefined) return undefined;
@@ -203,7 +225,12 @@ function valueAt(text: string, nameStart: number, nameEnd: number, isFlag: boole
     return { start, end: start + line.trimEnd().length, isQuoted: true, isHeader: false };
   }
   const bare = matchAt(BARE, text, start) ?? "";
-  return { start, end: start + bare.replace(/[,.)\]}]{1,8}$/, "").length, isQuoted: false, isHeader: false };
+  return {
+    start,
+    end: start + bare.replace(/[,.)\]}]{1,8}$/, "").length,
+    isQuoted: false,
+    isHeader: false,
+  };
 }
 
 /** Up to the quote that ends it; else up to the end of the line. */
@@ -259,11 +286,13 @@ const settings = /^(?:NVIDIA|DCGM|CUDA)_[A-Z0-9_]{1,100}$/;
  * pod's environment, for nobody but the pod's owner knows what is one.
  */
 export function withoutSecrets(data: unknown, name = ""): unknown {
-  if (typeof data === "string") return name !== "" && holdsSecret(name, data) ? HIDDEN : redact(data);
+  if (typeof data === "string")
+    return name !== "" && holdsSecret(name, data) ? HIDDEN : redact(data);
   if (Array.isArray(data)) return data.map((item, index) => ofList(item, data[index - 1], name));
   if (data === null || typeof data !== "object") return data;
   const { name: variable, value } = data as { name?: unknown; value?: unknown };
-  const isSecretVariable = typeof value === "string" && typeof variable === "string" && namesSecret(variable);
+  const isSecretVariable =
+    typeof value === "string" && typeof variable === "string" && namesSecret(variable);
   return Object.fromEntries(
     Object.entries(data).map(([key, child]) => [
       redact(key),
@@ -278,12 +307,15 @@ const HIDDEN = "(hidden)";
 /** One of a list: a variable of a pod, or an argument, which may be the value of the flag before it. */
 function ofList(item: unknown, before: unknown, list: string): unknown {
   if (typeof item === "string") {
-    const isOfFlag = typeof before === "string" && /^--?[\w.-]{1,128}$/.test(before) && namesSecret(before);
+    const isOfFlag =
+      typeof before === "string" && /^--?[\w.-]{1,128}$/.test(before) && namesSecret(before);
     return isOfFlag && !item.startsWith("--") ? HIDDEN : withoutSecrets(item, list);
   }
   const { name, value } = (item ?? {}) as { name?: unknown; value?: unknown };
   const isHidden =
-    list === "env" && typeof value === "string" && !(settings.test(String(name)) && !namesSecret(String(name)));
+    list === "env" &&
+    typeof value === "string" &&
+    !(settings.test(String(name)) && !namesSecret(String(name)));
   return withoutSecrets(isHidden ? { ...(item as object), value: HIDDEN } : item);
 }
 

@@ -21,10 +21,16 @@ const marks: Mark[] = [
   mark("a token of Hugging Face", /(?<![A-Za-z0-9])(?:hf_|api_org_)[A-Za-z0-9]{16,128}/g),
   mark("a key of an API", /(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,256}/g, isKeyOfApi),
   mark("a key of Stripe", /(?<![A-Za-z0-9])(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,128}/g),
-  mark("a key of an API", /(?<![A-Za-z0-9])(?:gsk_|xai-|pplx-|r8_|csk-|tgp_v1_|lsv2_pt_)[A-Za-z0-9_-]{24,128}/g),
+  mark(
+    "a key of an API",
+    /(?<![A-Za-z0-9])(?:gsk_|xai-|pplx-|r8_|csk-|tgp_v1_|lsv2_pt_)[A-Za-z0-9_-]{24,128}/g,
+  ),
   mark("a key of NVIDIA's NGC", /(?<![A-Za-z0-9])nvapi-[A-Za-z0-9_-]{16,128}/g),
   mark("a key of Tailscale", /(?<![A-Za-z0-9])tskey-[a-z]{1,20}-[A-Za-z0-9-]{8,128}/g),
-  mark("a token of GitHub", /(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255})/g),
+  mark(
+    "a token of GitHub",
+    /(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255})/g,
+  ),
   mark(
     "a token of GitLab",
     /(?<![A-Za-z0-9])(?:glpat|gldt|glrt|glcbt|glptt|glft|glimt|glagent|gloas|glsoat)-[A-Za-z0-9_.-]{16,300}/g,
@@ -32,11 +38,20 @@ const marks: Mark[] = [
   mark("a token of Docker Hub", /(?<![A-Za-z0-9])dckr_[op]at_[A-Za-z0-9_-]{16,128}/g),
   mark("a token of Slack", /(?<![A-Za-z0-9])(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,255}/g),
   mark("a webhook of Slack", /hooks\.slack\.com\/(?:services|workflows)\/[A-Za-z0-9+/]{20,128}/g),
-  mark("a webhook of Discord", /discord(?:app)?\.com\/api\/webhooks\/\d{1,24}\/[A-Za-z0-9_-]{20,128}/g),
+  mark(
+    "a webhook of Discord",
+    /discord(?:app)?\.com\/api\/webhooks\/\d{1,24}\/[A-Za-z0-9_-]{20,128}/g,
+  ),
   mark("a token of Telegram", /(?<![A-Za-z0-9])\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])/g),
-  mark("an access key of AWS", /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])/g),
+  mark(
+    "an access key of AWS",
+    /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])/g,
+  ),
   mark("a key of Google's API", /(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}/g),
-  mark("a token of Google", /(?<![A-Za-z0-9])(?:ya29\.[A-Za-z0-9_-]{20,1024}|GOCSPX-[A-Za-z0-9_-]{20,64})/g),
+  mark(
+    "a token of Google",
+    /(?<![A-Za-z0-9])(?:ya29\.[A-Za-z0-9_-]{20,1024}|GOCSPX-[A-Za-z0-9_-]{20,64})/g,
+  ),
   mark("a secret of Azure", /(?<![A-Za-z0-9])[A-Za-z0-9_.-]{3}\dQ~[A-Za-z0-9_.~-]{31,34}/g),
   mark("a key of age", /AGE-(?:SECRET-KEY|PLUGIN)-[A-Z0-9-]{1,256}/g),
   mark("a token of npm", /(?<![A-Za-z0-9])npm_[A-Za-z0-9]{30,64}/g),
@@ -57,7 +72,11 @@ const marks: Mark[] = [
     "a signed token (JWT)",
     /(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,8000}(?:\.[A-Za-z0-9_-]{0,2000})?/g,
   ),
-  mark("a token for joining a cluster", /(?<![\w./-])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w./-])/g, isBootstrapToken),
+  mark(
+    "a token for joining a cluster",
+    /(?<![\w./-])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w./-])/g,
+    isBootstrapToken,
+  ),
   mark(
     "a token in a URL",
     /[?&](?:join_?token|token|access_?token|api_?key|password|sig|x-amz-signature)=[^&\s$<{"']{1,2000}/gi,
@@ -85,7 +104,18 @@ const wordsOf = (name: string): string[] =>
     .filter((word) => word !== "");
 
 /** Words after the one that tells what a value is. */
-const formOfValue = new Set(["data", "value", "base64", "b64", "encoded", "raw", "hex", "text", "content", "string"]);
+const formOfValue = new Set([
+  "data",
+  "value",
+  "base64",
+  "b64",
+  "encoded",
+  "raw",
+  "hex",
+  "text",
+  "content",
+  "string",
+]);
 
 /** Words whose value is a secret, whatever it looks like, also as the end of one (`jointoken`). */
 const always =
@@ -103,13 +133,27 @@ const ofKey = new Set(
 );
 
 /** Words before `token` for those that a language model is made of, which are none. */
-const ofModels = new Set(["bos", "eos", "pad", "unk", "sep", "cls", "mask", "stop", "image", "special", "per", "next"]);
+const ofModels = new Set([
+  "bos",
+  "eos",
+  "pad",
+  "unk",
+  "sep",
+  "cls",
+  "mask",
+  "stop",
+  "image",
+  "special",
+  "per",
+  "next",
+]);
 
 /** Whether a variable, flag or field of this name holds a secret, whatever its value looks like. */
 export function namesSecret(name: string): boolean {
   const words = wordsOf(name);
   const isContent = words.length > 1 && formOfValue.has(words.at(-1)!);
-  while (words.length > 1 && (formOfValue.has(words.at(-1)!) || /^\d+$/.test(words.at(-1)!))) words.pop();
+  while (words.length > 1 && (formOfValue.has(words.at(-1)!) || /^\d+$/.test(words.at(-1)!)))
+    words.pop();
   if (isContent && /(?:kube|talos|docker)config$/.test(words.join(""))) return true;
   const last = words.at(-1) ?? "";
   const before = words.at(-2) ?? "";
@@ -142,7 +186,9 @@ export const mayNameSecret = (name: string): boolean => {
 /** Whether a text is a name and password in base64, as Docker's `auth` and the header `Authorization: Basic` have them. */
 export function isBasicAuth(text: string): boolean {
   if (text.length > 4_000 || !/^[A-Za-z0-9+/]{8,4000}={0,2}$/.test(text)) return false;
-  return /^[\x21-\x7e]{0,200}:[\x20-\x7e]{1,3000}$/.test(Buffer.from(text, "base64").toString("latin1"));
+  return /^[\x21-\x7e]{0,200}:[\x20-\x7e]{1,3000}$/.test(
+    Buffer.from(text, "base64").toString("latin1"),
+  );
 }
 
 /** Text in which every secret with a known form is replaced. */
@@ -161,7 +207,10 @@ export function withoutMarked(text: string, by: string): string {
  *
  * @param from where `://` stands.
  */
-export function passwordOfUrl(text: string, from: number): { start: number; end: number } | undefined {
+export function passwordOfUrl(
+  text: string,
+  from: number,
+): { start: number; end: number } | undefined {
   const rest = text.slice(from + 3, from + 1_024);
   const word = /^[^\s"'`<>\\]*/.exec(rest)![0];
   const colon = word.indexOf(":");

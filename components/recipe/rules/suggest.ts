@@ -41,7 +41,10 @@ export function closestOnes(word: string, known: Iterable<string>): string[] {
   const most = (candidate: string): number => Math.max(2, Math.floor(candidate.length / 3));
   return [...known]
     .filter((candidate) => Math.abs(word.length - candidate.length) <= most(candidate))
-    .map((candidate) => ({ candidate, distance: editDistance(lower, candidate.toLowerCase(), most(candidate)) }))
+    .map((candidate) => ({
+      candidate,
+      distance: editDistance(lower, candidate.toLowerCase(), most(candidate)),
+    }))
     .filter(({ candidate, distance }) => distance <= most(candidate))
     .sort((a, b) => a.distance - b.distance)
     .slice(0, 3)
@@ -49,7 +52,8 @@ export function closestOnes(word: string, known: Iterable<string>): string[] {
 }
 
 /** The word that was probably meant; undefined when none is near. */
-export const closest = (word: string, known: Iterable<string>): string | undefined => closestOnes(word, known)[0];
+export const closest = (word: string, known: Iterable<string>): string | undefined =>
+  closestOnes(word, known)[0];
 
 /** Sentence part that names the word that was probably meant, e.g. `did you mean "branch"? `; empty when none is near. */
 export function didYouMean(word: string, known: Iterable<string>): string {

@@ -47,12 +47,19 @@ export interface Documents {
  * @param options of the parser.
  * @param isOne whether a text without a document has an empty one.
  */
-export function boundedDocuments(text: string, options: object, bounds: Bounds, isOne = false): Documents {
+export function boundedDocuments(
+  text: string,
+  options: object,
+  bounds: Bounds,
+  isOne = false,
+): Documents {
   const lineCounter = new LineCounter();
   // The parser compares each key with every other one, which takes the square of their number: a caller does it by a set.
   const composer = new Composer({ ...options, uniqueKeys: false, logLevel: "silent" });
   try {
-    const documents = [...composer.compose(boundedTokens(text, bounds, lineCounter), isOne, text.length)];
+    const documents = [
+      ...composer.compose(boundedTokens(text, bounds, lineCounter), isOne, text.length),
+    ];
     for (const { errors } of documents) withPlace(errors[0], lineCounter);
     return { documents: documents, lineCounter };
   } catch (error) {
@@ -66,21 +73,29 @@ function refused(error: TooMuch, composer: Composer): Document {
   const [document] = [...composer.end(true, 0)].slice(-1);
   const empty = document as unknown as Document;
   empty.contents = null;
-  empty.errors = [Object.assign(error, { pos: [0, 0] }) as unknown as (typeof empty.errors)[number]];
+  empty.errors = [
+    Object.assign(error, { pos: [0, 0] }) as unknown as (typeof empty.errors)[number],
+  ];
   return empty;
 }
 
 /** What the parser makes of a text, as `Parser.parse` does it. */
-function* boundedTokens(text: string, bounds: Bounds, lineCounter: LineCounter): Generator<CST.Token> {
+function* boundedTokens(
+  text: string,
+  bounds: Bounds,
+  lineCounter: LineCounter,
+): Generator<CST.Token> {
   const parser = new Parser(lineCounter.addNewLine);
   lineCounter.addNewLine(0);
   let [tokens, entries] = [0, 0];
   for (const lexeme of new Lexer().lex(text)) {
-    if (lexeme === SCALAR && ++entries > bounds.entries) throw new TooMuch(tooManyEntries(bounds.entries).message);
+    if (lexeme === SCALAR && ++entries > bounds.entries)
+      throw new TooMuch(tooManyEntries(bounds.entries).message);
     if (++tokens > bounds.tokens)
       throw new TooMuch(`it has more than ${bounds.tokens} words, marks, blanks and comments`);
     yield* parser.next(lexeme);
-    if (parser.stack.length > deepest) throw new TooMuch(`it has entries within each other, more than ${deepest} deep`);
+    if (parser.stack.length > deepest)
+      throw new TooMuch(`it has entries within each other, more than ${deepest} deep`);
   }
   yield* parser.end();
 }
@@ -89,7 +104,10 @@ function* boundedTokens(text: string, bounds: Bounds, lineCounter: LineCounter):
 const SCALAR = "\u001f";
 
 /** The parser's own words for the place of an error, without the line that is there: it may be long, and hold a secret. */
-function withPlace(error: { message: string; pos: [number, number] } | undefined, lineCounter: LineCounter): void {
+function withPlace(
+  error: { message: string; pos: [number, number] } | undefined,
+  lineCounter: LineCounter,
+): void {
   if (error === undefined) return;
   const { line, col } = lineCounter.linePos(error.pos[0]);
   error.message = `${error.message} at line ${line}, column ${col}:`;

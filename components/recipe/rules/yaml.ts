@@ -34,7 +34,10 @@ const octal: ScalarTag = {
 };
 
 /** How Talos reads YAML: 1.2 with the merge keys and the octal numbers of 1.1. */
-const options = { merge: true, customTags: (tags: (ScalarTag | object)[]) => [octal, ...tags] } as const;
+const options = {
+  merge: true,
+  customTags: (tags: (ScalarTag | object)[]) => [octal, ...tags],
+} as const;
 
 /** Value of a text that is YAML 1.2, as far as it is bounded; undefined of any other. */
 export function yamlIn(text: string): unknown {
@@ -43,7 +46,8 @@ export function yamlIn(text: string): unknown {
 }
 
 /** Documents of a text that is YAML 1.2, without what Talos has beyond it. What is wrong with one stands in its `errors`. */
-export const plainDocuments = (text: string): Documents => read(boundedDocuments(text, {}, ofFiles), ofFiles);
+export const plainDocuments = (text: string): Documents =>
+  read(boundedDocuments(text, {}, ofFiles), ofFiles);
 
 /**
  * Value of a stack file, as Pulumi's own reader takes it: with merge keys.
@@ -94,7 +98,12 @@ function read(all: Documents, bounds: Bounds): Documents {
  * @param left what of the bounds it may take.
  * @returns what is left for those after it.
  */
-function readValue(document: Document, left: Bounds, bounds: Bounds, lineCounter: LineCounter): Bounds {
+function readValue(
+  document: Document,
+  left: Bounds,
+  bounds: Bounds,
+  lineCounter: LineCounter,
+): Bounds {
   if (document.errors.length > 0) return left;
   const sizes = new Map<Node, Size>();
   const open = new Set<Node>();
@@ -115,7 +124,9 @@ function readValue(document: Document, left: Bounds, bounds: Bounds, lineCounter
     if (isMap(node)) withoutRepeatedKeys(node, lineCounter);
     open.add(node);
     const total: Size = { entries: 1, characters: 0 };
-    for (const part of isMap(node) ? node.items.flatMap(({ key, value }) => [key, value]) : node.items) {
+    for (const part of isMap(node)
+      ? node.items.flatMap(({ key, value }) => [key, value])
+      : node.items) {
       const { entries, characters } = size(part);
       total.entries += entries;
       total.characters += characters;
@@ -131,7 +142,9 @@ function readValue(document: Document, left: Bounds, bounds: Bounds, lineCounter
     values.set(document, document.toJS({ maxAliasCount: -1 }));
     return { ...left, entries: left.entries - entries, characters: left.characters - characters };
   } catch (error) {
-    document.errors.push(Object.assign(error as Error, { pos: (error as { pos?: unknown }).pos ?? [0, 0] }) as never);
+    document.errors.push(
+      Object.assign(error as Error, { pos: (error as { pos?: unknown }).pos ?? [0, 0] }) as never,
+    );
     return left;
   }
 }
@@ -139,7 +152,8 @@ function readValue(document: Document, left: Bounds, bounds: Bounds, lineCounter
 /** How much of a text something is, with what its aliases stand for. */
 type Size = Pick<Bounds, "entries" | "characters">;
 
-const lengthOf = (node: unknown): number => (isScalar(node) && typeof node.value === "string" ? node.value.length : 0);
+const lengthOf = (node: unknown): number =>
+  isScalar(node) && typeof node.value === "string" ? node.value.length : 0;
 
 /** Fails where a key stands twice, with the words of the parser. */
 function withoutRepeatedKeys({ items }: YAMLMap, lineCounter: LineCounter): void {
@@ -149,7 +163,9 @@ function withoutRepeatedKeys({ items }: YAMLMap, lineCounter: LineCounter): void
     if (seen.has(key.value)) {
       const at = key.range?.[0] ?? 0;
       const { line, col } = lineCounter.linePos(at);
-      throw Object.assign(new Error(`Map keys must be unique at line ${line}, column ${col}:`), { pos: [at, at] });
+      throw Object.assign(new Error(`Map keys must be unique at line ${line}, column ${col}:`), {
+        pos: [at, at],
+      });
     }
     seen.add(key.value);
   }

@@ -2,7 +2,13 @@ import type { DriverSpec } from "./driver";
 import type { ExternalSpec } from "./external";
 import type { MachineDefaultsSpec, MachineEntrySpec, MachineSpec, PoolSpec } from "./machine";
 import type { ImagesSpec, ReleaseFactsSpec } from "./release-facts";
-import type { DevicePluginSpec, DraSpec, GpuOperatorSpec, LeaderWorkerSetSpec, MonitoringSpec } from "./releases";
+import type {
+  DevicePluginSpec,
+  DraSpec,
+  GpuOperatorSpec,
+  LeaderWorkerSetSpec,
+  MonitoringSpec,
+} from "./releases";
 import type { SharingSpec } from "./sharing";
 import type { TimeoutsSpec, UpgradeSpec } from "./update";
 import type { WorkloadsSpec } from "./workloads/workloads";

@@ -1,5 +1,9 @@
 /** Branch of NVIDIA's driver as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`; `new-feature` came with 1.15. */
-export const DriverBranch = { lts: "lts", production: "production", newFeature: "new-feature" } as const;
+export const DriverBranch = {
+  lts: "lts",
+  production: "production",
+  newFeature: "new-feature",
+} as const;
 /** A branch, as text. */
 export type DriverBranch = (typeof DriverBranch)[keyof typeof DriverBranch];
 

@@ -1,5 +1,9 @@
 /** What something outside of the stack installs: NVIDIA's GPU Operator, the standalone device plugin, or NVIDIA's driver for dynamic resource allocation. */
-export const ExternalKind = { gpuOperator: "gpuOperator", devicePlugin: "devicePlugin", dra: "dra" } as const;
+export const ExternalKind = {
+  gpuOperator: "gpuOperator",
+  devicePlugin: "devicePlugin",
+  dra: "dra",
+} as const;
 /** A kind, as text. */
 export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
 

@@ -30,9 +30,13 @@ export const ruled = (rule: Rule): z.ZodString =>
     .meta({ pattern: rule.pattern ?? "\\S" });
 
 /** A mapping of texts by rules for its keys and, by key, its values. */
-export const ruledMapping = (keyRule: Rule, valueRule: (key: string) => Rule): z.ZodRecord<z.ZodString, z.ZodString> =>
+export const ruledMapping = (
+  keyRule: Rule,
+  valueRule: (key: string) => Rule,
+): z.ZodRecord<z.ZodString, z.ZodString> =>
   z.record(z.string(), z.string()).superRefine((texts, context) => {
-    for (const [key, text] of Object.entries(texts)) tell(context, keyRule(key) ?? valueRule(key)(text), key);
+    for (const [key, text] of Object.entries(texts))
+      tell(context, keyRule(key) ?? valueRule(key)(text), key);
   });
 
 /** A whole number from one on; a reason bounds it above. */
@@ -42,7 +46,10 @@ const counted = (most: number, why: string): z.ZodNumber =>
     .int()
     .min(1)
     .superRefine((count, context) =>
-      tell(context, count > most ? { problem: `is ${count}`, why, remedy: `write 1 to ${most}` } : undefined),
+      tell(
+        context,
+        count > most ? { problem: `is ${count}`, why, remedy: `write 1 to ${most}` } : undefined,
+      ),
     );
 
 /** A name, a version or an argument: none is longer than a kernel's command line. */

@@ -30,7 +30,9 @@ export interface ReadStack extends ReadData<ClusterSpec> {
 /** Reads a stack. Every mistake of shape is a finding; `spec` is there only when there is none. Never throws. */
 export function parseSpec(raw: unknown): { spec?: ClusterSpec; findings: Finding[] } {
   const read = readSpec(raw);
-  return read.findings.length === 0 && read.spec ? { spec: read.spec, findings: [] } : { findings: read.findings };
+  return read.findings.length === 0 && read.spec
+    ? { spec: read.spec, findings: [] }
+    : { findings: read.findings };
 }
 
 /** Reads a stack, going on past mistakes of shape so that the checks can look at the rest. Its pools become machines here. */
@@ -57,14 +59,19 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
   // Of what was left out above, all is said.
   const isNew = ({ field }: Finding): boolean =>
     !pruned.some((path) => field === path || path === "stack" || path.startsWith(`${field}.`));
-  const issues = first.error.issues.flatMap((issue) => shapeFindings(issue, plain.value, schema)).filter(isNew);
+  const issues = first.error.issues
+    .flatMap((issue) => shapeFindings(issue, plain.value, schema))
+    .filter(isNew);
   const findings = [...plain.findings, ...issues];
   let rest: unknown = structuredClone(plain.value);
   for (let round = 0; round < 8 && isMapping(rest); round++) {
     const attempt = schema.safeParse(rest);
     if (attempt.success) return { spec: attempt.data, findings, pruned };
     for (const issue of attempt.error.issues) {
-      const paths = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+      const paths =
+        issue.code === "unrecognized_keys"
+          ? issue.keys.map((key) => [...issue.path, key])
+          : [issue.path];
       for (const path of paths) pruned.push(fieldOf(repair(rest, path)));
     }
     rest = compact(rest);
@@ -85,7 +92,8 @@ function repair(root: unknown, path: Path): Path {
   if (last === undefined) return path;
   const placeholder = placeholderFor(path);
   if (placeholder !== undefined && parent && typeof parent === "object") parent[last] = placeholder;
-  else if (parent && typeof parent === "object" && parent[last] !== undefined) parent[last] = undefined;
+  else if (parent && typeof parent === "object" && parent[last] !== undefined)
+    parent[last] = undefined;
   else return repair(root, path.slice(0, -1));
   return path;
 }

@@ -16,7 +16,11 @@ const longestText = 1024 * 1024;
  * @returns plain data, with the keys of every mapping in order, as nothing hangs on the order in which they were written; and the paths that
  *   were left out.
  */
-export function readPlain(raw: unknown): { value: unknown; findings: Finding[]; left: PropertyKey[][] } {
+export function readPlain(raw: unknown): {
+  value: unknown;
+  findings: Finding[];
+  left: PropertyKey[][];
+} {
   const findings: Finding[] = [];
   const left: PropertyKey[][] = [];
   const above = new Set<object>();
@@ -49,7 +53,10 @@ export function readPlain(raw: unknown): { value: unknown; findings: Finding[]; 
     above.delete(value);
     return copy;
   };
-  const readMapping = (value: Record<string, unknown>, path: PropertyKey[]): Record<string, unknown> => {
+  const readMapping = (
+    value: Record<string, unknown>,
+    path: PropertyKey[],
+  ): Record<string, unknown> => {
     const copy: Record<string, unknown> = {};
     for (const key of Object.keys(value).sort()) {
       const here = [...path, key];
@@ -60,7 +67,11 @@ export function readPlain(raw: unknown): { value: unknown; findings: Finding[]; 
       };
       const fault =
         key === "__proto__"
-          ? { problem: "cannot be a key", why: "JavaScript takes it for something else", remedy: "write another one" }
+          ? {
+              problem: "cannot be a key",
+              why: "JavaScript takes it for something else",
+              remedy: "write another one",
+            }
           : tooLong;
       const child = fault ? leaveOut(here, fault) : read(value[key], here);
       if (child !== undefined) copy[key] = child;
@@ -87,16 +98,27 @@ function unreadable(value: unknown, path: PropertyKey[], above: Set<object>): Fa
   if (typeof value !== "object" || value === null) return undefined;
   const { then, __pulumiOutput, __pulumiResource } = value as Record<string, unknown>;
   if (__pulumiOutput === true || __pulumiResource === true || typeof then === "function") {
-    const what = __pulumiOutput === true ? "an Output" : __pulumiResource === true ? "a resource" : "a Promise";
+    const what =
+      __pulumiOutput === true
+        ? "an Output"
+        : __pulumiResource === true
+          ? "a resource"
+          : "a Promise";
     return {
       problem: `is ${what}, not plain data`,
       why: "the checks must see it before anything is made, and at preview its value may not be known",
-      remedy: "pass plain data, e.g. from the stack's configuration; only what is said to be an input takes an Output",
+      remedy:
+        "pass plain data, e.g. from the stack's configuration; only what is said to be an input takes an Output",
     };
   }
-  if (above.has(value)) return { problem: "contains itself", why: "it has no end", remedy: "leave the reference out" };
+  if (above.has(value))
+    return { problem: "contains itself", why: "it has no end", remedy: "leave the reference out" };
   if (path.length > deepest)
-    return { problem: `is nested deeper than ${deepest}`, why: "no field is that deep", remedy: "leave it out" };
+    return {
+      problem: `is nested deeper than ${deepest}`,
+      why: "no field is that deep",
+      remedy: "leave it out",
+    };
   const kind = Object.prototype.toString.call(value).slice(8, -1);
   return kind === "Object" || kind === "Array"
     ? undefined
@@ -117,7 +139,8 @@ function unreadableText(text: string): Fault | undefined {
       why: "Talos and Kubernetes take no text that long",
       remedy: "write a shorter one",
     };
-  const odd = controls.exec(text)?.[0] ?? (/\p{Surrogate}/u.test(text) ? "half a character" : undefined);
+  const odd =
+    controls.exec(text)?.[0] ?? (/\p{Surrogate}/u.test(text) ? "half a character" : undefined);
   const what = (odd?.length ?? 0) > 1 ? odd : "a control character";
   return odd === undefined
     ? undefined
@@ -134,8 +157,11 @@ const shownPart = 100;
 /** Path as users write it, e.g. `machines.gpu-1.gpus[0].model`; `stack` for the whole. */
 export const fieldOf = (path: PropertyKey[]): string => written(path, cut) || "stack";
 
-const cut = (part: string): string => (part.length > shownPart ? `${part.slice(0, shownPart)}…` : part);
+const cut = (part: string): string =>
+  part.length > shownPart ? `${part.slice(0, shownPart)}…` : part;
 
 /** The value at a key of a list or mapping; undefined where there is none. What a prototype has is none. */
 export const childAt = (value: any, key: PropertyKey): any =>
-  value !== null && value !== undefined && Object.hasOwn(Object(value) as object, key) ? value[key] : undefined;
+  value !== null && value !== undefined && Object.hasOwn(Object(value) as object, key)
+    ? value[key]
+    : undefined;

@@ -12,23 +12,32 @@ const most = 10_000;
  * @returns with what could not be made, the fields that were filled in so that the rest of a machine can be checked, and the pool of each
  *   machine that comes from one, by node name.
  */
-export function expandStack({ machines = {}, machineDefaults = {}, pools = {}, ...cluster }: StackSpec) {
+export function expandStack({
+  machines = {},
+  machineDefaults = {},
+  pools = {},
+  ...cluster
+}: StackSpec) {
   const findings: Finding[] = [];
   const filled: string[] = [];
   const poolOf = new Map<string, string>();
   const tell: Tell = (field, fault) => void findings.push({ check: "pools", field, ...fault });
-  const made: [string, MachineSpec][] = Object.entries(machines).map(([name, { address, uuid, ...own }]) => {
-    const said = merge(machineDefaults, own);
-    const missing = tellMissing(`machines.${name}`, said, findings);
-    filled.push(...missing.map((key) => `machines.${name}.${key}`));
-    return [name, complete(said, address, uuid)];
-  });
+  const made: [string, MachineSpec][] = Object.entries(machines).map(
+    ([name, { address, uuid, ...own }]) => {
+      const said = merge(machineDefaults, own);
+      const missing = tellMissing(`machines.${name}`, said, findings);
+      filled.push(...missing.map((key) => `machines.${name}.${key}`));
+      return [name, complete(said, address, uuid)];
+    },
+  );
   const taken = new Map(Object.keys(machines).map((name) => [name, `machines.${name}`]));
   for (const [pool, { names, addresses, first = 1, ...own }] of Object.entries(pools)) {
     const field = `pools.${pool}`;
     const said = merge(machineDefaults, own);
     const missing = tellMissing(field, said, findings);
-    const all = addresses.flatMap((text, index) => addressesOf(text, `${field}.addresses[${index}]`, tell));
+    const all = addresses.flatMap((text, index) =>
+      addressesOf(text, `${field}.addresses[${index}]`, tell),
+    );
     if (all.length === 0 && addresses.length === 0)
       tell(`${field}.addresses`, {
         problem: "is empty",
@@ -137,7 +146,9 @@ export function toldOnce(
     const machine = machineOf(field, names) ?? "";
     const pool = poolOf.get(machine);
     const below = field.slice(`machines.${machine}.`.length);
-    const ofAll = machine !== "" && fromDefaults(below, machineDefaults, machines[machine] ?? pools[pool ?? ""] ?? {});
+    const ofAll =
+      machine !== "" &&
+      fromDefaults(below, machineDefaults, machines[machine] ?? pools[pool ?? ""] ?? {});
     // A machine's name may be a word of the message, too, such as `gpu`: so every name is taken out of every message.
     const nameless = (word: string): string => (names.has(word) ? "#" : word);
     const { check, problem, why, remedy } = finding;
@@ -147,11 +158,19 @@ export function toldOnce(
         .replace(/[\w-]+(?:\.[\w-]+)+/g, nameless)
         .replace(/[\w-]+/g, nameless),
     );
-    const key = ofAll || pool !== undefined ? JSON.stringify([ofAll || pool, ...parts]) : `alone ${alike.size}`;
+    const key =
+      ofAll || pool !== undefined
+        ? JSON.stringify([ofAll || pool, ...parts])
+        : `alone ${alike.size}`;
     // Beside a pool, `machines` cannot name one of its machines: what they have is said of the pool.
-    const where = ofAll ? "machineDefaults" : pool === undefined || below === "address" ? undefined : `pools.${pool}`;
+    const where = ofAll
+      ? "machineDefaults"
+      : pool === undefined || below === "address"
+        ? undefined
+        : `pools.${pool}`;
     const told = (others: number): Finding => {
-      if (where === undefined) return pool === undefined ? finding : { ...finding, field: `${field} (pool ${pool})` };
+      if (where === undefined)
+        return pool === undefined ? finding : { ...finding, field: `${field} (pool ${pool})` };
       const remedy = finding.remedy.replaceAll(`machines.${machine}.`, `${where}.`);
       const rest = others === 0 ? "" : ` and ${others} more`;
       return { ...finding, remedy, field: `${where}.${below} (${machine}${rest})` };
@@ -164,13 +183,18 @@ export function toldOnce(
 }
 
 /** Whether a field below a machine has its value from the defaults. */
-function fromDefaults(field: string, defaults: MachineDefaultsSpec, own: MachineDefaultsSpec): boolean {
+function fromDefaults(
+  field: string,
+  defaults: MachineDefaultsSpec,
+  own: MachineDefaultsSpec,
+): boolean {
   const [first = "", below = ""] = field.split(/[.[]/);
   const key = first as keyof MachineDefaultsSpec;
   if (defaults[key] === undefined) return false;
   if (own[key] === undefined) return true;
   const isMerged = (merged as readonly string[]).includes(key);
-  const at = (value: unknown): boolean => typeof value === "object" && value !== null && Object.hasOwn(value, below);
+  const at = (value: unknown): boolean =>
+    typeof value === "object" && value !== null && Object.hasOwn(value, below);
   return isMerged && at(defaults[key]) && !at(own[key]);
 }
 

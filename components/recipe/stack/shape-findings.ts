@@ -25,7 +25,11 @@ function faultIn(issue: z.core.$ZodIssue, value: any): Fault {
     case "invalid_type": {
       const wanted = described(issue.expected);
       if (value === undefined)
-        return { problem: "is missing", why: "nothing can be planned without it", remedy: `add it (${wanted})` };
+        return {
+          problem: "is missing",
+          why: "nothing can be planned without it",
+          remedy: `add it (${wanted})`,
+        };
       const isUnquoted = issue.expected === "string" && typeof value !== "object";
       const remedy = isUnquoted ? `quote it: ${shown(anyText(value))}` : `write ${wanted}`;
       return {
@@ -35,7 +39,9 @@ function faultIn(issue: z.core.$ZodIssue, value: any): Fault {
       };
     }
     case "invalid_union": {
-      const kinds = issue.errors.flat().flatMap((inner) => ("expected" in inner ? [inner.expected] : []));
+      const kinds = issue.errors
+        .flat()
+        .flatMap((inner) => ("expected" in inner ? [inner.expected] : []));
       const wanted = [...new Set(kinds)].map(described).join(" or ");
       return {
         problem: `is ${described(kindOf(value))} but must be ${wanted}`,
@@ -89,7 +95,8 @@ function faultIn(issue: z.core.$ZodIssue, value: any): Fault {
   }
 }
 
-const kindOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
+const kindOf = (value: unknown): string =>
+  value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 
 const kinds: Readonly<Record<string, string>> = {
   ...{ array: "a list", object: "a mapping", record: "a mapping", string: "text", null: "empty" },
@@ -111,4 +118,5 @@ function keysAt(root: z.ZodType, path: PropertyKey[]): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-const unwrap = (schema: unknown): unknown => (schema instanceof z.ZodOptional ? unwrap(schema.unwrap()) : schema);
+const unwrap = (schema: unknown): unknown =>
+  schema instanceof z.ZodOptional ? unwrap(schema.unwrap()) : schema;

@@ -37,7 +37,10 @@ const driverSpec = z.strictObject({
 const customization = z.strictObject({
   bootloader: z.enum(["none", "dual-boot", "sd-boot", "grub"]).optional(),
   secureboot: z
-    .strictObject({ enrollKeys: text.optional(), includeWellKnownCertificates: z.boolean().optional() })
+    .strictObject({
+      enrollKeys: text.optional(),
+      includeWellKnownCertificates: z.boolean().optional(),
+    })
     .optional(),
 });
 
@@ -175,7 +178,9 @@ const aroundMachines = {
   clusterEndpoint: ruled(rules.clusterUrl).optional(),
   driver: driverSpec.optional(),
   gpuOperator: release.optional(),
-  devicePlugin: z.strictObject({ ...release.shape, makeRuntimeClass: z.boolean().optional() }).optional(),
+  devicePlugin: z
+    .strictObject({ ...release.shape, makeRuntimeClass: z.boolean().optional() })
+    .optional(),
   dra: release.optional(),
   external: external.optional(),
   sharing: sharing.optional(),
@@ -218,7 +223,11 @@ export const specSchema = z.strictObject({
   away: z.array(text).optional(),
   smokeTestImage: image.optional(),
   images: z
-    .strictObject({ validationMarkers: image.optional(), powerLimit: image.optional(), dcgmExporter: image.optional() })
+    .strictObject({
+      validationMarkers: image.optional(),
+      powerLimit: image.optional(),
+      dcgmExporter: image.optional(),
+    })
     .optional(),
 });
 
@@ -231,7 +240,8 @@ type Differing<A, B> = 0 extends 1 & A
       : "list"
     : A extends object
       ? [keyof A, keyof B] extends [keyof B, keyof A]
-        ? { [K in keyof A & keyof B]-?: Differing<NonNullable<A[K]>, NonNullable<B[K]>> }[keyof A & keyof B]
+        ? { [K in keyof A & keyof B]-?: Differing<NonNullable<A[K]>, NonNullable<B[K]>> }[keyof A &
+            keyof B]
         : Exclude<keyof A, keyof B> | Exclude<keyof B, keyof A>
       : never;
 

@@ -9,7 +9,9 @@ export const operatorFacts = JSON.parse(
 
 /** Objects of a release (with its `v`), by `kind/name`. */
 export function recordedObjects(release: string, variant: string): Map<string, Manifest> {
-  const found = operatorFacts.objects.filter(({ in: places }) => places[release]?.includes(variant));
+  const found = operatorFacts.objects.filter(({ in: places }) =>
+    places[release]?.includes(variant),
+  );
   const named = found.map(
     ({ object }) => JSON.parse(JSON.stringify(object).replaceAll("VERSION", release)) as Manifest,
   );

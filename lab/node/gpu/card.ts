@@ -17,7 +17,14 @@ export interface Card {
   settings: Record<string, string>;
 }
 
-const facts = ["name", "driver_version", "memory.total", "power.limit", "power.min_limit", "power.max_limit"];
+const facts = [
+  "name",
+  "driver_version",
+  "memory.total",
+  "power.limit",
+  "power.min_limit",
+  "power.max_limit",
+];
 const settings = [
   "power.limit",
   "persistence_mode",
@@ -28,7 +35,11 @@ const settings = [
 ];
 
 /** As distributions have it, and as containers get it. */
-const programs = ["/usr/bin/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/usr/local/bin/nvidia-smi"];
+const programs = [
+  "/usr/bin/nvidia-smi",
+  "/usr/local/nvidia/bin/nvidia-smi",
+  "/usr/local/bin/nvidia-smi",
+];
 
 /** The cards of this computer; asks, and changes nothing. Throws without a driver that answers. */
 export function readCards(): Card[] {
@@ -53,7 +64,9 @@ export const parseCards = (told: readonly string[], set: readonly string[]): Car
     const [name = "", driver = "", ...numbers] = line.split(", ");
     const [memoryMiB = 0, powerW = 0, minPowerW = 0, maxPowerW = 0] = numbers.map(Number);
     const values = (set[index] ?? "").split(", ");
-    const own = Object.fromEntries(settings.map((field, place) => [field, values[place] ?? "unknown"]));
+    const own = Object.fromEntries(
+      settings.map((field, place) => [field, values[place] ?? "unknown"]),
+    );
     return { name, driver, memoryMiB, powerW, minPowerW, maxPowerW, settings: own };
   });
 

@@ -33,8 +33,10 @@ export interface Ended {
 }
 
 /** Talos holds pods to `baseline` everywhere but in kube-system. */
-const namespaceOf = ({ folders, namespace = folders === undefined ? "default" : "kube-system" }: PodSpec): string =>
-  namespace;
+const namespaceOf = ({
+  folders,
+  namespace = folders === undefined ? "default" : "kube-system",
+}: PodSpec): string => namespace;
 const fieldManager = "talos-gpu-cases";
 
 function claimOf(name: string, { claim = [] }: PodSpec): KubernetesObject {
@@ -84,11 +86,17 @@ function podOf(name: string, spec: PodSpec): KubernetesObject {
           ...container("main", script),
           resources,
           ...(volumes.length === 0 ? {} : { securityContext: { privileged: true } }),
-          volumeMounts: volumes.map(({ name: volume, inside }) => ({ name: volume, mountPath: inside })),
+          volumeMounts: volumes.map(({ name: volume, inside }) => ({
+            name: volume,
+            mountPath: inside,
+          })),
         },
         ...(beside === undefined ? [] : [container("beside", beside)]),
       ],
-      volumes: volumes.map(({ name: volume, outside }) => ({ name: volume, hostPath: { path: outside } })),
+      volumes: volumes.map(({ name: volume, outside }) => ({
+        name: volume,
+        hostPath: { path: outside },
+      })),
     },
   };
 }
@@ -105,15 +113,25 @@ export class Pods {
     const claims = spec.claim === undefined ? [] : [claimOf(name, spec)];
     this.made.set(name, pod);
     this.claims.push(...claims);
-    for (const object of [...claims, pod]) await this.stand.cluster.apply(object, { fieldManager, force: true });
+    for (const object of [...claims, pod])
+      await this.stand.cluster.apply(object, { fieldManager, force: true });
   }
 
   async look(name: string): Promise<Ended> {
     const pod = await this.stand.cluster.get(this.made.get(name)!);
-    const { phase = "Unknown", reason, message, conditions = [], containerStatuses } = pod["status"] as Status;
-    const stateOf = (container: string) => containerStatuses?.find((each) => each.name === container)?.state ?? {};
+    const {
+      phase = "Unknown",
+      reason,
+      message,
+      conditions = [],
+      containerStatuses,
+    } = pod["status"] as Status;
+    const stateOf = (container: string) =>
+      containerStatuses?.find((each) => each.name === container)?.state ?? {};
     const { terminated, waiting } = stateOf("main");
-    const scheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
+    const scheduled = conditions.find(
+      ({ type, status }) => type === "PodScheduled" && status === "False",
+    );
     const said =
       terminated?.message ??
       waiting?.message ??
@@ -125,7 +143,9 @@ export class Pods {
       said: said.trim(),
       besideSaid: stateOf("beside").terminated?.message?.trim() ?? "",
       uid: pod.metadata?.uid ?? "",
-      ...(terminated?.finishedAt === undefined ? {} : { finishedAt: Date.parse(terminated.finishedAt) }),
+      ...(terminated?.finishedAt === undefined
+        ? {}
+        : { finishedAt: Date.parse(terminated.finishedAt) }),
     };
   }
 
@@ -161,7 +181,10 @@ interface Status {
   conditions?: { type: string; status: string; message?: string }[];
   containerStatuses?: {
     name: string;
-    state?: { terminated?: { message?: string; finishedAt?: string }; waiting?: { message?: string; reason?: string } };
+    state?: {
+      terminated?: { message?: string; finishedAt?: string };
+      waiting?: { message?: string; reason?: string };
+    };
   }[];
 }
 

@@ -17,7 +17,11 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
         ...machine,
         nodeLabels: { ...machine.nodeLabels, [daemonLabel.validationMarkers]: "true" },
       }));
-      return { ...made, machines, kubernetes: { ...made.kubernetes, markers: markersOf(made.spec) } };
+      return {
+        ...made,
+        machines,
+        kubernetes: { ...made.kubernetes, markers: markersOf(made.spec) },
+      };
     };
   }
   try {

@@ -60,16 +60,25 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
     row(
       "down",
       "everything is taken down",
-      left?.length === 0 ? { held: true, seen: "nothing is left" } : wrong(left?.join("; ") ?? "it failed"),
+      left?.length === 0
+        ? { held: true, seen: "nothing is left" }
+        : wrong(left?.join("; ") ?? "it failed"),
     ),
   );
   if (cards !== undefined)
-    report.rows.push(row("settings", "the card's settings are as before", settings(cards, readCards())));
+    report.rows.push(
+      row("settings", "the card's settings are as before", settings(cards, readCards())),
+    );
   report.ok = report.rows.every(({ held }) => held !== false);
   return report;
 }
 
-const row = (id: string, title: string, outcome: Outcome, seconds = 0): CasesReport["rows"][number] => ({
+const row = (
+  id: string,
+  title: string,
+  outcome: Outcome,
+  seconds = 0,
+): CasesReport["rows"][number] => ({
   id,
   title,
   ...outcome,
@@ -95,7 +104,10 @@ function settings(before: readonly Card[], after: readonly Card[]): Outcome {
   const unlike = before.flatMap((card, index) =>
     Object.entries(card.settings)
       .filter(([name, value]) => after[index]?.settings[name] !== value)
-      .map(([name, value]) => `card ${index}: ${name} ${value} → ${after[index]?.settings[name] ?? "gone"}`),
+      .map(
+        ([name, value]) =>
+          `card ${index}: ${name} ${value} → ${after[index]?.settings[name] ?? "gone"}`,
+      ),
   );
   if (unlike.length > 0) return wrong(unlike.join("; "));
   const [first] = before;
@@ -111,9 +123,12 @@ function settings(before: readonly Card[], after: readonly Card[]): Outcome {
 async function versionsOf(stand: Stand): Promise<Record<string, string>> {
   const { status } = (await stand.cluster.nodes())[nodeName] ?? {};
   const { kubeletVersion = "?", containerRuntimeVersion = "?" } = status?.nodeInfo ?? {};
-  const said = async (program: string): Promise<string> => numberIn(await stand.onNode(`${program} --version`));
+  const said = async (program: string): Promise<string> =>
+    numberIn(await stand.onNode(`${program} --version`));
   const saidOutside = async (name: string): Promise<string> => {
-    const program = stand.lab.nodePrograms!.map((folder) => path.join(folder, name)).find(existsSync);
+    const program = stand.lab
+      .nodePrograms!.map((folder) => path.join(folder, name))
+      .find(existsSync);
     return program === undefined ? "?" : said(program);
   };
   return {
@@ -129,4 +144,5 @@ async function versionsOf(stand: Stand): Promise<Record<string, string>> {
 }
 
 /** The version in what a program prints of itself. */
-export const numberIn = (text: string): string => /\bv?(\d+\.\d+\.\d+\S*)/.exec(text)?.[1] ?? text.trim();
+export const numberIn = (text: string): string =>
+  /\bv?(\d+\.\d+\.\d+\S*)/.exec(text)?.[1] ?? text.trim();

@@ -18,7 +18,11 @@ import { nodeName, stackOf, type Shape } from "./shape";
 const oneLook = 20_000;
 
 /** The stack of a shape as the lab runs it. */
-export function configurationOf(gpus: readonly GpuSpec[], shape: Shape, limits: LabLimits): StackConfiguration {
+export function configurationOf(
+  gpus: readonly GpuSpec[],
+  shape: Shape,
+  limits: LabLimits,
+): StackConfiguration {
   const config = { ...stackOf(gpus, shape), timeouts: labTimeouts(limits) };
   return { config, spec: clusterOf(config) };
 }
@@ -55,8 +59,14 @@ export class Stand {
 
   /** What `talos-gpu doctor --stack` says of the cluster. The machines cost most of a look: a process for each of their answers. */
   doctor({ ofMachines }: { ofMachines: boolean }): Promise<DoctorReport> {
-    const machines = ofMachines ? { machines: { ...this.talos, secrets: [], patience: oneLook } } : {};
-    return examine({ kubeconfig: this.cluster.kubeconfig, ...machines, leftOut: [] }, this.plan, oneLook);
+    const machines = ofMachines
+      ? { machines: { ...this.talos, secrets: [], patience: oneLook } }
+      : {};
+    return examine(
+      { kubeconfig: this.cluster.kubeconfig, ...machines, leftOut: [] },
+      this.plan,
+      oneLook,
+    );
   }
 
   onNode(command: string): Promise<string> {
@@ -77,7 +87,10 @@ export class Stand {
     this.lab.report.updates.push(report);
     if (report.result === "failed") throw new Error(`the update failed: ${errorsIn(diagnostics)}`);
     this.shape = shape;
-    return { seconds: report.seconds, warnings: diagnostics.filter((line) => line.startsWith("warning")) };
+    return {
+      seconds: report.seconds,
+      warnings: diagnostics.filter((line) => line.startsWith("warning")),
+    };
   }
 
   /** What the preview of a shape says that it is refused for; "" where it is not. The stack stays as it is. */
@@ -92,7 +105,10 @@ export class Stand {
   private async configure(shape: Shape): Promise<void> {
     this.lab.earlier.push(this.plan);
     Object.assign(this.lab, configurationOf(this.gpus, shape, this.lab.options));
-    await this.lab.engine.configure({ ...engineConfig(this.lab), ...(shape.markers ? { "lab:markers": true } : {}) });
+    await this.lab.engine.configure({
+      ...engineConfig(this.lab),
+      ...(shape.markers ? { "lab:markers": true } : {}),
+    });
   }
 
   async units(resource = this.plan.kubernetes.resourceName): Promise<number> {

@@ -22,14 +22,17 @@ export interface CasesReport {
   rows: Row[];
 }
 
-const mark = ({ held }: Outcome): string => (held === undefined ? "not tried" : held ? "held" : "**did not hold**");
+const mark = ({ held }: Outcome): string =>
+  held === undefined ? "not tried" : held ? "held" : "**did not hold**";
 
 /** A run as Markdown. */
 export function renderCases({ date, versions, cards, models, rows }: CasesReport): string {
   const card =
     cards === undefined
       ? `no card: a stand-in of the driver for ${models.join(", ")}`
-      : cards.map(({ name, driver, memoryMiB }) => `${name} (${memoryMiB} MiB), driver ${driver}`).join("; ");
+      : cards
+          .map(({ name, driver, memoryMiB }) => `${name} (${memoryMiB} MiB), driver ${driver}`)
+          .join("; ");
   const cell = (text: string): string => text.replace(/\s+/g, " ").replace(/\|/g, "\\|");
   return [
     `${date.slice(0, 10)}. ${card}. ${Object.entries(versions)
@@ -38,6 +41,9 @@ export function renderCases({ date, versions, cards, models, rows }: CasesReport
     "",
     "| case | outcome | what was seen | s |",
     "|---|---|---|---|",
-    ...rows.map((row) => `| ${cell(row.title)} | ${mark(row)} | ${cell(row.seen)} | ${row.seconds.toFixed(0)} |`),
+    ...rows.map(
+      (row) =>
+        `| ${cell(row.title)} | ${mark(row)} | ${cell(row.seen)} | ${row.seconds.toFixed(0)} |`,
+    ),
   ].join("\n");
 }

@@ -25,7 +25,9 @@ const configurationFunction = "talos:machine/getConfiguration:getConfiguration";
 /** Secrets of a cluster: all but certificates and the cluster's ID. */
 const machineSecrets = [
   ...["cluster.secret", "trustdinfo.token"],
-  ...["bootstrapToken", "secretboxEncryptionSecret", "aescbcEncryptionSecret"].map((name) => `secrets.${name}`),
+  ...["bootstrapToken", "secretboxEncryptionSecret", "aescbcEncryptionSecret"].map(
+    (name) => `secrets.${name}`,
+  ),
   ...["etcd", "k8s", "k8sAggregator", "k8sServiceaccount", "os"].map((name) => `certs.${name}.key`),
 ];
 
@@ -53,7 +55,12 @@ export class TalosProvider implements LabProvider {
   private tools: Tools;
 
   constructor(private readonly options: TalosProviderOptions) {
-    const defaults = { factory: publicFactory, machineApi: undefined, maintenance: {}, timeScale: 1 };
+    const defaults = {
+      factory: publicFactory,
+      machineApi: undefined,
+      maintenance: {},
+      timeScale: 1,
+    };
     this.tools = { tempDir: tmpdir(), ...defaults, ...options };
   }
 
@@ -62,17 +69,25 @@ export class TalosProvider implements LabProvider {
     this.tools = { ...this.tools, factory: url.replace(/\/+$/, "") };
   }
 
-  check({ type, inputs }: Pick<ResourceCall, "type" | "inputs">): { inputs: Properties; failures: CheckFailure[] } {
+  check({ type, inputs }: Pick<ResourceCall, "type" | "inputs">): {
+    inputs: Properties;
+    failures: CheckFailure[];
+  } {
     resourceOf(type);
     return { inputs: withSecrets(inputs), failures: failuresOf(schemaOf(type), inputs) };
   }
 
   diff({ type, oldInputs, inputs, ignoreChanges }: ResourceCall): DiffResult {
     const [olds, news] = [oldInputs, inputs].map((all) => {
-      const compared = Object.entries(all).filter(([name]) => !name.startsWith("__") && !ignoreChanges.includes(name));
+      const compared = Object.entries(all).filter(
+        ([name]) => !name.startsWith("__") && !ignoreChanges.includes(name),
+      );
       return Object.fromEntries(compared);
     }) as [Properties, Properties];
-    return { detailed: differences(olds, news), replaces: resourceOf(type).replaces?.(olds, news) ?? [] };
+    return {
+      detailed: differences(olds, news),
+      replaces: resourceOf(type).replaces?.(olds, news) ?? [],
+    };
   }
 
   async make(call: ResourceCall): Promise<{ id: string; outputs: Properties }> {
@@ -90,6 +105,9 @@ export class TalosProvider implements LabProvider {
 
 function resourceOf(type: string): Resource {
   const resource = resources[type];
-  if (!resource) throw new Error(`${type}: the lab's talos provider has only ${Object.keys(resources).join(", ")}`);
+  if (!resource)
+    throw new Error(
+      `${type}: the lab's talos provider has only ${Object.keys(resources).join(", ")}`,
+    );
   return resource;
 }

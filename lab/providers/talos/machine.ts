@@ -55,12 +55,21 @@ export async function runTalosctl(
     for (const [index, file] of files.entries())
       await writeFile(file, contents[index] ?? "", { mode: 0o600, flag: "wx" });
     const env = { HOME: folder, PATH: process.env["PATH"] ?? "" };
-    return await promisify(execFile)(talosctl, words, { env, timeout, signal, maxBuffer: 64 * 1024 * 1024 });
+    return await promisify(execFile)(talosctl, words, {
+      env,
+      timeout,
+      signal,
+      maxBuffer: 64 * 1024 * 1024,
+    });
   } catch (error) {
     const { stderr, killed, message } = error as Error & { stderr?: string; killed?: boolean };
     const late = killed ? `no answer within ${timeout / 1000} s` : undefined;
-    const said = signal.aborted ? "stopped" : (late ?? (stderr?.trim() || message.replace(/^Command failed.*\n?/, "")));
-    throw new Error(`talosctl ${words[0]}: ${said || "failed without a message"}`, { cause: error });
+    const said = signal.aborted
+      ? "stopped"
+      : (late ?? (stderr?.trim() || message.replace(/^Command failed.*\n?/, "")));
+    throw new Error(`talosctl ${words[0]}: ${said || "failed without a message"}`, {
+      cause: error,
+    });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -73,7 +82,9 @@ export function limitOf(
 ): number {
   const step = id === undefined ? "create" : "update";
   const own = (inputs["timeouts"] as Partial<Record<typeof step, string>> | undefined)?.[step];
-  return (own ? parseDuration(own, `timeouts.${step}`) : (timeoutSeconds || 600) * 1000) / timeScale;
+  return (
+    (own ? parseDuration(own, `timeouts.${step}`) : (timeoutSeconds || 600) * 1000) / timeScale
+  );
 }
 
 interface MachineCommand extends Omit<Command, "signal"> {
@@ -82,7 +93,11 @@ interface MachineCommand extends Omit<Command, "signal"> {
 }
 
 /** Runs talosctl against a resource's machine, once. */
-export function onMachine(tools: Tools, { inputs, signal }: ResourceCall, command: MachineCommand): Promise<RunOutput> {
+export function onMachine(
+  tools: Tools,
+  { inputs, signal }: ResourceCall,
+  command: MachineCommand,
+): Promise<RunOutput> {
   const { maintenance, args, contents = [], ...limits } = command;
   if (maintenance !== undefined)
     return runTalosctl(tools, {
@@ -103,7 +118,10 @@ export function onMachine(tools: Tools, { inputs, signal }: ResourceCall, comman
 /** A talosconfig with the certificate that a resource is to use. */
 function clientOf(inputs: Properties): string {
   const client = inputs["clientConfiguration"] as TalosClient["configuration"] | undefined;
-  if (!client) throw new Error("clientConfiguration: missing; it is the client certificate of the machine API");
+  if (!client)
+    throw new Error(
+      "clientConfiguration: missing; it is the client certificate of the machine API",
+    );
   return talosconfigOf("dynamic", client, []);
 }
 
@@ -128,7 +146,9 @@ export async function untilDone(
     return onMachine(tools, call, { ...command, timeout }).catch((error: Error) => error);
   };
   const isOver = (seen: RunOutput | Error): boolean =>
-    !(seen instanceof Error) || signal.aborted || /rpc error: code = InvalidArgument/.test(seen.message);
+    !(seen instanceof Error) ||
+    signal.aborted ||
+    /rpc error: code = InvalidArgument/.test(seen.message);
   const { seen, holds } = await until({ seconds, every: 500, signal }, attempt, isOver);
   if (!(seen instanceof Error)) return seen;
   if (holds) throw seen;
@@ -141,7 +161,10 @@ export async function untilDone(
  * this tries without credentials first, at the resource's endpoint, whatever its node is (terraform-provider-talos v0.11.0,
  * pkg/talos/util.go, talosClientOp; it asks for the disks). A machine that the lab does not know is left alone.
  */
-export async function maintenanceOf(tools: Tools, { inputs, signal }: ResourceCall): Promise<string | undefined> {
+export async function maintenanceOf(
+  tools: Tools,
+  { inputs, signal }: ResourceCall,
+): Promise<string | undefined> {
   const address = tools.maintenance[String(inputs["endpoint"] ?? inputs["node"])];
   if (address === undefined) return undefined;
   const args = (): string[] => ["version", "--insecure", "--nodes", address];

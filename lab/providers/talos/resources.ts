@@ -34,20 +34,35 @@ const defaultInstallImage = "ghcr.io/siderolabs/installer:v1.13.0";
  */
 const secrets: Resource = {
   replaces: (olds, news) => {
-    const [was, is] = [olds, news].map(({ talosVersion = defaultTalosVersion }) => contractOf(talosVersion));
+    const [was, is] = [olds, news].map(({ talosVersion = defaultTalosVersion }) =>
+      contractOf(talosVersion),
+    );
     return was && is && semver.lt(is, was) ? ["talosVersion"] : [];
   },
 
   make: async (tools, { id, inputs, oldOutputs, preview, signal }) => {
     const { talosVersion = defaultTalosVersion } = inputs;
     const { machineSecrets, clientConfiguration } = id === undefined ? await made() : oldOutputs;
-    return { id: "machine_secrets", outputs: { talosVersion, machineSecrets, clientConfiguration } };
+    return {
+      id: "machine_secrets",
+      outputs: { talosVersion, machineSecrets, clientConfiguration },
+    };
 
     async function made(): Promise<Properties> {
       if (preview) return { machineSecrets: UNKNOWN, clientConfiguration: UNKNOWN };
-      const args = (): string[] => ["gen", "secrets", "--talos-version", String(talosVersion), "--output-file", "-"];
+      const args = (): string[] => [
+        "gen",
+        "secrets",
+        "--talos-version",
+        String(talosVersion),
+        "--output-file",
+        "-",
+      ];
       const { stdout: bundle } = await runTalosctl(tools, { args, signal });
-      return { machineSecrets: machineSecretsOf(bundle), clientConfiguration: await clientOf(tools, bundle, signal) };
+      return {
+        machineSecrets: machineSecretsOf(bundle),
+        clientConfiguration: await clientOf(tools, bundle, signal),
+      };
     }
   },
 };
@@ -55,13 +70,20 @@ const secrets: Resource = {
 /** A release as `v1.12`, `v1.12.1`, `1.12` or `1.12.1` (the schema's own examples); undefined when it is none. */
 export function contractOf(version: unknown): semver.SemVer | undefined {
   const text = String(version);
-  return /^v?\d+\.\d+(\.\d+\S*)?$/.test(text) ? (semver.parse(text) ?? semver.coerce(text) ?? undefined) : undefined;
+  return /^v?\d+\.\d+(\.\d+\S*)?$/.test(text)
+    ? (semver.parse(text) ?? semver.coerce(text) ?? undefined)
+    : undefined;
 }
 
 /** A client certificate from a bundle's authority; the name and the address of the cluster do not matter to it. */
-async function clientOf(tools: Tools, bundle: string, signal: AbortSignal): Promise<TalosClient["configuration"]> {
+async function clientOf(
+  tools: Tools,
+  bundle: string,
+  signal: AbortSignal,
+): Promise<TalosClient["configuration"]> {
   const any = ["cluster", "https://127.0.0.1:6443"] as const;
-  return talosClientOf(await generated(tools, bundle, [], ...any, "talosconfig", [], signal)).configuration;
+  return talosClientOf(await generated(tools, bundle, [], ...any, "talosconfig", [], signal))
+    .configuration;
 }
 
 /** What `talosctl gen config` makes of a bundle and patches. */
@@ -89,7 +111,11 @@ async function generated(
 }
 
 /** The function `getConfiguration`: a machine's configuration, as talosctl generates it (pkg/talos/util.go, generate). */
-export async function getConfiguration(tools: Tools, args: Properties, signal: AbortSignal): Promise<Properties> {
+export async function getConfiguration(
+  tools: Tools,
+  args: Properties,
+  signal: AbortSignal,
+): Promise<Properties> {
   const type = args["machineType"];
   if (type !== "controlplane" && type !== "worker")
     throw new Error(`machineType: "${String(type)}" is neither controlplane nor worker`);
@@ -106,7 +132,9 @@ export async function getConfiguration(tools: Tools, args: Properties, signal: A
     ...[`--with-docs=${args["docs"] === true}`, `--with-examples=${args["examples"] === true}`],
   ];
   const names = [String(clusterName), String(clusterEndpoint)] as const;
-  const machineConfiguration = printed(await generated(tools, bundle, patches, ...names, type, more, signal));
+  const machineConfiguration = printed(
+    await generated(tools, bundle, patches, ...names, type, more, signal),
+  );
   return { ...args, id: clusterName, talosVersion, machineSecrets, machineConfiguration };
 }
 
@@ -124,10 +152,16 @@ const configurationApply: Resource = {
     const input = inputs["machineConfigurationInput"];
     // A patch that is null is passed over (configPatchesAsStrings).
     const patches = ((inputs["configPatches"] ?? []) as string[]).filter((patch) => patch !== null);
-    const outputs: Properties = { ...withEndpoint(inputs), applyMode: inputs["applyMode"] ?? "auto" };
+    const outputs: Properties = {
+      ...withEndpoint(inputs),
+      applyMode: inputs["applyMode"] ?? "auto",
+    };
     if (containsUnknown([input, patches, inputs["node"]])) {
       const unknown = ["machineConfiguration", "machineConfigurationHash", "resolvedApplyMode"];
-      return { id, outputs: { ...outputs, ...Object.fromEntries(unknown.map((name) => [name, UNKNOWN])) } };
+      return {
+        id,
+        outputs: { ...outputs, ...Object.fromEntries(unknown.map((name) => [name, UNKNOWN])) },
+      };
     }
     // A patch that cannot be merged is found in the preview already.
     const { stdout } = await runTalosctl(tools, {
@@ -139,16 +173,32 @@ const configurationApply: Resource = {
       signal,
     });
     const machineConfiguration = printed(stdout);
-    const resolvedApplyMode = await resolveMode(tools, call, String(outputs["applyMode"]), machineConfiguration);
+    const resolvedApplyMode = await resolveMode(
+      tools,
+      call,
+      String(outputs["applyMode"]),
+      machineConfiguration,
+    );
     if (!preview) {
       const mode = resolvedApplyMode.replace("_", "-");
-      const args = ([file = ""]: string[]): string[] => ["apply-config", "--file", file, "--mode", mode];
+      const args = ([file = ""]: string[]): string[] => [
+        "apply-config",
+        "--file",
+        file,
+        "--mode",
+        mode,
+      ];
       const maintenance = await maintenanceOf(tools, call);
       const command = { contents: [machineConfiguration], args, maintenance };
       await untilDone(tools, call, "applying the configuration", command);
     }
-    const machineConfigurationHash = createHash("sha256").update(machineConfiguration).digest("hex");
-    return { id, outputs: { ...outputs, machineConfiguration, machineConfigurationHash, resolvedApplyMode } };
+    const machineConfigurationHash = createHash("sha256")
+      .update(machineConfiguration)
+      .digest("hex");
+    return {
+      id,
+      outputs: { ...outputs, machineConfiguration, machineConfigurationHash, resolvedApplyMode },
+    };
   },
 };
 
@@ -159,20 +209,39 @@ const configurationApply: Resource = {
 const reboots = /with a reboot|is running in maintenance mode and does not have a config yet/i;
 
 /** `staged_if_needing_reboot` asks the machine what applying would do. Whoever does not answer gets `auto`, with a warning. */
-async function resolveMode(tools: Tools, call: ResourceCall, mode: string, configuration: string): Promise<string> {
+async function resolveMode(
+  tools: Tools,
+  call: ResourceCall,
+  mode: string,
+  configuration: string,
+): Promise<string> {
   if (mode !== "staged_if_needing_reboot") return mode;
   const { machineConfiguration: known, resolvedApplyMode: resolved } = call.oldOutputs;
   if (known === configuration && typeof resolved === "string") return resolved;
-  const args = ([file = ""]: string[]): string[] => ["apply-config", "--file", file, "--mode", "auto", "--dry-run"];
+  const args = ([file = ""]: string[]): string[] => [
+    "apply-config",
+    "--file",
+    file,
+    "--mode",
+    "auto",
+    "--dry-run",
+  ];
   if (containsUnknown(call.inputs["clientConfiguration"])) return "auto";
   try {
     const maintenance = await maintenanceOf(tools, call);
-    const { stdout, stderr } = await onMachine(tools, call, { contents: [configuration], args, maintenance });
+    const { stdout, stderr } = await onMachine(tools, call, {
+      contents: [configuration],
+      args,
+      maintenance,
+    });
     return reboots.test(stdout + stderr) ? "staged" : "auto";
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const node = String(call.inputs["node"]);
-    call.log("warning", `applyMode: it is not known whether ${node} would reboot (${reason}): auto is used`);
+    call.log(
+      "warning",
+      `applyMode: it is not known whether ${node} would reboot (${reason}): auto is used`,
+    );
     return "auto";
   }
 }
@@ -199,7 +268,8 @@ const kubeconfig: Resource = {
 
     async function known(): Promise<Properties & { id: string }> {
       if (call.id !== undefined) return { ...call.oldOutputs, id: call.id };
-      if (call.preview) return { id: "", kubeconfigRaw: UNKNOWN, kubernetesClientConfiguration: UNKNOWN };
+      if (call.preview)
+        return { id: "", kubeconfigRaw: UNKNOWN, kubernetesClientConfiguration: UNKNOWN };
       const args = (): string[] => ["kubeconfig", "-", "--merge=false"];
       const { stdout } = await untilDone(tools, call, "fetching the kubeconfig", { args });
       return kubeconfigOutputs(tools.kubeconfig?.(stdout) ?? stdout);
@@ -244,7 +314,9 @@ const schematic: Resource = {
         signal: within.signal,
       });
       if (!response.ok)
-        throw new Error(`Image Factory, /schematics: ${response.status}: ${(await response.text()).trim()}`);
+        throw new Error(
+          `Image Factory, /schematics: ${response.status}: ${(await response.text()).trim()}`,
+        );
       return { id: ((await response.json()) as { id: string }).id, outputs: inputs };
     } finally {
       within.release();

@@ -12,16 +12,23 @@ import { contractOf } from "./resources";
 const text = z.union([z.string(), z.number(), z.boolean()]);
 const mapping = orUnknown(z.record(z.string(), z.unknown()));
 /** As Go writes one (terraform-plugin-framework-timeouts v0.7.0, validators.TimeDuration). */
-const duration = orUnknown(z.string().refine((said) => durationValue(said) !== undefined, "is no duration, e.g. 10m"));
+const duration = orUnknown(
+  z.string().refine((said) => durationValue(said) !== undefined, "is no duration, e.g. 10m"),
+);
 
 const modes = ["auto", "reboot", "no_reboot", "staged", "staged_if_needing_reboot"] as const;
 const target = { node: text, endpoint: text.nullish(), clientConfiguration: mapping };
 const limited = (limits: readonly string[]) => ({
-  timeouts: orUnknown(z.object(Object.fromEntries(limits.map((limit) => [limit, duration.nullish()])))).nullish(),
+  timeouts: orUnknown(
+    z.object(Object.fromEntries(limits.map((limit) => [limit, duration.nullish()]))),
+  ).nullish(),
 });
 /** Arguments that nothing of this package gives; each of the first two is a twin that is never kept. */
 const notEmulated = Object.fromEntries(
-  ["clientConfigurationWo", "machineConfigurationInputWo", "onDestroy"].map((name) => [name, z.null().optional()]),
+  ["clientConfigurationWo", "machineConfigurationInputWo", "onDestroy"].map((name) => [
+    name,
+    z.null().optional(),
+  ]),
 );
 
 /** Arguments, and which limits `timeouts` has, of each type. */
@@ -53,7 +60,10 @@ export function schemaOf(type: string): z.ZodType {
 }
 
 /** The arguments with the marks of secrets that the schema has, whatever the program says (pkg/tfbridge, MarkSchemaSecrets). */
-export const withSecrets = ({ machineConfigurationInput: hidden, ...inputs }: Properties): Properties =>
+export const withSecrets = ({
+  machineConfigurationInput: hidden,
+  ...inputs
+}: Properties): Properties =>
   typeof hidden === "string" ? { ...inputs, machineConfigurationInput: secret(hidden) } : inputs;
 
 /**
@@ -64,7 +74,9 @@ export const withSecrets = ({ machineConfigurationInput: hidden, ...inputs }: Pr
  */
 export function refusePartialTimeouts(type: string, { timeouts }: Properties): void {
   const { limits = [] } = byType[type] ?? {};
-  const set = limits.filter((limit) => isMap(timeouts) && (timeouts[limit] ?? undefined) !== undefined);
+  const set = limits.filter(
+    (limit) => isMap(timeouts) && (timeouts[limit] ?? undefined) !== undefined,
+  );
   if (set.length > 0 && set.length < limits.length)
     throw new Error("recovered raw state does not byte-for-byte match the original raw state");
 }

@@ -11,7 +11,9 @@ const all = releaseFields
   .flatMap((chart) => chartVersions(chart).map((version) => [chart, version] as const));
 
 /** Without it a chart refuses to be rendered. */
-const least: Partial<Record<LabChart, object>> = { "dra-driver-nvidia-gpu": { gpuResourcesEnabledOverride: true } };
+const least: Partial<Record<LabChart, object>> = {
+  "dra-driver-nvidia-gpu": { gpuResourcesEnabledOverride: true },
+};
 
 test("has the releases whose values are known, but for those that the Go proxy does not have", () => {
   expect(
@@ -43,37 +45,54 @@ test.each(all.filter(([chart]) => chart !== "gpu-operator"))(
     const known = Object.keys(facts.paths);
     const isKnown = (wanted: string): boolean =>
       facts.subcharts.includes(wanted.split(".")[0]!) ||
-      known.some((each) => each === wanted || each.startsWith(`${wanted}.`) || wanted.startsWith(`${each}.`));
+      known.some(
+        (each) => each === wanted || each.startsWith(`${wanted}.`) || wanted.startsWith(`${each}.`),
+      );
     const defaults = leaves(parse(readFileSync(path.join(made, "values.yaml"), "utf8")) as object);
-    const templates = readdirSync(path.join(made, "templates"), { recursive: true, encoding: "utf8" })
+    const templates = readdirSync(path.join(made, "templates"), {
+      recursive: true,
+      encoding: "utf8",
+    })
       .filter((file) => /\.(ya?ml|tpl)$/.test(file))
       .map((file) => readFileSync(path.join(made, "templates", file), "utf8"));
-    const read = [...templates.join("\n").matchAll(/\.Values\.([A-Za-z.]+)/g)].map(([, name]) => name!);
+    const read = [...templates.join("\n").matchAll(/\.Values\.([A-Za-z.]+)/g)].map(
+      ([, name]) => name!,
+    );
     expect([...defaults, ...read].filter((name) => !isKnown(name))).toEqual([]);
     // And none that the chart does not have.
     const has = new Set([...defaults, ...read]);
     const unknown = known.filter(
-      (name) => ![...has].some((each) => each === name || each.startsWith(`${name}.`) || name.startsWith(`${each}.`)),
+      (name) =>
+        ![...has].some(
+          (each) => each === name || each.startsWith(`${name}.`) || name.startsWith(`${each}.`),
+        ),
     );
     expect(unknown).toEqual([]);
   },
 );
 
 withHelm("with Helm", () => {
-  test.each(all)("%s %s is a chart without a finding, and its defaults render", async (chart, version) => {
-    const lint = await run(["lint", "--namespace", "gpu", await folder(chart, version)]);
-    expect([lint.code, lint.out]).toEqual([0, expect.stringContaining("0 chart(s) failed")]);
-    const rendered = await render(chart, version, least[chart]);
-    expect([rendered.code, rendered.error]).toEqual([0, ""]);
-    expect(rendered.objects).not.toEqual([]);
-    for (const object of rendered.objects) expect(object).toMatchObject({ apiVersion: expect.any(String) });
-  });
+  test.each(all)(
+    "%s %s is a chart without a finding, and its defaults render",
+    async (chart, version) => {
+      const lint = await run(["lint", "--namespace", "gpu", await folder(chart, version)]);
+      expect([lint.code, lint.out]).toEqual([0, expect.stringContaining("0 chart(s) failed")]);
+      const rendered = await render(chart, version, least[chart]);
+      expect([rendered.code, rendered.error]).toEqual([0, ""]);
+      expect(rendered.objects).not.toEqual([]);
+      for (const object of rendered.objects)
+        expect(object).toMatchObject({ apiVersion: expect.any(String) });
+    },
+  );
 });
 
 /** Paths of what a mapping says at its ends. */
 function leaves(values: object, at = ""): string[] {
   return Object.entries(values).flatMap(([key, value]) =>
-    typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.keys(value).length > 0
       ? leaves(value as object, `${at}${key}.`)
       : [`${at}${key}`],
   );

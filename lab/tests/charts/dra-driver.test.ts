@@ -5,7 +5,9 @@ import { named, render, withHelm } from "./render";
 
 // The real chart, out of the driver's Go module: what is asserted here is what the recipe and the lab's kubelet count on.
 withHelm("dra-driver-nvidia-gpu", () => {
-  const { release, nodeSelector, resourceName, tolerations } = planCluster(validStack("dra")).kubernetes;
+  const { release, nodeSelector, resourceName, tolerations } = planCluster(
+    validStack("dra"),
+  ).kubernetes;
 
   test("with our values: one program per machine, which looks for the driver where Talos has it, and its classes", async () => {
     const rendered = await render(ways.dra.chart, release.version, release.values);
@@ -20,14 +22,21 @@ withHelm("dra-driver-nvidia-gpu", () => {
       container.volumeMounts.map(({ name, mountPath }: any) => `${name} ${mountPath}`).join(", ");
     expect(place(pod.initContainers[0])).toBe("driver-root-parent /driver-root-parent");
     expect(place(pod.containers[0])).toContain("driver-root /driver-root");
-    const paths = Object.fromEntries(pod.volumes.map(({ name, hostPath }: any) => [name, hostPath.path]));
+    const paths = Object.fromEntries(
+      pod.volumes.map(({ name, hostPath }: any) => [name, hostPath.path]),
+    );
     expect(paths).toMatchObject({ "driver-root-parent": "/usr", "driver-root": "/usr/local" });
     const { selectors } = named(rendered, "DeviceClass", resourceName)["spec"];
-    expect(selectors[0].cel.expression).toContain("device.attributes['gpu.nvidia.com'].type == 'gpu'");
+    expect(selectors[0].cel.expression).toContain(
+      "device.attributes['gpu.nvidia.com'].type == 'gpu'",
+    );
   });
 
   test("without them it refuses to be installed", async () => {
     const { code, error } = await render(ways.dra.chart, release.version);
-    expect([code !== 0, error]).toEqual([true, expect.stringContaining("--set 'gpuResourcesEnabledOverride=true'")]);
+    expect([code !== 0, error]).toEqual([
+      true,
+      expect.stringContaining("--set 'gpuResourcesEnabledOverride=true'"),
+    ]);
   });
 });

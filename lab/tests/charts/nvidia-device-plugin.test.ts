@@ -7,20 +7,26 @@ withHelm("nvidia-device-plugin", () => {
   const plugin = (rendered: Rendered): any =>
     named(rendered, "DaemonSet", "it-nvidia-device-plugin")["spec"].template.spec;
   const environment = (rendered: Rendered): Record<string, string> => {
-    const container = plugin(rendered).containers.find((each: any) => each.name === "nvidia-device-plugin-ctr");
+    const container = plugin(rendered).containers.find(
+      (each: any) => each.name === "nvidia-device-plugin-ctr",
+    );
     return Object.fromEntries(container.env.map(({ name, value }: any) => [name, value]));
   };
 
   test("defaults: three ways to find a GPU node, two tolerations, no runtime class", async () => {
     const rendered = await render("nvidia-device-plugin", "0.17.4");
     const spec = plugin(rendered);
-    const terms = spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms;
+    const terms =
+      spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms;
     expect(terms.map((term: any) => term.matchExpressions[0].key)).toEqual([
       "feature.node.kubernetes.io/pci-10de.present",
       "feature.node.kubernetes.io/cpu-model.vendor_id",
       "nvidia.com/gpu.present",
     ]);
-    expect(spec.tolerations.map((each: any) => each.key)).toEqual(["CriticalAddonsOnly", "nvidia.com/gpu"]);
+    expect(spec.tolerations.map((each: any) => each.key)).toEqual([
+      "CriticalAddonsOnly",
+      "nvidia.com/gpu",
+    ]);
     expect(spec).not.toHaveProperty("runtimeClassName");
     expect(spec.priorityClassName).toBe("system-node-critical");
     expect(spec.containers[0].image).toBe("nvcr.io/nvidia/k8s-device-plugin:v0.17.4");
@@ -34,8 +40,13 @@ withHelm("nvidia-device-plugin", () => {
     rendered.objects
       .filter(({ kind }) => kind === "DaemonSet")
       .flatMap((object) => object["spec"].template.spec.containers)
-      .filter((each: any) => each.env.some(({ name }: any) => name === "NVIDIA_MIG_MONITOR_DEVICES"))
-      .filter(({ securityContext: it }: any) => !it.privileged && !it.capabilities?.add?.includes("SYS_ADMIN"))
+      .filter((each: any) =>
+        each.env.some(({ name }: any) => name === "NVIDIA_MIG_MONITOR_DEVICES"),
+      )
+      .filter(
+        ({ securityContext: it }: any) =>
+          !it.privileged && !it.capabilities?.add?.includes("SYS_ADMIN"),
+      )
       .map(({ name }: any) => name);
 
   test("a configuration without a MIG strategy asks for MIG monitors, hardened or not; with our values nothing does", async () => {
@@ -52,8 +63,13 @@ withHelm("nvidia-device-plugin", () => {
   });
 
   test("a list of strategies fails in the template", async () => {
-    const { code, error } = await render("nvidia-device-plugin", "0.18.2", { deviceListStrategy: ["envvar"] });
-    expect([code !== 0, error]).toEqual([true, expect.stringContaining("expected string; got []interface {}")]);
+    const { code, error } = await render("nvidia-device-plugin", "0.18.2", {
+      deviceListStrategy: ["envvar"],
+    });
+    expect([code !== 0, error]).toEqual([
+      true,
+      expect.stringContaining("expected string; got []interface {}"),
+    ]);
   });
 
   test.each([

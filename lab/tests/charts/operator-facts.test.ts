@@ -5,29 +5,43 @@ import { render, withHelm } from "./render";
 // The emulated chart against what was recorded of the real one (generate/facts/record-operator.ts): every object, every field, with
 // the default values and with many set. Node Feature Discovery's objects are the real subchart's own.
 
-const releases = [...new Set(operatorFacts.objects.flatMap(({ in: places }) => Object.keys(places)))];
+const releases = [
+  ...new Set(operatorFacts.objects.flatMap(({ in: places }) => Object.keys(places))),
+];
 const cases = releases.flatMap((release) =>
   Object.keys(operatorFacts.variants).map((variant) => [release, variant] as const),
 );
 
 withHelm("the emulated chart of the GPU Operator", () => {
-  test.each(cases)("%s with %s values renders to the real one's objects", async (release, variant) => {
-    const { code, error, objects } = await render("gpu-operator", release, operatorFacts.variants[variant]);
-    expect([code, error]).toEqual([0, ""]);
-    const own = objects.filter(
-      ({ kind, metadata: { name } }) => kind !== "CustomResourceDefinition" && !name.includes("node-feature-discovery"),
-    );
-    const rendered = Object.fromEntries(
-      own.map((object) => [`${object.kind}/${object.metadata.name}`, comparable(object)]),
-    );
-    const recorded = [...recordedObjects(release, variant)].map(([name, object]) => [name, comparable(object)]);
-    expect(rendered).toEqual(Object.fromEntries(recorded));
-  });
+  test.each(cases)(
+    "%s with %s values renders to the real one's objects",
+    async (release, variant) => {
+      const { code, error, objects } = await render(
+        "gpu-operator",
+        release,
+        operatorFacts.variants[variant],
+      );
+      expect([code, error]).toEqual([0, ""]);
+      const own = objects.filter(
+        ({ kind, metadata: { name } }) =>
+          kind !== "CustomResourceDefinition" && !name.includes("node-feature-discovery"),
+      );
+      const rendered = Object.fromEntries(
+        own.map((object) => [`${object.kind}/${object.metadata.name}`, comparable(object)]),
+      );
+      const recorded = [...recordedObjects(release, variant)].map(([name, object]) => [
+        name,
+        comparable(object),
+      ]);
+      expect(rendered).toEqual(Object.fromEntries(recorded));
+    },
+  );
 
   test.each(releases)("%s brings the real one's kinds", async (release) => {
     const { objects } = await render("gpu-operator", release);
     const brought = objects.filter(
-      ({ kind, metadata: { name } }) => kind === "CustomResourceDefinition" && name.endsWith("nvidia.com"),
+      ({ kind, metadata: { name } }) =>
+        kind === "CustomResourceDefinition" && name.endsWith("nvidia.com"),
     );
     const kinds = brought.map(({ metadata, spec: { group, scope, names, versions } }) => ({
       name: metadata.name,
@@ -42,7 +56,8 @@ withHelm("the emulated chart of the GPU Operator", () => {
       })),
     }));
     const wanted = operatorFacts.definitions.filter((each) => each.releases.includes(release));
-    const byName = (a: { name: string }, b: { name: string }): number => a.name.localeCompare(b.name);
+    const byName = (a: { name: string }, b: { name: string }): number =>
+      a.name.localeCompare(b.name);
     expect(kinds.sort(byName)).toEqual(wanted.map(({ releases: _, ...rest }) => rest).sort(byName));
   });
 });
@@ -51,7 +66,11 @@ withHelm("the emulated chart of the GPU Operator", () => {
 function comparable(object: Manifest): unknown {
   return JSON.parse(
     JSON.stringify(object, (_key, value: unknown) =>
-      value === null ? undefined : typeof value === "string" ? value.replace(/\s+/g, " ").trim() : value,
+      value === null
+        ? undefined
+        : typeof value === "string"
+          ? value.replace(/\s+/g, " ").trim()
+          : value,
     ),
   );
 }

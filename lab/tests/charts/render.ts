@@ -34,8 +34,12 @@ export interface Rendered {
 /** Runs Helm, on nothing but what it is given. */
 export function run(args: string[]): Promise<{ code: number; out: string; error: string }> {
   return new Promise((resolve) =>
-    execFile(helm!, args, { env: { HOME: dir, PATH: "" }, maxBuffer: 2 ** 25 }, (failure, out, error) =>
-      resolve({ code: failure ? Number(failure.code ?? 1) : 0, out, error }),
+    execFile(
+      helm!,
+      args,
+      { env: { HOME: dir, PATH: "" }, maxBuffer: 2 ** 25 },
+      (failure, out, error) =>
+        resolve({ code: failure ? Number(failure.code ?? 1) : 0, out, error }),
     ),
   );
 }
@@ -50,8 +54,19 @@ export async function render(
   const file = path.join(dir, `values-${Math.random()}.yaml`);
   writeFileSync(file, JSON.stringify(values));
   const chartDir = await folder(chart, version);
-  const { code, out, error } = await run(["template", "it", chartDir, "-n", namespace, "--include-crds", "-f", file]);
-  const objects = parseAllDocuments(out).map((document) => (document as { toJS(): unknown }).toJS() as Manifest | null);
+  const { code, out, error } = await run([
+    "template",
+    "it",
+    chartDir,
+    "-n",
+    namespace,
+    "--include-crds",
+    "-f",
+    file,
+  ]);
+  const objects = parseAllDocuments(out).map(
+    (document) => (document as { toJS(): unknown }).toJS() as Manifest | null,
+  );
   return { code, error, objects: objects.filter((object) => object !== null) };
 }
 
@@ -59,6 +74,8 @@ export async function render(
 export const named = ({ objects }: Rendered, kind: string, name: string): Manifest => {
   const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
   if (!found)
-    throw new Error(`no ${kind} ${name} in ${objects.map((each) => `${each.kind} ${each.metadata.name}`).join(", ")}`);
+    throw new Error(
+      `no ${kind} ${name} in ${objects.map((each) => `${each.kind} ${each.metadata.name}`).join(", ")}`,
+    );
   return found;
 };

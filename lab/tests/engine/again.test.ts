@@ -29,15 +29,28 @@ const pulumi = builtTool("pulumi");
     const served = await serveProvider(new TalosProvider(options));
     const { yaml, id } = schematicOf({ extensions: ["siderolabs/iscsi-tools"], kernelArgs: [] });
     const engine = await LabEngine.open({
-      ...{ pulumi: pulumi!, dir: path.join(dir, "engine"), project: "trial", stack: "again", secrets: {} },
+      ...{
+        pulumi: pulumi!,
+        dir: path.join(dir, "engine"),
+        project: "trial",
+        stack: "again",
+        secrets: {},
+      },
       plugins: { talos: served.port },
-      program: async () => ({ ...registerSchematics("a", [{ name: "m", schematic: yaml, schematicId: id }], {}) }),
+      program: async () => ({
+        ...registerSchematics("a", [{ name: "m", schematic: yaml, schematicId: id }], {}),
+      }),
     });
     try {
       factory.failNext("POST /schematics", 2);
       const { result, diagnostics } = await engine.up();
-      expect([result, diagnostics.filter((line) => line.startsWith("error"))]).toEqual(["succeeded", []]);
-      expect(diagnostics.join("\n")).toContain("a-m-schematic: the Image Factory did not take the schematic");
+      expect([result, diagnostics.filter((line) => line.startsWith("error"))]).toEqual([
+        "succeeded",
+        [],
+      ]);
+      expect(diagnostics.join("\n")).toContain(
+        "a-m-schematic: the Image Factory did not take the schematic",
+      );
       expect(factory.requests()["POST /schematics"]).toBe(3);
     } finally {
       await Promise.all([served.close(), factory.close()]);

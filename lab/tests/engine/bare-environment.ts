@@ -1,5 +1,8 @@
 /** Environment of a CLI that knows nothing of this computer's user: its home and its file backend are in a folder. */
-export const bareEnvironment = (folder: string, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
+export const bareEnvironment = (
+  folder: string,
+  more: NodeJS.ProcessEnv = {},
+): NodeJS.ProcessEnv => ({
   PATH: process.env["PATH"],
   HOME: folder,
   PULUMI_BACKEND_URL: `file://${folder}`,

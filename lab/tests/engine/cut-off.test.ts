@@ -22,55 +22,75 @@ const at = (backend: string, ...args: string[]): string =>
   });
 
 const state = path.join(folder, ".pulumi/stacks/p/a.json");
-const isWhole = (): void => expect(JSON.parse(run("stack", "export"))).toMatchObject({ version: 3 });
+const isWhole = (): void =>
+  expect(JSON.parse(run("stack", "export"))).toMatchObject({ version: 3 });
 
-(pulumi === undefined ? describe.skip : describe)("Pulumi, killed or switched off while it wrote a file", () => {
-  beforeAll(() => {
-    fs.writeFileSync(path.join(folder, "Pulumi.yaml"), "name: p\nruntime: yaml\n");
-    run("stack", "init", "a");
-    fs.writeFileSync(path.join(folder, "state.json"), run("stack", "export"));
-    run("stack", "import", "--file", "state.json");
-  });
+(pulumi === undefined ? describe.skip : describe)(
+  "Pulumi, killed or switched off while it wrote a file",
+  () => {
+    beforeAll(() => {
+      fs.writeFileSync(path.join(folder, "Pulumi.yaml"), "name: p\nruntime: yaml\n");
+      run("stack", "init", "a");
+      fs.writeFileSync(path.join(folder, "state.json"), run("stack", "export"));
+      run("stack", "import", "--file", "state.json");
+    });
 
-  test("a state that was cut off is said so, and its copy beside it is the one before", () => {
-    fs.truncateSync(state);
-    expect(() => run("stack", "export")).toThrow(/failed to load checkpoint: .*unexpected end of JSON input/);
-    fs.copyFileSync(`${state}.bak`, state);
-    isWhole();
-  });
+    test("a state that was cut off is said so, and its copy beside it is the one before", () => {
+      fs.truncateSync(state);
+      expect(() => run("stack", "export")).toThrow(
+        /failed to load checkpoint: .*unexpected end of JSON input/,
+      );
+      fs.copyFileSync(`${state}.bak`, state);
+      isWhole();
+    });
 
-  // The state itself is put in its place at once, its attributes are written where they stay (gocloud.dev, blob/fileblob, setAttrs).
-  test.each([0, 100])("of a whole state with attributes of %d bytes, only the attributes have to go", (length) => {
-    fs.truncateSync(`${state}.attrs`, length);
-    const cutOff = /failed to load checkpoint: (.*unexpected )?EOF/;
-    expect(() => run("stack", "export")).toThrow(cutOff);
-    fs.copyFileSync(`${state}.bak`, state);
-    expect(() => run("stack", "export")).toThrow(cutOff);
-    fs.rmSync(`${state}.attrs`);
-    isWhole();
-    run("stack", "import", "--file", "state.json");
-    expect(fs.existsSync(`${state}.attrs`)).toBe(true);
-  });
+    // The state itself is put in its place at once, its attributes are written where they stay (gocloud.dev, blob/fileblob, setAttrs).
+    test.each([0, 100])(
+      "of a whole state with attributes of %d bytes, only the attributes have to go",
+      (length) => {
+        fs.truncateSync(`${state}.attrs`, length);
+        const cutOff = /failed to load checkpoint: (.*unexpected )?EOF/;
+        expect(() => run("stack", "export")).toThrow(cutOff);
+        fs.copyFileSync(`${state}.bak`, state);
+        expect(() => run("stack", "export")).toThrow(cutOff);
+        fs.rmSync(`${state}.attrs`);
+        isWhole();
+        run("stack", "import", "--file", "state.json");
+        expect(fs.existsSync(`${state}.attrs`)).toBe(true);
+      },
+    );
 
-  test("a backend whose URL says so writes no attributes", () => {
-    fs.rmSync(`${state}.attrs`);
-    at(`file://${folder}?metadata=skip`, "stack", "import", "--stack", "a", "--file", "state.json");
-    expect(fs.existsSync(`${state}.attrs`)).toBe(false);
-    isWhole();
-  });
+    test("a backend whose URL says so writes no attributes", () => {
+      fs.rmSync(`${state}.attrs`);
+      at(
+        `file://${folder}?metadata=skip`,
+        "stack",
+        "import",
+        "--stack",
+        "a",
+        "--file",
+        "state.json",
+      );
+      expect(fs.existsSync(`${state}.attrs`)).toBe(false);
+      isWhole();
+    });
 
-  test.each([
-    ["attributes", ".attrs"],
-    ["its own", ""],
-  ])("a lock with an empty file of %s is taken away as any other", (_, suffix) => {
-    const locks = path.join(folder, ".pulumi/locks/organization/p/a");
-    const lock = path.join(locks, "11111111-1111-1111-1111-111111111111.json");
-    fs.mkdirSync(locks, { recursive: true });
-    fs.writeFileSync(lock, JSON.stringify({ pid: 1, username: "u", hostname: "h", timestamp: "2026-01-01T00:00:00Z" }));
-    fs.writeFileSync(`${lock}${suffix}`, "");
-    const refused = /^error: (EOF|unexpected end of JSON input)$/m;
-    expect(() => run("refresh", "--yes")).toThrow(refused);
-    run("cancel", "--yes");
-    expect(fs.readdirSync(locks)).toEqual([]);
-  });
-});
+    test.each([
+      ["attributes", ".attrs"],
+      ["its own", ""],
+    ])("a lock with an empty file of %s is taken away as any other", (_, suffix) => {
+      const locks = path.join(folder, ".pulumi/locks/organization/p/a");
+      const lock = path.join(locks, "11111111-1111-1111-1111-111111111111.json");
+      fs.mkdirSync(locks, { recursive: true });
+      fs.writeFileSync(
+        lock,
+        JSON.stringify({ pid: 1, username: "u", hostname: "h", timestamp: "2026-01-01T00:00:00Z" }),
+      );
+      fs.writeFileSync(`${lock}${suffix}`, "");
+      const refused = /^error: (EOF|unexpected end of JSON input)$/m;
+      expect(() => run("refresh", "--yes")).toThrow(refused);
+      run("cancel", "--yes");
+      expect(fs.readdirSync(locks)).toEqual([]);
+    });
+  },
+);

@@ -16,14 +16,21 @@ afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 const provider = { urn: "urn:pulumi:a::p::pulumi:providers:command::default", id: "1" };
 const machine = "urn:pulumi:a::p::talos-gpu:index:GpuMachine::gpu-1";
-const configuration = "urn:pulumi:a::p::talos-gpu:index:GpuMachine$command:local:Command::gpu-1-configuration";
+const configuration =
+  "urn:pulumi:a::p::talos-gpu:index:GpuMachine$command:local:Command::gpu-1-configuration";
 const command = { create: "true", delete: "echo 'machines.gpu-1: no answer' >&2; exit 1" };
 const resources = [
   { urn: "urn:pulumi:a::p::pulumi:pulumi:Stack::p-a", custom: false, type: "pulumi:pulumi:Stack" },
   { ...provider, custom: true, type: "pulumi:providers:command" },
   { urn: machine, custom: false, type: "talos-gpu:index:GpuMachine" },
   {
-    ...{ urn: configuration, custom: true, id: "2", type: "command:local:Command", parent: machine },
+    ...{
+      urn: configuration,
+      custom: true,
+      id: "2",
+      type: "command:local:Command",
+      parent: machine,
+    },
     ...{
       provider: `${provider.urn}::${provider.id}`,
       inputs: command,
@@ -44,7 +51,10 @@ const resources = [
       await run("stack", "init", "a");
       const state = JSON.parse(await run("stack", "export")) as { deployment: object };
       const file = path.join(folder, "state.json");
-      fs.writeFileSync(file, JSON.stringify({ ...state, deployment: { ...state.deployment, resources } }));
+      fs.writeFileSync(
+        file,
+        JSON.stringify({ ...state, deployment: { ...state.deployment, resources } }),
+      );
       await run("stack", "import", "--file", file);
       await expect(run("destroy", "--yes", "--skip-preview")).rejects.toMatchObject({
         stdout: expect.stringContaining("machines.gpu-1: no answer"),

@@ -19,9 +19,14 @@ export interface TestLab {
 
 /** Starts the control plane and the providers; builds the binaries when the cache does not have them. */
 export async function openTestLab(): Promise<TestLab> {
-  const tools = await provideTools({ only: ["pulumi", "pulumi-resource-kubernetes", "controlplane", "helm"] });
+  const tools = await provideTools({
+    only: ["pulumi", "pulumi-resource-kubernetes", "controlplane", "helm"],
+  });
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-engine-"));
-  const cluster = await startControlPlane({ dir: path.join(dir, "controlplane"), binary: tools.controlplane });
+  const cluster = await startControlPlane({
+    dir: path.join(dir, "controlplane"),
+    binary: tools.controlplane,
+  });
   const charts = await serveCharts({ dir: path.join(dir, "charts"), helm: tools.helm });
   const served = await serveProvider(new CommandProvider({ directory: dir }));
   const plugins = { command: served.port, kubernetes: tools["pulumi-resource-kubernetes"] };

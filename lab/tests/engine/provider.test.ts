@@ -77,7 +77,9 @@ describe("creations of the Kubernetes provider since its release 4.29.0, which t
   };
 
   test("what is in the cluster already is not taken over", async () => {
-    const taken = await up((opts) => new k8s.core.v1.Namespace("default", { metadata: { name: "default" } }, opts));
+    const taken = await up(
+      (opts) => new k8s.core.v1.Namespace("default", { metadata: { name: "default" } }, opts),
+    );
     expect(taken.result).toBe("failed");
     expect(taken.diagnostics.join("\n")).toMatch(/namespaces "default" already exists/);
   });
@@ -94,9 +96,19 @@ describe("creations of the Kubernetes provider since its release 4.29.0, which t
         },
         opts,
       );
-      const annotations = { "pulumi.com/patchFieldManager": MANAGER, "pulumi.com/skipAwait": "true" };
-      for (const [name, given] of Object.entries({ given: { storageClassName: "late" }, left: {} })) {
-        const spec = { ...given, accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+      const annotations = {
+        "pulumi.com/patchFieldManager": MANAGER,
+        "pulumi.com/skipAwait": "true",
+      };
+      for (const [name, given] of Object.entries({
+        given: { storageClassName: "late" },
+        left: {},
+      })) {
+        const spec = {
+          ...given,
+          accessModes: ["ReadWriteOnce"],
+          resources: { requests: { storage: "1Gi" } },
+        };
         const metadata = { name, labels, annotations };
         new k8s.core.v1.PersistentVolumeClaim(name, { metadata, spec }, { ...opts, dependsOn });
       }
@@ -104,7 +116,11 @@ describe("creations of the Kubernetes provider since its release 4.29.0, which t
     const seen = async (name: string) => {
       const key = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name } };
       const { metadata, spec } = await cluster.get(key);
-      const fields = metadata!["managedFields"] as { manager: string; operation: string; fieldsV1: object }[];
+      const fields = metadata!["managedFields"] as {
+        manager: string;
+        operation: string;
+        fieldsV1: object;
+      }[];
       const ours = fields.filter(({ manager }) => /^(pulumi|talos-gpu)/.test(manager));
       const writers = ours.map(({ manager, operation }) => `${manager} ${operation}`);
       return [writers, spec.storageClassName, isClassGiven(fields)];
@@ -112,7 +128,10 @@ describe("creations of the Kubernetes provider since its release 4.29.0, which t
     expect(await up(claims({}))).toMatchObject({ result: "succeeded" });
     expect(await seen("given")).toEqual([["pulumi-kubernetes Update"], "late", true]);
     expect(await seen("left")).toEqual([["pulumi-kubernetes Update"], "late", false]);
-    expect(await up(claims({ a: "b" }))).toMatchObject({ result: "succeeded", changes: { update: 2, replace: 0 } });
+    expect(await up(claims({ a: "b" }))).toMatchObject({
+      result: "succeeded",
+      changes: { update: 2, replace: 0 },
+    });
     expect(await seen("given")).toEqual([["talos-gpu Apply"], "late", true]);
     expect(await seen("left")).toEqual([["talos-gpu Apply"], "late", false]);
     expect(await engine.destroy()).toMatchObject({ result: "succeeded" });
@@ -129,7 +148,11 @@ test("a DaemonSet whose service account goes with time slicing does not go on as
       kubeconfig: pulumi.secret(kubeconfig),
       clusterIdentifier: "cluster",
     });
-    const namespace = new k8s.core.v1.Namespace("ns", { metadata: { name: wanted.namespace } }, { provider });
+    const namespace = new k8s.core.v1.Namespace(
+      "ns",
+      { metadata: { name: wanted.namespace } },
+      { provider },
+    );
     gpuRelease("gpu", wanted, 60, { provider, dependsOn: namespace });
     return Promise.resolve({});
   };
@@ -156,15 +179,27 @@ describe("two stacks of one program that would make the same namespace: what a g
   /** A namespace, and what is in it. */
   function program(): Promise<Record<string, unknown>> {
     const secret = pulumi.secret(kubeconfig);
-    const provider = new k8s.Provider("cluster", { kubeconfig: secret, clusterIdentifier: "cluster" });
+    const provider = new k8s.Provider("cluster", {
+      kubeconfig: secret,
+      clusterIdentifier: "cluster",
+    });
     const opts = { provider, transformations: [guarded("gpu", secret)] };
-    const { metadata } = new k8s.core.v1.Namespace("gpu-namespace", { metadata: { name: "gpu-operator" } }, opts);
-    new k8s.core.v1.ConfigMap("gpu-settings", { metadata: { name: "s", namespace: metadata.name }, data: {} }, opts);
+    const { metadata } = new k8s.core.v1.Namespace(
+      "gpu-namespace",
+      { metadata: { name: "gpu-operator" } },
+      opts,
+    );
+    new k8s.core.v1.ConfigMap(
+      "gpu-settings",
+      { metadata: { name: "s", namespace: metadata.name }, data: {} },
+      opts,
+    );
     return Promise.resolve({});
   }
 
   const there = async () =>
-    (await cluster.get({ apiVersion: "v1", kind: "Namespace", metadata: { name: "gpu-operator" } })).metadata!;
+    (await cluster.get({ apiVersion: "v1", kind: "Namespace", metadata: { name: "gpu-operator" } }))
+      .metadata!;
 
   const errors = ({ diagnostics }: { diagnostics: readonly string[] }): string[] =>
     diagnostics.filter((line) => line.startsWith("error"));
@@ -176,13 +211,16 @@ describe("two stacks of one program that would make the same namespace: what a g
     expect(await one.up()).toMatchObject({ result: "succeeded" });
   });
 
-  test.each(["preview", "up"] as const)("the second one's %s is refused, and names the first", async (verb) => {
-    const refused = await other![verb]();
-    expect(refused.result).toBe("failed");
-    expect(errors(refused).join("\n")).toMatch(
-      /Namespace gpu-operator: is in the cluster already, made by trial\/one\/gpu-namespace; .*give one of them another name/,
-    );
-  });
+  test.each(["preview", "up"] as const)(
+    "the second one's %s is refused, and names the first",
+    async (verb) => {
+      const refused = await other![verb]();
+      expect(refused.result).toBe("failed");
+      expect(errors(refused).join("\n")).toMatch(
+        /Namespace gpu-operator: is in the cluster already, made by trial\/one\/gpu-namespace; .*give one of them another name/,
+      );
+    },
+  );
 
   test("the second one's destroy leaves what is the first one's", async () => {
     expect(await other!.destroy()).toMatchObject({ result: "succeeded" });

@@ -21,7 +21,9 @@ export async function asked(
   release: string,
   ownWords = false,
 ): Promise<{ came: string[]; real: string[] }> {
-  const text = fs.readFileSync(path.join(__dirname, "answers.yaml"), "utf8").replaceAll("RELEASE", release);
+  const text = fs
+    .readFileSync(path.join(__dirname, "answers.yaml"), "utf8")
+    .replaceAll("RELEASE", release);
   const { taken, refused, requests } = parse(text) as Answers;
   const real = [
     ...taken.map(([body, id]) => `${body}: 201 application/json ${id}`),
@@ -36,7 +38,12 @@ export async function asked(
     const [method, route] = request.split(" ") as [string, string];
     const answer = await fetch(url + route, { method, ...(body === undefined ? {} : { body }) });
     const words = (await answer.text()).trimEnd();
-    const said = answer.status === 201 ? (JSON.parse(words) as { id: string }).id : isRefused && ownWords ? "" : words;
+    const said =
+      answer.status === 201
+        ? (JSON.parse(words) as { id: string }).id
+        : isRefused && ownWords
+          ? ""
+          : words;
     return `${body ?? request}: ${answer.status} ${answer.headers.get("content-type") ?? ""} ${said}`;
   };
   const came: string[] = [];

@@ -4,7 +4,9 @@ import { asked } from "./asked";
 
 const withExtensions = (...names: string[]): string =>
   JSON.stringify({
-    customization: { systemExtensions: { officialExtensions: names.map((name) => `siderolabs/${name}`) } },
+    customization: {
+      systemExtensions: { officialExtensions: names.map((name) => `siderolabs/${name}`) },
+    },
   });
 
 let factory: Factory;
@@ -26,7 +28,12 @@ test("knows what v1.3 has besides", () => {
 // What of Talos' releases has which extensions, and an old name stands for the lts branch.
 test.each([
   ["metal-installer", ["nvidia-gdrdrv-device"], "v1.12.6", 200],
-  ["nocloud-installer-secureboot", ["nvidia-container-toolkit", "nonfree-kmod-nvidia"], "v1.12.6", 200],
+  [
+    "nocloud-installer-secureboot",
+    ["nvidia-container-toolkit", "nonfree-kmod-nvidia"],
+    "v1.12.6",
+    200,
+  ],
   ["metal-installer", ["nvidia-driver"], "v1.12.6", 400],
   ["metal-installer", ["nvidia-gdrdrv-device"], "v1.11.5", 400],
 ])("%s of %j, %s: %d", async (image, names, tag, status) => {
@@ -45,12 +52,14 @@ test.each([
   ["v1.13.9", "nvidia-fabricmanager-production", "595.91.07"],
 ])("Talos %s has %s:%s", async (talos, name, tag) => {
   factory = await startFactory();
-  const list = (await (await fetch(`${factory.url}/version/${talos}/extensions/official`)).json()) as Record<
-    string,
-    string
-  >[];
+  const list = (await (
+    await fetch(`${factory.url}/version/${talos}/extensions/official`)
+  ).json()) as Record<string, string>[];
   expect(list).toContainEqual(
-    expect.objectContaining({ name: `siderolabs/${name}`, ref: `ghcr.io/siderolabs/${name}:${tag}` }),
+    expect.objectContaining({
+      name: `siderolabs/${name}`,
+      ref: `ghcr.io/siderolabs/${name}:${tag}`,
+    }),
   );
   expect(new Set(list.map((each) => each["name"])).size).toBe(list.length);
 });

@@ -14,8 +14,11 @@ test.each(["/tmp", "/devices"])("a node sees temporary files in %s", (folder) =>
   expect(hiddenOnANode(folder)).toEqual([]);
 });
 
-test.each(["/dev", "/dev/shm/mine", "/tmp/../dev/shm"])("a node does not see temporary files in %s", (folder) => {
-  expect(hiddenOnANode(folder)).toEqual([
-    `temporary files are in ${folder} (TMPDIR), and a node has a /dev of its own: set TMPDIR to another folder`,
-  ]);
-});
+test.each(["/dev", "/dev/shm/mine", "/tmp/../dev/shm"])(
+  "a node does not see temporary files in %s",
+  (folder) => {
+    expect(hiddenOnANode(folder)).toEqual([
+      `temporary files are in ${folder} (TMPDIR), and a node has a /dev of its own: set TMPDIR to another folder`,
+    ]);
+  },
+);

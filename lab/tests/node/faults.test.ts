@@ -9,7 +9,11 @@ const fault: Fault = {
   known: ["driverRoot"],
   also: ["driverLibraries"],
 };
-const difference = { about: "node gpu", problem: "offers 0 of nvidia.com/gpu", lastWords: ["no library"] };
+const difference = {
+  about: "node gpu",
+  problem: "offers 0 of nvidia.com/gpu",
+  lastWords: ["no library"],
+};
 const finding = (fix: string): never => ({ fix }) as never;
 
 test.each<[string, unknown[], string[], string[]]>([
@@ -19,8 +23,12 @@ test.each<[string, unknown[], string[], string[]]>([
   ["another cause", [difference], ["driverRoot", "mps"], ["names mps, which it is not"]],
   ["nothing unlike", [], ["driverRoot"], ["nothing says /^node gpu: offers 0/"]],
 ])("a doctor that says %s of a fault", (_what, differences, fixes, missing) => {
-  expect(lacks(fault, { differences: differences as never, findings: fixes.map(finding) })).toEqual(missing);
+  expect(lacks(fault, { differences: differences as never, findings: fixes.map(finding) })).toEqual(
+    missing,
+  );
 });
 
 test("every fault is made by something, and has a line that must be said", () =>
-  expect(faults.filter(({ make, unlike }) => typeof make !== "function" || unlike.length === 0)).toEqual([]));
+  expect(
+    faults.filter(({ make, unlike }) => typeof make !== "function" || unlike.length === 0),
+  ).toEqual([]));

@@ -55,8 +55,13 @@ test.each<Shape>([
 });
 
 test("cases are chosen by name, and an unknown one is refused with those that there are", () => {
-  expect(chosenCases(["envvar", "allocatable"]).map(({ id }) => id)).toEqual(["allocatable", "envvar"]);
-  expect(() => chosenCases(["all the rest"])).toThrow(/there is no case all the rest.*allocatable, smoke/);
+  expect(chosenCases(["envvar", "allocatable"]).map(({ id }) => id)).toEqual([
+    "allocatable",
+    "envvar",
+  ]);
+  expect(() => chosenCases(["all the rest"])).toThrow(
+    /there is no case all the rest.*allocatable, smoke/,
+  );
   const ids = chosenCases(["all"]).map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
 });

@@ -7,7 +7,8 @@ const without =
   (...broken: string[]): InNamespaces =>
   (script) => {
     const stubs = ["mount", "ip", "mknod", "mkdir", "rmdir", "cc"].map(
-      (name) => `${name}() { ${broken.includes(name) ? `echo "${name} may not" >&2; return 1` : ":"}; }`,
+      (name) =>
+        `${name}() { ${broken.includes(name) ? `echo "${name} may not" >&2; return 1` : ":"}; }`,
     );
     // What was not really made cannot be written or run.
     const rest = script.replace("echo > $T/null", ":").replace("&& $T/a", "");
@@ -24,11 +25,18 @@ test.each<[string[], string[]]>([
 });
 
 test("where namespaces may not be made, that is the one reason", () => {
-  const refused: InNamespaces = () => ({ status: 1, stdout: "", stderr: "unshare failed: Operation not permitted\n" });
-  expect(whatIsRefused(refused)).toEqual(["namespaces may not be made: unshare failed: Operation not permitted"]);
+  const refused: InNamespaces = () => ({
+    status: 1,
+    stdout: "",
+    stderr: "unshare failed: Operation not permitted\n",
+  });
+  expect(whatIsRefused(refused)).toEqual([
+    "namespaces may not be made: unshare failed: Operation not permitted",
+  ]);
 });
 
-const may = process.platform === "linux" && mayAdminister(fs.readFileSync("/proc/self/status", "utf8"));
+const may =
+  process.platform === "linux" && mayAdminister(fs.readFileSync("/proc/self/status", "utf8"));
 (may ? test : test.skip)("trying leaves no mount, link and control group", () => {
   const traces = (): unknown[] => [
     fs.readFileSync("/proc/self/mountinfo", "utf8"),

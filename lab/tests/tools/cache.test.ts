@@ -83,6 +83,8 @@ describe("the cache of built tools", () => {
     await forgetOldVersions(cache, tool.name);
 
     const kept = keys.slice(0, 12).map((key) => `helm-${key}`);
-    expect(fs.readdirSync(cache)).toEqual([...kept, "helm-124.unfinished", "pulumi-0000000000000000"].sort());
+    expect(fs.readdirSync(cache)).toEqual(
+      [...kept, "helm-124.unfinished", "pulumi-0000000000000000"].sort(),
+    );
   });
 });

@@ -11,7 +11,12 @@ import { archive, type ReleasePage, sha256 } from "./release-page";
  *
  * @param work a folder for what is packed.
  */
-export async function copyRelease(page: ReleasePage, name: ToolName, built: string, work: string): Promise<void> {
+export async function copyRelease(
+  page: ReleasePage,
+  name: ToolName,
+  built: string,
+  work: string,
+): Promise<void> {
   const tool = catalogue.find((each) => each.name === name)!;
   const arch = process.arch === "x64" ? "amd64" : process.arch;
   const published = await publishedOf(tool, { version: "", os: process.platform, arch });
@@ -25,8 +30,11 @@ export async function copyRelease(page: ReleasePage, name: ToolName, built: stri
   };
   const sums = new Map<string, string>();
   for (const { address, sums: at, programs, within } of published?.files ?? []) {
-    const members = programs.map((program) => [`${within}/${program}`, contentOf(program)] as const);
-    const content = within === undefined ? contentOf(programs[0]!) : archive(work, Object.fromEntries(members));
+    const members = programs.map(
+      (program) => [`${within}/${program}`, contentOf(program)] as const,
+    );
+    const content =
+      within === undefined ? contentOf(programs[0]!) : archive(work, Object.fromEntries(members));
     page.put(address, content);
     sums.set(at, `${sums.get(at) ?? ""}${sha256(content)}  ${path.basename(address)}\n`);
   }

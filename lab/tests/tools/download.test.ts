@@ -29,7 +29,10 @@ describe("a tool that its project publishes", () => {
       "helm: downloading 0 s from HOST",
       expect.stringMatching(/^helm: downloaded \d+ s \//),
     ]);
-    expect(its.page.asked).toEqual([`releases.example/${its.name}.sha256`, `releases.example/${its.name}`]);
+    expect(its.page.asked).toEqual([
+      `releases.example/${its.name}.sha256`,
+      `releases.example/${its.name}`,
+    ]);
     expect(its.sandbox.cached()).toEqual([path.basename(path.dirname(binary))]);
 
     its.sandbox.events.length = 0;
@@ -43,7 +46,11 @@ describe("a tool that its project publishes", () => {
       'folder=$(dirname "$0")\ncalled=$1\nshift\nexec "$folder/$called" "$@"',
     );
     const files = [
-      { of: "example.test/tool", programs: ["one", "two"], address: "https://a.example/${version}/${program}" },
+      {
+        of: "example.test/tool",
+        programs: ["one", "two"],
+        address: "https://a.example/${version}/${program}",
+      },
       {
         of: "example.test/tool",
         programs: ["three"],
@@ -76,9 +83,21 @@ describe("a tool that its project publishes", () => {
 
   test.each<[string, () => void, string]>([
     ["that is forbidden", () => its.page.answer(".sha256", refuses(403)), "HOST: answers 403"],
-    ["without a file of sums", () => its.page.put(its.file, program("published")), "HOST: answers 404"],
-    ["whose file is gone", () => its.page.put(`${its.file}.sha256`, sha256("")), "HOST: answers 404"],
-    ["whose file is forbidden", () => (its.publish(), its.page.answer(its.name, refuses(403))), "HOST: answers 403"],
+    [
+      "without a file of sums",
+      () => its.page.put(its.file, program("published")),
+      "HOST: answers 404",
+    ],
+    [
+      "whose file is gone",
+      () => its.page.put(`${its.file}.sha256`, sha256("")),
+      "HOST: answers 404",
+    ],
+    [
+      "whose file is forbidden",
+      () => (its.publish(), its.page.answer(its.name, refuses(403))),
+      "HOST: answers 403",
+    ],
     [
       "whose sums have other files",
       () => its.publish(program("published"), `${sha256("")}  helm-v1.2.4`),
@@ -122,7 +141,10 @@ describe("a tool that its project publishes", () => {
 
   test("whose archive is none, or lacks the program, is built", async () => {
     const within = "here";
-    its.tool = { ...its.tool, release: { ...its.tool.release!, files: [{ ...its.tool.release!.files[0]!, within }] } };
+    its.tool = {
+      ...its.tool,
+      release: { ...its.tool.release!, files: [{ ...its.tool.release!.files[0]!, within }] },
+    };
     its.publish("no archive");
     await its.builds();
     expect(its.said().join("\n")).toContain(`tar cannot unpack ${its.name}: `);
@@ -200,14 +222,19 @@ describe("a tool that its project publishes", () => {
 
   test("is downloaded while others are built, and a build that fails ends its download", async () => {
     its.publish();
-    const broken = { ...its.sandbox.tool("package main\n\nfunc main() { missing() }\n"), name: "machines" };
+    const broken = {
+      ...its.sandbox.tool("package main\n\nfunc main() { missing() }\n"),
+      name: "machines",
+    };
     const closed = new Promise((resolve) => {
       its.page.answer(
         its.name,
         half((answer) => void answer.once("close", resolve)),
       );
     });
-    await expect(provide([its.tool, broken], its.options)).rejects.toThrow("machines: `go build` ended");
+    await expect(provide([its.tool, broken], its.options)).rejects.toThrow(
+      "machines: `go build` ended",
+    );
     await closed;
     expect(its.sandbox.cached()).toEqual([]);
   });
@@ -224,7 +251,11 @@ describe("a tool that its project publishes", () => {
     const downloaded = await its.provide();
     const env = { ...its.options.env, TALOS_GPU_LAB_RELEASES: "none" };
     const built = await its.provide({ env });
-    expect([built === downloaded, its.page.asked.length, its.sandbox.cached().length]).toEqual([false, 2, 2]);
+    expect([built === downloaded, its.page.asked.length, its.sandbox.cached().length]).toEqual([
+      false,
+      2,
+      2,
+    ]);
     // What is built is there already, and what is published is no better.
     expect(await its.provide()).toBe(built);
   });

@@ -18,13 +18,24 @@ export class Sandbox {
   tool(source = program): ToolDefinition {
     this.write("module/go.mod", "module example.test/tool\n\ngo 1.26.0\n");
     this.write("module/main.go", source);
-    return { name: "helm", folder: path.join(this.folder, "module"), package: ".", stamps: ["main.version=v3.1.2"] };
+    return {
+      name: "helm",
+      folder: path.join(this.folder, "module"),
+      package: ".",
+      stamps: ["main.version=v3.1.2"],
+    };
   }
 
   /** An environment with a cache of its own, and the given folder first on PATH. */
   env(bin = ""): NodeJS.ProcessEnv {
-    const env = { ...process.env, XDG_CACHE_HOME: path.join(this.folder, "cache"), GOCACHE: goCache };
-    return bin === "" ? env : { ...env, PATH: `${path.join(this.folder, bin)}${path.delimiter}${process.env.PATH}` };
+    const env = {
+      ...process.env,
+      XDG_CACHE_HOME: path.join(this.folder, "cache"),
+      GOCACHE: goCache,
+    };
+    return bin === ""
+      ? env
+      : { ...env, PATH: `${path.join(this.folder, bin)}${path.delimiter}${process.env.PATH}` };
   }
 
   /** Writes a file, with the folders above it. */
@@ -51,7 +62,9 @@ export class Sandbox {
   }
 
   states(): string[] {
-    return this.events.map(({ state }) => state).filter((state, index, all) => state !== all[index - 1]);
+    return this.events
+      .map(({ state }) => state)
+      .filter((state, index, all) => state !== all[index - 1]);
   }
 
   remove(): void {

@@ -9,7 +9,10 @@ describe("programs on PATH", () => {
 
   test("are taken where they are new enough, and named in one line", async () => {
     sandbox.script("bin/pulumi", '[ "$*" = version ] && echo v3.260.1');
-    sandbox.script("bin/talosctl", '[ "$*" = "version --client --short" ] && echo "Client v1.13.4"');
+    sandbox.script(
+      "bin/talosctl",
+      '[ "$*" = "version --client --short" ] && echo "Client v1.13.4"',
+    );
     sandbox.script("bin/helm", '[ "$*" = "version --template {{.Version}}" ] && printf v3.19.2');
     const found = await installedTools(["controlplane", "pulumi", "talosctl", "helm"], env);
     expect(found).toEqual([

@@ -19,12 +19,20 @@ describe("the lock between two builders", () => {
       await new Promise((resolve) => setImmediate(resolve));
       working--;
     };
-    await Promise.all([1, 2, 3].map(() => withLock(lock, work, { onWait: (pid) => waited.push(pid) })));
-    expect([most, waited.includes(process.pid), fs.readdirSync(path.dirname(lock))]).toEqual([1, true, []]);
+    await Promise.all(
+      [1, 2, 3].map(() => withLock(lock, work, { onWait: (pid) => waited.push(pid) })),
+    );
+    expect([most, waited.includes(process.pid), fs.readdirSync(path.dirname(lock))]).toEqual([
+      1,
+      true,
+      [],
+    ]);
   });
 
   test("is released when the work fails", async () => {
-    await expect(withLock(lock, () => Promise.reject(new Error("no network")))).rejects.toThrow("no network");
+    await expect(withLock(lock, () => Promise.reject(new Error("no network")))).rejects.toThrow(
+      "no network",
+    );
     expect(await withLock(lock, () => Promise.resolve("done"))).toBe("done");
   });
 
@@ -34,7 +42,10 @@ describe("the lock between two builders", () => {
     fs.symlinkSync(String(process.ppid), lock);
     const stop = new AbortController();
     const work = jest.fn();
-    const waiting = withLock(lock, work, { signal: stop.signal, onWait: () => stop.abort(new Error("stopped")) });
+    const waiting = withLock(lock, work, {
+      signal: stop.signal,
+      onWait: () => stop.abort(new Error("stopped")),
+    });
     await expect(waiting).rejects.toThrow("stopped");
     expect(work).not.toHaveBeenCalled();
   });

@@ -36,7 +36,9 @@ describe("providing a tool", () => {
     expect(one).toBe(two);
     expect(sandbox.events.filter(({ state }) => state === "built")).toHaveLength(1);
     expect(sandbox.events.filter(({ state }) => state === "cached")).toHaveLength(1);
-    expect(sandbox.events.map(({ detail }) => detail)).toContain(`waiting for process ${process.pid}, which builds it`);
+    expect(sandbox.events.map(({ detail }) => detail)).toContain(
+      `waiting for process ${process.pid}, which builds it`,
+    );
   });
 
   test("a build that fails shows the end of its output, and can be run again", async () => {
@@ -61,7 +63,11 @@ describe("providing a tool", () => {
   });
 
   test.each([
-    ["it is from before toolchains", `echo '{"GOVERSION":"go1.20.14","GOOS":"linux","GOARCH":"amd64"}'`, "go1.20.14"],
+    [
+      "it is from before toolchains",
+      `echo '{"GOVERSION":"go1.20.14","GOOS":"linux","GOARCH":"amd64"}'`,
+      "go1.20.14",
+    ],
     [
       "it may not fetch one",
       "echo 'go: go.mod requires go >= 1.26.0 (running go 1.24.1)' >&2; exit 1",
@@ -69,7 +75,9 @@ describe("providing a tool", () => {
     ],
   ])("a Go that is too old is named: %s", async (_why, body, found) => {
     sandbox.script("go-bin/go", body);
-    const error = await provide(sandbox.tool(), { ...options, env: sandbox.env("go-bin") }).catch(String);
+    const error = await provide(sandbox.tool(), { ...options, env: sandbox.env("go-bin") }).catch(
+      String,
+    );
     expect(error).toContain("helm: Go is too old (");
     expect(error).toContain(found);
     expect(error).toContain("and its sources need Go 1.26.0; install Go 1.26.0 or newer");
@@ -83,8 +91,12 @@ describe("providing a tool", () => {
     const onEvent: ProvideOptions["onEvent"] = ({ state }) => {
       if (state === "building") setTimeout(() => stop.abort(new Error("stopped by the user")), 300);
     };
-    await expect(provide(tool, { env, onEvent, signal: stop.signal })).rejects.toThrow("stopped by the user");
+    await expect(provide(tool, { env, onEvent, signal: stop.signal })).rejects.toThrow(
+      "stopped by the user",
+    );
     expect(sandbox.cached()).toEqual([]);
-    expect(execFileSync("ps", ["-axww", "-o", "command"], { encoding: "utf8" })).not.toContain(sandbox.folder);
+    expect(execFileSync("ps", ["-axww", "-o", "command"], { encoding: "utf8" })).not.toContain(
+      sandbox.folder,
+    );
   });
 });

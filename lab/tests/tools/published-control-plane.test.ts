@@ -14,16 +14,25 @@ import { ReleasePage } from "./release-page";
 test("a control plane starts from what is published, and leaves nothing behind", async () => {
   const sandbox = new Sandbox();
   const page = await new ReleasePage().open();
-  const { controlplane: built } = await provideTools({ only: ["controlplane"], fromSource: ["controlplane"] });
+  const { controlplane: built } = await provideTools({
+    only: ["controlplane"],
+    fromSource: ["controlplane"],
+  });
   const tool = catalogue.find(({ name }) => name === "controlplane")!;
   await copyRelease(page, "controlplane", built, sandbox.folder);
   const mark = process.env["TALOS_GPU_LAB"];
   process.env["TALOS_GPU_LAB"] = sandbox.folder; // by which a lab knows its processes
   try {
     const env = { ...sandbox.env(), TALOS_GPU_LAB_RELEASES: page.url };
-    const { controlplane } = await provide([tool], { env, onEvent: (event) => sandbox.events.push(event) });
+    const { controlplane } = await provide([tool], {
+      env,
+      onEvent: (event) => sandbox.events.push(event),
+    });
     expect(sandbox.states()).toEqual(["downloading", "downloaded"]);
-    const cluster = await startControlPlane({ dir: path.join(sandbox.folder, "cluster"), binary: controlplane! });
+    const cluster = await startControlPlane({
+      dir: path.join(sandbox.folder, "cluster"),
+      binary: controlplane!,
+    });
     const running = processesOf(sandbox.folder);
     try {
       await cluster.restartControllers();

@@ -21,13 +21,20 @@ export class PublishedTool {
   tool: ToolDefinition;
 
   private constructor(readonly page: ReleasePage) {
-    const { folder } = this.sandbox.tool('package main\n\nfunc main() { println("from source") }\n');
+    const { folder } = this.sandbox.tool(
+      'package main\n\nfunc main() { println("from source") }\n',
+    );
     this.tool = {
       ...{ name: "helm", package: "example.test/tool", stamps: [] },
-      modules: { require: ["example.test/tool v1.2.3"], replace: [`example.test/tool => ${folder!}`] },
+      modules: {
+        require: ["example.test/tool v1.2.3"],
+        replace: [`example.test/tool => ${folder!}`],
+      },
       release: {
         platforms,
-        files: [{ of: "example.test/tool", programs: ["helm"], address, sums: `${address}.sha256` }],
+        files: [
+          { of: "example.test/tool", programs: ["helm"], address, sums: `${address}.sha256` },
+        ],
       },
     };
     this.options = {
@@ -67,7 +74,9 @@ export class PublishedTool {
   /** Provides it, and expects that it was built, and that nothing of a download is left. */
   async builds(more?: Partial<ProvideOptions>): Promise<void> {
     const binary = await this.provide(more);
-    expect(execFileSync("sh", ["-c", `'${binary}' 2>&1`], { encoding: "utf8" })).toBe("from source\n");
+    expect(execFileSync("sh", ["-c", `'${binary}' 2>&1`], { encoding: "utf8" })).toBe(
+      "from source\n",
+    );
     expect(this.sandbox.cached()).toEqual([path.basename(path.dirname(binary))]);
   }
 

@@ -52,7 +52,8 @@ export class ReleasePage {
   }
 }
 
-const usually: Answering = (answer, content) => void answer.writeHead(content === undefined ? 404 : 200).end(content);
+const usually: Answering = (answer, content) =>
+  void answer.writeHead(content === undefined ? 404 : 200).end(content);
 
 /** Answers with a status. */
 export const refuses =
@@ -68,7 +69,8 @@ export const half =
     answer.write(content!.subarray(0, content!.length / 2), () => then(answer));
   };
 
-export const sha256 = (content: string | Buffer): string => createHash("sha256").update(content).digest("hex");
+export const sha256 = (content: string | Buffer): string =>
+  createHash("sha256").update(content).digest("hex");
 
 /** An archive as projects publish them, of files by their path in it. */
 export function archive(work: string, files: Record<string, string | Buffer>): Buffer {
@@ -77,5 +79,7 @@ export function archive(work: string, files: Record<string, string | Buffer>): B
     fs.mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     fs.writeFileSync(path.join(folder, name), content, { mode: 0o755 });
   }
-  return execFileSync("tar", ["-czf", "-", "-C", folder, ...fs.readdirSync(folder)], { maxBuffer: 1 << 30 });
+  return execFileSync("tar", ["-czf", "-", "-C", folder, ...fs.readdirSync(folder)], {
+    maxBuffer: 1 << 30,
+  });
 }

@@ -11,10 +11,9 @@ import { sha256 } from "./release-page";
 
 const github = "https://github.com";
 const kubernetes = "https://dl.k8s.io/release/v1.36.3/bin/linux/arm64";
-const files = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm"].map((name) => [
-  `${kubernetes}/${name}`,
-  `${kubernetes}/${name}.sha256`,
-]);
+const files = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm"].map(
+  (name) => [`${kubernetes}/${name}`, `${kubernetes}/${name}.sha256`],
+);
 
 test.each([
   [
@@ -63,16 +62,21 @@ test.each([
   ["pulumi-resource-kubernetes", "linux", undefined],
   ["machines", "linux", undefined],
   ["lws", "linux", undefined],
-])("the release of %s for %s has the versions that it is built from", async (name, os, expected) => {
-  const tool = catalogue.find((each) => each.name === name)!;
-  const published = await publishedOf(tool, { version: "go1.26.8", os, arch: "arm64" });
-  expect(published?.files.map(({ address, sums }) => [address, sums])).toEqual(expected);
-});
+])(
+  "the release of %s for %s has the versions that it is built from",
+  async (name, os, expected) => {
+    const tool = catalogue.find((each) => each.name === name)!;
+    const published = await publishedOf(tool, { version: "go1.26.8", os, arch: "arm64" });
+    expect(published?.files.map(({ address, sums }) => [address, sums])).toEqual(expected);
+  },
+);
 
 test("Pulumi calls amd64 otherwise", async () => {
   const pulumi = catalogue.find(({ name }) => name === "pulumi")!;
   const published = await publishedOf(pulumi, { version: "go1.26.8", os: "linux", arch: "amd64" });
-  expect(published?.files.map(({ address }) => path.basename(address))).toEqual(["pulumi-v3.259.0-linux-x64.tar.gz"]);
+  expect(published?.files.map(({ address }) => path.basename(address))).toEqual([
+    "pulumi-v3.259.0-linux-x64.tar.gz",
+  ]);
 });
 
 const sum = sha256("");
@@ -93,7 +97,10 @@ describe("the launcher of a published control plane", () => {
   const sandbox = new Sandbox();
   const launcher = path.join(sandbox.folder, "controlplane");
   beforeAll(() => {
-    fs.copyFileSync(catalogue.find(({ name }) => name === "controlplane")!.release!.launcher!, launcher);
+    fs.copyFileSync(
+      catalogue.find(({ name }) => name === "controlplane")!.release!.launcher!,
+      launcher,
+    );
     fs.chmodSync(launcher, 0o755);
     sandbox.script("kubeadm", 'printf "%s," "$@"');
     sandbox.script("etcd", `printf "%s," $$ "$@" >${sandbox.folder}/started\nexec sleep 600`);

@@ -24,14 +24,20 @@ interface BuildOptions {
  * Builds a tool with `go build` and puts it at `binary` in one step, so that nobody sees half of it; gives the seconds it took. Throws
  * with the end of the output when Go fails, or with the signal's reason on abort.
  */
-export async function build(tool: ToolDefinition, binary: string, options: BuildOptions): Promise<number> {
+export async function build(
+  tool: ToolDefinition,
+  binary: string,
+  options: BuildOptions,
+): Promise<number> {
   const folder = path.dirname(binary);
   const draft = `${folder}.${process.pid}.unfinished`;
   const module = `${folder}.${process.pid}.module.unfinished`;
   // Into a folder that is there, Go writes every program under its own name.
   await fs.mkdir(tool.more ? draft : path.dirname(draft), { recursive: true });
   try {
-    const cwd = tool.modules ? await ownModule(tool, tool.modules, module, options.env) : tool.folder!;
+    const cwd = tool.modules
+      ? await ownModule(tool, tool.modules, module, options.env)
+      : tool.folder!;
     const seconds = await goBuild(tool, cwd, draft, options);
     for (const file of tool.changes?.beside ?? [])
       await fs.copyFile(path.join(module, "changed", file), path.join(draft, path.basename(file)));
@@ -44,24 +50,46 @@ export async function build(tool: ToolDefinition, binary: string, options: Build
 }
 
 /** Makes the Go module that a tool is built in; gives its folder. */
-async function ownModule(tool: ToolDefinition, modules: Modules, at: string, env: NodeJS.ProcessEnv): Promise<string> {
+async function ownModule(
+  tool: ToolDefinition,
+  modules: Modules,
+  at: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
   const folder = path.join(at, "module");
   await writeModule(folder, modules, { go: oldestGo });
   if (tool.folder !== undefined) await copyFolder(tool.folder, folder);
   if (tool.changes === undefined) return folder;
   const source = await moduleFolder(tool.changes.module, folder, env);
   const replace = await changedModule(source, tool.changes, path.join(at, "changed"));
-  await writeModule(folder, { ...modules, replace: [...(modules.replace ?? []), replace] }, { go: oldestGo });
+  await writeModule(
+    folder,
+    { ...modules, replace: [...(modules.replace ?? []), replace] },
+    { go: oldestGo },
+  );
   return folder;
 }
 
-async function goBuild(tool: ToolDefinition, cwd: string, output: string, options: BuildOptions): Promise<number> {
+async function goBuild(
+  tool: ToolDefinition,
+  cwd: string,
+  output: string,
+  options: BuildOptions,
+): Promise<number> {
   const { env, signal, onProgress } = options;
   signal?.throwIfAborted();
   const began = performance.now();
   const seconds = (): number => (performance.now() - began) / 1000;
   // `go build`, never `go mod download`: that fetches more than the build needs, some of which may be refused.
-  const args = ["build", "-v", ...buildFlags(tool), "-o", output, tool.package, ...(tool.more ?? [])];
+  const args = [
+    "build",
+    "-v",
+    ...buildFlags(tool),
+    "-o",
+    output,
+    tool.package,
+    ...(tool.more ?? []),
+  ];
   const child = spawn("go", args, {
     cwd,
     env: {
@@ -78,8 +106,13 @@ async function goBuild(tool: ToolDefinition, cwd: string, output: string, option
   const packages = (): number => lines.filter((line) => /^[^\s:]+$/.test(line)).length;
   const progress = setInterval(() => onProgress?.(packages(), seconds()), PROGRESS_INTERVAL);
   const ended = await new Promise<string>((resolve) => {
-    child.on("error", (error) => child.pid === undefined && resolve(`cannot be started: ${error.message}`));
-    child.on("close", (code, by) => resolve(code === 0 ? "" : `ended with ${by ?? `exit status ${code}`}`));
+    child.on(
+      "error",
+      (error) => child.pid === undefined && resolve(`cannot be started: ${error.message}`),
+    );
+    child.on("close", (code, by) =>
+      resolve(code === 0 ? "" : `ended with ${by ?? `exit status ${code}`}`),
+    );
   });
   clearInterval(progress);
   signal?.throwIfAborted();

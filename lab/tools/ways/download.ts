@@ -42,7 +42,8 @@ export async function askSums({ files }: Published, options: DownloadOptions): P
   await Promise.all(texts.values());
   const found = files.map(async ({ address, sums }): Promise<[string, string]> => {
     const sum = sumOf(await texts.get(sums)!, nameIn(address));
-    if (sum === undefined) throw new Error(`${options.site(sums)} has no sum of ${nameIn(address)}`);
+    if (sum === undefined)
+      throw new Error(`${options.site(sums)} has no sum of ${nameIn(address)}`);
     return [address, sum];
   });
   return new Map(await Promise.all(found));
@@ -73,9 +74,11 @@ export async function download(
   await fs.mkdir(draft, { recursive: true });
   try {
     await within(DOWNLOAD_LIMIT, "not all of it", options, async (signal) => {
-      for (const file of files) await getPrograms(file, sums.get(file.address)!, draft, { ...options, signal });
+      for (const file of files)
+        await getPrograms(file, sums.get(file.address)!, draft, { ...options, signal });
     });
-    if (launcher !== undefined) await fs.writeFile(path.join(draft, path.basename(binary)), launcher, { mode: 0o755 });
+    if (launcher !== undefined)
+      await fs.writeFile(path.join(draft, path.basename(binary)), launcher, { mode: 0o755 });
     await fs.rm(folder, { recursive: true, force: true });
     await fs.rename(draft, folder);
     return (performance.now() - began) / 1000;
@@ -85,12 +88,19 @@ export async function download(
 }
 
 /** Downloads a file and puts its programs into a folder. */
-async function getPrograms(file: PublishedFile, sum: string, folder: string, options: DownloadOptions): Promise<void> {
+async function getPrograms(
+  file: PublishedFile,
+  sum: string,
+  folder: string,
+  options: DownloadOptions,
+): Promise<void> {
   const { address, programs, within: inner } = file;
   const at = path.join(folder, inner === undefined ? programs[0]! : nameIn(address));
   const found = await save(options.site(address), at, options);
   if (found !== sum)
-    throw new Error(`${options.site(address)} has the SHA-256 sum ${found}, and its project says ${sum}`);
+    throw new Error(
+      `${options.site(address)} has the SHA-256 sum ${found}, and its project says ${sum}`,
+    );
   if (inner !== undefined) {
     await unpack(
       at,
@@ -103,23 +113,34 @@ async function getPrograms(file: PublishedFile, sum: string, folder: string, opt
 }
 
 /** Takes files out of an archive, and puts them beside it. */
-async function unpack(archive: string, members: readonly string[], signal?: AbortSignal): Promise<void> {
+async function unpack(
+  archive: string,
+  members: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> {
   const folder = path.dirname(archive);
   const at = path.join(folder, "unpacked.unfinished");
   await fs.mkdir(at);
   // As root, tar would give the files to the owners that the archive names.
   const args = ["-xozf", archive, "-C", at, ...members];
-  await promisify(execFile)("tar", args, signal === undefined ? {} : { signal }).catch((error: Error) => {
-    throw new Error(`tar cannot unpack ${path.basename(archive)}: ${lastLine(error)}`);
-  });
-  for (const name of members) await fs.rename(path.join(at, name), path.join(folder, path.basename(name)));
+  await promisify(execFile)("tar", args, signal === undefined ? {} : { signal }).catch(
+    (error: Error) => {
+      throw new Error(`tar cannot unpack ${path.basename(archive)}: ${lastLine(error)}`);
+    },
+  );
+  for (const name of members)
+    await fs.rename(path.join(at, name), path.join(folder, path.basename(name)));
   await fs.rm(at, { recursive: true, force: true });
 }
 
 const lastLine = ({ message }: Error): string => message.trim().split("\n").at(-1)!;
 
 /** Saves what is at an address; gives its SHA-256 sum. */
-async function save(address: string, file: string, { timer, signal }: DownloadOptions): Promise<string> {
+async function save(
+  address: string,
+  file: string,
+  { timer, signal }: DownloadOptions,
+): Promise<string> {
   const silence = new AbortController();
   const isSilent = (): void =>
     silence.abort(new Error(`${hostOf(address)}: nothing more within ${SILENCE_LIMIT / 1000} s`));
@@ -136,7 +157,9 @@ async function save(address: string, file: string, { timer, signal }: DownloadOp
         yield chunk;
       }
     };
-    await pipeline(answer.body as ReadableStream<Uint8Array>, read, createWriteStream(file), { signal: both });
+    await pipeline(answer.body as ReadableStream<Uint8Array>, read, createWriteStream(file), {
+      signal: both,
+    });
     return hash.digest("hex");
   } catch (error) {
     return fail(address, error, both);
@@ -147,7 +170,9 @@ async function save(address: string, file: string, { timer, signal }: DownloadOp
 
 /** Asks for what is at an address. */
 async function ask(address: string, signal: AbortSignal): Promise<Response> {
-  const answer = await fetch(address, { signal }).catch((error: unknown) => fail(address, error, signal));
+  const answer = await fetch(address, { signal }).catch((error: unknown) =>
+    fail(address, error, signal),
+  );
   if (answer.ok) return answer;
   await answer.body?.cancel();
   throw new Failed(`${hostOf(address)}: answers ${answer.status}`);

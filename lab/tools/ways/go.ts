@@ -9,7 +9,8 @@ import type { ToolDefinition, Toolchain } from "../definition";
 /** The lab's largest Go module, which says the oldest Go for all that is built without a module of its own. */
 const ownModule = path.resolve(__dirname, "../../machines");
 
-const goOf = (folder: string): string => /^go\s+(\S+)/m.exec(fs.readFileSync(path.join(folder, "go.mod"), "utf8"))![1]!;
+const goOf = (folder: string): string =>
+  /^go\s+(\S+)/m.exec(fs.readFileSync(path.join(folder, "go.mod"), "utf8"))![1]!;
 
 /** The oldest Go that builds the lab's tools. */
 export const oldestGo = goOf(ownModule);
@@ -18,7 +19,10 @@ export const oldestGo = goOf(ownModule);
  * The environment of every `go` the lab runs. Whatever the user has set for their own work (cross compilation, a
  * workspace, flags) stays out; caches and proxies are theirs. No C compiler is needed, as in these projects' release builds.
  */
-export function goEnvironment(env: NodeJS.ProcessEnv, mod: "readonly" | "mod" = "readonly"): NodeJS.ProcessEnv {
+export function goEnvironment(
+  env: NodeJS.ProcessEnv,
+  mod: "readonly" | "mod" = "readonly",
+): NodeJS.ProcessEnv {
   const { GOOS: _os, GOARCH: _arch, ...rest } = env;
   return { ...rest, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: `-mod=${mod}` };
 }
@@ -27,16 +31,23 @@ export function goEnvironment(env: NodeJS.ProcessEnv, mod: "readonly" | "mod" = 
  * The toolchain that Go would take for this tool's module; where the user's Go is older than the module asks, that may be one that Go
  * downloads (https://go.dev/doc/toolchain). Throws without Go, and where it is too old and may not fetch a newer one.
  */
-export async function toolchainFor(tool: ToolDefinition, env: NodeJS.ProcessEnv): Promise<Toolchain> {
+export async function toolchainFor(
+  tool: ToolDefinition,
+  env: NodeJS.ProcessEnv,
+): Promise<Toolchain> {
   const folder = tool.modules || tool.folder === undefined ? ownModule : tool.folder;
   const wanted = goOf(folder);
   const remedy = `install Go ${wanted} or newer (https://go.dev/dl)`;
   const answer = await goEnv(folder, env);
   if (answer === "missing")
-    throw new Error(`${tool.name}: there is no \`go\` on PATH, and the lab builds ${tool.name} from source; ${remedy}`);
+    throw new Error(
+      `${tool.name}: there is no \`go\` on PATH, and the lab builds ${tool.name} from source; ${remedy}`,
+    );
   const found = typeof answer === "string" ? answer : answer.version;
   if (typeof answer === "string" || semver.lt(loose(answer.version), loose(wanted)))
-    throw new Error(`${tool.name}: Go is too old (${found}), and its sources need Go ${wanted}; ${remedy}`);
+    throw new Error(
+      `${tool.name}: Go is too old (${found}), and its sources need Go ${wanted}; ${remedy}`,
+    );
   return answer;
 }
 
@@ -45,8 +56,13 @@ const goEnv = (cwd: string, env: NodeJS.ProcessEnv): Promise<Toolchain | string>
   new Promise((resolve) => {
     const args = ["env", "-json", "GOVERSION", "GOOS", "GOARCH"];
     execFile("go", args, { cwd, env: goEnvironment(env) }, (error, stdout, stderr) => {
-      if (error !== null) return resolve(error.code === "ENOENT" ? "missing" : stderr.trim() || error.message);
-      const { GOVERSION, GOOS, GOARCH } = JSON.parse(stdout) as { GOVERSION: string; GOOS: string; GOARCH: string };
+      if (error !== null)
+        return resolve(error.code === "ENOENT" ? "missing" : stderr.trim() || error.message);
+      const { GOVERSION, GOOS, GOARCH } = JSON.parse(stdout) as {
+        GOVERSION: string;
+        GOOS: string;
+        GOARCH: string;
+      };
       resolve({ version: GOVERSION, os: GOOS, arch: GOARCH });
     });
   });

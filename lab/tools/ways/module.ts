@@ -14,21 +14,32 @@ export async function writeModule(
   { require, replace = [], sums = [] }: Modules,
   { name = "talos-gpu/lab/tool", go }: { name?: string; go: string },
 ): Promise<void> {
-  const lines = (word: string, of: readonly string[]): string[] => of.map((each) => `${word} ${each}`);
-  const said = [`module ${name}`, `go ${go}`, ...lines("require", require), ...lines("replace", replace)];
+  const lines = (word: string, of: readonly string[]): string[] =>
+    of.map((each) => `${word} ${each}`);
+  const said = [
+    `module ${name}`,
+    `go ${go}`,
+    ...lines("require", require),
+    ...lines("replace", replace),
+  ];
   await fs.mkdir(folder, { recursive: true });
   await fs.writeFile(path.join(folder, "go.mod"), said.map((line) => `${line}\n`).join(""));
   await fs.writeFile(path.join(folder, "go.sum"), sums.map((line) => `${line}\n`).join(""));
 }
 
 /** The folder of a module (`PATH VERSION`) in Go's own cache, downloaded where it is not there; `folder` may have its go.sum. Throws Go's reason. */
-export async function moduleFolder(module: string, folder: string, env: NodeJS.ProcessEnv): Promise<string> {
+export async function moduleFolder(
+  module: string,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
   const name = module.replace(" ", "@");
   const options = { cwd: folder, env: goEnvironment(env), timeout: DOWNLOAD_LIMIT };
   const said = await promisify(execFile)("go", ["mod", "download", "-json", name], options).catch(
     (error: Error & { code?: unknown; stdout?: string }) => {
       if (error.code === "ENOENT") throw new Error(`${name}: there is no \`go\` on PATH`);
-      if (!error.stdout?.startsWith("{")) throw new Error(`${name}: ${error.message}`, { cause: error });
+      if (!error.stdout?.startsWith("{"))
+        throw new Error(`${name}: ${error.message}`, { cause: error });
       return { stdout: error.stdout }; // with -json, Go tells a failed download on standard output
     },
   );
@@ -48,8 +59,10 @@ export async function changedModule(
 ): Promise<string> {
   await copyFolder(source, copy);
   for (const file of without) await fs.rm(path.join(copy, file));
-  for (const [file, of] of Object.entries(made)) await fs.copyFile(path.join(copy, of), path.join(copy, file));
-  for (const [file, content] of Object.entries(written)) await fs.writeFile(path.join(copy, file), content);
+  for (const [file, of] of Object.entries(made))
+    await fs.copyFile(path.join(copy, of), path.join(copy, file));
+  for (const [file, content] of Object.entries(written))
+    await fs.writeFile(path.join(copy, file), content);
   for (const { why, file, from, to } of edits) {
     const text = await fs.readFile(path.join(copy, file), "utf8");
     const [before, after, ...more] = text.split(from);

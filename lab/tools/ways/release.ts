@@ -28,10 +28,21 @@ export async function publishedOf(
   { release, modules }: ToolDefinition,
   { os, arch }: Toolchain,
 ): Promise<Published | undefined> {
-  if (release === undefined || modules === undefined || !release.platforms.includes(`${os}/${arch}`)) return undefined;
+  if (
+    release === undefined ||
+    modules === undefined ||
+    !release.platforms.includes(`${os}/${arch}`)
+  )
+    return undefined;
   const files = release.files.flatMap(({ of, programs, within, ...addresses }): PublishedFile[] => {
     const version = versionOf(of, modules);
-    const words = { version, number: version.replace(/^v/, ""), os, arch, node: asNode[arch] ?? arch };
+    const words = {
+      version,
+      number: version.replace(/^v/, ""),
+      os,
+      arch,
+      node: asNode[arch] ?? arch,
+    };
     const file = (names: readonly string[], program: string): PublishedFile => ({
       address: filled(addresses.address, { ...words, program }),
       sums: filled(addresses.sums, { ...words, program }),
@@ -40,13 +51,17 @@ export async function publishedOf(
     });
     return within === undefined ? programs.map((name) => file([name], name)) : [file(programs, "")];
   });
-  return release.launcher === undefined ? { files } : { files, launcher: await fs.readFile(release.launcher, "utf8") };
+  return release.launcher === undefined
+    ? { files }
+    : { files, launcher: await fs.readFile(release.launcher, "utf8") };
 }
 
 function versionOf(module: string, { require }: Modules): string {
   const line = require.find((each) => each.startsWith(`${module} `));
   if (line === undefined)
-    throw new Error(`${module}: the tool is built without it, so its release has no version; add it`);
+    throw new Error(
+      `${module}: the tool is built without it, so its release has no version; add it`,
+    );
   return line.slice(module.length + 1);
 }
 
@@ -84,6 +99,8 @@ export function releaseSite(env: NodeJS.ProcessEnv): Site | undefined {
  */
 export function sumOf(text: string, name: string): string | undefined {
   const lines = text.split("\n").map((line) => /^([0-9a-f]{64})(?:\s+\*?(\S+))?\s*$/i.exec(line));
-  const found = lines.find((line) => line !== null && (line[2] === undefined || line[2].split("/").at(-1) === name));
+  const found = lines.find(
+    (line) => line !== null && (line[2] === undefined || line[2].split("/").at(-1) === name),
+  );
   return found?.[1]?.toLowerCase();
 }

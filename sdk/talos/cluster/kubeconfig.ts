@@ -45,6 +45,11 @@ export class Kubeconfig extends pulumi.CustomResource {
   declare public readonly timeouts: pulumi.Output<outputs.cluster.KubeconfigTimeouts | undefined>;
 
   constructor(name: string, args: KubeconfigArgs, opts: pulumi.CustomResourceOptions = {}) {
-    super(Kubeconfig.__pulumiType, name, resourceProperties(shape, args), resourceOptions(shape, opts));
+    super(
+      Kubeconfig.__pulumiType,
+      name,
+      resourceProperties(shape, args),
+      resourceOptions(shape, opts),
+    );
   }
 }

@@ -21,6 +21,11 @@ export class Schematic extends pulumi.CustomResource {
   declare public readonly schematic: pulumi.Output<string | undefined>;
 
   constructor(name: string, args?: SchematicArgs, opts: pulumi.CustomResourceOptions = {}) {
-    super(Schematic.__pulumiType, name, resourceProperties(shape, args), resourceOptions(shape, opts));
+    super(
+      Schematic.__pulumiType,
+      name,
+      resourceProperties(shape, args),
+      resourceOptions(shape, opts),
+    );
   }
 }

@@ -3,7 +3,10 @@ import type * as inputs from "../types/input";
 import type * as outputs from "../types/output";
 import { resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
 
-const shape: ResourceShape = { inputs: ["clientConfiguration", "endpoint", "node", "timeouts"], required: ["node"] };
+const shape: ResourceShape = {
+  inputs: ["clientConfiguration", "endpoint", "node", "timeouts"],
+  required: ["node"],
+};
 
 /** Arguments of a bootstrap. */
 export interface BootstrapArgs {
@@ -23,7 +26,9 @@ export class Bootstrap extends pulumi.CustomResource {
   public static readonly __pulumiType = "talos:machine/bootstrap:Bootstrap";
 
   /** Client certificate of the machine API. */
-  declare public readonly clientConfiguration: pulumi.Output<outputs.machine.ClientConfiguration | undefined>;
+  declare public readonly clientConfiguration: pulumi.Output<
+    outputs.machine.ClientConfiguration | undefined
+  >;
   /** Machine that was asked. */
   declare public readonly endpoint: pulumi.Output<string>;
   /** Address of the first control-plane machine. */
@@ -32,6 +37,11 @@ export class Bootstrap extends pulumi.CustomResource {
   declare public readonly timeouts: pulumi.Output<outputs.machine.BootstrapTimeouts | undefined>;
 
   constructor(name: string, args: BootstrapArgs, opts: pulumi.CustomResourceOptions = {}) {
-    super(Bootstrap.__pulumiType, name, resourceProperties(shape, args), resourceOptions(shape, opts));
+    super(
+      Bootstrap.__pulumiType,
+      name,
+      resourceProperties(shape, args),
+      resourceOptions(shape, opts),
+    );
   }
 }

@@ -50,7 +50,9 @@ export class ConfigurationApply extends pulumi.CustomResource {
   /** Mode of applying. */
   declare public readonly applyMode: pulumi.Output<string>;
   /** Client certificate of the machine API. */
-  declare public readonly clientConfiguration: pulumi.Output<outputs.machine.ClientConfiguration | undefined>;
+  declare public readonly clientConfiguration: pulumi.Output<
+    outputs.machine.ClientConfiguration | undefined
+  >;
   /** Patches merged into the configuration. */
   declare public readonly configPatches: pulumi.Output<string[] | undefined>;
   /** Machine that was asked. */
@@ -64,13 +66,20 @@ export class ConfigurationApply extends pulumi.CustomResource {
   /** Address of the machine. */
   declare public readonly node: pulumi.Output<string>;
   /** What destroying the resource does to the machine. */
-  declare public readonly onDestroy: pulumi.Output<outputs.machine.ConfigurationApplyOnDestroy | undefined>;
+  declare public readonly onDestroy: pulumi.Output<
+    outputs.machine.ConfigurationApplyOnDestroy | undefined
+  >;
   /** Mode that was really used: `staged_if_needing_reboot` resolves to `auto` or `staged`. */
   declare public readonly resolvedApplyMode: pulumi.Output<string>;
   /** How long each step may take. */
   declare public readonly timeouts: pulumi.Output<outputs.machine.Timeout | undefined>;
 
   constructor(name: string, args: ConfigurationApplyArgs, opts: pulumi.CustomResourceOptions = {}) {
-    super(ConfigurationApply.__pulumiType, name, resourceProperties(shape, args), resourceOptions(shape, opts));
+    super(
+      ConfigurationApply.__pulumiType,
+      name,
+      resourceProperties(shape, args),
+      resourceOptions(shape, opts),
+    );
   }
 }

@@ -2,7 +2,10 @@ import * as pulumi from "@pulumi/pulumi";
 import type * as outputs from "../types/output";
 import { resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
 
-const shape: ResourceShape = { inputs: ["talosVersion"], outputs: ["clientConfiguration", "machineSecrets"] };
+const shape: ResourceShape = {
+  inputs: ["talosVersion"],
+  outputs: ["clientConfiguration", "machineSecrets"],
+};
 
 /** Arguments of the secrets of a cluster. */
 export interface SecretsArgs {
@@ -23,6 +26,11 @@ export class Secrets extends pulumi.CustomResource {
   declare public readonly talosVersion: pulumi.Output<string>;
 
   constructor(name: string, args?: SecretsArgs, opts: pulumi.CustomResourceOptions = {}) {
-    super(Secrets.__pulumiType, name, resourceProperties(shape, args), resourceOptions(shape, opts));
+    super(
+      Secrets.__pulumiType,
+      name,
+      resourceProperties(shape, args),
+      resourceOptions(shape, opts),
+    );
   }
 }

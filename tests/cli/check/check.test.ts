@@ -43,17 +43,26 @@ test.each(rows)("%s", async (_, { talos = [], file, finds }) => {
 test("a talconfig is judged with its patches, on its own release, each of them once", async () => {
   const { status: sound, result: nothing, remarks } = await run(home);
   expect([sound, nothing]).toEqual([0, ""]);
-  expect(remarks).toEqual([expect.stringMatching(/^Nothing is wrong in\n {2}\S+admission\.yaml(?:\n {2}\S+){4}$/)]);
-  const folder = written({ "talconfig.yaml": fs.readFileSync(path.join(home, "talconfig.yaml"), "utf8") });
+  expect(remarks).toEqual([
+    expect.stringMatching(/^Nothing is wrong in\n {2}\S+admission\.yaml(?:\n {2}\S+){4}$/),
+  ]);
+  const folder = written({
+    "talconfig.yaml": fs.readFileSync(path.join(home, "talconfig.yaml"), "utf8"),
+  });
   fs.cpSync(path.join(home, "patches"), path.join(folder, "patches"), { recursive: true });
-  fs.writeFileSync(path.join(folder, "patches/nvidia.yaml"), "machine:\n  kernel:\n    module: []\n");
+  fs.writeFileSync(
+    path.join(folder, "patches/nvidia.yaml"),
+    "machine:\n  kernel:\n    module: []\n",
+  );
   fs.writeFileSync(path.join(folder, "talenv.yaml"), "talosVersion: v1.12.6\n");
   const before = process.cwd();
   process.chdir(folder); // annotations of a pull request need names from there
   const { status, result } = await run(".").finally(() => process.chdir(before));
   expect([status, result]).toEqual([
     1,
-    expect.stringMatching(/^patches\/nvidia\.yaml:3: machine\.kernel\.module is not a field .* \(Talos v1\.12\.6\)\n$/),
+    expect.stringMatching(
+      /^patches\/nvidia\.yaml:3: machine\.kernel\.module is not a field .* \(Talos v1\.12\.6\)\n$/,
+    ),
   ]);
 });
 
@@ -64,9 +73,13 @@ test("what says no release is judged for the one of the machines beside it, and 
     '        [plugins."io.containerd.cri.v1.runtime".containerd]\n          default_runtime_name = "nvidia"\n' +
     "sops:\n  mac: ENC[AES256_GCM,data:a]\n";
   const remedyOf = async (files: Record<string, string>) => {
-    const { findings } = JSON.parse((await run(written(files), "--json")).result) as { findings: FileFinding[] };
+    const { findings } = JSON.parse((await run(written(files), "--json")).result) as {
+      findings: FileFinding[];
+    };
     expect(findings.flatMap(({ talos }) => talos)).toEqual(findings.map(() => "v1.13.6"));
-    const [{ remedy } = { remedy: "" }] = findings.filter(({ check: id }) => id === "default-runtime");
+    const [{ remedy } = { remedy: "" }] = findings.filter(
+      ({ check: id }) => id === "default-runtime",
+    );
     return { remedy, checks: findings.map(({ check: id }) => id) };
   };
   const alone = await remedyOf({ "gpu.yaml": part });
@@ -92,7 +105,9 @@ test("what hangs on the card is told where the card is", async () => {
     /open kernel modules for the GTX 1080 Ti/,
   );
   const newest = await run(folder, "--talos=v1.13.6", "--gpu=GTX 1080");
-  expect(newest.result).toMatch(/the production driver .* runs up to 580; .*; take the extensions of branch lts/);
+  expect(newest.result).toMatch(
+    /the production driver .* runs up to 580; .*; take the extensions of branch lts/,
+  );
   await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is no card");
 });
 
@@ -102,7 +117,9 @@ test("what a plan notes of a machine is said of its file, and is no finding", as
   const folder = written({ "gpu.yaml": text });
   const { status, result, remark } = await run(folder, "--gpu=RTX 3090", "--talos=v1.13.6");
   expect([status, result]).toEqual([0, ""]);
-  expect(remark).toMatch(/gpu\.yaml: virtual machines get every RTX 3090 .*10de:2204.*; take the ID out, or bind/);
+  expect(remark).toMatch(
+    /gpu\.yaml: virtual machines get every RTX 3090 .*10de:2204.*; take the ID out, or bind/,
+  );
   expect((await run(folder, "--gpu=RTX 4090")).remark).not.toMatch(/virtual machines/);
 });
 
@@ -117,16 +134,27 @@ test("findings as a pull request shows them", async () => {
     runs: [
       {
         tool: { driver: { name: "talos-gpu", rules: [{ id: "patch-schema" }] } },
-        results: [{ ruleId: "patch-schema", locations: [{ physicalLocation: { region: { startLine: 2 } } }] }],
+        results: [
+          {
+            ruleId: "patch-schema",
+            locations: [{ physicalLocation: { region: { startLine: 2 } } }],
+          },
+        ],
       },
     ],
   });
 });
 
 test("what cannot be looked at is told", async () => {
-  const long = (word: string): string => `machine: { sysctl: { a: "${`${word} `.repeat(200_000)}" } }\n`;
+  const long = (word: string): string =>
+    `machine: { sysctl: { a: "${`${word} `.repeat(200_000)}" } }\n`;
   const folder = written({
-    ...{ "a.yaml": "nvidia: [\n", "b.yaml": "other: [\n", "long.yaml": long("nvidia"), "longer.yaml": long("others") },
+    ...{
+      "a.yaml": "nvidia: [\n",
+      "b.yaml": "other: [\n",
+      "long.yaml": long("nvidia"),
+      "longer.yaml": long("others"),
+    },
   });
   for (const [name, order] of Object.entries({ "le.yaml": "utf16le", "be.yaml": "utf16be" })) {
     const bytes = Buffer.from("\ufeffmachine: {sysctl: {}}\n", "utf16le");
@@ -134,14 +162,18 @@ test("what cannot be looked at is told", async () => {
   }
   const { status, remark, result } = await run(folder, path.join(folder, "none.yaml"));
   expect(status).toBe(1);
-  expect(result).toMatch(/^\S+\/be\.yaml:1: machine\.sysctl [^\n]+\n\S+\/le\.yaml:1: machine\.sysctl [^\n]+\n$/);
+  expect(result).toMatch(
+    /^\S+\/be\.yaml:1: machine\.sysctl [^\n]+\n\S+\/le\.yaml:1: machine\.sysctl [^\n]+\n$/,
+  );
   expect(remark).toMatch(/long\.yaml: is not looked at: it has more than a million characters/);
   expect(remark).not.toContain("longer.yaml");
   expect((await run(path.join(folder, "a.yaml"))).status).toBe(2);
   expect(remark).toMatch(/none\.yaml: cannot be read \(ENOENT\)/);
   expect(remark).toMatch(/a\.yaml: is not looked at: no YAML/);
   expect(remark).not.toContain("b.yaml");
-  await expect(run(folder, "--talos=v1.3.1")).rejects.toThrow(/^--talos: v1\.3\.1 is not known here/);
+  await expect(run(folder, "--talos=v1.3.1")).rejects.toThrow(
+    /^--talos: v1\.3\.1 is not known here/,
+  );
   await expect(run(folder, "--format=xml")).rejects.toThrow(/^--format: /);
 });
 
@@ -149,11 +181,14 @@ test("values that files name elsewhere are read there, or told to be missing, an
   const chart = "dependencies: [{ name: gpu-operator, version: v26.3.3 }]\n";
   const folder = written({
     "Chart.yaml": chart,
-    "values.yaml": "gpu-operator:\n  driver: { enabled: false }\n  toolkit: { enabled: '{{ toolkit }}' }\n  bogus: 1\n",
+    "values.yaml":
+      "gpu-operator:\n  driver: { enabled: false }\n  toolkit: { enabled: '{{ toolkit }}' }\n  bogus: 1\n",
   });
   const alone = await run(path.join(folder, "Chart.yaml"));
   expect([alone.status, alone.result]).toEqual([2, ""]);
-  expect(alone.remark).toMatch(/Chart\.yaml: names the values file values\.yaml, which is not among the files/);
+  expect(alone.remark).toMatch(
+    /Chart\.yaml: names the values file values\.yaml, which is not among the files/,
+  );
   expect((await run(folder)).result).toMatch(/^\S+values\.yaml:4: bogus: [^\n]+\n$/);
 
   const app = written({
@@ -164,30 +199,46 @@ test("values that files name elsewhere are read there, or told to be missing, an
   const repository =
     "kind: OCIRepository\nmetadata: { name: gpu }\nspec: { url: oci://a/gpu-operator, ref: { tag: v26.3.3 } }\n";
   const { status, result } = await run(app, written({ "repository.yaml": repository }));
-  expect([status, result]).toEqual([1, expect.stringMatching(/^\S+release\.yaml:8: bogus: [^\n]+v26\.3\.3[^\n]+\n$/)]);
+  expect([status, result]).toEqual([
+    1,
+    expect.stringMatching(/^\S+release\.yaml:8: bogus: [^\n]+v26\.3\.3[^\n]+\n$/),
+  ]);
 });
 
-test.each(["/dev/zero", "/dev/null"])("%s is no file to read, and is said so at once", async (file) => {
-  const { status, remark } = await run(file);
-  expect([status, remark]).toEqual([2, expect.stringContaining(`${file}: cannot be read (it is no plain file)`)]);
-});
+test.each(["/dev/zero", "/dev/null"])(
+  "%s is no file to read, and is said so at once",
+  async (file) => {
+    const { status, remark } = await run(file);
+    expect([status, remark]).toEqual([
+      2,
+      expect.stringContaining(`${file}: cannot be read (it is no plain file)`),
+    ]);
+  },
+);
 
 describe("a patch file that a talconfig names", () => {
   const talconfig = (patch: string): string =>
     `clusterName: c\ntalosVersion: v1.13.6\nnodes:\n  - { hostname: a, ipAddress: 192.0.2.1, controlPlane: true, patches: ["@${patch}"] }\n`;
   const secret = "machine: { files: [{ op: s3cr3t-op, path: /var/x, content: x }] }\n";
 
-  test.each(["an absolute path", "a path upwards", "a link"])("is not read outside of the folder: %s", async (way) => {
-    const outside = written({ "secret.yaml": secret }, ["talos"]);
-    const folder = path.join(outside, "talos");
-    const file = path.join(outside, "secret.yaml");
-    fs.symlinkSync(file, path.join(folder, "link.yaml"));
-    const patch = { "an absolute path": file, "a path upwards": "../secret.yaml", "a link": "./link.yaml" }[way]!;
-    fs.writeFileSync(path.join(folder, "talconfig.yaml"), talconfig(patch));
-    const { result, remark } = await run(folder);
-    expect(result + remark).not.toContain("s3cr3t");
-    expect(remark).toContain("it is outside of");
-  });
+  test.each(["an absolute path", "a path upwards", "a link"])(
+    "is not read outside of the folder: %s",
+    async (way) => {
+      const outside = written({ "secret.yaml": secret }, ["talos"]);
+      const folder = path.join(outside, "talos");
+      const file = path.join(outside, "secret.yaml");
+      fs.symlinkSync(file, path.join(folder, "link.yaml"));
+      const patch = {
+        "an absolute path": file,
+        "a path upwards": "../secret.yaml",
+        "a link": "./link.yaml",
+      }[way]!;
+      fs.writeFileSync(path.join(folder, "talconfig.yaml"), talconfig(patch));
+      const { result, remark } = await run(folder);
+      expect(result + remark).not.toContain("s3cr3t");
+      expect(remark).toContain("it is outside of");
+    },
+  );
 
   test("is read in the folder that was given, and in the repository", async () => {
     const given = written({ "shared/patch.yaml": "machine: {}\n" }, ["talos", "shared"]);
@@ -207,11 +258,17 @@ describe("a file that talhelper's machineFiles write", () => {
 
   test.each([
     ["of a node", `${head}${node}    machineFiles: [{ ${path20}, content: "@./part.toml" }]\n`],
-    ["of a role", `${head}${node}controlPlane:\n  machineFiles: [{ ${path20}, content: "@part.toml" }]\n`],
+    [
+      "of a role",
+      `${head}${node}controlPlane:\n  machineFiles: [{ ${path20}, content: "@part.toml" }]\n`,
+    ],
   ])("is judged where it stands, when it is a file: %s", async (_, talconfig) => {
     const folder = written({ "talconfig.yaml": talconfig, "part.toml": dead });
     const { status, result } = await run(folder);
-    expect([status, result]).toEqual([1, expect.stringMatching(/^\S*part\.toml:1: .*grpc\.v1\.cri/)]);
+    expect([status, result]).toEqual([
+      1,
+      expect.stringMatching(/^\S*part\.toml:1: .*grpc\.v1\.cri/),
+    ]);
   });
 
   test("is judged in the talconfig, when its content is there", async () => {
@@ -228,14 +285,22 @@ describe("containerd's part, written more than once for a machine", () => {
     `      content: |\n        ${content.replaceAll("\n", "\n        ")}\n`;
   const runtime = '[plugins."io.containerd.cri.v1.runtime".containerd]\n';
   const nvidia = part(`${runtime}  default_runtime_name = "nvidia"`);
-  const unpacked = part('[plugins."io.containerd.cri.v1.images"]\n  discard_unpacked_layers = false');
+  const unpacked = part(
+    '[plugins."io.containerd.cri.v1.images"]\n  discard_unpacked_layers = false',
+  );
   const talconfig = (release: string): string =>
     `clusterName: c\ntalosVersion: ${release}\nnodes:\n` +
     "  - hostname: gpu\n    ipAddress: 192.0.2.1\n    patches: ['@./gpu.yaml']\n" +
     "    kernelModules: [{ name: nvidia }]\npatches: ['@./all.yaml']\n";
   const findingsOf = async (release: string) => {
-    const folder = written({ "talconfig.yaml": talconfig(release), "gpu.yaml": nvidia, "all.yaml": unpacked });
-    const { findings } = JSON.parse((await run(folder, "--json")).result) as { findings: FileFinding[] };
+    const folder = written({
+      "talconfig.yaml": talconfig(release),
+      "gpu.yaml": nvidia,
+      "all.yaml": unpacked,
+    });
+    const { findings } = JSON.parse((await run(folder, "--json")).result) as {
+      findings: FileFinding[];
+    };
     return findings.map(({ file, line, check: id, problem, why }) => ({
       at: `${path.basename(file)}:${line} ${id}`,
       said: `${problem}; ${why}`,
@@ -246,9 +311,14 @@ describe("containerd's part, written more than once for a machine", () => {
     expect(await findingsOf("v1.13.6")).toEqual([
       {
         at: "all.yaml:4 machine-file-once",
-        said: expect.stringMatching(/first at \S+gpu\.yaml:4; .*reboots every 35 minutes/) as string,
+        said: expect.stringMatching(
+          /first at \S+gpu\.yaml:4; .*reboots every 35 minutes/,
+        ) as string,
       },
-      { at: "gpu.yaml:7 default-runtime", said: expect.stringMatching(/^makes nvidia the default runtime/) as string },
+      {
+        at: "gpu.yaml:7 default-runtime",
+        said: expect.stringMatching(/^makes nvidia the default runtime/) as string,
+      },
     ]);
   });
 
@@ -262,6 +332,8 @@ describe("containerd's part, written more than once for a machine", () => {
   test("is told of one patch, too", async () => {
     const item = unpacked.split("\n").slice(2).join("\n");
     const { result } = await run(written({ "gpu.yaml": unpacked + item }), "--talos=v1.13.6");
-    expect(result).toMatch(/^\S+gpu\.yaml:9: \S+ is written a second time, first at \S+gpu\.yaml:4;/);
+    expect(result).toMatch(
+      /^\S+gpu\.yaml:9: \S+ is written a second time, first at \S+gpu\.yaml:4;/,
+    );
   });
 });

@@ -46,18 +46,26 @@ test.each(Object.entries(tooMany))(
 
 test("each of many findings of one file has its own line", async () => {
   const extensions = many(600, (index) => `      - siderolabs/nvidia-unheard-of-${index}\n`);
-  const file = written("some.yaml", `customization:\n  systemExtensions:\n    officialExtensions:\n${extensions}`);
+  const file = written(
+    "some.yaml",
+    `customization:\n  systemExtensions:\n    officialExtensions:\n${extensions}`,
+  );
   const { result } = await runVerb("check", check, [file, "--json"]);
   const { findings } = JSON.parse(result) as { findings: { line: number; problem: string }[] };
-  const unheard = findings.filter(({ problem }) => problem.includes("there is no official extension"));
+  const unheard = findings.filter(({ problem }) =>
+    problem.includes("there is no official extension"),
+  );
   expect(unheard).toHaveLength(600);
-  for (const { line, problem } of unheard) expect(line).toBe(4 + Number(/unheard-of-(\d+)/.exec(problem)![1]));
+  for (const { line, problem } of unheard)
+    expect(line).toBe(4 + Number(/unheard-of-(\d+)/.exec(problem)![1]));
 });
 
 test("a key that stands twice is told with its place", () => {
   const messages = (text: string): string[] =>
     talosDocuments(text).flatMap(({ errors }) => errors.map(({ message }) => message));
-  expect(messages("machine:\n  env: {}\n  env: {}\n")).toEqual(["Map keys must be unique at line 3, column 3:"]);
+  expect(messages("machine:\n  env: {}\n  env: {}\n")).toEqual([
+    "Map keys must be unique at line 3, column 3:",
+  ]);
   expect(messages("a: {x: 1}\nb: {x: 1}\n1: x\n'1': y\n")).toEqual([]);
 });
 
@@ -74,7 +82,10 @@ const notLookedAt: Record<string, [text: string, bound: string]> = {
   dashes: ["- ".repeat(400_000), "100 deep"],
   questions: ["? ".repeat(400_000), "100 deep"],
   indentation: [many(1_000, (index) => `${" ".repeat(index)}a:\n`), "100 deep"],
-  "a text by many aliases": [`a: &a "${"x".repeat(1_000)}"\nb: [${"*a, ".repeat(3_000)}]\n`, "2000000 characters"],
+  "a text by many aliases": [
+    `a: &a "${"x".repeat(1_000)}"\nb: [${"*a, ".repeat(3_000)}]\n`,
+    "2000000 characters",
+  ],
 };
 
 test.each(Object.entries(notLookedAt))(
@@ -85,7 +96,10 @@ test.each(Object.entries(notLookedAt))(
       `nvidia: x\n${name === "directives" ? "...\n" : ""}${/^[[{]/.test(text) ? "x: " : ""}${text}`,
     );
     const { status, remark } = await runVerb("check", check, [file]);
-    expect({ status, remark }).toEqual({ status: 2, remark: expect.stringContaining(`is not looked at: it`) });
+    expect({ status, remark }).toEqual({
+      status: 2,
+      remark: expect.stringContaining(`is not looked at: it`),
+    });
     expect(remark).toContain(bound);
     await expect(runVerb("import", importFiles, [file])).rejects.toThrow(bound);
   },
@@ -104,7 +118,11 @@ test("findings beyond a thousand are counted, not told", async () => {
 test("more than 2,000 machines, images, pods and releases at once are refused by their number", async () => {
   const schematic = "---\ncustomization: {extraKernelArgs: []}\n";
   const files = [1, 2].map((index) => written(`many-${index}.yaml`, schematic.repeat(1_000)));
-  const { result } = await runVerb("check", check, [...files, written("one-more.yaml", schematic), "--json"]);
+  const { result } = await runVerb("check", check, [
+    ...files,
+    written("one-more.yaml", schematic),
+    "--json",
+  ]);
   const { judged, unread } = JSON.parse(result) as { judged: number; unread: unknown[] };
   expect({ judged, unread }).toEqual({
     judged: 2_000,
@@ -118,8 +136,11 @@ test("more than 2,000 machines, images, pods and releases at once are refused by
 });
 
 test("what comes after a thousand findings is not judged, and its number is told", async () => {
-  const schematic = "---\ncustomization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-x]}}\n";
-  const { status, result, remark } = await runVerb("check", check, [written("findings.yaml", schematic.repeat(1_010))]);
+  const schematic =
+    "---\ncustomization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-x]}}\n";
+  const { status, result, remark } = await runVerb("check", check, [
+    written("findings.yaml", schematic.repeat(1_010)),
+  ]);
   expect(status).toBe(1);
   expect(result.trimEnd().split("\n")).toHaveLength(1_000);
   expect(remark).toContain(
@@ -145,7 +166,9 @@ test.each([
 ])("a text is searched once for a word that it has a thousand times %s", (_, comments) => {
   const text = `${comments}a: unheard\n`;
   const search = jest.spyOn(String.prototype, "lastIndexOf");
-  const lines = Array.from({ length: 50 }, () => lineIn({ file: "a.yaml", line: 1, text }, '"unheard" is not known'));
+  const lines = Array.from({ length: 50 }, () =>
+    lineIn({ file: "a.yaml", line: 1, text }, '"unheard" is not known'),
+  );
   const lookedAt = search.mock.contexts.filter((one) => String(one) === text).length;
   search.mockRestore();
   expect(new Set(lines)).toEqual(new Set([text.split("\n").length - 1]));
@@ -154,11 +177,16 @@ test.each([
 
 test("a talconfig whose nodes have more than 2,000 patches together is refused by their number", async () => {
   const patches = `x: &patches\n${many(300, (index) => `  - 'machine: {sysctls: {a${index}: "1"}}'\n`)}`;
-  const nodes = many(7, (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}, patches: *patches}\n`);
+  const nodes = many(
+    7,
+    (index) => `  - {hostname: n${index}, ipAddress: 10.0.0.${index}, patches: *patches}\n`,
+  );
   const file = written("aliases/talconfig.yaml", `${patches}nodes:\n${nodes}`);
   const { remark } = await runVerb("check", check, [file]);
   expect(remark).toContain("have 2100 patches together");
-  await expect(runVerb("import", importFiles, [file])).rejects.toThrow("have 2100 patches together");
+  await expect(runVerb("import", importFiles, [file])).rejects.toThrow(
+    "have 2100 patches together",
+  );
 });
 
 /** Characters that the parser reads while something is done. */

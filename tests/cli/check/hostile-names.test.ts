@@ -23,21 +23,30 @@ function hostileFolder(): string {
   return folder;
 }
 
-test.each(["text", "github", "sarif"])("names act on nothing in the format %s, nor in remarks", async (format) => {
-  const { result, remark, status } = await runVerb("check", check, [hostileFolder(), `--format=${format}`]);
-  expect(status).toBe(1);
-  expect(result).toContain("forged");
-  expect(remark).toContain("forged");
-  expect([acting(result), acting(remark)]).toEqual([[], []]);
-  if (format === "sarif") expect(acting(messagesIn(result).join("\n"))).toEqual([]);
-  if (format === "github") for (const line of result.trim().split("\n")) expect(line).toMatch(/^::error file=/);
-});
+test.each(["text", "github", "sarif"])(
+  "names act on nothing in the format %s, nor in remarks",
+  async (format) => {
+    const { result, remark, status } = await runVerb("check", check, [
+      hostileFolder(),
+      `--format=${format}`,
+    ]);
+    expect(status).toBe(1);
+    expect(result).toContain("forged");
+    expect(remark).toContain("forged");
+    expect([acting(result), acting(remark)]).toEqual([[], []]);
+    if (format === "sarif") expect(acting(messagesIn(result).join("\n"))).toEqual([]);
+    if (format === "github")
+      for (const line of result.trim().split("\n")) expect(line).toMatch(/^::error file=/);
+  },
+);
 
 interface Sarif {
   runs: { results: { message: { text: string } }[] }[];
 }
 const messagesIn = (sarif: string): string[] =>
-  (JSON.parse(sarif) as Sarif).runs.flatMap(({ results }) => results.map(({ message }) => message.text));
+  (JSON.parse(sarif) as Sarif).runs.flatMap(({ results }) =>
+    results.map(({ message }) => message.text),
+  );
 
 test("JSON has the names as they are, written so that nothing acts on them", async () => {
   const { result } = await runVerb("check", check, [hostileFolder(), "--json"]);

@@ -9,7 +9,11 @@ afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 describe("a JSON patch that adds a member that is there", () => {
   const item = (name: string) => ({ op: "create", path: `/var/${name}`, content: "a" });
-  const part = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content: "[metrics]\n" };
+  const part = {
+    op: "create",
+    path: "/etc/cri/conf.d/20-customization.part",
+    content: "[metrics]\n",
+  };
   const merged = stringify({ machine: { files: [item("a"), part], sysctls: { a: "1" } } });
   const patchOf = (path: string, value: unknown, op = "add") => stringify([{ op, path, value }]);
   const resultOf = async (...patches: string[]) => {
@@ -22,7 +26,9 @@ describe("a JSON patch that adds a member that is there", () => {
 
   test("replaces it (RFC 6902, 4.1), so that nothing is written twice", async () => {
     expect(await resultOf(merged, patchOf("/machine/files", [item("a"), part]))).toBe("");
-    expect(await resultOf(patchOf("/machine/files", [part]), patchOf("/machine/files", [part]))).toBe("");
+    expect(
+      await resultOf(patchOf("/machine/files", [part]), patchOf("/machine/files", [part])),
+    ).toBe("");
     expect(await resultOf(merged, patchOf("/machine/files", [part], "replace"))).toBe("");
   });
 

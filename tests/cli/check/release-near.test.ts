@@ -37,7 +37,9 @@ describe("a patch that no talconfig names is judged for the release of its repos
     ["of talenv.yaml alone", { "talos/talenv.yaml": "talosVersion: v1.12.6\n" }],
   ])("%s", async (_, files) => {
     const folder = written({ ".git/HEAD": "", "talos/patches/a.yaml": flawed, ...files });
-    expect(await releasesOf(path.join(folder, "talos/patches/a.yaml"))).toEqual(["patches v1.12.6"]);
+    expect(await releasesOf(path.join(folder, "talos/patches/a.yaml"))).toEqual([
+      "patches v1.12.6",
+    ]);
   });
 
   test("and two clusters of one repository keep their own", async () => {
@@ -45,12 +47,23 @@ describe("a patch that no talconfig names is judged for the release of its repos
       [`${name}/talconfig.yaml`]: talconfig(release),
       [`${name}/${name}-patches/a.yaml`]: flawed,
     });
-    const folder = written({ ".git/HEAD": "", ...cluster("home", "v1.11.5"), ...cluster("lab", "v1.13.6") });
-    expect((await releasesOf(folder)).sort()).toEqual(["home-patches v1.11.5", "lab-patches v1.13.6"]);
+    const folder = written({
+      ".git/HEAD": "",
+      ...cluster("home", "v1.11.5"),
+      ...cluster("lab", "v1.13.6"),
+    });
+    expect((await releasesOf(folder)).sort()).toEqual([
+      "home-patches v1.11.5",
+      "lab-patches v1.13.6",
+    ]);
   });
 
   test("and nothing is read above the project", async () => {
-    const folder = written({ "talconfig.yaml": talconfig("v1.11.5"), "repo/.git/HEAD": "", "repo/a.yaml": flawed });
+    const folder = written({
+      "talconfig.yaml": talconfig("v1.11.5"),
+      "repo/.git/HEAD": "",
+      "repo/a.yaml": flawed,
+    });
     expect(await releasesOf(path.join(folder, "repo"))).not.toContain("repo v1.11.5");
     expect(await releasesOf(folder)).toEqual(["repo v1.11.5"]);
   });

@@ -16,17 +16,23 @@ const patches: Record<string, string> = {
 };
 
 describe.each(Object.entries(patches))("what SOPS adds to a patch, %s", (_, text) => {
-  test.each(["alone", "of a talconfig"])("is no field of it, and all else is judged: %s", async (way) => {
-    const patch = path.join(folder, "patch.yaml");
-    fs.writeFileSync(patch, text);
-    const talconfig = path.join(folder, "talconfig.yaml");
-    fs.writeFileSync(
-      talconfig,
-      "talosVersion: v1.14.0\nnodes: [{ hostname: a, ipAddress: 192.0.2.1, controlPlane: true, patches: ['@patch.yaml'] }]\n",
-    );
-    const { result } = await runVerb("check", check, [way === "alone" ? patch : talconfig, "--talos=v1.14.0"]);
-    expect(result).toMatch(/^\S+patch\.yaml:2: machine\.sysctl is not a field [^\n]+\n$/);
-  });
+  test.each(["alone", "of a talconfig"])(
+    "is no field of it, and all else is judged: %s",
+    async (way) => {
+      const patch = path.join(folder, "patch.yaml");
+      fs.writeFileSync(patch, text);
+      const talconfig = path.join(folder, "talconfig.yaml");
+      fs.writeFileSync(
+        talconfig,
+        "talosVersion: v1.14.0\nnodes: [{ hostname: a, ipAddress: 192.0.2.1, controlPlane: true, patches: ['@patch.yaml'] }]\n",
+      );
+      const { result } = await runVerb("check", check, [
+        way === "alone" ? patch : talconfig,
+        "--talos=v1.14.0",
+      ]);
+      expect(result).toMatch(/^\S+patch\.yaml:2: machine\.sysctl is not a field [^\n]+\n$/);
+    },
+  );
 });
 
 test("a field of that name that SOPS did not write is told", async () => {

@@ -26,18 +26,26 @@ const defaultRuntime =
 const talconfig = (release: string, patches: string[] = []): string =>
   stringify({
     talosVersion: release,
-    nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1", kernelModules: [{ name: "nvidia" }], patches }],
+    nodes: [
+      { hostname: "gpu", ipAddress: "192.0.2.1", kernelModules: [{ name: "nvidia" }], patches },
+    ],
   });
 
 const plugin = (values: object): string =>
   stringify({
-    ...{ apiVersion: "helm.toolkit.fluxcd.io/v2", kind: "HelmRelease", metadata: { name: "nvidia-device-plugin" } },
+    ...{
+      apiVersion: "helm.toolkit.fluxcd.io/v2",
+      kind: "HelmRelease",
+      metadata: { name: "nvidia-device-plugin" },
+    },
     spec: { chart: { spec: { chart: "nvidia-device-plugin", version: "0.19.3" } }, values },
   });
 
 describe("two clusters of one repository", () => {
   test("have each its own charts: what hands out the cards of one does not count for the other", async () => {
-    const operator = plugin({}).replaceAll("nvidia-device-plugin", "gpu-operator").replace("0.19.3", "v26.3.3");
+    const operator = plugin({})
+      .replaceAll("nvidia-device-plugin", "gpu-operator")
+      .replace("0.19.3", "v26.3.3");
     const remedies = await found(
       {
         "kubernetes/home/talos/talconfig.yaml": talconfig("v1.13.6", [defaultRuntime]),
@@ -47,7 +55,9 @@ describe("two clusters of one repository", () => {
       "default-runtime",
     );
     expect(remedies).toEqual([
-      expect.stringMatching(/^kubernetes\/home\/talos\/talconfig\.yaml .*by CDI, without runtimeClassName/),
+      expect.stringMatching(
+        /^kubernetes\/home\/talos\/talconfig\.yaml .*by CDI, without runtimeClassName/,
+      ),
       expect.stringMatching(/^kubernetes\/lab\/talos\/talconfig\.yaml .*runtimeClassName: nvidia/),
     ]);
   });
@@ -79,7 +89,9 @@ describe("two clusters of one repository", () => {
       "talos/patches/all.yaml": "machine:\n  sysctl: {}\n",
     });
     expect(lines).toEqual([
-      expect.stringMatching(/^talos\/patches\/all\.yaml machine\.sysctl .*\(v1\.12\.6,v1\.13\.6\)$/),
+      expect.stringMatching(
+        /^talos\/patches\/all\.yaml machine\.sysctl .*\(v1\.12\.6,v1\.13\.6\)$/,
+      ),
     ]);
   });
 
@@ -95,8 +107,12 @@ describe("two clusters of one repository", () => {
       ...["--gpu=gpu=L4", "--out", path.join(folder, "stack.yaml")],
     ]);
     expect(result).toBe("");
-    const { config } = parse(fs.readFileSync(path.join(folder, "stack.yaml"), "utf8")) as { config: object };
-    expect(config).toMatchObject({ "talos-gpu:external": { files: ["kubernetes/lab/apps/plugin/release.yaml"] } });
+    const { config } = parse(fs.readFileSync(path.join(folder, "stack.yaml"), "utf8")) as {
+      config: object;
+    };
+    expect(config).toMatchObject({
+      "talos-gpu:external": { files: ["kubernetes/lab/apps/plugin/release.yaml"] },
+    });
   });
 });
 
@@ -116,7 +132,11 @@ describe("what is another's is no fault", () => {
           },
         }),
         "release.yaml": stringify({
-          ...{ apiVersion: "helm.toolkit.fluxcd.io/v2", kind: "HelmRelease", metadata: { name: "gpu-operator" } },
+          ...{
+            apiVersion: "helm.toolkit.fluxcd.io/v2",
+            kind: "HelmRelease",
+            metadata: { name: "gpu-operator" },
+          },
           spec: {
             chart: {
               spec: {
@@ -131,7 +151,13 @@ describe("what is another's is no fault", () => {
           releases: [{ name: "gpu", chart: "rocm/gpu-operator-charts", version: "v1.5.0" }],
         }),
         "kustomization.yaml": stringify({
-          helmCharts: [{ name: "gpu-operator-charts", repo: "https://rocm.github.io/gpu-operator", version: "v1.5.0" }],
+          helmCharts: [
+            {
+              name: "gpu-operator-charts",
+              repo: "https://rocm.github.io/gpu-operator",
+              version: "v1.5.0",
+            },
+          ],
         }),
       },
     ],
@@ -161,7 +187,10 @@ describe("what is another's is no fault", () => {
           spec: {
             containers: [
               {
-                image: { repository: "ghcr.io/example/machine-learning", tag: "{{ .Values.version }}-cuda" },
+                image: {
+                  repository: "ghcr.io/example/machine-learning",
+                  tag: "{{ .Values.version }}-cuda",
+                },
                 resources: { limits: { "nvidia.com/gpu": 1 } },
               },
             ],
@@ -178,7 +207,11 @@ test("a patch of a repository without talhelper is judged for the release that t
   const lines = await found({
     "talos/a.yaml": "machine:\n  sysctl: {}\n",
     "apps/upgrade.yaml": stringify({
-      ...{ apiVersion: "tuppr.home-operations.com/v1alpha1", kind: "TalosUpgrade", metadata: { name: "talos" } },
+      ...{
+        apiVersion: "tuppr.home-operations.com/v1alpha1",
+        kind: "TalosUpgrade",
+        metadata: { name: "talos" },
+      },
       spec: { talos: { version: "v1.12.6" } },
     }),
   });
@@ -187,7 +220,10 @@ test("a patch of a repository without talhelper is judged for the release that t
 
 test("kernel arguments that have no effect are told where they stand", async () => {
   const text = `talosVersion: v1.9.6\nnodes:\n  - hostname: gpu\n    ipAddress: 192.0.2.1\n    schematic:\n      customization:\n        extraKernelArgs: [pci=realloc]\n`;
-  const { result } = await runVerb("check", check, [repository({ "talconfig.yaml": text }), "--json"]);
+  const { result } = await runVerb("check", check, [
+    repository({ "talconfig.yaml": text }),
+    "--json",
+  ]);
   const { findings } = JSON.parse(result) as { findings: FileFinding[] };
   expect(findings.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
     expect.stringMatching(/^7 kernelArgs: is set/),

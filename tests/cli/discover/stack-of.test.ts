@@ -20,7 +20,9 @@ type SeenRow = Omit<Partial<SeenMachine>, "image"> & {
 };
 
 /** Some fields of a value; null: it does not have the field. */
-type Partly<Value> = Value extends object ? { [Field in keyof Value]?: Partly<Value[Field]> | null } : Value;
+type Partly<Value> = Value extends object
+  ? { [Field in keyof Value]?: Partly<Value[Field]> | null }
+  : Value;
 
 /** What is seen of a cluster, and the stack that `talos-gpu discover` makes of it. */
 interface Discovery {
@@ -59,10 +61,17 @@ const machine = ({ image = {}, ...more }: SeenRow = {}): SeenMachine => ({
         }),
     ...{ extensions: {}, configuredArgs: [], platform: "nocloud", secureBoot: true },
   },
-  devices: [card("GB203 [GeForce RTX 5070 Ti]", "0x2c05"), { vendor_id: "0x8086", class_id: "0x03", product: "Iris" }],
+  devices: [
+    card("GB203 [GeForce RTX 5070 Ti]", "0x2c05"),
+    { vendor_id: "0x8086", class_id: "0x03", product: "Iris" },
+  ],
   labels: {
     ...{ rack: "b2", "example.org/use": "ai" },
-    ...{ "kubernetes.io/arch": "amd64", "nvidia.com/gpu.count": "1", "talos-gpu/power-limit": "250w" },
+    ...{
+      "kubernetes.io/arch": "amd64",
+      "nvidia.com/gpu.count": "1",
+      "talos-gpu/power-limit": "250w",
+    },
   },
   taints: ["gpu=true:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"],
   containerdPart: "",
@@ -71,12 +80,20 @@ const machine = ({ image = {}, ...more }: SeenRow = {}): SeenMachine => ({
 const discovered = ({ machines = [{}], releases = [] }: Discovery["seen"] = {}) =>
   stackOf({ machines: machines.map(machine), releases, unseen: [] });
 
-const operator = { chart: "gpu-operator", version: "v25.10.1", name: "gpu-operator", namespace: "gpu" } as const;
+const operator = {
+  chart: "gpu-operator",
+  version: "v25.10.1",
+  name: "gpu-operator",
+  namespace: "gpu",
+} as const;
 const discoveries: Discovery[] = [
   {
     name: "a machine is said as it is: image, card, labels and taints of somebody's own",
     seen: { releases: [operator] },
-    stack: { talosVersion: "v1.12.6", external: { kind: "gpuOperator", version: "v25.10.1", namespace: "gpu" } },
+    stack: {
+      talosVersion: "v1.12.6",
+      external: { kind: "gpuOperator", version: "v25.10.1", namespace: "gpu" },
+    },
     wholeMachine: {
       address: "192.0.2.31",
       role: "worker",
@@ -92,7 +109,9 @@ const discoveries: Discovery[] = [
   },
   {
     name: "an installer image of the user's own stays, and the stack lists nothing of its contents",
-    seen: { machines: [{ image: { own: true }, installer: "ghcr.io/somebody/installer:v1.12.6-2" }] },
+    seen: {
+      machines: [{ image: { own: true }, installer: "ghcr.io/somebody/installer:v1.12.6-2" }],
+    },
     stack: {
       machines: {
         "gpu-1": {
@@ -109,7 +128,11 @@ const discoveries: Discovery[] = [
   {
     name: "what a stack of this package installed stays the stack's",
     seen: {
-      machines: [{ labelManagers: { "nvidia.com/gpu.deploy.operator-validator": ["talos-gpu-0123456789ab"] } }],
+      machines: [
+        {
+          labelManagers: { "nvidia.com/gpu.deploy.operator-validator": ["talos-gpu-0123456789ab"] },
+        },
+      ],
       releases: [operator],
     },
     stack: { gpuOperator: { version: "v25.10.1" }, external: null },
@@ -117,7 +140,11 @@ const discoveries: Discovery[] = [
   {
     name: "what another tool installed stays external",
     seen: {
-      machines: [{ labelManagers: { "nvidia.com/gpu.deploy.operator-validator": ["talos-gpu-0123456789ab"] } }],
+      machines: [
+        {
+          labelManagers: { "nvidia.com/gpu.deploy.operator-validator": ["talos-gpu-0123456789ab"] },
+        },
+      ],
       releases: [{ ...operator, by: "Flux" }],
     },
     stack: { gpuOperator: null },
@@ -130,7 +157,10 @@ const discoveries: Discovery[] = [
         {
           uuid: "919108f7-52d1-4320-9bac-f847db4148a8",
           clusterName: "frank",
-          image: { extensions: ["siderolabs/zfs"], kernelArgs: ["siderolink.api=grpc://192.0.2.2"] },
+          image: {
+            extensions: ["siderolabs/zfs"],
+            kernelArgs: ["siderolink.api=grpc://192.0.2.2"],
+          },
         },
       ],
     },
@@ -173,20 +203,34 @@ const discoveries: Discovery[] = [
   {
     name: "proprietary modules without a branch are those of lts",
     seen: { machines: [{ image: { extensions: ["siderolabs/nonfree-kmod-nvidia"] } }] },
-    stack: { driver: { branch: "lts", flavour: "proprietary" }, machines: { "gpu-1": { extensions: null } } },
+    stack: {
+      driver: { branch: "lts", flavour: "proprietary" },
+      machines: { "gpu-1": { extensions: null } },
+    },
     findings: ["module-flavour"],
   },
   {
     name: "open modules without a branch are those of lts",
     seen: { machines: [{ image: { extensions: ["siderolabs/nvidia-open-gpu-kernel-modules"] } }] },
-    stack: { driver: { branch: "lts", flavour: "open" }, machines: { "gpu-1": { extensions: null } } },
+    stack: {
+      driver: { branch: "lts", flavour: "open" },
+      machines: { "gpu-1": { extensions: null } },
+    },
   },
   {
     name: "machines with different drivers each name their own",
     seen: {
       machines: [
-        { name: "a", address: "192.0.2.1", image: { extensions: ["siderolabs/nonfree-kmod-nvidia-lts"] } },
-        { name: "b", address: "192.0.2.2", image: { extensions: ["siderolabs/nonfree-kmod-nvidia-production"] } },
+        {
+          name: "a",
+          address: "192.0.2.1",
+          image: { extensions: ["siderolabs/nonfree-kmod-nvidia-lts"] },
+        },
+        {
+          name: "b",
+          address: "192.0.2.2",
+          image: { extensions: ["siderolabs/nonfree-kmod-nvidia-production"] },
+        },
         {},
       ],
     },
@@ -208,13 +252,19 @@ const discoveries: Discovery[] = [
   },
   {
     name: "a label that kubectl applied is taken",
-    seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["kubectl-client-side-apply"] } }] },
+    seen: {
+      machines: [
+        { labels: { rack: "b2" }, labelManagers: { rack: ["kubectl-client-side-apply"] } },
+      ],
+    },
     stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
     noComment: "keeps the label",
   },
   {
     name: "a label of a stack's own is taken",
-    seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["talos-gpu-0123456789ab"] } }] },
+    seen: {
+      machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["talos-gpu-0123456789ab"] } }],
+    },
     stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
     noComment: "keeps the label",
   },
@@ -228,11 +278,15 @@ const discoveries: Discovery[] = [
     name: "a label that a controller manages becomes a comment",
     seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["longhorn-manager"] } }] },
     stack: { machines: { "gpu-1": { labels: null } } },
-    comments: { "machines.gpu-1": /longhorn-manager keeps the label rack=b2: write it under labels only if/ },
+    comments: {
+      "machines.gpu-1": /longhorn-manager keeps the label rack=b2: write it under labels only if/,
+    },
   },
   {
     name: "a label that Talos manages and the user has set by hand is taken",
-    seen: { machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["Talos", "kubectl-label"] } }] },
+    seen: {
+      machines: [{ labels: { rack: "b2" }, labelManagers: { rack: ["Talos", "kubectl-label"] } }],
+    },
     stack: { machines: { "gpu-1": { labels: { rack: "b2" } } } },
   },
   {
@@ -264,7 +318,8 @@ const discoveries: Discovery[] = [
     name: "an unknown GPU provider has to go first",
     seen: { machines: [{ offers: ["nvidia.com/gpu"] }] },
     noComment: "nothing offers GPUs yet",
-    anyComment: "something offers nvidia.com/gpu on gpu-1 already, and it is none of NVIDIA's charts",
+    anyComment:
+      "something offers nvidia.com/gpu on gpu-1 already, and it is none of NVIDIA's charts",
   },
 ];
 
@@ -350,7 +405,12 @@ const providers: Provider[] = [
       },
       annotations: { "meta.helm.sh/release-name": "nvdp" },
     },
-    release: { chart: "nvidia-device-plugin", namespace: "kube-system", version: "0.18.2", name: "nvdp" },
+    release: {
+      chart: "nvidia-device-plugin",
+      namespace: "kube-system",
+      version: "0.18.2",
+      name: "nvdp",
+    },
   },
   {
     name: "a chart by Flux",
@@ -363,7 +423,13 @@ const providers: Provider[] = [
       },
       annotations: { "meta.helm.sh/release-name": "nvdp" },
     },
-    release: { chart: "nvidia-device-plugin", namespace: "kube-system", version: "0.18.2", name: "nvdp", by: "Flux" },
+    release: {
+      chart: "nvidia-device-plugin",
+      namespace: "kube-system",
+      version: "0.18.2",
+      name: "nvdp",
+      by: "Flux",
+    },
   },
   {
     name: "a chart by Argo CD, by its label",
@@ -393,12 +459,24 @@ const providers: Provider[] = [
       },
       annotations: { "meta.helm.sh/release-name": "dra" },
     },
-    release: { chart: "dra-driver-nvidia-gpu", namespace: "kube-system", version: "0.5.0", name: "dra" },
+    release: {
+      chart: "dra-driver-nvidia-gpu",
+      namespace: "kube-system",
+      version: "0.5.0",
+      name: "dra",
+    },
   },
   {
     name: "NVIDIA's manifest by Argo CD, by its annotation",
-    metadata: { annotations: { "argocd.argoproj.io/tracking-id": "gpu:apps/DaemonSet:kube-system/nvdp" } },
-    release: { chart: "nvidia-device-plugin", namespace: "kube-system", version: "0.17.1", by: "Argo CD" },
+    metadata: {
+      annotations: { "argocd.argoproj.io/tracking-id": "gpu:apps/DaemonSet:kube-system/nvdp" },
+    },
+    release: {
+      chart: "nvidia-device-plugin",
+      namespace: "kube-system",
+      version: "0.17.1",
+      by: "Argo CD",
+    },
   },
   {
     name: "NVIDIA's manifest without Helm",
@@ -414,29 +492,48 @@ const providers: Provider[] = [
   {
     name: "the operator's own DaemonSet is the operator's",
     metadata: {
-      ownerReferences: [{ apiVersion: "nvidia.com/v1", kind: "ClusterPolicy", name: "cluster-policy", uid: "1" }],
+      ownerReferences: [
+        { apiVersion: "nvidia.com/v1", kind: "ClusterPolicy", name: "cluster-policy", uid: "1" },
+      ],
     },
     release: undefined,
   },
-  { name: "another DaemonSet", metadata: {}, image: "quay.io/cilium/cilium:v1.18.0", release: undefined },
+  {
+    name: "another DaemonSet",
+    metadata: {},
+    image: "quay.io/cilium/cilium:v1.18.0",
+    release: undefined,
+  },
 ];
 
 test.each(providers)("GPU provider: $name", ({ metadata: differs, image, release }) => {
   const containers = [{ name: "main", image: image ?? "nvcr.io/nvidia/k8s-device-plugin:v0.17.1" }];
   const metadata = { namespace: "kube-system", ...differs };
-  const found = releasesOf([{ metadata, spec: { selector: {}, template: { spec: { containers } } } }]);
+  const found = releasesOf([
+    { metadata, spec: { selector: {}, template: { spec: { containers } } } },
+  ]);
   expect(found).toEqual(release === undefined ? [] : [release]);
 });
 
 test("labels' managers are read off the object's fields", () => {
-  const fieldsV1 = { "f:metadata": { "f:labels": { ".": {}, "f:rack": {}, "f:example.org/use": {} } } };
-  const managed = [{ manager: "Talos", fieldsV1 }, { manager: "kubelet" }, { manager: "kubectl-label", fieldsV1 }];
+  const fieldsV1 = {
+    "f:metadata": { "f:labels": { ".": {}, "f:rack": {}, "f:example.org/use": {} } },
+  };
+  const managed = [
+    { manager: "Talos", fieldsV1 },
+    { manager: "kubelet" },
+    { manager: "kubectl-label", fieldsV1 },
+  ];
   const managers = ["Talos", "kubectl-label"];
   expect(labelManagers(managed)).toEqual({ rack: managers, "example.org/use": managers });
 });
 
 test("containerd's options are told by what they make", () => {
-  const containerd = { nvidiaDefaultRuntime: true, baseRuntimeSpec: true, cdiSpecDirs: ["/var/cdi/static"] };
+  const containerd = {
+    nvidiaDefaultRuntime: true,
+    baseRuntimeSpec: true,
+    cdiSpecDirs: ["/var/cdi/static"],
+  };
   const part = containerdPart(containerd, "legacy").toml!;
   const { spec } = discovered({ machines: [{ containerdPart: part }] });
   expect(spec.machines["gpu-1"]).toMatchObject({ containerd });
@@ -462,7 +559,9 @@ describe("containerd's options where Talos merges them without a file (Talos 1.1
     ].join("\n");
   const seenWith = (customizations: Record<string, string>) => {
     const mergedContainerd = merged(customizations);
-    const made = discovered({ machines: [{ talosVersion: "v1.14.1", containerdPart: "", mergedContainerd }] });
+    const made = discovered({
+      machines: [{ talosVersion: "v1.14.1", containerdPart: "", mergedContainerd }],
+    });
     return {
       containerd: made.spec.machines["gpu-1"]!.containerd,
       comments: made.comments["machines.gpu-1"]!.join("\n"),
@@ -473,7 +572,10 @@ describe("containerd's options where Talos merges them without a file (Talos 1.1
     const whole = merged({ customization: part });
     const files: Record<string, string> = { "/etc/cri/conf.d/cri.toml": whole };
     const read = (path: string): Promise<string | undefined> => Promise.resolve(files[path]);
-    expect(await lookAtContainerd({ read })).toEqual({ containerdPart: "", mergedContainerd: whole });
+    expect(await lookAtContainerd({ read })).toEqual({
+      containerdPart: "",
+      mergedContainerd: whole,
+    });
     files["/etc/cri/conf.d/cri.toml"] = merged({});
     expect(await lookAtContainerd({ read })).toEqual({ containerdPart: "" });
   });
@@ -499,14 +601,20 @@ describe("containerd's options where Talos merges them without a file (Talos 1.1
 
 test("where nothing offers GPUs, the newest release that fits is proposed", () => {
   const { spec, comments, findings } = discovered();
-  const [version] = semver.rsort(charts.filter(({ chart }) => chart === "gpu-operator").map((chart) => chart.version));
+  const [version] = semver.rsort(
+    charts.filter(({ chart }) => chart === "gpu-operator").map((chart) => chart.version),
+  );
   expect([spec.gpuOperator, spec.devicePlugin, findings]).toEqual([{ version }, undefined, []]);
   expect(Object.values(comments).flat().join()).toContain("nothing offers GPUs yet");
 });
 
 test("the file says what is left in comments, and reads back as the stack", () => {
   const made = discovered(discoveries[0]!.seen);
-  const text = renderDiscovered(made, ["machine gpu-2 was not looked at"], "https://192.0.2.1:6443");
+  const text = renderDiscovered(
+    made,
+    ["machine gpu-2 was not looked at"],
+    "https://192.0.2.1:6443",
+  );
   const { config } = parse(text) as { config: Record<string, unknown> };
   expect(config["talos-gpu:machines"]).toEqual(made.spec.machines);
   expect(text).toContain("# - machine gpu-2 was not looked at");

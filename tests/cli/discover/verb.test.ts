@@ -12,7 +12,9 @@ test("writes the stack's file, never over one that is there unless it is told to
   const first = await runCommand(cli, args);
   expect([first.status, first.stdout]).toEqual([
     2,
-    expect.stringContaining("Wrote Pulumi.home.yaml. Next, see what it would do: npx talos-gpu plan --stack home"),
+    expect.stringContaining(
+      "Wrote Pulumi.home.yaml. Next, see what it would do: npx talos-gpu plan --stack home",
+    ),
   ]);
   expect(first.stderr).toContain("could not look: without a talosconfig no machine was looked at");
   expect(fs.readFileSync(file, "utf8")).toContain("    gpu-1:\n      address: 127.0.0.1\n");
@@ -23,7 +25,9 @@ test("writes the stack's file, never over one that is there unless it is told to
     expect.stringContaining("Pulumi.home.yaml is there already; nothing was overwritten"),
   ]);
   expect(fs.readFileSync(file, "utf8")).toBe("mine\n");
-  expect((await runCommand(cli, [...args, "--force", "--json"])).stdout).toContain('"file":"Pulumi.home.yaml"');
+  expect((await runCommand(cli, [...args, "--force", "--json"])).stdout).toContain(
+    '"file":"Pulumi.home.yaml"',
+  );
   expect(fs.readFileSync(file, "utf8")).toContain("talos-gpu:machines");
 });
 
@@ -67,7 +71,9 @@ test.each([
     response.statusCode = pathname.endsWith("/resourceslices") ? status : 200;
     response.setHeader("content-type", "application/json");
     const items = (labelled as Record<string, unknown[]>)[pathname] ?? null;
-    response.end(JSON.stringify(response.statusCode === 200 ? { kind: "List", items } : { message: "no" }));
+    response.end(
+      JSON.stringify(response.statusCode === 200 ? { kind: "List", items } : { message: "no" }),
+    );
   });
   const { stderr } = await runCommand(cli, ["discover", ...(await leadTo(server)), "--out", "-"]);
   const line = "could not look: what the DRA driver tells of cards could not be looked at";
@@ -76,15 +82,24 @@ test.each([
 
 test("a machine that the cluster does not have, and a name that no stack may have, are told", async () => {
   const args = ["discover", ...(await leadTo(apiServer(offering))), "--out", "-"];
-  expect((await runCommand(cli, [...args, "--machine", "gpu-9"])).stderr).toContain("has no machine gpu-9; take gpu-1");
-  expect((await runCommand(cli, [...args, "--name", "a b"])).stderr).toContain("is not a stack name");
+  expect((await runCommand(cli, [...args, "--machine", "gpu-9"])).stderr).toContain(
+    "has no machine gpu-9; take gpu-1",
+  );
+  expect((await runCommand(cli, [...args, "--name", "a b"])).stderr).toContain(
+    "is not a stack name",
+  );
 });
 
 test.each([
   ["a server that never answers", () => listen(() => {}), "does not answer within 0.6 s"],
   ["a cluster without Talos", () => apiServer({}), "has no node of Talos"],
 ])("%s ends it with status 2, in its time", async (_, server, said) => {
-  const { status, stderr } = await runCommand(cli, ["discover", ...(await leadTo(server())), "--within", "3"]);
+  const { status, stderr } = await runCommand(cli, [
+    "discover",
+    ...(await leadTo(server())),
+    "--within",
+    "3",
+  ]);
   expect([status, stderr]).toEqual([2, expect.stringContaining(said)]);
 });
 
@@ -104,6 +119,8 @@ test("a talosctl that hangs is ended with whatever it started, and the rest is w
   ];
   const { status, stdout, stderr } = await runCommand(cli, args, { TALOS_GPU_TALOSCTL: program });
   expect([status, stdout]).toEqual([2, expect.stringContaining("gpu-1:")]);
-  expect(stderr).toContain("the machines could not be looked at: talosctl version did not end within");
+  expect(stderr).toContain(
+    "the machines could not be looked at: talosctl version did not end within",
+  );
   await gone(pids());
 });

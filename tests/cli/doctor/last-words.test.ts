@@ -1,5 +1,10 @@
 import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
-import { firstContainers, hearLastWords, idlePlugins, silentContainers } from "../../../cli/doctor/observe/last-words";
+import {
+  firstContainers,
+  hearLastWords,
+  idlePlugins,
+  silentContainers,
+} from "../../../cli/doctor/observe/last-words";
 import { observedPod } from "../../../components/diagnosis/observations";
 
 const ended = (exitCode: number, message?: string) => ({
@@ -7,7 +12,14 @@ const ended = (exitCode: number, message?: string) => ({
 });
 
 function pod(name: string, status: Partial<V1ContainerStatus>): V1Pod {
-  const container = { name: "main", image: "", imageID: "", restartCount: 0, ready: false, ...status };
+  const container = {
+    name: "main",
+    image: "",
+    imageID: "",
+    restartCount: 0,
+    ready: false,
+    ...status,
+  };
   return { metadata: { namespace: "gpu", name }, status: { containerStatuses: [container] } };
 }
 
@@ -39,37 +51,60 @@ test("asks device plugins that run where no GPU is offered, and no others", () =
     metadata: { name },
     status: { allocatable: { "nvidia.com/gpu": gpus } },
   });
-  const all = [running("nvidia-device-plugin-a", "a"), running("nvidia-device-plugin-b", "b"), running("web", "a")];
+  const all = [
+    running("nvidia-device-plugin-a", "a"),
+    running("nvidia-device-plugin-b", "b"),
+    running("web", "a"),
+  ];
   const asked = idlePlugins(all, [node("a", "0"), node("b", "1")]);
-  expect(asked.map(({ pod: name, restarted }) => [name, restarted])).toEqual([["nvidia-device-plugin-a", false]]);
+  expect(asked.map(({ pod: name, restarted }) => [name, restarted])).toEqual([
+    ["nvidia-device-plugin-a", false],
+  ]);
 });
 
 test("asks what the stack's own pods wait for before all else, while they do", () => {
   const waits = pod("vllm-group-0", { state: { waiting: { reason: "PodInitializing" } } });
   waits.metadata!.labels = { "app.kubernetes.io/managed-by": "talos-gpu" };
-  const fabric = { name: "fabric", image: "", imageID: "", restartCount: 0, ready: false, state: { running: {} } };
+  const fabric = {
+    name: "fabric",
+    image: "",
+    imageID: "",
+    restartCount: 0,
+    ready: false,
+    state: { running: {} },
+  };
   waits.status!.initContainerStatuses = [fabric];
   expect(firstContainers([waits, ...pods()])).toEqual([
     { namespace: "gpu", pod: "vllm-group-0", container: "fabric", restarted: false },
   ]);
-  const { initContainers } = observedPod(waits, new Map([["gpu/vllm-group-0/fabric", "below the floor"]]));
-  expect(initContainers).toEqual([{ name: "fabric", ready: false, state: "running", log: "below the floor" }]);
+  const { initContainers } = observedPod(
+    waits,
+    new Map([["gpu/vllm-group-0/fabric", "below the floor"]]),
+  );
+  expect(initContainers).toEqual([
+    { name: "fabric", ready: false, state: "running", log: "below the floor" },
+  ]);
 });
 
 test("hears what they said; a log that is gone changes nothing", async () => {
   const text = (_: string, path: string): Promise<string> =>
-    path.includes("/failed/") ? Promise.reject(new Error("HTTP 404")) : Promise.resolve(`${path}\n`);
+    path.includes("/failed/")
+      ? Promise.reject(new Error("HTTP 404"))
+      : Promise.resolve(`${path}\n`);
   const { heard, unread } = await hearLastWords(pods(), [], { text });
   expect(unread).toEqual([]);
   expect(Object.fromEntries(heard)).toEqual({
-    "gpu/crashed/main": "/api/v1/namespaces/gpu/pods/crashed/log?container=main&previous=false&tailLines=80",
-    "gpu/again/main": "/api/v1/namespaces/gpu/pods/again/log?container=main&previous=true&tailLines=80",
+    "gpu/crashed/main":
+      "/api/v1/namespaces/gpu/pods/crashed/log?container=main&previous=false&tailLines=80",
+    "gpu/again/main":
+      "/api/v1/namespaces/gpu/pods/again/log?container=main&previous=true&tailLines=80",
   });
 });
 
 test("what was heard is a container's last message, unless its status has one, and its log where it runs well", () => {
   const said = (one: V1Pod): string | undefined => {
-    const [container] = observedPod(one, new Map([[`gpu/${one.metadata!.name}/main`, "heard"]])).containers ?? [];
+    const [container] =
+      observedPod(one, new Map([[`gpu/${one.metadata!.name}/main`, "heard"]])).containers ?? [];
     return container?.message ?? container?.lastMessage ?? container?.log;
   };
   expect(pods().map(said)).toEqual([

@@ -15,15 +15,22 @@ const pod = (uid: string, ready: boolean, phase = "Running"): k8s.V1Pod => ({
 
 test("events of objects that are well by now do not count, nor those of what is gone", () => {
   const daemonSets = [
-    { metadata: { uid: "set-well", name: "set-well" }, status: { desiredNumberScheduled: 1, numberReady: 1 } },
-    { metadata: { uid: "set-idle", name: "set-idle" }, status: { desiredNumberScheduled: 0, numberReady: 0 } },
+    {
+      metadata: { uid: "set-well", name: "set-well" },
+      status: { desiredNumberScheduled: 1, numberReady: 1 },
+    },
+    {
+      metadata: { uid: "set-idle", name: "set-idle" },
+      status: { desiredNumberScheduled: 0, numberReady: 0 },
+    },
   ] as k8s.V1DaemonSet[];
   const pods = [pod("well", true), pod("ill", false), pod("done", false, "Succeeded")];
   const events = [
     ...["well", "ill", "done", "set-well", "set-idle", "gone"].map((uid) => event(uid, 1)),
     event("ill", 50),
   ];
-  const told = (objects: Objects): string[] => livingEvents(events, objects, now).map(({ message }) => message ?? "");
+  const told = (objects: Objects): string[] =>
+    livingEvents(events, objects, now).map(({ message }) => message ?? "");
   expect(told({ pods, daemonSets, deployments: [], jobs: [] })).toEqual(["ill", "set-idle", "ill"]);
   // Who may not list Jobs does not know whether it is gone.
   expect(told({ pods, daemonSets, deployments: [] })).toEqual(["ill", "set-idle", "gone", "ill"]);
@@ -31,7 +38,9 @@ test("events of objects that are well by now do not count, nor those of what is 
 
 test("those of what nobody lists count for a while", () => {
   const events = [event("talos-1", 1, "Node"), event("talos-2", 20, "Node")];
-  expect(livingEvents(events, { pods: [], daemonSets: [], deployments: [], jobs: [] }, now)).toEqual([events[0]]);
+  expect(
+    livingEvents(events, { pods: [], daemonSets: [], deployments: [], jobs: [] }, now),
+  ).toEqual([events[0]]);
 });
 
 test("nor do those of what an object that is well once made", () => {
@@ -71,10 +80,22 @@ test("nor do those of pods that are gone, where others have their place", () => 
       metadata: { uid: name, name, namespace: "gpu" },
       status: { desiredNumberScheduled: 2, numberReady: 1 },
     }) as k8s.V1DaemonSet;
-  const events = [about("gone", "plugin-aaaaa"), about("there", "plugin-bbbbb"), about("alone", "limit-ccccc")];
+  const events = [
+    about("gone", "plugin-aaaaa"),
+    about("there", "plugin-bbbbb"),
+    about("alone", "limit-ccccc"),
+  ];
   const there: k8s.V1Pod = { metadata: { uid: "there", name: "plugin-bbbbb", namespace: "gpu" } };
-  const objects = { pods: [there], daemonSets: [set("plugin"), set("limit")], deployments: [], jobs: [] };
-  expect(livingEvents(events, objects, now).map(({ message }) => message)).toEqual(["there", "alone"]);
+  const objects = {
+    pods: [there],
+    daemonSets: [set("plugin"), set("limit")],
+    deployments: [],
+    jobs: [],
+  };
+  expect(livingEvents(events, objects, now).map(({ message }) => message)).toEqual([
+    "there",
+    "alone",
+  ]);
 });
 
 test("nor do those of pods that a DaemonSet had before it wanted none: its node lost the label, and an earlier failure is over", () => {
@@ -91,21 +112,28 @@ test("nor do those of pods that a DaemonSet had before it wanted none: its node 
     }) as k8s.V1DaemonSet;
   const events = [about("gone", "plugin-mn6ff"), about("set", "plugin", "DaemonSet")];
   const told = (desired: number): string[] =>
-    livingEvents(events, { pods: [], daemonSets: [set(desired)], deployments: [], jobs: [] }, now).map(
-      ({ message }) => message ?? "",
-    );
+    livingEvents(
+      events,
+      { pods: [], daemonSets: [set(desired)], deployments: [], jobs: [] },
+      now,
+    ).map(({ message }) => message ?? "");
   expect(told(0)).toEqual(["plugin"]);
   expect(told(1)).toEqual(["plugin-mn6ff", "plugin"]);
 });
 
 test("failed pods of a Job that succeeded do not count", () => {
   const owned = (uid: string, job: string): k8s.V1Pod => ({
-    metadata: { uid, ownerReferences: [{ uid: job, kind: "Job", name: job, apiVersion: "batch/v1" }] },
+    metadata: {
+      uid,
+      ownerReferences: [{ uid: job, kind: "Job", name: job, apiVersion: "batch/v1" }],
+    },
     status: { phase: "Failed" },
   });
   const jobs = [
     { metadata: { uid: "good" }, status: { succeeded: 1 } },
     { metadata: { uid: "bad" }, status: { failed: 1 } },
   ];
-  expect(livingPods([owned("a", "good"), owned("b", "bad")], jobs).map(({ metadata }) => metadata?.uid)).toEqual(["b"]);
+  expect(
+    livingPods([owned("a", "good"), owned("b", "bad")], jobs).map(({ metadata }) => metadata?.uid),
+  ).toEqual(["b"]);
 });

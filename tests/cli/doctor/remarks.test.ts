@@ -30,7 +30,11 @@ test.each<[string, Partial<Pod>, boolean]>([
 
 test("a machine that could not be tested, since others use its cards", () => {
   const untested = "all 2 units of nvidia.com/gpu are in use by default/train (2)";
-  const job = { namespace: "nvidia-gpu-operator", name: "gpu-smoke-test-k8s-worker4-1", succeeded: 0 };
+  const job = {
+    namespace: "nvidia-gpu-operator",
+    name: "gpu-smoke-test-k8s-worker4-1",
+    succeeded: 0,
+  };
   expect(remarks({ jobs: [{ ...job, untested }, job] }, planOf("rtx5070ti"))).toEqual([
     `Job nvidia-gpu-operator/gpu-smoke-test-k8s-worker4-1 could not test its machine: ${untested}; it runs by kubectl -n nvidia-gpu-operator patch job gpu-smoke-test-k8s-worker4-1 --type merge -p '{"spec":{"suspend":false}}', once a unit is free`,
   ]);
@@ -49,7 +53,12 @@ test("an error that a program made on a card is told, and one of the card is non
 
 test("a cluster without any machine of the stack is another one; an empty one may yet become it", () => {
   const plan = planOf("rtx5070ti");
-  const nodes = (...names: string[]): Observations => ({ nodes: names.map((name) => ({ name, labels: {} })) });
-  expect(foreignCluster(plan, nodes("a", "b"))).toContain("its nodes are a, b, the stack's machines k8s-worker4");
-  for (const seen of [nodes("a", "k8s-worker4"), nodes(), {}]) expect(foreignCluster(plan, seen)).toBeUndefined();
+  const nodes = (...names: string[]): Observations => ({
+    nodes: names.map((name) => ({ name, labels: {} })),
+  });
+  expect(foreignCluster(plan, nodes("a", "b"))).toContain(
+    "its nodes are a, b, the stack's machines k8s-worker4",
+  );
+  for (const seen of [nodes("a", "k8s-worker4"), nodes(), {}])
+    expect(foreignCluster(plan, seen)).toBeUndefined();
 });

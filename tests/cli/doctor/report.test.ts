@@ -11,21 +11,34 @@ const system: System = {
   runtimeClass: { name: "nvidia", owner: "component" },
   nodeSelector: {},
 };
-const { era: _era, mode: _mode, namespace: _namespace, ...nothing } = { ...system, gpuMachines: [] };
+const {
+  era: _era,
+  mode: _mode,
+  namespace: _namespace,
+  ...nothing
+} = { ...system, gpuMachines: [] };
 
 type Said = Parameters<typeof reportOf>[0];
 
 const lines = (said: Partial<Said>): string[] =>
   renderReport(
-    reportOf({ system, planned: true, differences: [], findings: [], unseen: [], notes: [], inventory: [], ...said }),
+    reportOf({
+      system,
+      planned: true,
+      differences: [],
+      findings: [],
+      unseen: [],
+      notes: [],
+      inventory: [],
+      ...said,
+    }),
     false,
   ).split("\n");
 
 test("of a cluster that is down it says that it could not look, and nothing of what is not there", () => {
-  expect(lines({ system: nothing, unseen: ["Kubernetes could not be looked at: refused"] })).toEqual([
-    "? could not look: Kubernetes could not be looked at: refused",
-    "1 not looked at",
-  ]);
+  expect(
+    lines({ system: nothing, unseen: ["Kubernetes could not be looked at: refused"] }),
+  ).toEqual(["? could not look: Kubernetes could not be looked at: refused", "1 not looked at"]);
 });
 
 test("of a cluster that is well it says what is there", () => {
@@ -38,7 +51,11 @@ test("of a cluster that is well it says what is there", () => {
 });
 
 test("what has a remedy of its own is not for an update of the stack", () => {
-  const cordoned: Difference = { about: "node gpu-1", problem: "is cordoned", remedy: "kubectl uncordon gpu-1" };
+  const cordoned: Difference = {
+    about: "node gpu-1",
+    problem: "is cordoned",
+    remedy: "kubectl uncordon gpu-1",
+  };
   const unready: Difference = { about: "DaemonSet gpu/x", problem: "not ready" };
   expect(lines({ differences: [cordoned] }).slice(1)).toEqual([
     "✖ unlike the plan: node gpu-1: is cordoned",
@@ -52,12 +69,23 @@ test("what has a remedy of its own is not for an update of the stack", () => {
 
 test("what a pod says acts on no terminal, and makes no line of its own, also where the report has colours", () => {
   const said = {
-    differences: [{ about: `Pod/${hostileName}`, problem: hostileName, lastWords: [hostileName], remedy: hostileName }],
+    differences: [
+      {
+        about: `Pod/${hostileName}`,
+        problem: hostileName,
+        lastWords: [hostileName],
+        remedy: hostileName,
+      },
+    ],
     ...{ unseen: [hostileName], notes: [hostileName], inventory: [hostileName] },
     findings: [],
   };
   expect(acting(lines(said).join("\n"))).toEqual([]);
-  const report = reportOf({ system: { ...system, namespace: hostileName }, planned: true, ...said });
+  const report = reportOf({
+    system: { ...system, namespace: hostileName },
+    planned: true,
+    ...said,
+  });
   const coloured = renderReport(report, true);
   expect(coloured).toContain("\u001b[31m✖ unlike the plan:\u001b[39m");
   // eslint-disable-next-line no-control-regex -- the report's own colours

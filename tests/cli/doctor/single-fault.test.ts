@@ -15,7 +15,10 @@ import { offering } from "../stand";
 const [node] = offering["/api/v1/nodes"];
 const plan = planOf("dra");
 const { name } = plan.machines[0]!;
-const metadata = { name, labels: { "extensions.talos.dev/nvidia-open-gpu-kernel-modules-production": "1" } };
+const metadata = {
+  name,
+  labels: { "extensions.talos.dev/nvidia-open-gpu-kernel-modules-production": "1" },
+};
 const objects: Record<string, unknown[]> = {
   ...offering,
   "/api/v1/nodes": [{ ...node, metadata, status: { ...node!.status, allocatable: {} } }],
@@ -31,7 +34,12 @@ const objects: Record<string, unknown[]> = {
       metadata: { name: "gpu-1-gpu" },
       spec: {
         ...{ nodeName: name, driver: "gpu.nvidia.com", pool: { name } },
-        devices: [{ name: "gpu-0", attributes: { type: { string: "gpu" }, productName: { string: "NVIDIA L4" } } }],
+        devices: [
+          {
+            name: "gpu-0",
+            attributes: { type: { string: "gpu" }, productName: { string: "NVIDIA L4" } },
+          },
+        ],
       },
     },
   ],
@@ -42,7 +50,12 @@ const objects: Record<string, unknown[]> = {
       status: {
         phase: "Running",
         containerStatuses: [
-          { name: "ctr", restartCount: 4, ready: false, state: { waiting: { reason: "CrashLoopBackOff" } } },
+          {
+            name: "ctr",
+            restartCount: 4,
+            ready: false,
+            state: { waiting: { reason: "CrashLoopBackOff" } },
+          },
         ].map((one) => ({ ...one, lastState: { terminated: { exitCode: 1 } } })),
       },
     },
@@ -70,12 +83,22 @@ const resource = (id: string | number, spec: unknown): string =>
 const printed: Record<string, string> = {
   "version --client": "Client:\nTalos v1.13.0\n",
   "version --json": `${JSON.stringify({ version: { tag: "v1.13.0" } })}\n`,
-  "get machinestatus": resource("machine", { stage: "running", status: { ready: true, unmetConditions: [] } }),
-  "get extensions": resource(0, { metadata: { name: "nvidia-open-gpu-kernel-modules-production", version: "1" } }),
+  "get machinestatus": resource("machine", {
+    stage: "running",
+    status: { ready: true, unmetConditions: [] },
+  }),
+  "get extensions": resource(0, {
+    metadata: { name: "nvidia-open-gpu-kernel-modules-production", version: "1" },
+  }),
   "read /proc/modules": "nvidia 1 0 - Live 0x0 (O)\n",
   "read /proc/cmdline": "talos.platform=metal\n",
-  "read /proc/driver": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  Release Build\n",
-  "get pcidevices": resource("0000:01:00.0", { class_id: "0x03", vendor_id: "0x10de", product_id: "0x27b8" }),
+  "read /proc/driver":
+    "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  Release Build\n",
+  "get pcidevices": resource("0000:01:00.0", {
+    class_id: "0x03",
+    vendor_id: "0x10de",
+    product_id: "0x27b8",
+  }),
   services:
     "NODE        SERVICE                   STATE     HEALTH\n127.0.0.1   ext-nvidia-persistenced   Waiting   ?\n",
   "logs ext-nvidia-persistenced": "failed to initialize NVML: Driver/library version mismatch\n",
@@ -92,7 +115,9 @@ async function look(
 ): Promise<{ report: DoctorReport; calls: string[] }> {
   const calls = new Calls(new FakeClock(), failing);
   const { prototype } = KubernetesApi;
-  const send = jest.spyOn(prototype as never, "send").mockImplementation((async (url: string) => answer(url)) as never);
+  const send = jest
+    .spyOn(prototype as never, "send")
+    .mockImplementation((async (url: string) => answer(url)) as never);
   calls.ofApi(prototype);
   const run = jest.spyOn(Talosctl.prototype, "run").mockImplementation((args) => {
     const asked = args.join(" ");
@@ -117,7 +142,9 @@ async function look(
 
 /** What is said to be wrong, in one list. */
 const wrong = ({ differences, findings }: DoctorReport): string[] =>
-  [...differences, ...findings].map((one) => JSON.stringify({ ...one, evidence: [], lastWords: [] }));
+  [...differences, ...findings].map((one) =>
+    JSON.stringify({ ...one, evidence: [], lastWords: [] }),
+  );
 
 /** How "could not look" names a call to the machine, by how the call begins. */
 const ofMachine: Record<string, RegExp> = {
@@ -158,18 +185,27 @@ const cases = faultKinds.flatMap((fault) => [
   { ...fault, fault, held: "with the plan", planned: plan },
 ]);
 
-test.each(cases)("each call once, $name, $held: the same report, or what was not seen", async ({ fault, planned }) => {
-  const without = await look(undefined, planned);
-  for (const [at, call] of without.calls.entries()) {
-    // Node tells a log that is cut off as a connection that was reset.
-    if (call.endsWith("/log") && fault.name === "cut off") continue;
-    const { report } = await look({ at, fault }, planned);
-    if (JSON.stringify(report) === JSON.stringify(without.report)) continue;
-    expect({ call, unseen: report.unseen }).toEqual({ call, unseen: [expect.stringMatching(nameOf(call))] });
-    expect({ call, wrong: wrong(report).filter((one) => !wrong(without.report).includes(one)) }).toEqual({
-      call,
-      wrong: [],
-    });
-    expect(report.status).not.toBe(0);
-  }
-});
+test.each(cases)(
+  "each call once, $name, $held: the same report, or what was not seen",
+  async ({ fault, planned }) => {
+    const without = await look(undefined, planned);
+    for (const [at, call] of without.calls.entries()) {
+      // Node tells a log that is cut off as a connection that was reset.
+      if (call.endsWith("/log") && fault.name === "cut off") continue;
+      const { report } = await look({ at, fault }, planned);
+      if (JSON.stringify(report) === JSON.stringify(without.report)) continue;
+      expect({ call, unseen: report.unseen }).toEqual({
+        call,
+        unseen: [expect.stringMatching(nameOf(call))],
+      });
+      expect({
+        call,
+        wrong: wrong(report).filter((one) => !wrong(without.report).includes(one)),
+      }).toEqual({
+        call,
+        wrong: [],
+      });
+      expect(report.status).not.toBe(0);
+    }
+  },
+);

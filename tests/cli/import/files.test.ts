@@ -24,16 +24,33 @@ const written = (text: string, name = "gpu-1.yaml"): string => {
 
 test("a talconfig in the style of the home-ops template plans, but for the cards' names", async () => {
   const talconfig = path.join(folder, "talconfig.yaml");
-  const { status, config, remarks } = await run(talconfig, "--gpu", "k8s-1=RTX 3060", "--gpu", "k8s-2=RTX 3060");
+  const { status, config, remarks } = await run(
+    talconfig,
+    "--gpu",
+    "k8s-1=RTX 3060",
+    "--gpu",
+    "k8s-2=RTX 3060",
+  );
   expect([status, remarks]).toEqual([
     0,
-    [expect.stringMatching(/^gpuOperator: no file here/), expect.stringMatching(/^Not in the stack.*: k8s-0 \(/)],
+    [
+      expect.stringMatching(/^gpuOperator: no file here/),
+      expect.stringMatching(/^Not in the stack.*: k8s-0 \(/),
+    ],
   ]);
   expect(config).toMatchObject({ "talos-gpu:talosVersion": "v1.13.6" });
-  const own = (branch: string) => ({ configuration: "adopted", driver: { branch, flavour: "open" } });
+  const own = (branch: string) => ({
+    configuration: "adopted",
+    driver: { branch, flavour: "open" },
+  });
   expect(config["talos-gpu:machines"]).toEqual({
     "k8s-1": {
-      ...{ ...own("production"), address: "192.0.2.11", role: "worker", gpus: [{ model: "RTX 3060" }] },
+      ...{
+        ...own("production"),
+        address: "192.0.2.11",
+        role: "worker",
+        gpus: [{ model: "RTX 3060" }],
+      },
       ...{ extensions: ["siderolabs/iscsi-tools"], taints: { gpu: "true:NoSchedule" } },
     },
     "k8s-2": {
@@ -47,10 +64,16 @@ test("a talconfig in the style of the home-ops template plans, but for the cards
 test("a node that loads NVIDIA's modules and has no card is left out by its name, as the note on it says", async () => {
   const node = (hostname: string, index: number) => ({ hostname, ipAddress: `192.0.2.${index}` });
   const worker = { kernelModules: [{ name: "nvidia" }] };
-  const text = stringify({ talosVersion: "v1.13.6", nodes: [node("gpu", 1), node("plain", 2)], worker });
+  const text = stringify({
+    talosVersion: "v1.13.6",
+    nodes: [node("gpu", 1), node("plain", 2)],
+    worker,
+  });
   const { remarks } = await run(written(text), "--gpu", "gpu=RTX 3060");
   expect(remarks).toContainEqual(
-    expect.stringMatching(/^machines\.plain\.gpus: .*if it has no card, .* delete machines\.plain$/),
+    expect.stringMatching(
+      /^machines\.plain\.gpus: .*if it has no card, .* delete machines\.plain$/,
+    ),
   );
 });
 
@@ -74,7 +97,9 @@ test("a version that no file tells is asked for, and may be named", async () => 
 
 describe("a machine's configuration", () => {
   const schematic = {
-    customization: { systemExtensions: { officialExtensions: ["siderolabs/nvidia-container-toolkit-lts"] } },
+    customization: {
+      systemExtensions: { officialExtensions: ["siderolabs/nvidia-container-toolkit-lts"] },
+    },
   };
   const machine = {
     type: "controlplane",
@@ -88,19 +113,34 @@ describe("a machine's configuration", () => {
     stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", hostname: "gpu-1" });
   const expected = {
     "gpu-1": {
-      ...{ address: "192.0.2.7", role: "controlplane", configuration: "adopted", gpus: [{ model: "RTX 3060" }] },
+      ...{
+        address: "192.0.2.7",
+        role: "controlplane",
+        configuration: "adopted",
+        gpus: [{ model: "RTX 3060" }],
+      },
       ...{ platform: "nocloud", taints: { gpu: ":NoSchedule" } },
     },
   };
   const args = [
     ...["--gpu", "gpu-1=RTX 3060", "--talos", "v1.12.6"],
-    ...["--schematic", written(`customization: {}\n---\n${stringify(schematic)}`, "schematic.yaml")],
+    ...[
+      "--schematic",
+      written(`customization: {}\n---\n${stringify(schematic)}`, "schematic.yaml"),
+    ],
   ];
 
   test("as talosctl prints it, with the stored one beside the running one", async () => {
     const resource = (id: string) =>
-      stringify({ node: "192.0.2.7", metadata: { type: "MachineConfigs.config.talos.dev", id }, spec: documents() });
-    const { config, status } = await run(written(`${resource("persistent")}---\n${resource("v1alpha1")}`), ...args);
+      stringify({
+        node: "192.0.2.7",
+        metadata: { type: "MachineConfigs.config.talos.dev", id },
+        spec: documents(),
+      });
+    const { config, status } = await run(
+      written(`${resource("persistent")}---\n${resource("v1alpha1")}`),
+      ...args,
+    );
     expect([status, config["talos-gpu:machines"], config["talos-gpu:driver"]]).toEqual([
       0,
       expected,
@@ -152,14 +192,17 @@ test("a schematic's ID is that of the Factory, whatever the order of its fields"
     systemExtensions: { officialExtensions: content.extensions },
     extraKernelArgs: content.kernelArgs,
   };
-  expect(idOf({ customization, overlay })).toBe(schematicOf({ ...content, overlay, customization: more }).id);
+  expect(idOf({ customization, overlay })).toBe(
+    schematicOf({ ...content, overlay, customization: more }).id,
+  );
 });
 
 test("what Flux installs in the repository of a talconfig is the stack's external, and is judged", async () => {
   const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
   const app = path.join(repository, "apps/gpu");
   fs.cpSync(folder, path.join(repository, "talos"), { recursive: true });
-  for (const made of [".git", "apps/gpu", "apps/other"]) fs.mkdirSync(path.join(repository, made), { recursive: true });
+  for (const made of [".git", "apps/gpu", "apps/other"])
+    fs.mkdirSync(path.join(repository, made), { recursive: true });
   const helmRelease = `kind: HelmRelease
 metadata: { name: nvidia-device-plugin, namespace: gpu }
 spec:
@@ -172,9 +215,18 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
 `;
   fs.writeFileSync(path.join(app, "helmrelease.yaml"), helmRelease);
   fs.writeFileSync(path.join(app, "ocirepository.yaml"), source);
-  fs.writeFileSync(path.join(repository, "apps/other/a.yaml"), "kind: ConfigMap\ndata: { a: gpu-operator }\n");
+  fs.writeFileSync(
+    path.join(repository, "apps/other/a.yaml"),
+    "kind: ConfigMap\ndata: { a: gpu-operator }\n",
+  );
   const out = path.join(repository, "stack.yaml");
-  const argv = [path.join(repository, "talos/talconfig.yaml"), "--gpu", "k8s-1=RTX 3060", "--gpu", "k8s-2=RTX 3060"];
+  const argv = [
+    path.join(repository, "talos/talconfig.yaml"),
+    "--gpu",
+    "k8s-1=RTX 3060",
+    "--gpu",
+    "k8s-2=RTX 3060",
+  ];
   await run(...argv, "--out", out);
   const { config } = parse(fs.readFileSync(out, "utf8")) as { config: Record<string, any> };
   const files = ["apps/gpu/helmrelease.yaml", "apps/gpu/ocirepository.yaml"];
@@ -187,7 +239,9 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   );
   const mended = path.join(repository, "mended.yaml");
   const flawed = await run(...argv, "--out", mended);
-  expect((parse(fs.readFileSync(mended, "utf8")) as typeof flawed).config["talos-gpu:external"]).toEqual({
+  expect(
+    (parse(fs.readFileSync(mended, "utf8")) as typeof flawed).config["talos-gpu:external"],
+  ).toEqual({
     kind: "devicePlugin",
     namespace: "gpu",
   });
@@ -207,16 +261,25 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   });
   expect(elsewhere.remarks.filter((line) => line.startsWith("external"))).toEqual([]);
   // What only has no effect is told, and leaves nothing out.
-  fs.writeFileSync(path.join(app, "helmrelease.yaml"), helmRelease.replace(/ }\n$/, ", gfd: { enabld: true } }\n"));
+  fs.writeFileSync(
+    path.join(app, "helmrelease.yaml"),
+    helmRelease.replace(/ }\n$/, ", gfd: { enabld: true } }\n"),
+  );
   fs.rmSync(out);
   const { remarks } = await run(...argv, "--out", out);
-  expect(parse(fs.readFileSync(out, "utf8"))).toMatchObject({ config: { "talos-gpu:external": { files } } });
-  expect(remarks).toContainEqual(expect.stringMatching(/^external\.values\.gfd\.enabld: .*no such value/));
+  expect(parse(fs.readFileSync(out, "utf8"))).toMatchObject({
+    config: { "talos-gpu:external": { files } },
+  });
+  expect(remarks).toContainEqual(
+    expect.stringMatching(/^external\.values\.gfd\.enabld: .*no such value/),
+  );
 
   fs.writeFileSync(path.join(app, "second.yaml"), helmRelease);
   const several = await run(...argv); // whose cluster's it is cannot be told
   expect(several.config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });
-  expect(several.remarks[0]).toMatch(/^external: .*second\.yaml install NVIDIA's charts, and nobody can tell/);
+  expect(several.remarks[0]).toMatch(
+    /^external: .*second\.yaml install NVIDIA's charts, and nobody can tell/,
+  );
 });
 
 test("a machine of a stack has the name of its node, as Talos makes it of the host's", async () => {
@@ -229,14 +292,24 @@ test("a machine of a stack has the name of its node, as Talos makes it of the ho
     },
   ];
   const text = stringify({ talosVersion: "v1.12.6", nodes });
-  const { config } = await run(written(text, "talconfig.yaml"), "--gpu", "gpu-1=L4", "--gpu", "b.home.arpa=L4");
+  const { config } = await run(
+    written(text, "talconfig.yaml"),
+    "--gpu",
+    "gpu-1=L4",
+    "--gpu",
+    "b.home.arpa=L4",
+  );
   expect(Object.keys(config["talos-gpu:machines"] as object)).toEqual(["gpu-1", "b.home.arpa"]);
 });
 
 test("containerd's part of another tool stays there where it is flawed, and the stack plans without", async () => {
   const content = '[plugins."io.containerd.cri.v1.runtime"]\ndefault_runtime_name = "nvidia"\n';
   const file = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content };
-  const node = { hostname: "gpu", ipAddress: "192.0.2.1", patches: [stringify({ machine: { files: [file] } })] };
+  const node = {
+    hostname: "gpu",
+    ipAddress: "192.0.2.1",
+    patches: [stringify({ machine: { files: [file] } })],
+  };
   const text = stringify({ talosVersion: "v1.13.6", nodes: [node] });
   const { config, remarks } = await run(written(text, "talconfig.yaml"), "--gpu", "gpu=L4");
   expect(config["talos-gpu:machines"]).not.toHaveProperty("gpu.containerd");
@@ -247,7 +320,12 @@ test("containerd's part of another tool stays there where it is flawed, and the 
 
 test("an installer of one's own goes over as it is", async () => {
   const image = "registry.example.com/talos/installer";
-  const node = { hostname: "gpu", ipAddress: "192.0.2.1", talosImageURL: image, machineSpec: { secureboot: true } };
+  const node = {
+    hostname: "gpu",
+    ipAddress: "192.0.2.1",
+    talosImageURL: image,
+    machineSpec: { secureboot: true },
+  };
   const text = stringify({ talosVersion: "v1.12.6", nodes: [node] });
   const { status, config } = await run(written(text, "talconfig.yaml"), "--gpu", "gpu=L4");
   expect([status, config["talos-gpu:machines"]]).toEqual([
@@ -256,7 +334,13 @@ test("an installer of one's own goes over as it is", async () => {
   ]);
   const digest = `${image}@sha256:${"a".repeat(64)}`;
   const machine = { type: "worker", install: { image: digest }, network: { hostname: "gpu" } };
-  const rendered = await run(written(stringify({ machine })), "--gpu", "gpu=L4", "--talos", "v1.12.6");
+  const rendered = await run(
+    written(stringify({ machine })),
+    "--gpu",
+    "gpu=L4",
+    "--talos",
+    "v1.12.6",
+  );
   expect(rendered.config["talos-gpu:machines"]).toMatchObject({ gpu: { installerImage: digest } });
   const tagged = { ...machine, install: { image: `${image}:v1.12.6-sysbox-1` } };
   const { config: own } = await run(written(stringify({ machine: tagged })), "--gpu", "gpu=L4");

@@ -15,10 +15,16 @@ const data = {
 test.each<[string, string]>([
   ["host: {{ .Node.Host }}", "host: gpu-1"],
   ["a\n{{- /* two\nlines */ -}}\n b", "ab"],
-  ['{{- if eq .Node.Role "control-plane" }}cp{{ else if eq .Node.Role "worker" }}w{{ else }}?{{ end }}!', "w!"],
+  [
+    '{{- if eq .Node.Role "control-plane" }}cp{{ else if eq .Node.Role "worker" }}w{{ else }}?{{ end }}!',
+    "w!",
+  ],
   ["{{ if .Data.empty }}a{{ else }}b{{ end }}", "b"],
   ["{{- range .Data.names }}\n- {{ . }}\n{{- end }}", "\n- a\n- b"],
-  ["{{ range $at, $name := .Data.names }}{{ $at }}{{ $name }}{{ $.ClusterName }} {{ end }}", "0ahome 1bhome "],
+  [
+    "{{ range $at, $name := .Data.names }}{{ $at }}{{ $name }}{{ $.ClusterName }} {{ end }}",
+    "0ahome 1bhome ",
+  ],
   ["{{ range .Data.empty }}x{{ else }}none{{ end }}", "none"],
   [
     '{{ range .Node.Data.modules }}{{ .name }}{{ with index . "parameters" }}{{ range . }}:{{ . }}{{ end }}{{ end }}{{ end }}',

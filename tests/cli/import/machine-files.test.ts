@@ -18,20 +18,30 @@ function written(text: string): string {
 }
 
 describe("the containerd part that a talconfig's machineFiles write", () => {
-  const part = '[plugins."io.containerd.cri.v1.runtime".containerd]\n  default_runtime_name = "nvidia"\n';
+  const part =
+    '[plugins."io.containerd.cri.v1.runtime".containerd]\n  default_runtime_name = "nvidia"\n';
   const file = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content: part };
   const talconfig = (more: object, node: object = {}): string =>
-    stringify({ talosVersion: "v1.12.6", nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1", ...node }], ...more });
+    stringify({
+      talosVersion: "v1.12.6",
+      nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1", ...node }],
+      ...more,
+    });
 
   test.each([
     ["of a node", talconfig({}, { machineFiles: [file] })],
-    ["of a role, in a file", talconfig({ worker: { machineFiles: [{ ...file, content: "@part.toml" }] } })],
+    [
+      "of a role, in a file",
+      talconfig({ worker: { machineFiles: [{ ...file, content: "@part.toml" }] } }),
+    ],
   ])("goes over: %s", async (_, text) => {
     const from = written(text);
     fs.writeFileSync(path.join(path.dirname(from), "part.toml"), part);
     const { config, remarks } = await run(from, "--gpu", "gpu=RTX 3060");
     expect(config["talos-gpu:machines"].gpu.containerd).toEqual({ extra: part });
-    expect(remarks).toContainEqual(expect.stringMatching(/^machines\.gpu\.containerd: .*another tool writes today/));
+    expect(remarks).toContainEqual(
+      expect.stringMatching(/^machines\.gpu\.containerd: .*another tool writes today/),
+    );
   });
 
   test("and a patch writes too keeps the machine from booting, and import says so", async () => {
@@ -73,7 +83,9 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     const { config, remarks } = await run(from, "--gpu", "gpu=RTX 3060");
     expect(config["talos-gpu:machines"].gpu).not.toHaveProperty("containerd");
     const [left] = remarks.filter((one) => one.startsWith("machines.gpu.containerd"));
-    expect(left).toMatch(new RegExp(`is left out, as \\S*gpu\\.yaml:${line} makes nvidia the default runtime`));
+    expect(left).toMatch(
+      new RegExp(`is left out, as \\S*gpu\\.yaml:${line} makes nvidia the default runtime`),
+    );
     expect(left).toMatch(/do it in the other tool's file: this stack leaves containerd alone$/);
   });
 
@@ -81,6 +93,8 @@ describe("the containerd part that a talconfig's machineFiles write", () => {
     const from = written(talconfig({ patches: ["@gpu.yaml"] }));
     fs.writeFileSync(path.join(path.dirname(from), "gpu.yaml"), "machine: [\n# x\nnvidia\n");
     const { remarks } = await run(from, "--gpu", "gpu=RTX 3060");
-    expect(remarks).toContainEqual(expect.stringMatching(/^patches\[0\]: \S*gpu\.yaml:\d+ is no YAML \(.+\);/));
+    expect(remarks).toContainEqual(
+      expect.stringMatching(/^patches\[0\]: \S*gpu\.yaml:\d+ is no YAML \(.+\);/),
+    );
   });
 });

@@ -21,12 +21,29 @@ interface Row {
 }
 
 const rows = table<Row>(fixture("talhelper/meaning.yaml"), [
-  ...(["name", "nodes", "text", "more", "gpu", "stack", "machine", "notes", "checks", "throws"] as const),
+  ...([
+    "name",
+    "nodes",
+    "text",
+    "more",
+    "gpu",
+    "stack",
+    "machine",
+    "notes",
+    "checks",
+    "throws",
+  ] as const),
 ]);
 
 function imported({ nodes = [{}], text, more, gpu = "RTX 3090" }: Row): Imported {
-  const all = nodes.map((node, index) => ({ hostname: "gpu", ipAddress: `10.0.0.${index + 1}`, ...node }));
-  const config = readTalconfig(text ?? JSON.stringify({ talosVersion: "1.11.5", nodes: all, ...more }));
+  const all = nodes.map((node, index) => ({
+    hostname: "gpu",
+    ipAddress: `10.0.0.${index + 1}`,
+    ...node,
+  }));
+  const config = readTalconfig(
+    text ?? JSON.stringify({ talosVersion: "1.11.5", nodes: all, ...more }),
+  );
   return convert(config, gpu === null ? {} : { gpu: [{ model: gpu }] });
 }
 
@@ -54,12 +71,19 @@ const newestPlugin = charts.findLast(({ chart }) => chart === "nvidia-device-plu
 test("a talconfig's GPU worker becomes a stack that the checks take, once its card is named", () => {
   const made = convert(readTalconfig(talconfig), { velaryon: [{ model: "RTX 2070 SUPER" }] });
   expect(checksOf(made)).toEqual([]);
-  const { config } = parse(renderStack(made, "talconfig.yaml")) as { config: Record<string, unknown> };
+  const { config } = parse(renderStack(made, "talconfig.yaml")) as {
+    config: Record<string, unknown>;
+  };
   expect(config).toEqual({
     "talos-gpu:talosVersion": "v1.11.1",
     "talos-gpu:machines": {
       velaryon: {
-        ...{ address: "10.4.0.30", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 2070 SUPER" }] },
+        ...{
+          address: "10.4.0.30",
+          role: "worker",
+          configuration: "adopted",
+          gpus: [{ model: "RTX 2070 SUPER" }],
+        },
         ...{ labels: { role: "gpu", slot: "X" }, taints: { gpu: "true:NoSchedule" } },
       },
     },
@@ -73,7 +97,9 @@ test("a talconfig's GPU worker becomes a stack that the checks take, once its ca
 test("without a card's name the stack says that it is to be filled in, and so do the checks", () => {
   const made = convert(readTalconfig(talconfig), {});
   expect(made.notes.map(({ field }) => field)).toContain("machines.velaryon.gpus");
-  expect(renderStack(made, "talconfig.yaml")).toContain("- model: TODO # the card's model, e.g. RTX 3090");
+  expect(renderStack(made, "talconfig.yaml")).toContain(
+    "- model: TODO # the card's model, e.g. RTX 3090",
+  );
   expect(checksOf(made)).toContain("gpu-model");
 });
 
@@ -105,8 +131,16 @@ describe("of a patch only NVIDIA's part goes over", () => {
       '[{"op": "replace", "path": "/machine/kernel/modules/0/name", "value": "nvidia"}]',
       { ...nothing, notes: [{ problem: "is a list of operations (JSON 6902)" }] },
     ],
-    ["no $patch: delete", "cluster: {apiServer: {admissionControl: [{$patch: delete, name: PodSecurity}]}}", nothing],
-    ["no comment", "# nvidia device plugin\ncluster: {allowSchedulingOnControlPlanes: true}", nothing],
+    [
+      "no $patch: delete",
+      "cluster: {apiServer: {admissionControl: [{$patch: delete, name: PodSecurity}]}}",
+      nothing,
+    ],
+    [
+      "no comment",
+      "# nvidia device plugin\ncluster: {allowSchedulingOnControlPlanes: true}",
+      nothing,
+    ],
     ["no operations", '[{"op": "remove", "path": "/cluster/apiServer/admissionControl"}]', nothing],
     [
       "no secret",

@@ -17,7 +17,9 @@ test("a folder's talconfig.yaml is imported; what was written is told, with the 
   const { folder, out } = repository();
   const { status, remarks } = await run(folder, "--gpu", "gpu=RTX 3060", "--out", out);
   expect([status, fs.existsSync(out)]).toEqual([0, true]);
-  expect(remarks.at(-1)).toBe(`Wrote ${out}. Next, see what it would do: npx talos-gpu plan --stack ${out}`);
+  expect(remarks.at(-1)).toBe(
+    `Wrote ${out}. Next, see what it would do: npx talos-gpu plan --stack ${out}`,
+  );
 });
 
 test("a folder without one is told", async () => {
@@ -29,7 +31,9 @@ test("a folder without one is told", async () => {
 test("a stack that is there is overwritten by --force alone", async () => {
   const { folder, out } = repository();
   fs.writeFileSync(out, "mine\n");
-  await expect(run(folder, "--gpu", "gpu=RTX 3060", "--out", out)).rejects.toThrow(/is there already.*--force/);
+  await expect(run(folder, "--gpu", "gpu=RTX 3060", "--out", out)).rejects.toThrow(
+    /is there already.*--force/,
+  );
   expect(fs.readFileSync(out, "utf8")).toBe("mine\n");
   await run(folder, "--gpu", "gpu=RTX 3060", "--out", out, "--force");
   expect(fs.readFileSync(out, "utf8")).toContain("RTX 3060");
@@ -46,6 +50,8 @@ test("a card that is not known is told before a file that is there", async () =>
     environment: {},
   };
   const remark = (text: string): void => void remarks.push(text);
-  await expect(importFiles.run(given, { result: remark, remark, colour: false })).rejects.toThrow(/is there already/);
+  await expect(importFiles.run(given, { result: remark, remark, colour: false })).rejects.toThrow(
+    /is there already/,
+  );
   expect(remarks).toContainEqual(expect.stringMatching(/"RTX 3066"/));
 });

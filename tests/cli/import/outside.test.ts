@@ -45,7 +45,8 @@ describe("what gives out the cards", () => {
   test("is said where no file installs it: the stack would, and the choice is left to the user", async () => {
     const { config, text, remarks, status } = await imported({});
     expect(config).toHaveProperty(["talos-gpu:gpuOperator"]);
-    const said = /gpuOperator: no file here installs what gives out the cards, so this stack will install GPU Operator/;
+    const said =
+      /gpuOperator: no file here installs what gives out the cards, so this stack will install GPU Operator/;
     expect(remarks).toEqual([expect.stringMatching(said), expect.stringMatching(/^Wrote /)]);
     expect(text).toMatch(said);
     expect(status).toBe(0);
@@ -63,15 +64,22 @@ describe("what gives out the cards", () => {
       "apps/dra.yaml": dra,
     });
     expect(config["talos-gpu:external"]).toEqual({ kind: "dra" });
-    expect(remarks).toContainEqual(expect.stringMatching(/^external: apps\/a\.yaml, apps\/dra\.yaml install/));
+    expect(remarks).toContainEqual(
+      expect.stringMatching(/^external: apps\/a\.yaml, apps\/dra\.yaml install/),
+    );
   });
 
   test("may be in a file that is no YAML, which is named", async () => {
     const { remarks, status } = await imported({
-      "apps/gpu/helmrelease.yaml": helmRelease("gpu-operator", "gpu-operator").replace("spec:", "\tspec:"),
+      "apps/gpu/helmrelease.yaml": helmRelease("gpu-operator", "gpu-operator").replace(
+        "spec:",
+        "\tspec:",
+      ),
     });
     expect(remarks).toContainEqual(
-      expect.stringMatching(/^external: apps\/gpu\/helmrelease\.yaml:3 is not YAML: .*a second time; repair the file/),
+      expect.stringMatching(
+        /^external: apps\/gpu\/helmrelease\.yaml:3 is not YAML: .*a second time; repair the file/,
+      ),
     );
     expect(status).toBe(1);
   });
@@ -88,8 +96,12 @@ describe("what gives out the cards", () => {
       ),
       "apps/gpu/app/kustomization.yaml": "resources: [./helmrelease.yaml]\n",
       "apps/gpu/ks.yaml": ks,
-      "apps/other/ks.yaml": ks.replace("./apps/gpu", "./apps/other").replace("kube-system", "other"),
+      "apps/other/ks.yaml": ks
+        .replace("./apps/gpu", "./apps/other")
+        .replace("kube-system", "other"),
     });
-    expect(config["talos-gpu:external"]).toEqual({ files: ["apps/gpu/app/helmrelease.yaml", "apps/gpu/ks.yaml"] });
+    expect(config["talos-gpu:external"]).toEqual({
+      files: ["apps/gpu/app/helmrelease.yaml", "apps/gpu/ks.yaml"],
+    });
   });
 });

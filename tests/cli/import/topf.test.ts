@@ -17,7 +17,11 @@ const production = [
 /** A topf.yaml of a control plane and a machine with a GPU, with these fields besides. */
 const topf = (node: object = {}, more: object = {}): string =>
   stringify({
-    ...{ clusterName: "home", clusterEndpoint: "https://192.0.2.1:6443", kubernetesVersion: "1.35.0" },
+    ...{
+      clusterName: "home",
+      clusterEndpoint: "https://192.0.2.1:6443",
+      kubernetesVersion: "1.35.0",
+    },
     ...{ talosVersion: "1.13.6", schematicId: "@schematic.yaml", ...more },
     nodes: [
       { host: "cp-1", ip: "192.0.2.1", role: "control-plane" },
@@ -27,7 +31,11 @@ const topf = (node: object = {}, more: object = {}): string =>
 
 async function imported(files: Record<string, string>, ...argv: string[]) {
   const folder = repository(files);
-  const { status, result, remark, remarks } = await runVerb("import", importFiles, [folder, "--gpu=gpu-1=L4", ...argv]);
+  const { status, result, remark, remarks } = await runVerb("import", importFiles, [
+    folder,
+    "--gpu=gpu-1=L4",
+    ...argv,
+  ]);
   const config = (parse(result) as { config: Record<string, unknown> }).config;
   return { status, config, remark, remarks };
 }
@@ -43,7 +51,12 @@ describe("import of a topf.yaml", () => {
     });
     expect(config["talos-gpu:machines"]).toEqual({
       "gpu-1": {
-        ...{ address: "192.0.2.7", role: "worker", configuration: "adopted", gpus: [{ model: "L4" }] },
+        ...{
+          address: "192.0.2.7",
+          role: "worker",
+          configuration: "adopted",
+          gpus: [{ model: "L4" }],
+        },
         ...{ extensions: ["siderolabs/zfs"], platform: "nocloud", secureBoot: true },
       },
     });
@@ -58,9 +71,14 @@ describe("import of a topf.yaml", () => {
 
   test("finds the machine with a GPU by its patches: for all, of its role and its own, templates rendered", async () => {
     const { config, status } = await imported({
-      ...{ "topf.yaml": topf({ data: { modules: ["nvidia", "nvidia_uvm"] } }, { data: { zone: "a" } }), ...plain },
-      "all/10-name.yaml.tpl": "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: {{ .Node.Host }}\n",
-      "all/20-labels.yaml.tpl": "machine: { nodeLabels: { zone: '{{ .Data.zone }}', role: '{{ .Node.Role }}' } }\n",
+      ...{
+        "topf.yaml": topf({ data: { modules: ["nvidia", "nvidia_uvm"] } }, { data: { zone: "a" } }),
+        ...plain,
+      },
+      "all/10-name.yaml.tpl":
+        "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: {{ .Node.Host }}\n",
+      "all/20-labels.yaml.tpl":
+        "machine: { nodeLabels: { zone: '{{ .Data.zone }}', role: '{{ .Node.Role }}' } }\n",
       "worker/modules.yaml.tpl":
         "machine:\n  kernel:\n    modules:\n{{- range .Node.Data.modules }}\n      - name: {{ . }}\n{{- end }}\n",
       "node/gpu-1/taints.yaml": "machine: { nodeTaints: { gpu: ':NoSchedule' } }\n",
@@ -78,9 +96,13 @@ describe("import of a topf.yaml", () => {
   });
 
   test("has a host's name for an address that SOPS has or that nobody says, and asks for it", async () => {
-    const { config, remark } = await imported({ ...{ "topf.yaml": topf({ ip: "ENC[AES256_GCM,data:a]" }), ...plain } });
+    const { config, remark } = await imported({
+      ...{ "topf.yaml": topf({ ip: "ENC[AES256_GCM,data:a]" }), ...plain },
+    });
     expect(config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
-    expect(remark).toMatch(/machines\.gpu-1\.address: is not told by the file, so the stack has the name gpu-1/);
+    expect(remark).toMatch(
+      /machines\.gpu-1\.address: is not told by the file, so the stack has the name gpu-1/,
+    );
     const unsaid = await imported({ ...{ "topf.yaml": topf({ ip: undefined }), ...plain } });
     // topf itself reaches it there.
     expect(unsaid.config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
@@ -139,10 +161,10 @@ describe("import of a topf.yaml", () => {
   test("reads nothing that is outside of the project, and tells no name of it", async () => {
     const outside = repository({ "s3cr3t.yaml": "machine: { nodeLabels: { s3: cr3t } }\n" });
     const { config, remark } = await imported({
-      "topf.yaml": topf({ schematicId: `@${outside}/s3cr3t.yaml` }, { patchesDir: path.dirname(outside) }).replace(
-        "role: worker",
-        `role: ${path.basename(outside)}`,
-      ),
+      "topf.yaml": topf(
+        { schematicId: `@${outside}/s3cr3t.yaml` },
+        { patchesDir: path.dirname(outside) },
+      ).replace("role: worker", `role: ${path.basename(outside)}`),
       ...plain,
     });
     expect(JSON.stringify(config)).not.toContain("cr3t");
@@ -153,13 +175,21 @@ describe("import of a topf.yaml", () => {
 
 describe("check of a topf.yaml", () => {
   async function checked(files: Record<string, string>, ...argv: string[]) {
-    const { status, result } = await runVerb("check", check, [repository(files), "--json", ...argv]);
-    const { findings, unread } = JSON.parse(result) as { findings: FileFinding[]; unread: FileNote[] };
+    const { status, result } = await runVerb("check", check, [
+      repository(files),
+      "--json",
+      ...argv,
+    ]);
+    const { findings, unread } = JSON.parse(result) as {
+      findings: FileFinding[];
+      unread: FileNote[];
+    };
     return {
       status,
       unread,
       found: findings.map(
-        ({ file, line, problem, talos }) => `${path.basename(file)}:${line} ${problem} (${talos.join()})`,
+        ({ file, line, problem, talos }) =>
+          `${path.basename(file)}:${line} ${problem} (${talos.join()})`,
       ),
     };
   }

@@ -3,13 +3,20 @@ import { readTalconfig } from "../../../cli/import/talconfig";
 import { stringify } from "yaml";
 
 const part = (content: string): string =>
-  stringify({ machine: { files: [{ path: "/etc/cri/conf.d/20-customization.part", op: "create", content }] } });
+  stringify({
+    machine: { files: [{ path: "/etc/cri/conf.d/20-customization.part", op: "create", content }] },
+  });
 const cdi = part('[plugins."io.containerd.cri.v1.runtime"]\n  cdi_spec_dirs = ["/nvidia"]\n');
-const runtime = part('[plugins."io.containerd.cri.v1.runtime".containerd]\n  default_runtime_name = "nvidia"\n');
+const runtime = part(
+  '[plugins."io.containerd.cri.v1.runtime".containerd]\n  default_runtime_name = "nvidia"\n',
+);
 const other = part('[plugins."io.containerd.cri.v1.images"]\n  discard_unpacked_layers = false\n');
 
 function imported(talosVersion: string, patches: string[]) {
-  const config = stringify({ talosVersion, nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1", patches }] });
+  const config = stringify({
+    talosVersion,
+    nodes: [{ hostname: "gpu", ipAddress: "192.0.2.1", patches }],
+  });
   const { spec, notes } = convert(readTalconfig(config), { gpu: [{ model: "L4" }] });
   const said = notes.filter(({ field }) => field === "machines.gpu.containerd");
   return {
@@ -19,12 +26,17 @@ function imported(talosVersion: string, patches: string[]) {
 }
 
 describe("of several writers of containerd's part", () => {
-  test.each(["v1.12.6", "v1.14.1"])("the first of NVIDIA's goes over, and it is said: Talos %s", (release) => {
-    const { extra, notes } = imported(release, [cdi, runtime]);
-    expect(extra).toContain("cdi_spec_dirs");
-    expect(notes).toMatch(/20-customization\.part 2 times.*only the first one counts; the stack has the first$/m);
-    expect(notes.includes("keeps the machine from booting")).toBe(release === "v1.12.6");
-  });
+  test.each(["v1.12.6", "v1.14.1"])(
+    "the first of NVIDIA's goes over, and it is said: Talos %s",
+    (release) => {
+      const { extra, notes } = imported(release, [cdi, runtime]);
+      expect(extra).toContain("cdi_spec_dirs");
+      expect(notes).toMatch(
+        /20-customization\.part 2 times.*only the first one counts; the stack has the first$/m,
+      );
+      expect(notes.includes("keeps the machine from booting")).toBe(release === "v1.12.6");
+    },
+  );
 
   test("none goes over on Talos 1.14, where another comes first: NVIDIA's has no effect today", () => {
     const { extra, notes } = imported("v1.14.1", [other, runtime]);

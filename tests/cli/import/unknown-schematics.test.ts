@@ -7,14 +7,21 @@ import { importFiles } from "../../../cli/import/verb";
 import { runVerb } from "../stand";
 
 const schematic = (officialExtensions: string[], extraKernelArgs?: string[]) => ({
-  customization: { ...(extraKernelArgs && { extraKernelArgs }), systemExtensions: { officialExtensions } },
+  customization: {
+    ...(extraKernelArgs && { extraKernelArgs }),
+    systemExtensions: { officialExtensions },
+  },
 });
 const today = [
   "siderolabs/iscsi-tools",
   "siderolabs/nonfree-kmod-nvidia-lts",
   "siderolabs/nvidia-container-toolkit-lts",
 ];
-const former = ["siderolabs/iscsi-tools", "siderolabs/nonfree-kmod-nvidia", "siderolabs/nvidia-container-toolkit"];
+const former = [
+  "siderolabs/iscsi-tools",
+  "siderolabs/nonfree-kmod-nvidia",
+  "siderolabs/nvidia-container-toolkit",
+];
 const lts = { branch: "lts", flavour: "proprietary" };
 
 /** Imports nodes gpu-0, gpu-1 … of these schematics, in talos/ of a repository that has these files. */
@@ -25,7 +32,11 @@ async function imported(ids: string[], files: Record<string, object> = {}, ...ar
     ipAddress: `192.0.2.${index + 1}`,
     talosImageURL: `factory.talos.dev/metal-installer/${id}`,
   }));
-  const all = { "talos/talconfig.yaml": { talosVersion: "v1.12.6", nodes }, ".git/config": {}, ...files };
+  const all = {
+    "talos/talconfig.yaml": { talosVersion: "v1.12.6", nodes },
+    ".git/config": {},
+    ...files,
+  };
   for (const [name, content] of Object.entries(all)) {
     fs.mkdirSync(path.dirname(path.join(repository, name)), { recursive: true });
     fs.writeFileSync(path.join(repository, name), stringify(content));
@@ -44,15 +55,26 @@ test.each([
   ["the same without kernel arguments", idOf(schematic(today))],
   ["the same by the names of old", idOf(schematic(former, ["pci=realloc"]))],
   ["both", idOf(schematic(former))],
-])("a schematic that an image was made of before is known by the file of today: %s", async (_, id) => {
-  const { driver, machines } = await imported([id], { "schematics/gpu.yaml": schematic(today, ["pci=realloc"]) });
-  expect([driver, machines["gpu-0"].extensions]).toEqual([lts, ["siderolabs/iscsi-tools"]]);
-});
+])(
+  "a schematic that an image was made of before is known by the file of today: %s",
+  async (_, id) => {
+    const { driver, machines } = await imported([id], {
+      "schematics/gpu.yaml": schematic(today, ["pci=realloc"]),
+    });
+    expect([driver, machines["gpu-0"].extensions]).toEqual([lts, ["siderolabs/iscsi-tools"]]);
+  },
+);
 
 test("the driver of a schematic that stays unknown is not that of another machine, and is left to the user", async () => {
   const known = idOf(schematic(today));
-  const { driver, machines, remarks } = await imported([known, "2".repeat(64)], { "talos/gpu.yaml": schematic(today) });
-  expect([driver, machines["gpu-0"].driver, machines["gpu-1"].driver]).toEqual([undefined, lts, undefined]);
+  const { driver, machines, remarks } = await imported([known, "2".repeat(64)], {
+    "talos/gpu.yaml": schematic(today),
+  });
+  expect([driver, machines["gpu-0"].driver, machines["gpu-1"].driver]).toEqual([
+    undefined,
+    lts,
+    undefined,
+  ]);
   expect(remarks).toContainEqual(
     expect.stringMatching(
       /^machines\.gpu-1\.extensions: .*driver \(branch and flavour\).*kernel arguments.*driver\.branch/,
@@ -70,11 +92,22 @@ test("a Factory that gives no answer is told", async () => {
 });
 
 test.each([
-  ["of today", "lts", ["siderolabs/nonfree-kmod-nvidia-lts", "siderolabs/nvidia-container-toolkit-lts"]],
+  [
+    "of today",
+    "lts",
+    ["siderolabs/nonfree-kmod-nvidia-lts", "siderolabs/nvidia-container-toolkit-lts"],
+  ],
   ["of before", "lts", ["siderolabs/nonfree-kmod-nvidia", "siderolabs/nvidia-container-toolkit"]],
-  ["of before, in the other order", "lts", ["siderolabs/nvidia-container-toolkit", "siderolabs/nonfree-kmod-nvidia"]],
-])("a schematic of NVIDIA's extensions alone is known by its ID, with the names %s", async (_, branch, names) => {
-  const { driver, remarks } = await imported([idOf(schematic(names))]);
-  expect(driver).toEqual({ branch, flavour: "proprietary" });
-  expect(remarks.join("\n")).not.toMatch(/cannot be told/);
-});
+  [
+    "of before, in the other order",
+    "lts",
+    ["siderolabs/nvidia-container-toolkit", "siderolabs/nonfree-kmod-nvidia"],
+  ],
+])(
+  "a schematic of NVIDIA's extensions alone is known by its ID, with the names %s",
+  async (_, branch, names) => {
+    const { driver, remarks } = await imported([idOf(schematic(names))]);
+    expect(driver).toEqual({ branch, flavour: "proprietary" });
+    expect(remarks.join("\n")).not.toMatch(/cannot be told/);
+  },
+);

@@ -21,10 +21,18 @@ const write = (name: string, text: string): void => {
 };
 const writeStack = (files: string[]): void => {
   const { gpuOperator: _, ...said } = readStackFile("rtx5070ti");
-  write("stacks/Pulumi.gpus.yaml", stringify({ config: { ...said, external: { kind: "gpuOperator", files } } }));
+  write(
+    "stacks/Pulumi.gpus.yaml",
+    stringify({ config: { ...said, external: { kind: "gpuOperator", files } } }),
+  );
 };
 const values = (more: object): string =>
-  stringify({ driver: { enabled: false }, toolkit: { enabled: false }, cdi: { enabled: false }, ...more });
+  stringify({
+    driver: { enabled: false },
+    toolkit: { enabled: false },
+    cdi: { enabled: false },
+    ...more,
+  });
 
 beforeAll(() => {
   fs.mkdirSync(folder);
@@ -47,7 +55,8 @@ function pullRequest(change: () => void): void {
 }
 afterEach(() => void git("branch", "-qD", "head"));
 
-const plan = (...argv: string[]) => runVerb("plan", verb, ["--stack", stack, "--at", "head", ...argv]);
+const plan = (...argv: string[]) =>
+  runVerb("plan", verb, ["--stack", stack, "--at", "head", ...argv]);
 
 test("the stack and the files that it names are those of the commit", async () => {
   pullRequest(() => write("flux/values.yaml", values({ mark: "of the pull request" })));
@@ -67,7 +76,12 @@ test("a stack that only the commit has is planned, by its path", async () => {
 });
 
 test.each<[string, string, (() => void) | undefined, RegExp]>([
-  ["an absolute path", path.join(outside, "secret.yaml"), undefined, /\(it is outside of the repository\)/],
+  [
+    "an absolute path",
+    path.join(outside, "secret.yaml"),
+    undefined,
+    /\(it is outside of the repository\)/,
+  ],
   ["a path upwards", "../../secret.yaml", undefined, /\(it is outside of the repository\)/],
   ["a device", "/dev/zero", undefined, /\(it is outside of the repository\)/],
   ["git's own folder", "../.git/config", undefined, /\(it is not in head\)/],
@@ -116,12 +130,18 @@ test("a stack file that is a symbolic link is refused", async () => {
     fs.rmSync(stack);
     fs.symlinkSync(path.join(outside, "secret.yaml"), stack);
   });
-  await expect(plan()).rejects.toThrow(/--stack: .* of head cannot be read \(it is no plain file\)/);
+  await expect(plan()).rejects.toThrow(
+    /--stack: .* of head cannot be read \(it is no plain file\)/,
+  );
 });
 
 test("a stack that the commit does not have is said", async () => {
   pullRequest(() => write("flux/values.yaml", values({})));
   const gone = path.join(folder, "stacks/Pulumi.gone.yaml");
-  await expect(runVerb("plan", verb, ["--stack", gone, "--at", "head"])).rejects.toThrow(/--stack: head has no /);
-  await expect(runVerb("plan", verb, ["--stack", gone, "--at", "nowhere"])).rejects.toThrow(/--at: git knows no/);
+  await expect(runVerb("plan", verb, ["--stack", gone, "--at", "head"])).rejects.toThrow(
+    /--stack: head has no /,
+  );
+  await expect(runVerb("plan", verb, ["--stack", gone, "--at", "nowhere"])).rejects.toThrow(
+    /--at: git knows no/,
+  );
 });

@@ -6,7 +6,10 @@ import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
 const hostile =
   "a`\n\n## forged\n\n```\n</details><b>forged</b> <!-- x -->\n| forged | `x` |\n[forged](https://forged.example) ![forged](//forged.example/x) @forged &#64;forged #1 **forged** www.forged.example\\";
 
-const side = (said: Record<string, unknown>) => ({ plan: planCluster(parsed(said)), findings: findingsOf(said) });
+const side = (said: Record<string, unknown>) => ({
+  plan: planCluster(parsed(said)),
+  findings: findingsOf(said),
+});
 
 function parsed(said: Record<string, unknown>) {
   const { spec, findings } = parseSpec(said);
@@ -18,7 +21,12 @@ const stack = (text: string) => ({
   talosVersion: "v1.12.6",
   machines: {
     [`gpu-1${text}`]: {
-      ...{ address: "10.0.0.1", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] },
+      ...{
+        address: "10.0.0.1",
+        role: "worker",
+        configuration: "adopted",
+        gpus: [{ model: "H100 NVL" }],
+      },
       patches: [`machine:\n  nodeLabels:\n    ${JSON.stringify(text)}: ${JSON.stringify(text)}\n`],
       extensions: [`siderolabs/${text}`],
     },
@@ -45,7 +53,9 @@ function forged(page: string): string[] {
   const text = outsideOfCode(page);
   return [
     ...text.split("\n").filter((line) => /^\s*(?:#+ forged|\|? *forged|<\/details><b>)/.test(line)),
-    ...(text.match(/(?<!\\)\[forged|(?<!\\)<(?:b>|!--)|@forged|&#64;|https?:\/\/|www\.|#1\b|(?<!\\)\*\*forged/g) ?? []),
+    ...(text.match(
+      /(?<!\\)\[forged|(?<!\\)<(?:b>|!--)|@forged|&#64;|https?:\/\/|www\.|#1\b|(?<!\\)\*\*forged/g,
+    ) ?? []),
   ];
 }
 
@@ -59,16 +69,25 @@ test.each([
 ])("nothing in a stack becomes Markdown of its plan's page: %s", (_, before) => {
   const base = before === undefined ? undefined : "main`**forged**";
   const page = pageOf(
-    compare(`home ${hostile}`, base, before === undefined ? undefined : side(before), side(stack(hostile))),
+    compare(
+      `home ${hostile}`,
+      base,
+      before === undefined ? undefined : side(before),
+      side(stack(hostile)),
+    ),
   );
   expect(page).toContain("forged");
   expect(forged(page)).toEqual([]);
   const headings = page.split("\n").filter((line) => line.startsWith("#"));
-  expect(headings.filter((line) => !/^## Plan of home |^### [A-Z][A-Za-z :,]+$/.test(line))).toEqual([]);
+  expect(
+    headings.filter((line) => !/^## Plan of home |^### [A-Z][A-Za-z :,]+$/.test(line)),
+  ).toEqual([]);
 });
 
 test("nor of what is said of one that is refused", () => {
-  const page = refusalOf([{ check: "x", field: hostile, problem: hostile, why: hostile, remedy: hostile }]);
+  const page = refusalOf([
+    { check: "x", field: hostile, problem: hostile, why: hostile, remedy: hostile },
+  ]);
   expect(page.trimEnd().split("\n")).toHaveLength(3);
   expect(forged(page)).toEqual([]);
 });

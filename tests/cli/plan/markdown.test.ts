@@ -9,9 +9,13 @@ test("code stays code, whatever stands in it", () => {
 
 test("prose has no Markdown but pairs of backticks", () => {
   expect(asProse("write `--out` again")).toBe("write `--out` again");
-  expect(asProse("x\n\n## Plan of a\n**No machine reboots.**")).toBe("x ## Plan of a \\*\\*No machine reboots.\\*\\*");
+  expect(asProse("x\n\n## Plan of a\n**No machine reboots.**")).toBe(
+    "x ## Plan of a \\*\\*No machine reboots.\\*\\*",
+  );
   expect(asProse("# a")).toBe("\\# a");
-  expect(asProse("![x](https://example.com) <b>")).toBe("!\\[x\\](https:\u200b//example.com) \\<b>");
+  expect(asProse("![x](https://example.com) <b>")).toBe(
+    "!\\[x\\](https:\u200b//example.com) \\<b>",
+  );
   expect(asProse("one ` alone")).toBe("one \\` alone");
   expect(asProse("NVIDIA_VISIBLE_DEVICES _x_")).toBe("NVIDIA_VISIBLE_DEVICES \\_x\\_");
 });
@@ -24,7 +28,9 @@ test("names in HTML and in a graph are text", () => {
 
 test("prose calls nobody, and links to nothing", () => {
   expect(asProse("@me, see a/b#12 and GH-3")).toBe("@\u200bme, see a/b#\u200b12 and GH-\u200b3");
-  expect(asProse("www.example.com mailto:a@b.example")).toBe("www\u200b.example.com mailto\u200b:a@\u200bb.example");
+  expect(asProse("www.example.com mailto:a@b.example")).toBe(
+    "www\u200b.example.com mailto\u200b:a@\u200bb.example",
+  );
   expect(asProse("&#64;me &lt;b> $x$")).toBe("\\&#\u200b64;me \\&lt;b> \\$x\\$");
   expect(asProse("`@me` says a::b")).toBe("`@me` says a::b");
   expect(asHtml("@me")).toBe("@\u200bme");

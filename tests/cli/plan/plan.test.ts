@@ -30,11 +30,18 @@ function expectGolden(name: string, text: string): void {
   expect(text).toBe(fs.readFileSync(file, "utf8"));
 }
 
-const side = (said: Said) => ({ plan: planCluster(parseSpec(said).spec!), findings: findingsOf(said) });
-const of = (stack: string, after: Said): Comparison => compare(stack, "main", side(readStackFile(stack)), side(after));
+const side = (said: Said) => ({
+  plan: planCluster(parseSpec(said).spec!),
+  findings: findingsOf(said),
+});
+const of = (stack: string, after: Said): Comparison =>
+  compare(stack, "main", side(readStackFile(stack)), side(after));
 
 test("the page of a stack alone", () => {
-  expectGolden("modern", pageOf(compare("modern", undefined, undefined, side(readStackFile("modern")))));
+  expectGolden(
+    "modern",
+    pageOf(compare("modern", undefined, undefined, side(readStackFile("modern")))),
+  );
 });
 
 test.each(stacks)("%s against itself changes nothing", (stack) => {
@@ -46,9 +53,12 @@ test.each(stacks)("%s against itself changes nothing", (stack) => {
 /** Edits whose whole page is kept: one of each kind that reads differently. */
 const kept = ["containerd-part-on-omni", "driver-branch", "operator-to-plugin", "talos-minor"];
 
-test.each(edits.filter(({ name }) => kept.includes(name)))("the page of $name", ({ name, stack, change }) => {
-  expectGolden(`edits/${name}`, pageOf(of(stack, edited({ stack, change }))));
-});
+test.each(edits.filter(({ name }) => kept.includes(name)))(
+  "the page of $name",
+  ({ name, stack, change }) => {
+    expectGolden(`edits/${name}`, pageOf(of(stack, edited({ stack, change }))));
+  },
+);
 
 describe.each(edits)("$name of $stack", ({ name, stack, change, reboots }) => {
   const comparison = of(stack, edited({ stack, change }));
@@ -61,8 +71,12 @@ describe.each(edits)("$name of $stack", ({ name, stack, change, reboots }) => {
 
   test("one line is one change, and its word on reboots", () => {
     // From operator to plugin is one choice, and two fields.
-    expect(comparison.stackChanges).toHaveLength(/-to-(plugin|operator|claims)$/.test(name) ? 2 : 1);
-    expect(Object.fromEntries(comparison.machines.map((machine) => [machine.name, machine.reboots]))).toEqual(reboots);
+    expect(comparison.stackChanges).toHaveLength(
+      /-to-(plugin|operator|claims)$/.test(name) ? 2 : 1,
+    );
+    expect(
+      Object.fromEntries(comparison.machines.map((machine) => [machine.name, machine.reboots])),
+    ).toEqual(reboots);
   });
 });
 
@@ -70,10 +84,20 @@ test("a graph of many machines draws their number", () => {
   const machines = Object.fromEntries(
     Array.from({ length: 30 }, (_, index) => [
       `gpu-${index}`,
-      { address: `10.0.0.${index + 1}`, role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] },
+      {
+        address: `10.0.0.${index + 1}`,
+        role: "worker",
+        configuration: "adopted",
+        gpus: [{ model: "H100 NVL" }],
+      },
     ]),
   );
-  const said = { talosVersion: "v1.12.6", machines, devicePlugin: { version: "0.17.4" }, upgrade: { maxParallel: 15 } };
+  const said = {
+    talosVersion: "v1.12.6",
+    machines,
+    devicePlugin: { version: "0.17.4" },
+    upgrade: { maxParallel: 15 },
+  };
   const page = pageOf(compare("fleet", undefined, undefined, side(said)));
   expect(page.match(/15 machines<br\/>may reboot/g)).toHaveLength(2);
 });
@@ -92,15 +116,25 @@ test("with upgrade.first: what offers the GPUs and their tests come between thos
   expect(comparison).toMatchObject({ waves: [["c"], ["a", "b"], ["d"]], wavesAhead: 1 });
   expectGolden("first", pageOf(comparison));
   const migrated = compare("fleet", "main", side(said), side({ ...said, talosVersion: "v1.13.0" }));
-  expect(migrated.away.at(-1)).toContain("that goes ahead (upgrade.first); on each other machine until it is upgraded");
+  expect(migrated.away.at(-1)).toContain(
+    "that goes ahead (upgrade.first); on each other machine until it is upgraded",
+  );
 });
 
 test("lines that stay are kept", () => {
-  expect(lineDifference(["a", "b", "c"], ["a", "x", "c", "d"])).toEqual(["  a", "- b", "+ x", "  c", "+ d"]);
+  expect(lineDifference(["a", "b", "c"], ["a", "x", "c", "d"])).toEqual([
+    "  a",
+    "- b",
+    "+ x",
+    "  c",
+    "+ d",
+  ]);
 });
 
 test("secrets are hidden, wherever they stand", () => {
-  expect(redacted({ machine: { token: "abc.def" }, list: [{ env: "hf_abcdefghijklmnopqrstuvwx" }] })).toEqual({
+  expect(
+    redacted({ machine: { token: "abc.def" }, list: [{ env: "hf_abcdefghijklmnopqrstuvwx" }] }),
+  ).toEqual({
     machine: { token: "(hidden)" },
     list: [{ env: "(hidden)" }],
   });
@@ -140,7 +174,9 @@ describe("the verb", () => {
     fs.writeFileSync(
       file,
       stringify({
-        config: Object.fromEntries(Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value])),
+        config: Object.fromEntries(
+          Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]),
+        ),
       }),
     );
   const run = (...argv: string[]) => runVerb("plan", verb, ["--stack", file, ...argv]);
@@ -175,7 +211,10 @@ describe("the verb", () => {
     git("rm", "-q", "-f", "--cached", "Pulumi.velaryon.yaml");
     git("commit", "-q", "--allow-empty", "-m", "nothing");
     const { status, remark, result } = await run("--base", "empty");
-    expect([status, remark]).toEqual([0, "empty has no stack velaryon, so there is nothing to compare with"]);
+    expect([status, remark]).toEqual([
+      0,
+      "empty has no stack velaryon, so there is nothing to compare with",
+    ]);
     expect(result).toContain("Compared with nothing");
   });
 
@@ -186,18 +225,27 @@ describe("the verb", () => {
     git("commit", "-qm", "broken");
     write(readStackFile("velaryon"));
     const { status, remark } = await run("--base", "broken");
-    expect([status, remark]).toEqual([0, "broken has no valid stack velaryon, so there is nothing to compare with"]);
+    expect([status, remark]).toEqual([
+      0,
+      "broken has no valid stack velaryon, so there is nothing to compare with",
+    ]);
   });
 
   test("a refused stack is a finding", async () => {
     write({ ...readStackFile("velaryon"), talosVersion: "v1.11" });
-    expect(await run()).toMatchObject({ status: 1, result: expect.stringContaining("`talosVersion`") });
+    expect(await run()).toMatchObject({
+      status: 1,
+      result: expect.stringContaining("`talosVersion`"),
+    });
     write({ ...readStackFile("velaryon"), machines: 5 });
     expect(await run()).toMatchObject({ status: 1, result: expect.stringContaining("`machines`") });
   });
 
   test("so is one that Pulumi could not hand to its program", async () => {
-    write({ ...readStackFile("velaryon"), patches: [`# ${"long ".repeat(30_000)}\nmachine: {}\n`] });
+    write({
+      ...readStackFile("velaryon"),
+      patches: [`# ${"long ".repeat(30_000)}\nmachine: {}\n`],
+    });
     const { result } = await run("--json");
     const { findings } = JSON.parse(result) as { findings: { problem: string }[] };
     expect(findings).toMatchObject([{ problem: "the stack's configuration has 148 KiB" }]);
@@ -206,10 +254,16 @@ describe("the verb", () => {
 
 test("a thousand machines are too many one by one, also by an anchor, and few words in a pool", () => {
   const like = { role: "worker", configuration: "adopted", gpus: [{ model: "RTX 2070 SUPER" }] };
-  const addressOf = (index: number): string => `10.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;
-  const machines = Array.from({ length: 1000 }, (_, index) => [`gpu-${index}`, { address: addressOf(index), ...like }]);
+  const addressOf = (index: number): string =>
+    `10.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;
+  const machines = Array.from({ length: 1000 }, (_, index) => [
+    `gpu-${index}`,
+    { address: addressOf(index), ...like },
+  ]);
   const text = stringify({ config: { machines: Object.fromEntries(machines) } }); // `gpus: *a1`
   expect(tooLong(configurationOf(text, "a file"))).toMatchObject([{ field: "machines" }]);
-  const addresses = [0, 250, 500, 750].map((first) => `${addressOf(first)}-${addressOf(first + 249)}`);
+  const addresses = [0, 250, 500, 750].map(
+    (first) => `${addressOf(first)}-${addressOf(first + 249)}`,
+  );
   expect(tooLong({ pools: { all: { names: "gpu-####", addresses, ...like } } })).toEqual([]);
 });

@@ -15,7 +15,12 @@ buildSync({ entryPoints: [entry], outfile, bundle: true, platform: "node", forma
 const { usualKubeconfig: readKubeconfig } = require(outfile) as { usualKubeconfig: typeof Read };
 
 /** A kubeconfig of one context, whose cluster and user have names that other files may have, too. */
-const config = (context: string, server: string, user: Record<string, unknown> = {}, more: object[] = []) => ({
+const config = (
+  context: string,
+  server: string,
+  user: Record<string, unknown> = {},
+  more: object[] = [],
+) => ({
   "current-context": context,
   contexts: [{ name: context, context: { cluster: "home", user: "me" } }, ...more],
   clusters: [{ name: "home", cluster: { server } }],
@@ -31,26 +36,42 @@ function written(name: string, content: unknown): string {
 const first = written("first", config("a", "https://first", { token: "one" }));
 const second = written("second", config("b", "https://second", { token: "two" }));
 const blank = written("blank", "\n");
-const read = (...files: string[]) => readKubeconfig(undefined, { KUBECONFIG: files.join(path.delimiter) });
+const read = (...files: string[]) =>
+  readKubeconfig(undefined, { KUBECONFIG: files.join(path.delimiter) });
 
 // client-go, tools/clientcmd/loader.go, Load.
 test.each([
-  ["the first context and the first of each name win", [first, second], "a", "https://first", "one"],
+  [
+    "the first context and the first of each name win",
+    [first, second],
+    "a",
+    "https://first",
+    "one",
+  ],
   ["in the other order, too", [second, first], "b", "https://second", "two"],
-  ["one that is not there, or is empty, is skipped", ["/nowhere", blank, second], "b", "https://second", "two"],
+  [
+    "one that is not there, or is empty, is skipped",
+    ["/nowhere", blank, second],
+    "b",
+    "https://second",
+    "two",
+  ],
 ])("several files: %s", (_, files, context, server, token) => {
   const found = read(...files);
-  expect([found.getCurrentContext(), found.getCurrentCluster()?.server, found.getCurrentUser()?.token]).toEqual([
-    context,
-    server,
-    token,
-  ]);
+  expect([
+    found.getCurrentContext(),
+    found.getCurrentCluster()?.server,
+    found.getCurrentUser()?.token,
+  ]).toEqual([context, server, token]);
   const contexts = found.getContexts().map(({ name }) => name);
   expect(contexts.toSorted()).toEqual(files.includes(first) ? ["a", "b"] : ["b"]);
 });
 
 test("an entry that is not whole leaves the others", () => {
-  const file = written("half", config("a", "https://first", {}, [{ name: "b", context: { user: "me" } }]));
+  const file = written(
+    "half",
+    config("a", "https://first", {}, [{ name: "b", context: { user: "me" } }]),
+  );
   expect(readKubeconfig(file, {}).getCurrentCluster()?.server).toBe("https://first");
 });
 
@@ -64,7 +85,8 @@ test.each([
 describe("tokenFile", () => {
   written("token", "t0ken\n");
   const tokenOf = (user: object): unknown =>
-    readKubeconfig(written("user", config("a", "https://first", { ...user })), {}).getCurrentUser()?.token;
+    readKubeconfig(written("user", config("a", "https://first", { ...user })), {}).getCurrentUser()
+      ?.token;
 
   test.each([
     ["beside the kubeconfig", { tokenFile: "token" }, "t0ken"],
@@ -80,6 +102,8 @@ describe("tokenFile", () => {
   test("of another user is not needed", () => {
     const other = { name: "other", user: { tokenFile: "gone" } };
     const { users, ...rest } = config("a", "https://first");
-    expect(readKubeconfig(written("others", { ...rest, users: [...users, other] }), {}).getUsers()).toHaveLength(2);
+    expect(
+      readKubeconfig(written("others", { ...rest, users: [...users, other] }), {}).getUsers(),
+    ).toHaveLength(2);
   });
 });

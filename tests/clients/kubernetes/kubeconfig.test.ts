@@ -8,7 +8,10 @@ import type {
   KubeconfigUser,
   readKubeconfig as Read,
 } from "../../../components/clients/kubernetes/kubeconfig";
-import { kubeconfigOfFiles, kubeconfigOfVariable } from "../../../components/clients/kubernetes/kubeconfig-files";
+import {
+  kubeconfigOfFiles,
+  kubeconfigOfVariable,
+} from "../../../components/clients/kubernetes/kubeconfig-files";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-kubeconfig-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
@@ -52,7 +55,9 @@ test("relative paths count from the folder of their own file, of several files t
       string,
       { name: string; user: object; cluster: object }[]
     >;
-    expect(clusters![0]!.cluster).toMatchObject({ "certificate-authority": path.join(folder, "near/ca.crt") });
+    expect(clusters![0]!.cluster).toMatchObject({
+      "certificate-authority": path.join(folder, "near/ca.crt"),
+    });
     expect(users!.find(({ name }) => name === "me")!.user).toEqual({
       "client-certificate": path.join(folder, "near/me.crt"),
       "client-key": path.join(folder, "near/keys/me.key"),
@@ -68,7 +73,9 @@ test("relative paths count from the folder of their own file, of several files t
 test("one file without relative paths stays as it is, comments included: no provider sees another text", () => {
   const text = `# mine\n${JSON.stringify(config({ token: "t" }))}\n`;
   expect(kubeconfigOfFiles([written("plain", text)])).toBe(text);
-  expect(kubeconfigOfVariable(`/nowhere${path.delimiter}${written("plain", text)}${path.delimiter}`)).toBe(text);
+  expect(
+    kubeconfigOfVariable(`/nowhere${path.delimiter}${written("plain", text)}${path.delimiter}`),
+  ).toBe(text);
 });
 
 test.each<[string, string[], RegExp]>([
@@ -86,7 +93,8 @@ test.each<[string, string[], RegExp]>([
 });
 
 describe("a text", () => {
-  const read = (user: object, cluster?: object) => readKubeconfig(JSON.stringify(config(user, cluster)));
+  const read = (user: object, cluster?: object) =>
+    readKubeconfig(JSON.stringify(config(user, cluster)));
 
   test("keeps the token's file, and has the token in it", () => {
     const tokenFile = written("token", "t0ken\n");
@@ -95,12 +103,16 @@ describe("a text", () => {
   });
 
   test("a token's file that cannot be read is told where no token is known", () => {
-    expect(() => read({ tokenFile: "/nowhere/token" })).toThrow(/^the token of user me: ENOENT.*\/nowhere\/token/);
+    expect(() => read({ tokenFile: "/nowhere/token" })).toThrow(
+      /^the token of user me: ENOENT.*\/nowhere\/token/,
+    );
     expect(read({ tokenFile: "/nowhere/token", token: "old" }).getCurrentUser()?.token).toBe("old");
   });
 
   test("what a cluster has for its credential plugin is kept", () => {
-    const extensions = [{ name: "client.authentication.k8s.io/exec", extension: { audience: "home" } }];
+    const extensions = [
+      { name: "client.authentication.k8s.io/exec", extension: { audience: "home" } },
+    ];
     const cluster: KubeconfigCluster | null = read({}, { extensions }).getCurrentCluster();
     expect(cluster?.execConfig).toEqual({ audience: "home" });
   });
@@ -108,7 +120,9 @@ describe("a text", () => {
   test.each(["", "null", "[]", "<html>", "a: [hunter2", "context: home\ncontexts: {}\n"])(
     "%j is no kubeconfig",
     (text) => {
-      expect(() => readKubeconfig(text)).toThrow(/^it (names no cluster, so it is no kubeconfig|is not YAML)$/);
+      expect(() => readKubeconfig(text)).toThrow(
+        /^it (names no cluster, so it is no kubeconfig|is not YAML)$/,
+      );
     },
   );
 });

@@ -4,9 +4,15 @@ import { isOfInstallation } from "../../../components/recipe/effect/way";
 
 test.each([
   ["machine.install", "machine: {type: worker, install: {image: IMAGE}}"],
-  ["a document of its own", "machine: {type: worker}\n---\nkind: UnattendedInstallConfig\ninstaller: {image: IMAGE}"],
+  [
+    "a document of its own",
+    "machine: {type: worker}\n---\nkind: UnattendedInstallConfig\ninstaller: {image: IMAGE}",
+  ],
 ])("the installation alone is no more than that: %s", (_, text) => {
-  const [active, persistent] = ["a:1", "a:2"].map((image) => text.replace("IMAGE", image)) as [string, string];
+  const [active, persistent] = ["a:1", "a:2"].map((image) => text.replace("IMAGE", image)) as [
+    string,
+    string,
+  ];
   expect([active, persistent].map(installImage)).toEqual(["a:1", "a:2"]);
   const parts = (after: string): boolean[] => changedParts(active, after).map(isOfInstallation);
   expect(parts(persistent)).toEqual([true]);

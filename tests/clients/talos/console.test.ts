@@ -6,7 +6,8 @@ import {
   waitingImageOf,
 } from "../../../components/clients/talos/console";
 
-const at = (text: string): string => `10.0.0.2: user: warning: [2026-11-25T05:10:11.123456789Z]: [talos] ${text}`;
+const at = (text: string): string =>
+  `10.0.0.2: user: warning: [2026-11-25T05:10:11.123456789Z]: [talos] ${text}`;
 
 test("lines of a console that say why the boot does not go on, each once, without what stands before each line, without keys", () => {
   /** A line of a message with more than one has no tag. */
@@ -40,20 +41,29 @@ test("a kubelet that fails at every start is why a boot does not go on, in its o
   const fails =
     'service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 1 (last log "{\\"ts\\":1.5,\\"msg\\":\\"Starting controller\\"}\\n{\\"ts\\":1.6,\\"msg\\":\\"command failed\\",\\"err\\":\\"failed to run Kubelet: validate CRI v1 runtime API for endpoint \\\\\\"unix:///run/containerd/containerd.sock\\\\\\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService\\"}")';
   const errorsOf = (...lines: string[]) => bootErrorsOf(consoleLines(lines.map(at).join("\n")));
-  const [four, well] = [Array.from({ length: 4 }, () => fails), "service[kubelet](Running): Health check successful"];
+  const [four, well] = [
+    Array.from({ length: 4 }, () => fails),
+    "service[kubelet](Running): Health check successful",
+  ];
   expect(errorsOf(...four)).toEqual([]);
   expect(errorsOf(well, ...four, fails)).toEqual([]); // it has started pods in this boot
-  expect(errorsOf(...four, "service[kubelet](Running): Started task kubelet (PID 1)", fails)).toEqual([
+  expect(
+    errorsOf(...four, "service[kubelet](Running): Started task kubelet (PID 1)", fails),
+  ).toEqual([
     'the kubelet fails at every start, and Talos waits 70 minutes for it: failed to run Kubelet: validate CRI v1 runtime API for endpoint "unix:///run/containerd/containerd.sock": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService',
   ]);
   expect(errorsOf(...four, fails.slice(0, 200))[0]).toContain("going to restart forever");
 });
 
 describe("the image that is installed and waits for its boot", () => {
-  const [one, two] = ["factory.talos.dev/metal-installer/1:v1.13.0", "factory.talos.dev/metal-installer/2:v1.13.0"];
+  const [one, two] = [
+    "factory.talos.dev/metal-installer/1:v1.13.0",
+    "factory.talos.dev/metal-installer/2:v1.13.0",
+  ];
   // In the words of v1.13.0 and v1.13.9, and in those of v1.14.0 (internal/app/lifecycle/lifecycle.go).
   const begins = (image: string) => `starting upgrade: installer_image=${image}, disk=/dev/vda`;
-  const ends = (code: number) => `upgrade ${code === 0 ? "completed successfully" : "failed"}: exit_code=${code}`;
+  const ends = (code: number) =>
+    `upgrade ${code === 0 ? "completed successfully" : "failed"}: exit_code=${code}`;
   const fields = (image: string) => [
     `starting upgrade {"service": "lifecycle", "installer_image": "${image}", "disk": "/dev/vda"}`,
     'upgrade completed {"service": "lifecycle", "exit_code": 0}',
@@ -70,7 +80,9 @@ describe("the image that is installed and waits for its boot", () => {
     ["is the last one", [begins(one), ends(0), begins(two), ends(0)], two],
     ["stays while another one is not there yet", [begins(one), ends(0), begins(two)], one],
     ["is told by Talos 1.14 in fields", fields(two), two],
-  ])("%s", (_, lines, image) => expect(waitingImageOf(consoleLines(lines.map(at).join("\n")))).toBe(image));
+  ])("%s", (_, lines, image) =>
+    expect(waitingImageOf(consoleLines(lines.map(at).join("\n")))).toBe(image),
+  );
 });
 
 test("why an image could not be pulled is the last line of it that tells of an error", () => {
@@ -88,11 +100,14 @@ test("what NVIDIA's driver complains of: each error of a card once with its numb
   // As talosctl prints them (NVIDIA/open-gpu-kernel-modules#446), and as a kernel breaks a message into lines (NVIDIA/NVSentinel#155).
   const kernel = (text: string): string =>
     `192.168.11.119: kern: warning: [2026-04-22T21:30:51.870495804Z]: NVRM: ${text}`;
-  const fault = "Xid (PCI:0000:0b:00): 31, pid=11, name=ollama, MMU Fault: ENGINE GRAPHICS faulted @ 0x7f9a";
+  const fault =
+    "Xid (PCI:0000:0b:00): 31, pid=11, name=ollama, MMU Fault: ENGINE GRAPHICS faulted @ 0x7f9a";
   const log = [
     kernel("loading NVIDIA UNIX Open Kernel Module for x86_64  595.71.05"),
     kernel("kflcnCoreDumpNondestructive_IMPL: PRI: riscvPc               : 00000000"),
-    kernel("Xid (PCI:0000:0b:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"),
+    kernel(
+      "Xid (PCI:0000:0b:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
+    ),
     ...Array.from({ length: 3 }, (_, index) => kernel(`${fault}_${index}000`)),
     kernel(fault.replace("0b", "0c")),
     kernel("The NVIDIA GPU 0000:b3:00.0"),

@@ -20,9 +20,15 @@ const printed: Record<string, string> = {
 function machine() {
   const nodes: string[] = [];
   const talosctl = {
-    run: async (args: readonly string[]) => (nodes.push(args.at(-1)!), printed[args.slice(0, 2).join(" ")]!),
+    run: async (args: readonly string[]) => (
+      nodes.push(args.at(-1)!),
+      printed[args.slice(0, 2).join(" ")]!
+    ),
   };
-  return { nodes, machine: new TalosMachine(talosctl as unknown as Talosctl, "10.0.0.1", {} as SecretFiles) };
+  return {
+    nodes,
+    machine: new TalosMachine(talosctl as unknown as Talosctl, "10.0.0.1", {} as SecretFiles),
+  };
 }
 
 test("members of etcd come with all their URLs; one that has not started has those for its peers alone", async () => {
@@ -37,7 +43,10 @@ test("members of etcd come with all their URLs; one that has not started has tho
 
 // Printed by talosctl v1.14.1 for a machine whose containerd waits (cmd/talosctl/cmd/talos/service.go).
 test.each([
-  ["cri", { state: "Waiting", failing: true, event: 'Waiting for service "sandboxd" to be registered' }],
+  [
+    "cri",
+    { state: "Waiting", failing: true, event: 'Waiting for service "sandboxd" to be registered' },
+  ],
   ["apid", { state: "Running", failing: false, event: "Health check successful" }],
   ["sandboxd", undefined],
 ])("a service comes with its health and its last event: %s", async (name, service) => {
@@ -57,15 +66,21 @@ test("its own member is the one of its status", async () => {
   expect(await machine().machine.etcdMember()).toBe("4d5a3b2c1f0e9d8c");
 });
 
-test.each([6, "0x06", 9])("META's key %p says whether an upgrade is not confirmed yet", async (id) => {
-  const run = (): Promise<string> =>
-    Promise.resolve(JSON.stringify({ metadata: { id }, spec: { value: "Talos-v1.13.0.efi" } }, null, 4));
-  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
-  expect(await asked.isUnconfirmed()).toBe(id !== 9);
-});
+test.each([6, "0x06", 9])(
+  "META's key %p says whether an upgrade is not confirmed yet",
+  async (id) => {
+    const run = (): Promise<string> =>
+      Promise.resolve(
+        JSON.stringify({ metadata: { id }, spec: { value: "Talos-v1.13.0.efi" } }, null, 4),
+      );
+    const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+    expect(await asked.isUnconfirmed()).toBe(id !== 9);
+  },
+);
 
 const header = "NODE       IMAGE   DIGEST        SIZE     LABELS   CREATED";
-const row = (image: string) => `10.0.0.1   ${image}     sha256:aaaa   147 MB            2026-11-25T20:44:03Z`;
+const row = (image: string) =>
+  `10.0.0.1   ${image}     sha256:aaaa   147 MB            2026-11-25T20:44:03Z`;
 test.each<[string | CallError, boolean]>([
   [`${header}\n${row("a:1")}`, true],
   [`${header}\n${row("a:2")}`, false],
@@ -86,7 +101,12 @@ test("an upgrade takes the installer from where it was pulled to", async () => {
     await asked.pull("a:1", place, 1000);
     await asked.upgrade("a:1", place, "lifecycle", 1000);
   }
-  expect(lines.map((line) => /--namespace (\w+)/.exec(line)?.[1])).toEqual(["system", undefined, "inmem", "inmem"]);
+  expect(lines.map((line) => /--namespace (\w+)/.exec(line)?.[1])).toEqual([
+    "system",
+    undefined,
+    "inmem",
+    "inmem",
+  ]);
 });
 
 test("the machine at another address is asked with the same talosctl", async () => {
@@ -97,8 +117,13 @@ test("the machine at another address is asked with the same talosctl", async () 
 
 describe("the configurations of a machine", () => {
   /** Its answers: resources by ID, and its files. */
-  const answering = (resources: Record<string, string>, files: Record<string, string> = {}): TalosMachine => {
-    const texts = Object.entries(resources).map(([id, spec]) => JSON.stringify({ metadata: { id }, spec }, null, 4));
+  const answering = (
+    resources: Record<string, string>,
+    files: Record<string, string> = {},
+  ): TalosMachine => {
+    const texts = Object.entries(resources).map(([id, spec]) =>
+      JSON.stringify({ metadata: { id }, spec }, null, 4),
+    );
     const run = (args: readonly string[]): Promise<string> => {
       if (args.includes("machineconfig")) return Promise.resolve(`${texts.join("\n")}\n`);
       const file = files[args[args.indexOf("read") + 1] ?? ""];
@@ -117,7 +142,10 @@ describe("the configurations of a machine", () => {
   });
 
   test("before that it is a file, without which nothing staged would ever be seen", async () => {
-    const configurations = await answering({ v1alpha1: active }, { [onDisk]: next }).configurations();
+    const configurations = await answering(
+      { v1alpha1: active },
+      { [onDisk]: next },
+    ).configurations();
     expect(configurations).toEqual({ active, persistent: next });
     expect(isStaged(configurations)).toBe(true);
   });
@@ -133,7 +161,11 @@ const volume = (id: string, label: string, parent: string): object => ({
   metadata: { id },
   spec: { type: "partition", parent, partition_label: label },
 });
-const systemDisk = [volume("sda1", "EFI", "sda"), volume("sda5", "META", "sda"), volume("sda6", "STATE", "sda")];
+const systemDisk = [
+  volume("sda1", "EFI", "sda"),
+  volume("sda5", "META", "sda"),
+  volume("sda6", "STATE", "sda"),
+];
 const boot = volume("sda3", "BOOT", "sda");
 const bootOfTalos18 = { metadata: { id: "sda3" }, spec: { parent: "sda", partitionLabel: "BOOT" } };
 const afterKexec = "talos.platform=metal intel_iommu=on";
@@ -141,9 +173,21 @@ const fromPowerOn = `BOOT_IMAGE=/A/vmlinuz ${afterKexec}`;
 
 // talos v1.12.6, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go: extra kernel arguments are not supported with systemd-boot.
 test.each<[string, object[], string, string, string[]]>([
-  ["GRUB takes those of the configuration", [...systemDisk, boot], fromPowerOn, "", ["intel_iommu=on"]],
+  [
+    "GRUB takes those of the configuration",
+    [...systemDisk, boot],
+    fromPowerOn,
+    "",
+    ["intel_iommu=on"],
+  ],
   ["GRUB, whose name no kexec hands on", [...systemDisk, boot], afterKexec, "", ["intel_iommu=on"]],
-  ["GRUB, as Talos 1.8 names its partition", [...systemDisk, bootOfTalos18], afterKexec, "", ["intel_iommu=on"]],
+  [
+    "GRUB, as Talos 1.8 names its partition",
+    [...systemDisk, bootOfTalos18],
+    afterKexec,
+    "",
+    ["intel_iommu=on"],
+  ],
   ["GRUB on a disk without META", [boot], afterKexec, "", ["intel_iommu=on"]],
   [
     "GRUB takes the image's where it is told so",
@@ -160,27 +204,31 @@ test.each<[string, object[], string, string, string[]]>([
     "",
     [],
   ],
-])("kernel arguments that stay with the configuration: %s", async (_, volumes, commandLine, setting, stay) => {
-  const spec = `machine:\n  install:\n    extraKernelArgs: [intel_iommu=on]${setting}\n`;
-  const configuration = JSON.stringify({ metadata: { id: "v1alpha1" }, spec }, null, 4);
-  const answers = {
-    machineconfig: `${configuration}\n`,
-    discoveredvolumes: volumes.map((one) => `${JSON.stringify(one, null, 4)}\n`).join(""),
-    "/proc/cmdline": commandLine,
-    "/system/state/config.yaml": spec,
-  };
-  const run = (args: readonly string[]): Promise<string> =>
-    Promise.resolve(Object.entries(answers).find(([asked]) => args.includes(asked))?.[1] ?? "");
-  const one = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
-  const image = await one.image();
-  expect(image.configuredArgs).toEqual(stay);
-  expect(image.bootArgs).toEqual(stay.length > 0 ? stay : undefined);
-});
+])(
+  "kernel arguments that stay with the configuration: %s",
+  async (_, volumes, commandLine, setting, stay) => {
+    const spec = `machine:\n  install:\n    extraKernelArgs: [intel_iommu=on]${setting}\n`;
+    const configuration = JSON.stringify({ metadata: { id: "v1alpha1" }, spec }, null, 4);
+    const answers = {
+      machineconfig: `${configuration}\n`,
+      discoveredvolumes: volumes.map((one) => `${JSON.stringify(one, null, 4)}\n`).join(""),
+      "/proc/cmdline": commandLine,
+      "/system/state/config.yaml": spec,
+    };
+    const run = (args: readonly string[]): Promise<string> =>
+      Promise.resolve(Object.entries(answers).find(([asked]) => args.includes(asked))?.[1] ?? "");
+    const one = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
+    const image = await one.image();
+    expect(image.configuredArgs).toEqual(stay);
+    expect(image.bootArgs).toEqual(stay.length > 0 ? stay : undefined);
+  },
+);
 
 // Both IDs are the Factory's: of the modules and the toolkit for production, in two orders.
-const [modules, toolkit] = ["siderolabs/nvidia-open-gpu-kernel-modules", "siderolabs/nvidia-container-toolkit"].map(
-  (name) => `${name}-production`,
-);
+const [modules, toolkit] = [
+  "siderolabs/nvidia-open-gpu-kernel-modules",
+  "siderolabs/nvidia-container-toolkit",
+].map((name) => `${name}-production`);
 const [modulesFirst, sorted] = [
   "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488",
   "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2",
@@ -189,7 +237,12 @@ const content = `customization: {systemExtensions: {officialExtensions: [${modul
 test.each([
   ["in another order is the same image", modulesFirst, content, sorted],
   ["whose text the machine does not have", modulesFirst, "", modulesFirst],
-  ["with more in it than its extensions", "c".repeat(64), `${content}\nbootloader: grub`, "c".repeat(64)],
+  [
+    "with more in it than its extensions",
+    "c".repeat(64),
+    `${content}\nbootloader: grub`,
+    "c".repeat(64),
+  ],
 ])("a schematic %s", async (_, version, extraInfo, image) => {
   const resource = { spec: { metadata: { name: "schematic", version, extraInfo } } };
   const run = (): Promise<string> => Promise.resolve(`${JSON.stringify(resource, null, 4)}\n`);

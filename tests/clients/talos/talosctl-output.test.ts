@@ -7,7 +7,11 @@ import {
 import { parseDriverVersion, parseModules } from "../../../components/clients/talos/driver";
 
 test("resources are objects one after the other, indented by four", () => {
-  const one = { node: "10.0.0.1", metadata: { id: "v1alpha1" }, spec: "version: v1alpha1\n---\nkind: X\n" };
+  const one = {
+    node: "10.0.0.1",
+    metadata: { id: "v1alpha1" },
+    spec: "version: v1alpha1\n---\nkind: X\n",
+  };
   const two = { node: "10.0.0.1", metadata: { id: "persistent" }, spec: "a: |\n    }\n    {\n" };
   const text = `${JSON.stringify(one, null, 4)}\n${JSON.stringify(two, null, 4)}\n`;
   expect(parseResources(text)).toEqual([one, two]);
@@ -31,9 +35,11 @@ test("a table's cells stand below their titles, and may be empty", () => {
 });
 
 test("the release comes from the last line", () => {
-  expect(parseVersion('{"metadata":{"hostname":"10.0.0.1"},"version":{"tag":"v1.12.6","arch":"amd64"}}\n')).toBe(
-    "v1.12.6",
-  );
+  expect(
+    parseVersion(
+      '{"metadata":{"hostname":"10.0.0.1"},"version":{"tag":"v1.12.6","arch":"amd64"}}\n',
+    ),
+  ).toBe("v1.12.6");
   expect(() => parseVersion("{}")).toThrow("no version");
 });
 
@@ -42,8 +48,14 @@ test.each([
     "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.211.01  Release Build  (dvs-builder@U22)",
     "570.211.01",
   ],
-  ["NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.247.01  Wed May  1 00:00:00 UTC 2025", "535.247.01"],
-  ["NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  595.71.05  Release Build", "595.71.05"],
+  [
+    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.247.01  Wed May  1 00:00:00 UTC 2025",
+    "535.247.01",
+  ],
+  [
+    "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  595.71.05  Release Build",
+    "595.71.05",
+  ],
   ["", undefined],
 ])("driver of %s", (text, version) => expect(parseDriverVersion(text)).toBe(version));
 

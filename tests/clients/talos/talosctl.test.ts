@@ -16,29 +16,39 @@ const failed = (text: string): Promise<unknown> =>
     .catch((error: unknown) => error);
 
 test.each([
-  ["Talos ≥ 1.10", "\ndiff:\n--- a\n+++ b\n+      content: |\n+        cat <<EOF\n+        locked: hunter2"],
+  [
+    "Talos ≥ 1.10",
+    "\ndiff:\n--- a\n+++ b\n+      content: |\n+        cat <<EOF\n+        locked: hunter2",
+  ],
   ["an older one", "\ndiff:   &v1alpha1.Config{\n+    password: hunter2 EOF"],
   ["one that says nothing more", ""],
-])("a configuration that %s shows with its refusal is not quoted, nor read as the cause", async (_, diff) => {
-  const error = await failed(refused + diff);
-  expect(error).toEqual(new CallError("refused", `talosctl -c failed (exit 1): ${refused}`));
-  expect(error).toMatchObject({ problem: "refused" });
+])(
+  "a configuration that %s shows with its refusal is not quoted, nor read as the cause",
+  async (_, diff) => {
+    const error = await failed(refused + diff);
+    expect(error).toEqual(new CallError("refused", `talosctl -c failed (exit 1): ${refused}`));
+    expect(error).toMatchObject({ problem: "refused" });
 
-  const machine = new FakeMachine(new FakeClock());
-  jest.spyOn(machine, "activate").mockRejectedValue(error);
-  const { bench, lines } = setup();
-  expect(await applyLive({ ...bench, machine })).toBe(false);
-  expect(lines).toEqual([`apply: needs a reboot (talosctl -c failed (exit 1): ${refused})`]);
-});
+    const machine = new FakeMachine(new FakeClock());
+    jest.spyOn(machine, "activate").mockRejectedValue(error);
+    const { bench, lines } = setup();
+    expect(await applyLive({ ...bench, machine })).toBe(false);
+    expect(lines).toEqual([`apply: needs a reboot (talosctl -c failed (exit 1): ${refused})`]);
+  },
+);
 
 test("a call is ended at its limit, or at the look at it that says so, and the message says after how long", async () => {
   const talosctl = new Talosctl({ binary: "/bin/sh", talosconfig: undefined, secrets: [] });
   const ended = (limit: number, ending?: Ending): Promise<unknown> =>
     talosctl.run(["-c", "exec sleep 30"], limit, ending).catch((error: unknown) => error);
-  expect(await ended(1_234)).toEqual(new CallError("unreachable", "talosctl -c did not end within 1s"));
+  expect(await ended(1_234)).toEqual(
+    new CallError("unreachable", "talosctl -c did not end within 1s"),
+  );
   let looks = 0;
   const third = { every: 100, ends: () => Promise.resolve(++looks === 3) };
-  expect(await ended(10_000, third)).toEqual(new CallError("unreachable", "talosctl -c did not end within 300ms"));
+  expect(await ended(10_000, third)).toEqual(
+    new CallError("unreachable", "talosctl -c did not end within 300ms"),
+  );
   // A look that takes long is the only one: each is a talosctl of its own.
   let [begun, most] = [0, 0];
   const slow = async (): Promise<boolean> => {
@@ -52,13 +62,16 @@ test("a call is ended at its limit, or at the look at it that says so, and the m
 });
 
 test.each([
-  ["talosctl", /^talosctl: is in no folder of PATH; .*; install talosctl of .*, or name it by TALOS_GPU_TALOSCTL$/],
+  [
+    "talosctl",
+    /^talosctl: is in no folder of PATH; .*; install talosctl of .*, or name it by TALOS_GPU_TALOSCTL$/,
+  ],
   ["/nowhere/talosctl", /^talosctl: \/nowhere\/talosctl is not there; /],
 ])("a talosctl that is not there is named once: %s", async (binary, said) => {
   const talosctl = new Talosctl({ binary, talosconfig: undefined, secrets: [] });
   const { PATH } = process.env;
   process.env["PATH"] = "/nowhere";
-  await expect(talosctl.run(["version"], 10_000).finally(() => void (process.env["PATH"] = PATH))).rejects.toThrow(
-    said,
-  );
+  await expect(
+    talosctl.run(["version"], 10_000).finally(() => void (process.env["PATH"] = PATH)),
+  ).rejects.toThrow(said);
 });

@@ -20,7 +20,9 @@ test("12 workers, one ahead and 25 % at a time: that one alone, then never more 
   expect(spans[0]!.machine).toBe(ahead);
   for (const { begin } of spans.slice(1)) expect(begin).toBeGreaterThan(spans[0]!.end);
   for (const { begin } of spans)
-    expect(spans.filter((other) => other.begin <= begin && begin < other.end).length).toBeLessThanOrEqual(3);
+    expect(
+      spans.filter((other) => other.begin <= begin && begin < other.end).length,
+    ).toBeLessThanOrEqual(3);
   expect(Object.values(reboots)).toEqual(Array(workers).fill(1));
 });
 
@@ -28,7 +30,9 @@ test("a machine that fails stops new ones, and the update says what became of ea
   const { result, lines, spans, reboots, cordoned } = ran.failing;
   expect(result).toBe("failed");
   // Told at the failure, and again when the machines that were under way are through.
-  const told = lines.flatMap((line, index) => (line.includes("State of the machines") ? [index] : []));
+  const told = lines.flatMap((line, index) =>
+    line.includes("State of the machines") ? [index] : [],
+  );
   const summary = lines.slice(told.at(-1), told.at(-1)! + 8).join("\n");
   const of = (word: string): string[] =>
     (new RegExp(`(?:^|: ) *${word} \\(\\d+\\): (.*)$`, "m").exec(summary)?.[1] ?? "")
@@ -38,7 +42,9 @@ test("a machine that fails stops new ones, and the update says what became of ea
   expect(of("done")).toContain(ahead);
   // Whether one just had its configuration at the failure, or was being upgraded, is the computer's load.
   const untouched = [...of("configured, not upgraded"), ...of("not started")];
-  expect([...of("failed"), ...of("done"), ...untouched].sort()).toEqual(Object.keys(reboots).sort());
+  expect([...of("failed"), ...of("done"), ...untouched].sort()).toEqual(
+    Object.keys(reboots).sort(),
+  );
   // What it says is what the machines' own record says.
   expect(of("not started").length).toBeGreaterThanOrEqual(6);
   for (const name of untouched) expect([name, reboots[name]]).toEqual([name, 1]);

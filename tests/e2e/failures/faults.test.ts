@@ -18,7 +18,10 @@ function endedWell(name: string, reboots = 1): Ran[] {
   const last = runs.at(-1)!;
   if (last.status !== 0) throw new Error(`the last run failed:\n${last.lines.join("\n")}`);
   expect(machine).toMatchObject({ reboots, driverVersion: "570.211.01" });
-  expect(last.answer).toMatchObject({ driverVersion: machine.driverVersion, schematicId: machine.schematicId });
+  expect(last.answer).toMatchObject({
+    driverVersion: machine.driverVersion,
+    schematicId: machine.schematicId,
+  });
   expect(node).toEqual({ unschedulable: false, marked: false });
   return runs;
 }
@@ -43,7 +46,9 @@ test("an image that does not boot is called rolled back, and a second run ends w
 test("a boot that does not go on is named at once; once the configuration is corrected, a run ends well", () => {
   const [first, last] = endedWell("paused-boot", outcomes["paused-boot"]!.machine.reboots);
   expect(first!.status).toBe(1);
-  expect(first!.lines.at(-1)).toMatch(/machines\.paused-boot: its boot does not go on: .*writeUserFiles failed/);
+  expect(first!.lines.at(-1)).toMatch(
+    /machines\.paused-boot: its boot does not go on: .*writeUserFiles failed/,
+  );
   // The broken configuration makes the machine begin again after each pause (talos v1.12.6, v1alpha1_sequencer_tasks.go), so
   // how often until it is corrected is a matter of time. Then two reboots are needed: out of the pause, ours or the
   // machine's own where that comes first, and the upgrade's.
@@ -57,12 +62,17 @@ test.each(["refuse-some", "drop-some", "hang-once", "hang-pull"])(
   },
 );
 
-test.each(["refuse-all", "hang-all"])("%s ends in bounded time and says what it waited for", (machine) => {
-  const [first] = endedWell(machine);
-  expect(first!.status).toBe(1);
-  const said = first!.lines.join("\n");
-  expect(said).toMatch(
-    new RegExp(`machines\\.${machine}\\.address: the machine at \\S+ was not up within 8s \\(last: .+\\)`),
-  );
-  expect(said).toContain("nothing was changed on it");
-});
+test.each(["refuse-all", "hang-all"])(
+  "%s ends in bounded time and says what it waited for",
+  (machine) => {
+    const [first] = endedWell(machine);
+    expect(first!.status).toBe(1);
+    const said = first!.lines.join("\n");
+    expect(said).toMatch(
+      new RegExp(
+        `machines\\.${machine}\\.address: the machine at \\S+ was not up within 8s \\(last: .+\\)`,
+      ),
+    );
+    expect(said).toContain("nothing was changed on it");
+  },
+);

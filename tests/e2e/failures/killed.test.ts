@@ -9,8 +9,14 @@ let run: KilledRun;
 let said: string;
 
 beforeAll(async () => {
-  ({ outcome: run, said } = await runApart<KilledRun>("killed", "tests/e2e/stacks/Pulumi.life.yaml"));
-  const table = new Table({ head: ["stopped by", "in", "then", "the next update", "reboots"], style: { head: [] } });
+  ({ outcome: run, said } = await runApart<KilledRun>(
+    "killed",
+    "tests/e2e/stacks/Pulumi.life.yaml",
+  ));
+  const table = new Table({
+    head: ["stopped by", "in", "then", "the next update", "reboots"],
+    style: { head: [] },
+  });
   for (const { signal, phase, commands, next, reboots } of run.cases)
     table.push([signal, phase, commands.join("\n") || "–", next.slice(0, 40), reboots]);
   process.stderr.write(`${table.toString()}\n`);
@@ -20,7 +26,8 @@ beforeAll(async () => {
  * The commands that every SIGKILL needs. What Pulumi writes beside the state is half written only where the kill comes at that very
  * moment; lab/tests/engine makes it so.
  */
-const always = (commands: string[]): string[] => commands.filter((command) => command !== "rm STACK.json.attrs");
+const always = (commands: string[]): string[] =>
+  commands.filter((command) => command !== "rm STACK.json.attrs");
 
 const phases = [
   "configuration",
@@ -36,7 +43,9 @@ const phases = [
 test.each(["SIGKILL", "SIGINT"])(
   "%s in every phase of a stack's life: the next update goes on, and the last one of a chain ends well",
   (signal) => {
-    const cases = run.cases.filter((each) => each.signal === signal && each.phase !== "workload, imported");
+    const cases = run.cases.filter(
+      (each) => each.signal === signal && each.phase !== "workload, imported",
+    );
     try {
       // With what the next update said where it went wrong: that is what a failure has to show.
       const green = ["model", "release upgraded", "destroy"];

@@ -20,7 +20,9 @@ test.concurrent(
     const { status, report, lines } = await runLab(["--stack", at("Pulumi.losses.yaml"), ...image]);
     expect(status).toBe(1);
     for (const owner of ["adopted", "omni", "owned"]) {
-      const found = lines.filter((line) => line.includes(`machines.${owner}.extensions: the machine runs`));
+      const found = lines.filter((line) =>
+        line.includes(`machines.${owner}.extensions: the machine runs`),
+      );
       expect(found).not.toEqual([]);
       for (const name of adopted.extensions) expect(found[0]).toContain(name);
       expect(report.machines[owner]).toMatchObject({ reboots: 0, driverVersion: null });
@@ -37,18 +39,21 @@ test.concurrent(
   },
 );
 
-test.concurrent("one that lists it keeps it: extensions, arguments and a signed image", async () => {
-  const stack = at("Pulumi.losses-listed.yaml");
-  const { status, report, lines } = await runLab(["--stack", stack, ...image]);
-  assertOk({ status, report, lines });
-  for (const recipe of planCluster(clusterOf(readStackFile(stack))).machines) {
-    const byOmni = readSchematic(omniSchematic(recipe.extensions, adopted.kernelArgs)).id;
-    expect(report.machines[recipe.name]).toMatchObject({
-      schematicId: recipe.configuration === "omni" ? byOmni : recipe.schematicId,
-      driverVersion: "570.211.01",
-      allocatable: { "nvidia.com/gpu": "1" },
-    });
-    for (const name of adopted.extensions) expect(recipe.extensions).toContain(name);
-    if (recipe.configuration !== "omni") expect(recipe.schematic).toContain("intel_iommu=on");
-  }
-});
+test.concurrent(
+  "one that lists it keeps it: extensions, arguments and a signed image",
+  async () => {
+    const stack = at("Pulumi.losses-listed.yaml");
+    const { status, report, lines } = await runLab(["--stack", stack, ...image]);
+    assertOk({ status, report, lines });
+    for (const recipe of planCluster(clusterOf(readStackFile(stack))).machines) {
+      const byOmni = readSchematic(omniSchematic(recipe.extensions, adopted.kernelArgs)).id;
+      expect(report.machines[recipe.name]).toMatchObject({
+        schematicId: recipe.configuration === "omni" ? byOmni : recipe.schematicId,
+        driverVersion: "570.211.01",
+        allocatable: { "nvidia.com/gpu": "1" },
+      });
+      for (const name of adopted.extensions) expect(recipe.extensions).toContain(name);
+      if (recipe.configuration !== "omni") expect(recipe.schematic).toContain("intel_iommu=on");
+    }
+  },
+);

@@ -18,7 +18,10 @@ const stacks = [
   own("plain-next"),
   "next",
 ];
-const specs = stacks.map((stack): [string, ClusterSpec] => [stack, clusterOf(readStackFile(stack))]);
+const specs = stacks.map((stack): [string, ClusterSpec] => [
+  stack,
+  clusterOf(readStackFile(stack)),
+]);
 /** Every fix, each with the first stack that uses it. */
 const cases = fixes.flatMap((fix): [string, string, string][] => {
   const [stack] = specs.find(([, spec]) => fix.usedBy(planCluster(spec))) ?? [];
@@ -37,7 +40,8 @@ test.concurrent.each(cases)(
   "%s without %s fails, ends, is told by its own diagnosis alone, and comes up once the fix is there",
   async (_, fix, stack) => {
     const args = ["--stack", stack, "--without", fix];
-    const { machines } = fix === notByTheStackAlone ? (await failsBy(fix, args)).report : await isMended(fix, args);
+    const { machines } =
+      fix === notByTheStackAlone ? (await failsBy(fix, args)).report : await isMended(fix, args);
     // Installed with one reboot, and started again: the loop itself.
     if (fix === "perMachinePatch") expect(machines["gpu-1"]!.reboots).toBeGreaterThanOrEqual(2);
   },
@@ -58,7 +62,10 @@ test.concurrent(
 
 const refusal = "kernel modules are of branch lts, the container toolkit of production";
 
-async function failsBy(fix: string, args: string[]): Promise<{ report: LabReport; lines: string[] }> {
+async function failsBy(
+  fix: string,
+  args: string[],
+): Promise<{ report: LabReport; lines: string[] }> {
   const { status, report, lines } = await runLab(args);
   expect(status).toBe(1);
   expect(report.ok).toBe(false);
@@ -78,5 +85,6 @@ async function isMended(fix: string, args: string[]): Promise<LabReport> {
 function expectOnly(fix: string, failures: LabReport["failures"], all: string): void {
   const diagnosed = failures.map((failure) => failure.fix).join();
   if (diagnosed !== fix) throw new Error(`diagnosed ${diagnosed}, ${all}`);
-  for (const part of ["symptom", "cause", "remedy"] as const) expect(failures[0]![part]).not.toBe("");
+  for (const part of ["symptom", "cause", "remedy"] as const)
+    expect(failures[0]![part]).not.toBe("");
 }

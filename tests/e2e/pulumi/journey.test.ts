@@ -50,7 +50,9 @@ test("the commands of docs/use.md lead from a running cluster to a stack that is
   const [discovered, planned, , previewed, up, , judged, plannedAgain, upAgain] = outcome.steps;
 
   expect(discovered!.stdout).toContain("Wrote stacks/Pulumi.mine.yaml.");
-  expect(files["Pulumi.mine.yaml"]).toMatch(/^# yaml-language-server: \$schema=stack\.schema\.json\n/);
+  expect(files["Pulumi.mine.yaml"]).toMatch(
+    /^# yaml-language-server: \$schema=stack\.schema\.json\n/,
+  );
   expect(files["Pulumi.mine.yaml"]).toContain("model: RTX 2070 SUPER");
   expect(planned!.stdout).toContain("| velaryon | **only if** |");
   expect(previewed!.stdout).toMatch(/reboots: only if it does not run Talos v1\.11\.1/);
@@ -62,5 +64,8 @@ test("the commands of docs/use.md lead from a running cluster to a stack that is
   expect(plannedAgain!.stdout).toContain("**Reboots: velaryon.**");
   const [, changes] = /### What changes in the stack\n\n([\s\S]*?)\n\n/.exec(plannedAgain!.stdout)!;
   expect(changes).toBe('- `machines.velaryon.extensions` comes: `["siderolabs/iscsi-tools"]`');
-  expect(machines["velaryon"]).toMatchObject({ reboots: 2, allocatable: { "nvidia.com/gpu": "1" } });
+  expect(machines["velaryon"]).toMatchObject({
+    reboots: 2,
+    allocatable: { "nvidia.com/gpu": "1" },
+  });
 });

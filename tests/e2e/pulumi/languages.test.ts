@@ -5,9 +5,15 @@ import { runApart } from "../support/apart";
 test("examples/yaml: the real CLI and Pulumi's YAML host bring the package up as a plugin, find it unchanged, and take it down", async () => {
   const { outcome } = await runApart<YamlRun>("yaml");
   const { first, outputs, second, destroyed, nodes } = outcome;
-  expect([first, second, destroyed].map(told)).toEqual([["succeeded"], ["succeeded"], ["succeeded"]]);
+  expect([first, second, destroyed].map(told)).toEqual([
+    ["succeeded"],
+    ["succeeded"],
+    ["succeeded"],
+  ]);
   expect(outputs["pod"]?.value).toBe("test");
-  expect(outputs["machines"]?.value).toMatchObject({ "gpu-1": { driverVersion: expect.any(String) as unknown } });
+  expect(outputs["machines"]?.value).toMatchObject({
+    "gpu-1": { driverVersion: expect.any(String) as unknown },
+  });
   expect(nodes).toContain("gpu-1");
   expect(second.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
 });

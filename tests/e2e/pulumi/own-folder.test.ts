@@ -37,7 +37,8 @@ async function run(line: string): Promise<string> {
   const env = { ...process.env, ...npm, PULUMI_STACK: "dev" };
   let said = "";
   const child = spawn("sh", ["-c", line], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const status = await new Promise<number | null>((resolve) => void child.once("close", resolve));
   if (status !== 0) throw new Error(`${line}: ${status}: ${said}`);
   return said;
@@ -64,12 +65,16 @@ test(
     const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
     await run(`npx talos-gpu import ${talconfig} --gpu 'velaryon=RTX 2070 SUPER'`);
     await run("npx talos-gpu plan");
-    const { config } = parse(fs.readFileSync(path.join(folder, "Pulumi.dev.yaml"), "utf8")) as { config: object };
+    const { config } = parse(fs.readFileSync(path.join(folder, "Pulumi.dev.yaml"), "utf8")) as {
+      config: object;
+    };
     const { result, diagnostics, creates } = await stand.project({
       ...{ at: folder, name: "gpus", stack: "dev", namespace: "talos-gpu" },
       config: config as Record<string, unknown>,
     });
-    expect([result, ...diagnostics.filter((line) => line.startsWith("error"))]).toEqual(["succeeded"]);
+    expect([result, ...diagnostics.filter((line) => line.startsWith("error"))]).toEqual([
+      "succeeded",
+    ]);
     expect(creates).toContain("talos-gpu:index:GpuMachine dev-velaryon");
   },
   limit,
@@ -85,7 +90,9 @@ test.each([
     fs.mkdirSync(yaml);
     fs.writeFileSync(path.join(yaml, "Pulumi.yaml"), "name: gpus\nruntime: yaml\n");
     await stand.pulumi("-C", yaml, "package", "add", source());
-    const project = parse(fs.readFileSync(path.join(yaml, "Pulumi.yaml"), "utf8")) as { packages: object };
+    const project = parse(fs.readFileSync(path.join(yaml, "Pulumi.yaml"), "utf8")) as {
+      packages: object;
+    };
     expect(Object.keys(project.packages)).toEqual(["talos-gpu"]);
   },
   limit,

@@ -36,17 +36,35 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
       },
     };
     const stack = path.join(__dirname, "../stacks/Pulumi.plugins.yaml");
-    const run = await runLab(["--stack", stack, "--updates", "2", "--pulumi", "installed"], environment);
+    const run = await runLab(
+      ["--stack", stack, "--updates", "2", "--pulumi", "installed"],
+      environment,
+    );
     await charts.close();
     assertOk(run);
-    expect(run.report.updates[1]!.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
-    expect(run.report.machines["gpu"]).toMatchObject({ reboots: 1, allocatable: { "nvidia.com/gpu": "1" } });
+    expect(run.report.updates[1]!.changes).toMatchObject({
+      create: 0,
+      update: 0,
+      replace: 0,
+      delete: 0,
+    });
+    expect(run.report.machines["gpu"]).toMatchObject({
+      reboots: 1,
+      allocatable: { "nvidia.com/gpu": "1" },
+    });
     expect(run.report.left).toEqual([]);
     const processes = pluginProcesses(folder);
     expect(new Set(processes.map(({ name }) => name))).toEqual(new Set(["command", "talos"]));
     // The folder of the program's main file, from which talos-gpu/bin/program.js is found.
-    expect(new Set(processes.map(({ folder }) => path.basename(folder)))).toEqual(new Set(["stacks"]));
+    expect(new Set(processes.map(({ folder }) => path.basename(folder)))).toEqual(
+      new Set(["stacks"]),
+    );
     const ended = (alive: readonly unknown[]): boolean => alive.length === 0;
-    await untilSeen("the plugins have ended", { seconds: 300, every: 50 }, () => pluginsAlive(folder), ended);
+    await untilSeen(
+      "the plugins have ended",
+      { seconds: 300, every: 50 },
+      () => pluginsAlive(folder),
+      ended,
+    );
   },
 );

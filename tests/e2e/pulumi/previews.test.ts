@@ -22,7 +22,9 @@ afterAll(() => stand?.close());
 /** What went wrong, and what the user is warned of; the CLI's word on where it found the language host is not of them. */
 const told = (diagnostics: readonly string[]): string[] =>
   diagnostics.filter(
-    (line) => /^(error|warning|mandatory)/.test(line) && !line.includes("using pulumi-language-nodejs from $PATH"),
+    (line) =>
+      /^(error|warning|mandatory)/.test(line) &&
+      !line.includes("using pulumi-language-nodejs from $PATH"),
   );
 
 test.each(stacks.filter((name) => name !== elsewhere))(
@@ -35,7 +37,8 @@ test.each(stacks.filter((name) => name !== elsewhere))(
     const noted = notes.map((note) => `warning ${name} (talos-gpu:index:GpuCluster): ${note}`);
     expect([result, ...told(diagnostics)]).toEqual(["succeeded", ...noted]);
     expect(policyPacks).toEqual(["talos-gpu"]);
-    for (const machine of machines) expect(creates).toContain(`talos-gpu:index:GpuMachine ${name}-${machine.name}`);
+    for (const machine of machines)
+      expect(creates).toContain(`talos-gpu:index:GpuMachine ${name}-${machine.name}`);
     expect(creates).toContainEqual(expect.stringMatching(/^kubernetes:helm.sh\/v3:Release /));
   },
   limit,
@@ -49,7 +52,9 @@ test(
       { clusterIsDown: true },
     );
     expect(result).toBe("succeeded");
-    const unseen = told(diagnostics).filter((line) => line.includes("the cluster could not be asked"));
+    const unseen = told(diagnostics).filter((line) =>
+      line.includes("the cluster could not be asked"),
+    );
     expect(unseen).toEqual([
       expect.stringMatching(/^warning: kubeconfig: .*refuses the connection.*; so this preview/),
     ]);
@@ -83,11 +88,20 @@ test(
   "a policy that a program breaks stops its preview, and says which resource and how to mend it",
   async () => {
     const folder = "examples/floating";
-    const [from, to] = ["compose", "floating"].map((name) => path.join(stand.checkout, "examples", name));
+    const [from, to] = ["compose", "floating"].map((name) =>
+      path.join(stand.checkout, "examples", name),
+    );
     fs.cpSync(from!, to!, { recursive: true });
     const program = path.join(to!, "index.ts");
-    fs.writeFileSync(program, fs.readFileSync(program, "utf8").replace("pytorch:25.01-py3", "pytorch:latest"));
-    const { result, diagnostics } = await stand.project({ folder, name: "gpu-compose", stack: "floating" });
+    fs.writeFileSync(
+      program,
+      fs.readFileSync(program, "utf8").replace("pytorch:25.01-py3", "pytorch:latest"),
+    );
+    const { result, diagnostics } = await stand.project({
+      folder,
+      name: "gpu-compose",
+      stack: "floating",
+    });
     expect([result, ...told(diagnostics).filter((line) => !line.startsWith("warning"))]).toEqual([
       "failed",
       "error: preview failed",
@@ -119,8 +133,12 @@ test(
 test(
   "the CLI's get-schema prints what sdk/schema.json publishes",
   async () => {
-    const printed = comparable(JSON.parse(await stand.pulumi("package", "get-schema", "./components")));
-    const published = comparable(JSON.parse(fs.readFileSync(path.join(repository, "sdk/schema.json"), "utf8")));
+    const printed = comparable(
+      JSON.parse(await stand.pulumi("package", "get-schema", "./components")),
+    );
+    const published = comparable(
+      JSON.parse(fs.readFileSync(path.join(repository, "sdk/schema.json"), "utf8")),
+    );
     expect(printed).toEqual(published);
   },
   limit,
@@ -133,6 +151,8 @@ function comparable(value: unknown): unknown {
   const entries = Object.entries(value)
     .filter(([key, inner]) => !(key === "optional" && inner === true))
     .map(([key, inner]) => [key, comparable(inner)] as const)
-    .filter(([, inner]) => typeof inner !== "object" || inner === null || Object.keys(inner).length > 0);
+    .filter(
+      ([, inner]) => typeof inner !== "object" || inner === null || Object.keys(inner).length > 0,
+    );
   return Object.fromEntries(entries);
 }

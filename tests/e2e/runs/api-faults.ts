@@ -66,8 +66,13 @@ async function run(session: Session): Promise<ApiFaultsRun> {
   // The stack's kubeconfig leads through the proxy; the lab's own parts go to the API server itself.
   const through = session.dir("kubeconfig-through-proxy");
   const text = fs.readFileSync(adminKubeconfig, "utf8");
-  fs.writeFileSync(through, text.replace(/server: .*/, `server: https://127.0.0.1:${proxy.port}`), { mode: 0o600 });
-  lab.engine = await openEngine({ ...lab, controlPlane: { ...lab.controlPlane, adminKubeconfig: through } });
+  fs.writeFileSync(through, text.replace(/server: .*/, `server: https://127.0.0.1:${proxy.port}`), {
+    mode: 0o600,
+  });
+  lab.engine = await openEngine({
+    ...lab,
+    controlPlane: { ...lab.controlPlane, adminKubeconfig: through },
+  });
   const updates = {} as Record<ApiFault, FaultyUpdate>;
   for (const [kind, branch] of Object.entries(branches) as [ApiFault, string][]) {
     for (const one of [lab.spec, lab.config]) Object.assign(one, { driver: { branch } });
@@ -93,7 +98,9 @@ async function up(lab: Running, proxy: ApiProxy, kind: ApiFault): Promise<Faulty
   const struck: string[] = [];
   const { report, diagnostics } = await update(lab, lab.engine, (line) => {
     console.error(`${kind}: ${line}`);
-    const step = Object.keys(steps).find((name) => !struck.includes(name) && steps[name]!.test(line));
+    const step = Object.keys(steps).find(
+      (name) => !struck.includes(name) && steps[name]!.test(line),
+    );
     // Of a port that nobody listens at, Pulumi's provider learns as well, which at that step may be reading the schema.
     if (step === undefined || (kind === "refuse" && step === "preflight")) return;
     struck.push(step);

@@ -72,7 +72,9 @@ export async function startApiProxy(target: number): Promise<ApiProxy> {
     });
   });
   const listen = (port: number): Promise<void> =>
-    new Promise((resolve, reject) => listener.once("error", reject).listen(port, "127.0.0.1", resolve));
+    new Promise((resolve, reject) =>
+      listener.once("error", reject).listen(port, "127.0.0.1", resolve),
+    );
   await listen(0);
   const { port } = listener.address() as net.AddressInfo;
   const away = async (): Promise<void> => {

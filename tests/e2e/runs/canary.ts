@@ -90,7 +90,9 @@ async function up(lab: Running): Promise<CanaryUpdate> {
     spans: Object.entries(after)
       .flatMap(([machine, state]) => spanOf(machine, state, before[machine]!))
       .sort((a, b) => a.begin - b.begin),
-    reboots: Object.fromEntries(Object.entries(after).map(([machine, { reboots }]) => [machine, reboots])),
+    reboots: Object.fromEntries(
+      Object.entries(after).map(([machine, { reboots }]) => [machine, reboots]),
+    ),
     diagnostics,
     lines,
     cordoned: Object.keys(nodes).filter((node) => nodes[node]!.spec?.unschedulable === true),
@@ -102,7 +104,9 @@ function spanOf(machine: string, { events }: MachineState, before: MachineState)
   const fresh = events.slice(before.events.length);
   const begin = fresh.find(({ what }) => what.startsWith("upgrade request received"));
   const end = fresh.find(({ what }) => what.startsWith("booted "));
-  return begin === undefined || end === undefined ? [] : [{ machine, begin: begin.at, end: end.at }];
+  return begin === undefined || end === undefined
+    ? []
+    : [{ machine, begin: begin.at, end: end.at }];
 }
 
 asProgram(run);

@@ -6,7 +6,11 @@ import { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../../components/clients/talos/talosctl";
 import { upgradeTimeouts } from "../../../components/recipe/machine/planned-machine";
 import { imageOf } from "../../../components/machine/upgrade-task";
-import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../../components/machine/program/task";
+import type {
+  AdoptTask,
+  UpgradeResult,
+  UpgradeTask,
+} from "../../../components/machine/program/task";
 import { planCluster, type MachineRecipe } from "../../../components/recipe";
 import { labTimeouts } from "../../../lab/clock";
 import type { Lab } from "../../../lab/cluster/lab";
@@ -64,7 +68,11 @@ export async function openFaultStand(session: Session, workers: string[]): Promi
   const recipes = new Map(planCluster(spec).machines.map((recipe) => [recipe.name, recipe]));
   await registerSchematics(lab, [...recipes.values()]);
   fs.mkdirSync(session.dir("tmp"), { recursive: true, mode: 0o700 });
-  const talosctl = new Talosctl({ binary: lab.tools.talosctl, talosconfig: session.dir("talosconfig"), secrets: [] });
+  const talosctl = new Talosctl({
+    binary: lab.tools.talosctl,
+    talosconfig: session.dir("talosconfig"),
+    secrets: [],
+  });
   const files = new SecretFiles();
   session.onClose(() => files.close());
   const recipeOf = (machine: string): MachineRecipe => recipes.get(machine)!;
@@ -72,17 +80,29 @@ export async function openFaultStand(session: Session, workers: string[]): Promi
     lab,
     adopt: async (machine) => {
       const { name, address, patches } = recipeOf(machine);
-      const ran = await runProgram(lab, "adopt", { machine: name, address, patches } satisfies AdoptTask);
+      const ran = await runProgram(lab, "adopt", {
+        machine: name,
+        address,
+        patches,
+      } satisfies AdoptTask);
       if (ran.status !== 0) throw new Error(`adopt ${machine}: ${ran.lines.join("\n")}`);
     },
     upgrade: (machine, { onLine, timeouts } = {}) =>
-      runProgram(lab, "upgrade", taskOf(recipeOf(machine), { ...spec.timeouts, ...timeouts }), onLine),
+      runProgram(
+        lab,
+        "upgrade",
+        taskOf(recipeOf(machine), { ...spec.timeouts, ...timeouts }),
+        onLine,
+      ),
     machine: (machine) => new TalosMachine(talosctl, recipeOf(machine).address, files),
   };
 }
 
 /** The task that a stack gives the program. */
-function taskOf(recipe: MachineRecipe, timeouts: Lab["spec"]["timeouts"]): Omit<UpgradeTask, "pollSeconds"> {
+function taskOf(
+  recipe: MachineRecipe,
+  timeouts: Lab["spec"]["timeouts"],
+): Omit<UpgradeTask, "pollSeconds"> {
   return {
     machine: recipe.name,
     address: recipe.address,
@@ -109,7 +129,12 @@ async function registerSchematics(lab: Lab, recipes: MachineRecipe[]): Promise<v
 }
 
 /** Runs the bundle as the command provider does: from the stacks' folder, task by standard input, credentials by environment. */
-async function runProgram(lab: Lab, verb: string, task: object, onLine?: RunOptions["onLine"]): Promise<Ran> {
+async function runProgram(
+  lab: Lab,
+  verb: string,
+  task: object,
+  onLine?: RunOptions["onLine"],
+): Promise<Ran> {
   const { TALOSCONFIG: _talosconfig, KUBECONFIG: _kubeconfig, ...inherited } = process.env;
   const child = spawn(process.execPath, ["-e", "require('talos-gpu/bin/program.js')", "--", verb], {
     cwd: stacksDir,

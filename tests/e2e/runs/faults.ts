@@ -22,7 +22,10 @@ export interface Outcome {
 type Case = (stand: FaultStand, machine: string) => Promise<Ran[]>;
 
 const killed =
-  (phase: string, when: (stand: FaultStand, machine: string) => Promise<void> = async () => {}): Case =>
+  (
+    phase: string,
+    when: (stand: FaultStand, machine: string) => Promise<void> = async () => {},
+  ): Case =>
   async (stand, machine) => {
     let reached = false;
     const first = await stand.upgrade(machine, {
@@ -56,11 +59,13 @@ const passing =
     let faults: Promise<void> | undefined;
     const ran = await stand.upgrade(machine, {
       onLine: (line) => {
-        if (line.startsWith(`${machine}: ${phase}: `)) faults ??= stand.lab.machines.fault(machine, { kind, times });
+        if (line.startsWith(`${machine}: ${phase}: `))
+          faults ??= stand.lab.machines.fault(machine, { kind, times });
       },
     });
     await faults;
-    if (faults === undefined) throw new Error(`phase ${phase} did not come: ${ran.lines.join("\n")}`);
+    if (faults === undefined)
+      throw new Error(`phase ${phase} did not come: ${ran.lines.join("\n")}`);
     return [ran];
   };
 
@@ -68,7 +73,12 @@ const passing =
 const pausedBoot: Case = async (stand, name) => {
   const machine = stand.machine(name);
   const { active, persistent } = await machine.configurations();
-  const file = { path: "/etc/cri/conf.d/20-customization.part", op: "create", permissions: 0o644, content: "" };
+  const file = {
+    path: "/etc/cri/conf.d/20-customization.part",
+    op: "create",
+    permissions: 0o644,
+    content: "",
+  };
   const documents = parseAllDocuments(active!) as Document[];
   documents.find((document) => document.has("machine"))!.setIn(["machine", "files"], [file, file]);
   await machine.stage(documents.join(""));
@@ -108,7 +118,9 @@ const cases: Record<string, Case> = {
  * @param chosen Names of cases; none means all.
  */
 async function run(session: Session, ...chosen: string[]): Promise<Record<string, Outcome>> {
-  const all = Object.entries(cases).filter(([name]) => chosen.length === 0 || chosen.includes(name));
+  const all = Object.entries(cases).filter(
+    ([name]) => chosen.length === 0 || chosen.includes(name),
+  );
   const stand = await openFaultStand(
     session,
     all.map(([name]) => name),
@@ -142,7 +154,10 @@ async function outcomes(
     return {
       ...ended[machine]!,
       machine: { reboots, driverVersion, schematicId },
-      node: { unschedulable: spec?.unschedulable ?? false, marked: metadata?.annotations?.[CORDONED_BY] !== undefined },
+      node: {
+        unschedulable: spec?.unschedulable ?? false,
+        marked: metadata?.annotations?.[CORDONED_BY] !== undefined,
+      },
     };
   };
   return Object.fromEntries(Object.keys(ended).map((machine) => [machine, outcome(machine)]));

@@ -48,7 +48,8 @@ async function run(session: Session, planned: string): Promise<Journey> {
   const { config, spec } = stackConfiguration(plan.stack, options);
   const lab = await openLab(session, options, spec, config);
   const checkout = await makeCheckout(session.dir("checkout"));
-  for (const folder of ["cli", "lab"]) fs.symlinkSync(path.join(repository, folder), path.join(checkout, folder));
+  for (const folder of ["cli", "lab"])
+    fs.symlinkSync(path.join(repository, folder), path.join(checkout, folder));
   const host = await installLanguageHost(session.dir("language-host"), lab.tools.pulumi);
   const plugins = await servePlugins(lab, path.join(checkout, "stacks"));
   const inLab = commandEnvironment(lab);
@@ -77,7 +78,9 @@ async function run(session: Session, planned: string): Promise<Journey> {
       child.stdout.on("data", (chunk: Buffer) => void stdout.push(chunk.toString()));
       child.stderr.on("data", (chunk: Buffer) => void stderr.push(chunk.toString()));
       child.once("error", reject);
-      child.once("close", (status) => resolve({ command, status, stdout: stdout.join(""), stderr: stderr.join("") }));
+      child.once("close", (status) =>
+        resolve({ command, status, stdout: stdout.join(""), stderr: stderr.join("") }),
+      );
     });
 
   // What a team has: a repository, and where everybody gets it from.
@@ -97,20 +100,30 @@ async function run(session: Session, planned: string): Promise<Journey> {
       const { status, stderr } = await shell(shared);
       if (status !== 0) throw new Error(stderr);
       const text = fs.readFileSync(file, "utf8");
-      if (!text.includes(step.replace)) throw new Error(`${step.file} has no ${step.replace}:\n${text}`);
+      if (!text.includes(step.replace))
+        throw new Error(`${step.file} has no ${step.replace}:\n${text}`);
       fs.writeFileSync(file, text.replace(step.replace, step.by));
       continue;
     }
     const [before, begin] = [await countOf(lab.machines), performance.now()];
     const ran = await shell(step);
     const after = await countOf(lab.machines);
-    const reboots = Object.entries(after.reboots).reduce((sum, [name, n]) => sum + n - (before.reboots[name] ?? 0), 0);
+    const reboots = Object.entries(after.reboots).reduce(
+      (sum, [name, n]) => sum + n - (before.reboots[name] ?? 0),
+      0,
+    );
     steps.push({ ...ran, reboots, seconds: (performance.now() - begin) / 1000 });
     if (ran.status !== 0) break;
   }
   const stacks = path.join(checkout, "stacks");
-  const files = fs.readdirSync(stacks).map((name) => [name, fs.readFileSync(path.join(stacks, name), "utf8")] as const);
-  return { steps, machines: await gatherMachines(lab.machines, lab.kubernetes), files: Object.fromEntries(files) };
+  const files = fs
+    .readdirSync(stacks)
+    .map((name) => [name, fs.readFileSync(path.join(stacks, name), "utf8")] as const);
+  return {
+    steps,
+    machines: await gatherMachines(lab.machines, lab.kubernetes),
+    files: Object.fromEntries(files),
+  };
 }
 
 asProgram(run);

@@ -53,7 +53,10 @@ const moments: [string, Moment][] = [
   ["release installed", { seen: helm("pending-install") }],
   [
     "smoke test",
-    { seen: async (lab) => (await jobsIn(lab, namespace)).some(({ status }) => (status?.active ?? 0) > 0) },
+    {
+      seen: async (lab) =>
+        (await jobsIn(lab, namespace)).some(({ status }) => (status?.active ?? 0) > 0),
+    },
   ],
   [
     "workload",
@@ -74,14 +77,21 @@ const pulling: Moment = {
 let deployment: string | undefined;
 
 const deploymentOf = async ({ kubernetes }: Running): Promise<string | undefined> =>
-  (await kubernetes.all<V1Deployment>("/apis/apps/v1/namespaces/ollama/deployments"))[0]?.metadata?.uid;
+  (await kubernetes.all<V1Deployment>("/apis/apps/v1/namespaces/ollama/deployments"))[0]?.metadata
+    ?.uid;
 
-const madeAnew: Moment = { seen: async (lab) => ![undefined, deployment].includes(await deploymentOf(lab)) };
+const madeAnew: Moment = {
+  seen: async (lab) => ![undefined, deployment].includes(await deploymentOf(lab)),
+};
 
 const upgraded: Moment = { seen: helm("pending-upgrade") };
 const uninstalled: Moment = { seen: helm("uninstalling") };
 
-async function round(stand: LifeStand, signal: KilledCase["signal"], run: KilledRun): Promise<void> {
+async function round(
+  stand: LifeStand,
+  signal: KilledCase["signal"],
+  run: KilledRun,
+): Promise<void> {
   const { lab } = stand;
   const before = await stand.reboots();
   let open: KilledCase | undefined;
@@ -104,7 +114,9 @@ async function round(stand: LifeStand, signal: KilledCase["signal"], run: Killed
   /** Does what the troubleshooting page says of how an update ended, each command once after a kill; false where there is none. */
   const helped = async (said: readonly string[]): Promise<boolean> => {
     const done = open?.commands;
-    const remedy = remedies.find(({ command, of }) => !done?.includes(command) && said.some((line) => of.test(line)));
+    const remedy = remedies.find(
+      ({ command, of }) => !done?.includes(command) && said.some((line) => of.test(line)),
+    );
     if (done === undefined || remedy === undefined) return false;
     done.push(remedy.command);
     await remedy.run(lab.engine);
@@ -137,13 +149,16 @@ async function round(stand: LifeStand, signal: KilledCase["signal"], run: Killed
   // What a kill leaves in the state is a warning at every update, until it is told to go.
   await lab.engine.refresh();
   const { gpuOperator } = lab.config as { gpuOperator: object };
-  await stand.edit({ gpuOperator: { ...gpuOperator, values: { operator: { logging: { level: signal } } } } });
+  await stand.edit({
+    gpuOperator: { ...gpuOperator, values: { operator: { logging: { level: signal } } } },
+  });
   await kill("release upgraded", "up", upgraded);
   await again("up");
   await lab.engine.refresh();
   const { changes, diagnostics } = await lab.engine.preview();
   const { same: _same, ...other } = changes;
-  if (Object.values(other).some((count) => count > 0)) throw new Error(`not unchanged: ${JSON.stringify(other)}`);
+  if (Object.values(other).some((count) => count > 0))
+    throw new Error(`not unchanged: ${JSON.stringify(other)}`);
   const pending = diagnostics.filter((line) => line.includes("pending operations"));
   if (pending.length > 0) throw new Error(pending.join("\n"));
   const up = await lookAround(lab);

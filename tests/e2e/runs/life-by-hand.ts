@@ -10,7 +10,10 @@ type Kind = "RuntimeClass" | "Job" | "DaemonSet" | "label";
  *
  * @returns what is not back, when it is asked.
  */
-export async function deletedByHand({ kubernetes, spec }: Running, kinds: Kind[]): Promise<() => Promise<string[]>> {
+export async function deletedByHand(
+  { kubernetes, spec }: Running,
+  kinds: Kind[],
+): Promise<() => Promise<string[]>> {
   const namespace = spec.devicePlugin!.namespace!;
   const node = `/api/v1/nodes/${Object.keys(spec.machines)[0]!}`;
   /** What is first in a list. */
@@ -23,7 +26,10 @@ export async function deletedByHand({ kubernetes, spec }: Running, kinds: Kind[]
   });
   const runtimeClass = "/apis/node.k8s.io/v1/runtimeclasses/nvidia";
   const actions: Record<Kind, { remove: () => Promise<unknown>; there: () => Promise<unknown> }> = {
-    RuntimeClass: { remove: () => kubernetes.remove(runtimeClass), there: () => kubernetes.at(runtimeClass) },
+    RuntimeClass: {
+      remove: () => kubernetes.remove(runtimeClass),
+      there: () => kubernetes.at(runtimeClass),
+    },
     Job: first(`/apis/batch/v1/namespaces/${namespace}/jobs`),
     DaemonSet: first(`/apis/apps/v1/namespaces/${namespace}/daemonsets`),
     label: {
@@ -33,11 +39,14 @@ export async function deletedByHand({ kubernetes, spec }: Running, kinds: Kind[]
     },
   };
   for (const kind of kinds) {
-    if (!(await actions[kind].there())) throw new Error(`${kind}: the stack has made none, so nothing can be deleted`);
+    if (!(await actions[kind].there()))
+      throw new Error(`${kind}: the stack has made none, so nothing can be deleted`);
     await actions[kind].remove();
   }
   return async () => {
-    const found = await Promise.all(kinds.map(async (kind) => Boolean(await actions[kind].there().catch(() => false))));
+    const found = await Promise.all(
+      kinds.map(async (kind) => Boolean(await actions[kind].there().catch(() => false))),
+    );
     return kinds.filter((_, index) => !found[index]);
   };
 }

@@ -43,31 +43,53 @@ export async function openLifeStand(
   const options = parseOptions(["--stack", stack, ...more, ...furtherOptions]);
   const { config, spec } = stackConfiguration(stack, options);
   const lab = await openLab(session, options, spec, config);
-  [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab, undefined, checkpoints)]);
+  [lab.before, lab.engine] = await Promise.all([
+    lookAround(lab),
+    openEngine(lab, undefined, checkpoints),
+  ]);
   return {
     lab,
     edit: async (changes, secrets = {}) => {
-      const config = Object.entries({ ...lab.config, ...changes }).filter(([, value]) => value !== undefined);
+      const config = Object.entries({ ...lab.config, ...changes }).filter(
+        ([, value]) => value !== undefined,
+      );
       lab.earlier.push(planCluster(lab.spec));
       lab.config = Object.fromEntries(config);
       lab.spec = clusterOf(lab.config);
       const given = Object.entries(secrets).map(([key, value]) => [`talos-gpu:${key}`, value]);
-      await lab.engine.configure(engineConfig(lab), Object.fromEntries(given) as Record<string, string>);
+      await lab.engine.configure(
+        engineConfig(lab),
+        Object.fromEntries(given) as Record<string, string>,
+      );
     },
-    reboots: async () => Object.values(await lab.machines.state()).reduce((sum, { reboots }) => sum + reboots, 0),
+    reboots: async () =>
+      Object.values(await lab.machines.state()).reduce((sum, { reboots }) => sum + reboots, 0),
     reboot: async (machine) => {
       const state = async (): Promise<MachineState> => (await lab.machines.state())[machine]!;
       const { bootId, address } = await state();
-      const asked = ["--talosconfig", session.dir("talosconfig"), "--nodes", address, "reboot", "--wait=false"];
+      const asked = [
+        "--talosconfig",
+        session.dir("talosconfig"),
+        "--nodes",
+        address,
+        "reboot",
+        "--wait=false",
+      ];
       await promisify(execFile)(lab.tools.talosctl, asked);
       const isBack = ({ bootId: now, ready }: MachineState): boolean => now !== bootId && ready;
-      await untilSeen(`${machine} rebooted`, { seconds: rebootSeconds, signal: session.signal }, state, isBack);
+      await untilSeen(
+        `${machine} rebooted`,
+        { seconds: rebootSeconds, signal: session.signal },
+        state,
+        isBack,
+      );
     },
   };
 }
 
 /** Where an update is stopped: something that it says, or something that is then in the cluster. */
-export type Moment = { said: (progress: Progress) => boolean } | { seen: (lab: Running) => Promise<boolean> };
+export type Moment =
+  { said: (progress: Progress) => boolean } | { seen: (lab: Running) => Promise<boolean> };
 
 /**
  * Runs an update or a destroy until the moment comes, and stops it there: by Ctrl-C, or as a computer that goes off, with Pulumi,
@@ -91,7 +113,8 @@ export async function stopped(
     else killAll();
   };
   const over = new AbortController();
-  const watched = "seen" in moment ? until(() => moment.seen(lab), over.signal).then(stop, () => {}) : undefined;
+  const watched =
+    "seen" in moment ? until(() => moment.seen(lab), over.signal).then(stop, () => {}) : undefined;
   const result = await lab.engine[verb]({
     onEvent: (progress) => {
       tell(progress);

@@ -46,4 +46,7 @@ const folder = path.join(repository, "tests/e2e/stacks");
 export const fileOf = (stack: string): string => path.join(folder, `Pulumi.${stack}.yaml`);
 
 /** The table of edits. */
-export const lives = parse(fs.readFileSync(path.join(folder, "lives.yaml"), "utf8")) as Record<string, Life>;
+export const lives = parse(fs.readFileSync(path.join(folder, "lives.yaml"), "utf8")) as Record<
+  string,
+  Life
+>;

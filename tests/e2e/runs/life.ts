@@ -61,7 +61,10 @@ class Run {
     ...expected
   }: LifeEdit): Promise<void> {
     const before = { said: this.said, kubeconfig: this.kubeconfig };
-    const after = { said: merged(this.said, change) as Said, kubeconfig: this.kubeconfig.replace(...kubeconfig) };
+    const after = {
+      said: merged(this.said, change) as Said,
+      kubeconfig: this.kubeconfig.replace(...kubeconfig),
+    };
     await this.become(after);
     if (refused !== undefined) {
       await this.refused(name, refused.preview);
@@ -86,11 +89,20 @@ class Run {
     await this.mended("deleted by hand, --refresh", ["RuntimeClass", "Job"], () =>
       this.update("deleted by hand, --refresh", quietly, { refresh: true }),
     );
-    await this.mended("deleted by hand, reconcileToken", ["RuntimeClass", "Job", "DaemonSet", "label"], async () => {
-      await this.become({ said: { ...this.said, reconcileToken: "by-hand" }, kubeconfig: this.kubeconfig });
-      await this.update("deleted by hand, reconcileToken", quietly);
+    await this.mended(
+      "deleted by hand, reconcileToken",
+      ["RuntimeClass", "Job", "DaemonSet", "label"],
+      async () => {
+        await this.become({
+          said: { ...this.said, reconcileToken: "by-hand" },
+          kubeconfig: this.kubeconfig,
+        });
+        await this.update("deleted by hand, reconcileToken", quietly);
+      },
+    );
+    await this.update("--replace of everything", quietly, {
+      replace: await replaceable(lab.engine),
     });
-    await this.update("--replace of everything", quietly, { replace: await replaceable(lab.engine) });
   }
 
   private async mended(
@@ -101,13 +113,17 @@ class Run {
     const there = await deletedByHand(this.stand.lab, kinds);
     await mend();
     const gone = await there();
-    if (gone.length > 0) this.steps.at(-1)!.wrong.push(...gone.map((one) => `${edit}: ${one} did not come back`));
+    if (gone.length > 0)
+      this.steps.at(-1)!.wrong.push(...gone.map((one) => `${edit}: ${one} did not come back`));
   }
 
   private async become(to: { said: Said; kubeconfig: string }): Promise<void> {
     const gone = Object.keys(this.said).filter((key) => !(key in to.said));
     const secrets = to.kubeconfig === this.kubeconfig ? {} : { kubeconfig: to.kubeconfig };
-    await this.stand.edit({ ...to.said, ...Object.fromEntries(gone.map((key) => [key, undefined])) }, secrets);
+    await this.stand.edit(
+      { ...to.said, ...Object.fromEntries(gone.map((key) => [key, undefined])) },
+      secrets,
+    );
     [this.said, this.kubeconfig] = [to.said, to.kubeconfig];
   }
 
@@ -125,7 +141,9 @@ class Run {
     const update = preview.result === "succeeded" ? await engine.up(options) : preview;
     const { reboots } = await countSince(before, machines);
     const well = update.result === "succeeded";
-    const unsure = expected.onlyIf ? [] : Object.entries(foretold).filter(([, word]) => /^reboots: only if/.test(word));
+    const unsure = expected.onlyIf
+      ? []
+      : Object.entries(foretold).filter(([, word]) => /^reboots: only if/.test(word));
     const loud = expected.quiet ? Object.entries(reboots).filter(([, count]) => count > 0) : [];
     const anew = expected.inPlace && update.changes.create + update.changes.replace > 0;
     const sameInBoth = options.refresh || isDeepStrictEqual(preview.changes, update.changes);
@@ -140,7 +158,9 @@ class Run {
         ...unsure.map(([name, word]) => `${name}: the preview did not know: ${word}`),
         ...loud.map(([name, count]) => `${name}: ${count} reboots for nothing`),
         ...(anew ? [`not in place: ${inWords(update.changes)}`] : []),
-        ...(well && !sameInBoth ? [`previewed: ${inWords(preview.changes)}; done: ${inWords(update.changes)}`] : []),
+        ...(well && !sameInBoth
+          ? [`previewed: ${inWords(preview.changes)}; done: ${inWords(update.changes)}`]
+          : []),
         ...(well ? otherThanSame(await engine.preview()) : []),
       ],
     });
@@ -148,7 +168,11 @@ class Run {
   }
 
   /** A preview, or an update without one, that has to be refused. */
-  private async refused(edit: string, by: string, verb: "preview" | "up" = "preview"): Promise<void> {
+  private async refused(
+    edit: string,
+    by: string,
+    verb: "preview" | "up" = "preview",
+  ): Promise<void> {
     const begin = performance.now();
     const { result, diagnostics } = await this.stand.lab.engine[verb]();
     const right = result === "failed" && diagnostics.some((line) => new RegExp(by).test(line));
@@ -174,7 +198,9 @@ class Run {
 function otherThanSame({ changes, diagnostics, result }: RunResult): string[] {
   if (result !== "succeeded") return [`the next preview ${result}`, ...diagnostics];
   const { same: _same, ...other } = changes;
-  return Object.values(other).some((count) => count > 0) ? [`not unchanged: ${inWords(changes)}`] : [];
+  return Object.values(other).some((count) => count > 0)
+    ? [`not unchanged: ${inWords(changes)}`]
+    : [];
 }
 
 /** @param only Fits the names of the edits to go through, for who looks at one. Default: all. */
@@ -196,7 +222,8 @@ asProgram(async (session, name, only = ""): Promise<LifeRun> => {
     const stopped = error instanceof Error ? error.message : String(error);
     run.steps.push({ edit: "stopped", word: "", reboots: {}, wrong: [stopped], seconds: 0 });
     const { unlike } = await diagnoseLab(lab, [], true, (line) => console.error(line));
-    for (const one of unlike) console.error([inOneLine(one), ...(one.lastWords ?? [])].join("\n    "));
+    for (const one of unlike)
+      console.error([inOneLine(one), ...(one.lastWords ?? [])].join("\n    "));
     return { steps: run.steps, machines, left: ["it was not taken down"] };
   }
   const up = await lookAround(lab);

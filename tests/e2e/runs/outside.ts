@@ -28,11 +28,21 @@ export interface OutsideRun {
 /** The releases: names as people give them, and what the stack says of them. */
 const releases = {
   plugin: {
-    ...{ field: "devicePlugin", takeOver: "nvdp", version: "0.18.2", namespace: "nvidia-device-plugin" },
+    ...{
+      field: "devicePlugin",
+      takeOver: "nvdp",
+      version: "0.18.2",
+      namespace: "nvidia-device-plugin",
+    },
     values: { runtimeClassName: "nvidia" },
   },
   operator: {
-    ...{ field: "gpuOperator", takeOver: "gpu-operator-1732", version: "v25.10.1", namespace: "gpu-operator" },
+    ...{
+      field: "gpuOperator",
+      takeOver: "gpu-operator-1732",
+      version: "v25.10.1",
+      namespace: "gpu-operator",
+    },
     values: {
       ...{ driver: { enabled: false }, toolkit: { enabled: false }, cdi: { enabled: false } },
       validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
@@ -44,8 +54,17 @@ async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
   const { field, ...release } = releases[which as keyof typeof releases];
   const { takeOver: name, version, namespace, values } = release;
   const options = parseOptions(["--stack", "outside", ...furtherOptions]);
-  const machine = { address: "192.0.2.31", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 5070 Ti" }] };
-  const base = { talosVersion: "v1.12.6", machines: { gpu: machine }, timeouts: labTimeouts(options) } as ClusterSpec;
+  const machine = {
+    address: "192.0.2.31",
+    role: "worker",
+    configuration: "adopted",
+    gpus: [{ model: "RTX 5070 Ti" }],
+  };
+  const base = {
+    talosVersion: "v1.12.6",
+    machines: { gpu: machine },
+    timeouts: labTimeouts(options),
+  } as ClusterSpec;
   const taken = { ...base, [field]: release };
   const external = { kind: field as ExternalKind, version, namespace, values, read: { name } };
   const outside: ClusterSpec = { ...base, external };
@@ -61,13 +80,17 @@ async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
       result,
       diagnostics,
       pods,
-      kept: others.space === first.space && (which === "operator" || others.runtimeClass === first.runtimeClass),
+      kept:
+        others.space === first.space &&
+        (which === "operator" || others.runtimeClass === first.runtimeClass),
     });
   };
   const become = async (step: string, spec: ClusterSpec): Promise<void> => {
     Object.assign(lab, { spec, config: { ...spec } });
     await lab.engine.configure(engineConfig(lab));
-    const { report, diagnostics } = await update(lab, lab.engine, (line) => console.error(`${step}: ${line}`));
+    const { report, diagnostics } = await update(lab, lab.engine, (line) =>
+      console.error(`${step}: ${line}`),
+    );
     await seen(step, report.result, diagnostics);
   };
   await become("beside", outside);
@@ -84,7 +107,9 @@ async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
 async function standing({ kubernetes }: Running, namespace: string) {
   const space = `/api/v1/namespaces/${namespace}`;
   const items = await kubernetes.all<KubernetesObject>(`${space}/pods`);
-  const theirs = items.filter(({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] !== "talos-gpu");
+  const theirs = items.filter(
+    ({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] !== "talos-gpu",
+  );
   const classes = await kubernetes.all<KubernetesObject>("/apis/node.k8s.io/v1/runtimeclasses");
   return {
     pods: Object.fromEntries(theirs.map(({ metadata }) => [metadata!.name!, metadata!.uid!])),

@@ -80,7 +80,12 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   const served = {
     command: await serveProvider(new CommandProvider({ directory: checkout })),
     talos: await serveProvider(
-      new TalosProvider({ talosctl: tools.talosctl, factory: factory.url, machineApi: nowhere, tempDir: at("talos") }),
+      new TalosProvider({
+        talosctl: tools.talosctl,
+        factory: factory.url,
+        machineApi: nowhere,
+        tempDir: at("talos"),
+      }),
     ),
   };
   const plugins = {
@@ -104,7 +109,10 @@ export async function openPreviewStand(): Promise<PreviewStand> {
 
   /** Serves the chart that a stack's configuration names. One that is no stack at all is a mistake of the test. */
   const offerChartOf = (config: Record<string, unknown>): void => {
-    const fields = Object.entries(config).map(([key, value]) => [key.replace(/^talos-gpu:/, ""), value]);
+    const fields = Object.entries(config).map(([key, value]) => [
+      key.replace(/^talos-gpu:/, ""),
+      value,
+    ]);
     const said = clusterOf(Object.fromEntries(fields) as Record<string, unknown>);
     const { chart, version, repository } = planCluster(said).kubernetes.release;
     charts.offer(chart, version, repository);
@@ -123,7 +131,11 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     const { kubeconfig } = credentials;
     const down = { kubeconfig: kubeconfig.replace(/server: .*/, `server: https://${nowhere}`) };
     const texts = { ...credentials, ...(clusterIsDown ? down : {}) };
-    const wanted = ["kubeconfig", "talosconfig", ...(folder === "" ? Object.keys(credentials) : [])];
+    const wanted = [
+      "kubeconfig",
+      "talosconfig",
+      ...(folder === "" ? Object.keys(credentials) : []),
+    ];
     const given = config[`${name}:bootstrap`] === true ? [] : [...new Set(wanted)];
     const engine = await LabEngine.open({
       pulumi: at("pulumi"),
@@ -132,7 +144,9 @@ export async function openPreviewStand(): Promise<PreviewStand> {
       stack,
       program: place,
       config,
-      secrets: Object.fromEntries(given.map((key) => [`${namespace}:${key}`, texts[key as keyof typeof credentials]])),
+      secrets: Object.fromEntries(
+        given.map((key) => [`${namespace}:${key}`, texts[key as keyof typeof credentials]]),
+      ),
       plugins,
       environment,
     });
@@ -153,19 +167,33 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     pulumi: async (...args) => {
       // Pulumi's own host begins with `npm install`, which has no business in a checkout whose packages are a link to ours.
       const PATH = [standIn, environment.PATH].join(path.delimiter);
-      const env = { ...environment, PATH, PULUMI_HOME: at("home"), PULUMI_SKIP_UPDATE_CHECK: "true" };
-      const { stdout } = await promisify(execFile)(tools.pulumi, args, { cwd: checkout, env, maxBuffer: 2 ** 26 });
+      const env = {
+        ...environment,
+        PATH,
+        PULUMI_HOME: at("home"),
+        PULUMI_SKIP_UPDATE_CHECK: "true",
+      };
+      const { stdout } = await promisify(execFile)(tools.pulumi, args, {
+        cwd: checkout,
+        env,
+        maxBuffer: 2 ** 26,
+      });
       return stdout;
     },
     stack: (nameOrFile, more = {}) => {
       const stack = stackNameOf(nameOrFile);
       const said = readStackFile(nameOrFile);
       fs.rmSync(path.join(checkout, "stacks", `Pulumi.${stack}.yaml`), { force: true }); // written anew, with credentials
-      const config = Object.fromEntries(Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]));
+      const config = Object.fromEntries(
+        Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]),
+      );
       return project({ name: "talos-gpu", stack, config, ...more });
     },
     close: async () => {
-      await Promise.all([...Object.values(served).map((each) => each.close()), controlPlane.stop()]);
+      await Promise.all([
+        ...Object.values(served).map((each) => each.close()),
+        controlPlane.stop(),
+      ]);
       await Promise.all([factory.close(), charts.close()]);
       await rm(dir, { recursive: true, force: true });
     },
@@ -176,7 +204,9 @@ export async function openPreviewStand(): Promise<PreviewStand> {
 function inherited(): Record<string, string> {
   const own = /^(TALOSCONFIG|TALOS_SECRETS|KUBECONFIG|OMNI_.*|PULUMI_.*)$/;
   return Object.fromEntries(
-    Object.entries(process.env).flatMap(([key, value]) => (value === undefined || own.test(key) ? [] : [[key, value]])),
+    Object.entries(process.env).flatMap(([key, value]) =>
+      value === undefined || own.test(key) ? [] : [[key, value]],
+    ),
   );
 }
 
@@ -191,5 +221,8 @@ exit $status
 /** Seconds in lines such as `0m3.200s 0m0.640s`: the shell's own, and its children's. */
 function spent(file: string): number {
   const times = fs.readFileSync(file, "utf8").matchAll(/(\d+)m([\d.]+)s/g);
-  return [...times].reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0);
+  return [...times].reduce(
+    (sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds),
+    0,
+  );
 }

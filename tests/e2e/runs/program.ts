@@ -9,15 +9,19 @@ import { Session } from "../../../lab/session/session";
  * and closes the session however it ends. A signal closes the session at once, under whatever is going on; so does the end of
  * the test that reads it.
  */
-export function asProgram<Outcome>(run: (session: Session, ...args: string[]) => Promise<Outcome>): void {
+export function asProgram<Outcome>(
+  run: (session: Session, ...args: string[]) => Promise<Outcome>,
+): void {
   const session = new Session();
   const stop = (why: string): void => {
     session.abort(why);
     void session.close().then(() => process.exit(1));
   };
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop(`stopped by ${signal}`));
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.once(signal, () => stop(`stopped by ${signal}`));
   // Pulumi's SDK writes of every uncaught error, and so of its own writing, without end.
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => stop("nobody reads what it says"));
+  for (const stream of [process.stdout, process.stderr])
+    stream.on("error", () => stop("nobody reads what it says"));
   const ended = async (): Promise<void> => {
     try {
       process.stdout.write(JSON.stringify(await run(session, ...process.argv.slice(2))));
@@ -48,7 +52,13 @@ export async function openLab(
 ): Promise<Running> {
   const report = { ok: true, failures: [] };
   const given = { options, session, config, spec, talosReleases: [spec.talosVersion], without: [] };
-  const lab = { ...given, earlier: [], failed: false, diagnostics: [], report } as unknown as Running; // the phases add the rest
+  const lab = {
+    ...given,
+    earlier: [],
+    failed: false,
+    diagnostics: [],
+    report,
+  } as unknown as Running; // the phases add the rest
   for (const phase of bringUp) await phase.run(lab, (line) => console.error(line));
   return lab;
 }

@@ -31,7 +31,9 @@ const example = "examples/yaml";
 /** Brings examples/yaml up in a lab whose cluster is what the example says: the real CLI, Pulumi's YAML host, the package as a plugin. */
 async function run(session: Session): Promise<YamlRun> {
   const languages = await provideLanguages();
-  const template = parse(fs.readFileSync(path.join(repository, example, "Pulumi.yaml"), "utf8")) as Template;
+  const template = parse(
+    fs.readFileSync(path.join(repository, example, "Pulumi.yaml"), "utf8"),
+  ) as Template;
   const { talosconfig: _t, kubeconfig: _k, ...said } = template.resources.cluster.properties;
   const spec = said as unknown as ClusterSpec;
   const lab = await openLab(session, parseOptions(["--stack", "yaml"]), spec);
@@ -49,7 +51,10 @@ async function run(session: Session): Promise<YamlRun> {
       "gpu-yaml:kubeconfig": fs.readFileSync(lab.controlPlane.adminKubeconfig, "utf8"),
     },
     plugins: await servePlugins(lab, folder),
-    environment: { ...environment, PATH: [hosts, languages, environment["PATH"]].join(path.delimiter) },
+    environment: {
+      ...environment,
+      PATH: [hosts, languages, environment["PATH"]].join(path.delimiter),
+    },
   });
   const { signal } = session;
   const onEvent = (progress: object): void => console.error(JSON.stringify(progress).slice(0, 300));

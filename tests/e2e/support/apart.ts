@@ -15,7 +15,11 @@ afterAll(() => {
  *
  * @param file from the repository's root, e.g. `lab/main.ts`.
  */
-export function startApart(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+export function startApart(
+  file: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): ChildProcess {
   const child = spawn(process.execPath, ["lab/bundle/run.js", file, ...args], {
     cwd: repository,
     env: { ...process.env, ...env },
@@ -42,7 +46,10 @@ const quoted = 8_000;
  *
  * @throws Error with the end of its standard error, when it fails or ends without an outcome.
  */
-export function runApart<Outcome>(name: string, ...args: readonly string[]): Promise<Told<Outcome>> {
+export function runApart<Outcome>(
+  name: string,
+  ...args: readonly string[]
+): Promise<Told<Outcome>> {
   const child = startApart(`tests/e2e/runs/${name}.ts`, args);
   const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
   child.stdout!.on("data", (chunk: Buffer) => stdout.push(chunk));
@@ -55,7 +62,11 @@ export function runApart<Outcome>(name: string, ...args: readonly string[]): Pro
         if (code !== 0) throw new Error(`exit status ${code ?? signal}`);
         resolve({ outcome: JSON.parse(Buffer.concat(stdout).toString("utf8")) as Outcome, said });
       } catch (error) {
-        reject(new Error(`runs/${name}: ${(error as Error).message}; it said last:\n${said.slice(-quoted)}`));
+        reject(
+          new Error(
+            `runs/${name}: ${(error as Error).message}; it said last:\n${said.slice(-quoted)}`,
+          ),
+        );
       }
     });
   });

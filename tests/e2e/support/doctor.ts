@@ -2,7 +2,10 @@ import { execFile } from "node:child_process";
 import type { DoctorReport } from "../../../cli/doctor/report";
 
 /** Runs `npm run doctor -- …` as a user would, and reads what it says. */
-export async function ask(talosctl: string, args: string[]): Promise<{ status: number; report: DoctorReport }> {
+export async function ask(
+  talosctl: string,
+  args: string[],
+): Promise<{ status: number; report: DoctorReport }> {
   return new Promise((resolve, reject) => {
     const program = ["lab/bundle/run.js", "cli/main.ts", "doctor", "--json", ...args];
     const options = { env: { ...process.env, TALOS_GPU_TALOSCTL: talosctl }, timeout: 300_000 };

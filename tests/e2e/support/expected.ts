@@ -4,7 +4,10 @@ import { parse } from "yaml";
 
 /** What a stack must come to. */
 interface Expected {
-  machines: Record<string, { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }>;
+  machines: Record<
+    string,
+    { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }
+  >;
   workloads: string[];
   /** Of what the machines have `gpus`. Default `nvidia.com/gpu`. */
   of?: string;
@@ -21,6 +24,6 @@ interface Expected {
 }
 
 /** What each stack must come to, by its name. */
-export const expected = parse(fs.readFileSync(path.join(__dirname, "../stacks/expected.yaml"), "utf8")) as Readonly<
-  Record<string, Expected>
->;
+export const expected = parse(
+  fs.readFileSync(path.join(__dirname, "../stacks/expected.yaml"), "utf8"),
+) as Readonly<Record<string, Expected>>;

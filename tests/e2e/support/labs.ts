@@ -25,7 +25,11 @@ export interface LabRun {
 export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
   const child = startApart("lab/main.ts", [...args, ...furtherOptions], env);
   const lines: string[] = [];
-  const waiting: { pattern: RegExp; resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
+  const waiting: {
+    pattern: RegExp;
+    resolve: (line: string) => void;
+    reject: (error: Error) => void;
+  }[] = [];
   readline.createInterface({ input: child.stderr! }).on("line", (line) => {
     lines.push(line);
     for (const wait of waiting.filter(({ pattern }) => pattern.test(line))) wait.resolve(line);
@@ -36,7 +40,10 @@ export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
     child.on("close", (code, signal) => {
       for (const { pattern, reject } of waiting)
         reject(new Error(`no line ${pattern}; the last:\n${lines.slice(-20).join("\n")}`));
-      resolve({ status: code ?? signal ?? "unknown", stdout: Buffer.concat(stdout).toString("utf8") });
+      resolve({
+        status: code ?? signal ?? "unknown",
+        stdout: Buffer.concat(stdout).toString("utf8"),
+      });
     }),
   );
   const line = (pattern: RegExp): Promise<string> => {
@@ -64,9 +71,12 @@ export async function runLab<Report = LabReport>(
   try {
     return { status, report: JSON.parse(stdout) as Report, lines: run.lines, folder };
   } catch (error) {
-    throw new Error(`no JSON on standard output; the last lines:\n${run.lines.slice(-40).join("\n")}`, {
-      cause: error,
-    });
+    throw new Error(
+      `no JSON on standard output; the last lines:\n${run.lines.slice(-40).join("\n")}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -93,7 +103,12 @@ export function expectReady({ workloads }: Came, names: string[]): void {
 /** A lab's end in words, the most telling first. */
 export function told(status: number | string, report: LabReport, lines: string[]): string {
   const marks = lines.filter((line) => /^ *✖|not as planned|^ *error/.test(line));
-  return [`exit status ${status}`, ...marks, JSON.stringify(report), ...lines.slice(-200).reverse()].join("\n");
+  return [
+    `exit status ${status}`,
+    ...marks,
+    JSON.stringify(report),
+    ...lines.slice(-200).reverse(),
+  ].join("\n");
 }
 
 /** Processes that were started in a lab's name and still run. */
@@ -111,7 +126,11 @@ export function left(folder: string): string[] {
  * link gets as long once more: the kernel takes a network apart when nobody waits for it, and took over 30 s on a busy computer.
  */
 export async function nothingLeft(folder: string, limitSeconds = 300): Promise<void> {
-  const all = (): string[] => [...(fs.existsSync(folder) ? [folder] : []), ...left(folder), ...traces(folder)];
+  const all = (): string[] => [
+    ...(fs.existsSync(folder) ? [folder] : []),
+    ...left(folder),
+    ...traces(folder),
+  ];
   const patience = { seconds: limitSeconds, every: 100 };
   await untilSeen("nothing is left", patience, all, (still) => still.length === 0);
   await untilSeen(

@@ -5,7 +5,8 @@ import { readOr } from "../../support/processes";
 
 /** Why no test has a real node here: it is not asked for, or cannot be. Empty: they have. */
 function whyNotReal(): string[] {
-  if (process.env.TALOS_GPU_REAL_NODE !== "1") return ["it is not asked for: TALOS_GPU_REAL_NODE=1 does"];
+  if (process.env.TALOS_GPU_REAL_NODE !== "1")
+    return ["it is not asked for: TALOS_GPU_REAL_NODE=1 does"];
   return whyNoRealNode();
 }
 
@@ -18,7 +19,8 @@ export function describeReal(name: string, tests: () => void): void {
 }
 
 /** `--machines` of a lab whose test holds on either: the real one where it can be had, for what is emulated is run by the other labs. */
-export const machinesHere = (): "node" | "emulated" => (whyNotReal().length === 0 ? "node" : "emulated");
+export const machinesHere = (): "node" | "emulated" =>
+  whyNotReal().length === 0 ? "node" : "emulated";
 
 /** What real nodes of a lab, by its folder, may leave on this computer: mounts and control groups. */
 export function traces(lab: string): string[] {

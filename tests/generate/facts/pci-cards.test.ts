@@ -56,10 +56,14 @@ test("the generator writes what it reads, a line for each device", async () => {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cards-")), "cards.json");
   const from = `${file}.ids`;
   fs.writeFileSync(from, list);
-  expect(await renewCards(from, file)).toBe("cards.json: 9 devices, 14 names, 9 chips, list of 2026.10.24");
+  expect(await renewCards(from, file)).toBe(
+    "cards.json: 9 devices, 14 names, 9 chips, list of 2026.10.24",
+  );
   const text = fs.readFileSync(file, "utf8");
   expect(JSON.parse(text)).toMatchObject(pciCards(list));
-  expect(text).toContain('\n      "28b0": ["RTX 2000 Ada Generation", "RTX 2000E Ada Generation"]\n');
+  expect(text).toContain(
+    '\n      "28b0": ["RTX 2000 Ada Generation", "RTX 2000E Ada Generation"]\n',
+  );
   fs.rmSync(path.dirname(file), { recursive: true });
 });
 

@@ -16,11 +16,13 @@ afterEach(() => void jest.restoreAllMocks());
 function tables(): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-images-"));
   folders.push(folder);
-  for (const file of ["cuda.json", "images.json"]) fs.copyFileSync(path.join(data, file), path.join(folder, file));
+  for (const file of ["cuda.json", "images.json"])
+    fs.copyFileSync(path.join(data, file), path.join(folder, file));
   return folder;
 }
 
-const tableIn = (folder: string, file: string): any => JSON.parse(fs.readFileSync(path.join(folder, file), "utf8"));
+const tableIn = (folder: string, file: string): any =>
+  JSON.parse(fs.readFileSync(path.join(folder, file), "utf8"));
 
 /** Registries as they answer, by the beginning of a URL: JSON, a status, or nobody. */
 function registries(answers: Record<string, object | number | Error>): jest.SpyInstance {
@@ -33,7 +35,10 @@ function registries(answers: Record<string, object | number | Error>): jest.SpyI
   });
 }
 
-const pypi = (version: string) => ({ info: { version }, urls: [{ upload_time: "2027-01-15T10:00:00" }] });
+const pypi = (version: string) => ({
+  info: { version },
+  urls: [{ upload_time: "2027-01-15T10:00:00" }],
+});
 const gitHub = (tag: string) => ({ tag_name: tag, published_at: "2027-02-01T10:00:00Z" });
 const none = new TypeError("fetch failed");
 const newer = {
@@ -76,7 +81,11 @@ test("a release whose image no registry serves is told of, and not written", asy
 });
 
 test("a registry that does not answer keeps its own row alone as it is", async () => {
-  registries({ ...newer, "https://pypi.org/pypi/vllm/": none, "https://api.github.com/repos/ollama/": 403 });
+  registries({
+    ...newer,
+    "https://pypi.org/pypi/vllm/": none,
+    "https://api.github.com/repos/ollama/": 403,
+  });
   const folder = tables();
   const lines = await renewImages(folder);
   expect(lines[0]).toBe("vLLM: left as it is: https://pypi.org/pypi/vllm/json: fetch failed");
@@ -98,12 +107,14 @@ test("what is not newer asks no registry for its image, and changes nothing", as
 });
 
 test("a public registry is asked with the token that its challenge names", async () => {
-  const challenge = 'Bearer realm="https://auth.example/token",service="registry.example",scope="repository:a/b:pull"';
+  const challenge =
+    'Bearer realm="https://auth.example/token",service="registry.example",scope="repository:a/b:pull"';
   const asked: { url: string; authorization: string | undefined }[] = [];
   jest.spyOn(globalThis, "fetch").mockImplementation((input, options) => {
     const { authorization } = (options?.headers ?? {}) as { authorization?: string };
     asked.push({ url: input as string, authorization });
-    if ((input as string).startsWith("https://auth.example/")) return Promise.resolve(Response.json({ token: "t" }));
+    if ((input as string).startsWith("https://auth.example/"))
+      return Promise.resolve(Response.json({ token: "t" }));
     return Promise.resolve(
       authorization === undefined
         ? new Response(null, { status: 401, headers: { "www-authenticate": challenge } })
@@ -141,5 +152,9 @@ test("one source that does not answer keeps the others from nothing", async () =
     a: () => Promise.reject(new Error("nobody there")),
     b: () => Promise.resolve(["b: 1 → 2"]),
   });
-  expect(renewed).toEqual({ lines: ["a: left as they are: nobody there", "b: 1 → 2"], failed: 1, asked: 2 });
+  expect(renewed).toEqual({
+    lines: ["a: left as they are: nobody there", "b: 1 → 2"],
+    failed: 1,
+    asked: 2,
+  });
 });

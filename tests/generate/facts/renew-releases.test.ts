@@ -2,7 +2,11 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { renewReleases } from "../../../generate/facts/renew-releases";
-import { type DriverRow, driverRows, minorRows } from "../../../components/recipe/facts/talos-release";
+import {
+  type DriverRow,
+  driverRows,
+  minorRows,
+} from "../../../components/recipe/facts/talos-release";
 import { startFactory } from "../../../lab/factory";
 import { driversOf, laterReleases } from "../../../lab/factory/releases";
 
@@ -33,12 +37,18 @@ test("the tables get what the Factory lists of newer and of inferred releases, a
   expect(others).toEqual(othersBefore);
   for (const { minor } of minorRows) {
     const rows = drivers.filter((row) => row.minor === minor);
-    if (!asked.some((row) => row.minor === minor)) expect(rows).toEqual(before.filter((row) => row.minor === minor));
+    if (!asked.some((row) => row.minor === minor))
+      expect(rows).toEqual(before.filter((row) => row.minor === minor));
     expect(rows.map(({ from }) => from)).toEqual([0, ...rows.slice(0, -1).map(({ to }) => to + 1)]);
     // Rows that were inferred are the Factory's now.
     for (const { from, to, ...brought } of rows)
       for (let patch = from; patch <= to; patch++) {
-        const { from: _from, to: _to, inferred: _inferred, ...listed } = driversOf(`v1.${minor}.${patch}`)!;
+        const {
+          from: _from,
+          to: _to,
+          inferred: _inferred,
+          ...listed
+        } = driversOf(`v1.${minor}.${patch}`)!;
         expect(brought).toEqual(listed);
       }
   }
@@ -48,7 +58,11 @@ test("the tables get what the Factory lists of newer and of inferred releases, a
 test("an extension that the tables do not have is named, since checks would refuse it", async () => {
   const { minor, to } = driverRows.findLast(({ inferred }) => !inferred)!;
   const newer = `v1.${minor}.${to + 1}`;
-  const listed = ["nvidia-container-toolkit-lts", "nvidia-container-toolkit-production", "new-one"].map((name) => ({
+  const listed = [
+    "nvidia-container-toolkit-lts",
+    "nvidia-container-toolkit-production",
+    "new-one",
+  ].map((name) => ({
     name: `siderolabs/${name}`,
     ref: `ghcr.io/siderolabs/${name}:580.178.04-v1.19.1`,
   }));

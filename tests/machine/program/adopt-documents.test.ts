@@ -6,7 +6,11 @@ import { FakeClock, FakeMachine } from "./fakes";
 import { failure } from "./setup";
 
 const text = (machine: object): string => stringify({ version: "v1alpha1", machine });
-const task = { machine: "gpu-1", address: "10.0.0.1", patches: [text({ kernel: { modules: [{ name: "nvidia" }] } })] };
+const task = {
+  machine: "gpu-1",
+  address: "10.0.0.1",
+  patches: [text({ kernel: { modules: [{ name: "nvidia" }] } })],
+};
 
 function setup(live = text({ type: "worker" })) {
   const clock = new FakeClock();
@@ -26,22 +30,31 @@ describe("a configuration that Talos would refuse", () => {
 
   test("names the field of the stack, the document of the machine and the form that works", async () => {
     const { machine, done } = adoptPatch(
-      text({ features: { stableHostname: true }, kubelet: { extraMounts: [{ destination: "/a" }] } }),
+      text({
+        features: { stableHostname: true },
+        kubelet: { extraMounts: [{ destination: "/a" }] },
+      }),
     );
     const message = await failure(done);
     expect(message).toContain(
       "machines.gpu-1.patches: with the stack's patches the machine's configuration has the document HostnameConfig and the field machine.features.stableHostname; ",
     );
     expect(message).toContain("(machine.features.stableHostname: auto: stable of HostnameConfig)");
-    expect(message).toContain("the document KubeletConfig and the field machine.kubelet.extraMounts");
+    expect(message).toContain(
+      "the document KubeletConfig and the field machine.kubelet.extraMounts",
+    );
     expect(message).not.toContain("credentials");
     expect(machine.calls).toEqual([]);
   });
 
   test("is told the other way round where the stack brings the document", async () => {
     const live = text({ type: "worker", kubelet: { image: "a" } });
-    const message = await failure(adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done);
-    expect(message).toContain("say under machine.kubelet.image what the patches say in KubeletConfig, or move");
+    const message = await failure(
+      adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done,
+    );
+    expect(message).toContain(
+      "say under machine.kubelet.image what the patches say in KubeletConfig, or move",
+    );
   });
 
   test("is none where a field goes into its document", async () => {
@@ -52,10 +65,13 @@ describe("a configuration that Talos would refuse", () => {
 
   test("is refused as well where a later document of the machine's would override containerd's part", async () => {
     const part = (value: string): string => `[debug]\nlevel = "${value}"\n`;
-    const patch = text({ files: [{ path: customizationPath, op: "create", content: part("info") }] });
+    const patch = text({
+      files: [{ path: customizationPath, op: "create", content: part("info") }],
+    });
     const document = (name: string, value: string): string =>
       `---\n${stringify({ apiVersion: "v1alpha1", kind: "CRICustomizationConfig", name, content: part(value) })}`;
-    const live = (name: string, value: string): string => text({ type: "worker" }) + document(name, value);
+    const live = (name: string, value: string): string =>
+      text({ type: "worker" }) + document(name, value);
     const { machine, done } = adoptPatch(patch, live("zz", "debug"));
     const message = await failure(done);
     expect(message).toContain(

@@ -11,7 +11,11 @@ const kernel = { modules: [{ name: "nvidia" }] };
 const sysctls = { one: "1" };
 const text = (machine: object): string => stringify({ version: "v1alpha1", machine });
 
-const task = { machine: "gpu-1", address: "10.0.0.1", patches: [text({ kernel }), text({ sysctls })] };
+const task = {
+  machine: "gpu-1",
+  address: "10.0.0.1",
+  patches: [text({ kernel }), text({ sysctls })],
+};
 
 /** What of the task a machine lacks that has the sysctl. */
 const { added } = mergeConfiguration(text({ type: "worker", sysctls }), task.patches);
@@ -33,7 +37,11 @@ describe("adopt", () => {
     const result = await adopt(task, undefined, bench);
     expect(read(machine.persistent)).toEqual({ type: "worker", sysctls, kernel });
     expect(read(machine.active)).toEqual({ type: "worker", sysctls });
-    expect(result).toEqual({ hash: expect.stringMatching(/^[0-9a-f]{64}$/), ...ours, changed: true });
+    expect(result).toEqual({
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      ...ours,
+      changed: true,
+    });
   });
 
   test("run again it stages nothing and remembers the same", async () => {
@@ -76,7 +84,9 @@ describe("adopt", () => {
     // Released without a reboot: ours is active still, and no longer in what is staged.
     machine.active = text({ type: "worker", kernel });
     machine.persistent = text({ type: "worker" });
-    await expect(adopt(task, undefined, { ...bench, isAwaited: () => false })).rejects.toThrow("Pulumi no longer runs");
+    await expect(adopt(task, undefined, { ...bench, isAwaited: () => false })).rejects.toThrow(
+      "Pulumi no longer runs",
+    );
     expect(read(machine.persistent)).toEqual({ type: "worker" });
     const result = await adopt(task, undefined, bench);
     expect(result.added).toEqual(mergeConfiguration(text({ type: "worker" }), task.patches).added);
@@ -111,7 +121,9 @@ describe("adopt", () => {
       await (verb === "adopt" ? adopt(task, undefined, bench) : release(task, first, bench));
       expect(read(machine.persistent)).toMatchObject({ theirs: "yes" });
       expect(machine.persistent.includes("nvidia")).toBe(verb === "adopt");
-      expect(lines).toContainEqual(expect.stringContaining("somebody changed the configuration of gpu-1 meanwhile"));
+      expect(lines).toContainEqual(
+        expect.stringContaining("somebody changed the configuration of gpu-1 meanwhile"),
+      );
     },
   );
 
@@ -160,7 +172,9 @@ describe("release", () => {
     machine.schematicId = schematics.gpu;
     expect(await release(task, added, bench)).toEqual({ changed: true });
     expect(read(machine.persistent)).toEqual({ type: "worker", kernel });
-    expect(lines).toContainEqual(expect.stringMatching(/^release: the kernel modules stay in the configuration/));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^release: the kernel modules stay in the configuration/),
+    );
   });
 
   test("does nothing when nothing is known", async () => {
@@ -203,7 +217,11 @@ describe("release", () => {
       const { clock, machine, bench } = setup();
       spoil(machine);
       const message = await failure(release(task, added, bench));
-      const ways = ["make sure that it is on", "`pulumi stack --show-urns`", "`pulumi state delete 'URN'`"];
+      const ways = [
+        "make sure that it is on",
+        "`pulumi stack --show-urns`",
+        "`pulumi state delete 'URN'`",
+      ];
       for (const part of [`machines.gpu-1: ${problem}; `, ...ways]) expect(message).toContain(part);
       expect(clock.now()).toBe(milliseconds);
     });

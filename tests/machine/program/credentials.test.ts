@@ -14,10 +14,18 @@ const talosctl = path.join(folder, "talosctl");
 beforeAll(() => {
   const esbuild = path.join(root, "node_modules/.bin/esbuild");
   bundle(folder, ["program"]);
-  const double = [path.join(__dirname, "talosctl-double.ts"), "--platform=node", "--format=cjs", "--log-level=warning"];
+  const double = [
+    path.join(__dirname, "talosctl-double.ts"),
+    "--platform=node",
+    "--format=cjs",
+    "--log-level=warning",
+  ];
   execFileSync(esbuild, [...double, `--outfile=${talosctl}`]);
   fs.chmodSync(talosctl, 0o755);
-  fs.writeFileSync(path.join(folder, "configuration"), "version: v1alpha1\nmachine:\n  type: worker\n");
+  fs.writeFileSync(
+    path.join(folder, "configuration"),
+    "version: v1alpha1\nmachine:\n  type: worker\n",
+  );
 });
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 beforeEach(() => fs.rmSync(path.join(folder, "calls"), { force: true }));

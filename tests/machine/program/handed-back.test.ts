@@ -22,18 +22,28 @@ const files = Array.from({ length: 40 }, (_, number) => ({
   content: `${number} ${"x".repeat(4_000)}`,
 }));
 const certSANs = [`${"long.".repeat(40)}example`];
-const task = { machine: "gpu-1", address: "10.0.0.1", patches: [text({ files, certSANs, sysctls: { one: "1" } })] };
+const task = {
+  machine: "gpu-1",
+  address: "10.0.0.1",
+  patches: [text({ files, certSANs, sysctls: { one: "1" } })],
+};
 
 function setup() {
   const machine = new FakeMachine(new FakeClock());
   const live = text({ type: "worker" });
   machine.active = machine.persistent = live;
-  const bench: AdoptBench = { machine, clock: machine.clock, report: () => {}, isAwaited: () => true };
+  const bench: AdoptBench = {
+    machine,
+    clock: machine.clock,
+    report: () => {},
+    isAwaited: () => true,
+  };
   return { machine, bench, live };
 }
 
 /** The answer as the next run gets it. */
-const handed = (answer: AdoptResult): AdoptResult => JSON.parse(JSON.stringify(answer)) as AdoptResult;
+const handed = (answer: AdoptResult): AdoptResult =>
+  JSON.parse(JSON.stringify(answer)) as AdoptResult;
 
 test("the answer to patches of 160 KB can be handed to the next run, which finds nothing to do", async () => {
   const { machine, bench } = setup();
@@ -49,10 +59,18 @@ test("what such patches added is changed by the next ones, and taken away by the
   const { machine, bench, live } = setup();
   const first = await adopt(task, undefined, bench);
   const [changed, ...others] = files;
-  const next = { ...task, patches: [text({ files: [{ ...changed, content: "other" }, ...others.slice(1)] })] };
+  const next = {
+    ...task,
+    patches: [text({ files: [{ ...changed, content: "other" }, ...others.slice(1)] })],
+  };
   const second = await adopt(next, handed(first), bench);
-  const { machine: said } = parse(machine.persistent) as { machine: { files: { content: string }[] } };
-  expect(said.files.map(({ content }) => content)).toEqual(["other", ...others.slice(1).map(({ content }) => content)]);
+  const { machine: said } = parse(machine.persistent) as {
+    machine: { files: { content: string }[] };
+  };
+  expect(said.files.map(({ content }) => content)).toEqual([
+    "other",
+    ...others.slice(1).map(({ content }) => content),
+  ]);
   expect(said).not.toHaveProperty("certSANs");
   await release(next, handed(second), bench);
   expect(parse(machine.persistent)).toEqual(parse(live));
@@ -99,9 +117,13 @@ test("without its record, as docs/troubleshooting.md has it emptied, a run chang
 
 test("patches whose record is too long in any form are refused, and nothing is staged", async () => {
   const { machine, bench } = setup();
-  const sysctls = Object.fromEntries(Array.from({ length: 3_000 }, (_, number) => [`net.ipv4.conf.e${number}`, "1"]));
+  const sysctls = Object.fromEntries(
+    Array.from({ length: 3_000 }, (_, number) => [`net.ipv4.conf.e${number}`, "1"]),
+  );
   const refused = await failure(adopt({ ...task, patches: [text({ sysctls })] }, undefined, bench));
-  expect(refused).toMatch(/^machines\.gpu-1\.patches: they set so many values that the record .* nothing was changed$/);
+  expect(refused).toMatch(
+    /^machines\.gpu-1\.patches: they set so many values that the record .* nothing was changed$/,
+  );
   expect(machine.calls).toEqual([]);
 });
 

@@ -21,7 +21,12 @@ const KEY = "bG9uZy1zZWNyZXQ";
 beforeAll(() => {
   const esbuild = path.join(root, "node_modules/.bin/esbuild");
   bundle(folder, ["program"]);
-  const double = [path.join(__dirname, "talosctl-double.ts"), "--platform=node", "--format=cjs", "--log-level=warning"];
+  const double = [
+    path.join(__dirname, "talosctl-double.ts"),
+    "--platform=node",
+    "--format=cjs",
+    "--log-level=warning",
+  ];
   execFileSync(esbuild, [...double, `--outfile=${path.join(folder, "talosctl")}`]);
   fs.chmodSync(path.join(folder, "talosctl"), 0o755);
   fs.mkdirSync(temporary);
@@ -56,9 +61,13 @@ function start(
   child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
   child.stdin.end(JSON.stringify(input));
-  return { child, ended: new Promise((resolve) => child.on("close", (code) => resolve({ code, ...out }))) };
+  return {
+    child,
+    ended: new Promise((resolve) => child.on("close", (code) => resolve({ code, ...out }))),
+  };
 }
-const run = (verb: string, input: object, env?: NodeJS.ProcessEnv): Promise<Ended> => start(verb, input, env).ended;
+const run = (verb: string, input: object, env?: NodeJS.ProcessEnv): Promise<Ended> =>
+  start(verb, input, env).ended;
 
 /** Those whose lines are complete: a test looks while talosctl runs. */
 const calls = (): Record<string, any>[] =>
@@ -92,7 +101,9 @@ test("no line that it says is longer than Pulumi reads (pulumi-command, provider
   const { code, stderr } = await run("no verb ".repeat(10_000), {});
   expect(code).toBe(1);
   expect(stderr).toMatch(/ …$/m);
-  expect(Math.max(...stderr.split("\n").map((line) => Buffer.byteLength(line)))).toBeLessThan(64 * 1024);
+  expect(Math.max(...stderr.split("\n").map((line) => Buffer.byteLength(line)))).toBeLessThan(
+    64 * 1024,
+  );
 });
 
 test("no name in its lines acts on the terminal that Pulumi prints them to, or makes a line of its own", async () => {
@@ -159,7 +170,10 @@ test("a configuration is adopted, left alone the second time and released, throu
   expect(handed["handed"]).toContain("kind: VolumeConfig");
 
   const second = await run("adopt", adoption, { PULUMI_COMMAND_STDOUT: first.stdout });
-  expect(JSON.parse(second.stdout)).toMatchObject({ ...(JSON.parse(first.stdout) as object), changed: false });
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    ...(JSON.parse(first.stdout) as object),
+    changed: false,
+  });
 
   expect((await run("release", adoption, { PULUMI_COMMAND_STDOUT: second.stdout })).code).toBe(0);
   // The image's services wait for the driver at every boot.
@@ -248,9 +262,11 @@ test("what a verb of several machines fails at is not blamed on the first of the
 });
 
 test("a missing talosctl, an unknown verb and a task of another shape are said plainly", async () => {
-  expect((await run("upgrade", wanted, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" })).stderr).toContain(
-    "install talosctl of the machine's minor release",
+  expect(
+    (await run("upgrade", wanted, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" })).stderr,
+  ).toContain("install talosctl of the machine's minor release");
+  expect((await run("destroy", wanted)).stderr).toContain(
+    'verb "destroy" is not one of preflight, upgrade, adopt',
   );
-  expect((await run("destroy", wanted)).stderr).toContain('verb "destroy" is not one of preflight, upgrade, adopt');
   expect((await run("upgrade", { ...wanted, role: "king" })).stderr).toContain("role");
 });

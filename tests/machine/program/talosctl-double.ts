@@ -21,7 +21,9 @@ fs.appendFileSync(
     secretsInEnvironment: Object.keys(process.env).filter(
       (name) => name.startsWith("TALOS_GPU_") && name.endsWith("CONFIG"),
     ),
-    ...(handed === undefined ? {} : { handed: fs.readFileSync(handed, "utf8"), handedMode: modeOf(handed) }),
+    ...(handed === undefined
+      ? {}
+      : { handed: fs.readFileSync(handed, "utf8"), handedMode: modeOf(handed) }),
   })}\n`,
 );
 
@@ -31,13 +33,18 @@ const asked = args.join(" ");
 if (asked.startsWith("version --client")) console.log("Client:\nTalos v1.13.0");
 else if (mode === "hang") setInterval(() => {}, 1000);
 else if (mode === "leak") {
-  console.error(`rpc error: code = PermissionDenied desc = bad key: ${fs.readFileSync(config, "utf8")}`);
+  console.error(
+    `rpc error: code = PermissionDenied desc = bad key: ${fs.readFileSync(config, "utf8")}`,
+  );
   process.exit(1);
-} else if (asked.startsWith("version --json")) console.log(JSON.stringify({ version: { tag: "v1.12.6" } }));
+} else if (asked.startsWith("version --json"))
+  console.log(JSON.stringify({ version: { tag: "v1.12.6" } }));
 else if (asked.startsWith("get machinestatus"))
   resource("machine", { stage: "running", status: { ready: true, unmetConditions: [] } });
 else if (asked.startsWith("get extensions")) {
-  resource(0, { metadata: { name: "nvidia-container-toolkit-production", version: "570.211.01-v1.18.2" } });
+  resource(0, {
+    metadata: { name: "nvidia-container-toolkit-production", version: "570.211.01-v1.18.2" },
+  });
   resource(1, { metadata: { name: "schematic", version: "a".repeat(64) } });
 } else if (asked.startsWith("get machineconfig")) {
   resource("v1alpha1", fs.readFileSync(`${folder}/configuration`, "utf8"));

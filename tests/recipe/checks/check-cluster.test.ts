@@ -25,17 +25,22 @@ describe("stacks with a mistake", () => {
     }
   });
 
-  test.each(rows)("%s: is a stack that is right, but for its mistake", (_, { base, stack, expect: expected }) => {
-    expect(Object.keys(expected)).not.toEqual([]);
-    expect(findingsOf(validStack(base))).toEqual([]);
-    const changed = differences(validStack(base), stack);
-    expect(changed.length).toBeGreaterThan(0);
-    // One mistake is a field or few, not another system.
-    expect(changed.length).toBeLessThanOrEqual(6);
-  });
+  test.each(rows)(
+    "%s: is a stack that is right, but for its mistake",
+    (_, { base, stack, expect: expected }) => {
+      expect(Object.keys(expected)).not.toEqual([]);
+      expect(findingsOf(validStack(base))).toEqual([]);
+      const changed = differences(validStack(base), stack);
+      expect(changed.length).toBeGreaterThan(0);
+      // One mistake is a field or few, not another system.
+      expect(changed.length).toBeLessThanOrEqual(6);
+    },
+  );
 
   test("there is one for every check, each with a name of its own", () => {
-    const shown = new Set(invalid.flatMap((row) => Object.keys(row.expect).map((place) => place.split(" ")[0]!)));
+    const shown = new Set(
+      invalid.flatMap((row) => Object.keys(row.expect).map((place) => place.split(" ")[0]!)),
+    );
     expect(Object.keys(checks).filter((id) => !shown.has(id))).toEqual([]);
     expect(new Set(invalid.map(({ name }) => name)).size).toBe(invalid.length);
   });
@@ -58,10 +63,13 @@ describe("stacks that are right", () => {
   });
 });
 
-test.each(acceptedStacks().map((row) => [row.name, row] as const))("%s: nothing is found", (_, { base, stack }) => {
-  expect(stack).not.toEqual(validStack(base));
-  expect(findingsOf(stack)).toEqual([]);
-});
+test.each(acceptedStacks().map((row) => [row.name, row] as const))(
+  "%s: nothing is found",
+  (_, { base, stack }) => {
+    expect(stack).not.toEqual(validStack(base));
+    expect(findingsOf(stack)).toEqual([]);
+  },
+);
 
 test("a secret is never repeated", () => {
   const stack = { ...validStack("one-card"), patches: ["machine:\n  token: abcdef.0123456789\n"] };
@@ -79,13 +87,16 @@ describe("the table of checks", () => {
 
   test.each(sentencesOfChecks())("$check: some stack shows “$sentence”", ({ check, pattern }) => {
     const shown = found.filter((one) => check === undefined || one.check === check);
-    expect(shown.some(({ problem, why, remedy }) => [problem, why, remedy].some((part) => pattern.test(part)))).toBe(
-      true,
-    );
+    expect(
+      shown.some(({ problem, why, remedy }) =>
+        [problem, why, remedy].some((part) => pattern.test(part)),
+      ),
+    ).toBe(true);
   });
 
   test("no message has a value that is not there", () => {
-    for (const finding of found) expect(renderFinding(finding)).not.toMatch(/\bundefined\b|\[object |\bNaN\b/);
+    for (const finding of found)
+      expect(renderFinding(finding)).not.toMatch(/\bundefined\b|\[object |\bNaN\b/);
   });
 });
 
@@ -99,7 +110,11 @@ describe("a stack that is wrong", () => {
   test("lists everything in one error, numbered", () => {
     const { findings, plan } = judge(invalid);
     expect(plan).toBeUndefined(); // its shape is wrong, too
-    expect(findings.map((finding) => finding.check)).toEqual(["shape", "operator-version", "chart-values"]);
+    expect(findings.map((finding) => finding.check)).toEqual([
+      "shape",
+      "operator-version",
+      "chart-values",
+    ]);
     const { message } = new InvalidStackError(findings);
     findings.forEach((finding: Finding, index) =>
       expect(message).toContain(
@@ -108,15 +123,23 @@ describe("a stack that is wrong", () => {
     );
     expect(message).toContain("3 mistakes");
     const [first] = findings;
-    expect(new InvalidStackError([first!]).message).toMatch(/^the stack has a mistake; nothing was contacted:\n1\. /);
+    expect(new InvalidStackError([first!]).message).toMatch(
+      /^the stack has a mistake; nothing was contacted:\n1\. /,
+    );
   });
 
-  test.each([null, undefined, 1, "text", [], {}, { machines: [] }, { talosVersion: "v1.12.6", machines: { a: null } }])(
-    "%j: is a finding, not a crash",
-    (raw) => {
-      const { findings, plan } = judge(raw);
-      expect(findings.length).toBeGreaterThan(0);
-      expect(plan).toBeUndefined();
-    },
-  );
+  test.each([
+    null,
+    undefined,
+    1,
+    "text",
+    [],
+    {},
+    { machines: [] },
+    { talosVersion: "v1.12.6", machines: { a: null } },
+  ])("%j: is a finding, not a crash", (raw) => {
+    const { findings, plan } = judge(raw);
+    expect(findings.length).toBeGreaterThan(0);
+    expect(plan).toBeUndefined();
+  });
 });

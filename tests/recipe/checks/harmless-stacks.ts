@@ -10,7 +10,11 @@ interface HarmlessStack {
 }
 
 const velaryon = validStack("velaryon");
-const withoutRelease = ({ gpuOperator: _operator, devicePlugin: _plugin, ...rest }: ClusterSpec): ClusterSpec => rest;
+const withoutRelease = ({
+  gpuOperator: _operator,
+  devicePlugin: _plugin,
+  ...rest
+}: ClusterSpec): ClusterSpec => rest;
 
 /** Stacks that may go on, as what they have wrong only has no effect. */
 export const harmlessStacks: HarmlessStack[] = [
@@ -19,7 +23,10 @@ export const harmlessStacks: HarmlessStack[] = [
     stack: {
       ...velaryon,
       machines: {
-        velaryon: { ...velaryon.machines["velaryon"]!, kernelArgs: ["nvidia_drm.modeset=1", "nvidia-drm.fbdev=1"] },
+        velaryon: {
+          ...velaryon.machines["velaryon"]!,
+          kernelArgs: ["nvidia_drm.modeset=1", "nvidia-drm.fbdev=1"],
+        },
       },
     },
     says: {
@@ -29,7 +36,10 @@ export const harmlessStacks: HarmlessStack[] = [
   },
   {
     name: "a parameter of NVIDIA's module among those of a patch",
-    stack: { ...velaryon, patches: ["machine: { install: { extraKernelArgs: [nvidia_drm.modeset=1] } }"] },
+    stack: {
+      ...velaryon,
+      patches: ["machine: { install: { extraKernelArgs: [nvidia_drm.modeset=1] } }"],
+    },
     says: { "patches[0]": "nvidia_drm.modeset has no effect as a kernel argument" },
   },
   {

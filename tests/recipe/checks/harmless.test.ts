@@ -20,7 +20,9 @@ describe.each(harmlessStacks)("$name", ({ stack, says }) => {
 
 test("a value that is only alike is not proposed: it means something else", () => {
   const [, , { stack }] = harmlessStacks as [unknown, unknown, (typeof harmlessStacks)[number]];
-  expect(judge(stack).harmless.map(({ remedy }) => remedy)).toEqual(["see `helm show values`, or leave it out"]);
+  expect(judge(stack).harmless.map(({ remedy }) => remedy)).toEqual([
+    "see `helm show values`, or leave it out",
+  ]);
 });
 
 test("a value of the stack's own that has no effect refuses it, with the one that was meant", () => {
@@ -33,7 +35,10 @@ test("a value of the stack's own that has no effect refuses it, with the one tha
   const { findings, harmless } = judge({ ...stack, gpuOperator: { ...stack.gpuOperator, values } });
   expect(harmless).toEqual([]);
   expect(findings.map(({ field, remedy }) => [field, remedy])).toEqual([
-    ["gpuOperator.values.driver.enable", 'did you mean "driver.enabled"? see `helm show values`, or leave it out'],
+    [
+      "gpuOperator.values.driver.enable",
+      'did you mean "driver.enabled"? see `helm show values`, or leave it out',
+    ],
     ["gpuOperator.values.operator.defaultRuntime", "see `helm show values`, or leave it out"],
   ]);
 });

@@ -7,10 +7,19 @@ const access = (role: string): string =>
 test.each([
   [access("os:admin"), "has os:admin in machine.features.kubernetesTalosAPIAccess.allowedRoles"],
   [access("os:operator"), undefined],
-  ["{apiVersion: v1alpha1, kind: KubeTalosAPIAccessConfig, allowedRoles: [os:admin]}", "has os:admin in allowedRoles"],
+  [
+    "{apiVersion: v1alpha1, kind: KubeTalosAPIAccessConfig, allowedRoles: [os:admin]}",
+    "has os:admin in allowedRoles",
+  ],
   ["{apiVersion: v1alpha1, kind: KubeTalosAPIAccessConfig, allowedRoles: [os:reader]}", undefined],
-  ["{apiVersion: v1alpha1, kind: KubeServiceAccountConfig, issuer: {privateKey: x}}", "sets issuer.privateKey"],
-  ["{apiVersion: v1alpha1, kind: KubeServiceAccountConfig, issuer: {url: https://example.org}}", undefined],
+  [
+    "{apiVersion: v1alpha1, kind: KubeServiceAccountConfig, issuer: {privateKey: x}}",
+    "sets issuer.privateKey",
+  ],
+  [
+    "{apiVersion: v1alpha1, kind: KubeServiceAccountConfig, issuer: {url: https://example.org}}",
+    undefined,
+  ],
   ["{apiVersion: v1alpha1, kind: KubeClusterConfig, clusterName: other}", "is a KubeClusterConfig"],
   ["cluster: {id: other}", "sets cluster.id"],
 ])("Omni's answer to the patch %s: %s", (patch, refused) => {

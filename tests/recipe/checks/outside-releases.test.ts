@@ -4,14 +4,19 @@ import { validStack } from "../stacks";
 const { devicePlugin: _plugin, ...pluginOn113 } = validStack("plugin-on-1.13");
 const nvidiaByDefault = (read: ExternalReadSpec) => {
   const [[name, machine]] = Object.entries(pluginOn113.machines) as [[string, object]];
-  const machines = { ...pluginOn113.machines, [name]: { ...machine, containerd: { nvidiaDefaultRuntime: true } } };
+  const machines = {
+    ...pluginOn113.machines,
+    [name]: { ...machine, containerd: { nvidiaDefaultRuntime: true } },
+  };
   return judge({ ...pluginOn113, machines, external: { read } }).findings.map(({ check }) => check);
 };
 
 test("NVIDIA's runtime as the default one is right on Talos 1.13 with a plugin that names cards in a variable alone", () => {
   const values = { runtimeClassName: "nvidia" };
   expect(nvidiaByDefault({ kind: "devicePlugin", version: "0.17.1", values })).toEqual([]);
-  expect(nvidiaByDefault({ kind: "devicePlugin", version: "0.17.4", values })).toEqual(["default-runtime"]);
+  expect(nvidiaByDefault({ kind: "devicePlugin", version: "0.17.4", values })).toEqual([
+    "default-runtime",
+  ]);
 });
 
 test("the former chart of the DRA driver is one that runs, where something outside installs it", () => {
@@ -19,5 +24,7 @@ test("the former chart of the DRA driver is one that runs, where something outsi
   const values = { nvidiaDriverRoot: "/usr/local", gpuResourcesEnabledOverride: true };
   const version = "25.8.0";
   expect(judge({ ...rest, external: { kind: "dra", version, values } }).findings).toEqual([]);
-  expect(judge({ ...rest, dra: { version } }).findings.map(({ field }) => field)).toContain("dra.version");
+  expect(judge({ ...rest, dra: { version } }).findings.map(({ field }) => field)).toContain(
+    "dra.version",
+  );
 });

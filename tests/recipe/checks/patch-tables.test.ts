@@ -15,14 +15,18 @@ const flawsOf = (patch: string, minor: number): string[] => {
 };
 
 describe("patches against what Talos' decoder takes", () => {
-  test.each(rightPatches)("1.%i takes %s", (minor, patch) => expect(flawsOf(patch, minor)).toEqual([]));
+  test.each(rightPatches)("1.%i takes %s", (minor, patch) =>
+    expect(flawsOf(patch, minor)).toEqual([]),
+  );
 
-  test.each(patchRows<[minor: number, patch: string, says: string]>("wrong"))("1.%i refuses %s", (minor, patch, says) =>
-    expect(flawsOf(patch, minor).join("\n")).toContain(says),
+  test.each(patchRows<[minor: number, patch: string, says: string]>("wrong"))(
+    "1.%i refuses %s",
+    (minor, patch, says) => expect(flawsOf(patch, minor).join("\n")).toContain(says),
   );
 
   test("a release that nobody knows yet is judged loosely: what its schema may have brought is let be", () => {
-    const loose = (patch: string): number => patchFlaws(talosDocuments(patch), { minor: 14, isKnown: false }).length;
+    const loose = (patch: string): number =>
+      patchFlaws(talosDocuments(patch), { minor: 14, isKnown: false }).length;
     expect(loose("machine: {newThing: {a: b}}\n")).toBe(0);
     expect(loose("apiVersion: v1alpha1\nkind: NewConfig\n")).toBe(0);
     expect(loose("machine: {sysctls: [a]}\n")).toBe(1);
@@ -39,7 +43,9 @@ describe("secrets in patches", () => {
   test.each(patchRows<[patch: string, path: string]>("secret"))("one in %s", (patch, path) =>
     expect(pathsOf(patch)[0]).toContain(path),
   );
-  test.each(patchRows<[patch: string]>("harmless"))("none in %s", (patch) => expect(pathsOf(patch)).toEqual([]));
+  test.each(patchRows<[patch: string]>("harmless"))("none in %s", (patch) =>
+    expect(pathsOf(patch)).toEqual([]),
+  );
 });
 
 describe("containerd parts", () => {

@@ -27,7 +27,8 @@ function sentencesIn(file: string): Sentence[] {
       // `is` and `when` name a kind of values and a condition, which no message repeats.
       if (["rule", "source", "is", "when"].includes(name)) return;
       const isCheck =
-        ts.isObjectLiteralExpression(node.initializer) && propertyNames(node.initializer).includes("rule");
+        ts.isObjectLiteralExpression(node.initializer) &&
+        propertyNames(node.initializer).includes("rule");
       look(node.initializer, isCheck ? name : check);
       return;
     }
@@ -36,7 +37,9 @@ function sentencesIn(file: string): Sentence[] {
       found.push({
         check,
         sentence: pieces.join("…"),
-        pattern: new RegExp(pieces.map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^]*")),
+        pattern: new RegExp(
+          pieces.map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^]*"),
+        ),
       });
     node.forEachChild((child) => look(child, check));
   };

@@ -31,20 +31,23 @@ describe.each(edits)("$name of $stack", ({ stack, change, reboots }) => {
   const effects = effectsOf(before, after);
 
   test("the word", () => {
-    expect(Object.fromEntries(Object.entries(effects).map(([name, effect]) => [name, effect.reboots]))).toEqual(
-      reboots,
-    );
+    expect(
+      Object.fromEntries(Object.entries(effects).map(([name, effect]) => [name, effect.reboots])),
+    ).toEqual(reboots);
     for (const { because } of Object.values(effects)) expect(because).not.toBe("");
   });
 
   // The upgrade program does not configure machines of Omni, nor those that a stack installs. Of one that
   // reboots "only if", the plan leaves the answer to what the program sees.
   const byProgram = after.machines.filter(
-    ({ name, configuration }) => configuration !== "omni" && !after.spec.bootstrap && reboots[name] !== "only if",
+    ({ name, configuration }) =>
+      configuration !== "omni" && !after.spec.bootstrap && reboots[name] !== "only if",
   );
   for (const { name } of byProgram)
     test(`the upgrade program agrees on ${name}`, async () => {
-      const [was, is] = [before, after].map((plan) => plan.machines.find((machine) => machine.name === name)!);
+      const [was, is] = [before, after].map((plan) =>
+        plan.machines.find((machine) => machine.name === name)!,
+      );
       const { machine, bench, wanted } = setup();
       // The machine is what the update before has left.
       machine.talosVersion = was!.talosVersion;
@@ -54,7 +57,8 @@ describe.each(edits)("$name of $stack", ({ stack, change, reboots }) => {
       const [old, fresh] = [partsOf(was!.patches), partsOf(is!.patches)];
       machine.needsBoot = [...new Set([...old.keys(), ...fresh.keys()])].some(
         (part) =>
-          JSON.stringify(old.get(part)) !== JSON.stringify(fresh.get(part)) && needsBoot(part, is!.talosVersion),
+          JSON.stringify(old.get(part)) !== JSON.stringify(fresh.get(part)) &&
+          needsBoot(part, is!.talosVersion),
       );
       const schematicId = is!.schematicId === was!.schematicId ? schematics.gpu : schematics.other;
       const { rebooted } = await upgrade(
@@ -75,7 +79,8 @@ describe.each(edits)("$name of $stack", ({ stack, change, reboots }) => {
 
 /** What stands for the part of an owned configuration that Talos generates: it changes with these. */
 function generated({ spec }: Plan): string {
-  if (!Object.values(spec.machines).some(({ configuration }) => configuration === "owned")) return "";
+  if (!Object.values(spec.machines).some(({ configuration }) => configuration === "owned"))
+    return "";
   const { clusterName, clusterEndpoint, kubernetesVersion } = spec;
   return JSON.stringify({ kind: "Generated", clusterName, clusterEndpoint, kubernetesVersion });
 }
@@ -102,16 +107,28 @@ const updates: Updates[] = [
   {
     name: "a parameter of a module that the machine's own patch declares",
     stack: "rtx5070ti",
-    before: { machines: { "k8s-worker4": { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=0")] } } },
-    after: { machines: { "k8s-worker4": { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=1")] } } },
+    before: {
+      machines: {
+        "k8s-worker4": { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=0")] },
+      },
+    },
+    after: {
+      machines: {
+        "k8s-worker4": { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=1")] },
+      },
+    },
     reboots: "yes",
     because: /^machine\.kernel\.modules changed$/,
   },
   {
     name: "a parameter of a module that the machine's own patch declares",
     stack: "velaryon",
-    before: { machines: { velaryon: { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=0")] } } },
-    after: { machines: { velaryon: { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=1")] } } },
+    before: {
+      machines: { velaryon: { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=0")] } },
+    },
+    after: {
+      machines: { velaryon: { patches: [modulesWith("NVreg_OpenRmEnableUnsupportedGpus=1")] } },
+    },
     reboots: "yes",
     because: /^machine\.kernel\.modules changed$/,
   },
@@ -246,12 +263,16 @@ const updates: Updates[] = [
   },
 ];
 
-test.each(updates)("of $stack, $name", ({ stack, before = {}, after = {}, name: _, because, ...effect }) => {
-  const first = before === null ? undefined : planned(edited({ stack, change: before }));
-  const effects = Object.values(effectsOf(first, planned(edited({ stack, change: after }))));
-  expect(effects).not.toEqual([]);
-  for (const each of effects) expect(each).toMatchObject({ ...effect, because: expect.stringMatching(because) });
-});
+test.each(updates)(
+  "of $stack, $name",
+  ({ stack, before = {}, after = {}, name: _, because, ...effect }) => {
+    const first = before === null ? undefined : planned(edited({ stack, change: before }));
+    const effects = Object.values(effectsOf(first, planned(edited({ stack, change: after }))));
+    expect(effects).not.toEqual([]);
+    for (const each of effects)
+      expect(each).toMatchObject({ ...effect, because: expect.stringMatching(because) });
+  },
+);
 
 const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machineState> => {
   const plan = planned({ ...(readStackFile(stack) as Said), talosVersion });

@@ -1,4 +1,8 @@
-import { describeProgress, type Standing, UpdateProgress } from "../../../components/recipe/effect/progress";
+import {
+  describeProgress,
+  type Standing,
+  UpdateProgress,
+} from "../../../components/recipe/effect/progress";
 
 test("each machine once, by what became of it, and which are cordoned", () => {
   const machines = new Map<string, Standing>([
@@ -21,7 +25,10 @@ test("each machine once, by what became of it, and which are cordoned", () => {
 });
 
 test("of a fleet, the number and the first names", () => {
-  const fleet = Array.from({ length: 300 }, (_, index): [string, Standing] => [`g${index}`, { progress: "done" }]);
+  const fleet = Array.from({ length: 300 }, (_, index): [string, Standing] => [
+    `g${index}`,
+    { progress: "done" },
+  ]);
   const said = describeProgress(new Map(fleet));
   expect(said).toContain("done (300): g0, g1, ");
   expect(said).toMatch(/g19 and 280 more$/);
@@ -31,7 +38,10 @@ describe("how far each machine is, from what begins and ends", () => {
   const told = (events: (progress: UpdateProgress) => void): [Record<string, string>, boolean] => {
     const progress = new UpdateProgress(["a", "b"]);
     events(progress);
-    const standings = [...progress.standings()].map(([name, standing]) => [name, standing.progress]);
+    const standings = [...progress.standings()].map(([name, standing]) => [
+      name,
+      standing.progress,
+    ]);
     return [Object.fromEntries(standings) as Record<string, string>, progress.over()];
   };
   const configured = (progress: UpdateProgress, machine: string): void => {
@@ -40,10 +50,25 @@ describe("how far each machine is, from what begins and ends", () => {
   };
   const cases: [string, (progress: UpdateProgress) => void, Record<string, string>, boolean][] = [
     ["nothing yet", () => {}, { a: "not started", b: "not started" }, false],
-    ["between two of its resources", (p) => configured(p, "a"), { a: "under way", b: "not started" }, false],
+    [
+      "between two of its resources",
+      (p) => configured(p, "a"),
+      { a: "under way", b: "not started" },
+      false,
+    ],
     ["nothing had to be", (p) => p.settles("a"), { a: "skipped", b: "not started" }, false],
-    ["all of it through", (p) => (configured(p, "a"), p.settles("a")), { a: "done", b: "not started" }, false],
-    ["one failed", (p) => (p.begins("a", "upgrade"), p.fails("a")), { a: "failed", b: "not started" }, true],
+    [
+      "all of it through",
+      (p) => (configured(p, "a"), p.settles("a")),
+      { a: "done", b: "not started" },
+      false,
+    ],
+    [
+      "one failed",
+      (p) => (p.begins("a", "upgrade"), p.fails("a")),
+      { a: "failed", b: "not started" },
+      true,
+    ],
     [
       "one failed, the other is being upgraded",
       (p) => (p.begins("b", "upgrade"), p.fails("a")),
@@ -64,11 +89,18 @@ describe("how far each machine is, from what begins and ends", () => {
     ],
     [
       "one failed, while the node of another, upgraded, got its labels",
-      (p) => (p.ends("b", "upgrade", true), p.begins("b", "node"), p.fails("a"), p.ends("b", "node", false)),
+      (p) => (
+        p.ends("b", "upgrade", true),
+        p.begins("b", "node"),
+        p.fails("a"),
+        p.ends("b", "node", false)
+      ),
       { a: "failed", b: "done" },
       true,
     ],
     ["what is no machine's failed", (p) => p.fails(), { a: "not started", b: "not started" }, true],
   ];
-  test.each(cases)("%s", (_, events, standings, over) => expect(told(events)).toEqual([standings, over]));
+  test.each(cases)("%s", (_, events, standings, over) =>
+    expect(told(events)).toEqual([standings, over]),
+  );
 });

@@ -18,8 +18,12 @@ const isolation = "apiVersion: v1alpha1\nkind: SecurityProfileConfig\nworkloadIs
 
 test("a configuration's parts tell containerd's file from the others", () => {
   const before = file(customizationPath, "[a]");
-  expect(changedParts(before, file(customizationPath, "[b]"))).toEqual(["machine.files.containerd"]);
-  expect(changedParts(before, `${before}\n---\nkind: SecurityProfileConfig\n`)).toEqual(["SecurityProfileConfig"]);
+  expect(changedParts(before, file(customizationPath, "[b]"))).toEqual([
+    "machine.files.containerd",
+  ]);
+  expect(changedParts(before, `${before}\n---\nkind: SecurityProfileConfig\n`)).toEqual([
+    "SecurityProfileConfig",
+  ]);
   expect(changedParts(file("/var/a", "1"), file("/var/a", "2"))).toEqual(["machine.files"]);
   expect(changedParts(before, `# a comment\n${before}`)).toEqual([]);
 });
@@ -50,7 +54,9 @@ describe("a preview of a machine on Talos 1.14", () => {
     talosVersion: "v1.14.1",
     driver: { branch: "production" },
     gpuOperator: { version: "v26.3.3" },
-    machines: { "gpu-1": { address: "192.0.2.1", role: "worker", configuration: "adopted", ...machine } },
+    machines: {
+      "gpu-1": { address: "192.0.2.1", role: "worker", configuration: "adopted", ...machine },
+    },
   });
   const planOf = (machine: object) => planCluster(parseSpec(said(machine)).spec!);
   const withCard = { gpus: [{ model: "RTX 5070 Ti" }] };
@@ -62,12 +68,18 @@ describe("a preview of a machine on Talos 1.14", () => {
       reboots: "no",
       because: "none is needed for machine.files.containerd added",
     });
-    expect(effect({}, { patches: ["machine: {sysctls: {vm.swappiness: '1'}}"] }).reboots).toBe("no");
+    expect(effect({}, { patches: ["machine: {sysctls: {vm.swappiness: '1'}}"] }).reboots).toBe(
+      "no",
+    );
   });
 
   test.each([
     ["a parameter of a module", { moduleParameters: { nvidia: ["NVreg_A=1"] } }, "yes"],
-    ["another file, unless its owner has it", { patches: [file("/var/lib/owner.conf", "x")] }, "only if"],
+    [
+      "another file, unless its owner has it",
+      { patches: [file("/var/lib/owner.conf", "x")] },
+      "only if",
+    ],
     ["workload isolation, unless its owner has it", { patches: [isolation] }, "only if"],
   ])("reboots for %s", (_, is, word) => {
     expect(effect({}, is).reboots).toBe(word);
@@ -76,7 +88,9 @@ describe("a preview of a machine on Talos 1.14", () => {
   test("says what Omni's machine gets at its next boot alone", () => {
     const omni = { configuration: "omni", uuid: "ce4d0d52-6c10-bdc9-746c-88aedd67681b" };
     const stateOf = (more: object) => {
-      const plan = planCluster(parseSpec({ ...said({ ...withCard, ...omni, ...more }), clusterName: "frank" }).spec!);
+      const plan = planCluster(
+        parseSpec({ ...said({ ...withCard, ...omni, ...more }), clusterName: "frank" }).spec!,
+      );
       return machineState(plannedMachines(plan)[0]!);
     };
     const made = effectOf(stateOf({}), stateOf({ patches: [file("/var/lib/owner.conf", "x")] }));

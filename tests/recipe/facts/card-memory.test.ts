@@ -14,7 +14,8 @@ function claiming(gpus: GpuSpec[], memory: string): ClusterSpec {
   };
 }
 
-const problems = (stack: ClusterSpec): string[] => findingsOf(stack).map(({ check, field }) => `${check} ${field}`);
+const problems = (stack: ClusterSpec): string[] =>
+  findingsOf(stack).map(({ check, field }) => `${check} ${field}`);
 const notesOn = (stack: ClusterSpec): string[] =>
   judge(stack).plan!.notes.filter((note) => note.includes(".gpus[0].memory"));
 
@@ -52,7 +53,9 @@ describe.each(severalSizes)("an %s", (model, smaller, larger) => {
   });
 
   test("that is the smaller one does not take the claim", () => {
-    expect(problems(claiming([{ model, memory: smaller }], larger))).toEqual(["claims workloads.ollama.claim"]);
+    expect(problems(claiming([{ model, memory: smaller }], larger))).toEqual([
+      "claims workloads.ollama.claim",
+    ]);
   });
 });
 
@@ -103,7 +106,9 @@ test("two cards of a name with different memory are told apart", () => {
     "12Gi",
   );
   expect(problems(stack)).toEqual([]);
-  expect(judge(stack).plan!.notes.join("\n")).toContain("RTX 4060 Ti with 8188Mi, RTX 4060 Ti with 16380Mi");
+  expect(judge(stack).plan!.notes.join("\n")).toContain(
+    "RTX 4060 Ti with 8188Mi, RTX 4060 Ti with 16380Mi",
+  );
 });
 
 test("the power of an A16 is that of one of its four GPUs", () => {

@@ -55,7 +55,9 @@ test.each([
   ["GH200", ["open"]],
   ["GH200 144G HBM3e", ["open"]],
   ["H200", ["open", "proprietary"]],
-])("%s takes the modules %j", (model, flavours) => expect(flavoursOf(card(model))).toEqual(flavours));
+])("%s takes the modules %j", (model, flavours) =>
+  expect(flavoursOf(card(model))).toEqual(flavours),
+);
 
 test("a stack describes a card that no table has; the tables win where they know it", () => {
   const described = cardOf({ model: "RTX 0000", architecture: "Blackwell", memory: "48Gi" });
@@ -89,16 +91,23 @@ test("the table is whole", () => {
     expect(rows).toEqual(named);
   for (const { flavours } of architectures)
     expect(Object.values(ModuleFlavour)).toEqual(expect.arrayContaining(flavours));
-  for (const [alias, model] of Object.entries(cardAliases)) expect(findCard(alias)?.model).toBe(model);
+  for (const [alias, model] of Object.entries(cardAliases))
+    expect(findCard(alias)?.model).toBe(model);
 });
 
 test("a row says the architecture that its chip has", () => {
-  const said = new Map(cards.map((row) => [row.model, `${row.architecture} ${row.computeCapability}`]));
+  const said = new Map(
+    cards.map((row) => [row.model, `${row.architecture} ${row.computeCapability}`]),
+  );
   const differing = listedChips.flatMap(([chip, names]) => {
-    const capability = Object.entries(chips.computeCapabilities).find(([start]) => chip.startsWith(start))?.[1];
+    const capability = Object.entries(chips.computeCapabilities).find(([start]) =>
+      chip.startsWith(start),
+    )?.[1];
     const listed = `${architectureOfChip(chip)} ${capability}`;
     const models = names.map((name) => name.replace(/^(GeForce|Quadro|Tesla) /, ""));
-    return models.filter((model) => (said.get(model) ?? listed) !== listed).map((model) => [model, chip, listed]);
+    return models
+      .filter((model) => (said.get(model) ?? listed) !== listed)
+      .map((model) => [model, chip, listed]);
   });
   expect(differing).toEqual([]);
 });
@@ -131,10 +140,30 @@ test("CUDA 13 dropped what came before Turing", () => {
 });
 
 test("power limits: known where they were seen, a guess where boards differ", () => {
-  expect(powerRangeOf(card("H200"))).toEqual({ min: 200, max: 700, knownMin: true, knownMax: true });
-  expect(powerRangeOf(card("H100 80GB HBM3"))).toEqual({ min: 200, max: 700, knownMin: true, knownMax: true });
-  expect(powerRangeOf(card("H100 NVL"))).toEqual({ min: 100, max: 400, knownMin: false, knownMax: true });
-  expect(powerRangeOf(card("RTX 3090"))).toEqual({ min: 88, max: 525, knownMin: false, knownMax: false });
+  expect(powerRangeOf(card("H200"))).toEqual({
+    min: 200,
+    max: 700,
+    knownMin: true,
+    knownMax: true,
+  });
+  expect(powerRangeOf(card("H100 80GB HBM3"))).toEqual({
+    min: 200,
+    max: 700,
+    knownMin: true,
+    knownMax: true,
+  });
+  expect(powerRangeOf(card("H100 NVL"))).toEqual({
+    min: 100,
+    max: 400,
+    knownMin: false,
+    knownMax: true,
+  });
+  expect(powerRangeOf(card("RTX 3090"))).toEqual({
+    min: 88,
+    max: 525,
+    knownMin: false,
+    knownMax: false,
+  });
   expect(powerRangeOf(card("A10G"))).toBeUndefined();
   expect(powerRangeOf(card("GB10"))).toBeUndefined();
 });
@@ -159,6 +188,7 @@ test("MIG: what nvidia-smi of an H200 lists", () => {
   });
   expect(migOf(card("RTX 4090"))).toBeUndefined();
   for (const geometry of Object.values(migGeometries)) {
-    for (const profile of Object.keys(geometry.balanced ?? {})) expect(geometry.profiles).toHaveProperty([profile]);
+    for (const profile of Object.keys(geometry.balanced ?? {}))
+      expect(geometry.profiles).toHaveProperty([profile]);
   }
 });

@@ -1,16 +1,31 @@
-import { planCluster, type ClusterSpec, type ReleaseRecipe } from "../../../components/recipe/index";
-import { judgesOf, judgeValues, valueComplaints, type ChartName } from "../../../components/recipe/facts/chart";
+import {
+  planCluster,
+  type ClusterSpec,
+  type ReleaseRecipe,
+} from "../../../components/recipe/index";
+import {
+  judgesOf,
+  judgeValues,
+  valueComplaints,
+  type ChartName,
+} from "../../../components/recipe/facts/chart";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { oneMachine, validStack, validStacks } from "../stacks";
 
-const complaints = (name: ChartName, version: string, values: Record<string, unknown>): [string, string][] => {
+const complaints = (
+  name: ChartName,
+  version: string,
+  values: Record<string, unknown>,
+): [string, string][] => {
   const [chart] = judgesOf(name, version);
   if (!chart) throw new Error(version);
   return valueComplaints(chart, values).map(({ path, kind }) => [path, kind]);
 };
 
 /** The operator's releases that the tables have. */
-const operators = charts.filter(({ chart }) => chart === "gpu-operator").map(({ version }) => `v${version}`);
+const operators = charts
+  .filter(({ chart }) => chart === "gpu-operator")
+  .map(({ version }) => `v${version}`);
 
 test.each([
   ["gpu-operator", "v25.10.1", ["25.10.1"]],
@@ -34,15 +49,24 @@ describe("a release older or newer than all of the tables", () => {
   };
 
   test("may have values that the nearest has not", () => {
-    expect(judged("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } })).toEqual({
+    expect(
+      judged("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } }),
+    ).toEqual({
       ...{ wrong: [], open: ["operator.defaultRuntime"] },
     });
-    expect(judged("nvidia-device-plugin", "0.14.5", { legacyDaemonsetAPI: true }).wrong).toEqual([]);
+    expect(judged("nvidia-device-plugin", "0.14.5", { legacyDaemonsetAPI: true }).wrong).toEqual(
+      [],
+    );
   });
 
   test("has neither a value with a slip, nor one of a wrong type, nor one that no release has", () => {
     const values = {
-      ...{ cdi: { enabled: "false" }, driver: { enabeld: false }, toolkt: {}, dcgmExporter: { nodeSelector: {} } },
+      ...{
+        cdi: { enabled: "false" },
+        driver: { enabeld: false },
+        toolkt: {},
+        dcgmExporter: { nodeSelector: {} },
+      },
       mig: { Strategy: "single" },
     };
     expect(judged("gpu-operator", "v99.9.0", values)).toEqual({
@@ -56,11 +80,16 @@ describe("a release older or newer than all of the tables", () => {
 
   test("what a release brought or took away is not taken for a slip of what another one has", () => {
     for (const name of ["gpu-operator", "nvidia-device-plugin"] as const) {
-      const paths = charts.filter(({ chart }) => chart === name).flatMap((chart) => Object.keys(chart.paths));
+      const paths = charts
+        .filter(({ chart }) => chart === name)
+        .flatMap((chart) => Object.keys(chart.paths));
       for (const path of paths) {
         const [first, ...others] = path.split(".") as [string, ...string[]];
-        const values = { [first]: others.reduceRight<unknown>((inner, key) => ({ [key]: inner }), null) };
-        for (const version of ["0.0.1", "99.0.0"]) expect(judged(name, version, values).wrong).toEqual([]);
+        const values = {
+          [first]: others.reduceRight<unknown>((inner, key) => ({ [key]: inner }), null),
+        };
+        for (const version of ["0.0.1", "99.0.0"])
+          expect(judged(name, version, values).wrong).toEqual([]);
       }
     }
   });
@@ -98,9 +127,15 @@ test("values that have", () => {
       operator: { nodeSelector: { a: "b" }, affinity: { podAffinity: {} }, labels: { a: "b" } },
       driver: { enabled: false, upgradePolicy: { drain: { enable: true } } },
       daemonsets: { tolerations: [], labels: { any: "thing" } },
-      validator: { driver: { env: [] }, cuda: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
+      validator: {
+        driver: { env: [] },
+        cuda: { env: [{ name: "WITH_WORKLOAD", value: "false" }] },
+      },
       dcgmExporter: { config: { name: "x" }, serviceMonitor: { enabled: true, interval: "30s" } },
-      "node-feature-discovery": { worker: { config: { anything: { goes: true } } }, gc: { enable: false } },
+      "node-feature-discovery": {
+        worker: { config: { anything: { goes: true } } },
+        gc: { enable: false },
+      },
       global: { a: 1 },
     }),
   ).toEqual([]);
@@ -130,7 +165,11 @@ test("values of the chart that both bring", () => {
 
 test("values of the wrong type", () => {
   expect(
-    complaints("gpu-operator", "v26.3.3", { cdi: { enabled: "false" }, daemonsets: { tolerations: {} }, driver: true }),
+    complaints("gpu-operator", "v26.3.3", {
+      cdi: { enabled: "false" },
+      daemonsets: { tolerations: {} },
+      driver: true,
+    }),
   ).toEqual([
     ["cdi.enabled", "boolean"],
     ["daemonsets.tolerations", "array"],
@@ -160,7 +199,10 @@ test("every chart release knows the values of every era", () => {
       const { values } = releaseOf(
         oneMachine(talosVersion, gpu, {
           gpuOperator: { version },
-          sharing: { timeSlicing: { replicas: 2 }, mig: { strategy: "single", profile: "1g.12gb" } },
+          sharing: {
+            timeSlicing: { replicas: 2 },
+            mig: { strategy: "single", profile: "1g.12gb" },
+          },
         }),
       );
       expect(complaints("gpu-operator", version, values)).toEqual([]);

@@ -1,4 +1,9 @@
-import { cudaFloor, cudaOfDriver, cudaOfImage, vllmImage } from "../../../components/recipe/facts/cuda";
+import {
+  cudaFloor,
+  cudaOfDriver,
+  cudaOfImage,
+  vllmImage,
+} from "../../../components/recipe/facts/cuda";
 import { ofVllm } from "../../../components/recipe/facts/data/cuda.json";
 
 test.each([

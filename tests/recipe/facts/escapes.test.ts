@@ -19,14 +19,18 @@ test.each([
   ["1.19.1", []],
 ])("toolkit %s has %j", (toolkit, cves) => expect(escapesOf(toolkit)).toEqual(cves));
 
-test.each(["v1.8.4", "v1.9.6", "v1.10.0", "v1.10.3"])("the plan warns of the toolkit of Talos %s", (talosVersion) => {
-  const [note, ...others] = notesOn(talosVersion);
-  expect(others).toEqual([]);
-  expect(note).toMatch(/^machines\.gpu: .*CVE-2025-23266.*v1\.10\.4/);
-});
+test.each(["v1.8.4", "v1.9.6", "v1.10.0", "v1.10.3"])(
+  "the plan warns of the toolkit of Talos %s",
+  (talosVersion) => {
+    const [note, ...others] = notesOn(talosVersion);
+    expect(others).toEqual([]);
+    expect(note).toMatch(/^machines\.gpu: .*CVE-2025-23266.*v1\.10\.4/);
+  },
+);
 
-test.each(["v1.10.4", "v1.11.0", "v1.12.6", "v1.14.1", "v1.15.0"])("and not of that of Talos %s", (talosVersion) =>
-  expect(notesOn(talosVersion)).toEqual([]),
+test.each(["v1.10.4", "v1.11.0", "v1.12.6", "v1.14.1", "v1.15.0"])(
+  "and not of that of Talos %s",
+  (talosVersion) => expect(notesOn(talosVersion)).toEqual([]),
 );
 
 test("a machine without a card runs no toolkit", () => expect(notesOn("v1.8.4", [])).toEqual([]));
@@ -41,10 +45,14 @@ test("the release that repairs is one whose toolkit has none of them", () => {
 test("the doctor tells of a machine that runs such a toolkit, without a stack, too", () => {
   const machine = { name: "gpu-1", talosVersion: "v1.9.3" };
   const told = (more: object): string[] =>
-    remarks({ machines: [{ ...machine, ...more }] }, undefined).filter((text) => escaping.test(text));
+    remarks({ machines: [{ ...machine, ...more }] }, undefined).filter((text) =>
+      escaping.test(text),
+    );
   expect(told({ extensions: ["nvidia-container-toolkit-production"] })).toEqual([
     expect.stringMatching(/^machine gpu-1: .*CVE-2025-23359.*v1\.10\.4/),
   ]);
   expect(told({ extensions: ["iscsi-tools"] })).toEqual([]);
-  expect(told({ extensions: ["nvidia-container-toolkit-production"], talosVersion: "v1.12.6" })).toEqual([]);
+  expect(
+    told({ extensions: ["nvidia-container-toolkit-production"], talosVersion: "v1.12.6" }),
+  ).toEqual([]);
 });

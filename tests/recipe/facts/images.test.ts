@@ -39,17 +39,24 @@ test.each([
   ["rtx5070ti", "validationMarkers"],
   ["rtx3090", "powerLimit"],
   ["rtx3090", "dcgmExporter"],
-] as const)("%s: the image of %s has a default, and a stack may name another", async (stack, image) => {
-  expect(imagesOf(await run(stack, {}))).toContain(helpers[image]);
-  const images = imagesOf(await run(stack, { images: { [image]: mine } }));
-  expect(images).toContain(mine);
-  expect(images).not.toContain(helpers[image]);
-});
+] as const)(
+  "%s: the image of %s has a default, and a stack may name another",
+  async (stack, image) => {
+    expect(imagesOf(await run(stack, {}))).toContain(helpers[image]);
+    const images = imagesOf(await run(stack, { images: { [image]: mine } }));
+    expect(images).toContain(mine);
+    expect(images).not.toContain(helpers[image]);
+  },
+);
 
 test("so has the image that pulls models", async () => {
   const pulls = (pullImage?: string): Promise<Run> =>
     record(() => {
-      const args = { models: ["llama3.2:3b"], runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
+      const args = {
+        models: ["llama3.2:3b"],
+        runtimeClassName: "nvidia",
+        gpuResourceName: "nvidia.com/gpu",
+      };
       new Ollama("ollama", { ...args, ...(pullImage === undefined ? {} : { pullImage }) });
     });
   expect(imagesOf(await pulls()).sort()).toEqual([workloads.modelPull, workloads.ollama]);
@@ -66,7 +73,10 @@ const least: { [W in WorkloadKind]: NonNullable<WorkloadsSpec[W]> } = {
 };
 
 test("the default image of every workload stands in the tables of images", async () => {
-  const access = { runtimeClassName: pulumi.output("nvidia"), gpuResourceName: pulumi.output("nvidia.com/gpu") };
+  const access = {
+    runtimeClassName: pulumi.output("nvidia"),
+    gpuResourceName: pulumi.output("nvidia.com/gpu"),
+  };
   const plan = planOf("rtx5070ti", { workloads: least });
   const images = imagesOf(await record(() => void gpuWorkloads("lab", plan, access, [], {})));
   expect(images.length).toBeGreaterThanOrEqual(Object.keys(least).length - 1); // a pod has no default
@@ -87,7 +97,9 @@ function monthOf(date: string): number {
   return year! * 12 + month!;
 }
 
-test.each(Object.entries({ ...released, vllm: ofVllm[0]?.released, comfyUi: ofComfyUi[0]?.released }))(
+test.each(
+  Object.entries({ ...released, vllm: ofVllm[0]?.released, comfyUi: ofComfyUi[0]?.released }),
+)(
   "the default image of %s is less than a year older than the tables, whatever the day",
   (_, month) => {
     // The tables' own date is the list of cards', which `npm run facts` renews: who renews them looks at the images, too.

@@ -20,7 +20,11 @@ test.each([
   ["RTX PRO 6000 Blackwell Max-Q Workstation Edition", "2g.48gb-me", 2],
 ])("an %s is split into %s", (model, profile, devices) => {
   const sharing = { mig: { strategy: "single", profile } } as const;
-  const spec = oneMachine("v1.13.9", { gpus: [{ model }] }, { gpuOperator: { version: "v26.3.3" }, sharing });
+  const spec = oneMachine(
+    "v1.13.9",
+    { gpus: [{ model }] },
+    { gpuOperator: { version: "v26.3.3" }, sharing },
+  );
   expect(planCluster(spec).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": devices });
   expect(planCluster(spec).notes.filter((note) => /profiles/.test(note))).toEqual([]);
 });
@@ -39,7 +43,11 @@ test.each([
   ["all-1g.35gb", "GB300", true],
 ])("%s splits an %s: %s", (profile, model, splits) => {
   const sharing = { mig: { strategy: "mixed", profile } } as const;
-  const spec = oneMachine("v1.13.9", { gpus: [{ model }] }, { gpuOperator: { version: "v26.3.3" }, sharing });
+  const spec = oneMachine(
+    "v1.13.9",
+    { gpus: [{ model }] },
+    { gpuOperator: { version: "v26.3.3" }, sharing },
+  );
   expect(findingsOf(spec).map(({ check, problem }) => `${check}: ${problem}`)).toEqual(
     splits ? [] : [`mig: ${profile} does nothing on the ${model} of gpu`],
   );
@@ -53,9 +61,16 @@ test.each([
   ["RTX PRO 4000 Blackwell", "1g.12gb", "v1.13.9", "lts", "has no MIG"],
   ["RTX 5080", "1g.16gb", "v1.13.9", "lts", "has no MIG"],
   ["RTX PRO 5000 Blackwell Generation Laptop GPU", "1g.12gb", "v1.13.9", "lts", "has no MIG"],
-] as const)("MIG on an %s, %s, with Talos %s and %s: %s", (model, profile, version, branch, problem) => {
-  const sharing = { mig: { strategy: "single", profile } } as const;
-  const more = { gpuOperator: { version: "v25.10.1" }, sharing, driver: { branch } };
-  const said = findingsOf(oneMachine(version, { gpus: [{ model }] }, more)).filter(({ check }) => check === "mig");
-  expect(said.map((finding) => finding.problem)).toEqual(problem ? [expect.stringContaining(problem)] : []);
-});
+] as const)(
+  "MIG on an %s, %s, with Talos %s and %s: %s",
+  (model, profile, version, branch, problem) => {
+    const sharing = { mig: { strategy: "single", profile } } as const;
+    const more = { gpuOperator: { version: "v25.10.1" }, sharing, driver: { branch } };
+    const said = findingsOf(oneMachine(version, { gpus: [{ model }] }, more)).filter(
+      ({ check }) => check === "mig",
+    );
+    expect(said.map((finding) => finding.problem)).toEqual(
+      problem ? [expect.stringContaining(problem)] : [],
+    );
+  },
+);

@@ -16,7 +16,12 @@ import { ofBranch } from "../../../components/recipe/facts/data/cuda.json";
 import since from "../../../components/recipe/facts/data/since.json";
 import { releases as schemaReleases } from "../../../components/recipe/facts/data/talos-schema.json";
 import { schemaMinor } from "../../../components/recipe/facts/talos-schema";
-import { compareDotted, leastDotted, majorOf, parseTalosVersion } from "../../../components/recipe/facts/version";
+import {
+  compareDotted,
+  leastDotted,
+  majorOf,
+  parseTalosVersion,
+} from "../../../components/recipe/facts/version";
 
 /** The minor after the newest one of the tables. */
 const next = `v1.${minorRows.at(-1)!.minor + 1}.0`;
@@ -51,9 +56,18 @@ test("on Talos 1.12 lts is newer than production", () => {
 });
 
 test("a newer patch release brings what the Image Factory says", () => {
-  const facts = { talosVersion: "v1.13.90", lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" };
+  const facts = {
+    talosVersion: "v1.13.90",
+    lts: "580.190.10",
+    production: "595.99.10",
+    toolkit: "1.19.2",
+  };
   const release = findRelease("v1.13.90", { ...facts, extensions: ["siderolabs/new-one"] });
-  expect(release?.drivers).toMatchObject({ lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" });
+  expect(release?.drivers).toMatchObject({
+    lts: "580.190.10",
+    production: "595.99.10",
+    toolkit: "1.19.2",
+  });
   expect(release).not.toHaveProperty("assumed");
   expect(release).toMatchObject({ extensions: ["siderolabs/new-one"] });
   expect(release?.note).toContain(
@@ -61,7 +75,9 @@ test("a newer patch release brings what the Image Factory says", () => {
   );
   // What was said of another release, or of one that the tables know, counts for nothing.
   expect(findRelease("v1.13.91", facts)).toMatchObject({ assumed: true });
-  expect(findRelease("v1.13.9", { ...facts, talosVersion: "v1.13.9" })?.drivers.lts).toBe("580.178.04");
+  expect(findRelease("v1.13.9", { ...facts, talosVersion: "v1.13.9" })?.drivers.lts).toBe(
+    "580.178.04",
+  );
 });
 
 test("of an inferred release the Image Factory's word goes first, and its driver is verified by branch", () => {
@@ -70,8 +86,16 @@ test("of an inferred release the Image Factory's word goes first, and its driver
     drivers: { lts: "580.178.04", production: "595.91.07" },
     note: "v1.13.10 is in the tables by inference: drivers are assumed (580.178.04, 595.91.07); of a machine's driver only the branch is verified",
   });
-  const told = findRelease("v1.14.5", { talosVersion: "v1.14.5", lts: "580.196.07", production: "595.112.07" });
-  expect(told?.drivers).toMatchObject({ lts: "580.196.07", production: "595.112.07", toolkit: "1.19.1" });
+  const told = findRelease("v1.14.5", {
+    talosVersion: "v1.14.5",
+    lts: "580.196.07",
+    production: "595.112.07",
+  });
+  expect(told?.drivers).toMatchObject({
+    lts: "580.196.07",
+    production: "595.112.07",
+    toolkit: "1.19.1",
+  });
   expect(told).not.toHaveProperty("assumed");
 });
 
@@ -80,7 +104,12 @@ test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
   expect(findRelease("v1.15.0-beta.0")).toMatchObject({ assumed: true, drivers });
   expect(findRelease("v1.15.0-beta.0")?.drivers).not.toHaveProperty("toolkit");
   expect(usesContainerCli("v1.15.0")).toBe(false);
-  const facts = { talosVersion: "v1.15.1", lts: "580.200.01", production: "595.120.01", newFeature: "615.80.01" };
+  const facts = {
+    talosVersion: "v1.15.1",
+    lts: "580.200.01",
+    production: "595.120.01",
+    newFeature: "615.80.01",
+  };
   const told = findRelease("v1.15.1", facts);
   expect(told?.drivers).toEqual({
     ...{ minor: 15, from: 1, to: 1, lts: facts.lts, production: facts.production },
@@ -123,7 +152,9 @@ test("rows of a minor follow each other without a gap", () => {
       if (index > 0) expect(row.from).toBe((rows[index - 1]?.to ?? 0) + 1);
     });
   }
-  expect(new Set(driverRows.map((row) => row.minor))).toEqual(new Set(minorRows.map((row) => row.minor)));
+  expect(new Set(driverRows.map((row) => row.minor))).toEqual(
+    new Set(minorRows.map((row) => row.minor)),
+  );
   expect(minorRows.map(({ minor }) => minor)).toEqual(minorRows.map((_, index) => 8 + index));
   expect(knownMinors().slice(0, 3)).toEqual(["1.8", "1.9", "1.10"]);
 });
@@ -136,23 +167,34 @@ test.each([...new Set(branches)])("CUDA of driver %d is known", (branch) =>
   expect(Object.keys(ofBranch)).toContain(String(branch)),
 );
 
-test.each(minorRows)("Talos 1.$minor: the schemas of its configuration and of its containerd are there", (row) => {
-  expect(schemaMinor(row.minor)).toEqual({ minor: row.minor, isKnown: true });
-  expect(schemaReleases.map((release) => Number(release.split(".")[1]))).toContain(row.minor);
-  const known = containerdReleases.map((release) => Number(release.split(".")[1]));
-  for (const { from, to, version } of row.containerd) {
-    const minor = Number(version.split(".")[1]);
-    for (const patch of [from, to]) expect(containerdOf(`v1.${row.minor}.${patch}`)).toEqual({ minor, isKnown: true });
-    expect(known).toContain(minor);
-  }
-});
-
-test.each(minorRows)("Talos 1.$minor: the ranges of its containerd follow each other without a gap", ({ containerd }) =>
-  expect(containerd.map(({ from }) => from)).toEqual([0, ...containerd.slice(0, -1).map(({ to }) => to + 1)]),
+test.each(minorRows)(
+  "Talos 1.$minor: the schemas of its configuration and of its containerd are there",
+  (row) => {
+    expect(schemaMinor(row.minor)).toEqual({ minor: row.minor, isKnown: true });
+    expect(schemaReleases.map((release) => Number(release.split(".")[1]))).toContain(row.minor);
+    const known = containerdReleases.map((release) => Number(release.split(".")[1]));
+    for (const { from, to, version } of row.containerd) {
+      const minor = Number(version.split(".")[1]);
+      for (const patch of [from, to])
+        expect(containerdOf(`v1.${row.minor}.${patch}`)).toEqual({ minor, isKnown: true });
+      expect(known).toContain(minor);
+    }
+  },
 );
 
-test.each(minorRows)("Talos 1.$minor: its containerd was read as far as its drivers", ({ minor, containerd }) =>
-  expect(containerd.at(-1)?.to).toBe(driverRows.findLast((row) => row.minor === minor)?.to),
+test.each(minorRows)(
+  "Talos 1.$minor: the ranges of its containerd follow each other without a gap",
+  ({ containerd }) =>
+    expect(containerd.map(({ from }) => from)).toEqual([
+      0,
+      ...containerd.slice(0, -1).map(({ to }) => to + 1),
+    ]),
+);
+
+test.each(minorRows)(
+  "Talos 1.$minor: its containerd was read as far as its drivers",
+  ({ minor, containerd }) =>
+    expect(containerd.at(-1)?.to).toBe(driverRows.findLast((row) => row.minor === minor)?.to),
 );
 
 // DefaultContainerdVersion of siderolabs/talos at the tag.
@@ -172,8 +214,9 @@ test("a minor that the tables do not have gets the containerd of the newest one"
   expect(containerdOf(next)).toEqual({ minor: Number(newest.split(".")[1]), isKnown: false });
 });
 
-test.each(Object.entries(since))("%s: what no tool renews was read at the newest minor", (_, { readTo }) =>
-  expect(readTo).toBe(minorRows.at(-1)?.minor),
+test.each(Object.entries(since))(
+  "%s: what no tool renews was read at the newest minor",
+  (_, { readTo }) => expect(readTo).toBe(minorRows.at(-1)?.minor),
 );
 
 test.each([
@@ -193,7 +236,9 @@ test.each([
   [next, minorRows.at(-1)],
   ["v1.7.6", minorRows[0]],
   ["latest", minorRows[0]],
-])("%s can do what the nearest minor can", (version, row) => expect(capabilitiesOf(version)).toBe(row));
+])("%s can do what the nearest minor can", (version, row) =>
+  expect(capabilitiesOf(version)).toBe(row),
+);
 
 test("extensions come and go with minors", () => {
   expect(minorsWith("siderolabs/nvidia-gdrdrv-device").slice(0, 2)).toEqual([12, 13]);
@@ -214,7 +259,12 @@ test("extensions come and go with minors", () => {
 });
 
 test("versions", () => {
-  expect(parseTalosVersion("v1.14.0-rc.1")).toEqual({ text: "v1.14.0-rc.1", minor: 14, patch: 0, prerelease: true });
+  expect(parseTalosVersion("v1.14.0-rc.1")).toEqual({
+    text: "v1.14.0-rc.1",
+    minor: 14,
+    patch: 0,
+    prerelease: true,
+  });
   expect(compareDotted("580.65.06", "580.126.20")).toBeLessThan(0);
   expect(compareDotted("12.8", "12.8.0")).toBe(0);
   expect(leastDotted(["12.8", "12.10", "13.0"])).toBe("12.8");

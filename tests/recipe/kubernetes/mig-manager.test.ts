@@ -2,7 +2,11 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { planCluster, type ClusterSpec, type KubernetesRecipe } from "../../../components/recipe/index";
+import {
+  planCluster,
+  type ClusterSpec,
+  type KubernetesRecipe,
+} from "../../../components/recipe/index";
 import { oneMachine } from "../stacks";
 
 const kubernetes = (spec: ClusterSpec): KubernetesRecipe => planCluster(spec).kubernetes;
@@ -11,7 +15,8 @@ const gpu = { gpus: [{ model: "H200" }] };
 describe("MIG manager", () => {
   const mig = { sharing: { mig: { strategy: "single", profile: "1g.18gb" } } } as const;
   const manager = (version: string, more: Partial<ClusterSpec> = {}): unknown =>
-    kubernetes(oneMachine("v1.12.6", gpu, { gpuOperator: { version }, ...mig, ...more })).release.values["migManager"];
+    kubernetes(oneMachine("v1.12.6", gpu, { gpuOperator: { version }, ...mig, ...more })).release
+      .values["migManager"];
   const release = {
     enabled: true,
     version: "v0.12.3-ubuntu20.04",
@@ -37,7 +42,9 @@ describe("MIG manager", () => {
     "leaves a host of Talos %s alone, whether the driver is ours or not",
     (talosVersion) => {
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-mig-"));
-      const plan = kubernetes(oneMachine(talosVersion, gpu, { gpuOperator: { version: "v26.3.3" }, ...mig }));
+      const plan = kubernetes(
+        oneMachine(talosVersion, gpu, { gpuOperator: { version: "v26.3.3" }, ...mig }),
+      );
       const [script] = (plan.release.values["migManager"] as { args: string[] }).args;
       // The operator's own script, but for its wait (gpu-operator v26.3.3, assets/state-mig-manager/0420_configmap.yaml).
       const entrypoint = [

@@ -6,7 +6,9 @@ const runtime = "io.containerd.cri.v1.runtime";
 
 test("nothing to say: no part", () => {
   expect(containerdPart(undefined, "legacy")).toEqual({ clashes: [] });
-  expect(containerdPart({ nvidiaDefaultRuntime: false, extra: "" }, "legacy")).toEqual({ clashes: [] });
+  expect(containerdPart({ nvidiaDefaultRuntime: false, extra: "" }, "legacy")).toEqual({
+    clashes: [],
+  });
 });
 
 test("every option ends in one part", () => {
@@ -43,7 +45,9 @@ test("from Talos 1.13 on directories are added to Talos' own", () => {
 
 test("version never gets in", () => {
   expect(containerdPart({ extra: "version = 2\n" }, "legacy").toml).toBeUndefined();
-  expect(containerdPart({ extra: "version = 2\n[debug]\nlevel = 'info'\n" }, "legacy").toml).not.toContain("version");
+  expect(
+    containerdPart({ extra: "version = 2\n[debug]\nlevel = 'info'\n" }, "legacy").toml,
+  ).not.toContain("version");
 });
 
 test("what disagrees is told, what cannot be read too", () => {
@@ -51,20 +55,30 @@ test("what disagrees is told, what cannot be read too", () => {
   expect(containerdPart({ nvidiaDefaultRuntime: true, extra }, "legacy").clashes).toEqual([
     `plugins.${runtime}.containerd.default_runtime_name`,
   ]);
-  expect(containerdPart({ extra: "[plugins" }, "legacy").error).toContain("cannot find end of key (line 1)");
+  expect(containerdPart({ extra: "[plugins" }, "legacy").error).toContain(
+    "cannot find end of key (line 1)",
+  );
 });
 
 test("whatever the options, the part is TOML and says all of them", () => {
   const dirs = fc.uniqueArray(fc.constantFrom("/a", "/b", "/c"));
   fc.assert(
     fc.property(
-      fc.record({ nvidiaDefaultRuntime: fc.boolean(), baseRuntimeSpec: fc.boolean(), cdiSpecDirs: dirs }),
+      fc.record({
+        nvidiaDefaultRuntime: fc.boolean(),
+        baseRuntimeSpec: fc.boolean(),
+        cdiSpecDirs: dirs,
+      }),
       fc.constantFrom("legacy" as const, "cdi" as const),
       (spec, era) => {
         const table: any = parse(containerdPart(spec, era).toml ?? "");
         const settings = table.plugins?.[runtime];
-        expect(settings?.containerd?.default_runtime_name).toBe(spec.nvidiaDefaultRuntime ? "nvidia" : undefined);
-        expect(settings?.containerd?.runtimes?.nvidia?.base_runtime_spec !== undefined).toBe(spec.baseRuntimeSpec);
+        expect(settings?.containerd?.default_runtime_name).toBe(
+          spec.nvidiaDefaultRuntime ? "nvidia" : undefined,
+        );
+        expect(settings?.containerd?.runtimes?.nvidia?.base_runtime_spec !== undefined).toBe(
+          spec.baseRuntimeSpec,
+        );
         for (const dir of spec.cdiSpecDirs) expect(settings?.cdi_spec_dirs).toContain(dir);
       },
     ),

@@ -1,5 +1,10 @@
 import { foretold } from "../../../components/machine/foretell";
-import { type ClusterSpec, findingsOf, type MachineSpec, planCluster } from "../../../components/recipe";
+import {
+  type ClusterSpec,
+  findingsOf,
+  type MachineSpec,
+  planCluster,
+} from "../../../components/recipe";
 import { machineStates } from "../../../components/recipe/effect/effect";
 import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
 import { validStack } from "../stacks";
@@ -9,7 +14,12 @@ function owned(talosVersion: string, said: Partial<MachineSpec> = {}): ClusterSp
   const stack = validStack("rtx5070ti");
   const { "k8s-worker4": machine } = stack.machines;
   const exposure = { gpuOperator: { version: "v26.3.3" } };
-  return { ...stack, ...exposure, talosVersion, machines: { gpu: { ...machine!, ...said, role: "worker" } } };
+  return {
+    ...stack,
+    ...exposure,
+    talosVersion,
+    machines: { gpu: { ...machine!, ...said, role: "worker" } },
+  };
 }
 
 const machineOf = (stack: ClusterSpec) => plannedMachines(planCluster(stack))[0]!;
@@ -33,11 +43,18 @@ test("the machine is named as its contract has it", () => {
 
 test.each<[string, Partial<MachineSpec>, RegExp]>([
   ["a release that is none", { versionContract: "twelve" }, /is no release of Talos/],
-  ["one that is newer than the machine's", { versionContract: "v1.14" }, /newer than Talos v1\.13\.9/],
+  [
+    "one that is newer than the machine's",
+    { versionContract: "v1.14" },
+    /newer than Talos v1\.13\.9/,
+  ],
 ])("%s is refused", (_, said, words) => {
   const [finding, ...others] = findingsOf(owned("v1.13.9", said));
   expect(others).toEqual([]);
-  expect(finding).toMatchObject({ check: "version-contract", field: "machines.gpu.versionContract" });
+  expect(finding).toMatchObject({
+    check: "version-contract",
+    field: "machines.gpu.versionContract",
+  });
   expect(finding!.problem).toMatch(words);
 });
 
@@ -45,7 +62,8 @@ describe("the preview of a new talosVersion", () => {
   const refusedBetween = (was: ClusterSpec, is: ClusterSpec): string | undefined => {
     const [before, after] = [was, is].map((stack) => machineStates(planCluster(stack))["gpu"]!);
     const runs = { talosVersion: was.talosVersion };
-    return foretold("gpu", before, runs, after!, is.machines["gpu"]!.versionContract !== undefined).refused;
+    return foretold("gpu", before, runs, after!, is.machines["gpu"]!.versionContract !== undefined)
+      .refused;
   };
   const before = owned("v1.12.6");
 
@@ -69,7 +87,10 @@ describe("the preview of a new talosVersion", () => {
   });
 
   test("names the contract that the running release reads, where the one that is said is newer", () => {
-    const [was, is] = [owned("v1.11.5", { versionContract: "v1.11" }), owned("v1.12.6", { versionContract: "v1.12" })];
+    const [was, is] = [
+      owned("v1.11.5", { versionContract: "v1.11" }),
+      owned("v1.12.6", { versionContract: "v1.12" }),
+    ];
     expect(refusedBetween(was, is)).toMatch(
       /^machines\.gpu\.versionContract: the machine runs v1\.11\.5, .*; write `versionContract: v1\.11`/,
     );
@@ -88,7 +109,9 @@ const contractNotes = (stack: ClusterSpec): string[] =>
   planCluster(stack).notes.filter((note) => note.includes("versionContract"));
 
 test("a note says how to pin the contract of owned machines, until it is pinned", () => {
-  expect(contractNotes(owned("v1.13.9"))).toEqual([expect.stringMatching(/^gpu: .*`versionContract: v1\.13`/)]);
+  expect(contractNotes(owned("v1.13.9"))).toEqual([
+    expect.stringMatching(/^gpu: .*`versionContract: v1\.13`/),
+  ]);
   expect(contractNotes(owned("v1.13.9", { runningVersion: "v1.12.6" }))).toEqual([
     expect.stringContaining("`versionContract: v1.12`"),
   ]);
@@ -97,6 +120,8 @@ test("a note says how to pin the contract of owned machines, until it is pinned"
 });
 
 test("on a machine of another owner the field has no effect, and a note says so", () => {
-  const [note] = contractNotes(owned("v1.13.9", { configuration: "adopted", versionContract: "v1.12" }));
+  const [note] = contractNotes(
+    owned("v1.13.9", { configuration: "adopted", versionContract: "v1.12" }),
+  );
   expect(note).toMatch(/^machines\.gpu\.versionContract: .*no effect/);
 });

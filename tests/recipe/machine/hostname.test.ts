@@ -18,7 +18,11 @@ test.each(["gpu-1", "1e3", "null", "on", "0x1", "1.20", "a: b", "#", "-", "ä'\"
   (name) => {
     const text = hostnamePatch(name, "v1.13.0", [])!;
     expect(documentsOf(text)).toEqual(documentsOf(`${text}# another text, which is read\n`));
-    expect(documentsOf(text)[0]![1]).toMatchObject({ kind: "HostnameConfig", auto: "off", hostname: name });
+    expect(documentsOf(text)[0]![1]).toMatchObject({
+      kind: "HostnameConfig",
+      auto: "off",
+      hostname: name,
+    });
   },
 );
 

@@ -1,4 +1,9 @@
-import { type ClusterSpec, findingsOf, type MachineSpec, planCluster } from "../../../components/recipe";
+import {
+  type ClusterSpec,
+  findingsOf,
+  type MachineSpec,
+  planCluster,
+} from "../../../components/recipe";
 import { validStack } from "../stacks";
 
 /** A stack of one machine with a card, whose operator has GPUDirect Storage switched on. */
@@ -15,7 +20,9 @@ function withStorage(talosVersion: string, machine: Partial<MachineSpec> = {}): 
 const modulesOf = (stack: ClusterSpec): string[] =>
   planCluster(stack).machines.flatMap(({ kernelModules }) => kernelModules.map(({ name }) => name));
 const gdsFindings = (stack: ClusterSpec): string[] =>
-  findingsOf(stack).flatMap(({ field, why, remedy }) => (field.includes("gds") ? [`${why}; ${remedy}`] : []));
+  findingsOf(stack).flatMap(({ field, why, remedy }) =>
+    field.includes("gds") ? [`${why}; ${remedy}`] : [],
+  );
 
 test("GPUDirect Storage is refused up to Talos 1.13, whose extensions lack nvidia_fs", () => {
   expect(gdsFindings(withStorage("v1.13.9"))).toEqual([expect.stringContaining("Talos 1.14")]);
@@ -47,11 +54,15 @@ test("the same of a release that something outside of the stack installs", () =>
   };
   const outside = { ...stack, external } as ClusterSpec;
   expect(modulesOf(outside)).toContain("nvidia_fs");
-  expect(planCluster(outside).notes).toContainEqual(expect.stringMatching(/^external\.values\.gds\.enabled: /));
+  expect(planCluster(outside).notes).toContainEqual(
+    expect.stringMatching(/^external\.values\.gds\.enabled: /),
+  );
 });
 
 test("without GPUDirect Storage nothing loads nvidia_fs", () => {
-  expect(modulesOf({ ...withStorage("v1.14.1"), gpuOperator: { version: "v26.3.3" } })).not.toContain("nvidia_fs");
+  expect(
+    modulesOf({ ...withStorage("v1.14.1"), gpuOperator: { version: "v26.3.3" } }),
+  ).not.toContain("nvidia_fs");
 });
 
 test.each([

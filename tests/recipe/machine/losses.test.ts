@@ -13,10 +13,19 @@ import {
 } from "../../../components/recipe/machine/schematic";
 import type { DropSpec } from "../../../components/recipe";
 
-const six = ["i915", "intel-ucode", "iscsi-tools", "qemu-guest-agent", "thunderbolt", "util-linux-tools"].map(
-  (name) => `siderolabs/${name}`,
-);
-const overlay = { image: "siderolabs/sbc-rockchip", name: "turingrk1", options: { configTxt: "a" } };
+const six = [
+  "i915",
+  "intel-ucode",
+  "iscsi-tools",
+  "qemu-guest-agent",
+  "thunderbolt",
+  "util-linux-tools",
+].map((name) => `siderolabs/${name}`);
+const overlay = {
+  image: "siderolabs/sbc-rockchip",
+  name: "turingrk1",
+  options: { configTxt: "a" },
+};
 
 /** A machine out of the Image Factory with six extensions, two arguments, an overlay and Secure Boot, on another platform. */
 const rich: RunningImage = {
@@ -32,8 +41,13 @@ const rich: RunningImage = {
   platform: "nocloud",
   secureBoot: true,
 };
-const gpu = ["siderolabs/nvidia-container-toolkit-production", "siderolabs/nvidia-open-gpu-kernel-modules-production"];
-const next = (more: Partial<NextImage> & { platform?: string; secureBoot?: boolean } = {}): NextImage => ({
+const gpu = [
+  "siderolabs/nvidia-container-toolkit-production",
+  "siderolabs/nvidia-open-gpu-kernel-modules-production",
+];
+const next = (
+  more: Partial<NextImage> & { platform?: string; secureBoot?: boolean } = {},
+): NextImage => ({
   extensions: gpu,
   kernelArgs: [],
   gpu: true,
@@ -42,13 +56,22 @@ const next = (more: Partial<NextImage> & { platform?: string; secureBoot?: boole
 });
 const lost = (running: RunningImage, image: NextImage, drop?: DropSpec): Record<string, string> =>
   Object.fromEntries(
-    losses("gpu-1", running, image, drop).map(({ field, problem }) => [field.replace("machines.gpu-1.", ""), problem]),
+    losses("gpu-1", running, image, drop).map(({ field, problem }) => [
+      field.replace("machines.gpu-1.", ""),
+      problem,
+    ]),
   );
 
 describe("a machine that is taken over", () => {
   test("would lose whatever the stack does not list, each named", () => {
     const found = lost(rich, next());
-    expect(Object.keys(found).sort()).toEqual(["extensions", "kernelArgs", "overlay", "platform", "secureBoot"]);
+    expect(Object.keys(found).sort()).toEqual([
+      "extensions",
+      "kernelArgs",
+      "overlay",
+      "platform",
+      "secureBoot",
+    ]);
     for (const name of six) expect(found["extensions"]).toContain(name);
     expect(found["extensions"]).toContain("siderolabs/iscsi-tools v0.2.0");
     expect(found["kernelArgs"]).toContain("intel_iommu=on iommu=pt");
@@ -96,11 +119,27 @@ test.each<[string, string[], boolean, string[]]>([
     false,
     ["siderolabs/nonfree-kmod-nvidia-lts"],
   ],
-  ["a fabric manager is not", ["siderolabs/nvidia-fabricmanager-lts"], true, ["siderolabs/nvidia-fabricmanager-lts"]],
-  ["GDRCopy's device is not", ["siderolabs/nvidia-gdrdrv-device"], true, ["siderolabs/nvidia-gdrdrv-device"]],
+  [
+    "a fabric manager is not",
+    ["siderolabs/nvidia-fabricmanager-lts"],
+    true,
+    ["siderolabs/nvidia-fabricmanager-lts"],
+  ],
+  [
+    "GDRCopy's device is not",
+    ["siderolabs/nvidia-gdrdrv-device"],
+    true,
+    ["siderolabs/nvidia-gdrdrv-device"],
+  ],
 ])("%s", (_title, extensions, withCard, named) => {
-  const running = { schematic: schematicOf({ extensions, kernelArgs: [] }).yaml, extensions: {}, configuredArgs: [] };
-  const found = lost(running, next({ gpu: withCard, ...(withCard ? {} : { extensions: [] }) }))["extensions"] ?? "";
+  const running = {
+    schematic: schematicOf({ extensions, kernelArgs: [] }).yaml,
+    extensions: {},
+    configuredArgs: [],
+  };
+  const found =
+    lost(running, next({ gpu: withCard, ...(withCard ? {} : { extensions: [] }) }))["extensions"] ??
+    "";
   expect(named.filter((name) => found.includes(name))).toEqual(named);
   if (named.length === 0) expect(found).toBe("");
 });
@@ -141,7 +180,10 @@ describe("an image of no Image Factory", () => {
   };
 
   test("is known by its manifests and its command line; the configuration's arguments stay", () => {
-    expect(runningExtensions(stock)).toEqual(["siderolabs/iscsi-tools", "siderolabs/v4l-uvc-drivers"]);
+    expect(runningExtensions(stock)).toEqual([
+      "siderolabs/iscsi-tools",
+      "siderolabs/v4l-uvc-drivers",
+    ]);
     expect(runningKernelArgs(stock)).toEqual(["intel_iommu=on"]);
     expect(Object.keys(lost(stock, next()))).toEqual(["extensions", "kernelArgs"]);
   });
@@ -152,7 +194,8 @@ describe("an image of no Image Factory", () => {
 });
 
 test("a configuration in the image cannot be carried on, and is dropped by name", () => {
-  const schematic = "customization:\n    embeddedMachineConfiguration: |\n        kind: HostnameConfig\n";
+  const schematic =
+    "customization:\n    embeddedMachineConfiguration: |\n        kind: HostnameConfig\n";
   const running = { schematic, extensions: {}, configuredArgs: [] };
   expect(Object.keys(lost(running, next()))).toEqual(["drop"]);
   expect(lost(running, next(), { embeddedMachineConfiguration: true })).toEqual({});
@@ -161,13 +204,19 @@ test("a configuration in the image cannot be carried on, and is dropped by name"
 describe("a schematic", () => {
   test("is read as it was written", () => {
     const content = { extensions: six, kernelArgs: ["iommu=pt"], overlay };
-    expect(readSchematic(schematicOf(content).yaml)).toEqual({ ...content, embeddedMachineConfiguration: false });
+    expect(readSchematic(schematicOf(content).yaml)).toEqual({
+      ...content,
+      embeddedMachineConfiguration: false,
+    });
     expect(readSchematic("customization: {}\n")).toMatchObject({ extensions: [], kernelArgs: [] });
     expect(readSchematic("a: [")).toBeUndefined();
   });
 
   test.each([
-    ["factory.talos.dev/metal-installer/" + "a".repeat(64) + ":v1.12.6", { platform: "metal", secureBoot: false }],
+    [
+      "factory.talos.dev/metal-installer/" + "a".repeat(64) + ":v1.12.6",
+      { platform: "metal", secureBoot: false },
+    ],
     [
       "f/digital-ocean-installer-secureboot/" + "a".repeat(64) + ":v1.12.6",
       { platform: "digital-ocean", secureBoot: true },
@@ -175,5 +224,7 @@ describe("a schematic", () => {
     ["f/installer-secureboot/" + "a".repeat(64) + ":v1.9.0", { secureBoot: true }],
     ["ghcr.io/siderolabs/installer:v1.12.6", { secureBoot: false }],
     ["docker.io/library/busybox:1.37", undefined],
-  ])("and the installer of its image: %s", (image, kind) => expect(installerKind(image)).toEqual(kind));
+  ])("and the installer of its image: %s", (image, kind) =>
+    expect(installerKind(image)).toEqual(kind),
+  );
 });

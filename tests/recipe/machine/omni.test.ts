@@ -1,4 +1,9 @@
-import { customizationPath, omniResources, rivalPatches, type OmniPatch } from "../../../components/recipe/index";
+import {
+  customizationPath,
+  omniResources,
+  rivalPatches,
+  type OmniPatch,
+} from "../../../components/recipe/index";
 import { overridingPatches } from "../../../components/recipe/machine/omni";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
@@ -7,13 +12,21 @@ const machine = { cluster: "frank", uuid, machineSet: "frank-workers" };
 test("a machine's extensions and patches, labelled for it alone and in order", () => {
   const labels = { "omni.sidero.dev/cluster": "frank", "omni.sidero.dev/cluster-machine": uuid };
   const metadata = (type: string, id: string) => ({ namespace: "default", type, id, labels });
-  expect(omniResources({ ...machine, patches: ["a: 1\n", "b: 2\n"], extensions: ["siderolabs/x"] })).toEqual([
+  expect(
+    omniResources({ ...machine, patches: ["a: 1\n", "b: 2\n"], extensions: ["siderolabs/x"] }),
+  ).toEqual([
     {
       metadata: metadata("ExtensionsConfigurations.omni.sidero.dev", `510-talos-gpu-${uuid}`),
       spec: { extensions: ["siderolabs/x"] },
     },
-    { metadata: metadata("ConfigPatches.omni.sidero.dev", `5010-talos-gpu-${uuid}`), spec: { data: "a: 1\n" } },
-    { metadata: metadata("ConfigPatches.omni.sidero.dev", `510-talos-gpu-${uuid}`), spec: { data: "b: 2\n" } },
+    {
+      metadata: metadata("ConfigPatches.omni.sidero.dev", `5010-talos-gpu-${uuid}`),
+      spec: { data: "a: 1\n" },
+    },
+    {
+      metadata: metadata("ConfigPatches.omni.sidero.dev", `510-talos-gpu-${uuid}`),
+      spec: { data: "b: 2\n" },
+    },
   ]);
 });
 
@@ -25,14 +38,21 @@ describe("patches that write the containerd part of the machine as well", () => 
   const part = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: ""}\n`;
   const patch = (labels: Record<string, string>, data = part): OmniPatch => ({
     id: "300-theirs",
-    labels: Object.fromEntries(Object.entries(labels).map(([key, value]) => [`omni.sidero.dev/${key}`, value])),
+    labels: Object.fromEntries(
+      Object.entries(labels).map(([key, value]) => [`omni.sidero.dev/${key}`, value]),
+    ),
     data,
   });
-  const found = (one: OmniPatch, own: string[] = []): string | undefined => rivalPatches([one], machine, own)[0]?.scope;
+  const found = (one: OmniPatch, own: string[] = []): string | undefined =>
+    rivalPatches([one], machine, own)[0]?.scope;
 
   test.each([
     ["the cluster", { cluster: "frank" }, "the whole cluster frank"],
-    ["its machine set", { cluster: "frank", "machine-set": "frank-workers" }, "the machine set frank-workers"],
+    [
+      "its machine set",
+      { cluster: "frank", "machine-set": "frank-workers" },
+      "the machine set frank-workers",
+    ],
     ["the machine", { cluster: "frank", "cluster-machine": uuid }, "this machine"],
     ["the machine, of no cluster", { machine: uuid }, "this machine"],
     ["another cluster", { cluster: "other" }, undefined],
@@ -40,10 +60,14 @@ describe("patches that write the containerd part of the machine as well", () => 
     ["another machine", { cluster: "frank", "cluster-machine": "another" }, undefined],
     ["another machine, of no cluster", { machine: "another" }, undefined],
     ["the cluster, but disabled", { cluster: "frank", disabled: "" }, undefined],
-  ])("%s", (_, labels, scope) => expect(found(patch(labels as Record<string, string>))).toBe(scope));
+  ])("%s", (_, labels, scope) =>
+    expect(found(patch(labels as Record<string, string>))).toBe(scope),
+  );
 
   test("another file is no rival, and neither is our own patch", () => {
-    expect(found(patch({ cluster: "frank" }, part.replace("20-customization.part", "other")))).toBeUndefined();
+    expect(
+      found(patch({ cluster: "frank" }, part.replace("20-customization.part", "other"))),
+    ).toBeUndefined();
     expect(found(patch({ cluster: "frank" }), ["300-theirs"])).toBeUndefined();
   });
 
@@ -54,7 +78,11 @@ describe("patches that write the containerd part of the machine as well", () => 
     const overrides = (labels: Record<string, string>, name: string, level = "info") =>
       overridingPatches([patch(labels, document(name))], machine, [], content(level));
     expect(overrides({ cluster: "frank" }, "zz")).toEqual([
-      { id: "300-theirs", scope: "the whole cluster frank", override: expect.objectContaining({ key: "debug.level" }) },
+      {
+        id: "300-theirs",
+        scope: "the whole cluster frank",
+        override: expect.objectContaining({ key: "debug.level" }),
+      },
     ]);
     expect(overrides({ cluster: "other" }, "zz")).toEqual([]);
     expect(overrides({ cluster: "frank" }, "aa")).toEqual([]);

@@ -23,6 +23,10 @@ test("the label by which the operator marks its nodes is left to it, and a note 
 
 test("with the device plugin the stack sets it itself, and a machine without a card keeps what its user says", () => {
   const devicePlugin = { gpuOperator: undefined, devicePlugin: { version: "0.18.2" } } as never;
-  expect(labelled("v1.12.6", machine, devicePlugin)).toEqual({ present: "true", rack: "7", notes: [] });
+  expect(labelled("v1.12.6", machine, devicePlugin)).toEqual({
+    present: "true",
+    rack: "7",
+    notes: [],
+  });
   expect(labelled("v1.12.6", { labels })).toEqual({ present: "true", rack: "7", notes: [] });
 });

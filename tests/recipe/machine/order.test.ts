@@ -9,8 +9,14 @@ import {
 
 const cluster = (controlPlanes: number, workers: number): Ordered[] =>
   inUpgradeOrder([
-    ...Array.from({ length: workers }, (_, index): Ordered => ({ name: `w${index}`, role: "worker" })),
-    ...Array.from({ length: controlPlanes }, (_, index): Ordered => ({ name: `c${index}`, role: "controlplane" })),
+    ...Array.from({ length: workers }, (_, index): Ordered => ({
+      name: `w${index}`,
+      role: "worker",
+    })),
+    ...Array.from({ length: controlPlanes }, (_, index): Ordered => ({
+      name: `c${index}`,
+      role: "controlplane",
+    })),
   ]);
 
 test("control planes one at a time, then workers in a window", () => {

@@ -6,12 +6,18 @@ test.each([
   ["nothing", [], "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"],
   [
     "production, modules first",
-    ["siderolabs/nvidia-open-gpu-kernel-modules-production", "siderolabs/nvidia-container-toolkit-production"],
+    [
+      "siderolabs/nvidia-open-gpu-kernel-modules-production",
+      "siderolabs/nvidia-container-toolkit-production",
+    ],
     "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488",
   ],
   [
     "production, sorted",
-    ["siderolabs/nvidia-container-toolkit-production", "siderolabs/nvidia-open-gpu-kernel-modules-production"],
+    [
+      "siderolabs/nvidia-container-toolkit-production",
+      "siderolabs/nvidia-open-gpu-kernel-modules-production",
+    ],
     "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2",
   ],
   [
@@ -47,23 +53,31 @@ test("arguments come before extensions, indented by four, with a newline at the 
 });
 
 test.each([
-  [{ bootloader: "none", secureboot: { enrollKeys: "", includeWellKnownCertificates: false } }, undefined],
+  [
+    { bootloader: "none", secureboot: { enrollKeys: "", includeWellKnownCertificates: false } },
+    undefined,
+  ],
   [{ bootloader: "SD-Boot", secureboot: null }, { bootloader: "sd-boot" }],
   [
     { secureboot: { enrollKeys: null, includeWellKnownCertificates: true } },
     { secureboot: { includeWellKnownCertificates: true } },
   ],
-])("of %j in a schematic what is not empty is read and written, as the Factory does", (customization, read) => {
-  const none = { extensions: [], kernelArgs: [] };
-  const found = readSchematic(JSON.stringify({ customization }))!;
-  expect(found.customization).toEqual(read);
-  const wanted = read === undefined ? {} : { customization: read };
-  expect(schematicOf(found).id).toBe(schematicOf({ ...none, ...wanted }).id);
-});
+])(
+  "of %j in a schematic what is not empty is read and written, as the Factory does",
+  (customization, read) => {
+    const none = { extensions: [], kernelArgs: [] };
+    const found = readSchematic(JSON.stringify({ customization }))!;
+    expect(found.customization).toEqual(read);
+    const wanted = read === undefined ? {} : { customization: read };
+    expect(schematicOf(found).id).toBe(schematicOf({ ...none, ...wanted }).id);
+  },
+);
 
 test("the boot loader none is the Factory's empty field", () => {
   const none = { extensions: [], kernelArgs: [] };
-  expect(schematicOf({ ...none, customization: { bootloader: "none" } }).id).toBe(schematicOf(none).id);
+  expect(schematicOf({ ...none, customization: { bootloader: "none" } }).id).toBe(
+    schematicOf(none).id,
+  );
 });
 
 test.each([
@@ -72,5 +86,11 @@ test.each([
   ["v1.12.6", { platform: "nocloud" }, "factory.talos.dev/nocloud-installer/abc:v1.12.6"],
   ["v1.9.6", {}, "factory.talos.dev/installer/abc:v1.9.6"],
   ["v1.9.6", { secureBoot: true }, "factory.talos.dev/installer-secureboot/abc:v1.9.6"],
-  ["v1.12.6", { factoryUrl: "http://127.0.0.1:8080/" }, "127.0.0.1:8080/metal-installer/abc:v1.12.6"],
-])("%s, %j: %s", (release, said, image) => expect(installerImage("abc", release, said)).toBe(image));
+  [
+    "v1.12.6",
+    { factoryUrl: "http://127.0.0.1:8080/" },
+    "127.0.0.1:8080/metal-installer/abc:v1.12.6",
+  ],
+])("%s, %j: %s", (release, said, image) =>
+  expect(installerImage("abc", release, said)).toBe(image),
+);

@@ -36,13 +36,19 @@ test("whatever the taints, all are tolerated, and none twice", () => {
   });
   fc.assert(
     fc.property(fc.array(taint), (raw) => {
-      const taints = raw.map(({ key, value, effect }) => ({ key, effect, ...(value === "" ? {} : { value }) }));
+      const taints = raw.map(({ key, value, effect }) => ({
+        key,
+        effect,
+        ...(value === "" ? {} : { value }),
+      }));
       const tolerations = tolerationsFor(taints);
       for (const one of taints) {
         expect(tolerates(tolerationOf(one), one)).toBe(true);
         expect(tolerations.some((toleration) => tolerates(toleration, one))).toBe(true);
       }
-      expect(new Set(tolerations.map((toleration) => JSON.stringify(toleration))).size).toBe(tolerations.length);
+      expect(new Set(tolerations.map((toleration) => JSON.stringify(toleration))).size).toBe(
+        tolerations.length,
+      );
     }),
   );
 });

@@ -10,7 +10,9 @@ const byGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
 const schematic = schematicOf({ extensions: [], kernelArgs: ["pci=realloc"] }).yaml;
 
 test("arguments that GRUB would not take from the image are named, with what to do", () => {
-  const found = unheardArgs("gpu-1", byGrub(), { kernelArgs: ["pci=realloc", "console=tty0 iommu=pt"] });
+  const found = unheardArgs("gpu-1", byGrub(), {
+    kernelArgs: ["pci=realloc", "console=tty0 iommu=pt"],
+  });
   expect(found).toEqual([
     {
       field: "machines.gpu-1.kernelArgs",
@@ -24,7 +26,11 @@ test("arguments that GRUB would not take from the image are named, with what to 
 test.each<[string, RunningImage, string[]]>([
   ["a boot loader that takes the image's", { extensions: {}, configuredArgs: [] }, ["pci=realloc"]],
   ["no arguments", byGrub(), []],
-  ["those that the kernel has", byGrub({ commandLine: "BOOT_IMAGE=/A/vmlinuz pci=realloc" }), ["pci=realloc"]],
+  [
+    "those that the kernel has",
+    byGrub({ commandLine: "BOOT_IMAGE=/A/vmlinuz pci=realloc" }),
+    ["pci=realloc"],
+  ],
   ["those that the configuration gives", byGrub({ bootArgs: ["pci=realloc"] }), ["pci=realloc"]],
   ["those that the image has already, without effect", byGrub({ schematic }), ["pci=realloc"]],
 ])("%s are let pass", (_, running, kernelArgs) => {

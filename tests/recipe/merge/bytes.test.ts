@@ -12,22 +12,31 @@ const file = (content: string): string =>
     .join("\n")}\n`;
 
 test.each<[string, string[]]>([
-  ["a module and a sysctl", ['machine: { kernel: { modules: [{ name: nvidia }] }, sysctls: { a.b: "1" } }']],
+  [
+    "a module and a sysctl",
+    ['machine: { kernel: { modules: [{ name: nvidia }] }, sysctls: { a.b: "1" } }'],
+  ],
   ["a field of cluster", ["cluster: { etcd: { extraArgs: { a: b } } }"]],
-  ["fields of documents", ["machine: { nodeLabels: { a: b }, kubelet: { extraArgs: { v: '4' } } }"]],
+  [
+    "fields of documents",
+    ["machine: { nodeLabels: { a: b }, kubelet: { extraArgs: { v: '4' } } }"],
+  ],
   ["a document", ["apiVersion: v1alpha1\nkind: SysctlConfig\nparams: { a.b: '1' }\n"]],
   ["a file with blank lines", [file("one\n\n\ntwo\n")]],
   ["all that the stack of a GPU machine says", ours],
-])("what talosctl 1.14 writes keeps every byte beside %s, and is the same after taking it back", (_, patches) => {
-  const { configuration, added, conflicts } = mergeConfiguration(written, patches);
-  expect(conflicts).toEqual([]);
-  const lines = configuration.split("\n");
-  let at = 0;
-  const lost = written.split("\n").filter((line) => {
-    const found = lines.indexOf(line, at);
-    if (found >= 0) at = found + 1;
-    return found < 0;
-  });
-  expect(lost.filter((line) => !/^\s+image: /.test(line))).toEqual([]);
-  expect(unmergeConfiguration(configuration, added)).toBe(written);
-});
+])(
+  "what talosctl 1.14 writes keeps every byte beside %s, and is the same after taking it back",
+  (_, patches) => {
+    const { configuration, added, conflicts } = mergeConfiguration(written, patches);
+    expect(conflicts).toEqual([]);
+    const lines = configuration.split("\n");
+    let at = 0;
+    const lost = written.split("\n").filter((line) => {
+      const found = lines.indexOf(line, at);
+      if (found >= 0) at = found + 1;
+      return found < 0;
+    });
+    expect(lost.filter((line) => !/^\s+image: /.test(line))).toEqual([]);
+    expect(unmergeConfiguration(configuration, added)).toBe(written);
+  },
+);

@@ -1,5 +1,9 @@
 import { stringify } from "yaml";
-import { customizationPath, mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
+import {
+  customizationPath,
+  mergeConfiguration,
+  unmergeConfiguration,
+} from "../../../components/recipe";
 import { homeOf, homes, restAfter } from "../../support/homes";
 import { ours } from "./ours";
 import { said, talos } from "./said";
@@ -27,14 +31,13 @@ describe("into a real configuration", () => {
       disk: "/dev/nvme0n1",
       image: expect.stringContaining("factory.talos.dev/metal-installer/"),
     });
-    expect(config.machine["kernel"].modules.map((module: { name: string }) => module.name)).toEqual([
-      "drbd",
-      "nvidia",
-      "nvidia_uvm",
-      "nvidia_drm",
-      "nvidia_modeset",
-    ]);
-    expect(config.machine["sysctls"]).toEqual({ "vm.nr_hugepages": "1024", "net.core.bpf_jit_harden": "1" });
+    expect(config.machine["kernel"].modules.map((module: { name: string }) => module.name)).toEqual(
+      ["drbd", "nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"],
+    );
+    expect(config.machine["sysctls"]).toEqual({
+      "vm.nr_hugepages": "1024",
+      "net.core.bpf_jit_harden": "1",
+    });
     expect(config.machine["files"].map((file: { path: string }) => file.path)).toEqual([
       "/var/lib/app.conf",
       customizationPath,
@@ -43,7 +46,8 @@ describe("into a real configuration", () => {
 
   test("leaves other documents byte for byte, and every comment", () => {
     expect(merged.configuration).toContain(talos.slice(talos.indexOf("---")));
-    for (const comment of talos.match(/#.*/g) ?? []) expect(merged.configuration).toContain(comment);
+    for (const comment of talos.match(/#.*/g) ?? [])
+      expect(merged.configuration).toContain(comment);
   });
 
   test("changes nothing but what it adds", () => {
@@ -65,14 +69,17 @@ describe("into a real configuration", () => {
   test("taking it back may leave the kernel modules, and nothing else", () => {
     const [was] = said(talos) as [{ machine: Record<string, any> }];
     const [merge] = said(merged.configuration) as [{ machine: Record<string, any> }];
-    const [left, ...documents] = said(unmergeConfiguration(merged.configuration, merged.added, false));
+    const [left, ...documents] = said(
+      unmergeConfiguration(merged.configuration, merged.added, false),
+    );
     expect([left, ...documents]).toEqual([
       { ...was, machine: { ...was.machine, kernel: merge.machine["kernel"] } },
       ...said(talos).slice(1),
     ]);
   });
 
-  test("the memory is plain JSON", () => expect(JSON.parse(JSON.stringify(merged.added))).toEqual(merged.added));
+  test("the memory is plain JSON", () =>
+    expect(JSON.parse(JSON.stringify(merged.added))).toEqual(merged.added));
 
   test("with nothing to add, the text is the very same", () => {
     expect(mergeConfiguration(talos, [])).toEqual({
@@ -92,7 +99,9 @@ describe("over time", () => {
     const first = mergeConfiguration(talos, ours);
     const second = mergeConfiguration(first.configuration, [image("a:2")], first.added);
     const [config] = said(second.configuration) as [{ machine: Record<string, any> }];
-    expect(config.machine["kernel"].modules).toEqual([{ name: "drbd", parameters: ["usermode_helper=disabled"] }]);
+    expect(config.machine["kernel"].modules).toEqual([
+      { name: "drbd", parameters: ["usermode_helper=disabled"] },
+    ]);
     expect(config.machine["files"]).toHaveLength(1);
     expect(config.machine["sysctls"]).toEqual({ "vm.nr_hugepages": "1024" });
     expect(said(unmergeConfiguration(second.configuration, second.added))).toEqual(said(talos));
@@ -111,7 +120,10 @@ describe("over time", () => {
       "$1- name: nvidia_modeset\n$1- name: zfs\n",
     );
     expect(theirs).not.toBe(first.configuration);
-    expect(mergeConfiguration(theirs, ours, first.added)).toMatchObject({ changed: false, configuration: theirs });
+    expect(mergeConfiguration(theirs, ours, first.added)).toMatchObject({
+      changed: false,
+      configuration: theirs,
+    });
   });
 });
 
@@ -119,7 +131,11 @@ test("our file that somebody changed since is a conflict", () => {
   const file = (content: string): string =>
     stringify({ machine: { files: [{ op: "create", path: customizationPath, content }] } });
   const first = mergeConfiguration("machine: {}\n", [file("a = 1\n")]);
-  const second = mergeConfiguration(first.configuration.replace("a = 1", "a = 9"), [file("a = 1\n")], first.added);
+  const second = mergeConfiguration(
+    first.configuration.replace("a = 1", "a = 9"),
+    [file("a = 1\n")],
+    first.added,
+  );
   expect(second.conflicts[0]?.problem).toContain("somebody changed it since");
 });
 
@@ -128,6 +144,9 @@ test("a document of a kernel module stays where the modules do", () => {
   const module = stringify({ apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" });
   const { configuration, added } = mergeConfiguration(talos, [module, link]);
   const stays = said(unmergeConfiguration(configuration, added, false));
-  expect(stays).toEqual([...said(talos), { apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" }]);
+  expect(stays).toEqual([
+    ...said(talos),
+    { apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" },
+  ]);
   expect(said(unmergeConfiguration(configuration, added))).toEqual(said(talos));
 });

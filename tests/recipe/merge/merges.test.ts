@@ -31,11 +31,21 @@ const merges: Merge[] = [
   {
     name: "the pod networks of Talos 1.14",
     live: [
-      { kind: "KubeNetworkConfig", podSubnets: ["10.244.0.0/16"], serviceSubnets: ["10.96.0.0/12"], dnsDomain: "a.b" },
+      {
+        kind: "KubeNetworkConfig",
+        podSubnets: ["10.244.0.0/16"],
+        serviceSubnets: ["10.96.0.0/12"],
+        dnsDomain: "a.b",
+      },
     ],
     patch: [{ kind: "KubeNetworkConfig", podSubnets: ["10.1.0.0/16"] }],
     gives: [
-      { kind: "KubeNetworkConfig", podSubnets: ["10.1.0.0/16"], serviceSubnets: ["10.96.0.0/12"], dnsDomain: "a.b" },
+      {
+        kind: "KubeNetworkConfig",
+        podSubnets: ["10.1.0.0/16"],
+        serviceSubnets: ["10.96.0.0/12"],
+        dnsDomain: "a.b",
+      },
     ],
     likePatches: true,
   },
@@ -71,14 +81,22 @@ const merges: Merge[] = [
         configuration: { rules: [{ level: "Metadata" }], omitStages: ["RequestReceived"] },
       },
     ],
-    patch: [{ kind: "KubeCredentialProviderConfig", configuration: { rules: [{ level: "None" }] } }],
-    gives: [{ kind: "KubeCredentialProviderConfig", configuration: { rules: [{ level: "None" }] } }],
+    patch: [
+      { kind: "KubeCredentialProviderConfig", configuration: { rules: [{ level: "None" }] } },
+    ],
+    gives: [
+      { kind: "KubeCredentialProviderConfig", configuration: { rules: [{ level: "None" }] } },
+    ],
     likePatches: true,
   },
   {
     name: "a static pod",
     live: [
-      { kind: "KubeStaticPodConfig", name: "nginx", pod: { metadata: { name: "a" }, spec: { hostNetwork: true } } },
+      {
+        kind: "KubeStaticPodConfig",
+        name: "nginx",
+        pod: { metadata: { name: "a" }, spec: { hostNetwork: true } },
+      },
     ],
     patch: [{ kind: "KubeStaticPodConfig", name: "nginx", pod: { metadata: { name: "b" } } }],
     gives: [{ kind: "KubeStaticPodConfig", name: "nginx", pod: { metadata: { name: "b" } } }],
@@ -86,7 +104,9 @@ const merges: Merge[] = [
   },
   {
     name: "the base runtime's overrides",
-    live: [{ kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { rlimits: [{ hard: 1 }] } } }],
+    live: [
+      { kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { rlimits: [{ hard: 1 }] } } },
+    ],
     patch: [{ kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { oomScoreAdj: 1 } } }],
     gives: [{ kind: "CRIBaseRuntimeSpecConfig", overrides: { process: { oomScoreAdj: 1 } } }],
     likePatches: true,
@@ -186,7 +206,13 @@ const merges: Merge[] = [
     name: "a list of that name in a document of another kind, which is not replaced",
     live: [{ kind: "OtherConfig", ingress: ["a"], rules: [{ image: "x" }] }],
     patch: [{ kind: "OtherConfig", ingress: ["b"], rules: [{ image: "x", more: 1 }] }],
-    gives: [{ kind: "OtherConfig", ingress: ["a", "b"], rules: [{ image: "x" }, { image: "x", more: 1 }] }],
+    gives: [
+      {
+        kind: "OtherConfig",
+        ingress: ["a", "b"],
+        rules: [{ image: "x" }, { image: "x", more: 1 }],
+      },
+    ],
   },
   // Talos 1.14 generates these documents, and refuses the same fields under `machine` (v1.14.0-rc.1,
   // V1Alpha1ConflictValidate).
@@ -202,7 +228,11 @@ const merges: Merge[] = [
       {
         machine: {
           install: { image: "new" },
-          kubelet: { extraConfig: { registerWithTaints: [{ key: "gpu", value: "true", effect: "NoSchedule" }] } },
+          kubelet: {
+            extraConfig: {
+              registerWithTaints: [{ key: "gpu", value: "true", effect: "NoSchedule" }],
+            },
+          },
           nodeTaints: { gpu: "true:NoSchedule" },
           sysctls: { "vm.nr_hugepages": "1" },
         },
@@ -231,7 +261,11 @@ const merges: Merge[] = [
       {
         machine: {
           kernel: {
-            modules: [{ name: "nvidia", parameters: ["b=2"] }, { name: "nvidia_uvm" }, { name: "nvidia_drm" }],
+            modules: [
+              { name: "nvidia", parameters: ["b=2"] },
+              { name: "nvidia_uvm" },
+              { name: "nvidia_drm" },
+            ],
           },
         },
       },
@@ -251,23 +285,35 @@ const merges: Merge[] = [
   {
     name: "a module with parameters of somebody's stays as it is",
     live:
-      "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters: " + "[NVreg_EnableGpuFirmware=1]\n",
+      "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters: " +
+      "[NVreg_EnableGpuFirmware=1]\n",
     patch: [{ machine: { kernel: { modules: [{ name: "nvidia" }] } } }],
   },
   {
     name: "a field that holds nothing takes ours",
     live: "machine:\n  files: null\n  sysctls: {}\n",
     patch: [
-      { machine: { files: [{ op: "create", path: "/var/a", permissions: 420, content: "a" }], sysctls: { a: "b" } } },
+      {
+        machine: {
+          files: [{ op: "create", path: "/var/a", permissions: 420, content: "a" }],
+          sysctls: { a: "b" },
+        },
+      },
     ],
     gives: [
-      { machine: { files: [{ op: "create", path: "/var/a", permissions: 420, content: "a" }], sysctls: { a: "b" } } },
+      {
+        machine: {
+          files: [{ op: "create", path: "/var/a", permissions: 420, content: "a" }],
+          sysctls: { a: "b" },
+        },
+      },
     ],
   },
   {
     name: "a comment beside a value that is replaced stays, and comes back with the old value",
     live: "machine:\n    install:\n        image: old:1 # for the installer\n    registries: {}\n",
-    patch: "machine:\n  install: { image: new:1 }\n  registries: { mirrors: { a: { endpoints: [b] } } }\n",
+    patch:
+      "machine:\n  install: { image: new:1 }\n  registries: { mirrors: { a: { endpoints: [b] } } }\n",
     gives:
       "machine:\n    install:\n        image: new:1 # for the installer\n    registries:\n        " +
       "mirrors:\n            a:\n                endpoints:\n                    - b\n",
@@ -276,7 +322,8 @@ const merges: Merge[] = [
     name: "permissions stay octal",
     live: "machine: {}\n",
     patch:
-      "machine:\n  files:\n    - op: create\n      path: /var/a\n      permissions: 0o644\n      " + "content: a\n",
+      "machine:\n  files:\n    - op: create\n      path: /var/a\n      permissions: 0o644\n      " +
+      "content: a\n",
     gives:
       "machine:\n    files:\n        - op: create\n          path: /var/a\n          permissions: " +
       "0o644\n          content: a\n",
@@ -292,28 +339,61 @@ const merges: Merge[] = [
     name: "a foreign file of our path with other content",
     live: [
       {
-        machine: { files: [{ op: "create", path: "/etc/cri/conf.d/20-customization.part", content: "[a]\nx = 1\n" }] },
+        machine: {
+          files: [
+            {
+              op: "create",
+              path: "/etc/cri/conf.d/20-customization.part",
+              content: "[a]\nx = 1\n",
+            },
+          ],
+        },
       },
     ],
     patch: [
       {
-        machine: { files: [{ op: "create", path: "/etc/cri/conf.d/20-customization.part", content: "[b]\ny = 2\n" }] },
+        machine: {
+          files: [
+            {
+              op: "create",
+              path: "/etc/cri/conf.d/20-customization.part",
+              content: "[b]\ny = 2\n",
+            },
+          ],
+        },
       },
     ],
     conflicts: {
-      "machine.files[/etc/cri/conf.d/20-customization.part]": /^adopted-conflict: .*other content.*containerd\.extra/,
+      "machine.files[/etc/cri/conf.d/20-customization.part]":
+        /^adopted-conflict: .*other content.*containerd\.extra/,
     },
   },
   {
     name: "a foreign file of our path with the same content, which is not ours to take away",
     live: [
       {
-        machine: { files: [{ op: "create", path: "/etc/cri/conf.d/20-customization.part", content: "[a]\nx = 1\n" }] },
+        machine: {
+          files: [
+            {
+              op: "create",
+              path: "/etc/cri/conf.d/20-customization.part",
+              content: "[a]\nx = 1\n",
+            },
+          ],
+        },
       },
     ],
     patch: [
       {
-        machine: { files: [{ op: "create", path: "/etc/cri/conf.d/20-customization.part", content: "[a]\nx = 1\n" }] },
+        machine: {
+          files: [
+            {
+              op: "create",
+              path: "/etc/cri/conf.d/20-customization.part",
+              content: "[a]\nx = 1\n",
+            },
+          ],
+        },
       },
     ],
   },
@@ -321,19 +401,27 @@ const merges: Merge[] = [
     name: "a text where a mapping is wanted",
     live: "machine:\n  sysctls: none\n",
     patch: [{ machine: { sysctls: { a: "b" } } }],
-    conflicts: { "machine.sysctls": /^adopted-conflict: .*holds a value where the patches have a mapping/ },
+    conflicts: {
+      "machine.sysctls": /^adopted-conflict: .*holds a value where the patches have a mapping/,
+    },
   },
   {
     name: "a mapping where a list is wanted",
     live: "machine:\n  kernel:\n    modules: { nvidia: true }\n",
     patch: [{ machine: { kernel: { modules: [{ name: "nvidia" }] } } }],
-    conflicts: { "machine.kernel.modules": /^adopted-conflict: .*holds a mapping where the patches have a list/ },
+    conflicts: {
+      "machine.kernel.modules":
+        /^adopted-conflict: .*holds a mapping where the patches have a list/,
+    },
   },
   {
     name: "a list where a text is wanted",
     live: "machine:\n  install:\n    image: [a]\n",
     patch: [{ machine: { install: { image: "b" } } }],
-    conflicts: { "machine.install.image": /^adopted-conflict: .*holds more than one value where the patches have one/ },
+    conflicts: {
+      "machine.install.image":
+        /^adopted-conflict: .*holds more than one value where the patches have one/,
+    },
   },
   {
     name: "a configuration that cannot be read",
@@ -346,13 +434,17 @@ const merges: Merge[] = [
 test.each(merges)("$name", (row) => {
   const [live, patch] = [textOf(row.live), textOf(row.patch)];
   const { configuration, added, changed, conflicts } = mergeConfiguration(live, [patch]);
-  const found = conflicts.map(({ check, field, problem, remedy }) => [field, `${check}: ${problem}; ${remedy}`]);
+  const found = conflicts.map(({ check, field, problem, remedy }) => [
+    field,
+    `${check}: ${problem}; ${remedy}`,
+  ]);
   const patterns = Object.entries(row.conflicts ?? {}).map(([field, pattern]) => [
     field,
     expect.stringMatching(pattern),
   ]);
   expect(Object.fromEntries(found)).toEqual(Object.fromEntries(patterns));
-  if (row.gives === undefined) return expect({ configuration, changed, added }).toEqual(nothing(live));
+  if (row.gives === undefined)
+    return expect({ configuration, changed, added }).toEqual(nothing(live));
   const gives = textOf(row.gives);
   if (typeof row.gives === "string") expect(configuration).toBe(gives);
   expect(said(configuration)).toEqual(said(gives));
@@ -364,4 +456,8 @@ test.each(merges)("$name", (row) => {
   if (row.likePatches) expect([...wantedOf([live, patch]).values()][0]).toEqual(said(gives)[0]);
 });
 
-const nothing = (configuration: string): object => ({ configuration, changed: false, added: { additions: [] } });
+const nothing = (configuration: string): object => ({
+  configuration,
+  changed: false,
+  added: { additions: [] },
+});

@@ -7,19 +7,28 @@ const image = (name: string): string => `machine:\n  install:\n    image: ${name
 
 test.each([
   { case: "by another", live: talos, theirs: image("theirs:2") },
-  { case: "where nothing stood", live: "machine:\n  install:\n    disk: /dev/sda\n", theirs: image("theirs:1") },
+  {
+    case: "where nothing stood",
+    live: "machine:\n  install:\n    disk: /dev/sda\n",
+    theirs: image("theirs:1"),
+  },
   { case: "by none", live: talos, theirs: "machine:\n  install:\n    disk: /dev/sda\n" },
-])("a value of ours that its owner replaced $case is set again, and theirs comes back at the end", (row) => {
-  const first = mergeConfiguration(row.live, [image("a:1")]);
-  for (const wanted of ["a:1", "a:2"]) {
-    const second = mergeConfiguration(row.theirs, [image(wanted)], first.added);
-    expect(second.changed).toBe(true);
-    expect(second.configuration).toContain(`image: ${wanted}`);
-    const third = mergeConfiguration(second.configuration, [image("a:3")], second.added);
-    for (const merged of [second, third])
-      expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(row.theirs));
-  }
-});
+])(
+  "a value of ours that its owner replaced $case is set again, and theirs comes back at the end",
+  (row) => {
+    const first = mergeConfiguration(row.live, [image("a:1")]);
+    for (const wanted of ["a:1", "a:2"]) {
+      const second = mergeConfiguration(row.theirs, [image(wanted)], first.added);
+      expect(second.changed).toBe(true);
+      expect(second.configuration).toContain(`image: ${wanted}`);
+      const third = mergeConfiguration(second.configuration, [image("a:3")], second.added);
+      for (const merged of [second, third])
+        expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(
+          said(row.theirs),
+        );
+    }
+  },
+);
 
 // Staged by a run whose answer was lost: it stands there as if its owner had written it.
 test("a value that is wanted already keeps what was remembered", () => {
@@ -30,8 +39,10 @@ test("a value that is wanted already keeps what was remembered", () => {
   expect(said(unmergeConfiguration(again.configuration, again.added))).toEqual(said(talos));
 });
 
-const modules = (...items: object[]): string => stringify({ machine: { kernel: { modules: items } } });
-const volume = (size: string): string => stringify({ kind: "UserVolumeConfig", name: "data", size });
+const modules = (...items: object[]): string =>
+  stringify({ machine: { kernel: { modules: items } } });
+const volume = (size: string): string =>
+  stringify({ kind: "UserVolumeConfig", name: "data", size });
 test.each([
   {
     case: "takes away the item that we add to",

@@ -7,7 +7,10 @@ import { said } from "./said";
 describe("whatever the configuration and the patches", () => {
   const word = fc.constantFrom("a", "b", "c", "d");
   const value = fc.oneof(word, fc.integer({ min: 0, max: 3 }), fc.boolean());
-  const named = <T>(key: string, rest: fc.Arbitrary<Record<string, T>>): fc.Arbitrary<Record<string, unknown>[]> =>
+  const named = <T>(
+    key: string,
+    rest: fc.Arbitrary<Record<string, T>>,
+  ): fc.Arbitrary<Record<string, unknown>[]> =>
     fc
       .uniqueArray(fc.tuple(word, rest), { maxLength: 3, selector: ([name]) => name })
       .map((items) => items.map(([name, more]) => ({ [key]: name, ...more })));
@@ -25,13 +28,20 @@ describe("whatever the configuration and the patches", () => {
         },
         { requiredKeys: [] },
       ),
-      files: fc.oneof(named("path", fc.record({ op: fc.constant("create"), content: word })), fc.constant(null)),
+      files: fc.oneof(
+        named("path", fc.record({ op: fc.constant("create"), content: word })),
+        fc.constant(null),
+      ),
       certSANs: fc.uniqueArray(word),
       features: fc.dictionary(word, fc.dictionary(word, value)),
     },
     { requiredKeys: [] },
   );
-  const document = fc.record({ kind: fc.constantFrom("LinkConfig", "UserVolumeConfig"), name: word, size: value });
+  const document = fc.record({
+    kind: fc.constantFrom("LinkConfig", "UserVolumeConfig"),
+    name: word,
+    size: value,
+  });
   const configuration = fc
     .tuple(
       fc.record({ machine }, { requiredKeys: [] }),
@@ -48,7 +58,9 @@ describe("whatever the configuration and the patches", () => {
         fc.pre(once.conflicts.length === 0);
         const twice = mergeConfiguration(once.configuration, wanted, once.added);
         return (
-          !twice.changed && twice.configuration === once.configuration && isDeepStrictEqual(twice.added, once.added)
+          !twice.changed &&
+          twice.configuration === once.configuration &&
+          isDeepStrictEqual(twice.added, once.added)
         );
       }),
     );
@@ -66,14 +78,21 @@ describe("whatever the configuration and the patches", () => {
 
   test("so it does after any number of merges", () => {
     fc.assert(
-      fc.property(configuration, fc.array(patches, { minLength: 1, maxLength: 4 }), (live, rounds) => {
-        let state: { configuration: string; added?: Added } = { configuration: live };
-        for (const wanted of rounds) {
-          const merged = mergeConfiguration(state.configuration, wanted, state.added);
-          if (merged.conflicts.length === 0) state = merged;
-        }
-        return same(unmergeConfiguration(state.configuration, state.added ?? { additions: [] }), live);
-      }),
+      fc.property(
+        configuration,
+        fc.array(patches, { minLength: 1, maxLength: 4 }),
+        (live, rounds) => {
+          let state: { configuration: string; added?: Added } = { configuration: live };
+          for (const wanted of rounds) {
+            const merged = mergeConfiguration(state.configuration, wanted, state.added);
+            if (merged.conflicts.length === 0) state = merged;
+          }
+          return same(
+            unmergeConfiguration(state.configuration, state.added ?? { additions: [] }),
+            live,
+          );
+        },
+      ),
     );
   });
 
@@ -87,7 +106,9 @@ describe("whatever the configuration and the patches", () => {
     const identity = ["kind", "name", "path", "op"];
     return {
       theirs: "yes",
-      ...Object.fromEntries(entries.map(([k, one]) => [k, identity.includes(k) ? one : owned(one)])),
+      ...Object.fromEntries(
+        entries.map(([k, one]) => [k, identity.includes(k) ? one : owned(one)]),
+      ),
     };
   };
 
@@ -98,23 +119,27 @@ describe("whatever the configuration and the patches", () => {
         .join("---\n"),
     );
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.option(theirs), patches), { minLength: 1, maxLength: 4 }), (rounds) => {
-        let added: Added = { additions: [] };
-        let live = "";
-        let owners = "";
-        for (const [applied, wanted] of rounds) {
-          if (applied !== null) owners = live = applied;
-          const merged = mergeConfiguration(live, wanted, added);
-          if (merged.conflicts.length === 0) ({ configuration: live, added } = merged);
-        }
-        return same(unmergeConfiguration(live, added), owners);
-      }),
+      fc.property(
+        fc.array(fc.tuple(fc.option(theirs), patches), { minLength: 1, maxLength: 4 }),
+        (rounds) => {
+          let added: Added = { additions: [] };
+          let live = "";
+          let owners = "";
+          for (const [applied, wanted] of rounds) {
+            if (applied !== null) owners = live = applied;
+            const merged = mergeConfiguration(live, wanted, added);
+            if (merged.conflicts.length === 0) ({ configuration: live, added } = merged);
+          }
+          return same(unmergeConfiguration(live, added), owners);
+        },
+      ),
     );
   });
 
   test("no file path twice, and foreign files untouched", () => {
     type Files = { machine?: { files?: { path: string }[] | null } };
-    const filesOf = (text: string): { path: string }[] => (said(text)[0] as Files | undefined)?.machine?.files ?? [];
+    const filesOf = (text: string): { path: string }[] =>
+      (said(text)[0] as Files | undefined)?.machine?.files ?? [];
     fc.assert(
       fc.property(configuration, patches, (live, wanted) => {
         const merged = filesOf(mergeConfiguration(live, wanted).configuration);

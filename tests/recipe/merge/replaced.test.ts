@@ -3,29 +3,41 @@ import { mergeConfiguration, unmergeConfiguration } from "../../../components/re
 import { said } from "./said";
 
 describe("a rule of image verification", () => {
-  const rules = (...items: object[]): string => stringify({ kind: "ImageVerificationConfig", rules: items });
+  const rules = (...items: object[]): string =>
+    stringify({ kind: "ImageVerificationConfig", rules: items });
   const live = rules({ image: "a/*", keyless: { issuer: "theirs" } });
 
   test("of ours takes another content, and the first one is remembered", () => {
     const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
-    const second = mergeConfiguration(first.configuration, [rules({ image: "a/*", skip: false })], first.added);
+    const second = mergeConfiguration(
+      first.configuration,
+      [rules({ image: "a/*", skip: false })],
+      first.added,
+    );
     expect(said(second.configuration)).toEqual(said(rules({ image: "a/*", skip: false })));
     // What stands there already, from a run whose answer was lost, is ours still.
-    const unheard = mergeConfiguration(second.configuration, [rules({ image: "a/*", skip: false })], first.added);
+    const unheard = mergeConfiguration(
+      second.configuration,
+      [rules({ image: "a/*", skip: false })],
+      first.added,
+    );
     for (const { configuration, added } of [second, unheard])
       expect(said(unmergeConfiguration(configuration, added))).toEqual(said(live));
   });
 
   test("that the patches no longer have gives its place back, and one that its owner changed stays", () => {
     const first = mergeConfiguration(live, [rules({ image: "a/*", skip: true })]);
-    expect(said(mergeConfiguration(first.configuration, [], first.added).configuration)).toEqual(said(live));
+    expect(said(mergeConfiguration(first.configuration, [], first.added).configuration)).toEqual(
+      said(live),
+    );
     const theirs = rules({ image: "a/*", keyless: { issuer: "later" } });
     expect(said(unmergeConfiguration(theirs, first.added))).toEqual(said(theirs));
   });
 });
 
 describe("search domains", () => {
-  const resolver = (...domains: string[]): string => stringify({ kind: "ResolverConfig", searchDomains: { domains } });
+  const resolver = (...domains: string[]): string =>
+    stringify({ kind: "ResolverConfig", searchDomains: { domains } });
 
   test.each([
     ["v1.14.1", ["ours"]],
@@ -34,7 +46,12 @@ describe("search domains", () => {
     ["v1.13.9", ["theirs", "ours"]],
   ])("of ours on Talos %s: as Talos itself merges them, and taken back", (release, domains) => {
     const live = resolver("theirs");
-    const { configuration, added } = mergeConfiguration(live, [resolver("ours")], undefined, release);
+    const { configuration, added } = mergeConfiguration(
+      live,
+      [resolver("ours")],
+      undefined,
+      release,
+    );
     expect(said(configuration)).toEqual(said(resolver(...domains)));
     expect(said(unmergeConfiguration(configuration, added))).toEqual(said(live));
   });

@@ -24,11 +24,17 @@ test("a value that Flux fills in is not judged, and a note says so", () => {
   });
   expect(found).toEqual([]);
   expect(notes).toHaveLength(5);
-  expect(notes).toContainEqual(expect.stringMatching(/^external\.values\.driver\.enabled: another tool fills it in/));
+  expect(notes).toContainEqual(
+    expect.stringMatching(/^external\.values\.driver\.enabled: another tool fills it in/),
+  );
 });
 
 test("what stands next to such a value is judged as before", () => {
-  const { found } = judged({ ...needed, mig: { strategy: "some" }, gds: { enabled: true, version: "${GDS}" } });
+  const { found } = judged({
+    ...needed,
+    mig: { strategy: "some" },
+    gds: { enabled: true, version: "${GDS}" },
+  });
   expect(found).toEqual(["external.values.mig.strategy", "external.values.gds.enabled"]);
 });
 
@@ -43,5 +49,7 @@ test("how many units a node offers is not known where Flux fills in a part of th
   const { workloads: _workloads, ...rest } = withoutOperator;
   const { findings, plan } = judge({ ...rest, external: { read } });
   expect(findings).toEqual([]);
-  expect(plan!.notes).toContainEqual(expect.stringMatching(/how many units the nodes offer is not known here/));
+  expect(plan!.notes).toContainEqual(
+    expect.stringMatching(/how many units the nodes offer is not known here/),
+  );
 });

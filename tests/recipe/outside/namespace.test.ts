@@ -19,7 +19,10 @@ test.each<[string, Record<string, string>, string | undefined]>([
     "the Flux Kustomization whose path has the file",
     {
       [`../${app}/helmrelease.yaml`]: helmRelease,
-      "../kubernetes/apps/kube-system/nvidia-device-plugin/ks.yaml": ks(`./${app}`, "  targetNamespace: kube-system\n"),
+      "../kubernetes/apps/kube-system/nvidia-device-plugin/ks.yaml": ks(
+        `./${app}`,
+        "  targetNamespace: kube-system\n",
+      ),
     },
     "kube-system",
   ],
@@ -27,9 +30,18 @@ test.each<[string, Record<string, string>, string | undefined]>([
     "of several Flux Kustomizations the nearest, in a file by its absolute name",
     {
       [`/home/a/home-ops/${app}/helmrelease.yaml`]: helmRelease,
-      "/home/a/home-ops/kubernetes/flux/apps.yaml": ks("./kubernetes/apps", "  targetNamespace: flux-system\n"),
-      "/home/a/home-ops/kubernetes/apps/ks.yaml": ks(`./${app}`, "  targetNamespace: kube-system\n"),
-      "/home/a/home-ops/kubernetes/apps/other/ks.yaml": ks("./kubernetes/apps/other/app", "  targetNamespace: other\n"),
+      "/home/a/home-ops/kubernetes/flux/apps.yaml": ks(
+        "./kubernetes/apps",
+        "  targetNamespace: flux-system\n",
+      ),
+      "/home/a/home-ops/kubernetes/apps/ks.yaml": ks(
+        `./${app}`,
+        "  targetNamespace: kube-system\n",
+      ),
+      "/home/a/home-ops/kubernetes/apps/other/ks.yaml": ks(
+        "./kubernetes/apps/other/app",
+        "  targetNamespace: other\n",
+      ),
     },
     "kube-system",
   ],
@@ -62,7 +74,10 @@ test.each<[string, Record<string, string>, string | undefined]>([
   ],
   [
     "a kustomization that takes in the folder, where the folder's own is not given",
-    { "a/app/helmrelease.yaml": helmRelease, "a/kustomization.yaml": "namespace: gpu\nresources: [./app]\n" },
+    {
+      "a/app/helmrelease.yaml": helmRelease,
+      "a/kustomization.yaml": "namespace: gpu\nresources: [./app]\n",
+    },
     "gpu",
   ],
   [
@@ -84,7 +99,10 @@ test.each<[string, Record<string, string>, string | undefined]>([
   ],
   [
     "nothing where Flux fills it in",
-    { "a/helmrelease.yaml": helmRelease, "ks.yaml": ks("./a", "  targetNamespace: ${NAMESPACE}\n") },
+    {
+      "a/helmrelease.yaml": helmRelease,
+      "ks.yaml": ks("./a", "  targetNamespace: ${NAMESPACE}\n"),
+    },
     undefined,
   ],
   [
@@ -96,5 +114,7 @@ test.each<[string, Record<string, string>, string | undefined]>([
 
 test("a namespace that each of two equal paths says is known", () => {
   const said = ks("./a", "  targetNamespace: gpu\n");
-  expect(namespaceIn({ "a/helmrelease.yaml": helmRelease, "b/ks.yaml": said, "c/ks.yaml": said })).toBe("gpu");
+  expect(
+    namespaceIn({ "a/helmrelease.yaml": helmRelease, "b/ks.yaml": said, "c/ks.yaml": said }),
+  ).toBe("gpu");
 });

@@ -1,6 +1,12 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { checkCluster, findingsOf, parseSpec, planCluster, renderFinding } from "../../../components/recipe";
+import {
+  checkCluster,
+  findingsOf,
+  parseSpec,
+  planCluster,
+  renderFinding,
+} from "../../../components/recipe";
 import type { StackSpec } from "../../../components/recipe/spec/index";
 import { configurationOf, repository } from "../../../stacks/stack-file";
 
@@ -13,7 +19,11 @@ const { first: _first, ...upgrade } = fleet.upgrade!;
 const anyPools = { ...fleet, upgrade };
 
 /** The fleet with something else in it. */
-const withPools = (pools: Record<string, object>, more: object = {}): unknown => ({ ...anyPools, ...more, pools });
+const withPools = (pools: Record<string, object>, more: object = {}): unknown => ({
+  ...anyPools,
+  ...more,
+  pools,
+});
 const pool = { names: "gpu-#", addresses: ["10.1.0.1-10.1.0.12"] };
 const fieldsOf = (stack: unknown): string[] => findingsOf(stack).map(({ field }) => field);
 
@@ -24,7 +34,10 @@ test("200 machines and a pool ahead of them are fewer than 12 lines", () => {
   expect(checkCluster(spec!)).toEqual([]);
   const names = Object.keys(spec!.machines);
   expect(names).toHaveLength(203);
-  expect([spec!.machines["gpu-001"]!.address, spec!.machines["gpu-200"]!.address]).toEqual(["10.1.1.1", "10.1.2.100"]);
+  expect([spec!.machines["gpu-001"]!.address, spec!.machines["gpu-200"]!.address]).toEqual([
+    "10.1.1.1",
+    "10.1.2.100",
+  ]);
   expect(Object.keys(spec!)).not.toEqual(expect.arrayContaining(["pools"]));
 });
 
@@ -79,7 +92,9 @@ describe("a pool ahead of the others", () => {
     const alone = machinesOf({ ...fleet, talosVersion: "v1.12.7", driver: { branch: "lts" } });
     expect(machines["canary-1"]).toEqual(alone["canary-1"]);
     expect(machines["canary-1"]!.driverVersion).not.toBe(machines["gpu-001"]!.driverVersion);
-    expect(machines["gpu-001"]).toEqual(machinesOf(withPools({ gpu: fleet.pools!["gpu"]! }))["gpu-001"]);
+    expect(machines["gpu-001"]).toEqual(
+      machinesOf(withPools({ gpu: fleet.pools!["gpu"]! }))["gpu-001"],
+    );
   });
 
   test("is checked by its own release, and the others by theirs", () => {
@@ -90,7 +105,12 @@ describe("a pool ahead of the others", () => {
         talosVersion: of,
         pools: {
           gpu: pool,
-          canary: { names: "c-#", addresses: ["10.2.0.1"], talosVersion: canary, extensions: [newer] },
+          canary: {
+            names: "c-#",
+            addresses: ["10.2.0.1"],
+            talosVersion: canary,
+            extensions: [newer],
+          },
         },
       });
     const newer = "siderolabs/netbird";
@@ -100,7 +120,9 @@ describe("a pool ahead of the others", () => {
 
   test("may not be on the other side of Talos 1.13, nor on a release that is none", () => {
     const canary = (talosVersion: string): string[] =>
-      fieldsOf(withPools({ gpu: pool, canary: { names: "c-#", addresses: ["10.2.0.1"], talosVersion } }));
+      fieldsOf(
+        withPools({ gpu: pool, canary: { names: "c-#", addresses: ["10.2.0.1"], talosVersion } }),
+      );
     expect(canary("v1.13.0")).toEqual(["pools.canary.talosVersion (c-1)"]);
     expect(canary("1.12")).toEqual(["pools.canary.talosVersion (c-1)"]);
   });
@@ -108,21 +130,35 @@ describe("a pool ahead of the others", () => {
 
 describe("what is wrong with a pool", () => {
   test("is said once of all its machines, with the pool's name", () => {
-    const findings = findingsOf(withPools({ gpu: { ...pool, extensions: ["siderolabs/iscsi-tool"] } }));
+    const findings = findingsOf(
+      withPools({ gpu: { ...pool, extensions: ["siderolabs/iscsi-tool"] } }),
+    );
     expect(findings.map(renderFinding)).toEqual([
-      expect.stringMatching(/^pools\.gpu\.extensions\[0\] \(gpu-1 and 11 more\): there is no official extension/),
+      expect.stringMatching(
+        /^pools\.gpu\.extensions\[0\] \(gpu-1 and 11 more\): there is no official extension/,
+      ),
     ]);
   });
 
   test("is mended in the pool, since machines cannot name one of its own", () => {
-    const findings = findingsOf(withPools({ gpu: { ...pool, kernelArgs: ['nvidia.NVreg_RegistryDwords="a=1 b=2"'] } }));
-    expect(findings.map(renderFinding)).toEqual([expect.stringMatching(/write it to pools\.gpu\.moduleParameters:/)]);
+    const findings = findingsOf(
+      withPools({ gpu: { ...pool, kernelArgs: ['nvidia.NVreg_RegistryDwords="a=1 b=2"'] } }),
+    );
+    expect(findings.map(renderFinding)).toEqual([
+      expect.stringMatching(/write it to pools\.gpu\.moduleParameters:/),
+    ]);
   });
 
   test("what the defaults say is told once of machines whose names have dots", () => {
-    const machineDefaults = { role: "worker", configuration: "omni", kernelArgs: ["mitigations=off"] };
+    const machineDefaults = {
+      role: "worker",
+      configuration: "omni",
+      kernelArgs: ["mitigations=off"],
+    };
     const machines = { "a.lan": { address: "10.0.0.1" }, "b.lan": { address: "10.0.0.2" } };
-    const fields = findingsOf({ talosVersion: "v1.12.6", machineDefaults, machines }).map(({ field }) => field);
+    const fields = findingsOf({ talosVersion: "v1.12.6", machineDefaults, machines }).map(
+      ({ field }) => field,
+    );
     expect(fields.filter((field) => field.startsWith("machineDefaults"))).toEqual([
       "machineDefaults.kernelArgs (a.lan and 1 more)",
     ]);
@@ -130,7 +166,11 @@ describe("what is wrong with a pool", () => {
 
   test.each([
     ["names that are alike", { gpu: { ...pool, names: "gpu" } }, ["pools.gpu.names"]],
-    ["a range that goes back", { gpu: { ...pool, addresses: ["10.0.0.9-10.0.0.1"] } }, ["pools.gpu.addresses[0]"]],
+    [
+      "a range that goes back",
+      { gpu: { ...pool, addresses: ["10.0.0.9-10.0.0.1"] } },
+      ["pools.gpu.addresses[0]"],
+    ],
     [
       "a range of a whole network",
       { gpu: { ...pool, addresses: ["10.0.0.0-10.255.0.0"] } },
@@ -141,15 +181,27 @@ describe("what is wrong with a pool", () => {
       { gpu: { ...pool, addresses: ["10.0.0.1-10.0.0.2-10.0.0.3"] } },
       ["pools.gpu.addresses[0]"],
     ],
-    ["a range of two kinds", { gpu: { ...pool, addresses: ["10.0.0.1-fd00::4"] } }, ["pools.gpu.addresses[0]"]],
-    ["a range with half an end", { gpu: { ...pool, addresses: ["10.0.0.1-4"] } }, ["pools.gpu.addresses[0]"]],
+    [
+      "a range of two kinds",
+      { gpu: { ...pool, addresses: ["10.0.0.1-fd00::4"] } },
+      ["pools.gpu.addresses[0]"],
+    ],
+    [
+      "a range with half an end",
+      { gpu: { ...pool, addresses: ["10.0.0.1-4"] } },
+      ["pools.gpu.addresses[0]"],
+    ],
     [
       "a range of more than a network",
       { gpu: { ...pool, addresses: ["fd00::-fd00:1::"] } },
       ["pools.gpu.addresses[0]"],
     ],
     ["no address", { gpu: pool, none: { names: "x-#", addresses: [] } }, ["pools.none.addresses"]],
-    ["an address that is none", { gpu: { ...pool, addresses: ["10.0.0.300"] } }, ["machines.gpu-1.address (pool gpu)"]],
+    [
+      "an address that is none",
+      { gpu: { ...pool, addresses: ["10.0.0.300"] } },
+      ["machines.gpu-1.address (pool gpu)"],
+    ],
     [
       "two pools with one name",
       { a: { ...pool, addresses: ["10.9.0.1"] }, gpu: { ...pool, addresses: ["10.9.0.2"] } },

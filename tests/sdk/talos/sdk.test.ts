@@ -18,7 +18,11 @@ const facts = JSON.parse(JSON.stringify(published), (_, value: unknown) =>
 const sdk = join(__dirname, "../../../sdk/talos");
 
 type Facts = { inputs: string[]; requiredInputs: string[]; outputs: string[]; secrets?: string[] };
-type Constructor = new (name: string, args: any, opts?: pulumi.CustomResourceOptions) => pulumi.CustomResource;
+type Constructor = new (
+  name: string,
+  args: any,
+  opts?: pulumi.CustomResourceOptions,
+) => pulumi.CustomResource;
 
 const classes: Record<string, Constructor> = {
   "talos:machine/secrets:Secrets": talos.machine.Secrets,
@@ -43,7 +47,12 @@ interface Seen {
 /** Keeps what was registered and asked for. */
 class Recorder extends MockMonitor {
   public readonly registered: Seen[] = [];
-  public readonly invoked: { token: string; args: Record<string, unknown>; version: string; url: string }[] = [];
+  public readonly invoked: {
+    token: string;
+    args: Record<string, unknown>;
+    version: string;
+    url: string;
+  }[] = [];
 
   public override async registerResource(request: any, callback: any): Promise<void> {
     this.registered.push({
@@ -73,7 +82,10 @@ async function recorded(program: () => void | Promise<void>): Promise<Recorder> 
     newResource: ({ inputs, id, name }) => ({ id: id || `${name}-id`, state: inputs }),
     call: ({ inputs }) => inputs,
   });
-  await pulumi.runtime.setMocks({ newResource: ({ name }) => ({ id: name, state: {} }), call: () => ({}) });
+  await pulumi.runtime.setMocks({
+    newResource: ({ name }) => ({ id: name, state: {} }),
+    call: () => ({}),
+  });
   pulumi.runtime.setMockOptions(recorder, "project", "stack", false, "organization");
   await pulumi.runtime.runInPulumiStack(async () => void (await program()));
   await pulumi.runtime.disconnect();
@@ -89,7 +101,12 @@ test("stands for the published package of the version that it says", () => {
     version: "0.8.1",
     private: true,
     main: "bin/index.js",
-    pulumi: { resource: true, name: "talos", version: "0.8.1", server: "github://api.github.com/pulumiverse" },
+    pulumi: {
+      resource: true,
+      name: "talos",
+      version: "0.8.1",
+      server: "github://api.github.com/pulumiverse",
+    },
   });
 });
 
@@ -107,12 +124,18 @@ describe.each(Object.entries<Facts>(facts.resources))("%s", (token, fact) => {
       resource = new construct("it", filled([...fact.inputs, "unheardOf"]));
     });
     const [seen] = recorder.registered.filter(({ type }) => type === token);
-    expect(seen).toMatchObject({ secrets: fact.secrets, version: packageJson.version, url: packageJson.pulumi.server });
+    expect(seen).toMatchObject({
+      secrets: fact.secrets,
+      version: packageJson.version,
+      url: packageJson.pulumi.server,
+    });
     expect(Object.keys(seen!.inputs).sort()).toEqual(fact.inputs);
     const secretInputs = fact.inputs.filter((name) => isSecret(seen!.inputs[name]));
     // The published class marks these even when the caller forgets to.
     expect(secretInputs).toEqual(fact.inputs.filter((name) => fact.secrets!.includes(name)));
-    const outputs = Object.keys(resource!).filter((key) => pulumi.Output.isInstance((resource as any)[key]));
+    const outputs = Object.keys(resource!).filter((key) =>
+      pulumi.Output.isInstance((resource as any)[key]),
+    );
     expect(outputs.filter((name) => name !== "id" && name !== "urn").sort()).toEqual(fact.outputs);
   });
 });
@@ -123,14 +146,23 @@ describe.each(Object.entries<Facts>(facts.functions))("%s", (token, fact) => {
       () => new Promise((resolve) => functions[token]!(filled(fact.inputs)).apply(() => resolve())),
     );
     const [call] = recorder.invoked;
-    expect(call).toMatchObject({ token, version: packageJson.version, url: packageJson.pulumi.server });
+    expect(call).toMatchObject({
+      token,
+      version: packageJson.version,
+      url: packageJson.pulumi.server,
+    });
     expect(Object.keys(call!.args).sort()).toEqual(fact.inputs);
   });
 });
 
 /** Members of the interfaces in a file, `namespace.Interface` -> member (with `?` when optional) -> type as written. */
 function interfaces(file: string): Record<string, Record<string, string>> {
-  const source = ts.createSourceFile(file, readFileSync(join(sdk, file), "utf8"), ts.ScriptTarget.ES2022, true);
+  const source = ts.createSourceFile(
+    file,
+    readFileSync(join(sdk, file), "utf8"),
+    ts.ScriptTarget.ES2022,
+    true,
+  );
   const found: Record<string, Record<string, string>> = {};
   const visit = (node: ts.Node, prefix: string): void => {
     if (ts.isModuleDeclaration(node) && node.body) {
@@ -166,7 +198,9 @@ test.each(Object.entries({ ...facts.resources, ...facts.functions }))(
       all.map((x) => (required.includes(x) ? x : `${x}?`));
     const isFunction = token in facts.functions;
     const taken = isFunction ? `${base}OutputArgs` : `${base}Args`;
-    expect(Object.keys(found[taken]!).sort()).toEqual(members(fact.inputs, fact.requiredInputs).sort());
+    expect(Object.keys(found[taken]!).sort()).toEqual(
+      members(fact.inputs, fact.requiredInputs).sort(),
+    );
     const given = found[`${base}Result`];
     expect(given && Object.keys(given).sort()).toEqual(
       isFunction ? members(fact.outputs, fact.requiredOutputs).sort() : undefined,

@@ -19,7 +19,10 @@ export interface PluginProcess {
  *
  * @returns environment in which the engine finds these and no others.
  */
-export function installPlugins(folder: string, names: readonly PluginName[]): Record<string, string> {
+export function installPlugins(
+  folder: string,
+  names: readonly PluginName[],
+): Record<string, string> {
   const bin = path.join(folder, "bin");
   fs.mkdirSync(bin, { recursive: true });
   for (const name of names) {

@@ -31,7 +31,9 @@ export function installed(name: string): string | undefined {
     ...(process.env["PATH"] ?? "").split(path.delimiter),
     path.join(home, "plugins", `resource-${name}-v${version.replace(/^v/, "")}`),
   ];
-  return folders.map((folder) => path.join(folder, `pulumi-resource-${name}`)).find((file) => fs.existsSync(file));
+  return folders
+    .map((folder) => path.join(folder, `pulumi-resource-${name}`))
+    .find((file) => fs.existsSync(file));
 }
 
 /** A provider plugin that somebody else wrote, asked as the engine asks it. */
@@ -42,7 +44,10 @@ export class InstalledProvider {
   ) {}
 
   /** Starts it, and configures it. */
-  static async start(file: string, config: Record<string, string> = {}): Promise<InstalledProvider> {
+  static async start(
+    file: string,
+    config: Record<string, string> = {},
+  ): Promise<InstalledProvider> {
     // Its argument is the engine, to which it would log: nobody listens there.
     const child = spawn(file, ["127.0.0.1:1"], { stdio: ["ignore", "pipe", "ignore"] });
     const port = await new Promise<string>((resolve, reject) => {
@@ -66,12 +71,18 @@ export class InstalledProvider {
   async check(type: string, inputs: Properties): Promise<{ property: string; reason: string }[]> {
     const request = new messages.CheckRequest();
     request.setUrn(`urn:pulumi:it::it::${type}::it`);
-    const said = Object.fromEntries(Object.entries(inputs).filter(([, value]) => value !== undefined));
+    const said = Object.fromEntries(
+      Object.entries(inputs).filter(([, value]) => value !== undefined),
+    );
     request.setNews(Struct.fromJavaScript(said as never));
     request.setOlds(Struct.fromJavaScript({}));
     request.setRandomseed(new Uint8Array(32));
-    const response = await this.call<messages.CheckResponse>((done) => this.client.check(request, done));
-    return response.getFailuresList().map((one) => ({ property: one.getProperty(), reason: one.getReason() }));
+    const response = await this.call<messages.CheckResponse>((done) =>
+      this.client.check(request, done),
+    );
+    return response
+      .getFailuresList()
+      .map((one) => ({ property: one.getProperty(), reason: one.getReason() }));
   }
 
   stop(): void {
@@ -79,7 +90,9 @@ export class InstalledProvider {
     this.child.kill("SIGKILL");
   }
 
-  private call<Response>(make: (done: (error: ServiceError | null, response: Response) => void) => void) {
+  private call<Response>(
+    make: (done: (error: ServiceError | null, response: Response) => void) => void,
+  ) {
     return new Promise<Response>((resolve, reject) =>
       make((error, response) => (error === null ? resolve(response) : reject(error))),
     );

@@ -14,7 +14,15 @@ type Test = GateTask["tests"][number];
 /** The cluster as the gate sees it. */
 export type TestedCluster = Pick<
   Cluster,
-  "jobs" | "podsOfJob" | "warningsOfJob" | "node" | "podsOn" | "claimed" | "suspend" | "remove" | "makeAnew"
+  | "jobs"
+  | "podsOfJob"
+  | "warningsOfJob"
+  | "node"
+  | "podsOn"
+  | "claimed"
+  | "suspend"
+  | "remove"
+  | "makeAnew"
 >;
 
 /**
@@ -52,7 +60,11 @@ export async function awaitTests(
   const earlier = new Map<string, V1Job>();
   for (const job of await cluster.jobs(namespace)) {
     const name = job.metadata?.name ?? "";
-    if (!task.tests.some((test) => test.job === name) || !(has(job, "Failed") || job.spec?.suspend === true)) continue;
+    if (
+      !task.tests.some((test) => test.job === name) ||
+      !(has(job, "Failed") || job.spec?.suspend === true)
+    )
+      continue;
     await cluster.remove(job);
     earlier.set(name, job);
   }
@@ -71,7 +83,9 @@ export async function awaitTests(
       return true;
     }
     if (has(job, "Failed")) {
-      failed.push(await explained(test, `failed: ${condition(job, "Failed")?.message ?? "no reason given"}`));
+      failed.push(
+        await explained(test, `failed: ${condition(job, "Failed")?.message ?? "no reason given"}`),
+      );
       return true;
     }
     const givenUp = job?.spec?.suspend === true ? job.metadata?.annotations?.[UNTESTED] : undefined;
@@ -96,7 +110,10 @@ export async function awaitTests(
     const since = busySince.get(machine) ?? clock.now();
     busySince.set(machine, since);
     const inUse = `all ${units.allocatable} units of ${resource} are in use by ${namesOf(users)}`;
-    say(machine, `its smoke test waits up to ${formatDuration(forAUnit)} for a free unit: ${inUse}`);
+    say(
+      machine,
+      `its smoke test waits up to ${formatDuration(forAUnit)} for a free unit: ${inUse}`,
+    );
     if (task.mustPass || clock.now() - since < patience) return false;
     await cluster.suspend(namespace, test.job, inUse);
     result.untested[machine] = inUse;
@@ -111,13 +128,21 @@ export async function awaitTests(
    */
   const offers = async ({ machine, job, resource, units }: Test): Promise<boolean> => {
     const passed = `its smoke test passed${sightOf(await cluster.podsOfJob(namespace, job))}`;
-    const { allocatable = 0 } = unitsOf(resource, await cluster.node(machine, isDeviceClass(resource)), []);
+    const { allocatable = 0 } = unitsOf(
+      resource,
+      await cluster.node(machine, isDeviceClass(resource)),
+      [],
+    );
     const since = passedSince.get(machine) ?? clock.now();
     passedSince.set(machine, since);
     const late = clock.now() - since >= patience;
     const differs = `the node offers ${allocatable} of ${resource}, the plan says ${units}`;
     if (units === undefined || units === allocatable) say(machine, passed);
-    else say(machine, `${passed}; ${differs}${late ? "" : `: waits up to ${formatDuration(patience)}`}`);
+    else
+      say(
+        machine,
+        `${passed}; ${differs}${late ? "" : `: waits up to ${formatDuration(patience)}`}`,
+      );
     return late || units === undefined || units === allocatable;
   };
 
@@ -132,13 +157,19 @@ export async function awaitTests(
     const plugin = pods.filter(
       ({ metadata, spec }) =>
         named.test(metadata?.name ?? "") &&
-        (metadata?.namespace === namespace || spec?.containers.some(({ image }) => ofNvidia.test(image ?? ""))),
+        (metadata?.namespace === namespace ||
+          spec?.containers.some(({ image }) => ofNvidia.test(image ?? ""))),
     );
     return { ...unitsOf(resource, node, pods, claimed), plugin };
   };
 
   /** Why a test is not over yet; undefined where nothing tells it. */
-  const stateOf = async (test: Test, pods: V1Pod[], offered: number, plugin: V1Pod[]): Promise<string | undefined> => {
+  const stateOf = async (
+    test: Test,
+    pods: V1Pod[],
+    offered: number,
+    plugin: V1Pod[],
+  ): Promise<string | undefined> => {
     if (pods.length === 0) {
       const refusal = await refusalOf(test);
       return refusal && `its smoke test waits: ${refusal}`;
@@ -160,14 +191,19 @@ export async function awaitTests(
     // It only explains: without it the test is waited for all the same.
     const last = (await cluster.warningsOfJob(namespace, job).catch(() => [])).at(-1);
     // The name of the pod that was not made is another one at each try.
-    return last && `its pod is refused: ${last.replace(/^Error creating: (?:pods "[^"]*" is forbidden: )?/, "")}`;
+    return (
+      last &&
+      `its pod is refused: ${last.replace(/^Error creating: (?:pods "[^"]*" is forbidden: )?/, "")}`
+    );
   };
 
   const explained = async (test: Test, outcome: string): Promise<Problem> => {
     const { machine, job, resource } = test;
     const pods = await cluster.podsOfJob(namespace, job);
     const { allocatable, users, plugin } = await seen(test);
-    const others = users.filter(({ pod }) => !pods.some(({ metadata }) => metadata?.uid === pod.metadata?.uid));
+    const others = users.filter(
+      ({ pod }) => !pods.some(({ metadata }) => metadata?.uid === pod.metadata?.uid),
+    );
     const refusal = pods.length === 0 ? await refusalOf(test) : undefined;
     const facts = [
       ...(refusal === undefined ? [] : [refusal]),
@@ -187,7 +223,9 @@ export async function awaitTests(
   };
 
   const names = left.map(({ machine }) => machine).join(", ");
-  report(`waits up to ${formatDuration(limit)} for the smoke test${left.length === 1 ? "" : "s"} of ${names}`);
+  report(
+    `waits up to ${formatDuration(limit)} for the smoke test${left.length === 1 ? "" : "s"} of ${names}`,
+  );
   try {
     await waitFor<true>(clock, {
       what: "the smoke tests",
@@ -199,7 +237,9 @@ export async function awaitTests(
           const job = jobs.find(({ metadata }) => metadata?.name === test.job);
           if (await look(test, job)) left = left.filter((other) => other !== test);
         }
-        return left.length === 0 ? { done: true } : { not: left.map(({ machine }) => machine).join(", ") };
+        return left.length === 0
+          ? { done: true }
+          : { not: left.map(({ machine }) => machine).join(", ") };
       },
     });
   } catch (error) {
@@ -224,12 +264,15 @@ const cannotAllocate = "cannot allocate all claims";
 const ofNvidia = /k8s-device-plugin|k8s-dra-driver-gpu|dra-driver-nvidia-gpu/;
 
 /** What has a pod on the machine, so that its cards can be had. */
-const offersOf = (resource: string): Way["offers"] => (isDeviceClass(resource) ? ways.dra : ways.devicePlugin).offers;
+const offersOf = (resource: string): Way["offers"] =>
+  (isDeviceClass(resource) ? ways.dra : ways.devicePlugin).offers;
 
 function pluginWords(plugin: V1Pod[], resource: string): string[] {
   if (plugin.length === 0) return [`no pod of ${offersOf(resource).words} is on the node`];
   return plugin.map(
-    (pod) => podWords(pod) || `Pod ${pod.metadata?.name}: ${isReady(pod) ? "ready" : (pod.status?.phase ?? "unknown")}`,
+    (pod) =>
+      podWords(pod) ||
+      `Pod ${pod.metadata?.name}: ${isReady(pod) ? "ready" : (pod.status?.phase ?? "unknown")}`,
   );
 }
 

@@ -7,7 +7,10 @@ const WIDTH = 300;
 /** What a pod says of why it does not run well; empty when it says nothing. */
 export function podWords(pod: V1Pod): string {
   const { metadata, status } = pod;
-  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const containers = [
+    ...(status?.initContainerStatuses ?? []),
+    ...(status?.containerStatuses ?? []),
+  ];
   const words = [
     [status?.reason, status?.message].filter(Boolean).join(": "),
     schedulerWords(pod),
@@ -18,7 +21,10 @@ export function podWords(pod: V1Pod): string {
 
 /** What the scheduler says of a pod that it cannot place; empty for one that has a node. */
 export function schedulerWords({ status }: V1Pod): string {
-  return status?.conditions?.find(({ type, status: is }) => type === "PodScheduled" && is === "False")?.message ?? "";
+  return (
+    status?.conditions?.find(({ type, status: is }) => type === "PodScheduled" && is === "False")
+      ?.message ?? ""
+  );
 }
 
 /**
@@ -26,7 +32,9 @@ export function schedulerWords({ status }: V1Pod): string {
  * for it (NVIDIA/aicr#1620).
  */
 export function sightOf(pods: readonly V1Pod[]): string {
-  const onlookers = pods.flatMap(({ status }) => status?.containerStatuses ?? []).filter(isOnlooker);
+  const onlookers = pods
+    .flatMap(({ status }) => status?.containerStatuses ?? [])
+    .filter(isOnlooker);
   const sight = onlookers.map(({ state }) => state?.terminated?.message?.trim()).find(Boolean);
   if (sight === undefined) return "";
   return `; a container beside it ${sight}: under NVIDIA's runtime every image that says NVIDIA_VISIBLE_DEVICES=all, as CUDA's do, gets all cards`;
@@ -43,10 +51,15 @@ export const isReady = ({ status }: V1Pod): boolean =>
 function containerWords({ state, lastState }: V1ContainerStatus): string {
   const ended = state?.terminated ?? lastState?.terminated;
   const waiting = state?.waiting;
-  const about = (reason?: string, message?: string): string => [reason, message].filter(Boolean).join(": ");
+  const about = (reason?: string, message?: string): string =>
+    [reason, message].filter(Boolean).join(": ");
   if (ended !== undefined && ended.exitCode !== 0)
-    return [waiting?.reason, `exit ${ended.exitCode}`, ended.message?.trim()].filter(Boolean).join(", ");
-  return waiting === undefined || waiting.reason === "PodInitializing" ? "" : about(waiting.reason, waiting.message);
+    return [waiting?.reason, `exit ${ended.exitCode}`, ended.message?.trim()]
+      .filter(Boolean)
+      .join(", ");
+  return waiting === undefined || waiting.reason === "PodInitializing"
+    ? ""
+    : about(waiting.reason, waiting.message);
 }
 
 const shortened = (text: string): string => {

@@ -41,11 +41,14 @@ export function allInUse({ allocatable, users }: Units): boolean {
 
 /** The pods that have units, e.g. `default/train (2), default/chat (1)`. */
 export const namesOf = (users: Units["users"]): string =>
-  users.map(({ pod, units }) => `${pod.metadata?.namespace}/${pod.metadata?.name} (${units})`).join(", ");
+  users
+    .map(({ pod, units }) => `${pod.metadata?.namespace}/${pod.metadata?.name} (${units})`)
+    .join(", ");
 
 /** Devices of init containers are used again by the containers, so the larger of both counts. */
 function requested({ spec }: V1Pod, resource: string): number {
-  const unitsIn = ({ resources }: V1Container): number => Number(resources?.limits?.[resource] ?? 0);
+  const unitsIn = ({ resources }: V1Container): number =>
+    Number(resources?.limits?.[resource] ?? 0);
   const together = (spec?.containers ?? []).reduce((sum, container) => sum + unitsIn(container), 0);
   return Math.max(together, ...(spec?.initContainers ?? []).map(unitsIn));
 }

@@ -17,7 +17,15 @@ import { KubernetesError } from "../../../clients/kubernetes/error";
 import { defined } from "../../../recipe/mapping";
 import { MANAGER } from "../../../clients/kubernetes/manager";
 import { nodeTaintState, type PutBackTask, UNTESTED } from "../task";
-import { type AskedNode, askedNode, isClassGiven, type NodeState, nodeState, type PodState, podState } from "./states";
+import {
+  type AskedNode,
+  askedNode,
+  isClassGiven,
+  type NodeState,
+  nodeState,
+  type PodState,
+  podState,
+} from "./states";
 import { type GpuOffer, gpuOffers, type Workload } from "../../../clients/kubernetes/gpu-offers";
 import { claimedIn, slicesPath } from "../../../clients/kubernetes/devices";
 import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-mark";
@@ -28,7 +36,11 @@ export type * from "./states";
 export type WantedObject = PutBackTask["objects"][number];
 
 /** What identifies it. */
-export const keyOf = ({ apiVersion, kind, metadata: { name, namespace } }: WantedObject): ObjectKey => ({
+export const keyOf = ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace },
+}: WantedObject): ObjectKey => ({
   ...{ apiVersion, kind, name },
   ...defined({ namespace }),
 });
@@ -72,7 +84,9 @@ export class KubernetesCluster {
   /** Devices of a class that pods have by claims on a node, by the UID of the pod: none where Kubernetes knows no claims. */
   async claimed(node: string, deviceClass: string): Promise<Record<string, number>> {
     const path = "/apis/resource.k8s.io/v1/resourceclaims";
-    const claims = await this.api.list<ResourceV1ResourceClaim>("ResourceClaims", path, { instead: notKnown });
+    const claims = await this.api.list<ResourceV1ResourceClaim>("ResourceClaims", path, {
+      instead: notKnown,
+    });
     return claimedIn(claims, node, deviceClass);
   }
 
@@ -83,12 +97,18 @@ export class KubernetesCluster {
 
   /** Marks the node unschedulable and sets the annotation, in one request. */
   async cordon(name: string, annotation: string, value: string): Promise<void> {
-    await this.patch(name, { metadata: { annotations: { [annotation]: value } }, spec: { unschedulable: true } });
+    await this.patch(name, {
+      metadata: { annotations: { [annotation]: value } },
+      spec: { unschedulable: true },
+    });
   }
 
   /** Takes both away, in one request. */
   async uncordon(name: string, annotation: string): Promise<void> {
-    await this.patch(name, { metadata: { annotations: { [annotation]: null } }, spec: { unschedulable: null } });
+    await this.patch(name, {
+      metadata: { annotations: { [annotation]: null } },
+      spec: { unschedulable: null },
+    });
   }
 
   /** Takes the annotation away alone. */
@@ -103,7 +123,10 @@ export class KubernetesCluster {
 
   /** The same as they are. */
   podsOn(node: string): Promise<V1Pod[]> {
-    return this.api.list(`pods of ${node}`, `/api/v1/pods?${query({ fieldSelector: `spec.nodeName=${node}` })}`);
+    return this.api.list(
+      `pods of ${node}`,
+      `/api/v1/pods?${query({ fieldSelector: `spec.nodeName=${node}` })}`,
+    );
   }
 
   /** Asks for the eviction; a disruption budget may refuse. */
@@ -114,7 +137,11 @@ export class KubernetesCluster {
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
     try {
       const gone = { 404: undefined, 409: undefined }; // or another one by now
-      await this.api.ask(`eviction of ${namespace}/${name}`, path, { method: "POST", body, instead: gone });
+      await this.api.ask(`eviction of ${namespace}/${name}`, path, {
+        method: "POST",
+        body,
+        instead: gone,
+      });
       return {};
     } catch (error) {
       if (error instanceof KubernetesError && isRefusal(error)) return { refused: error.words };
@@ -125,7 +152,9 @@ export class KubernetesCluster {
   /** Volumes that are attached to the node, or on their way there or off. Undefined where the credentials may not see them. */
   async attachedVolumes(node: string): Promise<string[] | undefined> {
     const path = "/apis/storage.k8s.io/v1/volumeattachments";
-    const found = await this.api.ask<{ items: V1VolumeAttachment[] }>("volumes", path, { instead: { 403: undefined } });
+    const found = await this.api.ask<{ items: V1VolumeAttachment[] }>("volumes", path, {
+      instead: { 403: undefined },
+    });
     return found?.items
       .filter(({ spec }) => spec.nodeName === node)
       .map(({ metadata, spec }) => spec.source.persistentVolumeName ?? metadata?.name ?? "");
@@ -150,7 +179,9 @@ export class KubernetesCluster {
   /** The RuntimeClass of this name; undefined when there is none. */
   async runtimeClass(name: string) {
     const path = `/apis/node.k8s.io/v1/runtimeclasses/${name}`;
-    const found = await this.api.ask<V1RuntimeClass>(`RuntimeClass ${name}`, path, { instead: { 404: undefined } });
+    const found = await this.api.ask<V1RuntimeClass>(`RuntimeClass ${name}`, path, {
+      instead: { 404: undefined },
+    });
     if (found === undefined) return undefined;
     const { ownerReferences = [], annotations = {} } = found.metadata ?? {};
     /** Name of the ClusterPolicy that owns it. */
@@ -161,14 +192,18 @@ export class KubernetesCluster {
   /** Annotation of a namespace; undefined where there is no such namespace, or no such annotation. */
   async annotationOf(namespace: string, annotation: string): Promise<string | undefined> {
     const path = `/api/v1/namespaces/${namespace}`;
-    const found = await this.api.ask<V1Namespace>(`Namespace ${namespace}`, path, { instead: notKnown });
+    const found = await this.api.ask<V1Namespace>(`Namespace ${namespace}`, path, {
+      instead: notKnown,
+    });
     return found?.metadata?.annotations?.[annotation];
   }
 
   /** Pods, as `namespace/name`, that name a RuntimeClass and are not this package's. None where their list is forbidden. */
   async podsOfClass(name: string): Promise<string[]> {
     const others = query({ labelSelector: "app.kubernetes.io/managed-by!=talos-gpu" });
-    const pods = await this.api.list<V1Pod>("pods", `/api/v1/pods?${others}`, { instead: { 403: undefined } });
+    const pods = await this.api.list<V1Pod>("pods", `/api/v1/pods?${others}`, {
+      instead: { 403: undefined },
+    });
     return pods.flatMap(({ metadata, spec }) =>
       spec?.runtimeClassName === name ? [`${metadata?.namespace}/${metadata?.name}`] : [],
     );
@@ -183,11 +218,14 @@ export class KubernetesCluster {
     const [sets, deployments, policies] = await Promise.all([
       this.api.ask<{ items?: Workload[] }>("DaemonSets", "/apis/apps/v1/daemonsets", forbidden),
       this.api.ask<{ items?: Workload[] }>("Deployments", "/apis/apps/v1/deployments", forbidden),
-      this.api.list<ClusterPolicy>("ClusterPolicies", "/apis/nvidia.com/v1/clusterpolicies", { instead: notKnown }),
+      this.api.list<ClusterPolicy>("ClusterPolicies", "/apis/nvidia.com/v1/clusterpolicies", {
+        instead: notKnown,
+      }),
     ]);
     const plugins = policies.map(({ spec }) => spec?.devicePlugin?.enabled);
     const withoutPlugin = plugins.length > 0 && plugins.every((enabled) => enabled === false);
-    if (sets === undefined || deployments === undefined) return { offers: undefined, withoutPlugin };
+    if (sets === undefined || deployments === undefined)
+      return { offers: undefined, withoutPlugin };
     // Objects of a list have no kind of their own.
     const all = [
       ...(sets.items ?? []).map((set) => ({ ...set, kind: "DaemonSet" })),
@@ -199,7 +237,11 @@ export class KubernetesCluster {
   /** Claims whose volume there is, and that bear the annotation, which names the `owner`. None where their list is forbidden. */
   async boundClaims(annotation: string) {
     const asking = { instead: { 403: undefined } };
-    const claims = await this.api.list<V1PersistentVolumeClaim>("claims", "/api/v1/persistentvolumeclaims", asking);
+    const claims = await this.api.list<V1PersistentVolumeClaim>(
+      "claims",
+      "/api/v1/persistentvolumeclaims",
+      asking,
+    );
     return claims.flatMap(({ metadata, spec }) => {
       const owner = metadata?.annotations?.[annotation];
       if (owner === undefined || !spec?.volumeName) return [];
@@ -219,17 +261,24 @@ export class KubernetesCluster {
 
   podsOfJob(namespace: string, job: string): Promise<V1Pod[]> {
     const ofJob = query({ labelSelector: `batch.kubernetes.io/job-name=${job}` });
-    return this.api.list(`pods of Job ${namespace}/${job}`, `/api/v1/namespaces/${namespace}/pods?${ofJob}`);
+    return this.api.list(
+      `pods of Job ${namespace}/${job}`,
+      `/api/v1/namespaces/${namespace}/pods?${ofJob}`,
+    );
   }
 
   /** What Kubernetes warns of a Job, the newest last: why its pod cannot be made, say. Nothing where events are forbidden. */
   async warningsOfJob(namespace: string, job: string): Promise<string[]> {
     const about = `involvedObject.kind=Job,involvedObject.name=${job},type=Warning`;
     const path = `/api/v1/namespaces/${namespace}/events?${query({ fieldSelector: about })}`;
-    const events = await this.api.list<CoreV1Event>(`events of Job ${namespace}/${job}`, path, { instead: notKnown });
+    const events = await this.api.list<CoreV1Event>(`events of Job ${namespace}/${job}`, path, {
+      instead: notKnown,
+    });
     const timeOf = ({ lastTimestamp, eventTime, metadata }: CoreV1Event): number =>
       new Date(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? 0).getTime();
-    return events.sort((one, other) => timeOf(one) - timeOf(other)).flatMap(({ message }) => message ?? []);
+    return events
+      .sort((one, other) => timeOf(one) - timeOf(other))
+      .flatMap(({ message }) => message ?? []);
   }
 
   /** Suspends a Job, which takes its pods away, and notes why on it. */
@@ -242,7 +291,12 @@ export class KubernetesCluster {
   /** Deletes a Job with its pods. It is gone a moment later. */
   async remove({ metadata }: V1Job): Promise<void> {
     const [name, namespace, uid] = [metadata!.name!, metadata!.namespace!, metadata!.uid!];
-    await this.api.deleteExactly(`Job ${namespace}/${name}`, `${jobsOf(namespace)}/${name}`, uid, "Background");
+    await this.api.deleteExactly(
+      `Job ${namespace}/${name}`,
+      `${jobsOf(namespace)}/${name}`,
+      uid,
+      "Background",
+    );
   }
 
   /** Makes a Job as this one was made; false while that one is not gone. One that an earlier try made, whose answer was lost, is it. */
@@ -252,7 +306,9 @@ export class KubernetesCluster {
     // What the API server added is of the old Job: its selector, and the labels that the selector goes by.
     const { selector: __, suspend: ___, ...same } = spec!;
     const ours = (all: Record<string, string> = {}): Record<string, string> =>
-      Object.fromEntries(Object.entries(all).filter(([key]) => !/(^|\/)(controller-uid|job-name)$/.test(key)));
+      Object.fromEntries(
+        Object.entries(all).filter(([key]) => !/(^|\/)(controller-uid|job-name)$/.test(key)),
+      );
     const { labels: on, annotations: noted = {} } = same.template.metadata ?? {};
     const template = { ...same.template, metadata: { labels: ours(on), annotations: noted } };
     const body: V1Job = {
@@ -288,7 +344,11 @@ export class KubernetesCluster {
     return this.api.ask(`node ${name}`, `/api/v1/nodes/${name}`, { instead: { 404: undefined } });
   }
 
-  private patch(name: string, body: object, instead: Record<number, unknown> = {}): Promise<unknown> {
+  private patch(
+    name: string,
+    body: object,
+    instead: Record<number, unknown> = {},
+  ): Promise<unknown> {
     const path = `/api/v1/nodes/${name}?fieldManager=${MANAGER}`;
     return this.api.ask(`node ${name}`, path, { method: "PATCH", type: MERGE, body, instead });
   }
@@ -315,4 +375,6 @@ const GATE = "talos-gpu-gate";
  *   again until the namespace's controller deletes the pod (kubectl pkg/drain/drain.go, evictPods).
  */
 const isRefusal = ({ code, byServer, reasons }: KubernetesError): boolean =>
-  code === 429 || (code === 500 && byServer) || (code === 403 && reasons.includes("NamespaceTerminating"));
+  code === 429 ||
+  (code === 500 && byServer) ||
+  (code === 403 && reasons.includes("NamespaceTerminating"));

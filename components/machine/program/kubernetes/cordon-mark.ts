@@ -10,7 +10,8 @@ export const CORDONED_BY = "talos-gpu/cordoned-by";
 export const CORDONED_BY_TALOS = "talos.dev/cordoned";
 
 /** Schematics that updates which have not ended well were about to bring; none on a node without the mark. */
-export const bringsOf = (node: NodeState | undefined): string[] => node?.annotations[CORDONED_BY]?.split(",") ?? [];
+export const bringsOf = (node: NodeState | undefined): string[] =>
+  node?.annotations[CORDONED_BY]?.split(",") ?? [];
 
 /** Whether the node is cordoned, and by this program. */
 export const isCordonedByUs = (node: NodeState | undefined): boolean =>

@@ -11,7 +11,11 @@ import { keyOf, type Cluster } from "./cluster";
  * @throws Failure with each object whose kind the cluster no longer has; all others are as they shall be by then.
  * @returns objects that were gone, and those that said something else, each as `Kind namespace/name`.
  */
-export async function putBack(task: PutBackTask, cluster: Pick<Cluster, "read" | "apply">, report: Report) {
+export async function putBack(
+  task: PutBackTask,
+  cluster: Pick<Cluster, "read" | "apply">,
+  report: Report,
+) {
   const made: string[] = [];
   const mended: string[] = [];
   const homeless: Problem[] = [];
@@ -24,7 +28,8 @@ export async function putBack(task: PutBackTask, cluster: Pick<Cluster, "read" |
         field: titleOf(keyOf(object)),
         problem: `the cluster no longer has the kind ${object.kind} (${object.apiVersion})`,
         why: "the object went with the definition of its kind, and cannot be restored without it",
-        remedy: "install what defines the kind again, or take what needs it out of the stack, then run again",
+        remedy:
+          "install what defines the kind again, or take what needs it out of the stack, then run again",
       });
       continue;
     }
@@ -35,7 +40,8 @@ export async function putBack(task: PutBackTask, cluster: Pick<Cluster, "read" |
   if (homeless.length > 0) throw new Failure(...homeless);
   for (const title of made) report(`${title}: was missing, and is restored`);
   for (const title of mended) report(`${title}: differed from the stack, and is restored`);
-  if (made.length + mended.length === 0) report(`equal: ${task.objects.length} objects are as the stack says`);
+  if (made.length + mended.length === 0)
+    report(`equal: ${task.objects.length} objects are as the stack says`);
   return { made, mended };
 }
 
@@ -45,9 +51,14 @@ export function says(live: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object") return live === wanted;
   if (typeof live !== "object" || live === null) return isEmpty(wanted);
   if (Array.isArray(wanted))
-    return Array.isArray(live) && wanted.every((item) => live.some((candidate) => says(candidate, item)));
-  return Object.entries(wanted).every(([key, value]) => says((live as Record<string, unknown>)[key], value));
+    return (
+      Array.isArray(live) && wanted.every((item) => live.some((candidate) => says(candidate, item)))
+    );
+  return Object.entries(wanted).every(([key, value]) =>
+    says((live as Record<string, unknown>)[key], value),
+  );
 }
 
 /** The API server drops what is empty. */
-const isEmpty = (wanted: object): boolean => Object.values(wanted).every((value) => says(undefined, value));
+const isEmpty = (wanted: object): boolean =>
+  Object.values(wanted).every((value) => says(undefined, value));

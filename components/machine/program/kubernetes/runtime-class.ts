@@ -34,7 +34,8 @@ export async function awaitFree(
     const found = await classes.runtimeClass(name);
     if (found?.policy !== undefined) {
       const its = `ClusterPolicy ${found.policy}`;
-      if (!isReported) report(`waiting up to ${formatDuration(limit)} for RuntimeClass ${name} of ${its} to go`);
+      if (!isReported)
+        report(`waiting up to ${formatDuration(limit)} for RuntimeClass ${name} of ${its} to go`);
       isReported = true;
       return { not: `it belongs to ${its}` };
     }
@@ -61,12 +62,18 @@ export async function awaitFree(
       field,
       problem: `RuntimeClass ${name} did not go ${within}`,
       why: "that GPU Operator and what this stack installs would both offer the GPUs",
-      remedy: "uninstall the GPU Operator that is there, or let this stack bring it (gpuOperator), then run again",
+      remedy:
+        "uninstall the GPU Operator that is there, or let this stack bring it (gpuOperator), then run again",
     }));
   const found = await classes.runtimeClass(name);
   if (found === undefined)
-    report(`RuntimeClass ${name} is not in the cluster yet; pods that need a GPU are refused until it is`);
+    report(
+      `RuntimeClass ${name} is not in the cluster yet; pods that need a GPU are refused until it is`,
+    );
   else if (name === "nvidia" && found.handler !== "nvidia") throw wrongHandler(found.handler);
-  else report(`RuntimeClass ${name}, with the handler ${found.handler}, is somebody else's, and stays as it is`);
+  else
+    report(
+      `RuntimeClass ${name}, with the handler ${found.handler}, is somebody else's, and stays as it is`,
+    );
   return { runtimeClass: name };
 }

@@ -14,7 +14,9 @@ const stackManagers = [MANAGER, "pulumi-kubernetes"];
  * of a create are noted before admission sets the default class (kubernetes,
  * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
  */
-export const isClassGiven = (managedFields: Pick<V1ManagedFieldsEntry, "manager" | "fieldsV1">[]): boolean =>
+export const isClassGiven = (
+  managedFields: Pick<V1ManagedFieldsEntry, "manager" | "fieldsV1">[],
+): boolean =>
   managedFields.some(({ manager = "", fieldsV1 }) => {
     const { "f:spec": spec = {} } = (fieldsV1 ?? {}) as { "f:spec"?: object };
     return stackManagers.includes(manager) && "f:storageClassName" in spec;
@@ -40,7 +42,9 @@ export function nodeState(node: V1Node, slices: readonly V1ResourceSlice[] = [])
   return {
     unschedulable: spec?.unschedulable === true,
     annotations: metadata?.annotations ?? {},
-    ready: status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true,
+    ready:
+      status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ===
+      true,
     /** Units of resources that it offers, by their names, and devices for claims, by their class. */
     allocatable: offeredBy(node, slices),
   };
@@ -51,7 +55,9 @@ export type PodState = ReturnType<typeof podState>;
 
 /** What of a pod a drain asks. */
 export function podState({ metadata = {}, spec, status }: V1Pod) {
-  const limits = (spec?.containers ?? []).flatMap(({ resources }) => Object.entries(resources?.limits ?? {}));
+  const limits = (spec?.containers ?? []).flatMap(({ resources }) =>
+    Object.entries(resources?.limits ?? {}),
+  );
   const claims = (spec?.containers ?? []).flatMap(({ resources }) => resources?.claims ?? []);
   const ofNvidia = limits.filter(([name]) => name.startsWith("nvidia.com/"));
   return {
@@ -67,7 +73,9 @@ export function podState({ metadata = {}, spec, status }: V1Pod) {
     /** Whether it was told to go. */
     terminating: metadata.deletionTimestamp !== undefined,
     /** Whether it keeps something in an emptyDir, which goes with it. */
-    localStorage: (spec?.volumes ?? []).some(({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== "Memory"),
+    localStorage: (spec?.volumes ?? []).some(
+      ({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== "Memory",
+    ),
     /** Cards, or parts of them, that it holds (`nvidia.com/…`), and claims. */
     gpus: ofNvidia.reduce((sum, [, count]) => sum + Number(count), claims.length),
     /** Seconds that it may take to end. */

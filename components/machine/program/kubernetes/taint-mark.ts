@@ -16,7 +16,9 @@ export const TAINTED_BY = "talos-gpu/taints";
 
 /** Value of the annotation; null, which takes it away, where there are none. */
 export function taintMark(taints: readonly NodeTaintState[]): string | null {
-  const texts = taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`);
+  const texts = taints.map(
+    ({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`,
+  );
   return texts.length === 0 ? null : texts.join();
 }
 
@@ -24,5 +26,7 @@ export function taintMark(taints: readonly NodeTaintState[]): string | null {
 export const markedTaints = (mark: string | undefined): NodeTaintState[] =>
   (mark ?? "").split(",").flatMap((text) => {
     const [, key, value, effect] = /^([^=:]+)(?:=([^=:]*))?:([^=:]+)$/.exec(text) ?? [];
-    return key === undefined || effect === undefined ? [] : [{ key, ...(value ? { value } : {}), effect }];
+    return key === undefined || effect === undefined
+      ? []
+      : [{ key, ...(value ? { value } : {}), effect }];
   });

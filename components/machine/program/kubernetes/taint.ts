@@ -17,7 +17,8 @@ const ATTEMPTS = 20;
 const MISSING = "without its taints, pods that do not belong there take the GPU machine";
 
 /** What it means that taints could not be taken off. */
-const LEFT = "the stack's taints could not be taken off the node, and keep pods away that do not tolerate them";
+const LEFT =
+  "the stack's taints could not be taken off the node, and keep pods away that do not tolerate them";
 
 const taintsPart = { ending: "-upgrade", why: LEFT };
 
@@ -45,16 +46,26 @@ export async function taint(
 ): Promise<NodeTaintState[]> {
   const wants = (task.taints ?? []).length > 0;
   const why = wants ? MISSING : LEFT;
-  const change = (): Promise<NodeTaintState[] | undefined> => bring(task, before, nodes, why, report);
+  const change = (): Promise<NodeTaintState[] | undefined> =>
+    bring(task, before, nodes, why, report);
   if (!wants && before.length === 0) return once(change, report);
-  const own = await waitOrFail(clock, { ...lastAnswer, look: async () => ({ done: await change() }) }, (within) => ({
-    field: fieldOf(task),
-    problem: `Kubernetes did not answer ${within}`,
-    why,
-    remedy: `see that \`kubectl get node ${task.machine}\` answers, then run again`,
-  }));
+  const own = await waitOrFail(
+    clock,
+    { ...lastAnswer, look: async () => ({ done: await change() }) },
+    (within) => ({
+      field: fieldOf(task),
+      problem: `Kubernetes did not answer ${within}`,
+      why,
+      remedy: `see that \`kubectl get node ${task.machine}\` answers, then run again`,
+    }),
+  );
   if (own === undefined && wants)
-    throw stopped(task, "the cluster has no node of this name", why, "check the machine's name and the kubeconfig");
+    throw stopped(
+      task,
+      "the cluster has no node of this name",
+      why,
+      "check the machine's name and the kubeconfig",
+    );
   return own ?? [];
 }
 
@@ -70,7 +81,8 @@ export async function untaint(
   clock: Clock,
   report: Report,
 ): Promise<void> {
-  const change = (): Promise<NodeTaintState[] | undefined> => bring({ machine }, before, nodes, LEFT, report);
+  const change = (): Promise<NodeTaintState[] | undefined> =>
+    bring({ machine }, before, nodes, LEFT, report);
   if (before.length === 0) await once(change, report);
   else await askLast({ clock, machine, who: "Kubernetes", part: taintsPart }, change);
 }
@@ -79,7 +91,10 @@ export async function untaint(
  * Where the stack has no taint that is known, only an answer of `taint` that was lost can have left one, of which the node's annotation
  * knows: that is looked for once, and not waited for.
  */
-async function once(change: () => Promise<NodeTaintState[] | undefined>, report: Report): Promise<NodeTaintState[]> {
+async function once(
+  change: () => Promise<NodeTaintState[] | undefined>,
+  report: Report,
+): Promise<NodeTaintState[]> {
   try {
     return (await change()) ?? [];
   } catch (error) {
@@ -110,7 +125,8 @@ async function bring(
     const ours = taints.filter((wanted) => !has(found.taints, wanted) || has(before, wanted));
     const dropped = before.filter((old) => !taints.some((wanted) => sameTaint(wanted, old)));
     const there = taints.reduce(putIn, without(found.taints, dropped));
-    if (isDeepStrictEqual(there, found.taints) && taintMark(ours) === taintMark(found.ours)) return ours;
+    if (isDeepStrictEqual(there, found.taints) && taintMark(ours) === taintMark(found.ours))
+      return ours;
     if (await nodes.setTaints(machine, { taints: there, ours }, found.version)) {
       tell("taint", without(there, found.taints), report);
       tell("untaint", without(found.taints, there), report);
@@ -118,7 +134,12 @@ async function bring(
     }
   }
   const problem = `somebody else changed the node during each of ${ATTEMPTS} attempts`;
-  throw stopped(task, problem, why, "run again, and find out which program keeps changing the node");
+  throw stopped(
+    task,
+    problem,
+    why,
+    "run again, and find out which program keeps changing the node",
+  );
 }
 
 function tell(what: string, taints: NodeTaintState[], report: Report): void {

@@ -35,17 +35,25 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report) {
   }
   if (different.length > 0) {
     const then =
-      state === undefined ? "Omni keeps them until the machine joins" : "Omni upgrades and reboots by itself";
+      state === undefined
+        ? "Omni keeps them until the machine joins"
+        : "Omni upgrades and reboots by itself";
     report(`apply: ${different.map(({ metadata }) => metadata.id).join(", ")}; ${then}`);
     await omni.apply(different);
   } else {
     report("equal: Omni has all of it already");
   }
-  return { written: different.map(({ metadata }) => metadata.id), removed: stale.map(({ id }) => id) };
+  return {
+    written: different.map(({ metadata }) => metadata.id),
+    removed: stale.map(({ id }) => id),
+  };
 }
 
 /** Omni prints fields of a spec that nobody wrote, such as `compresseddata: []` of a patch (siderolabs/omni, client/api/omni/specs/config_patch.go). */
-function saysAll({ spec, labels }: OmniContent, { spec: wanted, metadata }: OmniTask["resources"][number]): boolean {
+function saysAll(
+  { spec, labels }: OmniContent,
+  { spec: wanted, metadata }: OmniTask["resources"][number],
+): boolean {
   const same = Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(spec[key], value));
   return same && isDeepStrictEqual(labels, metadata.labels);
 }
@@ -62,7 +70,9 @@ export async function releaseFromOmni(
   report: Report,
   clock: Clock,
 ): Promise<{ removed: string[] }> {
-  const found = await askLast({ clock, machine: task.machine, who: "Omni" }, () => ours(task, omni));
+  const found = await askLast({ clock, machine: task.machine, who: "Omni" }, () =>
+    ours(task, omni),
+  );
   for (const { type, id } of found) {
     report(`release: ${id}`);
     await omni.delete(type, id);
@@ -75,6 +85,7 @@ export async function releaseFromOmni(
 async function ours(task: OmniTask, omni: Omni): Promise<{ type: string; id: string }[]> {
   const found = [];
   for (const type of [configPatchType, extensionsType])
-    for (const { id } of await omni.list(type)) if (isOurOmniId(id, task.uuid)) found.push({ type, id });
+    for (const { id } of await omni.list(type))
+      if (isOurOmniId(id, task.uuid)) found.push({ type, id });
   return found;
 }

@@ -57,7 +57,8 @@ async function strangers(
         field,
         problem: `Omni knows no machine ${task.uuid}`,
         why: "a patch labelled so would reach no machine, and Omni would not say so",
-        remedy: "compare `omnictl get machines` with the stack; boot the machine from a medium of Omni's first",
+        remedy:
+          "compare `omnictl get machines` with the stack; boot the machine from a medium of Omni's first",
       },
     ];
   return cluster === undefined
@@ -66,7 +67,8 @@ async function strangers(
           field: "clusterName",
           problem: `Omni has no cluster ${task.cluster}`,
           why: "a patch labelled so would reach no machine, and Omni would not say so",
-          remedy: "compare `omnictl get clusters` with the stack; make the cluster on Omni's page first",
+          remedy:
+            "compare `omnictl get clusters` with the stack; make the cluster on Omni's page first",
         },
       ]
     : [];
@@ -78,7 +80,10 @@ async function strangers(
  * Without that label Omni takes no extensions (internal/backend/runtime/omni/validations/extensions_configuration.go), so nothing
  * of ours would survive.
  */
-function templated({ machine, cluster: name }: OmniTask, cluster: OmniCluster | undefined): Problem[] {
+function templated(
+  { machine, cluster: name }: OmniTask,
+  cluster: OmniCluster | undefined,
+): Problem[] {
   if (cluster?.templated !== true) return [];
   return [
     {
@@ -91,9 +96,15 @@ function templated({ machine, cluster: name }: OmniTask, cluster: OmniCluster | 
 }
 
 /** @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches count. */
-async function rivals(task: OmniTask, omni: Omni, machineSet: string | undefined): Promise<Problem[]> {
+async function rivals(
+  task: OmniTask,
+  omni: Omni,
+  machineSet: string | undefined,
+): Promise<Problem[]> {
   const [part] = task.resources.flatMap(({ spec }) =>
-    "data" in spec ? readPatch(spec.data, "").files.filter(({ path }) => path === customizationPath) : [],
+    "data" in spec
+      ? readPatch(spec.data, "").files.filter(({ path }) => path === customizationPath)
+      : [],
   );
   if (part === undefined) return [];
   const own = task.resources.map(({ metadata }) => metadata.id);
@@ -106,12 +117,14 @@ async function rivals(task: OmniTask, omni: Omni, machineSet: string | undefined
     why: "Omni would merge both into one configuration: Talos up to 1.13 then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes, and a newer Talos takes only the first one, silently",
     remedy: `say what it sets under machines.<name>.containerd of each machine, delete it first (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
   }));
-  const overriding = overridingPatches(theirs, machine, own, part.content).map(({ id, scope, override }) => ({
-    field,
-    problem: `the patch ${id} in Omni, for ${scope}, says ${override.key} otherwise, in ${override.wins}`,
-    why: "Talos merges that document later, so the stack's value would have no effect",
-    remedy: `take it out of the patch (\`omnictl edit ${configPatchType} ${id}\`), or say it in the stack as the patch does`,
-  }));
+  const overriding = overridingPatches(theirs, machine, own, part.content).map(
+    ({ id, scope, override }) => ({
+      field,
+      problem: `the patch ${id} in Omni, for ${scope}, says ${override.key} otherwise, in ${override.wins}`,
+      why: "Talos merges that document later, so the stack's value would have no effect",
+      remedy: `take it out of the patch (\`omnictl edit ${configPatchType} ${id}\`), or say it in the stack as the patch does`,
+    }),
+  );
   return [...writing, ...overriding];
 }
 
@@ -144,11 +157,19 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<Problem[]> {
  * taken out of the stack on purpose.
  */
 async function lostExtensions(task: OmniTask, omni: Omni): Promise<Problem[]> {
-  const wanted = task.resources.flatMap(({ spec }) => ("extensions" in spec ? spec.extensions : []));
-  if (wanted.length === 0 || (await omni.list(extensionsType)).some(({ id }) => isOurOmniId(id, task.uuid))) return [];
+  const wanted = task.resources.flatMap(({ spec }) =>
+    "extensions" in spec ? spec.extensions : [],
+  );
+  if (
+    wanted.length === 0 ||
+    (await omni.list(extensionsType)).some(({ id }) => isOurOmniId(id, task.uuid))
+  )
+    return [];
   const image = await omni.image(task.uuid);
   const extensions = Object.fromEntries((image?.extensions ?? []).map((name) => [name, ""]));
   const gpu = wanted.some(soundsLikeNvidia);
   const next = { extensions: wanted, kernelArgs: [], gpu };
-  return losses(task.machine, { extensions, configuredArgs: [] }, next, { extensions: task.drop ?? [] });
+  return losses(task.machine, { extensions, configuredArgs: [] }, next, {
+    extensions: task.drop ?? [],
+  });
 }

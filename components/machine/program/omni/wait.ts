@@ -1,6 +1,9 @@
 import * as semver from "semver";
 import { customizationPath } from "../../../recipe/machine/containerd/containerd";
-import { containerdEvidence, containerdProblem } from "../../../recipe/machine/containerd/effective";
+import {
+  containerdEvidence,
+  containerdProblem,
+} from "../../../recipe/machine/containerd/effective";
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { BootGuard } from "../seen/boot-guard";
 import { waitOrFail } from "../../../clients/clock";
@@ -26,7 +29,12 @@ import { criProblem } from "../seen/sandbox";
  */
 export async function waitForOmni(
   task: OmniWaitTask,
-  { omni, machine, clock, report }: Pick<Workbench, "machine" | "clock" | "report"> & { omni: Omni },
+  {
+    omni,
+    machine,
+    clock,
+    report,
+  }: Pick<Workbench, "machine" | "clock" | "report"> & { omni: Omni },
 ): Promise<UpgradeResult> {
   const phases = new Phases(clock, report);
   const limit = 2 * parseDuration(task.timeouts.reboot) + parseDuration(task.timeouts.verify);
@@ -43,7 +51,9 @@ export async function waitForOmni(
     missing = seen.missing;
     if (seen.ask !== undefined && !asked) report(`omni: ${seen.ask}`);
     asked = seen.ask !== undefined;
-    return seen.image !== undefined && missing.length === 0 ? { done: seen.image } : { not: missing.join("; ") };
+    return seen.image !== undefined && missing.length === 0
+      ? { done: seen.image }
+      : { not: missing.join("; ") };
   };
   const says = `waiting up to ${formatDuration(limit)} for Omni to bring ${task.talosVersion}, ${task.extensions.length} extensions, driver and configuration`;
   const { talosVersion, schematicId } = await phases.run("omni", says, () =>
@@ -57,7 +67,8 @@ export async function waitForOmni(
       })),
     ),
   );
-  const driverVersion = task.driverVersion === undefined ? null : ((await loadedDriver(machine)) ?? null);
+  const driverVersion =
+    task.driverVersion === undefined ? null : ((await loadedDriver(machine)) ?? null);
   const bootId = await machine.bootId();
   return {
     machine: task.machine,
@@ -84,15 +95,20 @@ async function observe(
     return { image, missing: [`it is in no cluster: ${ask}`], ask };
   }
   const missing: string[] = [];
-  if (semver.valid(image.talosVersion) === null || !semver.eq(image.talosVersion, task.talosVersion)) {
+  if (
+    semver.valid(image.talosVersion) === null ||
+    !semver.eq(image.talosVersion, task.talosVersion)
+  ) {
     missing.push(
       `it runs ${image.talosVersion}, not ${task.talosVersion}: the release of a cluster is Omni's to upgrade ("Update Talos" on the cluster's page)`,
     );
   }
   const absent = task.extensions.filter((name) => !image.extensions.includes(name));
   if (absent.length > 0) missing.push(`its image has no ${absent.join(", ")}`);
-  if (state.configError !== "") missing.push(`Omni could not apply its configuration: ${state.configError}`);
-  if (!state.configUpToDate || (await omni.pending(task.uuid))) missing.push("Omni still has changes for it");
+  if (state.configError !== "")
+    missing.push(`Omni could not apply its configuration: ${state.configError}`);
+  if (!state.configUpToDate || (await omni.pending(task.uuid)))
+    missing.push("Omni still has changes for it");
   if (missing.length > 0) return { image, missing };
   // Omni's word may be older than what it was given just now; what is seen on the machine is not.
   missing.push(...(await driverProblems(machine, task)));
@@ -113,7 +129,8 @@ async function observe(
 }
 
 /** Omni reboots no machine for a configuration that Talos takes as it runs. */
-const sandboxRemedy = ": workload isolation (SecurityProfileConfig) takes effect at a boot, so reboot the machine";
+const sandboxRemedy =
+  ": workload isolation (SecurityProfileConfig) takes effect at a boot, so reboot the machine";
 
 /** What only the owner of the cluster can do; the words are also what the lab, in the owner's place, acts on. */
 const addToCluster = ({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string =>

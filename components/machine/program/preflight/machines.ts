@@ -50,7 +50,10 @@ export async function askMachines(
           const brought = running !== undefined && ours.includes(running) ? running : undefined;
           const found = await checkImage(next, ask, running, brought);
           const release = await ask.version();
-          found.push(...checkPath(machine, release, next.talosVersion), ...checkContract(next, release));
+          found.push(
+            ...checkPath(machine, release, next.talosVersion),
+            ...checkContract(next, release),
+          );
           found.push(...(await checkContainerd(next, ask)), ...(await checkMultipath(next, ask)));
           return { done: { found, bootId: await ask.bootId() } };
         },
@@ -59,9 +62,14 @@ export async function askMachines(
       bootIds.push([next, bootId]);
     } catch (error) {
       if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-      const foreign = error instanceof CallError ? foreignCredentials(error.message, around.talosconfig) : undefined;
+      const foreign =
+        error instanceof CallError
+          ? foreignCredentials(error.message, around.talosconfig)
+          : undefined;
       if (foreign === undefined)
-        around.report(`${machine}: not asked what it would lose (${lastLine(error)}); its own update looks again`);
+        around.report(
+          `${machine}: not asked what it would lose (${lastLine(error)}); its own update looks again`,
+        );
       else if (!refused.has(foreign.problem))
         findings.push({ ...foreign, field: `machines.${machine}: ${foreign.field}` });
       if (foreign !== undefined) refused.add(foreign.problem);
@@ -77,7 +85,10 @@ export async function askMachines(
           `\`kubectl drain ${old} --ignore-daemonsets --delete-emptydir-data\`; afterwards run \`kubectl delete node ${old}\``,
       );
   }
-  return [...findings, ...bootIds.flatMap(([machine, bootId]) => anotherNode(machine, bootId, nodes))];
+  return [
+    ...findings,
+    ...bootIds.flatMap(([machine, bootId]) => anotherNode(machine, bootId, nodes)),
+  ];
 }
 
 /** Whether the release that a machine runs reads the configuration that it gets before its upgrade. */
@@ -87,7 +98,10 @@ function checkContract({ machine, contract }: AskedMachine, release: string): Pr
 }
 
 /** What an adopted configuration says of NVIDIA's runtime, which the next image does not have. */
-async function checkContainerd({ machine, configuration, handler }: AskedMachine, ask: Machine): Promise<Problem[]> {
+async function checkContainerd(
+  { machine, configuration, handler }: AskedMachine,
+  ask: Machine,
+): Promise<Problem[]> {
   if (handler !== false || configuration !== "adopted") return [];
   const { active = "" } = await ask.configurations();
   return handlerLeftovers(active).map((fault) => ({
@@ -104,11 +118,16 @@ async function checkMultipath(
   if (configuration !== "adopted" || !refusesMultipath(talosVersion)) return [];
   const { active = "" } = await ask.configurations();
   const fault = multipathFault(active, talosVersion, image?.extensions ?? []);
-  return fault === undefined ? [] : [{ field: `machines.${machine}: the machine's configuration`, ...fault }];
+  return fault === undefined
+    ? []
+    : [{ field: `machines.${machine}: the machine's configuration`, ...fault }];
 }
 
 /** Machines of which the stack wants something else than before, or that it looks for at another address. */
-const changedMachines = (machines: readonly AskedMachine[], before: PreflightResult["machines"]): AskedMachine[] =>
+const changedMachines = (
+  machines: readonly AskedMachine[],
+  before: PreflightResult["machines"],
+): AskedMachine[] =>
   machines.filter(({ machine, wanted, address }) => {
     const last = before[machine];
     return last?.wanted !== wanted || (last.place !== undefined && last.place.at !== address);
@@ -126,7 +145,9 @@ export async function warnOfCordons(
   cluster: Pick<Cluster, "node">,
   report: Report,
 ): Promise<void> {
-  const changed = changedMachines(machines, before).filter(({ machine }) => before[machine] !== undefined);
+  const changed = changedMachines(machines, before).filter(
+    ({ machine }) => before[machine] !== undefined,
+  );
   await someAtATime(changed, async ({ machine }) => {
     try {
       if (!isCordonedByUs(await cluster.node(machine))) return;
@@ -136,7 +157,9 @@ export async function warnOfCordons(
       );
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
-      report(`${machine}: not asked whether an update that failed left its node cordoned (${lastLine(error)})`);
+      report(
+        `${machine}: not asked whether an update that failed left its node cordoned (${lastLine(error)})`,
+      );
     }
   });
 }

@@ -24,7 +24,11 @@ export function remembered(task: AllMachines, before: Record<string, Remembered>
  * What is planned, since the preflight ends before a machine is touched: after an update that failed, a machine may be as before it.
  * Machines of a pool have one history, so each is written once.
  */
-function written({ machines, omni }: AllMachines, before: Record<string, Remembered>, length: number): PreflightAnswer {
+function written(
+  { machines, omni }: AllMachines,
+  before: Record<string, Remembered>,
+  length: number,
+): PreflightAnswer {
   const places = new Map<string, number>();
   const histories: string[][] = [];
   const placeOf = (history: string[]): number => {
@@ -49,16 +53,25 @@ function written({ machines, omni }: AllMachines, before: Record<string, Remembe
  *
  * @param before what the last update remembers, by node name.
  */
-export function takenAway({ machines, omni }: AllMachines, before: Record<string, Remembered>): Problem[] {
+export function takenAway(
+  { machines, omni }: AllMachines,
+  before: Record<string, Remembered>,
+): Problem[] {
   const now = [
-    ...machines.map(({ machine, configuration, address }) => ({ machine, owner: configuration, at: address })),
+    ...machines.map(({ machine, configuration, address }) => ({
+      machine,
+      owner: configuration,
+      at: address,
+    })),
     ...omni.map(({ machine, uuid }) => ({ machine, owner: "omni", at: uuid })),
   ];
   const stay = new Set(now.map(({ machine }) => machine));
   // What leaves an owned configuration takes nothing out of it.
   const leaving = new Map(
     Object.entries(before).flatMap(([name, { place }]) =>
-      place === undefined || place.owner === "owned" || stay.has(name) ? [] : [[place.at, name] as const],
+      place === undefined || place.owner === "owned" || stay.has(name)
+        ? []
+        : [[place.at, name] as const],
     ),
   );
   return now.flatMap(({ machine, owner, at }) => {

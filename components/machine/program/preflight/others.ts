@@ -46,8 +46,12 @@ function isForeign(offer: GpuOffer, installs: Installs, withoutPlugin: boolean):
 }
 
 function problemOf({ field, title, namespace, keeper }: GpuOffer, installs: Installs): Problem {
-  const whose = keeper === undefined ? "which nothing marks as its own" : `kept by ${keeperWords(keeper)}`;
-  const remove = keeper === undefined ? `kubectl delete ${kubectlName(title)} -n ${namespace}` : removeWords(keeper);
+  const whose =
+    keeper === undefined ? "which nothing marks as its own" : `kept by ${keeperWords(keeper)}`;
+  const remove =
+    keeper === undefined
+      ? `kubectl delete ${kubectlName(title)} -n ${namespace}`
+      : removeWords(keeper);
   return {
     field: installs.field,
     problem: `${wayOfField(field).words} is in the cluster already (${title}, ${whose}), and this stack would install its own`,

@@ -68,7 +68,8 @@ export async function preflight(
   report(
     "asks for what comes after the first reboot: chart, images, Kubernetes, credentials, what machines would lose",
   );
-  const inForce = (credential: string): boolean => !around.expired.some(({ field }) => field === credential);
+  const inForce = (credential: string): boolean =>
+    !around.expired.some(({ field }) => field === credential);
   const machines = inForce("talosconfig") ? task.machines : [];
   const kubernetes = inForce("kubeconfig")
     ? askKubernetes({ ...task, machines }, around, previous?.together)
@@ -112,11 +113,19 @@ interface KubernetesAnswer {
 const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 
 /** What was found; where the question failed, nothing is, and that is reported. */
-const orTold = (found: Promise<Problem[]>, report: Report, failed: (why: string) => string): Promise<Problem[]> =>
-  answerOr([], found, report, failed);
+const orTold = (
+  found: Promise<Problem[]>,
+  report: Report,
+  failed: (why: string) => string,
+): Promise<Problem[]> => answerOr([], found, report, failed);
 
 /** An answer, or another in its place where the question failed, which is reported: a failed call says nothing of what it asked for. */
-const answerOr = <T>(instead: T, answer: Promise<T>, report: Report, failed: (why: string) => string): Promise<T> =>
+const answerOr = <T>(
+  instead: T,
+  answer: Promise<T>,
+  report: Report,
+  failed: (why: string) => string,
+): Promise<T> =>
   answer.catch((error: unknown) => {
     if (!(error instanceof CallError || error instanceof LimitReached)) throw error;
     report(failed(lastLine(error)));
@@ -139,11 +148,20 @@ async function askKubernetes(
       poll: task.pollSeconds * 1_000,
       look: async () => ({ done: await cluster.nodes() }),
       onMissing: (missing) =>
-        report(`waits up to ${formatDuration(limit)} for the Kubernetes API at ${cluster.server}: ${missing}`),
+        report(
+          `waits up to ${formatDuration(limit)} for the Kubernetes API at ${cluster.server}: ${missing}`,
+        ),
     });
   } catch (error) {
     if (error instanceof LimitReached)
-      return { findings: unreachable(task, cluster, `${formatDuration(limit)} (last: ${error.missing})`, report) };
+      return {
+        findings: unreachable(
+          task,
+          cluster,
+          `${formatDuration(limit)} (last: ${error.missing})`,
+          report,
+        ),
+      };
     if (!(error instanceof CallError)) throw error;
     const foreign = foreignCredentials(error.message);
     if (foreign !== undefined) return { findings: [foreign] };
@@ -152,7 +170,8 @@ async function askKubernetes(
   }
   await warnOfClass(task, cluster, report);
   await warnOfOperatorsClass(task, cluster, report);
-  const unknown = (why: string): string => `not known whether the update would replace volumes (${why})`;
+  const unknown = (why: string): string =>
+    `not known whether the update would replace volumes (${why})`;
   const objects = [
     ...(await foreignNamespaces(task, cluster, report)),
     ...(await orTold(lostVolumes(task, cluster), report, unknown)),
@@ -168,15 +187,29 @@ async function askKubernetes(
     )),
   ];
   // The same credentials as the last time are of the same cluster: no machine is asked again.
-  const pair = shortHash(JSON.stringify([cluster.server, cluster.authority, around.talosconfig]), 16);
+  const pair = shortHash(
+    JSON.stringify([cluster.server, cluster.authority, around.talosconfig]),
+    16,
+  );
   if (pair === together) return { findings: objects, together, nodes };
   const { verdict, findings } = await foreignKubeconfig(task, nodes, around);
-  return { findings: [...objects, ...findings], nodes, ...(verdict === "yes" ? { together: pair } : {}) };
+  return {
+    findings: [...objects, ...findings],
+    nodes,
+    ...(verdict === "yes" ? { together: pair } : {}),
+  };
 }
 
-function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within: string, report: Report): Problem[] {
+function unreachable(
+  { drain }: PreflightTask,
+  { server }: AskedCluster,
+  within: string,
+  report: Report,
+): Problem[] {
   if (!drain) {
-    report(`Kubernetes at ${server}: no answer within ${within}; no machine is to be drained, so the update goes on`);
+    report(
+      `Kubernetes at ${server}: no answer within ${within}; no machine is to be drained, so the update goes on`,
+    );
     return [];
   }
   return [
@@ -191,10 +224,15 @@ function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within:
 }
 
 /** Pods of others that name a RuntimeClass which no machine will know: they run on until their machine reboots. */
-async function warnOfClass({ classGone }: PreflightTask, cluster: AskedCluster, report: Report): Promise<void> {
+async function warnOfClass(
+  { classGone }: PreflightTask,
+  cluster: AskedCluster,
+  report: Report,
+): Promise<void> {
   if (classGone === undefined) return;
   const { name, but } = classGone;
-  const unknown = (why: string): string => `not known whether pods of others name RuntimeClass ${name} (${why})`;
+  const unknown = (why: string): string =>
+    `not known whether pods of others name RuntimeClass ${name} (${why})`;
   const pods = await answerOr([], cluster.podsOfClass(name), report, unknown);
   const others = pods.filter((pod) => !pod.startsWith(`${but}/`));
   if (others.length > 0)
@@ -205,9 +243,14 @@ async function warnOfClass({ classGone }: PreflightTask, cluster: AskedCluster, 
 }
 
 /** A RuntimeClass that the operator makes its own: it then goes with the operator (gpu-operator v26.3.3, controllers/object_controls.go). */
-async function warnOfOperatorsClass({ installs }: PreflightTask, cluster: AskedCluster, report: Report): Promise<void> {
+async function warnOfOperatorsClass(
+  { installs }: PreflightTask,
+  cluster: AskedCluster,
+  report: Report,
+): Promise<void> {
   if (installs?.field !== "gpuOperator") return;
-  const unknown = (why: string): string => `not known whether RuntimeClass nvidia is in the cluster already (${why})`;
+  const unknown = (why: string): string =>
+    `not known whether RuntimeClass nvidia is in the cluster already (${why})`;
   const found = await answerOr(undefined, cluster.runtimeClass("nvidia"), report, unknown);
   if (found !== undefined && found.policy === undefined)
     report(
@@ -216,11 +259,21 @@ async function warnOfOperatorsClass({ installs }: PreflightTask, cluster: AskedC
 }
 
 /** Namespaces that bear the mark of another stack. One without a mark may be this stack's of former days: the preview knows it by the state. */
-async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster, report: Report): Promise<Problem[]> {
+async function foreignNamespaces(
+  task: PreflightTask,
+  cluster: AskedCluster,
+  report: Report,
+): Promise<Problem[]> {
   const found: Problem[] = [];
   for (const name of task.namespaces) {
-    const unknown = (why: string): string => `not known whether another stack made Namespace ${name} (${why})`;
-    const owner = await answerOr(undefined, cluster.annotationOf(name, task.mark.annotation), report, unknown);
+    const unknown = (why: string): string =>
+      `not known whether another stack made Namespace ${name} (${why})`;
+    const owner = await answerOr(
+      undefined,
+      cluster.annotationOf(name, task.mark.annotation),
+      report,
+      unknown,
+    );
     if (owner === undefined || owner.startsWith(task.mark.ours)) continue;
     found.push({
       field: "kubeconfig",
@@ -263,7 +316,8 @@ async function foreignKubeconfig(
       field: "kubeconfig",
       problem: `it is of another cluster than the talosconfig: ${cluster!.server} has the nodes ${someNodes.join(", ")}, none of which is ${ours.join(", ")}, and another certificate authority`,
       why: "machines would reboot without a drain, and what belongs on them would be installed in another cluster",
-      remedy: "fetch the machines' own (`talosctl kubeconfig`) and give it, or the talosconfig of the other cluster",
+      remedy:
+        "fetch the machines' own (`talosctl kubeconfig`) and give it, or the talosconfig of the other cluster",
     },
   ];
   return { verdict, findings };

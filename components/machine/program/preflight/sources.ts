@@ -34,7 +34,10 @@ export async function askForChart(
   const index = await web.get(`${base}/index.yaml`);
   const silent = silence(index);
   if (silent !== undefined)
-    return finding(`the chart repository ${repository} cannot be reached: ${silent}`, "run again when it can");
+    return finding(
+      `the chart repository ${repository} cannot be reached: ${silent}`,
+      "run again when it can",
+    );
   if (!("status" in index) || index.status !== 200) {
     report(`chart ${name} ${version}: not known whether it is there (${wordsOf(index)})`);
     return [];
@@ -81,7 +84,8 @@ function releasesIn(index: string, chart: string): Release[] | undefined {
 
 /** Helm takes `v25.10.1` and `25.10.1` for the same release. */
 const isSame = (one: string, other: string): boolean =>
-  one === other || (semver.valid(one) !== null && semver.valid(other) !== null && semver.eq(one, other));
+  one === other ||
+  (semver.valid(one) !== null && semver.valid(other) !== null && semver.eq(one, other));
 
 /** Milliseconds for a Factory to make an image: the first who asks waits until it is built (image-factory, internal/frontend/http/registry.go). */
 const BUILT = 120_000;
@@ -120,13 +124,18 @@ export async function askForInstallers(
     const url = `${places.registry(host)}/v2/${name}/manifests/${tag}`;
     const answer = await web.get(url, { accept, limit: BUILT, redirect: "manual" });
     // A Factory says it in words; a registry in between answers JSON, a page of errors HTML, and neither knows what the Factory can make.
-    if ("status" in answer && (answer.status === 400 || answer.status === 404) && isWordOfFactory(name, answer.body)) {
+    if (
+      "status" in answer &&
+      (answer.status === 400 || answer.status === 404) &&
+      isWordOfFactory(name, answer.body)
+    ) {
       return [
         {
           field: "talosVersion",
           problem: `the Image Factory does not have ${image}: ${answer.body.trim().split("\n")[0] ?? ""} (${answer.status})`,
           why: "the machines that are to run it would be left behind, after others were upgraded",
-          remedy: "choose a release and extensions that it has, or try again later if it should have them",
+          remedy:
+            "choose a release and extensions that it has, or try again later if it should have them",
         },
       ];
     }

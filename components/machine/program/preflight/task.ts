@@ -3,7 +3,8 @@ import { duration } from "../../../recipe/stack/notation";
 import { omniTask, ownersMark, pollSeconds, upgradeTask } from "../task";
 
 /** How to go on where the data of a volume is not needed. */
-export const ifDataMayGo = "if you do not need the data, remove the workload from the stack for one update";
+export const ifDataMayGo =
+  "if you do not need the data, remove the workload from the stack for one update";
 
 /** A machine as far as something is asked about it before it is touched. */
 const askedMachine = upgradeTask
@@ -40,7 +41,9 @@ export const preflightTask = z.strictObject({
   omni: z.array(omniTask),
   installers: z.array(z.string()),
   /** The chart that exposes the GPUs; undefined where it is not this stack's to install. */
-  chart: z.strictObject({ name: z.string(), version: z.string(), repository: z.string() }).optional(),
+  chart: z
+    .strictObject({ name: z.string(), version: z.string(), repository: z.string() })
+    .optional(),
   /** What the stack installs to give out the cards: of nothing else may the cluster have the same. Absent where it is not this stack's to install. */
   installs: z
     .strictObject({
@@ -101,11 +104,15 @@ export const preflightResult = z
   })
   .transform(({ machines, histories, together }) => ({
     machines: Object.fromEntries(
-      Object.entries(machines).map(([name, { wanted, brought = -1, ...places }]): [string, Remembered] => {
-        const owner = (["owned", "adopted", "omni"] as const).find((one) => places[one] !== undefined);
-        const place = owner && { owner, at: places[owner]! };
-        return [name, { wanted, brought: histories[brought] ?? [], place }];
-      }),
+      Object.entries(machines).map(
+        ([name, { wanted, brought = -1, ...places }]): [string, Remembered] => {
+          const owner = (["owned", "adopted", "omni"] as const).find(
+            (one) => places[one] !== undefined,
+          );
+          const place = owner && { owner, at: places[owner]! };
+          return [name, { wanted, brought: histories[brought] ?? [], place }];
+        },
+      ),
     ),
     together,
   }));

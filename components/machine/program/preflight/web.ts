@@ -20,7 +20,9 @@ export function wordsOf(answer: Answer): string {
 /** Why there is no answer; undefined where there is one, or nobody knows. 404 is what a repository that moved away answers. */
 export function silence(answer: Answer): string | undefined {
   if ("silent" in answer) return answer.silent;
-  return "status" in answer && (answer.status === 404 || answer.status === 410) ? wordsOf(answer) : undefined;
+  return "status" in answer && (answer.status === 404 || answer.status === 410)
+    ? wordsOf(answer)
+    : undefined;
 }
 
 /** How a server is asked. */
@@ -60,7 +62,9 @@ export class RealWeb {
     for (const [tries, pause] of pauses.entries()) {
       if (!("silent" in answer) && !("status" in answer && isBusy(answer.status))) break;
       if ("silent" in answer && answer.silent === "ENOTFOUND" && tries >= UNKNOWN_NAME) break;
-      await this.clock.sleep(pauseBefore(pause, "status" in answer ? answer.retryAfter : undefined));
+      await this.clock.sleep(
+        pauseBefore(pause, "status" in answer ? answer.retryAfter : undefined),
+      );
       answer = await once(url, options);
     }
     return "status" in answer && isBusy(answer.status) ? { silent: wordsOf(answer) } : answer;
@@ -83,11 +87,15 @@ async function once(
     const retryAfter = readRetryAfter(response.headers.get("retry-after") ?? "");
     return { status: response.status, body: await response.text(), ...defined({ retryAfter }) };
   } catch (error) {
-    const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+    const { name, message, cause } = error as Error & {
+      cause?: { code?: string; message?: string };
+    };
     if (name === "TimeoutError") return { silent: `no answer within ${limit / 1_000} s` };
     const reason = cause?.code ?? cause?.message ?? message;
     // Of the certificates that this computer trusts, Node knows its own list alone.
-    return /CERT|SSL|TLS|SELF_SIGNED|VERIFY/i.test(reason) ? { unknown: reason } : { silent: reason };
+    return /CERT|SSL|TLS|SELF_SIGNED|VERIFY/i.test(reason)
+      ? { unknown: reason }
+      : { silent: reason };
   }
 }
 
@@ -98,9 +106,12 @@ export function goesThroughProxy(url: string, environment: NodeJS.ProcessEnv): b
     environment[name.toUpperCase()] || environment[name] || undefined;
   if (variable(protocol === "https:" ? "https_proxy" : "http_proxy") === undefined) return false;
   if (/^(localhost|127\.|\[::1\])/.test(hostname)) return false; // golang.org/x/net/http/httpproxy, useProxy
-  const direct = (variable("no_proxy") ?? "").split(",").map((entry) => entry.trim().replace(/^\*?\./, ""));
+  const direct = (variable("no_proxy") ?? "")
+    .split(",")
+    .map((entry) => entry.trim().replace(/^\*?\./, ""));
   return !direct.some(
-    (entry) => entry === "*" || hostname === entry || (entry !== "" && hostname.endsWith(`.${entry}`)),
+    (entry) =>
+      entry === "*" || hostname === entry || (entry !== "" && hostname.endsWith(`.${entry}`)),
   );
 }
 

@@ -61,7 +61,8 @@ export class BootGuard {
       .map(([name]) => name);
     if (waiting.length === 0) return undefined;
     const { active = "" } = await this.machine.configurations();
-    if (readPatch(active, "").modules.some(({ name }) => name.startsWith("nvidia"))) return undefined;
+    if (readPatch(active, "").modules.some(({ name }) => name.startsWith("nvidia")))
+      return undefined;
     return `its boot does not end: ${waiting.join(", ")} waits for the driver, and its configuration names none of NVIDIA's kernel modules`;
   }
 
@@ -84,7 +85,8 @@ export class BootGuard {
     const again = this.pausedBoot !== undefined && this.pausedBoot !== bootId;
     this.problem = problem;
     if (again || pauseOf(problem) > left) throw await this.failure(problem);
-    if (this.pausedBoot === undefined) this.options.report(`${problem}; ${await this.remedy(problem)}`);
+    if (this.pausedBoot === undefined)
+      this.options.report(`${problem}; ${await this.remedy(problem)}`);
     this.pausedBoot = bootId;
     return problem;
   }
@@ -93,7 +95,12 @@ export class BootGuard {
   async failure(problem: string): Promise<Failure> {
     const why =
       "Talos gives such a boot up after 5 to 70 minutes and reboots, again and again, until its configuration is another one";
-    return new Failure({ field: `machines.${this.options.name}`, problem, why, remedy: await this.remedy(problem) });
+    return new Failure({
+      field: `machines.${this.options.name}`,
+      problem,
+      why,
+      remedy: await this.remedy(problem),
+    });
   }
 
   /**
@@ -101,7 +108,8 @@ export class BootGuard {
    * pause (seen on Talos v1.13.0).
    */
   private async remedy(problem: string): Promise<string> {
-    const takesBack = !problem.includes(kubeletFails) && (await this.machine.isUnconfirmed().catch(() => false));
+    const takesBack =
+      !problem.includes(kubeletFails) && (await this.machine.isUnconfirmed().catch(() => false));
     const then = takesBack
       ? "that reboot also goes back to the image of before, since Talos has not confirmed the upgrade: then run again, which upgrades with one more reboot"
       : "then run again";

@@ -22,7 +22,8 @@ export async function driverProblems(
   if (task.extensionServices.length > 0) {
     const services = await machine.services();
     for (const { name, state } of task.extensionServices)
-      if (services[name] !== state) problems.push(`service ${name} is ${services[name] ?? "not there"}, not ${state}`);
+      if (services[name] !== state)
+        problems.push(`service ${name} is ${services[name] ?? "not there"}, not ${state}`);
   }
   return problems;
 }

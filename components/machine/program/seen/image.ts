@@ -12,7 +12,9 @@ import type { UpgradeTask } from "../task";
  * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
  */
 export async function checkImage(
-  task: Pick<UpgradeTask, "machine" | "image" | "installerImage" | "ownImage" | "drop"> & { gpu: boolean },
+  task: Pick<UpgradeTask, "machine" | "image" | "installerImage" | "ownImage" | "drop"> & {
+    gpu: boolean;
+  },
   machine: Machine,
   running: string | undefined,
   brought: string | undefined,

@@ -26,9 +26,14 @@ export function ofOneCluster(
   { authority, nodes }: { authority: string | undefined; nodes: readonly AskedNode[] },
 ): "yes" | "no" | "unknown" {
   const isNode = ({ machine, address, bootId }: MachineSide): boolean =>
-    nodes.some((node) => node.bootId === bootId || (node.name === machine && node.addresses.includes(address)));
+    nodes.some(
+      (node) =>
+        node.bootId === bootId || (node.name === machine && node.addresses.includes(address)),
+    );
   if (machines.some(isNode)) return "yes";
-  const authorities = machines.map(({ configuration }) => authoritiesOf(configuration)).filter((all) => all.length > 0);
+  const authorities = machines
+    .map(({ configuration }) => authoritiesOf(configuration))
+    .filter((all) => all.length > 0);
   if (authorities.length === 0 || authority === undefined || nodes.length === 0) return "unknown";
   const theirs = certificatesOf(authority);
   return authorities.some((ours) => ours.some((one) => theirs.includes(one))) ? "yes" : "no";
@@ -42,7 +47,11 @@ type NamedMachine = Pick<UpgradeTask, "machine" | "address" | "configuration">;
  * drained, and the other one would reboot with its pods. The boot id tells it. One that is of no node tells nothing, since a
  * machine may be about to join, or its kubelet may not have said yet that it booted. A node that the update renames is let pass.
  */
-export function anotherNode(asked: NamedMachine, bootId: string, nodes: readonly AskedNode[]): Problem[] {
+export function anotherNode(
+  asked: NamedMachine,
+  bootId: string,
+  nodes: readonly AskedNode[],
+): Problem[] {
   const { machine, address } = asked;
   const other = otherName(machine, bootId, nodes);
   if (other === undefined || oldName(asked, bootId, nodes) !== undefined) return [];
@@ -71,7 +80,11 @@ export function oldName(
 }
 
 /** Name of the node that the machine is, where that is another one; undefined where it is its own, or that of no node. */
-function otherName(machine: string, bootId: string, nodes: readonly AskedNode[]): string | undefined {
+function otherName(
+  machine: string,
+  bootId: string,
+  nodes: readonly AskedNode[],
+): string | undefined {
   const same = nodes.filter((node) => node.bootId !== "" && node.bootId === bootId.trim());
   // A node that got another name leaves the object of its old one behind, with the same boot.
   return same.some(({ name }) => name === machine) ? undefined : same[0]?.name;
@@ -80,13 +93,17 @@ function otherName(machine: string, bootId: string, nodes: readonly AskedNode[])
 /** Authorities of a machine's cluster: the one that signs, and those that it accepts besides (talos, v1alpha1 ClusterConfig). */
 function authoritiesOf(configuration = ""): string[] {
   const clusters = valuesOf(configuration).map((document) => valueAt(document, "cluster"));
-  const pairs = clusters.flatMap((cluster) => [valueAt(cluster, "ca"), valueAt(cluster, "acceptedCAs")].flat());
-  const texts = pairs.map((pair) => valueAt(pair, "crt")).filter((text) => typeof text === "string");
+  const pairs = clusters.flatMap((cluster) =>
+    [valueAt(cluster, "ca"), valueAt(cluster, "acceptedCAs")].flat(),
+  );
+  const texts = pairs
+    .map((pair) => valueAt(pair, "crt"))
+    .filter((text) => typeof text === "string");
   return texts.flatMap((text) => certificatesOf(Buffer.from(text, "base64").toString()));
 }
 
 /** The certificates of a PEM text, each without its line breaks. */
 const certificatesOf = (pem: string): string[] =>
-  [...pem.matchAll(/-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/g)].map(([, body]) =>
-    body!.replace(/\s+/g, ""),
+  [...pem.matchAll(/-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/g)].map(
+    ([, body]) => body!.replace(/\s+/g, ""),
   );

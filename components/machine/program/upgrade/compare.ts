@@ -42,7 +42,9 @@ export function observe(run: Run): Promise<Observed> {
       talosVersion: await machine.version(),
       schematicId: runsOwn ? task.schematicId : await machine.schematic(),
       staged,
-      stagedParts: staged ? changedParts(configurations.active ?? "", configurations.persistent ?? "") : [],
+      stagedParts: staged
+        ? changedParts(configurations.active ?? "", configurations.persistent ?? "")
+        : [],
       isolationWaits: await isolationWaits(machine, configurations.active ?? ""),
     };
   });
@@ -62,8 +64,13 @@ export function runsImage({ talosVersion, schematicId }: Observed, task: Upgrade
  * image of the next boot and removes the other one, which is then the one that runs (seen on Talos v1.13.0 with systemd-boot; talos
  * v1.13.0, bootloader/sdboot/sdboot.go, Upgrade, and bootloader/grub/boot_label.go, flip). If neither boots, there is no way back.
  */
-export const waitingImage = async (machine: Machine, running: string): Promise<string | undefined> =>
-  capabilitiesOf(running).upgradeApi === "legacy" ? undefined : waitingImageOf(await machine.console());
+export const waitingImage = async (
+  machine: Machine,
+  running: string,
+): Promise<string | undefined> =>
+  capabilitiesOf(running).upgradeApi === "legacy"
+    ? undefined
+    : waitingImageOf(await machine.console());
 
 /** Whether two references name one image of the Image Factory, whatever registry mirrors it. */
 export function isSameImage(a: string | undefined, b: string): boolean {
@@ -93,11 +100,14 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
   const before = await run.phases.run("compare", wanted, () => observe(run));
   if (paused !== undefined) {
     if (!before.staged) {
-      if ((await patiently(run, () => guard.paused())) !== undefined) throw await guard.failure(paused);
+      if ((await patiently(run, () => guard.paused())) !== undefined)
+        throw await guard.failure(paused);
       // The machine's own reboot came in between, with a configuration that was corrected meanwhile.
       return compare(run, await reach(run, true));
     }
-    report(`reach: ${paused}; a corrected configuration is staged, so the program reboots the machine into it`);
+    report(
+      `reach: ${paused}; a corrected configuration is staged, so the program reboots the machine into it`,
+    );
   }
   const gpu = task.modules.length > 0;
   const differences = {
@@ -106,10 +116,13 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
     boot: before.stagedParts.some((part) => waitsForBoot(part, before.talosVersion, gpu)),
   };
   const planned = wayOf(differences);
-  const way = planned === "reboot" || !(await waitsForSandbox(run, before, planned)) ? planned : "reboot";
+  const way =
+    planned === "reboot" || !(await waitsForSandbox(run, before, planned)) ? planned : "reboot";
   const waiting = await patiently(run, () => waitingImage(machine, before.talosVersion));
   if (way === "none" && waiting !== undefined && !isSameImage(waiting, task.installerImage))
-    report(`warning: ${task.machine}: ${waiting} is installed there, so the next boot brings another image`);
+    report(
+      `warning: ${task.machine}: ${waiting} is installed there, so the next boot brings another image`,
+    );
   return { before, way, differs: planned !== "none", paused: paused !== undefined, waiting };
 }
 
@@ -121,9 +134,12 @@ async function waitsForSandbox(run: Run, before: Observed, planned: Way): Promis
   const { task, machine, report } = run;
   if (!before.isolationWaits) return false;
   const problem = await patiently(run, () => criProblem(machine));
-  const what = "its SecurityProfileConfig takes effect at a boot, and containerd does not start again before that";
+  const what =
+    "its SecurityProfileConfig takes effect at a boot, and containerd does not start again before that";
   if (planned === "none" && problem === undefined) {
-    report(`warning: ${task.machine}: ${what}: reboot the machine before its configuration changes`);
+    report(
+      `warning: ${task.machine}: ${what}: reboot the machine before its configuration changes`,
+    );
     return false;
   }
   report(`compare: ${problem === undefined ? "" : `${problem}; `}${what}, so the machine reboots`);

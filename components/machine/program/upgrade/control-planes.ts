@@ -53,7 +53,8 @@ async function checkMembers(run: Run): Promise<Problem[]> {
       }),
     ),
   ];
-  for (const member of await strangersAmong(members, run)) findings.push(...(await checkStranger(member, run)));
+  for (const member of await strangersAmong(members, run))
+    findings.push(...(await checkStranger(member, run)));
   return findings;
 }
 
@@ -109,9 +110,14 @@ async function healthOf(address: string, other: Machine, task: UpgradeTask): Pro
  * the stack has for it (`cluster.etcd.advertisedSubnets`), so where an address is not the stack's, the machines are asked which
  * member is theirs.
  */
-async function strangersAmong(members: EtcdMember[], { task, machine, others, clock }: Run): Promise<EtcdMember[]> {
+async function strangersAmong(
+  members: EtcdMember[],
+  { task, machine, others, clock }: Run,
+): Promise<EtcdMember[]> {
   const knownAddresses = new Set([task.address, ...others.keys()].map(canonical));
-  const left = members.filter((member) => !addressesOf(member).some((its) => knownAddresses.has(its)));
+  const left = members.filter(
+    (member) => !addressesOf(member).some((its) => knownAddresses.has(its)),
+  );
   if (left.length === 0) return [];
   const ours = new Set<string | undefined>();
   for (const controlPlane of [machine, ...others.values()])
@@ -123,11 +129,16 @@ async function strangersAmong(members: EtcdMember[], { task, machine, others, cl
  * A member that is not in the stack counts for the quorum as well. Asked with the stack's credentials; where these are refused,
  * or nothing says where it is, its health is unknown, which is told and stops nothing.
  */
-async function checkStranger(member: EtcdMember, { task, machine, report, clock }: Run): Promise<Problem[]> {
+async function checkStranger(
+  member: EtcdMember,
+  { task, machine, report, clock }: Run,
+): Promise<Problem[]> {
   const who = `etcd member ${member.hostname || member.id}, not in the stack`;
   const addresses = addressesOf(member);
   if (addresses.length === 0) {
-    report(`precheck: ${who}: its health is not known, it gives no address (${member.urls.join(", ") || "no URL"})`);
+    report(
+      `precheck: ${who}: its health is not known, it gives no address (${member.urls.join(", ") || "no URL"})`,
+    );
     return [];
   }
   const errors: unknown[] = [];
@@ -145,7 +156,8 @@ async function checkStranger(member: EtcdMember, { task, machine, report, clock 
       findingOf(task)({
         problem: `control plane ${address} does not answer (${lastLine(errors[0])})`,
         why: "two control planes down at a time may lose etcd's quorum",
-        remedy: "bring it up and run again; if it is gone for good, take it out with `talosctl etcd remove-member`",
+        remedy:
+          "bring it up and run again; if it is gone for good, take it out with `talosctl etcd remove-member`",
       }),
     ];
   }
@@ -159,7 +171,9 @@ const findingOf =
 
 /** Where a member is, by its URLs, each address once. */
 function addressesOf({ urls }: EtcdMember): string[] {
-  const hosts = urls.map((url) => (URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : ""));
+  const hosts = urls.map((url) =>
+    URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : "",
+  );
   return [...new Set(hosts.filter((host) => host !== ""))];
 }
 

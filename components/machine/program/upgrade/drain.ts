@@ -5,7 +5,13 @@ import { isTransient, type Problem } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, NodeState, PodState } from "../kubernetes/cluster";
 import { kubeletFails } from "../../../clients/talos/console";
-import { bringsOf, CORDONED_BY, CORDONED_BY_TALOS, isCordonedByUs, uncordonCommand } from "../kubernetes/cordon-mark";
+import {
+  bringsOf,
+  CORDONED_BY,
+  CORDONED_BY_TALOS,
+  isCordonedByUs,
+  uncordonCommand,
+} from "../kubernetes/cordon-mark";
 import type { UpgradeTask } from "../task";
 import { type NodeCluster, type Run, upTo, waitIn } from "./run";
 
@@ -16,7 +22,11 @@ const DETACHING = 120_000;
 export async function drain(run: Run): Promise<void> {
   const { task, cluster, limits, report } = run;
   if (!task.drain || cluster === undefined) return;
-  report(await run.phases.run("drain", `evicting pods, ${upTo(limits.drain)}`, () => evictPods({ ...run, cluster })));
+  report(
+    await run.phases.run("drain", `evicting pods, ${upTo(limits.drain)}`, () =>
+      evictPods({ ...run, cluster }),
+    ),
+  );
 }
 
 /** What an eviction needs. */
@@ -35,7 +45,14 @@ type Evicting = Pick<Run, "clock" | "poll" | "report"> & {
  * @returns one line on what was done.
  * @throws Failure when pods are left at the limit; it names them and the node that stays cordoned.
  */
-export async function evictPods({ cluster, clock, task, limits, poll, report }: Evicting): Promise<string> {
+export async function evictPods({
+  cluster,
+  clock,
+  task,
+  limits,
+  poll,
+  report,
+}: Evicting): Promise<string> {
   const { machine: node, schematicId: brings } = task;
   const limit = limits.drain;
   /** Whether somebody else cordoned it; undefined before it was looked at. */
@@ -67,7 +84,9 @@ export async function evictPods({ cluster, clock, task, limits, poll, report }: 
       if (!cordoned) await cluster.cordon(node, CORDONED_BY, mark);
       foreign = cordoned;
     }
-    left = (await cluster.pods(node)).filter((pod) => mustGo(pod) && (state.ready || !pod.terminating));
+    left = (await cluster.pods(node)).filter(
+      (pod) => mustGo(pod) && (state.ready || !pod.terminating),
+    );
     if (left.length === 0) {
       const drained = await stillAttached();
       return typeof drained === "string" ? { done: drained } : { not: "volumes attached" };
@@ -143,8 +162,11 @@ export async function uncordon(run: Run): Promise<void> {
     const state = await cluster.node(node);
     if (state === undefined) return { done: `node ${node} is not in Kubernetes` };
     if (state.annotations[CORDONED_BY] === undefined) {
-      if (state.unschedulable && CORDONED_BY_TALOS in state.annotations) return { not: "Talos still cordons it" };
-      const is = state.unschedulable ? "stays cordoned, since somebody else cordoned it" : "is not cordoned";
+      if (state.unschedulable && CORDONED_BY_TALOS in state.annotations)
+        return { not: "Talos still cordons it" };
+      const is = state.unschedulable
+        ? "stays cordoned, since somebody else cordoned it"
+        : "is not cordoned";
       return { done: `node ${node} ${is}` };
     }
     if (!state.ready) return { not: "not ready" };
@@ -161,7 +183,8 @@ export async function uncordon(run: Run): Promise<void> {
   report(done);
 }
 
-const mustGo = (pod: PodState): boolean => pod.controller !== "DaemonSet" && !pod.mirror && !pod.finished;
+const mustGo = (pod: PodState): boolean =>
+  pod.controller !== "DaemonSet" && !pod.mirror && !pod.finished;
 
 /**
  * Asks once what an earlier run that was cut off has left: its cordon (undefined where Kubernetes does not answer), a machine that may be
@@ -197,10 +220,17 @@ export async function isStillCordoned(run: Run): Promise<boolean> {
   if (cluster === undefined) return false;
   const { machine: node } = run.task;
   const look = async () => ({ done: isCordonedByUs(await lookAt(node, cluster)) });
-  return waitIn(run, "compare", limits.verify, "Kubernetes to say whether the node is cordoned", look, (within) => ({
-    field: `machines.${node}`,
-    problem: `whether an earlier run left its node cordoned is not known: Kubernetes did not answer ${within}`,
-    why: "the machine is as the stack says, but a node that stays cordoned takes no pods",
-    remedy: `see that \`kubectl get node ${node}\` answers, then run again`,
-  }));
+  return waitIn(
+    run,
+    "compare",
+    limits.verify,
+    "Kubernetes to say whether the node is cordoned",
+    look,
+    (within) => ({
+      field: `machines.${node}`,
+      problem: `whether an earlier run left its node cordoned is not known: Kubernetes did not answer ${within}`,
+      why: "the machine is as the stack says, but a node that stays cordoned takes no pods",
+      remedy: `see that \`kubectl get node ${node}\` answers, then run again`,
+    }),
+  );
 }

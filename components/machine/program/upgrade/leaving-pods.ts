@@ -9,7 +9,9 @@ export function costOf(pod: PodState): string[] {
       : []),
     ...(pod.localStorage ? [`pod ${name} loses what it keeps in an emptyDir`] : []),
     ...(pod.gpus > 0
-      ? [`pod ${name} holds ${pod.gpus === 1 ? "a GPU" : `${pod.gpus} GPUs`}: its computation is interrupted`]
+      ? [
+          `pod ${name} holds ${pod.gpus === 1 ? "a GPU" : `${pod.gpus} GPUs`}: its computation is interrupted`,
+        ]
       : []),
   ];
 }
@@ -19,8 +21,12 @@ export function costOf(pod: PodState): string[] {
  *
  * @param refused the API's words, where it refused the eviction.
  */
-export function holding(pod: PodState, refused: string | undefined): { reason: string; decides: string } {
-  if (refused !== undefined) return { reason: refused, decides: whoDecides(pod.namespace, refused) };
+export function holding(
+  pod: PodState,
+  refused: string | undefined,
+): { reason: string; decides: string } {
+  if (refused !== undefined)
+    return { reason: refused, decides: whoDecides(pod.namespace, refused) };
   if (pod.finalizers.length > 0) {
     return {
       reason: `it is being deleted, and waits for ${pod.finalizers.join(", ")}`,

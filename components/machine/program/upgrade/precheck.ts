@@ -10,7 +10,10 @@ import { checkControlPlanes } from "./control-planes";
 import { patiently, type Run } from "./run";
 
 /** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
-function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting: string | undefined): Problem[] {
+function checkWaiting(
+  { machine, address, installerImage }: UpgradeTask,
+  waiting: string | undefined,
+): Problem[] {
   if (waiting === undefined || isSameImage(waiting, installerImage)) return [];
   return [
     {
@@ -26,17 +29,23 @@ function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting
 const NODES = 60_000;
 
 /** Whether the machine is the node of its name, which is the one that is drained. */
-async function checkNode({ task, machine, cluster, clock, poll, report }: Run, paused: boolean): Promise<Problem[]> {
+async function checkNode(
+  { task, machine, cluster, clock, poll, report }: Run,
+  paused: boolean,
+): Promise<Problem[]> {
   if (cluster === undefined) return [];
   const limit = paused ? poll : NODES; // the API server may wait for this very boot
   const look = async () => ({ done: await cluster.nodes() });
-  const listed = await waitFor(clock, { what: "the nodes of the cluster", limit, poll, look }).catch(
-    (error: unknown): AskedNode[] => {
-      if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-      report(`precheck: not known whether the machine is node ${task.machine} (${lastLine(error)})`);
-      return [];
-    },
-  );
+  const listed = await waitFor(clock, {
+    what: "the nodes of the cluster",
+    limit,
+    poll,
+    look,
+  }).catch((error: unknown): AskedNode[] => {
+    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
+    report(`precheck: not known whether the machine is node ${task.machine} (${lastLine(error)})`);
+    return [];
+  });
   return anotherNode(task, await machine.bootId(), listed);
 }
 
@@ -45,9 +54,15 @@ async function checkNode({ task, machine, cluster, clock, poll, report }: Run, p
  *
  * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
  */
-export async function precheck(run: Run, compared: Compared, brought: string | undefined): Promise<void> {
+export async function precheck(
+  run: Run,
+  compared: Compared,
+  brought: string | undefined,
+): Promise<void> {
   const says = "talosctl, upgrade path, etcd, credentials, what the machine would lose";
-  const found = await run.phases.run("precheck", says, () => patiently(run, () => problemsOf(run, compared, brought)));
+  const found = await run.phases.run("precheck", says, () =>
+    patiently(run, () => problemsOf(run, compared, brought)),
+  );
   if (found.length > 0) throw new Failure(...found);
 }
 
@@ -65,14 +80,20 @@ async function problemsOf(
     ...checkWaiting(task, waiting),
     ...(runsImage(before, task)
       ? []
-      : await checkImage({ ...task, gpu: task.modules.length > 0 }, machine, before.schematicId, brought)),
+      : await checkImage(
+          { ...task, gpu: task.modules.length > 0 },
+          machine,
+          before.schematicId,
+          brought,
+        )),
     ...(task.drain && cluster === undefined
       ? [
           {
             field: "talos-gpu:kubeconfig",
             problem: "the machine must reboot, and there are no credentials to drain it with",
             why: "its pods would be cut off",
-            remedy: "give the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",
+            remedy:
+              "give the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",
           },
         ]
       : []),

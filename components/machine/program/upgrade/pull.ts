@@ -32,8 +32,12 @@ export function pull(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
  */
 export async function pullInstaller(run: Run, api: UpgradeApi): Promise<InstallerPlace> {
   const { task, machine, report } = run;
-  const isThere = api === "lifecycle" && (await patiently(run, () => machine.hasPulled(task.installerImage)));
-  if (isThere) report("pull: it was pulled before, maybe not to the end, so it is pulled into the machine's memory");
+  const isThere =
+    api === "lifecycle" && (await patiently(run, () => machine.hasPulled(task.installerImage)));
+  if (isThere)
+    report(
+      "pull: it was pulled before, maybe not to the end, so it is pulled into the machine's memory",
+    );
   const place = isThere ? "memory" : "disk";
   await pullInto(run, place);
   return place;
@@ -69,7 +73,12 @@ async function pullInto(
       poll,
       look: async () => {
         try {
-          await machine.pull(installerImage, place, Math.max(end - clock.now(), 1_000), endingOf(clock.now()));
+          await machine.pull(
+            installerImage,
+            place,
+            Math.max(end - clock.now(), 1_000),
+            endingOf(clock.now()),
+          );
           return { done: true };
         } catch (error) {
           if (!isTransient(error)) throw error;
@@ -81,7 +90,8 @@ async function pullInto(
               why: "nothing was changed on it, and nothing drained, and Talos itself would try for 20 minutes",
               remedy: `free some room (\`talosctl -n ${task.address} usage /var\` says what takes it), or give the volume EPHEMERAL more, then run again`,
             });
-          const silence = "and Talos tells of no error: the registry does not answer it, or sends slowly";
+          const silence =
+            "and Talos tells of no error: the registry does not answer it, or sends slowly";
           return { not: why ?? `${lastLine(error)}, ${silence}` };
         }
       },

@@ -19,12 +19,19 @@ export async function reach(run: Run, maybeDown: boolean): Promise<string | unde
     if (paused !== undefined) return { done: { paused } };
     return { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
   };
-  const { paused } = await waitIn(run, "reach", limit, `${task.address} to answer`, look, (within) => ({
-    field: `machines.${task.machine}.address`,
-    problem: `the machine at ${task.address} was not up ${within}`,
-    why: "nothing was changed on it",
-    remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
-  }));
+  const { paused } = await waitIn(
+    run,
+    "reach",
+    limit,
+    `${task.address} to answer`,
+    look,
+    (within) => ({
+      field: `machines.${task.machine}.address`,
+      problem: `the machine at ${task.address} was not up ${within}`,
+      why: "nothing was changed on it",
+      remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
+    }),
+  );
   return paused;
 }
 
@@ -42,7 +49,9 @@ export async function join(run: Run): Promise<void> {
   const { cluster, task, limits } = run;
   if (!task.installs || cluster === undefined) return;
   const look = async () =>
-    (await cluster.node(task.machine)) === undefined ? { not: "Kubernetes has no such node" } : { done: true };
+    (await cluster.node(task.machine)) === undefined
+      ? { not: "Kubernetes has no such node" }
+      : { done: true };
   await waitIn(run, "join", limits.reboot, `node ${task.machine}`, look, (within) => ({
     field: `machines.${task.machine}`,
     problem: `its node did not join the cluster ${within}`,

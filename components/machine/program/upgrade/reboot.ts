@@ -5,7 +5,15 @@ import { waitOrFail } from "../../../clients/clock";
 import { CallError, Failure, isTransient, lastLine, type Problem } from "../../../clients/failure";
 import type { InstallerPlace, UpgradeApi } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
-import { type Compared, imageNameOf, isSameImage, observe, type Observed, runsImage, waitingImage } from "./compare";
+import {
+  type Compared,
+  imageNameOf,
+  isSameImage,
+  observe,
+  type Observed,
+  runsImage,
+  waitingImage,
+} from "./compare";
 import { drain, runsNothing } from "./drain";
 import { pull, pullInstaller } from "./pull";
 import { patiently, type Run, upTo } from "./run";
@@ -23,17 +31,27 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
   const takesBack = await patiently(run, () => machine.isUnconfirmed());
   run.lacksOwnImage = task.ownImage === true && (takesBack || !runsImage(before, task));
   if (await patiently(run, () => runsNothing(run)))
-    report("drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer");
+    report(
+      "drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer",
+    );
   else await drain(run);
   const back = takesBack ? "; Talos has not confirmed the upgrade, and may take it back" : "";
   const start = (): Promise<void> => machine.reboot();
-  await rebootBy(run, `rebooting into the corrected configuration${back}`, before, start, ({ staged }) => !staged);
+  await rebootBy(
+    run,
+    `rebooting into the corrected configuration${back}`,
+    before,
+    start,
+    ({ staged }) => !staged,
+  );
   const after = await observe(run);
   if (after.staged) throw stillStaged(task);
   // Of an image of the user's own only the configuration tells, which is another one now in any case.
   const isOther = !task.ownImage && before.schematicId !== after.schematicId;
   if (isOther || before.talosVersion !== after.talosVersion)
-    report(`reboot: Talos took the upgrade back whose boot had failed, and runs ${after.talosVersion} of before`);
+    report(
+      `reboot: Talos took the upgrade back whose boot had failed, and runs ${after.talosVersion} of before`,
+    );
 }
 
 /**
@@ -68,7 +86,8 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   const api = await patiently(run, () => upgradeApi(run, before));
   const isInstalled = isSameImage(waiting, task.installerImage);
   const isRun = runsImage(before, task);
-  if (!isRun) run.report(`precheck: the image that runs stays beside the new one. ${onlyByConsole}`);
+  if (!isRun)
+    run.report(`precheck: the image that runs stays beside the new one. ${onlyByConsole}`);
   let place: InstallerPlace = isRun || isInstalled ? "disk" : await pull(run, api);
   await drain(run);
   const doing = isRun
@@ -78,7 +97,8 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
       : `upgrading through the ${api} API${api === "legacy" ? ", in which Talos itself evicts pods that are left" : ""}`;
   const start = async (now: Observed, limit: number): Promise<void> => {
     const installs =
-      !runsImage(now, task) && !isSameImage(await waitingImage(machine, now.talosVersion), task.installerImage);
+      !runsImage(now, task) &&
+      !isSameImage(await waitingImage(machine, now.talosVersion), task.installerImage);
     if (!installs) await machine.reboot();
     else {
       if (now.bootId !== before.bootId) place = await pullInstaller(run, api);
@@ -112,14 +132,20 @@ async function rebootBy(
   isDone: (now: Observed) => boolean,
 ): Promise<void> {
   const { clock, report, limits } = run;
-  await run.phases.run("reboot", `${doing}; waiting ${upTo(limits.reboot)} for a new boot id`, async () => {
-    const end = clock.now() + limits.reboot;
-    if (await bootOnce(run, before, start, limits.reboot)) return;
-    const now = await observe(run);
-    if (isDone(now)) return;
-    report("reboot: the machine began again before it took the request on; it is asked once more");
-    await bootOnce(run, now, start, end - clock.now());
-  });
+  await run.phases.run(
+    "reboot",
+    `${doing}; waiting ${upTo(limits.reboot)} for a new boot id`,
+    async () => {
+      const end = clock.now() + limits.reboot;
+      if (await bootOnce(run, before, start, limits.reboot)) return;
+      const now = await observe(run);
+      if (isDone(now)) return;
+      report(
+        "reboot: the machine began again before it took the request on; it is asked once more",
+      );
+      await bootOnce(run, now, start, end - clock.now());
+    },
+  );
 }
 
 /**
@@ -155,7 +181,8 @@ async function bootOnce(
       if (stage === "running") {
         runsSince ??= clock.now();
         if (ready) return { done: accepted };
-        if (clock.now() + poll < Math.min(runsSince + limits.verify, end)) return { not: `not ready${lacks}` };
+        if (clock.now() + poll < Math.min(runsSince + limits.verify, end))
+          return { not: `not ready${lacks}` };
         report(
           `warning: ${task.machine}: it runs and is not ready${lacks}; Talos confirms an upgrade only then, and a boot that fails before takes it back`,
         );
@@ -167,15 +194,19 @@ async function bootOnce(
     if (accepted) return { not: "the boot id has not changed" };
     const { stage } = await machine.status();
     // A paused boot gives way to a reboot or an upgrade (talos, internal/app/machined/pkg/runtime/sequencer.go).
-    if (stage !== "running" && (await guard.paused()) === undefined) return { not: `stage ${stage}` };
-    if (drops >= STARTS) throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
+    if (stage !== "running" && (await guard.paused()) === undefined)
+      return { not: `stage ${stage}` };
+    if (drops >= STARTS)
+      throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
     try {
       await start(before, Math.max(end - clock.now(), poll));
       accepted = true;
     } catch (error) {
       if (!isTransient(error)) throw error;
       if ((error as CallError).problem === "unreachable") drops++;
-      report(`reboot: the machine has not accepted the request yet (${lastLine(error)}); checking the machine`);
+      report(
+        `reboot: the machine has not accepted the request yet (${lastLine(error)}); checking the machine`,
+      );
     }
     return { not: "the boot id has not changed" };
   };
@@ -192,7 +223,9 @@ async function bootOnce(
     clock,
     { limit, poll, look },
     (_, last) =>
-      failed(`it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${last})`),
+      failed(
+        `it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${last})`,
+      ),
     (message) => failed(`it was not rebooted: ${message}`),
   );
 }
@@ -202,11 +235,19 @@ async function bootOnce(
  *
  * @param paused why a boot of the new image did not go on, if that was seen.
  */
-function imageFailure(task: UpgradeTask, before: Observed, after: Observed, api: UpgradeApi, paused?: string): Failure {
+function imageFailure(
+  task: UpgradeTask,
+  before: Observed,
+  after: Observed,
+  api: UpgradeApi,
+  paused?: string,
+): Failure {
   // The configuration, which names an image of the user's own, is no part of the image that Talos takes back.
   const sameImage = task.ownImage || after.schematicId === before.schematicId;
   const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && sameImage;
-  const now = task.ownImage ? after.talosVersion : `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
+  const now = task.ownImage
+    ? after.talosVersion
+    : `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
   // By the older API Talos installs after it has taken the request on, and reboots where that fails (seen on Talos v1.12.6).
   const isInstalled = paused !== undefined || api === "lifecycle";
   return new Failure({

@@ -1,4 +1,8 @@
-import { changesSomething, type UpgradeLimits, type UpgradePhase } from "../../../recipe/effect/upgrade-phases";
+import {
+  changesSomething,
+  type UpgradeLimits,
+  type UpgradePhase,
+} from "../../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { waitOrFail, type Clock, type Wait } from "../../../clients/clock";
 import type { Problem } from "../../../clients/failure";
@@ -11,7 +15,15 @@ import { limitsOf, type UpgradeTask } from "../task";
 /** The cluster, as far as an upgrade looks at it and drains. */
 export type NodeCluster = Pick<
   Cluster,
-  "nodes" | "node" | "isAlone" | "cordon" | "uncordon" | "unmark" | "pods" | "evict" | "attachedVolumes"
+  | "nodes"
+  | "node"
+  | "isAlone"
+  | "cordon"
+  | "uncordon"
+  | "unmark"
+  | "pods"
+  | "evict"
+  | "attachedVolumes"
 >;
 
 /** What the upgrade works with. */
@@ -71,7 +83,9 @@ export const waitIn = <T>(
   look: Wait<T>["look"],
   late: (within: string) => Problem,
 ): Promise<T> =>
-  phases.run(phase, `waiting ${upTo(limit)} for ${forWhat}`, () => waitOrFail(clock, { limit, poll, look }, late));
+  phases.run(phase, `waiting ${upTo(limit)} for ${forWhat}`, () =>
+    waitOrFail(clock, { limit, poll, look }, late),
+  );
 
 /** Milliseconds that a machine gets to answer at the start, unless it is seen to be on its way up from an earlier run. */
 const REACH_LIMIT = 300_000;
@@ -83,12 +97,16 @@ export const patienceOf = ({ limits }: Run): number => Math.min(REACH_LIMIT, lim
 export function patiently<T>(run: Run, ask: () => Promise<T>): Promise<T> {
   const { clock, poll, task } = run;
   const limit = patienceOf(run);
-  return waitOrFail(clock, { limit, poll, look: async () => ({ done: await ask() }) }, (within) => ({
-    field: `machines.${task.machine}`,
-    problem: `it stopped answering: no answer ${within}`,
-    why: "its state is not known, and its node stays cordoned if it was drained",
-    remedy: `look at its console and \`talosctl -n ${task.address} dmesg\`, then run again: the program goes on from what it finds`,
-  }));
+  return waitOrFail(
+    clock,
+    { limit, poll, look: async () => ({ done: await ask() }) },
+    (within) => ({
+      field: `machines.${task.machine}`,
+      problem: `it stopped answering: no answer ${within}`,
+      why: "its state is not known, and its node stays cordoned if it was drained",
+      remedy: `look at its console and \`talosctl -n ${task.address} dmesg\`, then run again: the program goes on from what it finds`,
+    }),
+  );
 }
 
 /** `up to 5m`. */

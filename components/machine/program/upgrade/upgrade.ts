@@ -29,7 +29,10 @@ export async function upgrade(
     return await runPhases(run, previous);
   } catch (error) {
     const { cordoned } = await earlierRun(run).catch(() => ({ cordoned: false }));
-    if (cordoned) bench.report(`node ${task.machine} ${STAYS_CORDONED}; \`${uncordonCommand(task.machine)}\` gives up`);
+    if (cordoned)
+      bench.report(
+        `node ${task.machine} ${STAYS_CORDONED}; \`${uncordonCommand(task.machine)}\` gives up`,
+      );
     throw error;
   }
 }
@@ -39,13 +42,17 @@ function rebootAlone({ machine }: UpgradeTask, { differs }: Compared): Way {
   if (!differs) return "reboot";
   throw new Failure({
     field: `machines.${machine}`,
-    problem: "does not run what the stack says, or waits with another configuration for its next boot",
+    problem:
+      "does not run what the stack says, or waits with another configuration for its next boot",
     why: "a reboot alone would bring what nobody has previewed",
     remedy: "run `pulumi up`, which reboots it",
   });
 }
 
-async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> | undefined): Promise<UpgradeResult> {
+async function runPhases(
+  run: Run,
+  previous: Pick<UpgradeResult, "schematicId"> | undefined,
+): Promise<UpgradeResult> {
   const { task } = run;
   const earlier = await earlierRun(run);
   const reached = await reach(run, earlier.maybeDown);
@@ -83,14 +90,18 @@ async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> 
 
 async function warnOfOverrides(run: Run): Promise<void> {
   const { active = "" } = await patiently(run, () => run.machine.configurations());
-  for (const words of overriddenIn(active)) run.report(`warning: ${run.task.machine}: in its configuration ${words}`);
+  for (const words of overriddenIn(active))
+    run.report(`warning: ${run.task.machine}: in its configuration ${words}`);
 }
 
 /** What the machine is in the end. */
 async function resultOf(run: Run, rebooted: boolean, seen?: Observed): Promise<UpgradeResult> {
   const { task, machine, phases } = run;
   const { bootId, talosVersion, schematicId = "" } = seen ?? (await observe(run));
-  const driver = task.driverVersion === undefined ? undefined : await patiently(run, () => loadedDriver(machine));
+  const driver =
+    task.driverVersion === undefined
+      ? undefined
+      : await patiently(run, () => loadedDriver(machine));
   return {
     machine: task.machine,
     talosVersion,

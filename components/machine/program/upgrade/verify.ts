@@ -12,14 +12,19 @@ import { patiently, type Run, upTo } from "./run";
 export const isWell = (run: Run): Promise<boolean> =>
   patiently(run, async () => {
     const { machine, task } = run;
-    return (await criProblem(machine)) === undefined && (await driverProblems(machine, task)).length === 0;
+    return (
+      (await criProblem(machine)) === undefined &&
+      (await driverProblems(machine, task)).length === 0
+    );
   });
 
 /** Waits until containerd is up, and modules, driver and extension services are as wanted. */
 export async function verify(run: Run): Promise<void> {
   const { task, machine, report, limits } = run;
-  await run.phases.run("verify", `containerd, modules, driver and extension services, ${upTo(limits.verify)}`, () =>
-    awaitDriver(run),
+  await run.phases.run(
+    "verify",
+    `containerd, modules, driver and extension services, ${upTo(limits.verify)}`,
+    () => awaitDriver(run),
   );
   const unfollowed = await patiently(run, () => unfollowedBy(machine, task));
   if (unfollowed.length > 0)
@@ -29,7 +34,14 @@ export async function verify(run: Run): Promise<void> {
     );
 }
 
-async function awaitDriver({ machine, task, clock, guard, limits: { verify: limit }, poll }: Run): Promise<void> {
+async function awaitDriver({
+  machine,
+  task,
+  clock,
+  guard,
+  limits: { verify: limit },
+  poll,
+}: Run): Promise<void> {
   const end = clock.now() + limit;
   const field = `machines.${task.machine}`;
   const within = formatDuration(limit);
@@ -54,7 +66,11 @@ async function awaitDriver({ machine, task, clock, guard, limits: { verify: limi
   ]);
 }
 
-const withoutPods = (problem: string, within: string, { machine, address }: UpgradeTask): Problem => ({
+const withoutPods = (
+  problem: string,
+  within: string,
+  { machine, address }: UpgradeTask,
+): Problem => ({
   field: `machines.${machine}`,
   problem: `${problem} (after ${within})`,
   why: "containerd does not serve Kubernetes there, although Talos may call the machine ready",
@@ -62,7 +78,10 @@ const withoutPods = (problem: string, within: string, { machine, address }: Upgr
 });
 
 /** Kernel arguments of the stack that the kernel's command line does not follow. */
-async function unfollowedBy(machine: Machine, { image }: Pick<UpgradeTask, "image">): Promise<string[]> {
+async function unfollowedBy(
+  machine: Machine,
+  { image }: Pick<UpgradeTask, "image">,
+): Promise<string[]> {
   if (image.kernelArgs.length === 0) return [];
   const text = await machine.read("/proc/cmdline");
   return text === undefined ? [] : unfollowedArgs(image.kernelArgs, text);

@@ -31,7 +31,10 @@ export const containerdPart = remembering((spec: ContainerdSpec = {}, era: Era) 
   const { table: { version: _, ...extra } = {}, error } = parseToml(spec.extra ?? "");
   for (const fragment of [...typedFragments(spec, era), extra]) merge(table, fragment, "", clashes);
   return {
-    ...defined({ toml: Object.keys(table).length > 0 ? `${stringify(table).trim()}\n` : undefined, error }),
+    ...defined({
+      toml: Object.keys(table).length > 0 ? `${stringify(table).trim()}\n` : undefined,
+      error,
+    }),
     clashes,
   };
 });
@@ -42,9 +45,15 @@ function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
   return [
     // Talos ≥ 1.13 sets the directories itself and arrays are concatenated; before, ours would take the place of containerd's own.
     ...(dirs.length > 0
-      ? [runtime({ cdi_spec_dirs: [...new Set([...(era === "legacy" ? containerdCdiDirs : []), ...dirs])] })]
+      ? [
+          runtime({
+            cdi_spec_dirs: [...new Set([...(era === "legacy" ? containerdCdiDirs : []), ...dirs])],
+          }),
+        ]
       : []),
-    ...(spec.nvidiaDefaultRuntime ? [runtime({ containerd: { default_runtime_name: "nvidia" } })] : []),
+    ...(spec.nvidiaDefaultRuntime
+      ? [runtime({ containerd: { default_runtime_name: "nvidia" } })]
+      : []),
     ...(spec.baseRuntimeSpec
       ? [runtime({ containerd: { runtimes: { nvidia: { base_runtime_spec: baseSpec } } } })]
       : []),
@@ -63,9 +72,14 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
   if (text.length > longest) return { error: `it has more than ${longest} characters` };
   try {
     const table = parse(text);
-    return isDeep(table) ? { error: `its tables stand within each other more than ${deepest} deep` } : { table };
+    return isDeep(table)
+      ? { error: `its tables stand within each other more than ${deepest} deep` }
+      : { table };
   } catch (error) {
-    const message = ((error as Error).message.split("\n")[0] ?? "not TOML").replace(/^Invalid TOML document: /, "");
+    const message = ((error as Error).message.split("\n")[0] ?? "not TOML").replace(
+      /^Invalid TOML document: /,
+      "",
+    );
     return { error: error instanceof TomlError ? `${message} (line ${error.line})` : message };
   }
 }
@@ -74,12 +88,15 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
 function isDeep(table: TomlTable): boolean {
   let level: unknown[] = [table];
   for (let depth = 0; depth <= deepest; depth++)
-    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+    level = level.flatMap((one) =>
+      typeof one === "object" && one !== null ? Object.values(one) : [],
+    );
   return level.length > 0;
 }
 
 /** Whether a value of TOML is a table. */
-export const isTable = (value: unknown): value is TomlTable => isMapping(value) && !(value instanceof Date);
+export const isTable = (value: unknown): value is TomlTable =>
+  isMapping(value) && !(value instanceof Date);
 
 /** Merges like Talos does (internal/pkg/toml/merge.go): tables by key, arrays one after the other, scalars by the later one. */
 function merge(into: TomlTable, from: TomlTable, path: string, clashes: string[]): void {

@@ -15,7 +15,8 @@ export const mergedConfigurationPath = "/etc/cri/conf.d/cri.toml";
 export const legacyCustomization = "customization";
 
 /** Whether a release merges containerd's part without a file of its own, and takes the first where there are two (Talos ≥ 1.14). */
-export const mergesInMemory = (talosVersion: string): boolean => capabilitiesOf(talosVersion).documents;
+export const mergesInMemory = (talosVersion: string): boolean =>
+  capabilitiesOf(talosVersion).documents;
 
 /** Where a machine shows what its part of containerd's configuration came to. */
 export const containerdEvidence = (talosVersion: string): string =>
@@ -33,7 +34,11 @@ export const customizationsIn = (merged: string): { name: string; sha256: string
  * @param there content of `containerdEvidence` on the machine; undefined where there is no such file.
  * @returns undefined where the part is in effect.
  */
-export function containerdProblem(talosVersion: string, part: string, there: string | undefined): string | undefined {
+export function containerdProblem(
+  talosVersion: string,
+  part: string,
+  there: string | undefined,
+): string | undefined {
   const evidence = containerdEvidence(talosVersion);
   if (evidence === customizationPath)
     return there?.trim() === part.trim() ? undefined : `${evidence} is not as configured`;
@@ -44,7 +49,8 @@ export function containerdProblem(talosVersion: string, part: string, there: str
     .map(({ name }) => name)
     .filter((name) => name > legacyCustomization);
   const rivals = later.map((name) => `CRICustomizationConfig ${name}`).join(", ");
-  const why = later.length === 0 ? "" : `; what it has may be of ${rivals}, which Talos merges later`;
+  const why =
+    later.length === 0 ? "" : `; what it has may be of ${rivals}, which Talos merges later`;
   return `${evidence} lacks ${lacks.join(", ")}${why}`;
 }
 
@@ -57,7 +63,11 @@ function missingIn(actual: TomlValue | undefined, planned: TomlValue, at: string
   if (isTable(planned)) {
     return Object.entries(planned).flatMap(([key, value]) => {
       const name = /^[\w-]+$/.test(key) ? key : `"${key}"`;
-      return missingIn(isTable(actual) ? actual[key] : undefined, value, at === "" ? name : `${at}.${name}`);
+      return missingIn(
+        isTable(actual) ? actual[key] : undefined,
+        value,
+        at === "" ? name : `${at}.${name}`,
+      );
     });
   }
   const there = new Set(Array.isArray(actual) ? actual : []);

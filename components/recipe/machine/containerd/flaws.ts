@@ -1,5 +1,10 @@
 import type { TomlTable } from "smol-toml";
-import { containerdKeys, knownPlugins, structureOfPlugin, type ContainerdRelease } from "../../facts/containerd-schema";
+import {
+  containerdKeys,
+  knownPlugins,
+  structureOfPlugin,
+  type ContainerdRelease,
+} from "../../facts/containerd-schema";
 import { closest, type Fault } from "../../rules";
 import { asText, flat, isMapping, valueAt } from "../../mapping";
 import { remedyFor, shapeFlaws, type ShapeFlaw, written } from "../../shape";
@@ -10,26 +15,33 @@ import { remedyFor, shapeFlaws, type ShapeFlaw, written } from "../../shape";
  */
 export function containerdFlaws(table: TomlTable, { minor, isKnown }: ContainerdRelease): Fault[] {
   const dialect = {
-    structureOf: (name: string) => ({ keys: containerdKeys(name, minor, isKnown ? minor : Infinity), open: !isKnown }),
+    structureOf: (name: string) => ({
+      keys: containerdKeys(name, minor, isKnown ? minor : Infinity),
+      open: !isKnown,
+    }),
   };
   const ofTable = (value: unknown, structure: string, ...path: string[]): Fault[] =>
     shapeFlaws(value, `@${structure}`, dialect, path).map(worded);
   const { plugins, ...rest } = table;
-  const ofPlugins = Object.entries(isMapping(plugins) ? plugins : {}).flatMap(([id, value]): Fault[] => {
-    const structure = structureOfPlugin(id);
-    if (structure !== undefined)
-      return id === "io.containerd.grpc.v1.cri" && isMapping(value) ? [] : ofTable(value, structure, "plugins", id);
-    const near = closest(id, knownPlugins);
-    return near !== undefined && isNear(id, near)
-      ? [
-          {
-            problem: `plugins.${quoted(id)} names no plugin`,
-            why: "containerd ignores it, so it has no effect",
-            remedy: `did you mean "${near}"?`,
-          },
-        ]
-      : [];
-  });
+  const ofPlugins = Object.entries(isMapping(plugins) ? plugins : {}).flatMap(
+    ([id, value]): Fault[] => {
+      const structure = structureOfPlugin(id);
+      if (structure !== undefined)
+        return id === "io.containerd.grpc.v1.cri" && isMapping(value)
+          ? []
+          : ofTable(value, structure, "plugins", id);
+      const near = closest(id, knownPlugins);
+      return near !== undefined && isNear(id, near)
+        ? [
+            {
+              problem: `plugins.${quoted(id)} names no plugin`,
+              why: "containerd ignores it, so it has no effect",
+              remedy: `did you mean "${near}"?`,
+            },
+          ]
+        : [];
+    },
+  );
   return [
     ...ofTable(rest, structureOfPlugin("")!),
     ...shapeFlaws(plugins, "{any", dialect, ["plugins"]).map(worded),
@@ -48,7 +60,11 @@ function worded({ path, flaw }: ShapeFlaw): Fault {
     };
   if ("unknown" in flaw) {
     const remedy = flaw.near === undefined ? "leave it out" : `did you mean "${flaw.near}"?`;
-    return { problem: `${at} is not a containerd key`, why: "containerd ignores it, so it has no effect", remedy };
+    return {
+      problem: `${at} is not a containerd key`,
+      why: "containerd ignores it, so it has no effect",
+      remedy,
+    };
   }
   const remedy = remedyFor(flaw.value, flaw.type).replace("mapping", "table");
   return {
@@ -71,7 +87,8 @@ function meaningFlaws(table: TomlTable): Fault[] {
   const own = Object.entries(isMapping(runtimes) ? runtimes : {});
   const near = name === "" ? undefined : closest(name, ["nvidia", "runc"]);
   return flat<Fault>([
-    (valueAt(registry, "mirrors") !== undefined || (folder !== undefined && folder !== hostsDir)) && {
+    (valueAt(registry, "mirrors") !== undefined ||
+      (folder !== undefined && folder !== hostsDir)) && {
       problem: "sets registry mirrors or their folder",
       why: "Talos sets config_path, beside which containerd refuses mirrors, and another folder loses Talos' own",
       remedy: "write machine.registries.mirrors in a patch",

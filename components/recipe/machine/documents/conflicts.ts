@@ -28,10 +28,13 @@ export function documentConflictsIn(documents: ReadonlyMap<string, unknown>): Do
   const main = documents.get(mainDocument);
   return rows.flatMap(({ document, with: having, fields }) => {
     const value = documents.get(document);
-    const isThere = value !== undefined || [...documents.keys()].some((name) => name.startsWith(`${document}/`));
+    const isThere =
+      value !== undefined || [...documents.keys()].some((name) => name.startsWith(`${document}/`));
     if (!isThere || (having !== undefined && !isSet(having, valueAt(value, having)))) return [];
     const set = fields.filter((field) => isSet(field, valueAt(main, ...field.split("."))));
-    return set.length === 0 ? [] : [{ document, fields: set.flatMap((field) => fieldsBelow(main, field)) }];
+    return set.length === 0
+      ? []
+      : [{ document, fields: set.flatMap((field) => fieldsBelow(main, field)) }];
   });
 }
 
@@ -54,5 +57,10 @@ function fieldsBelow(main: unknown, field: string): string[] {
 /** Talos takes most fields that hold nothing for ones that are not there. */
 function isSet(field: string, value: unknown): boolean {
   if (value === false) return documentConflicts.falseCounts.includes(field);
-  return value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
+  return (
+    value !== undefined &&
+    value !== null &&
+    value !== "" &&
+    !(Array.isArray(value) && value.length === 0)
+  );
 }

@@ -34,7 +34,8 @@ export function fieldOverrides(documents: ReadonlyMap<string, unknown>): Overrid
     const name = asText(module["name"]);
     const wins = `KernelModuleConfig/${name}`;
     const document = documents.get(wins);
-    const parametersOf = (value: unknown): string => JSON.stringify(valueAt(value, "parameters") ?? []);
+    const parametersOf = (value: unknown): string =>
+      JSON.stringify(valueAt(value, "parameters") ?? []);
     if (document === undefined || parametersOf(document) === parametersOf(module)) return [];
     return [{ key: `parameters of ${name}`, wins, loses: "machine.kernel.modules" }];
   });
@@ -59,13 +60,20 @@ interface Customization {
  *
  * @param part the stack's own part, where `machine.files` has none of its own.
  */
-export function containerdOverrides(documents: ReadonlyMap<string, unknown>, part?: string): Override[] {
+export function containerdOverrides(
+  documents: ReadonlyMap<string, unknown>,
+  part?: string,
+): Override[] {
   const all = customizationsOf(documents, part).sort((a, b) => (a.name < b.name ? -1 : 1));
   return all.flatMap((later, index) =>
     all
       .slice(0, index)
       .flatMap((earlier) =>
-        clashes(earlier.table, later.table, "").map((key) => ({ key, wins: later.words, loses: earlier.words })),
+        clashes(earlier.table, later.table, "").map((key) => ({
+          key,
+          wins: later.words,
+          loses: earlier.words,
+        })),
       ),
   );
 }
@@ -76,9 +84,13 @@ export const ownPart = "containerd's part in machine.files";
 function customizationsOf(documents: ReadonlyMap<string, unknown>, part?: string): Customization[] {
   const files = listAt(documents.get(mainDocument), "machine", "files");
   const legacy = part ?? files.find(({ path }) => path === customizationPath)?.["content"];
-  const named = [...documents.values()].filter((value) => valueAt(value, "kind") === "CRICustomizationConfig");
+  const named = [...documents.values()].filter(
+    (value) => valueAt(value, "kind") === "CRICustomizationConfig",
+  );
   return [
-    ...(typeof legacy === "string" ? [{ name: legacyCustomization, words: ownPart, toml: legacy }] : []),
+    ...(typeof legacy === "string"
+      ? [{ name: legacyCustomization, words: ownPart, toml: legacy }]
+      : []),
     ...named.filter(isMapping).map((value) => {
       const name = asText(value["name"]);
       return { name, words: `CRICustomizationConfig ${name}`, toml: asText(value["content"]) };

@@ -6,7 +6,10 @@ import { parseToml } from "../containerd/containerd";
 import { isSize } from "./values";
 import * as rule from "./value-rules";
 
-const byField = <Of>(of: Record<string, Of>, ruleOf: (of: Of) => rule.Rule): Record<string, rule.Rule> =>
+const byField = <Of>(
+  of: Record<string, Of>,
+  ruleOf: (of: Of) => rule.Rule,
+): Record<string, rule.Rule> =>
   Object.fromEntries(Object.entries(of).map(([field, one]) => [field, ruleOf(one)]));
 
 /** Which rule a field has, e.g. `v1alpha1.Device.addresses[]`. */
@@ -26,11 +29,18 @@ const rules: Record<string, rule.Rule> = {
         .filter(isMapping)
         .map((item) => item["name"]),
     );
-    return twice !== undefined && [`has two manifests named ${asText(twice)}`, "give each a name of its own"];
+    return (
+      twice !== undefined && [
+        `has two manifests named ${asText(twice)}`,
+        "give each a name of its own",
+      ]
+    );
   },
   "v1alpha1.ClusterInlineManifest.name": (value) => value === "" && ["is empty", "write it"],
   "v1alpha1.ClusterInlineManifest.contents": (value) => {
-    const documents = parseAllDocuments(typeof value === "string" ? value : "", { logLevel: "error" });
+    const documents = parseAllDocuments(typeof value === "string" ? value : "", {
+      logLevel: "error",
+    });
     const error = [...documents].flatMap((document) => document.errors)[0];
     return error && ["is no YAML", `mend it (line ${error.linePos?.[0].line ?? 1} of it)`];
   },
@@ -62,16 +72,28 @@ const rules: Record<string, rule.Rule> = {
       ],
   ),
   HostnameConfig: rule.mapping(({ hostname, auto }) =>
-    hostname && auto && auto !== "off" ? ["has hostname and auto", "leave one of the two out"] : undefined,
+    hostname && auto && auto !== "off"
+      ? ["has hostname and auto", "leave one of the two out"]
+      : undefined,
   ),
   // A volume that is a folder of the EPHEMERAL one has nothing of its own (types/block/user_volume_config.go).
   UserVolumeConfig: rule.mapping((value) => {
-    const own = ["provisioning", "encryption", "filesystem"].filter((key) => isMapping(value[key])).join(", ");
-    return value["volumeType"] === "directory" && own !== "" && [`is a directory with ${own}`, `leave ${own} out`];
+    const own = ["provisioning", "encryption", "filesystem"]
+      .filter((key) => isMapping(value[key]))
+      .join(", ");
+    return (
+      value["volumeType"] === "directory" &&
+      own !== "" && [`is a directory with ${own}`, `leave ${own} out`]
+    );
   }),
   "runtime.EnvironmentV1Alpha1.variables": rule.mapping((value) => {
     const wrong = Object.keys(value).find((key) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key));
-    return wrong !== undefined && [`has a name that no variable can have (${wrong})`, "write letters, digits and _"];
+    return (
+      wrong !== undefined && [
+        `has a name that no variable can have (${wrong})`,
+        "write letters, digits and _",
+      ]
+    );
   }),
   "block.ProvisioningSpec.maxSize": rule.text(
     (value) => /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/.test(value) || isSize(value.replace(/^-/, "")),
@@ -101,5 +123,9 @@ const rules: Record<string, rule.Rule> = {
 };
 
 /** Flaw of a value at a field, e.g. `v1alpha1.Device.addresses[]`, on a minor of Talos. */
-export const valueFlaw = (field: string, minor: number, value: unknown): rule.ValueFlaw | undefined =>
+export const valueFlaw = (
+  field: string,
+  minor: number,
+  value: unknown,
+): rule.ValueFlaw | undefined =>
   (Object.hasOwn(rules, field) && rules[field]!(value, minor)) || undefined;

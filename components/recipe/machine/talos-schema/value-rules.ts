@@ -31,20 +31,27 @@ export const mapping =
 
 /** One of these words. */
 export const words = (...known: string[]): Rule =>
-  text((word) => known.includes(word), "is not one of its values", `write one of ${known.join(", ")}`);
+  text(
+    (word) => known.includes(word),
+    "is not one of its values",
+    `write one of ${known.join(", ")}`,
+  );
 
 /** A number between two others, both included. */
 export const range =
   (from: number, to: number): Rule =>
   (value) =>
-    typeof value === "number" && (value < from || value > to) && ["is out of range", `write ${from} to ${to}`];
+    typeof value === "number" &&
+    (value < from || value > to) && ["is out of range", `write ${from} to ${to}`];
 
 /** A URL of one of these schemes. */
 export const url = (...schemes: string[]): Rule =>
   text(
     (value) => {
       const parsed = URL.canParse(value) ? new URL(value) : undefined;
-      return parsed !== undefined && schemes.includes(parsed.protocol.slice(0, -1)) && parsed.host !== "";
+      return (
+        parsed !== undefined && schemes.includes(parsed.protocol.slice(0, -1)) && parsed.host !== ""
+      );
     },
     "is no URL",
     `write e.g. ${schemes[0]}://host:port`,
@@ -52,15 +59,31 @@ export const url = (...schemes: string[]): Rule =>
 
 /** Fields of the kubelet's configuration that Talos keeps for itself (pkg/machinery/kubelet/kubelet.go). */
 const kubeletOwn = [
-  ...["apiVersion", "authentication", "authorization", "cgroupRoot", "kind", "kubeletCgroups", "port"],
-  ...["protectKernelDefaults", "resolvConf", "rotateCertificates", "systemCgroups", "staticPodPath", "seccompDefault"],
+  ...[
+    "apiVersion",
+    "authentication",
+    "authorization",
+    "cgroupRoot",
+    "kind",
+    "kubeletCgroups",
+    "port",
+  ],
+  ...[
+    "protectKernelDefaults",
+    "resolvConf",
+    "rotateCertificates",
+    "systemCgroups",
+    "staticPodPath",
+    "seccompDefault",
+  ],
 ];
 
 /** A mapping of names with a rule for each value. */
 const entries = (isValue: (value: string) => boolean, what: string, remedy: string): Rule =>
   mapping((value) => {
     const wrong = Object.entries(value).find(
-      ([key, one]) => key !== "$patch" && !isMapping(one) && !(isQualifiedName(key) && isValue(asText(one))),
+      ([key, one]) =>
+        key !== "$patch" && !isMapping(one) && !(isQualifiedName(key) && isValue(asText(one))),
     );
     return wrong && [`has ${what} that Talos refuses (${wrong[0]})`, remedy];
   });
@@ -80,7 +103,11 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
   network: text(isNetwork, "is neither an IP address nor a network", "write e.g. 10.0.0.10/24"),
   prefix: text(isPrefix, "is not a network with a prefix length", "write e.g. 10.0.0.0/8"),
   // With `!` before it, it is left out.
-  subnet: text((value) => isNetwork(value.replace(/^!/, "")), "is not a subnet", "write e.g. 10.0.0.0/8"),
+  subnet: text(
+    (value) => isNetwork(value.replace(/^!/, "")),
+    "is not a subnet",
+    "write e.g. 10.0.0.0/8",
+  ),
   size: text(isSize, "is not a size", "write e.g. 50GiB"),
   absolute: text((path) => path.startsWith("/"), "is not an absolute path", "let it begin with /"),
   image: text(
@@ -99,7 +126,10 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
     "write letters, digits and hyphens between dots",
   ),
   expression: (value) =>
-    expressionFlaw(asText(value)) && ["is no CEL expression", 'write e.g. disk.transport == "nvme" && !system_disk'],
+    expressionFlaw(asText(value)) && [
+      "is no CEL expression",
+      'write e.g. disk.transport == "nvme" && !system_disk',
+    ],
   kubeletConfig: mapping((value) => {
     const own = kubeletOwn.filter((key) => Object.hasOwn(value, key)).join(", ");
     return own !== "" && [`sets ${own}, which Talos keeps for itself`, `leave ${own} out`];
@@ -112,7 +142,9 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
   annotations: entries(() => true, "an annotation", "write a name as Kubernetes has it"),
   taints: entries(
     (value) => {
-      const [left = "", effect = "", ...more] = value.includes(":") ? value.split(":") : ["", value];
+      const [left = "", effect = "", ...more] = value.includes(":")
+        ? value.split(":")
+        : ["", value];
       return more.length === 0 && isLabelValue(left) && taintEffects.includes(effect);
     },
     "a taint",
@@ -125,7 +157,9 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
         .filter(isMapping)
         .map((key) => key["slot"] ?? 0),
     );
-    return twice !== undefined && [`has slot ${asText(twice)} twice`, "give each key a slot of its own"];
+    return (
+      twice !== undefined && [`has slot ${asText(twice)} twice`, "give each key a slot of its own"]
+    );
   },
   provisioning: mapping((value) => {
     const [least = 0, most = Infinity] = [bytesOf(value["minSize"]), bytesOf(value["maxSize"])];
@@ -134,32 +168,43 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
   // A route needs something to lead to.
   route: mapping(
     ({ network, gateway, $patch }) =>
-      !network && !gateway && !$patch && ["has neither network nor gateway", "write one of the two"],
+      !network &&
+      !gateway &&
+      !$patch && ["has neither network nor gateway", "write one of the two"],
   ),
   // An interface: named in one way, and of one kind.
   device: mapping((value) => {
     if (value["ignore"] === true) return undefined;
     const selected = value["deviceSelector"];
     const isNamed = (value["interface"] ?? "") !== "";
-    if (!isNamed && !isMapping(selected)) return ["names no interface", "write its interface or its deviceSelector"];
-    if (isNamed && isMapping(selected)) return ["has an interface and a deviceSelector", "leave one of the two out"];
+    if (!isNamed && !isMapping(selected))
+      return ["names no interface", "write its interface or its deviceSelector"];
+    if (isNamed && isMapping(selected))
+      return ["has an interface and a deviceSelector", "leave one of the two out"];
     if (isMapping(selected) && Object.keys(selected).length === 0)
       return ["has an empty deviceSelector", "write e.g. deviceSelector: { physical: true }"];
-    if (value["bond"] && value["bridge"]) return ["has a bond and a bridge", "leave one of the two out"];
+    if (value["bond"] && value["bridge"])
+      return ["has a bond and a bridge", "leave one of the two out"];
     return cidrOrAddresses(value);
   }),
   // The cluster's network: addresses of manifests only for one of the user's own.
   cni: mapping(
     ({ name, urls }) =>
       (name === "none" || name === "flannel") &&
-      listOf(urls).length > 0 && [`has urls beside name: ${name}`, "leave urls out, or write name: custom"],
+      listOf(urls).length > 0 && [
+        `has urls beside name: ${name}`,
+        "leave urls out, or write name: custom",
+      ],
   ),
   // A text is a port or a range, a number is a port (talos, pkg/machinery/config/types/network/port_range.go).
   ports: (value) => {
-    const isPort = (port: unknown): boolean => /^\d+$/.test(asText(port)) && Number(port) >= 1 && Number(port) <= 65535;
+    const isPort = (port: unknown): boolean =>
+      /^\d+$/.test(asText(port)) && Number(port) >= 1 && Number(port) <= 65535;
     const [from, to, ...more] = asText(value).split("-");
     const isRange = isPort(from) && isPort(to) && Number(from) <= Number(to) && more.length === 0;
     const isRight = typeof value === "number" ? isPort(value) : isRange;
-    return !isRight && ["is not a port", "write 1 to 65535 without quotes, or a range such as 8000-8100"];
+    return (
+      !isRight && ["is not a port", "write 1 to 65535 without quotes, or a range such as 8000-8100"]
+    );
   },
 };

@@ -14,7 +14,9 @@ export function misfit(value: unknown, type: TypeText): string | undefined {
       return undefined;
     case "boolean":
       // go-yaml takes the words of YAML 1.1 for a boolean, and no text "true".
-      return typeof value === "boolean" || /^(y|yes|on|n|no|off)$/i.test(text) ? undefined : "is not true or false";
+      return typeof value === "boolean" || /^(y|yes|on|n|no|off)$/i.test(text)
+        ? undefined
+        : "is not true or false";
     case "integer":
     case "unsigned":
       if (!isNumber) return /^[-+]?\d/.test(text) ? "is a text" : "is not a number";
@@ -41,12 +43,18 @@ function isOneOf(text: string, type: TypeText): boolean {
   const words = wordsOf(type);
   return (
     words.includes(text) ||
-    (text !== "" && words.map((word) => word.toLowerCase()).includes(text.toLowerCase()) && !v1alpha1Words.has(type))
+    (text !== "" &&
+      words.map((word) => word.toLowerCase()).includes(text.toLowerCase()) &&
+      !v1alpha1Words.has(type))
   );
 }
 
 /** Enumerations of v1alpha1, which are case-sensitive. */
-const v1alpha1Words = new Set(["=controlplane|worker", "=flannel|custom|none", "=create|append|overwrite"]);
+const v1alpha1Words = new Set([
+  "=controlplane|worker",
+  "=flannel|custom|none",
+  "=create|append|overwrite",
+]);
 
 const isBase64 = (text: string): boolean =>
   /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text) && text.replace(/\s/g, "").length % 4 === 0;
@@ -58,9 +66,11 @@ const hardwarePattern = "^[0-9a-f:]+$";
 /** Patterns of the schema that mean more than they say are judged by what they mean. */
 function patternFlaw(text: string, pattern: string): string | undefined {
   if (text === "") return undefined; // reads as not set
-  if (pattern === prefixPattern) return isPrefix(text) ? undefined : "is not a network with a prefix length";
+  if (pattern === prefixPattern)
+    return isPrefix(text) ? undefined : "is not a network with a prefix length";
   if (pattern === addressPattern) return isAddress(text) ? undefined : "is no IP address";
-  if (pattern === hardwarePattern) return isHardwareAddress(text) ? undefined : "is not a hardware address";
+  if (pattern === hardwarePattern)
+    return isHardwareAddress(text) ? undefined : "is not a hardware address";
   return new RegExp(pattern, "u").test(text) ? undefined : `does not match ${pattern}`;
 }
 
@@ -72,7 +82,10 @@ export function isPrefix(text: string): boolean {
   const [address = "", bits = "", ...more] = text.split("/");
   const family = isIP(address);
   return (
-    family !== 0 && more.length === 0 && /^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)
+    family !== 0 &&
+    more.length === 0 &&
+    /^(0|[1-9]\d{0,2})$/.test(bits) &&
+    Number(bits) <= (family === 4 ? 32 : 128)
   );
 }
 
@@ -80,20 +93,32 @@ const isHardwareAddress = (text: string): boolean =>
   /^[0-9a-f]{2}([:-][0-9a-f]{2}){5}(([:-][0-9a-f]{2}){2}|([:-][0-9a-f]{2}){14})?$/i.test(text);
 
 /** Whether a text is a number of bytes, with or without a unit. */
-export const isSize = (text: string): boolean => /^\d+(\.\d+)?\s*([kmgtpe]i?b?|b)?$/i.test(text.replaceAll(",", ""));
+export const isSize = (text: string): boolean =>
+  /^\d+(\.\d+)?\s*([kmgtpe]i?b?|b)?$/i.test(text.replaceAll(",", ""));
 
 /** Bytes of a size as far as two of them can be compared; undefined for a share, or where it is none. */
 export function bytesOf(value: unknown): number | undefined {
-  const [, amount, letter = "", binary = ""] = /^(\d+(?:\.\d+)?)\s*(?:([kmgtpe])(i?)b?|b)?$/i.exec(asText(value)) ?? [];
+  const [, amount, letter = "", binary = ""] =
+    /^(\d+(?:\.\d+)?)\s*(?:([kmgtpe])(i?)b?|b)?$/i.exec(asText(value)) ?? [];
   if (amount === undefined) return undefined;
-  return Number(amount) * (binary === "" ? 1000 : 1024) ** ("kmgtpe".indexOf(letter.toLowerCase() || " ") + 1);
+  return (
+    Number(amount) *
+    (binary === "" ? 1000 : 1024) ** ("kmgtpe".indexOf(letter.toLowerCase() || " ") + 1)
+  );
 }
 
 /** Whether a text is no expression in CEL, as far as it can be told without a parser: quotes and brackets open, or an operator. */
 export function expressionFlaw(text: string): boolean {
   const bare = text.replace(/"(\\.|[^"\\])*"|'(\\.|[^'\\])*'/g, "x");
-  const isOpen = /["']/.test(bare) || !isBalanced(bare) || /(&&|\|\||[=<>!+*/%-])\s*$/.test(bare) || bare.trim() === "";
-  return isOpen || /(^|[^=!<>])=([^=]|$)|\b(and|or|not)\b|(^|[^&])&([^&]|$)|(^|[^|])\|([^|]|$)/.test(bare);
+  const isOpen =
+    /["']/.test(bare) ||
+    !isBalanced(bare) ||
+    /(&&|\|\||[=<>!+*/%-])\s*$/.test(bare) ||
+    bare.trim() === "";
+  return (
+    isOpen ||
+    /(^|[^=!<>])=([^=]|$)|\b(and|or|not)\b|(^|[^&])&([^&]|$)|(^|[^|])\|([^|]|$)/.test(bare)
+  );
 }
 
 function isBalanced(bare: string): boolean {

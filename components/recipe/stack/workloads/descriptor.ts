@@ -1,7 +1,17 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { taintEffects } from "../../machine/taints";
-import { count, image, labels, namespace, objectName, quantity, ruled, tell, text } from "../notation";
+import {
+  count,
+  image,
+  labels,
+  namespace,
+  objectName,
+  quantity,
+  ruled,
+  tell,
+  text,
+} from "../notation";
 import { GpuArchitecture, type GpuRequestSpec, type WorkloadsSpec } from "../../spec/index";
 
 /** A kind of workload, by its field in a stack. */
@@ -42,7 +52,10 @@ export interface WorkloadDescriptor<Spec> {
 export const volumeName = (server: string, keeps: string): string => `${server}-${keeps}`;
 
 /** Checks a descriptor against what a stack may say of its workload; keeps its own type, so that those of its schemas stay known. */
-export const describeWorkload = <W extends KindOfWorkload, D extends WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>>(
+export const describeWorkload = <
+  W extends KindOfWorkload,
+  D extends WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>,
+>(
   _workload: W,
   descriptor: D,
 ): D => descriptor;

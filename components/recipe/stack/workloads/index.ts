@@ -5,7 +5,12 @@ import { groupName, servedNames } from "../../facts/vllm";
 import type { ClusterSpec, NamedServerSpec, VllmSpec, WorkloadsSpec } from "../../spec/index";
 import { tell } from "../notation";
 import { comfyui } from "./comfyui";
-import { type KindOfWorkload, type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
+import {
+  type KindOfWorkload,
+  type SaidOfGpus,
+  volumeName,
+  type WorkloadDescriptor,
+} from "./descriptor";
 import { litellm } from "./litellm";
 import { ollama } from "./ollama";
 import { pods } from "./pods";
@@ -34,7 +39,11 @@ const namedSchemas = {
 const namedKinds = Object.keys(namedSchemas) as NamedKind[];
 
 /** Language models that a server serves, to which LiteLLM can route requests; undefined where it serves none. */
-const modelsOf = { ollama: ({ models = [] }) => models, comfyui: undefined, vllm: servedNames } satisfies {
+const modelsOf = {
+  ollama: ({ models = [] }) => models,
+  comfyui: undefined,
+  vllm: servedNames,
+} satisfies {
   [W in NamedKind]-?: ((said: NonNullable<NamedServerSpec[W]>) => string[]) | undefined;
 };
 
@@ -44,7 +53,8 @@ const serverName = rules.ruleOf(
   {
     problem: "is not a name for a further server",
     why: "it names the Deployment and the Service, and the names of the kinds are those of the servers beside `named`",
-    remedy: "begin with a letter, and go on with small letters, digits and `-`, e.g. `ollama-small`",
+    remedy:
+      "begin with a letter, and go on with small letters, digits and `-`, e.g. `ollama-small`",
   },
 );
 
@@ -55,7 +65,11 @@ const named = z
       const said = namedKinds.filter((kind) => server[kind] !== undefined);
       if (said.length === 1) return;
       const what = said.length === 0 ? "says no server" : `says ${said.join(" and ")}`;
-      tell(context, { problem: what, why: "each name is one server", remedy: `write one of ${namedKinds.join(", ")}` });
+      tell(context, {
+        problem: what,
+        why: "each name is one server",
+        remedy: `write one of ${namedKinds.join(", ")}`,
+      });
     }),
   )
   .superRefine((servers, context) => {
@@ -87,20 +101,30 @@ export interface Workload<W extends WorkloadKind = WorkloadKind> {
 /** All workloads of a stack: one of a kind at most, then those by name. */
 export function workloadsOf({ workloads = {} }: Pick<ClusterSpec, "workloads">): Workload[] {
   const plain = kinds.flatMap((kind): Workload[] => {
-    const [said, { server }] = [workloads[kind], workloadDescriptors[kind] as WorkloadDescriptor<never>];
-    return said === undefined ? [] : [{ kind, field: `workloads.${kind}`, key: kind, name: server?.name ?? "", said }];
+    const [said, { server }] = [
+      workloads[kind],
+      workloadDescriptors[kind] as WorkloadDescriptor<never>,
+    ];
+    return said === undefined
+      ? []
+      : [{ kind, field: `workloads.${kind}`, key: kind, name: server?.name ?? "", said }];
   });
   const byName = Object.entries(workloads.named ?? {}).flatMap(([name, server]) =>
     namedKinds.flatMap((kind): Workload[] => {
       const said = server[kind];
-      return said === undefined ? [] : [{ kind, field: `workloads.named.${name}.${kind}`, key: name, name, said }];
+      return said === undefined
+        ? []
+        : [{ kind, field: `workloads.named.${name}.${kind}`, key: name, name, said }];
     }),
   );
   return [...plain, ...byName];
 }
 
 /** Those of one kind. */
-export const workloadsOfKind = <W extends WorkloadKind>(spec: Pick<ClusterSpec, "workloads">, kind: W): Workload<W>[] =>
+export const workloadsOfKind = <W extends WorkloadKind>(
+  spec: Pick<ClusterSpec, "workloads">,
+  kind: W,
+): Workload<W>[] =>
   workloadsOf(spec).filter((workload): workload is Workload<W> => workload.kind === kind);
 
 /**
@@ -118,11 +142,16 @@ export function allowedNamespaces(
 }
 
 /** A server of language models that runs, and its models. */
-export interface LanguageServer extends Pick<Workload<LanguageServerKind>, "kind" | "field" | "key" | "said"> {
+export interface LanguageServer extends Pick<
+  Workload<LanguageServerKind>,
+  "kind" | "field" | "key" | "said"
+> {
   models: string[];
 }
 
-type LanguageServerKind = { [W in NamedKind]: (typeof modelsOf)[W] extends undefined ? never : W }[NamedKind];
+type LanguageServerKind = {
+  [W in NamedKind]: (typeof modelsOf)[W] extends undefined ? never : W;
+}[NamedKind];
 
 /** Servers of language models, which a proxy can stand in front of, by their kind. */
 export const languageServers = (spec: Pick<ClusterSpec, "workloads">): LanguageServer[] =>
@@ -135,14 +164,25 @@ export const languageServers = (spec: Pick<ClusterSpec, "workloads">): LanguageS
   );
 
 /** A workload that requests GPUs, whatever its kind, with its path in the stack, e.g. `workloads.ollama`. */
-export type GpuRequest = SaidOfGpus & Required<Pick<SaidOfGpus, "gpus" | "active" | "machines">> & { field: string };
+export type GpuRequest = SaidOfGpus &
+  Required<Pick<SaidOfGpus, "gpus" | "active" | "machines">> & { field: string };
 
 /** What requests GPUs in a stack. */
 export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] =>
   workloadsOf(spec).flatMap(({ kind, field, said }) => {
-    const requests = (workloadDescriptors[kind].gpuRequests as (said: unknown) => Record<string, SaidOfGpus>)(said);
+    const requests = (
+      workloadDescriptors[kind].gpuRequests as (said: unknown) => Record<string, SaidOfGpus>
+    )(said);
     return Object.entries(requests).map(([name, asked]) => {
-      const { gpus = 1, active = true, machines = 1, image, migProfile, claim, nodeSelector } = asked;
+      const {
+        gpus = 1,
+        active = true,
+        machines = 1,
+        image,
+        migProfile,
+        claim,
+        nodeSelector,
+      } = asked;
       return {
         field: `${field}${name === "" ? "" : `.${name}`}`,
         ...{ gpus, active, machines, ...defined({ image, migProfile, claim, nodeSelector }) },
@@ -195,7 +235,9 @@ export const plannedVolumes = (spec: Pick<ClusterSpec, "workloads">): PlannedVol
   });
 
 /** The namespaces that a stack's workloads make, each with the workload that makes it. */
-export const namespacesMade = (spec: Pick<ClusterSpec, "workloads">): { workload: Workload; namespace: string }[] =>
+export const namespacesMade = (
+  spec: Pick<ClusterSpec, "workloads">,
+): { workload: Workload; namespace: string }[] =>
   workloadsOf(spec).flatMap((workload) => {
     const descriptor = workloadDescriptors[workload.kind] as WorkloadDescriptor<unknown>;
     const namespace = descriptor.namespaceMade(workload.said, workload.name);

@@ -25,8 +25,10 @@ export const litellm = describeWorkload("litellm", {
           apiKeySecret: secretKey.optional(),
         })
         .superRefine(({ provider, models }, context) => {
-          const fault = (model: string) => (provider.startsWith("ollama") ? rules.ollamaModel(model) : undefined);
-          for (const [index, model] of models.entries()) tell(context, fault(model), "models", index);
+          const fault = (model: string) =>
+            provider.startsWith("ollama") ? rules.ollamaModel(model) : undefined;
+          for (const [index, model] of models.entries())
+            tell(context, fault(model), "models", index);
         }),
     ),
   }),

@@ -24,7 +24,10 @@ const name = z.string().superRefine((said, context) => tell(context, rules.objec
 export const pods = describeWorkload("pods", {
   schema: z.record(name, pod),
   argumentsSchema: pod.extend({ ...gpuAccess, podName: objectName.optional() }),
-  asStack: (said) => ({ workloads: { pods: { pod: said as unknown as GpuPodSpec } }, field: "workloads.pods.pod" }),
+  asStack: (said) => ({
+    workloads: { pods: { pod: said as unknown as GpuPodSpec } },
+    field: "workloads.pods.pod",
+  }),
   gpuRequests: (said) => said,
   namespaceMade: (said) =>
     Object.values(said).some(({ namespace }) => namespace === undefined) ? "gpu-pods" : undefined,

@@ -1,7 +1,14 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { count, quantity, ruled, ruledMapping, text } from "../notation";
-import { cudaVersion, describeWorkload, secretKey, serverAccess, gpuServer, underItsName } from "./descriptor";
+import {
+  cudaVersion,
+  describeWorkload,
+  secretKey,
+  serverAccess,
+  gpuServer,
+  underItsName,
+} from "./descriptor";
 
 /** A variable of NCCL or Gloo, which some of PyTorch's talk by instead. */
 const fabricSetting = rules.ruleOf((name) => /^(NCCL|GLOO)_[A-Z0-9_]+$/.test(name), {

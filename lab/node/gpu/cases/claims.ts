@@ -15,8 +15,14 @@ const wiped = 60;
 async function device({ cluster }: Stand): Promise<Record<string, string>> {
   const slice = (await cluster.slices()).find(({ spec }) => spec?.nodeName === nodeName);
   const { attributes = {}, capacity = {} } = slice?.spec?.devices?.[0] ?? {};
-  const said = Object.entries(attributes).map(([name, { string, version, _int }]) => [name, string ?? version ?? _int]);
-  return Object.fromEntries([...said, ["memory", capacity["memory"]?.value]]) as Record<string, string>;
+  const said = Object.entries(attributes).map(([name, { string, version, _int }]) => [
+    name,
+    string ?? version ?? _int,
+  ]);
+  return Object.fromEntries([...said, ["memory", capacity["memory"]?.value]]) as Record<
+    string,
+    string
+  >;
 }
 
 const there: Case = {
@@ -26,7 +32,9 @@ const there: Case = {
     await stand.become({}, say);
     const { seconds } = await stand.become({ claims: true }, say);
     const both = `${await stand.units()} of ${deviceClass}, ${await stand.units(resource)} of ${resource}`;
-    const published = Object.entries(await device(stand)).map(([name, value]) => `${name} ${value}`);
+    const published = Object.entries(await device(stand)).map(
+      ([name, value]) => `${name} ${value}`,
+    );
     const right = (await stand.units()) === stand.count && (await stand.units(resource)) === 0;
     const report = await healthy(stand);
     const said = `${both}, update with smoke test ${seconds.toFixed(1)} s; doctor: ${told(report)}; ${published.join(", ")}`;
@@ -44,8 +52,16 @@ const byExpression = podCase(
       `device.capacity['${deviceClass}'].memory.compareTo(quantity("${least}")) >= 0`;
     const named = `device.attributes['${deviceClass}'].productName == ${JSON.stringify(productName)}`;
     const { smokeTestImage: image } = stand.plan.kubernetes;
-    const fits = await pods.run("fits", { image, claim: [atLeast(memory), named], script: computing(5) });
-    const waits = await pods.run("too-large", { image, claim: [atLeast("1Ti")], script: computing() }, 10);
+    const fits = await pods.run("fits", {
+      image,
+      claim: [atLeast(memory), named],
+      script: computing(5),
+    });
+    const waits = await pods.run(
+      "too-large",
+      { image, claim: [atLeast("1Ti")], script: computing() },
+      10,
+    );
     const said = `${memory} and ${productName}: ${fits.phase}, ${inOneLine(fits.said)}; 1Ti: ${waits.phase}, ${inOneLine(waits.said)}`;
     return passed(stand, fits) && waits.phase === "Pending" ? held(said) : wrong(said);
   },
@@ -59,7 +75,12 @@ const isolation = podCase(
     const { smokeTestImage, images } = stand.plan.kubernetes;
     const alone = await pods.run("cuda-image", { image: smokeTestImage, script: look });
     const plain = await pods.run("plain-image", { image: images.powerLimit, script: look });
-    const two = await pods.run("two", { image: smokeTestImage, claim: [], script: look, beside: look });
+    const two = await pods.run("two", {
+      image: smokeTestImage,
+      claim: [],
+      script: look,
+      beside: look,
+    });
     const said = `image with NVIDIA_VISIBLE_DEVICES=all: ${alone.said}; another image: ${plain.said}; two containers of the first: ${two.said} by claim, ${two.besideSaid} without`;
     const nothing = [alone.said, plain.said, two.besideSaid].every((seen) => seen === "no card");
     return nothing && cards(1).test(two.said) ? held(said) : wrong(said);
@@ -72,7 +93,11 @@ const plainRequest = podCase(
   { claims: true },
   async ({ stand, pods }) => {
     const { smokeTestImage: image } = stand.plan.kubernetes;
-    const pod = await pods.run("request", { image, limits: { [resource]: "1" }, script: computing() });
+    const pod = await pods.run("request", {
+      image,
+      limits: { [resource]: "1" },
+      script: computing(),
+    });
     return (passed(stand, pod) ? held : wrong)(`${pod.phase}, ${inOneLine(pod.said)}`);
   },
 );

@@ -20,8 +20,12 @@ const alone: Case = {
       () => "passes",
       (error: Error) => error.message,
     );
-    const toolkit = stand.lab.nodePrograms!.find((folder) => folder.endsWith("nvidia-toolkit-v1.20"))!;
-    await stand.onNode(`mkdir -p ${path.dirname(ownHook)}; cp ${toolkit}/nvidia-cdi-hook ${ownHook}`);
+    const toolkit = stand.lab.nodePrograms!.find((folder) =>
+      folder.endsWith("nvidia-toolkit-v1.20"),
+    )!;
+    await stand.onNode(
+      `mkdir -p ${path.dirname(ownHook)}; cp ${toolkit}/nvidia-cdi-hook ${ownHook}`,
+    );
     const { seconds } = await stand.become(shape, say);
     const missing = failure.includes(`${ownHook}: no such file or directory`);
     const said = `without: ${missing ? `${ownHook}: no such file or directory` : failure}; with it: update with smoke test ${seconds.toFixed(1)} s`;
@@ -31,17 +35,26 @@ const alone: Case = {
 
 const there: Case = {
   id: "nri",
-  title: "the GPU Operator's toolkit as NRI plugin on Talos 1.15, where containerd has no runtime of NVIDIA's",
+  title:
+    "the GPU Operator's toolkit as NRI plugin on Talos 1.15, where containerd has no runtime of NVIDIA's",
   run: async (stand, say) => {
     const { seconds } = await stand.become(byOperator, say);
     const { runtimeHandlers = [] } = (await stand.cluster.nodes())[nodeName]?.status ?? {};
-    const ofNvidia = runtimeHandlers.flatMap(({ name = "" }) => (name.startsWith("nvidia") ? [name] : []));
-    const inImage = await stand.onNode("ls /usr/bin /usr/local/bin | grep -E 'nvidia-(c[dt]|container)' || true");
+    const ofNvidia = runtimeHandlers.flatMap(({ name = "" }) =>
+      name.startsWith("nvidia") ? [name] : [],
+    );
+    const inImage = await stand.onNode(
+      "ls /usr/bin /usr/local/bin | grep -E 'nvidia-(c[dt]|container)' || true",
+    );
     const version = await stand.onNode("/var/lib/nvidia/toolkit/nvidia-cdi-hook --version");
     const offered = await stand.units();
     const report = await healthy(stand);
     const said = `${offered} of ${stand.plan.kubernetes.resourceName}; runtimes: ${ofNvidia.join(", ") || "none"}; of the toolkit in the image: ${inOneLine(inImage) || "nothing"}, installed: ${inOneLine(version)}; update ${seconds.toFixed(1)} s; doctor: ${told(report)}`;
-    const right = offered === stand.count && ofNvidia.length === 0 && inImage === "" && / 1\.20\.1/.test(version);
+    const right =
+      offered === stand.count &&
+      ofNvidia.length === 0 &&
+      inImage === "" &&
+      / 1\.20\.1/.test(version);
     return (right && report.status === 0 ? held : wrong)(said);
   },
 };
@@ -51,7 +64,11 @@ const smoke = podCase(
   "by NRI plugin, a CUDA program computes on a card that its pod requests",
   byOperator,
   async ({ stand, pods }) => {
-    const test = { image: stand.plan.kubernetes.smokeTestImage, limits: oneUnit(stand), script: computing(5) };
+    const test = {
+      image: stand.plan.kubernetes.smokeTestImage,
+      limits: oneUnit(stand),
+      script: computing(5),
+    };
     const pod = await pods.run("requests-one", test);
     return (passed(stand, pod) ? held : wrong)(`${pod.phase}: ${inOneLine(pod.said)}`);
   },
@@ -97,5 +114,9 @@ export const nriCases: readonly Case[] = [
   smoke,
   isolation,
   management,
-  sameLimit("nri-power", "by NRI plugin, what sets the power limit has the cards: set to what it is", byOperator),
+  sameLimit(
+    "nri-power",
+    "by NRI plugin, what sets the power limit has the cards: set to what it is",
+    byOperator,
+  ),
 ];

@@ -11,7 +11,8 @@ export const computing = (seconds = 0): string =>
   `/usr/bin/compute ${seconds} > /tmp/said 2>&1; code=$?; cat /tmp/said; cat /tmp/said > /dev/termination-log; exit $code`;
 
 /** Whether a smoke test computed on a card: on a stand-in it says that it did not. */
-export const computed = (said: string): boolean => /Test PASSED/.test(said) && !/stand-in/.test(said);
+export const computed = (said: string): boolean =>
+  /Test PASSED/.test(said) && !/stand-in/.test(said);
 
 /** Whether a pod's program ended well, and computed where there is a card. */
 export const passed = (stand: Stand, { phase, said }: Pick<Ended, "phase" | "said">): boolean =>
@@ -21,7 +22,9 @@ export const passed = (stand: Stand, { phase, said }: Pick<Ended, "phase" | "sai
 export const inOneLine = (said: string): string => said.split("\n").filter(Boolean).join("; ");
 
 /** The limits of one unit of what the cluster offers. */
-export const oneUnit = ({ plan }: Stand): Record<string, string> => ({ [plan.kubernetes.resourceName]: "1" });
+export const oneUnit = ({ plan }: Stand): Record<string, string> => ({
+  [plan.kubernetes.resourceName]: "1",
+});
 
 const plain: Case = {
   id: "allocatable",
@@ -53,21 +56,29 @@ export const look =
   '[ -n "$seen" ] || seen="no card"; echo "$seen" > /dev/termination-log';
 
 /** What a pod sees that has so many cards. */
-export const cards = (count: number): RegExp => new RegExp(`^(nvidia\\d+ ?){${count}}(GPU \\d+ ?){${count}}$`);
+export const cards = (count: number): RegExp =>
+  new RegExp(`^(nvidia\\d+ ?){${count}}(GPU \\d+ ?){${count}}$`);
 
-const isolation = podCase("isolation", "a pod that asks for nothing sees nothing", {}, async ({ stand, pods }) => {
-  const { smokeTestImage, runtimeClass, images } = stand.plan.kubernetes;
-  const { name } = runtimeClass;
-  const tries = {
-    "asks-nothing": { image: images.powerLimit, runtimeClass: name, script: look },
-    "no-class": { image: images.powerLimit, script: look },
-    "cuda-image": { image: smokeTestImage, runtimeClass: name, script: look },
-  };
-  const seen: Record<string, string> = {};
-  for (const [pod, spec] of Object.entries(tries)) seen[pod] = (await pods.run(pod, spec)).said;
-  const said = `RuntimeClass ${name}: ${seen["asks-nothing"]}; no RuntimeClass: ${seen["no-class"]}; RuntimeClass ${name} and an image with NVIDIA_VISIBLE_DEVICES=all: ${seen["cuda-image"]}`;
-  return seen["asks-nothing"] === "no card" && seen["no-class"] === "no card" ? held(said) : wrong(said);
-});
+const isolation = podCase(
+  "isolation",
+  "a pod that asks for nothing sees nothing",
+  {},
+  async ({ stand, pods }) => {
+    const { smokeTestImage, runtimeClass, images } = stand.plan.kubernetes;
+    const { name } = runtimeClass;
+    const tries = {
+      "asks-nothing": { image: images.powerLimit, runtimeClass: name, script: look },
+      "no-class": { image: images.powerLimit, script: look },
+      "cuda-image": { image: smokeTestImage, runtimeClass: name, script: look },
+    };
+    const seen: Record<string, string> = {};
+    for (const [pod, spec] of Object.entries(tries)) seen[pod] = (await pods.run(pod, spec)).said;
+    const said = `RuntimeClass ${name}: ${seen["asks-nothing"]}; no RuntimeClass: ${seen["no-class"]}; RuntimeClass ${name} and an image with NVIDIA_VISIBLE_DEVICES=all: ${seen["cuda-image"]}`;
+    return seen["asks-nothing"] === "no card" && seen["no-class"] === "no card"
+      ? held(said)
+      : wrong(said);
+  },
+);
 
 /** Seconds until the labels are there: found, told, and put on the node. */
 const labelled = 60;
@@ -97,7 +108,10 @@ const labels: Case = {
     let now: Record<string, string> = {};
     const there = await stand.until(labelled, async () => {
       now = (await stand.cluster.nodes())[nodeName]?.metadata?.labels ?? {};
-      return now[`${prefix}gpu.product`] !== undefined && Object.keys(now).some((name) => onBus.test(name));
+      return (
+        now[`${prefix}gpu.product`] !== undefined &&
+        Object.keys(now).some((name) => onBus.test(name))
+      );
     });
     const said = [
       ...shown.map((name) => `${name} ${now[`${prefix}${name}`] ?? "missing"}`),

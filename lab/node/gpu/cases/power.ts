@@ -18,7 +18,8 @@ async function lastLine(stand: Stand): Promise<string> {
   const { cluster, plan } = stand;
   const pods = `/api/v1/namespaces/${plan.kubernetes.release.namespace}/pods`;
   const pod = (await cluster.all<V1Pod>(pods)).find(
-    ({ metadata }) => metadata?.name?.startsWith("nvidia-power-limit") && !metadata.deletionTimestamp,
+    ({ metadata }) =>
+      metadata?.name?.startsWith("nvidia-power-limit") && !metadata.deletionTimestamp,
   );
   if (pod === undefined) return "no pod sets it";
   const log = await cluster.text("its log", `${pods}/${pod.metadata!.name}/log`);
@@ -34,8 +35,13 @@ export const sameLimit = (id: string, title: string, shape: Shape = {}): Case =>
     const watts = before[0]!;
     if (before.some((limit) => limit !== watts) || !Number.isInteger(watts))
       return untried(`the cards' limits are ${before.join(", ")} W: no one whole number`);
-    if (stand.cards?.().some(({ settings }) => settings["persistence_mode"] !== "Enabled") && !stand.mayChangeTheCard)
-      return untried("persistence mode is off, and what sets a limit switches it on: --may-change-the-card lets it");
+    if (
+      stand.cards?.().some(({ settings }) => settings["persistence_mode"] !== "Enabled") &&
+      !stand.mayChangeTheCard
+    )
+      return untried(
+        "persistence mode is off, and what sets a limit switches it on: --may-change-the-card lets it",
+      );
     const { seconds } = await stand.become({ ...shape, watts }, say);
     const said = `${watts} W, update ${seconds.toFixed(1)} s: ${await lastLine(stand)}`;
     return limits(stand).every((limit) => limit === watts) ? held(said) : wrong(said);
@@ -61,7 +67,9 @@ const other: Case = {
       await stand.become({ watts }, say);
     }
     const back = limits(stand).every((limit) => limit === watts);
-    return (right && back ? held : wrong)(`${seen}; ${back ? "back at" : "NOT back at"} ${watts} W`);
+    return (right && back ? held : wrong)(
+      `${seen}; ${back ? "back at" : "NOT back at"} ${watts} W`,
+    );
   },
 };
 
@@ -80,4 +88,8 @@ const refused: Case = {
 };
 
 /** What a power limit does: the one that the card has, one that it refuses, another one. */
-export const powerCases: readonly Case[] = [sameLimit("power", "power limit, set to what it is"), refused, other];
+export const powerCases: readonly Case[] = [
+  sameLimit("power", "power limit, set to what it is"),
+  refused,
+  other,
+];

@@ -14,7 +14,12 @@ async function startAll(stand: Stand, pods: Pods, seconds: number): Promise<stri
   const limits = oneUnit(stand);
   const names = Array.from({ length: many * stand.count }, (_, index) => `slice-${index + 1}`);
   for (const name of names)
-    await pods.start(name, { image, runtimeClass: runtimeClass.name, limits, script: computing(seconds) });
+    await pods.start(name, {
+      image,
+      runtimeClass: runtimeClass.name,
+      limits,
+      script: computing(seconds),
+    });
   return names;
 }
 
@@ -24,7 +29,10 @@ const rounds = (ended: readonly Ended[]): number[] =>
 
 function judged(stand: Stand, all: readonly Ended[], said: string): Outcome {
   const lost = all.filter(({ phase }) => phase !== "Succeeded");
-  if (lost.length > 0) return wrong(`${said}; ${lost.map((one) => `${one.phase}: ${inOneLine(one.said)}`).join("; ")}`);
+  if (lost.length > 0)
+    return wrong(
+      `${said}; ${lost.map((one) => `${one.phase}: ${inOneLine(one.said)}`).join("; ")}`,
+    );
   if (all.every(({ said: text }) => computed(text))) {
     const counts = rounds(all);
     return held(`${said}; ${Math.min(...counts)} to ${Math.max(...counts)} rounds each`);
@@ -44,7 +52,11 @@ const more = podCase(
       return wrong(`${await stand.units()} units, ${wanted} wanted`);
     const names = await startAll(stand, pods, 10);
     const all = await Promise.all(names.map((name) => pods.ended(name, 90)));
-    return judged(stand, all, `${wanted} units, update ${seconds.toFixed(1)} s; ${wanted} pods at once`);
+    return judged(
+      stand,
+      all,
+      `${wanted} units, update ${seconds.toFixed(1)} s; ${wanted} pods at once`,
+    );
   },
 );
 
@@ -56,12 +68,16 @@ const fewer = podCase(
     await stand.until(published, async () => (await stand.units()) === many * stand.count);
     const names = await startAll(stand, pods, long);
     const running = async (): Promise<boolean> =>
-      (await Promise.all(names.map((name) => pods.look(name)))).every(({ phase }) => phase === "Running");
+      (await Promise.all(names.map((name) => pods.look(name)))).every(
+        ({ phase }) => phase === "Running",
+      );
     if (!(await stand.until(60, running))) {
       const all = await Promise.all(names.map((name) => pods.look(name)));
       return stand.cards === undefined && all.every(({ phase }) => phase === "Succeeded")
         ? untried("programs of the stand-in end at once, so no slice is in use meanwhile")
-        : wrong(`not all pods run at once: ${all.map(({ phase, said }) => `${phase} ${inOneLine(said)}`).join("; ")}`);
+        : wrong(
+            `not all pods run at once: ${all.map(({ phase, said }) => `${phase} ${inOneLine(said)}`).join("; ")}`,
+          );
     }
     const before = await Promise.all(names.map((name) => pods.look(name)));
     const { seconds, warnings } = await stand.become({ slices: few }, say);
@@ -74,20 +90,29 @@ const fewer = podCase(
     const outlasted = all.some(({ finishedAt = 0 }) => finishedAt > updated);
     const said = `${units} units, update ${seconds.toFixed(1)} s${untested === undefined ? "" : ", which warns that it could not test"}`;
     if (!same || !outlasted)
-      return wrong(`${said}; ${same ? "the pods ended before the update did" : "pods were replaced"}`);
-    return units === few * stand.count ? judged(stand, all, `${said}; all ${names.length} pods went on`) : wrong(said);
+      return wrong(
+        `${said}; ${same ? "the pods ended before the update did" : "pods were replaced"}`,
+      );
+    return units === few * stand.count
+      ? judged(stand, all, `${said}; all ${names.length} pods went on`)
+      : wrong(said);
   },
 );
 
-const two = podCase("slices-two", "a request for two slices is refused", { slices: many }, async ({ stand, pods }) => {
-  const { images, resourceName } = stand.plan.kubernetes;
-  await stand.until(published, async () => (await stand.units()) === many * stand.count);
-  const pod = { image: images.powerLimit, limits: { [resourceName]: "2" }, script: "true" };
-  const { phase, said } = await pods.run("two-slices", pod);
-  return phase === "Failed" && /UnexpectedAdmissionError/.test(said)
-    ? held(inOneLine(said))
-    : wrong(`${phase}: ${inOneLine(said)}`);
-});
+const two = podCase(
+  "slices-two",
+  "a request for two slices is refused",
+  { slices: many },
+  async ({ stand, pods }) => {
+    const { images, resourceName } = stand.plan.kubernetes;
+    await stand.until(published, async () => (await stand.units()) === many * stand.count);
+    const pod = { image: images.powerLimit, limits: { [resourceName]: "2" }, script: "true" };
+    const { phase, said } = await pods.run("two-slices", pod);
+    return phase === "Failed" && /UnexpectedAdmissionError/.test(said)
+      ? held(inOneLine(said))
+      : wrong(`${phase}: ${inOneLine(said)}`);
+  },
+);
 
 /** What time slicing does: more slices, a request for two of them, fewer while all are used. */
 export const sliceCases: readonly Case[] = [more, two, fewer];

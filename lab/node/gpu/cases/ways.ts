@@ -7,7 +7,12 @@ const envvar = podCase(
   { envvar: true },
   async ({ stand, pods, seconds }) => {
     const { smokeTestImage: image, runtimeClass } = stand.plan.kubernetes;
-    const test = { image, runtimeClass: runtimeClass.name, limits: oneUnit(stand), script: computing() };
+    const test = {
+      image,
+      runtimeClass: runtimeClass.name,
+      limits: oneUnit(stand),
+      script: computing(),
+    };
     const pod = await pods.run("envvar", test);
     const said = `update ${seconds.toFixed(1)} s; ${pod.phase}: ${inOneLine(pod.said)}`;
     return (passed(stand, pod) ? held : wrong)(said);
@@ -25,7 +30,9 @@ const markers = podCase(
     const folders = { "/validations": "/run/nvidia/validations" };
     const image = stand.plan.kubernetes.images.powerLimit;
     const { phase, said } = await pods.run("markers", { image, script, folders }, 90);
-    return (phase === "Succeeded" ? held : wrong)(`update ${seconds.toFixed(1)} s; ${inOneLine(said)}`);
+    return (phase === "Succeeded" ? held : wrong)(
+      `update ${seconds.toFixed(1)} s; ${inOneLine(said)}`,
+    );
   },
 );
 

@@ -13,7 +13,14 @@ const applied = { fieldManager: "talos-gpu-cases", force: true };
 /** An object as it was made, without what the server adds. */
 function asMade(object: KubernetesObject): KubernetesObject {
   const { status: _s, metadata = {}, ...rest } = object;
-  const { uid: _u, resourceVersion: _r, generation: _g, managedFields: _m, creationTimestamp: _c, ...said } = metadata;
+  const {
+    uid: _u,
+    resourceVersion: _r,
+    generation: _g,
+    managedFields: _m,
+    creationTimestamp: _c,
+    ...said
+  } = metadata;
   return { ...rest, metadata: said };
 }
 
@@ -29,7 +36,11 @@ export async function taken(scene: Stand, object: KubernetesObject): Promise<Und
 }
 
 /** Deletes an object and makes another one in its place. */
-export async function replaced(scene: Stand, object: KubernetesObject, other: KubernetesObject): Promise<Undo> {
+export async function replaced(
+  scene: Stand,
+  object: KubernetesObject,
+  other: KubernetesObject,
+): Promise<Undo> {
   const { cluster, signal } = scene;
   const undo = await taken(scene, object);
   await until({ seconds: 30, signal }, () => cluster.isGone(object), Boolean);
@@ -85,7 +96,11 @@ export const containers = (change: (container: Container) => Container): Make =>
   });
 
 /** A container's variables with one of them set. */
-export const withVariable = ({ env = [] }: Container, name: string, value: string): Required<Container>["env"] => [
+export const withVariable = (
+  { env = [] }: Container,
+  name: string,
+  value: string,
+): Required<Container>["env"] => [
   ...env.filter((variable) => variable.name !== name),
   { name, value },
 ];
@@ -110,11 +125,14 @@ export async function unlabelled(scene: Stand, label: string): Promise<Undo> {
   const object = { apiVersion: "v1", kind: "Node", metadata: { name: node } };
   const { metadata = {} } = await cluster.get(object);
   const fields = (metadata.managedFields ?? []) as Managed[];
-  const owner = fields.find(({ operation, fieldsV1 }) => operation === "Apply" && `f:${label}` in labelsOf(fieldsV1));
+  const owner = fields.find(
+    ({ operation, fieldsV1 }) => operation === "Apply" && `f:${label}` in labelsOf(fieldsV1),
+  );
   const path = await cluster.path(object);
   await cluster.patch(path, { metadata: { labels: { [label]: null } } });
   return async () => {
-    if (owner === undefined) return cluster.patch(path, { metadata: { labels: { [label]: metadata.labels![label] } } });
+    if (owner === undefined)
+      return cluster.patch(path, { metadata: { labels: { [label]: metadata.labels![label] } } });
     const { "f:annotations": annotations = {} } = owner.fieldsV1["f:metadata"] ?? {};
     const of = (names: object, values: Record<string, string> = {}): Record<string, string> =>
       Object.fromEntries(Object.entries(values).filter(([name]) => `f:${name}` in names));

@@ -14,7 +14,8 @@ const betweenLooks = 1_000;
 const [soon, wholeEvery] = [1_000, 5_000];
 
 /** Looks until the doctor finds nothing; gives the last report. */
-export const healthy = (scene: Stand): Promise<DoctorReport> => look(scene, heals, ({ status }) => status === 0);
+export const healthy = (scene: Stand): Promise<DoctorReport> =>
+  look(scene, heals, ({ status }) => status === 0);
 
 /** Makes a fault in a healthy cluster, looks until the doctor names it, takes it back, and looks until the doctor finds nothing again. */
 export async function judge(scene: Stand, fault: Fault): Promise<Outcome> {
@@ -25,7 +26,10 @@ export async function judge(scene: Stand, fault: Fault): Promise<Outcome> {
   let putRight: boolean;
   try {
     report = await look(scene, shows, (each) => lacks(fault, each).length === 0);
-    putRight = report.status === 0 && fault.backIf !== undefined && (await scene.onNode(fault.backIf.prints)) !== "";
+    putRight =
+      report.status === 0 &&
+      fault.backIf !== undefined &&
+      (await scene.onNode(fault.backIf.prints)) !== "";
   } finally {
     await undo();
   }
@@ -47,7 +51,9 @@ export function lacks(
   const lines = differences.map((each) => [inOneLine(each), ...(each.lastWords ?? [])].join(" | "));
   const causes = findings.map(({ fix }) => fix as string);
   return [
-    ...unlike.filter((line) => !lines.some((each) => line.test(each))).map((line) => `nothing says ${String(line)}`),
+    ...unlike
+      .filter((line) => !lines.some((each) => line.test(each)))
+      .map((line) => `nothing says ${String(line)}`),
     ...known.filter((cause) => !causes.includes(cause)).map((cause) => `does not name ${cause}`),
     ...causes
       .filter((cause) => !known.includes(cause) && !also.includes(cause))
@@ -72,7 +78,11 @@ export function told({ status, differences, findings, unseen }: DoctorReport): s
  * Looks until what the doctor says is wanted: at the machines too where Kubernetes alone says so already, soon in any case, as
  * only they tell of some faults, and every so often.
  */
-async function look(scene: Stand, seconds: number, wanted: (report: DoctorReport) => boolean): Promise<DoctorReport> {
+async function look(
+  scene: Stand,
+  seconds: number,
+  wanted: (report: DoctorReport) => boolean,
+): Promise<DoctorReport> {
   let report: DoctorReport | undefined;
   let due = performance.now() + soon;
   const again = async (): Promise<boolean> => {

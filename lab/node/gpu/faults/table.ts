@@ -5,7 +5,17 @@ import { promisify } from "node:util";
 import { parse } from "yaml";
 import type { KubernetesObject } from "../../../kubernetes/cluster";
 import { until } from "../../../until";
-import { containers, inNode, type Make, plugin, replaced, taken, unlabelled, withRestart, withVariable } from "./break";
+import {
+  containers,
+  inNode,
+  type Make,
+  plugin,
+  replaced,
+  taken,
+  unlabelled,
+  withRestart,
+  withVariable,
+} from "./break";
 import type { Stand } from "../stand";
 
 /** What somebody does to a healthy cluster, or what breaks in it, and what the doctor must say of it. */
@@ -34,7 +44,8 @@ const driver = "/usr/local/lib";
 const containerd = "/etc/containerd/config.toml";
 
 /** Ends containerd, which the node starts again with its configuration as it is now. */
-const endContainerd = 'for p in /proc/[0-9]*; do [ "$(cat $p/comm)" = containerd ] && kill ${p#/proc/}; done; true';
+const endContainerd =
+  'for p in /proc/[0-9]*; do [ "$(cat $p/comm)" = containerd ] && kill ${p#/proc/}; done; true';
 
 /** How each is made, by its name. */
 const makers: Record<string, Make> = {
@@ -58,9 +69,15 @@ const makers: Record<string, Make> = {
     replaced(scene, runtimeClass, { ...runtimeClass, handler: "nvidia-not-there" }),
   ),
   "card-gone": withRestart(
-    inNode("mkdir /dev/away; mv /dev/nvidia[0-9]* /dev/nvidiactl /dev/away/", "mv /dev/away/* /dev/; rm -r /dev/away"),
+    inNode(
+      "mkdir /dev/away; mv /dev/nvidia[0-9]* /dev/nvidiactl /dev/away/",
+      "mv /dev/away/* /dev/; rm -r /dev/away",
+    ),
   ),
-  "plugin-crashing": containers((each) => ({ ...each, env: withVariable(each, "DEVICE_LIST_STRATEGY", "by-post") })),
+  "plugin-crashing": containers((each) => ({
+    ...each,
+    env: withVariable(each, "DEVICE_LIST_STRATEGY", "by-post"),
+  })),
   handler: withRestart(async (scene) => {
     const undo = async (): Promise<void> => {
       await scene.onNode(`mv /run/kept.toml ${containerd}; ${endContainerd}`);
@@ -86,14 +103,19 @@ const makers: Record<string, Make> = {
   // The chart mounts the driver's root where nvidiaDriverRoot names one: a release that has it by default loses both.
   "driver-root": containers(({ volumeMounts = [], ...each }) => ({
     ...each,
-    env: withVariable(each, "DEVICE_LIST_STRATEGY", "cdi-cri").filter(({ name }) => name !== "NVIDIA_DRIVER_ROOT"),
+    env: withVariable(each, "DEVICE_LIST_STRATEGY", "cdi-cri").filter(
+      ({ name }) => name !== "NVIDIA_DRIVER_ROOT",
+    ),
     volumeMounts: volumeMounts.filter(({ mountPath }) => mountPath !== "/driver-root"),
   })),
 };
 
 /** Faults that can be made without changing the card or this computer, in the order of faults.yaml. */
 export const faults: readonly Fault[] = (
-  parse(readFileSync(path.join(__dirname, "faults.yaml"), "utf8")) as (Omit<Fault, "make" | "unlike"> & {
+  parse(readFileSync(path.join(__dirname, "faults.yaml"), "utf8")) as (Omit<
+    Fault,
+    "make" | "unlike"
+  > & {
     unlike: string[];
   })[]
 ).map(({ unlike, ...fault }) => ({
@@ -102,11 +124,23 @@ export const faults: readonly Fault[] = (
   make: makers[fault.id]!,
 }));
 
-async function patchMachine({ talos, plan, node }: Stand, mode: string, value: unknown): Promise<void> {
+async function patchMachine(
+  { talos, plan, node }: Stand,
+  mode: string,
+  value: unknown,
+): Promise<void> {
   const { address } = plan.machines.find(({ name }) => name === node)!;
   const change = JSON.stringify({ machine: { sysctls: { "vm.nr_hugepages": value } } });
   const where = ["--talosconfig", talos.talosconfig, "--nodes", address];
-  await promisify(execFile)(talos.talosctl, [...where, "patch", "machineconfig", "--mode", mode, "--patch", change]);
+  await promisify(execFile)(talos.talosctl, [
+    ...where,
+    "patch",
+    "machineconfig",
+    "--mode",
+    mode,
+    "--patch",
+    change,
+  ]);
 }
 
 async function hasRuntime({ cluster, node, signal }: Stand, wanted: boolean): Promise<void> {

@@ -53,8 +53,18 @@ export const refused: Refused[] = [
     { node: "10.0.0.1" },
     "clientConfiguration",
   ],
-  ["a configuration is required (ValidateConfig)", types.apply, target, "machineConfigurationInput"],
-  ["a mode of five (Schema, apply_mode: OneOf)", types.apply, { ...apply, applyMode: "try" }, "applyMode"],
+  [
+    "a configuration is required (ValidateConfig)",
+    types.apply,
+    target,
+    "machineConfigurationInput",
+  ],
+  [
+    "a mode of five (Schema, apply_mode: OneOf)",
+    types.apply,
+    { ...apply, applyMode: "try" },
+    "applyMode",
+  ],
   [
     "patches are a list (pkg/convert/list.go)",
     types.apply,
@@ -73,13 +83,38 @@ export const refused: Refused[] = [
     { ...target, timeouts: { create: "10 minutes" } },
     "timeouts",
   ],
-  ["a release that Talos has (Schema, talosVersionValid)", types.secrets, { talosVersion: "latest" }, "talosVersion"],
-  ["an argument that it does not have (infer/internal/ende/ende.go, Decode)", types.command, { creates: "ls" }, ""],
+  [
+    "a release that Talos has (Schema, talosVersionValid)",
+    types.secrets,
+    { talosVersion: "latest" },
+    "talosVersion",
+  ],
+  [
+    "an argument that it does not have (infer/internal/ende/ende.go, Decode)",
+    types.command,
+    { creates: "ls" },
+    "",
+  ],
   ["a number for a text (the same: mapper)", types.command, { create: 1 }, "create"],
   ["a text for a list (the same)", types.command, { interpreter: "bash -c" }, "interpreter"],
-  ["a number in a list of texts (base.go: *[]string)", types.command, { interpreter: ["sh", 1] }, "interpreter"],
-  ["a number in the environment (base.go: map[string]string)", types.command, { environment: { A: 1 } }, "environment"],
-  ["a text for yes or no (base.go: *bool)", types.command, { addPreviousOutputInEnv: "no" }, "addPreviousOutputInEnv"],
+  [
+    "a number in a list of texts (base.go: *[]string)",
+    types.command,
+    { interpreter: ["sh", 1] },
+    "interpreter",
+  ],
+  [
+    "a number in the environment (base.go: map[string]string)",
+    types.command,
+    { environment: { A: 1 } },
+    "environment",
+  ],
+  [
+    "a text for yes or no (base.go: *bool)",
+    types.command,
+    { addPreviousOutputInEnv: "no" },
+    "addPreviousOutputInEnv",
+  ],
 ];
 
 export const taken: Case[] = [
@@ -99,7 +134,11 @@ export const taken: Case[] = [
   ["a minor release", types.secrets, { talosVersion: "1.12" }],
   ["a release", types.secrets, { talosVersion: "v1.13.9" }],
   ["nothing", types.schematic, {}],
-  ["a word that it does not know, and logs nothing (logging.go)", types.command, { logging: "all" }],
+  [
+    "a word that it does not know, and logs nothing (logging.go)",
+    types.command,
+    { logging: "all" },
+  ],
   ["null: pointers are optional (base.go)", types.command, { create: null }],
   ["triggers of any type (base.go)", types.command, { triggers: [1, "a", { b: 2 }] }],
   ["what is empty", types.command, { interpreter: [], environment: {}, stdin: "" }],

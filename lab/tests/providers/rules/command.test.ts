@@ -10,11 +10,23 @@ import { of, refused, taken, types } from "./cases";
 
 const type = types.command;
 const directory = mkdtempSync(path.join(tmpdir(), "talos-gpu-command-"));
-const provider = new CommandProvider({ directory, environment: { PATH: process.env["PATH"] ?? "" } });
+const provider = new CommandProvider({
+  directory,
+  environment: { PATH: process.env["PATH"] ?? "" },
+});
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const asked = (inputs: Properties, more: Partial<ResourceCall> = {}): ResourceCall => ({
-  ...{ type, name: "it", inputs, oldInputs: {}, oldOutputs: {}, ignoreChanges: [], preview: false, timeoutSeconds: 0 },
+  ...{
+    type,
+    name: "it",
+    inputs,
+    oldInputs: {},
+    oldOutputs: {},
+    ignoreChanges: [],
+    preview: false,
+    timeoutSeconds: 0,
+  },
   ...{ signal: new AbortController().signal, log: () => undefined, ...more },
 });
 
@@ -30,7 +42,11 @@ test.each(of("command", taken))("takes %s", (_rule, _type, inputs) =>
 
 test.each([
   ["a folder that is not there", "commandOutputs.go: cmd.Dir", { create: "true", dir: "gone" }],
-  ["an interpreter that is not there", "commandOutputs.go: exec", { create: "true", interpreter: ["/gone"] }],
+  [
+    "an interpreter that is not there",
+    "commandOutputs.go: exec",
+    { create: "true", interpreter: ["/gone"] },
+  ],
   ["a command that fails", "commandOutputs.go", { create: "exit 7" }],
 ])("fails for %s (%s)", async (_rule, _source, inputs) => {
   await expect(provider.make(asked(inputs))).rejects.toThrow(/running|ENOENT/);

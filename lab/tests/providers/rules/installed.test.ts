@@ -7,7 +7,9 @@ describe.each(["talos", "command"])("the installed %s provider", (name) => {
   const file = installed(name);
   const where = file === undefined ? test.skip : test;
   let provider: InstalledProvider | undefined;
-  beforeAll(async () => void (provider = file === undefined ? file : await InstalledProvider.start(file)));
+  beforeAll(
+    async () => void (provider = file === undefined ? file : await InstalledProvider.start(file)),
+  );
   afterAll(() => provider?.stop());
 
   where.each([

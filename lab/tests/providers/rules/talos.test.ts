@@ -24,15 +24,31 @@ beforeEach(() => rmSync(log, { force: true }));
 const calls = (): string[] => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []);
 
 const provider = new TalosProvider({ talosctl, factory: "http://127.0.0.1:1", tempDir: dir });
-const call = (type: string, inputs: Properties, more: Partial<ResourceCall> = {}): ResourceCall => ({
-  ...{ type, name: "it", inputs, oldInputs: {}, oldOutputs: {}, ignoreChanges: [], preview: false, timeoutSeconds: 0 },
+const call = (
+  type: string,
+  inputs: Properties,
+  more: Partial<ResourceCall> = {},
+): ResourceCall => ({
+  ...{
+    type,
+    name: "it",
+    inputs,
+    oldInputs: {},
+    oldOutputs: {},
+    ignoreChanges: [],
+    preview: false,
+    timeoutSeconds: 0,
+  },
   ...{ signal: new AbortController().signal, log: () => undefined },
   ...more,
 });
-const secretsOf = (values: Properties): string[] => reveal(values).secrets.map((mark) => mark.join("."));
+const secretsOf = (values: Properties): string[] =>
+  reveal(values).secrets.map((mark) => mark.join("."));
 
 test.each(of("talos", refused))("refuses %s of %s: %j", (_rule, type, inputs, argument) => {
-  const refusedArguments = provider.check(call(type, inputs)).failures.map(({ property }) => property.split(".")[0]);
+  const refusedArguments = provider
+    .check(call(type, inputs))
+    .failures.map(({ property }) => property.split(".")[0]);
   expect(new Set(refusedArguments)).toEqual(new Set([argument]));
 });
 
@@ -50,15 +66,21 @@ test.each([
   ["v1.13.9", "1.12", true],
   ["v1.12.6", "v1.13.9", false],
   ["v1.12", "1.12", false],
-])("secrets of %s, asked for of %s: made again: %s (talosMachineFeaturesVersionPlanModifier)", (was, is, anew) => {
-  const diff = (ignoreChanges: string[]) => {
-    const known = { id: "id", oldInputs: { talosVersion: was }, ignoreChanges };
-    return provider.diff(call(types.secrets, { talosVersion: is }, known));
-  };
-  expect(diff([])).toEqual({ detailed: { talosVersion: "update" }, replaces: anew ? ["talosVersion"] : [] });
-  // Which is why the product says so of them: without it, a stack that goes back a release loses its cluster.
-  expect(diff(["talosVersion"])).toEqual({ detailed: {}, replaces: [] });
-});
+])(
+  "secrets of %s, asked for of %s: made again: %s (talosMachineFeaturesVersionPlanModifier)",
+  (was, is, anew) => {
+    const diff = (ignoreChanges: string[]) => {
+      const known = { id: "id", oldInputs: { talosVersion: was }, ignoreChanges };
+      return provider.diff(call(types.secrets, { talosVersion: is }, known));
+    };
+    expect(diff([])).toEqual({
+      detailed: { talosVersion: "update" },
+      replaces: anew ? ["talosVersion"] : [],
+    });
+    // Which is why the product says so of them: without it, a stack that goes back a release loses its cluster.
+    expect(diff(["talosVersion"])).toEqual({ detailed: {}, replaces: [] });
+  },
+);
 
 // pkg/tfbridge/rawstate.go, turnaroundCheck; pulumi-talos#208. Each resource has limits of its own (Schema, timeouts.Opts).
 test.each([
@@ -74,7 +96,11 @@ test.each([
 });
 
 test("a kubeconfig stays, whatever else changes (Update)", async () => {
-  const oldOutputs = { ...target, kubeconfigRaw: "kept", kubernetesClientConfiguration: { clientKey: "key" } };
+  const oldOutputs = {
+    ...target,
+    kubeconfigRaw: "kept",
+    kubernetesClientConfiguration: { clientKey: "key" },
+  };
   const moved = call(types.kubeconfig, { ...target, node: "10.0.0.2" }, { id: "one", oldOutputs });
   const { outputs } = await provider.make(moved);
   expect(reveal(outputs).plain).toMatchObject({ node: "10.0.0.2", kubeconfigRaw: "kept" });
@@ -100,20 +126,32 @@ test.each([
   ],
   ["of that of 1.13", "maintenance", "echo Applied configuration without a reboot", "auto"],
   ["that does not come", "a machine", "exit 1", "auto"],
-])("staged_if_needing_reboot, an answer %s of %s: %s: %s (dryRunNeedsReboot)", async (_, from, dryRun, mode) => {
-  const lines: string[] = [];
-  const maintenance = from === "maintenance" ? { "10.0.0.1": "127.0.0.1:99" } : {};
-  answer(dryRun);
-  const inputs = { ...apply, applyMode: "staged_if_needing_reboot" };
-  const asked = new TalosProvider({ talosctl, factory: "http://127.0.0.1:1", tempDir: dir, maintenance });
-  const { outputs } = await asked.make(call(types.apply, inputs, { log: (_level, line) => void lines.push(line) }));
-  answer();
-  expect(outputs).toMatchObject({ resolvedApplyMode: mode });
-  const sent = calls().filter((line) => line.startsWith("apply-config"));
-  expect(sent.map((line) => line.includes("--insecure"))).toEqual(Array(2).fill(from === "maintenance"));
-  expect(sent[1]).toContain(`--mode ${mode}`);
-  expect(lines).toHaveLength(dryRun === "exit 1" ? 1 : 0);
-});
+])(
+  "staged_if_needing_reboot, an answer %s of %s: %s: %s (dryRunNeedsReboot)",
+  async (_, from, dryRun, mode) => {
+    const lines: string[] = [];
+    const maintenance = from === "maintenance" ? { "10.0.0.1": "127.0.0.1:99" } : {};
+    answer(dryRun);
+    const inputs = { ...apply, applyMode: "staged_if_needing_reboot" };
+    const asked = new TalosProvider({
+      talosctl,
+      factory: "http://127.0.0.1:1",
+      tempDir: dir,
+      maintenance,
+    });
+    const { outputs } = await asked.make(
+      call(types.apply, inputs, { log: (_level, line) => void lines.push(line) }),
+    );
+    answer();
+    expect(outputs).toMatchObject({ resolvedApplyMode: mode });
+    const sent = calls().filter((line) => line.startsWith("apply-config"));
+    expect(sent.map((line) => line.includes("--insecure"))).toEqual(
+      Array(2).fill(from === "maintenance"),
+    );
+    expect(sent[1]).toContain(`--mode ${mode}`);
+    expect(lines).toHaveLength(dryRun === "exit 1" ? 1 : 0);
+  },
+);
 
 test.each([
   ["clusterName", { clusterName: "" }],
@@ -123,8 +161,17 @@ test.each([
 ])(
   "a configuration is not made without %s (talos_machine_configuration_data_source.go, Schema)",
   async (name, more) => {
-    const args = { clusterName: "c", clusterEndpoint: "https://c:6443", machineSecrets: {}, machineType: "worker" };
-    const asked = provider.invoke(types.getConfiguration, { ...args, ...more }, new AbortController().signal);
+    const args = {
+      clusterName: "c",
+      clusterEndpoint: "https://c:6443",
+      machineSecrets: {},
+      machineType: "worker",
+    };
+    const asked = provider.invoke(
+      types.getConfiguration,
+      { ...args, ...more },
+      new AbortController().signal,
+    );
     await expect(asked).rejects.toThrow(name);
   },
 );

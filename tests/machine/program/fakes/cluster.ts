@@ -1,5 +1,9 @@
 import { CallError } from "../../../../components/clients/failure";
-import type { AskedNode, NodeState, PodState } from "../../../../components/machine/program/kubernetes/cluster";
+import type {
+  AskedNode,
+  NodeState,
+  PodState,
+} from "../../../../components/machine/program/kubernetes/cluster";
 import type { NodeCluster } from "../../../../components/machine/program/upgrade/run";
 import type { FakeClock } from "./clock";
 import type { FakeMachine } from "./machine";
@@ -75,10 +79,15 @@ export class FakeCluster implements NodeCluster {
     if (failure !== undefined) throw failure;
     const refused = this.budgets[pod.name];
     if (refused !== undefined) return { refused };
-    this.podList = this.podList.map((each) => (each.uid === pod.uid ? { ...each, terminating: true } : each));
+    this.podList = this.podList.map((each) =>
+      each.uid === pod.uid ? { ...each, terminating: true } : each,
+    );
     if (this.state?.ready)
       // a kubelet that is there says that the pod has ended
-      this.clock.after(10, () => (this.podList = this.podList.filter(({ uid }) => uid !== pod.uid)));
+      this.clock.after(
+        10,
+        () => (this.podList = this.podList.filter(({ uid }) => uid !== pod.uid)),
+      );
     this.done(`evict ${pod.name}`);
     return {};
   }
@@ -91,7 +100,14 @@ export class FakeCluster implements NodeCluster {
 
 export function pod(name: string, more: Partial<PodState> = {}): PodState {
   return {
-    ...{ namespace: "default", name, uid: `uid-${name}`, controller: undefined, grace: undefined, finalizers: [] },
+    ...{
+      namespace: "default",
+      name,
+      uid: `uid-${name}`,
+      controller: undefined,
+      grace: undefined,
+      finalizers: [],
+    },
     ...{ mirror: false, finished: false, terminating: false, localStorage: false, gpus: 0 },
     ...more,
   };

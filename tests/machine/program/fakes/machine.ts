@@ -6,12 +6,21 @@ import type {
   MachineStatus,
   ServiceState,
 } from "../../../../components/clients/talos/talos-machine";
-import type { Configurations, Ending, InstallerPlace, UpgradeApi } from "../../../../components/clients/machine";
+import type {
+  Configurations,
+  Ending,
+  InstallerPlace,
+  UpgradeApi,
+} from "../../../../components/clients/machine";
 import type { RunningImage } from "../../../../components/recipe/machine/losses";
 import type { FakeClock } from "./clock";
 import { MODULES, schematics } from "./task";
 
-const running: ServiceState = { state: "Running", failing: false, event: "Health check successful" };
+const running: ServiceState = {
+  state: "Running",
+  failing: false,
+  event: "Health check successful",
+};
 
 /** What cri says where workload isolation came into the configuration without a boot (seen on Talos v1.14.1). */
 export const waitingForSandbox: ServiceState = {
@@ -20,7 +29,10 @@ export const waitingForSandbox: ServiceState = {
   event: 'Waiting for service "sandboxd" to be registered',
 };
 
-const NVIDIA: Record<string, string> = { [schematics.gpu]: "570.211.01", [schematics.other]: "570.211.01" };
+const NVIDIA: Record<string, string> = {
+  [schematics.gpu]: "570.211.01",
+  [schematics.other]: "570.211.01",
+};
 
 /**
  * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on, then the machine goes down and
@@ -29,7 +41,12 @@ const NVIDIA: Record<string, string> = { [schematics.gpu]: "570.211.01", [schema
  */
 export class FakeMachine implements Machine {
   talosVersion = "v1.12.4";
-  running: RunningImage = { extensions: {}, configuredArgs: [], platform: "metal", secureBoot: false };
+  running: RunningImage = {
+    extensions: {},
+    configuredArgs: [],
+    platform: "metal",
+    secureBoot: false,
+  };
   schematicId: string | undefined = schematics.plain;
   boots = 1;
   stageName = "running";
@@ -70,7 +87,9 @@ export class FakeMachine implements Machine {
   hangingPulls = 0;
   /** Seconds from the request to the way down, and from there to running. */
   timing = { install: 40, boot: 120 };
-  members: EtcdMember[] = [{ id: "1", hostname: "cp-1", learner: false, urls: ["https://10.0.0.1:2380"] }];
+  members: EtcdMember[] = [
+    { id: "1", hostname: "cp-1", learner: false, urls: ["https://10.0.0.1:2380"] },
+  ];
   memberId: string | undefined = "1";
   etcdComplaints: string[] = [];
   /** State of the service etcd; undefined where there is none, as on a worker. */
@@ -81,7 +100,12 @@ export class FakeMachine implements Machine {
   readonly calls: string[] = [];
   /** Called after every mutating call took effect. */
   afterCall: (call: string) => void = () => {};
-  private readonly faults: { call: string; problem: CallProblem; times: number; effect: boolean }[] = [];
+  private readonly faults: {
+    call: string;
+    problem: CallProblem;
+    times: number;
+    effect: boolean;
+  }[] = [];
 
   constructor(readonly clock: FakeClock) {}
 
@@ -95,7 +119,9 @@ export class FakeMachine implements Machine {
   }
   async status(): Promise<MachineStatus> {
     return this.ask("status", () => {
-      const ready = this.stageName === "running" && this.clock.now() >= this.runsSince + this.readyAfter * 1_000;
+      const ready =
+        this.stageName === "running" &&
+        this.clock.now() >= this.runsSince + this.readyAfter * 1_000;
       return { stage: this.stageName, ready, unmet: ready ? [] : this.unmet };
     });
   }
@@ -113,8 +139,10 @@ export class FakeMachine implements Machine {
     return this.ask("read", () => {
       if (this.files[path] !== undefined) return this.files[path];
       if (path === "/proc/cmdline") return this.running.commandLine;
-      if (driver === undefined) return path === "/proc/modules" ? "overlay 1 0 - Live 0x0\n" : undefined;
-      if (path === "/proc/modules") return MODULES.map((name) => `${name} 62 0 - Live 0x0 (O)\n`).join("");
+      if (driver === undefined)
+        return path === "/proc/modules" ? "overlay 1 0 - Live 0x0\n" : undefined;
+      if (path === "/proc/modules")
+        return MODULES.map((name) => `${name} 62 0 - Live 0x0 (O)\n`).join("");
       return `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  ${driver}  Release Build  (builder@host)\nGCC version: x\n`;
     });
   }
@@ -130,7 +158,8 @@ export class FakeMachine implements Machine {
   async service(name: string): Promise<ServiceState | undefined> {
     return this.ask("service", () => {
       const isolates = isolatesWorkload(this.bootedWith);
-      if (name === "sandboxd") return isolates ? { state: "Running", failing: false, event: "" } : undefined;
+      if (name === "sandboxd")
+        return isolates ? { state: "Running", failing: false, event: "" } : undefined;
       return this.bootProblems.length > 0 ? undefined : this.cri;
     });
   }
@@ -151,10 +180,12 @@ export class FakeMachine implements Machine {
   }
   async activate(configuration: string): Promise<void> {
     return this.act("activate", () => {
-      if (this.needsBoot) throw new CallError("refused", "this config change can't be applied in immediate mode");
+      if (this.needsBoot)
+        throw new CallError("refused", "this config change can't be applied in immediate mode");
       this.active = this.persistent = configuration;
       // As Talos v1.14.1 does where containerd starts again.
-      if (isolatesWorkload(configuration) && !isolatesWorkload(this.bootedWith)) this.cri = waitingForSandbox;
+      if (isolatesWorkload(configuration) && !isolatesWorkload(this.bootedWith))
+        this.cri = waitingForSandbox;
     });
   }
   async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
@@ -164,7 +195,10 @@ export class FakeMachine implements Machine {
       while (this.clock.now() < end && !(await ending?.ends()));
       throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
     }
-    return this.act(`pull ${image}${place === "disk" ? "" : " into memory"}`, () => void this.pulled.push(image));
+    return this.act(
+      `pull ${image}${place === "disk" ? "" : " into memory"}`,
+      () => void this.pulled.push(image),
+    );
   }
   async hasPulled(image: string): Promise<boolean> {
     return this.pulled.includes(image);
@@ -233,7 +267,9 @@ export class FakeMachine implements Machine {
   }
 
   private loadedDriver(): string | undefined {
-    return this.driverWorks && this.active.includes("nvidia") ? NVIDIA[this.schematicId ?? ""] : undefined;
+    return this.driverWorks && this.active.includes("nvidia")
+      ? NVIDIA[this.schematicId ?? ""]
+      : undefined;
   }
 
   private async ask<T>(call: string, answer: () => T): Promise<T> {

@@ -1,4 +1,7 @@
-import { awaitTests, type TestedCluster } from "../../../../components/machine/program/gate/await-tests";
+import {
+  awaitTests,
+  type TestedCluster,
+} from "../../../../components/machine/program/gate/await-tests";
 import type { GateTask } from "../../../../components/machine/program/task";
 import { FakeClock } from "../fakes";
 import { failure } from "../setup";
@@ -7,7 +10,8 @@ const GPU = "nvidia.com/gpu";
 const CLASS = "gpu.nvidia.com";
 /** What kube-scheduler v1.36 says of a pod that finds no unit and evicts nobody. */
 const INSUFFICIENT =
-  `0/1 nodes are available: 1 Insufficient ${GPU}. ` + "preemption: not eligible due to preemptionPolicy=Never.";
+  `0/1 nodes are available: 1 Insufficient ${GPU}. ` +
+  "preemption: not eligible due to preemptionPolicy=Never.";
 
 /** Some status of a pod or its container, as Kubernetes has it. */
 type Status = Record<string, any>;
@@ -16,7 +20,11 @@ type Pod = Record<string, any>;
 /** A pod with so many GPUs. Default: it runs. */
 const pod = (name: string, units: number, status: Status = running): Pod => ({
   metadata: { name, namespace: name.includes("device-plugin") ? "gpu" : "default", uid: name },
-  spec: { containers: [{ name: "main", resources: units > 0 ? { limits: { [GPU]: String(units) } } : {} }] },
+  spec: {
+    containers: [
+      { name: "main", resources: units > 0 ? { limits: { [GPU]: String(units) } } : {} },
+    ],
+  },
   status,
 });
 const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
@@ -78,7 +86,8 @@ class Cluster implements TestedCluster {
   node = async () => ({ allocatable: this.allocatable }) as any;
   podsOn = async () => this.pods as any;
   /** A card for each pod but the driver's. */
-  claimed = async () => Object.fromEntries(this.pods.slice(1).map(({ metadata }) => [metadata["uid"] as string, 1]));
+  claimed = async () =>
+    Object.fromEntries(this.pods.slice(1).map(({ metadata }) => [metadata["uid"] as string, 1]));
   suspend = async (_namespace: string, job: string, why: string): Promise<void> => {
     this.suspended.push(`${job}: ${why}`);
   };
@@ -111,7 +120,9 @@ interface GateRun {
   mustPass?: true;
   /** What changes after so many seconds. */
   events?: { atSecond: number; cluster?: Partial<Cluster>; job?: JobState }[];
-  expect: ({ passed: true } | { untested: string } | { error: [string | RegExp, ...(string | RegExp)[]] }) & {
+  expect: (
+    { passed: true } | { untested: string } | { error: [string | RegExp, ...(string | RegExp)[]] }
+  ) & {
     /** Lines of progress after the first. */
     logs?: string[];
     /** A part of the second line of progress. */
@@ -140,7 +151,9 @@ async function play(run: GateRun): Promise<void> {
   if ("error" in outcome) {
     const message = await failure(ended);
     for (const part of outcome.error)
-      expect(message).toEqual(typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part));
+      expect(message).toEqual(
+        typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part),
+      );
   } else if ("passed" in outcome) expect(await ended).toEqual({ passed: ["gpu-1"], untested: {} });
   else expect(await ended).toEqual({ passed: [], untested: { "gpu-1": outcome.untested } });
   expect(cluster.suspended).toEqual("untested" in outcome ? [`test-1: ${outcome.untested}`] : []);
@@ -160,7 +173,8 @@ async function play(run: GateRun): Promise<void> {
 const trainers = ["train-1", "train-2", "train-3", "train-4"];
 /** Four pods more with a unit each: two more than the node offers, as after a change from four slices to two. */
 const busy = [plugin, ...trainers.map((name) => pod(name, 1))];
-const users = "in use by default/train-1 (1), default/train-2 (1), default/train-3 (1), default/train-4 (1)";
+const users =
+  "in use by default/train-1 (1), default/train-2 (1), default/train-3 (1), default/train-4 (1)";
 
 // A pod that starts before the kubelet counts anew ends with UnexpectedAdmissionError.
 test("the gate stays shut until the kubelet reports what the node offers", () =>
@@ -194,11 +208,20 @@ test("a card that stays away does not keep the gate shut for longer than its pat
   }));
 
 test("a test that passes opens the gate at once", () =>
-  play({ job: "complete", expect: { passed: true, seconds: 0, logs: ["gpu-1: its smoke test passed"] } }));
+  play({
+    job: "complete",
+    expect: { passed: true, seconds: 0, logs: ["gpu-1: its smoke test passed"] },
+  }));
 
 test("if a container sees cards that it did not ask for, the line says what that means", () => {
-  const ended = (name: string, message: string): Status => ({ name, state: { terminated: { exitCode: 0, message } } });
-  const containerStatuses = [ended("onlooker", "sees nvidia0, and asked for no card\n"), ended("smoke-test", "x")];
+  const ended = (name: string, message: string): Status => ({
+    name,
+    state: { terminated: { exitCode: 0, message } },
+  });
+  const containerStatuses = [
+    ended("onlooker", "sees nvidia0, and asked for no card\n"),
+    ended("smoke-test", "x"),
+  ];
   return play({
     job: "complete",
     cluster: { tests: [pod("t-1", 1, { phase: "Succeeded", containerStatuses })] },
@@ -273,7 +296,10 @@ describe("at the limit it fails, and names what is wrong:", () => {
       lastState: { terminated: { exitCode: 1, message: "nvml init failed" } },
       state: { waiting: { reason: "CrashLoopBackOff" } },
     };
-    const crashed = pod("nvidia-device-plugin-x", 0, { phase: "Running", containerStatuses: [crashing] });
+    const crashed = pod("nvidia-device-plugin-x", 0, {
+      phase: "Running",
+      containerStatuses: [crashing],
+    });
     return play({
       cluster: { pods: [crashed, ...busy.slice(1)] },
       expect: {
@@ -322,7 +348,8 @@ describe("at the limit it fails, and names what is wrong:", () => {
 });
 
 test("a test that failed is reported with the words of its pods, without a wait for the limit", () => {
-  const rejected = "Pod was rejected: Allocate failed due to requested number of devices unavailable";
+  const rejected =
+    "Pod was rejected: Allocate failed due to requested number of devices unavailable";
   const terminated = { exitCode: 2, message: "cuda error\nTest FAILED\n" };
   return play({
     cluster: {
@@ -347,9 +374,15 @@ test("a test that failed is reported with the words of its pods, without a wait 
   });
 });
 
-test.each(["failed", "suspended"] as const)("a test that an earlier run left %s is made again", (job) =>
-  // The API server says only at the second look that the old one is gone.
-  play({ job, events: [{ atSecond: 10, job: "complete" }], expect: { passed: true, jobsMade: 2 } }),
+test.each(["failed", "suspended"] as const)(
+  "a test that an earlier run left %s is made again",
+  (job) =>
+    // The API server says only at the second look that the old one is gone.
+    play({
+      job,
+      events: [{ atSecond: 10, job: "complete" }],
+      expect: { passed: true, jobsMade: 2 },
+    }),
 );
 
 test("devices of an init container count once, and pods that ended hold none", () =>

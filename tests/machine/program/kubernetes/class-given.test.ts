@@ -7,7 +7,11 @@ const size = { "f:spec": { "f:resources": { "f:requests": { ".": {}, "f:storage"
 
 // Entries as Kubernetes v1.36.3 was seen to write them.
 test.each<[string, Entry[], boolean]>([
-  ["given by the stack, and not updated since", [["pulumi-kubernetes", "Update", storageClass]], true],
+  [
+    "given by the stack, and not updated since",
+    [["pulumi-kubernetes", "Update", storageClass]],
+    true,
+  ],
   ["given by the stack, and updated since", [["talos-gpu", "Apply", storageClass]], true],
   ["the cluster's default from the beginning", [["pulumi-kubernetes", "Update", size]], false],
   [
@@ -20,5 +24,9 @@ test.each<[string, Entry[], boolean]>([
   ],
   ["of a claim without a history", [], false],
 ])("the class of a claim: %s", (_, entries, given) => {
-  expect(isClassGiven(entries.map(([manager, operation, fieldsV1]) => ({ manager, operation, fieldsV1 })))).toBe(given);
+  expect(
+    isClassGiven(
+      entries.map(([manager, operation, fieldsV1]) => ({ manager, operation, fieldsV1 })),
+    ),
+  ).toBe(given);
 });

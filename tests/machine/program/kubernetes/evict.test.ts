@@ -9,7 +9,15 @@ import { failure } from "../setup";
 /** What the API server of Kubernetes v1.36.3 was seen to answer to evictions. */
 const status = (code: number, message: string, more: object = {}) => ({
   code,
-  body: { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, code, ...more },
+  body: {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    code,
+    ...more,
+  },
 });
 const budgets = status(
   500,
@@ -33,7 +41,11 @@ const dying = status(
 );
 const room = status(429, "Cannot evict pod as it would violate the pod's disruption budget.", {
   reason: "TooManyRequests",
-  details: { causes: [{ reason: "DisruptionBudget", message: "The disruption budget db needs 1 healthy pods" }] },
+  details: {
+    causes: [
+      { reason: "DisruptionBudget", message: "The disruption budget db needs 1 healthy pods" },
+    ],
+  },
 });
 
 /** An API server with a node of two pods: `db`, whose evictions it answers as it is told, and `web`, which goes. */
@@ -55,7 +67,11 @@ class FakeApi {
     await new Promise<void>((resolve) => this.server.listen(0, "127.0.0.1", resolve));
     const { port } = this.server.address() as AddressInfo;
     const config: Kubeconfig = {
-      getCurrentCluster: () => ({ name: "fake", server: `http://127.0.0.1:${port}`, skipTLSVerify: true }),
+      getCurrentCluster: () => ({
+        name: "fake",
+        server: `http://127.0.0.1:${port}`,
+        skipTLSVerify: true,
+      }),
       getCurrentContext: () => "fake",
       getCurrentUser: () => ({ name: "fake" }),
       applyToHTTPSOptions: () => Promise.resolve(),
@@ -79,7 +95,10 @@ class FakeApi {
     if (url.includes("/volumeattachments")) return { code: 200, body: { items: this.volumes } };
     if (url.includes("/pods")) return { code: 200, body: { items: this.left.map(of) } };
     if (/\/nodes\/\w/.test(url))
-      return { code: 200, body: { ...of("n"), status: { conditions: [{ type: "Ready", status: "True" }] } } };
+      return {
+        code: 200,
+        body: { ...of("n"), status: { conditions: [{ type: "Ready", status: "True" }] } },
+      };
     return { code: 200, body: { items: [of("n"), of("m")] } };
   }
 
@@ -120,15 +139,18 @@ test.each([
     "it would violate the pod's disruption budget",
     "the owner of the disruption budget default/db decides",
   ],
-])("a pod %s keeps no other from going, and is told in its own words", async (_, answer, words, decides) => {
-  api.answer = answer;
-  const message = await failure(drained());
-  expect(api.evictions.filter((name) => name === "web")).toHaveLength(1);
-  expect(api.evictions.filter((name) => name === "db").length).toBeGreaterThan(1);
-  expect(message.split("\n")).toHaveLength(1);
-  expect(message).toMatch(/^machines\.n: pod default\/db did not go within 1m: /);
-  for (const part of [words, decides, "node n is left cordoned"]) expect(message).toContain(part);
-});
+])(
+  "a pod %s keeps no other from going, and is told in its own words",
+  async (_, answer, words, decides) => {
+    api.answer = answer;
+    const message = await failure(drained());
+    expect(api.evictions.filter((name) => name === "web")).toHaveLength(1);
+    expect(api.evictions.filter((name) => name === "db").length).toBeGreaterThan(1);
+    expect(message.split("\n")).toHaveLength(1);
+    expect(message).toMatch(/^machines\.n: pod default\/db did not go within 1m: /);
+    for (const part of [words, decides, "node n is left cordoned"]) expect(message).toContain(part);
+  },
+);
 
 test.each([
   ["budgets", budgets],
@@ -157,14 +179,22 @@ test("volumes that are attached to the node are told, and those of other nodes a
 });
 
 test("a refusal that no waiting changes ends the drain at once", async () => {
-  api.answer = status(403, 'pods "db" is forbidden: User "x" cannot create resource "pods/eviction"');
+  api.answer = status(
+    403,
+    'pods "db" is forbidden: User "x" cannot create resource "pods/eviction"',
+  );
   const clock = new FakeClock();
-  expect(await failure(drained(clock))).toContain("its pods could not be evicted: Kubernetes: eviction of default/db");
+  expect(await failure(drained(clock))).toContain(
+    "its pods could not be evicted: Kubernetes: eviction of default/db",
+  );
   expect(clock.now()).toBe(0);
 });
 
 test("what stands before an API server that is away does not speak for a pod", async () => {
   api.answer = { code: 500, body: "<html>bad gateway</html>" };
   const cluster = await api.cluster();
-  await expect(cluster.evict(pod("db", { uid: "db" }))).rejects.toMatchObject({ problem: "unreachable", code: 500 });
+  await expect(cluster.evict(pod("db", { uid: "db" }))).rejects.toMatchObject({
+    problem: "unreachable",
+    code: 500,
+  });
 });

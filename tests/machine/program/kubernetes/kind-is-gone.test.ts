@@ -17,12 +17,21 @@ test("an object whose kind is gone is named with what restores it, and the other
     const path = url.replace("https://api.home", "");
     if (method === "PATCH") written.push(path);
     const resources = [{ kind: "ConfigMap", name: "configmaps", namespaced: true }];
-    const answer = path === "/api/v1" ? { resources } : method === "PATCH" ? { metadata: {} } : undefined;
+    const answer =
+      path === "/api/v1" ? { resources } : method === "PATCH" ? { metadata: {} } : undefined;
     const status = answer === undefined ? 404 : 200;
-    return Promise.resolve({ status, headers: {}, body: JSON.stringify(answer ?? { message: "not found" }) });
+    return Promise.resolve({
+      status,
+      headers: {},
+      body: JSON.stringify(answer ?? { message: "not found" }),
+    });
   };
   const objects = [
-    { apiVersion: "monitoring.coreos.com/v1", kind: "ServiceMonitor", metadata: { name: "dcgm", namespace: "gpu" } },
+    {
+      apiVersion: "monitoring.coreos.com/v1",
+      kind: "ServiceMonitor",
+      metadata: { name: "dcgm", namespace: "gpu" },
+    },
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "markers", namespace: "gpu" } },
   ];
   expect(await failure(putBack({ manager: "talos-gpu", objects }, cluster, () => {}))).toBe(
@@ -30,5 +39,7 @@ test("an object whose kind is gone is named with what restores it, and the other
       "definition of its kind, and cannot be restored without it; install what defines the kind again, or take what needs it out of the " +
       "stack, then run again",
   );
-  expect(written).toEqual(["/api/v1/namespaces/gpu/configmaps/markers?fieldManager=talos-gpu&force=true"]);
+  expect(written).toEqual([
+    "/api/v1/namespaces/gpu/configmaps/markers?fieldManager=talos-gpu&force=true",
+  ]);
 });

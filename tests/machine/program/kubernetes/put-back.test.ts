@@ -18,7 +18,11 @@ class FakeObjects {
     const same = JSON.stringify(data) === JSON.stringify(object["data"]) || data.spelled === true;
     this.now[name] = {
       ...object,
-      metadata: { ...object.metadata, labels, resourceVersion: same ? before.metadata.resourceVersion : "2" },
+      metadata: {
+        ...object.metadata,
+        labels,
+        resourceVersion: same ? before.metadata.resourceVersion : "2",
+      },
     };
     return this.now[name];
   }
@@ -44,7 +48,11 @@ test("makes what is gone, mends what says something else, and touches nothing th
   });
   const lines: string[] = [];
   const objects = ["gone", "right", "wrong", "otherwise"].map((name) => map(name, { a: "1" }));
-  const result = await putBack({ manager: "talos-gpu", objects }, cluster, (line) => void lines.push(line));
+  const result = await putBack(
+    { manager: "talos-gpu", objects },
+    cluster,
+    (line) => void lines.push(line),
+  );
   expect(result).toEqual({ made: ["ConfigMap gpu/gone"], mended: ["ConfigMap gpu/wrong"] });
   expect(cluster.applied).toEqual(["talos-gpu gone", "talos-gpu wrong", "talos-gpu otherwise"]);
   expect(lines).toEqual([
@@ -56,16 +64,34 @@ test("makes what is gone, mends what says something else, and touches nothing th
     cluster,
     (line) => void lines.push(line),
   );
-  expect([again, lines.at(-1)]).toEqual([{ made: [], mended: [] }, "equal: 3 objects are as the stack says"]);
+  expect([again, lines.at(-1)]).toEqual([
+    { made: [], mended: [] },
+    "equal: 3 objects are as the stack says",
+  ]);
 });
 
 test.each<[string, unknown, unknown, boolean]>([
   ["the same", { a: 1 }, { a: 1 }, true],
-  ["what others added", { a: 1, b: 2, list: [{ name: "x", uid: 1 }, "y"] }, { a: 1, list: [{ name: "x" }] }, true],
+  [
+    "what others added",
+    { a: 1, b: 2, list: [{ name: "x", uid: 1 }, "y"] },
+    { a: 1, list: [{ name: "x" }] },
+    true,
+  ],
   ["another value", { a: 1 }, { a: 2 }, false],
   ["a field that is gone", { a: 1 }, { a: 1, b: "x" }, false],
-  ["an item that is gone", { list: [{ name: "x" }] }, { list: [{ name: "x" }, { name: "y" }] }, false],
-  ["what is empty, and dropped by the API server", {}, { labels: {}, list: [], nothing: null }, true],
+  [
+    "an item that is gone",
+    { list: [{ name: "x" }] },
+    { list: [{ name: "x" }, { name: "y" }] },
+    false,
+  ],
+  [
+    "what is empty, and dropped by the API server",
+    {},
+    { labels: {}, list: [], nothing: null },
+    true,
+  ],
   ["false, which is not the same as nothing", {}, { suspend: false }, false],
   ["a text in place of a mapping", { a: "x" }, { a: { b: 1 } }, false],
 ])("%s", (_, has, wanted, expected) => expect(says(has, wanted)).toBe(expected));

@@ -20,7 +20,11 @@ function ask(there: FoundClass | undefined, seconds: number, more: Partial<FreeT
   let now = there;
   clock.after(seconds, () => (now = undefined));
   const classes = { runtimeClass: async () => now };
-  return { clock, lines, run: () => awaitFree({ ...task, ...more }, classes, clock, (line) => lines.push(line)) };
+  return {
+    clock,
+    lines,
+    run: () => awaitFree({ ...task, ...more }, classes, clock, (line) => lines.push(line)),
+  };
 }
 
 test.each<[string, FoundClass | undefined]>([
@@ -33,19 +37,32 @@ test.each<[string, FoundClass | undefined]>([
 });
 
 test.each([
-  ["made by hand", found(), /and is not this stack's; .*once the machines are upgraded.*; kubectl delete runtimeclass/],
-  ["another stack's", found("shop/test/lab-runtime-class 77"), /made by shop\/test\/lab-runtime-class; .*; let one /],
-])("a class that is there before the stack makes it ends the update before any machine: %s", async (_, there, said) => {
-  const { clock, run } = ask(there, 3600);
-  expect(await failure(run())).toMatch(said);
-  expect(clock.now()).toBe(0);
-});
+  [
+    "made by hand",
+    found(),
+    /and is not this stack's; .*once the machines are upgraded.*; kubectl delete runtimeclass/,
+  ],
+  [
+    "another stack's",
+    found("shop/test/lab-runtime-class 77"),
+    /made by shop\/test\/lab-runtime-class; .*; let one /,
+  ],
+])(
+  "a class that is there before the stack makes it ends the update before any machine: %s",
+  async (_, there, said) => {
+    const { clock, run } = ask(there, 3600);
+    expect(await failure(run())).toMatch(said);
+    expect(clock.now()).toBe(0);
+  },
+);
 
 test("one of an operator that has gone is waited for", async () => {
   const { clock, lines, run } = ask(operators, 40);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect(clock.now()).toBeLessThan(45_000);
-  expect(lines).toEqual(["waiting up to 10m for RuntimeClass nvidia of ClusterPolicy cluster-policy to go"]);
+  expect(lines).toEqual([
+    "waiting up to 10m for RuntimeClass nvidia of ClusterPolicy cluster-policy to go",
+  ]);
 });
 
 test("one of an operator that stays is named at the limit", async () => {
@@ -56,14 +73,21 @@ test("one of an operator that stays is named at the limit", async () => {
 });
 
 test.each([
-  ["has the right handler", found(), /nvidia, with the handler nvidia, is somebody else's, and stays as it is/],
+  [
+    "has the right handler",
+    found(),
+    /nvidia, with the handler nvidia, is somebody else's, and stays as it is/,
+  ],
   ["is the operator's", operators, /with the handler nvidia, is somebody else's/],
   ["is not there yet", undefined, /not in the cluster yet/],
-])("one that is to be somebody else's is looked at, and waited for by nobody: it %s", async (_, there, said) => {
-  const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
-  expect(await run()).toEqual({ runtimeClass: "nvidia" });
-  expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
-});
+])(
+  "one that is to be somebody else's is looked at, and waited for by nobody: it %s",
+  async (_, there, said) => {
+    const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
+    expect(await run()).toEqual({ runtimeClass: "nvidia" });
+    expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
+  },
+);
 
 test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra" }])(
   "a wrong handler is named: of %j",

@@ -1,6 +1,14 @@
 import { CallError } from "../../../../components/clients/failure";
-import { taint, untaint, type TaintedNodes } from "../../../../components/machine/program/kubernetes/taint";
-import { markedTaints, type NodeTaints, taintMark } from "../../../../components/machine/program/kubernetes/taint-mark";
+import {
+  taint,
+  untaint,
+  type TaintedNodes,
+} from "../../../../components/machine/program/kubernetes/taint";
+import {
+  markedTaints,
+  type NodeTaints,
+  taintMark,
+} from "../../../../components/machine/program/kubernetes/taint-mark";
 import type { NodeTaintState } from "../../../../components/machine/program/task";
 import { FakeClock } from "../fakes";
 import { failure } from "../setup";
@@ -22,7 +30,11 @@ class FakeNode implements TaintedNodes {
   async taints(node: string): Promise<(NodeTaints & { version: string }) | undefined> {
     this.answer();
     if (node !== "velaryon") return undefined;
-    return { taints: this.now, ours: markedTaints(this.mark ?? undefined), version: String(this.version) };
+    return {
+      taints: this.now,
+      ours: markedTaints(this.mark ?? undefined),
+      version: String(this.version),
+    };
   }
 
   async setTaints(_node: string, { taints, ours }: NodeTaints, version: string): Promise<boolean> {
@@ -113,7 +125,8 @@ async function play(
     const begin = clock.now();
     node.lost = step.lostAnswers ?? 0;
     if (step.changedByOthers) node.now = step.changedByOthers;
-    if (refusal !== undefined) node.taints = () => Promise.reject(new CallError("refused", refusal));
+    if (refusal !== undefined)
+      node.taints = () => Promise.reject(new CallError("refused", refusal));
     const logs: string[] = [];
     const report = (line: string): void => void logs.push(line);
     const asked: Promise<unknown> =
@@ -142,7 +155,10 @@ describe("the taints of a node", () => {
   test("adds the stack's taint, leaves those of others, and does nothing the second time", () =>
     play(
       { nodeHas: [foreign] },
-      { taints: [gpu], expect: { result: [gpu], logs: ["taint: gpu"], nodeTaints: [foreign, gpu], writes: 1 } },
+      {
+        taints: [gpu],
+        expect: { result: [gpu], logs: ["taint: gpu"], nodeTaints: [foreign, gpu], writes: 1 },
+      },
       { taints: [gpu], expect: { result: [gpu], logs: [], writes: 1 } },
       { leaves: true, expect: { logs: ["untaint: gpu"], nodeTaints: [foreign] } },
       { leaves: true, expect: { logs: [], writes: 2 } },
@@ -157,7 +173,10 @@ describe("the taints of a node", () => {
   test("gives up after 20 attempts", () =>
     play(
       { foreignWrites: 1000 },
-      { taints: [gpu], expect: { error: ["somebody else changed the node during each of 20 attempts"] } },
+      {
+        taints: [gpu],
+        expect: { error: ["somebody else changed the node during each of 20 attempts"] },
+      },
     ));
 
   test("leaves a taint that was there before, also when the stack goes", () =>
@@ -171,7 +190,10 @@ describe("the taints of a node", () => {
     play(
       { nodeHas: [foreign] },
       { taints: [gpu, old], expect: { result: [gpu, old] } },
-      { taints: [only], expect: { logs: ["taint: gpu", "untaint: gpu, old"], nodeTaints: [foreign, only] } },
+      {
+        taints: [only],
+        expect: { logs: ["taint: gpu", "untaint: gpu, old"], nodeTaints: [foreign, only] },
+      },
       { leaves: true, expect: { nodeTaints: [foreign] } },
     ));
 
@@ -209,7 +231,12 @@ describe("lost answers", () => {
       { taints: [gpu, old], killed: true, expect: { result: [gpu, old] } },
       {
         taints: [gpu],
-        expect: { result: [gpu], writes: 2, nodeTaints: [foreign, gpu], annotation: "gpu=true:NoSchedule" },
+        expect: {
+          result: [gpu],
+          writes: 2,
+          nodeTaints: [foreign, gpu],
+          annotation: "gpu=true:NoSchedule",
+        },
       },
     ));
 
@@ -217,7 +244,10 @@ describe("lost answers", () => {
     play(
       { nodeHas: [foreign] },
       { taints: [gpu], killed: true, expect: { result: [gpu] } },
-      { taints: [], expect: { result: [], logs: ["untaint: gpu"], nodeTaints: [foreign], annotation: null } },
+      {
+        taints: [],
+        expect: { result: [], logs: ["untaint: gpu"], nodeTaints: [foreign], annotation: null },
+      },
     ));
 
   test("asks again if ten answers of Kubernetes are lost", () =>
@@ -272,7 +302,11 @@ describe("a cluster, when taints leave the stack,", () => {
         leaves: true,
         known: [gpu],
         expect: {
-          error: ["machines.velaryon: Kubernetes cannot be asked: Kubernetes: ", staysOnNode, "ends with `-upgrade`"],
+          error: [
+            "machines.velaryon: Kubernetes cannot be asked: Kubernetes: ",
+            staysOnNode,
+            "ends with `-upgrade`",
+          ],
           errorLacks: ["pods that do not belong there"],
         },
       },
@@ -298,7 +332,9 @@ describe("a cluster, when taints leave the stack,", () => {
       {
         leaves: true,
         known: [gpu],
-        expect: { error: ["during each of 20 attempts; the stack's taints could not be taken off the node"] },
+        expect: {
+          error: ["during each of 20 attempts; the stack's taints could not be taken off the node"],
+        },
       },
     ));
 });
@@ -306,16 +342,28 @@ describe("a cluster, when taints leave the stack,", () => {
 // It goes with the machine's own step, before any pod loses its toleration.
 describe("the last taint of a machine", () => {
   test("goes, and those of others stay", () =>
-    play({ nodeHas: [foreign, gpu] }, { taints: [], known: [gpu], expect: { result: [], nodeTaints: [foreign] } }));
+    play(
+      { nodeHas: [foreign, gpu] },
+      { taints: [], known: [gpu], expect: { result: [], nodeTaints: [foreign] } },
+    ));
 
   test("goes, though the cluster has to be asked twice", () =>
-    play({ nodeHas: [gpu] }, { lostAnswers: 1, taints: [], known: [gpu], expect: { result: [], nodeTaints: [] } }));
+    play(
+      { nodeHas: [gpu] },
+      { lostAnswers: 1, taints: [], known: [gpu], expect: { result: [], nodeTaints: [] } },
+    ));
 
   test("is not missed if the stack had none", () =>
-    play({ nodeHas: [foreign, gpu] }, { taints: [], expect: { result: [], nodeTaints: [foreign, gpu], writes: 0 } }));
+    play(
+      { nodeHas: [foreign, gpu] },
+      { taints: [], expect: { result: [], nodeTaints: [foreign, gpu], writes: 0 } },
+    ));
 
   test("is not missed if the node is gone", () =>
-    play({}, { machine: "gone", taints: [], known: [gpu], expect: { result: [], nodeTaints: [] } }));
+    play(
+      {},
+      { machine: "gone", taints: [], known: [gpu], expect: { result: [], nodeTaints: [] } },
+    ));
 
   test("stays if it is another tool's, which the stack listed for a while", () =>
     play(
@@ -332,11 +380,15 @@ describe("the stack's own taints", () => {
   test("are one that it added earlier and one that it adds", () =>
     play({ nodeHas: [gpu] }, { taints: [gpu, old], known: [gpu], expect: { result: [gpu, old] } }));
 
-  test("are one whose value it changes", () => play({ nodeHas: [only] }, { taints: [gpu], expect: { result: [gpu] } }));
+  test("are one whose value it changes", () =>
+    play({ nodeHas: [only] }, { taints: [gpu], expect: { result: [gpu] } }));
 });
 
 test.each([
-  [[gpu, { key: "example.com/a", effect: "NoExecute" }], "gpu=true:NoSchedule,example.com/a:NoExecute"],
+  [
+    [gpu, { key: "example.com/a", effect: "NoExecute" }],
+    "gpu=true:NoSchedule,example.com/a:NoExecute",
+  ],
   [[{ key: "a", value: "", effect: "NoSchedule" }], "a:NoSchedule"],
   [[], null],
 ])("taints are marked as kubectl writes them: %j", (taints: NodeTaintState[], mark) => {

@@ -1,5 +1,15 @@
-import type { Omni, OmniCluster, OmniImageState, OmniMachineState } from "../../../../components/clients/omni/server";
-import { configPatchType, extensionsType, type OmniPatch, type OmniResource } from "../../../../components/recipe";
+import type {
+  Omni,
+  OmniCluster,
+  OmniImageState,
+  OmniMachineState,
+} from "../../../../components/clients/omni/server";
+import {
+  configPatchType,
+  extensionsType,
+  type OmniPatch,
+  type OmniResource,
+} from "../../../../components/recipe";
 
 /** Omni in memory. */
 export class FakeOmni implements Omni {
@@ -14,7 +24,11 @@ export class FakeOmni implements Omni {
   };
   clusters = ["frank"];
   templated = false;
-  seen: OmniImageState | undefined = { talosVersion: "v1.12.6", schematicId: "s", extensions: ["siderolabs/x"] };
+  seen: OmniImageState | undefined = {
+    talosVersion: "v1.12.6",
+    schematicId: "s",
+    extensions: ["siderolabs/x"],
+  };
   changes = false;
 
   putExtensions(id: string, labels: Record<string, string>, extensions: string[]): void {

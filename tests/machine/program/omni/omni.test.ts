@@ -20,7 +20,9 @@ const applyExtensions = `apply ExtensionsConfigurations ${ours}`;
 const applyPatch = `apply ConfigPatches ${ours}`;
 
 /** A resource in Omni that the stack did not make: a patch, or a list of extensions. */
-type Foreign = { id: string; labels: Record<string, string> } & ({ patch: string } | { extensions: string[] });
+type Foreign = { id: string; labels: Record<string, string> } & (
+  { patch: string } | { extensions: string[] }
+);
 
 /** A run of the program: it gives Omni what the stack wants of the machine, or takes it away. */
 interface OmniRun {
@@ -60,7 +62,11 @@ interface OmniRun {
 
 /** Plays runs, one after the other, with the same Omni. */
 async function play(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
-  const [omni, clock, lines]: [FakeOmni, FakeClock, string[]] = [new FakeOmni(), new FakeClock(), []];
+  const [omni, clock, lines]: [FakeOmni, FakeClock, string[]] = [
+    new FakeOmni(),
+    new FakeClock(),
+    [],
+  ];
   const report = (line: string): void => void lines.push(line);
   const { list } = omni;
   for (const run of runs) {
@@ -77,8 +83,16 @@ async function play(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
 
     const { patches = [part], extensions = ["siderolabs/x"], drop } = run;
     const resources = omniResources({ cluster: "frank", uuid, patches, extensions });
-    const task: OmniTask = { machine: "gpu-1", uuid, cluster: "frank", resources, ...(drop ? { drop } : {}) };
-    const ended = run.releases ? releaseFromOmni(task, omni, report, clock) : applyToOmni(task, omni, report);
+    const task: OmniTask = {
+      machine: "gpu-1",
+      uuid,
+      cluster: "frank",
+      resources,
+      ...(drop ? { drop } : {}),
+    };
+    const ended = run.releases
+      ? releaseFromOmni(task, omni, report, clock)
+      : applyToOmni(task, omni, report);
     const { expect: wanted } = run;
     if (wanted.error) {
       const message = await failure(ended);
@@ -90,7 +104,9 @@ async function play(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
     if (wanted.result) expect(result).toMatchObject(wanted.result);
     if (wanted.removed !== undefined) expect(result.removed).toHaveLength(wanted.removed);
     if (wanted.calls) expect(omni.calls).toEqual(wanted.calls);
-    const inOmni = [...omni.held.values()].filter(({ spec }) => "data" in spec).map(({ metadata }) => metadata.id);
+    const inOmni = [...omni.held.values()]
+      .filter(({ spec }) => "data" in spec)
+      .map(({ metadata }) => metadata.id);
     if (wanted.patchesInOmni) expect(inOmni.sort()).toEqual(wanted.patchesInOmni);
     if (wanted.logs) expect(lines.join()).toContain(wanted.logs);
   }
@@ -105,7 +121,9 @@ const ofMachine = (id: string, cluster = "frank") => ({
   "omni.sidero.dev/cluster-machine": id,
 });
 /** What Omni has seen of the machine's image. */
-const runs = (...extensions: string[]) => ({ seen: { talosVersion: "v1.12.6", schematicId: "s", extensions } });
+const runs = (...extensions: string[]) => ({
+  seen: { talosVersion: "v1.12.6", schematicId: "s", extensions },
+});
 
 describe("omni-apply", () => {
   test("writes what differs, extensions first; a second run writes nothing", () =>
@@ -173,7 +191,11 @@ describe("omni-apply", () => {
       }));
 
     test("accepts one if the stack gives the machine no containerd part", () =>
-      play({ foreign: [rival], patches: [noPart], expect: { calls: [applyExtensions, applyPatch] } }));
+      play({
+        foreign: [rival],
+        patches: [noPart],
+        expect: { calls: [applyExtensions, applyPatch] },
+      }));
   });
 
   test("refuses to lose extensions of the image that the stack does not list, until they are dropped", () =>
@@ -181,10 +203,15 @@ describe("omni-apply", () => {
       {
         omni: runs("siderolabs/iscsi-tools", "siderolabs/util-linux-tools", "siderolabs/x"),
         expect: {
-          error: ["machines.gpu-1.extensions: the machine runs siderolabs/iscsi-tools, siderolabs/util-linux-tools, "],
+          error: [
+            "machines.gpu-1.extensions: the machine runs siderolabs/iscsi-tools, siderolabs/util-linux-tools, ",
+          ],
         },
       },
-      { drop: ["siderolabs/iscsi-tools", "util-linux-tools"], expect: { calls: [applyExtensions, applyPatch] } },
+      {
+        drop: ["siderolabs/iscsi-tools", "util-linux-tools"],
+        expect: { calls: [applyExtensions, applyPatch] },
+      },
     ));
 
   test("accepts to lose what the stack's own list brought", () =>
@@ -252,7 +279,9 @@ describe("omni-apply", () => {
     test("of a cluster that is kept as a template", () =>
       play({
         omni: { templated: true },
-        expect: { error: ["machines.gpu-1.configuration: the cluster frank is kept as a template"] },
+        expect: {
+          error: ["machines.gpu-1.configuration: the cluster frank is kept as a template"],
+        },
       }));
   });
 
@@ -260,7 +289,10 @@ describe("omni-apply", () => {
     play(
       {
         omni: { state: undefined },
-        expect: { calls: [applyExtensions, applyPatch], logs: "Omni keeps them until the machine joins" },
+        expect: {
+          calls: [applyExtensions, applyPatch],
+          logs: "Omni keeps them until the machine joins",
+        },
       },
       {
         foreign: [{ id: "300-of-a-set", labels: ofMachineSet("gpus"), patch: part }],
@@ -279,7 +311,11 @@ describe("omni-release", () => {
 
   test("waits for Omni", () =>
     play(firstRun, {
-      failing: { seconds: 60, problem: "unreachable", message: "omnictl get failed: connection refused" },
+      failing: {
+        seconds: 60,
+        problem: "unreachable",
+        message: "omnictl get failed: connection refused",
+      },
       releases: true,
       expect: { removed: 2 },
     }));
@@ -299,7 +335,11 @@ describe("omni-release", () => {
 
 test.each<[string, string, unknown]>([
   // As siderolabs/omni prints them (client/pkg/template/testdata/cluster1-resources.yaml). The annotation has no value.
-  ["a template's", "    annotations:\n        omni.sidero.dev/managed-by-cluster-templates:\n", { templated: true }],
+  [
+    "a template's",
+    "    annotations:\n        omni.sidero.dev/managed-by-cluster-templates:\n",
+    { templated: true },
+  ],
   ["one with other annotations", "    annotations:\n        name: home\n", { templated: false }],
   ["one of Omni's page", "", { templated: false }],
 ])("a cluster is read as omnictl prints it: %s", async (_, annotations, expected) => {

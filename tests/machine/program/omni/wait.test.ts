@@ -35,7 +35,10 @@ describe("omni-wait", () => {
     const parts = bench();
     parts.omni.changes = true;
     parts.clock.after(120, () => (parts.omni.changes = false));
-    expect(await waitForOmni(wanted(), parts)).toMatchObject({ talosVersion: "v1.12.6", schematicId: "s" });
+    expect(await waitForOmni(wanted(), parts)).toMatchObject({
+      talosVersion: "v1.12.6",
+      schematicId: "s",
+    });
     expect(parts.clock.now()).toBeGreaterThanOrEqual(120_000);
   });
 
@@ -48,9 +51,9 @@ describe("omni-wait", () => {
     await waitForOmni(wanted(), parts);
     expect(said.join()).not.toContain("template"); // a sync would take patches and extensions away
     expect(parts.clock.now()).toBeGreaterThanOrEqual(600_000);
-    expect(said.filter((line) => line.includes(`add the machine ${uuid} to the cluster frank in Omni`))).toHaveLength(
-      1,
-    );
+    expect(
+      said.filter((line) => line.includes(`add the machine ${uuid} to the cluster frank in Omni`)),
+    ).toHaveLength(1);
   });
 
   describe("a boot that does not go on", () => {
@@ -58,8 +61,14 @@ describe("omni-wait", () => {
       const said: string[] = [];
       const parts = { ...bench(), report: (line: string) => said.push(line) };
       parts.machine.stageName = "booting";
-      parts.machine.bootProblems = ["writeUserFiles failed, rebooting in 35 minutes … already exists"];
-      return { parts, said, told: () => said.filter((line) => line.includes("its boot does not go on")) };
+      parts.machine.bootProblems = [
+        "writeUserFiles failed, rebooting in 35 minutes … already exists",
+      ];
+      return {
+        parts,
+        said,
+        told: () => said.filter((line) => line.includes("its boot does not go on")),
+      };
     };
 
     test("is told, and ends the wait when the next boot does not either", async () => {
@@ -82,7 +91,8 @@ describe("omni-wait", () => {
         parts.machine.bootProblems = [];
         parts.omni.state!.ready = true;
       });
-      parts.machine.read = async () => (parts.machine.boots > 1 ? files["/proc/modules"] : undefined);
+      parts.machine.read = async () =>
+        parts.machine.boots > 1 ? files["/proc/modules"] : undefined;
       await waitForOmni(wanted({ files }), parts);
       expect(told()).toHaveLength(1);
     });
@@ -135,21 +145,35 @@ describe("omni-wait", () => {
       const parts = bench();
       parts.machine.cri = waitingForSandbox;
       const message = await failure(waitForOmni(wanted(), parts));
-      expect(message).toContain('service cri is Waiting and not healthy (Waiting for service "sandboxd"');
+      expect(message).toContain(
+        'service cri is Waiting and not healthy (Waiting for service "sandboxd"',
+      );
       expect(message).toContain("so reboot the machine");
     });
 
     test("has no configuration of containerd's to be seen in", async () => {
-      expect(await failure(waiting(undefined))).toContain(`${mergedConfigurationPath} is not there`);
+      expect(await failure(waiting(undefined))).toContain(
+        `${mergedConfigurationPath} is not there`,
+      );
     });
   });
 
   test.each<[string, (omni: FakeOmni) => void, Partial<OmniWaitTask>, string]>([
     ["membership", (omni) => (omni.state = undefined), {}, "it is in no cluster: add the machine"],
     ["machine", (omni) => (omni.seen = undefined), {}, "Omni knows no machine"],
-    ["release", (omni) => (omni.seen!.talosVersion = "v1.12.4"), {}, "it runs v1.12.4, not v1.12.6"],
+    [
+      "release",
+      (omni) => (omni.seen!.talosVersion = "v1.12.4"),
+      {},
+      "it runs v1.12.4, not v1.12.6",
+    ],
     ["extensions", (omni) => (omni.seen!.extensions = []), {}, "its image has no siderolabs/x"],
-    ["configuration", (omni) => (omni.state!.configUpToDate = false), {}, "Omni still has changes for it"],
+    [
+      "configuration",
+      (omni) => (omni.state!.configUpToDate = false),
+      {},
+      "Omni still has changes for it",
+    ],
     [
       "refusal",
       (omni) => (omni.state!.configError = "not allowed"),

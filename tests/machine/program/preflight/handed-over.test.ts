@@ -1,6 +1,9 @@
 import { handOverFault } from "../../../../components/recipe/effect/faults";
 import { takenAway } from "../../../../components/machine/program/preflight/memory";
-import type { PreflightTask, Remembered } from "../../../../components/machine/program/preflight/task";
+import type {
+  PreflightTask,
+  Remembered,
+} from "../../../../components/machine/program/preflight/task";
 
 type Place = NonNullable<Remembered["place"]>;
 
@@ -17,9 +20,13 @@ function update(before: Record<string, Place | undefined>, after: Record<string,
     machines: now
       .filter(({ owner }) => owner !== "omni")
       .map(({ machine, owner, at: address }) => ({ machine, configuration: owner, address })),
-    omni: now.filter(({ owner }) => owner === "omni").map(({ machine, at: uuid }) => ({ machine, uuid })),
+    omni: now
+      .filter(({ owner }) => owner === "omni")
+      .map(({ machine, at: uuid }) => ({ machine, uuid })),
   } as unknown as Pick<PreflightTask, "machines" | "omni">;
-  return takenAway(task, Object.fromEntries(known)).map(({ field, problem }) => `${field}: ${problem}`);
+  return takenAway(task, Object.fromEntries(known)).map(
+    ({ field, problem }) => `${field}: ${problem}`,
+  );
 }
 
 const [here, there] = ["10.0.0.1", "10.0.0.2"];
@@ -43,12 +50,14 @@ test.each<[string, Record<string, Place | undefined>, Record<string, Place>, Reg
     { new: at("adopted", here) },
     [/^machines\.new\.address: 10\.0\.0\.1 belongs to old/],
   ],
-  ...(["owned", "omni"] as const).map((owner): [string, Record<string, Place>, Record<string, Place>, RegExp[]] => [
-    `adopted to ${owner}`,
-    { it: at("adopted", here) },
-    { it: at(owner, here) },
-    [RegExp(`^machines\\.it\\.configuration: changes from adopted to ${owner}`)],
-  ]),
+  ...(["owned", "omni"] as const).map(
+    (owner): [string, Record<string, Place>, Record<string, Place>, RegExp[]] => [
+      `adopted to ${owner}`,
+      { it: at("adopted", here) },
+      { it: at(owner, here) },
+      [RegExp(`^machines\\.it\\.configuration: changes from adopted to ${owner}`)],
+    ],
+  ),
   [
     "Omni's to adopted",
     { it: at("omni", "uuid-1") },
@@ -73,6 +82,8 @@ test.each<[string, Record<string, Place | undefined>, Record<string, Place>, Reg
 test("an owner that does not change says how a failed update is taken back, and what a destroy deletes", () => {
   const { why, remedy } = handOverFault("adopted", "owned")!;
   expect(why).toContain("at the end of the update, when the machine already has the new one");
-  expect(remedy).toContain("if the update that changed it to adopted failed, finish that one with adopted first");
+  expect(remedy).toContain(
+    "if the update that changed it to adopted failed, finish that one with adopted first",
+  );
   expect(remedy).toMatch(/`pulumi destroy`, which also deletes the workloads' volumes/);
 });

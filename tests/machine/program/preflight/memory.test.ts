@@ -1,5 +1,8 @@
 import { remembered } from "../../../../components/machine/program/preflight/memory";
-import { preflightResult, type PreflightTask } from "../../../../components/machine/program/preflight/task";
+import {
+  preflightResult,
+  type PreflightTask,
+} from "../../../../components/machine/program/preflight/task";
 
 /** Linux: a program with a longer variable does not start (execve, MAX_ARG_STRLEN, the name and the final zero included). */
 const LONGEST = 131_072 - "PULUMI_COMMAND_STDOUT=\n\0".length;
@@ -8,7 +11,11 @@ const schematic = (number: number): string => number.toString(16).padStart(64, "
 const name = (number: number): string => `talos-gpu-${String(number).padStart(4, "0")}`;
 
 /** A fleet after so many updates. */
-function after(updates: number, machines: number, schematicOf: (machine: number, update: number) => string) {
+function after(
+  updates: number,
+  machines: number,
+  schematicOf: (machine: number, update: number) => string,
+) {
   let before: Parameters<typeof remembered>[1] = {};
   let answer = remembered({ machines: [], omni: [] }, before);
   for (let update = 0; update < updates; update++) {
@@ -32,16 +39,26 @@ test("the last ten schematics are remembered, the newest first", () => {
 });
 
 test("a thousand machines, of five pools with ten schematics each, are handed back to the next run", () => {
-  const { answer, before } = after(10, 1_000, (machine, update) => schematic(100 * (machine % 5) + update));
+  const { answer, before } = after(10, 1_000, (machine, update) =>
+    schematic(100 * (machine % 5) + update),
+  );
   expect(JSON.stringify(answer).length).toBeLessThan(LONGEST);
-  expect(before[name(7)]!.brought).toEqual(Array.from({ length: 10 }, (_, index) => schematic(209 - index)));
+  expect(before[name(7)]!.brought).toEqual(
+    Array.from({ length: 10 }, (_, index) => schematic(209 - index)),
+  );
 });
 
 test.each([
-  ["a thousand machines with three hundred histories: the oldest schematics are forgotten", 1_000, 1],
+  [
+    "a thousand machines with three hundred histories: the oldest schematics are forgotten",
+    1_000,
+    1,
+  ],
   ["more machines than there is room for: nothing is remembered", 5_000, undefined],
 ])("an answer is never too long: %s", (_, machines, length) => {
-  const { answer, before } = after(3, machines, (machine, update) => schematic(10 * (machine % 300) + update));
+  const { answer, before } = after(3, machines, (machine, update) =>
+    schematic(10 * (machine % 300) + update),
+  );
   expect(JSON.stringify(answer).length).toBeLessThan(LONGEST);
   expect(before[name(0)]?.brought.length).toBe(length);
 });

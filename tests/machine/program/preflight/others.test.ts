@@ -4,12 +4,25 @@ import { ask } from "./stand";
 
 type Installs = NonNullable<PreflightTask["installs"]>;
 
-const plugin: Installs = { field: "devicePlugin", release: "nvidia-device-plugin", namespace: "nvidia-device-plugin" };
-const operator: Installs = { field: "gpuOperator", release: "gpu-operator", namespace: "gpu-operator" };
+const plugin: Installs = {
+  field: "devicePlugin",
+  release: "nvidia-device-plugin",
+  namespace: "nvidia-device-plugin",
+};
+const operator: Installs = {
+  field: "gpuOperator",
+  release: "gpu-operator",
+  namespace: "gpu-operator",
+};
 const dra: Installs = { field: "dra", release: "dra-driver-nvidia-gpu", namespace: "dra" };
 
 /** A DaemonSet that runs an image. */
-const daemonSet = (namespace: string, name: string, image: string, metadata: Workload["metadata"] = {}): Workload => ({
+const daemonSet = (
+  namespace: string,
+  name: string,
+  image: string,
+  metadata: Workload["metadata"] = {},
+): Workload => ({
   kind: "DaemonSet",
   metadata: { namespace, name, ...metadata },
   spec: { selector: {}, template: { spec: { containers: [{ name: "main", image }] } } },
@@ -17,7 +30,10 @@ const daemonSet = (namespace: string, name: string, image: string, metadata: Wor
 
 const pluginImage = "nvcr.io/nvidia/k8s-device-plugin:v0.17.4";
 const operatorImage = "nvcr.io/nvidia/gpu-operator:v26.3.3";
-const ofFlux = { "helm.toolkit.fluxcd.io/name": "nvdp", "helm.toolkit.fluxcd.io/namespace": "kube-system" };
+const ofFlux = {
+  "helm.toolkit.fluxcd.io/name": "nvdp",
+  "helm.toolkit.fluxcd.io/namespace": "kube-system",
+};
 const ofHelm = (name: string, namespace: string) => ({
   "meta.helm.sh/release-name": name,
   "meta.helm.sh/release-namespace": namespace,
@@ -62,8 +78,15 @@ describe("something else that gives out the cards ends the update before the fir
     [
       "a plugin of a manifest",
       plugin,
-      daemonSet("kube-system", "nvidia-device-plugin-daemonset", "ghcr.io/mirror/k8s-device-plugin@sha256:0"),
-      ["which nothing marks as its own", "kubectl delete daemonset nvidia-device-plugin-daemonset -n kube-system"],
+      daemonSet(
+        "kube-system",
+        "nvidia-device-plugin-daemonset",
+        "ghcr.io/mirror/k8s-device-plugin@sha256:0",
+      ),
+      [
+        "which nothing marks as its own",
+        "kubectl delete daemonset nvidia-device-plugin-daemonset -n kube-system",
+      ],
     ],
     [
       "the DRA driver's former chart",
@@ -92,7 +115,10 @@ describe("nothing is said of", () => {
     [
       "a release that the stack takes over from Flux",
       { ...plugin, release: "nvdp", namespace: "kube-system" },
-      daemonSet("kube-system", "nvdp", pluginImage, { labels: ofFlux, annotations: ofHelm("nvdp", "kube-system") }),
+      daemonSet("kube-system", "nvdp", pluginImage, {
+        labels: ofFlux,
+        annotations: ofHelm("nvdp", "kube-system"),
+      }),
     ],
     [
       "what a stack of Pulumi's installed, as this one's of the update before",
@@ -101,15 +127,25 @@ describe("nothing is said of", () => {
         managedFields: [{ manager: "pulumi-resource-kubernetes" }],
       }),
     ],
-    ["a release outside", undefined, daemonSet("kube-system", "nvdp", pluginImage, { labels: ofFlux })],
+    [
+      "a release outside",
+      undefined,
+      daemonSet("kube-system", "nvdp", pluginImage, { labels: ofFlux }),
+    ],
     [
       "a DaemonSet of the stack's own operator",
       operator,
       daemonSet("gpu-operator", "nvidia-device-plugin-daemonset", pluginImage, {
-        ownerReferences: [{ apiVersion: "nvidia.com/v1", kind: "ClusterPolicy", name: "cluster-policy", uid: "1" }],
+        ownerReferences: [
+          { apiVersion: "nvidia.com/v1", kind: "ClusterPolicy", name: "cluster-policy", uid: "1" },
+        ],
       }),
     ],
-    ["AMD's plugin, whose image has the same name", plugin, daemonSet("amd", "amdgpu", "rocm/k8s-device-plugin:1.31")],
+    [
+      "AMD's plugin, whose image has the same name",
+      plugin,
+      daemonSet("amd", "amdgpu", "rocm/k8s-device-plugin:1.31"),
+    ],
     [
       "AMD's operator",
       operator,
@@ -122,7 +158,9 @@ describe("nothing is said of", () => {
       operator,
       daemonSet("kube-system", "nvdp-gpu-feature-discovery", pluginImage),
     ],
-  ])("%s", async (_, installs, workload) => expect(await foundBy(installs, [workload])).toEqual([]));
+  ])("%s", async (_, installs, workload) =>
+    expect(await foundBy(installs, [workload])).toEqual([]),
+  );
 
   test("what is in a namespace of the stack's; in another stack's it is told", async () => {
     const workloads = [daemonSet("former", "nvidia-device-plugin", pluginImage)];
@@ -133,7 +171,9 @@ describe("nothing is said of", () => {
   });
 
   test("an operator without its plugin, next to the DRA driver; with it, both would give out the cards", async () => {
-    const workload = daemonSet("gpu", "gpu-operator", operatorImage, { annotations: ofHelm("gpu-operator", "gpu") });
+    const workload = daemonSet("gpu", "gpu-operator", operatorImage, {
+      annotations: ofHelm("gpu-operator", "gpu"),
+    });
     expect(await foundBy(dra, [workload], true)).toEqual([]);
     expect(await foundBy(dra, [workload])).toHaveLength(1);
     expect(await foundBy(operator, [workload], true)).toHaveLength(1);
@@ -142,20 +182,33 @@ describe("nothing is said of", () => {
 
 test("a question that gets no answer at once is asked again; one that gets none is said, and ends nothing", async () => {
   const workloads = [daemonSet("kube-system", "nvidia-device-plugin-daemonset", pluginImage)];
-  expect((await ask({ installs: plugin, workloads, silentOffers: ["503"] })).outcome).toHaveLength(1);
-  const { outcome, lines } = await ask({ installs: plugin, workloads, silentOffers: Array(1_000).fill("503") });
+  expect((await ask({ installs: plugin, workloads, silentOffers: ["503"] })).outcome).toHaveLength(
+    1,
+  );
+  const { outcome, lines } = await ask({
+    installs: plugin,
+    workloads,
+    silentOffers: Array(1_000).fill("503"),
+  });
   expect(outcome).toMatchObject({ machines: {} });
-  expect(lines).toContainEqual(expect.stringMatching(/^not known whether something else in the cluster gives out/));
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^not known whether something else in the cluster gives out/),
+  );
 });
 
 describe("a RuntimeClass that is there", () => {
   const warned = async (installs: Installs, policy?: string): Promise<string[]> => {
-    const { lines } = await ask({ installs, runtimeClass: { policy, handler: "nvidia", annotations: {} } });
+    const { lines } = await ask({
+      installs,
+      runtimeClass: { policy, handler: "nvidia", annotations: {} },
+    });
     return lines.filter((line) => line.startsWith("warning"));
   };
 
   test("goes with the operator, which a warning says before", async () => {
-    expect(await warned(operator)).toEqual([expect.stringMatching(/the operator makes it its own, and it goes when/)]);
+    expect(await warned(operator)).toEqual([
+      expect.stringMatching(/the operator makes it its own, and it goes when/),
+    ]);
   });
 
   test("is no matter where it is the operator's, and where the stack installs none", async () => {

@@ -3,7 +3,11 @@ import { CallError } from "../../../../components/clients/failure";
 import { failing, type FakeMachine, nodeState, schematics } from "../fakes";
 import { archive, ask, brought, certificate, index, node, type Stand, strange } from "./stand";
 
-const installs = { field: "gpuOperator", release: "gpu-operator", namespace: "gpu-operator" } as const;
+const installs = {
+  field: "gpuOperator",
+  release: "gpu-operator",
+  namespace: "gpu-operator",
+} as const;
 
 /** The credentials were seen to be of one cluster. */
 const together = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
@@ -22,10 +26,19 @@ interface Preflight {
   warnings?: (RegExp | RegExp[])[];
 }
 
-async function play({ around, broughtBefore, refusals, logs, warnings = [] }: Preflight): Promise<void> {
+async function play({
+  around,
+  broughtBefore,
+  refusals,
+  logs,
+  warnings = [],
+}: Preflight): Promise<void> {
   const { outcome, lines } = await ask(around, broughtBefore && brought(broughtBefore));
   if (refusals) expectParts(outcome, refusals);
-  else expect(outcome).toMatchObject({ histories: [[...new Set([schematics.gpu, ...(broughtBefore ?? [])])]] });
+  else
+    expect(outcome).toMatchObject({
+      histories: [[...new Set([schematics.gpu, ...(broughtBefore ?? [])])]],
+    });
   if (logs) expect(lines).toContainEqual(expect.stringMatching(logs));
   const warned = lines.filter((line) => line.startsWith("warning"));
   expectParts(warned, warnings);
@@ -43,25 +56,45 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const anotherStacks = { "gpu-operator": "shop/test/ns 77" };
 const isAnotherStacks = /^kubeconfig: Namespace gpu-operator was made by shop\/test\/ns/;
 const losesAnExtension: Partial<FakeMachine> = {
-  running: { extensions: { "iscsi-tools": "v0.2.0" }, configuredArgs: [], platform: "metal", secureBoot: false },
+  running: {
+    extensions: { "iscsi-tools": "v0.2.0" },
+    configuredArgs: [],
+    platform: "metal",
+    secureBoot: false,
+  },
 };
-const namesTheExtension = /^machines\.gpu-1\.extensions: the machine runs siderolabs\/iscsi-tools v0\.2\.0/;
+const namesTheExtension =
+  /^machines\.gpu-1\.extensions: the machine runs siderolabs\/iscsi-tools v0\.2\.0/;
 
 test.each<[keyof AskedCluster, RegExp, Partial<Stand>]>([
-  ["podsOfClass", /^not known whether pods of others name RuntimeClass nvidia \(no answer\)$/, { classed: [] }],
-  ["runtimeClass", /^not known whether RuntimeClass nvidia is in the cluster already \(no answer\)$/, { installs }],
-  ["annotationOf", /^not known whether another stack made Namespace gpu-operator \(no answer\)$/, {}],
-])("where Kubernetes does not answer %s, the preflight says what it does not know", (call, logs, more) =>
-  play({
-    around: {
-      ...more,
-      through: (client, kind) =>
-        kind === "cluster"
-          ? { ...client, [call]: () => Promise.reject(new CallError("unreachable", "no answer")) }
-          : client,
-    },
-    logs,
-  }),
+  [
+    "podsOfClass",
+    /^not known whether pods of others name RuntimeClass nvidia \(no answer\)$/,
+    { classed: [] },
+  ],
+  [
+    "runtimeClass",
+    /^not known whether RuntimeClass nvidia is in the cluster already \(no answer\)$/,
+    { installs },
+  ],
+  [
+    "annotationOf",
+    /^not known whether another stack made Namespace gpu-operator \(no answer\)$/,
+    {},
+  ],
+])(
+  "where Kubernetes does not answer %s, the preflight says what it does not know",
+  (call, logs, more) =>
+    play({
+      around: {
+        ...more,
+        through: (client, kind) =>
+          kind === "cluster"
+            ? { ...client, [call]: () => Promise.reject(new CallError("unreachable", "no answer")) }
+            : client,
+      },
+      logs,
+    }),
 );
 
 describe("refused:", () => {
@@ -72,7 +105,10 @@ describe("refused:", () => {
     }));
 
   test("a repository that is gone", () =>
-    play({ around: { web: { index: { status: 404, body: "" } } }, refusals: [/cannot be reached: it answers 404/] }));
+    play({
+      around: { web: { index: { status: 404, body: "" } } },
+      refusals: [/cannot be reached: it answers 404/],
+    }));
 
   test("a release that is not there", () =>
     play({
@@ -81,12 +117,19 @@ describe("refused:", () => {
     }));
 
   test("an archive that is gone", () =>
-    play({ around: { web: { archive: { status: 404, body: "" } } }, refusals: [/does not have its archive/] }));
+    play({
+      around: { web: { archive: { status: 404, body: "" } } },
+      refusals: [/does not have its archive/],
+    }));
 
   test("an image that the Factory cannot make", () =>
     play({
-      around: { web: { image: { status: 400, body: 'official extension "x" is not available\n' } } },
-      refusals: [/^talosVersion: the Image Factory does not have .*: official extension "x" is not available \(400\)/],
+      around: {
+        web: { image: { status: 400, body: 'official extension "x" is not available\n' } },
+      },
+      refusals: [
+        /^talosVersion: the Image Factory does not have .*: official extension "x" is not available \(400\)/,
+      ],
     }));
 
   test("Kubernetes that does not answer", () =>
@@ -125,7 +168,10 @@ describe("refused:", () => {
 
   test("a configuration that the running release cannot read", () =>
     play({
-      around: { machines: [{ configuration: "owned", contract: "v1.12.6" }], machine: { talosVersion: "v1.11.6" } },
+      around: {
+        machines: [{ configuration: "owned", contract: "v1.12.6" }],
+        machine: { talosVersion: "v1.11.6" },
+      },
       refusals: [
         [
           /^machines\.gpu-1\.versionContract: the machine runs v1\.11\.6, /,
@@ -149,7 +195,11 @@ describe("refused:", () => {
     }));
 
   test("accepted: the same before an image that has one", () =>
-    play({ around: { machine: { active: "machine: {files: [{content: \"default_runtime_name = 'nvidia'\"}]}\n" } } }));
+    play({
+      around: {
+        machine: { active: "machine: {files: [{content: \"default_runtime_name = 'nvidia'\"}]}\n" },
+      },
+    }));
 
   test("accepted with a warning: pods of others that name a RuntimeClass which goes", () =>
     play({
@@ -165,7 +215,8 @@ describe("refused:", () => {
   test("accepted: only pods of the operator name it", () =>
     play({ around: { classed: ["gpu-operator/gpu-feature-discovery-x"] }, warnings: [] }));
 
-  test("another stack's namespace", () => play({ around: { owners: anotherStacks }, refusals: [isAnotherStacks] }));
+  test("another stack's namespace", () =>
+    play({ around: { owners: anotherStacks }, refusals: [isAnotherStacks] }));
 
   test("a kubeconfig of another cluster", () =>
     play({
@@ -188,15 +239,21 @@ describe("refused:", () => {
   test("a machine that is a node of another name", () =>
     play({
       around: { nodes: [node({ name: "gpu-1.home.example" })] },
-      refusals: [/^machines\.gpu-1\.address: the machine at 10\.0\.0\.1 is node gpu-1\.home\.example/],
+      refusals: [
+        /^machines\.gpu-1\.address: the machine at 10\.0\.0\.1 is node gpu-1\.home\.example/,
+      ],
     }));
 
   const swapped = [node({ bootId: "boot-7", addresses: ["10.0.0.2"] }), node({ name: "gpu-2" })];
   const isOtherNode = /^machines\.gpu-1\.address: the machine at 10\.0\.0\.1 is node gpu-2/;
-  test("a machine behind another one's address", () => play({ around: { nodes: swapped }, refusals: [isOtherNode] }));
+  test("a machine behind another one's address", () =>
+    play({ around: { nodes: swapped }, refusals: [isOtherNode] }));
 
   test("an owned machine whose name another machine's node has", () =>
-    play({ around: { machines: [{ configuration: "owned" }], nodes: swapped }, refusals: [isOtherNode] }));
+    play({
+      around: { machines: [{ configuration: "owned" }], nodes: swapped },
+      refusals: [isOtherNode],
+    }));
 
   test("an image without an extension that the machine runs", () =>
     play({ around: { machine: losesAnExtension }, refusals: [namesTheExtension] }));
@@ -205,7 +262,10 @@ describe("refused:", () => {
     play({
       around: {
         machine: {
-          schematic: failing("refused", "talosctl get failed (exit 1): x509: certificate signed by unknown authority"),
+          schematic: failing(
+            "refused",
+            "talosctl get failed (exit 1): x509: certificate signed by unknown authority",
+          ),
         },
       },
       refusals: [/^machines\.gpu-1: talosconfig: its context home is of another cluster/],
@@ -222,7 +282,11 @@ describe("refused:", () => {
         nodes: new CallError("refused", "Kubernetes: nodes: Unauthorized"),
         machine: { schematic: failing("refused", "asked") },
       },
-      refusals: [/^talosconfig: expired on 2021-01-01; ; $/, /^kubeconfig: expired on 2021-01-01; ; $/, /v99/],
+      refusals: [
+        /^talosconfig: expired on 2021-01-01; ; $/,
+        /^kubeconfig: expired on 2021-01-01; ; $/,
+        /v99/,
+      ],
     }));
 
   test("several of these at once", () =>
@@ -240,18 +304,25 @@ describe("what cannot be checked from here is logged and accepted:", () => {
     }));
 
   test("a private repository", () =>
-    play({ around: { web: { index: { status: 401, body: "" } } }, logs: /not known .* answers 401/ }));
+    play({
+      around: { web: { index: { status: 401, body: "" } } },
+      logs: /not known .* answers 401/,
+    }));
 
   test("an index that is a page to log in", () =>
     play({ around: { web: { index: { status: 200, body: "<html>" } } }, logs: /cannot be read/ }));
 
-  test("a repository that answers no HEAD", () => play({ around: { web: { archive: { status: 405, body: "" } } } }));
+  test("a repository that answers no HEAD", () =>
+    play({ around: { web: { archive: { status: 405, body: "" } } } }));
 
   test("charts from a mirror that is not asked", () =>
     play({ around: { environment: { TALOS_GPU_CHARTS: "none" } }, logs: /not asked for/ }));
 
   test("an Image Factory that cannot be reached from here", () =>
-    play({ around: { web: { image: { silent: "ENOTFOUND" } } }, logs: /image .*: not known \(ENOTFOUND\)/ }));
+    play({
+      around: { web: { image: { silent: "ENOTFOUND" } } },
+      logs: /image .*: not known \(ENOTFOUND\)/,
+    }));
 
   test("a pull-through registry that does not have the image yet", () =>
     play({
@@ -266,17 +337,28 @@ describe("what cannot be checked from here is logged and accepted:", () => {
     }));
 
   test("a registry that asks for credentials", () =>
-    play({ around: { web: { image: { status: 401, body: "" } } }, logs: /image .*: not known \(it answers 401\)/ }));
+    play({
+      around: { web: { image: { status: 401, body: "" } } },
+      logs: /image .*: not known \(it answers 401\)/,
+    }));
 
   test("Kubernetes that is down, if nothing is drained", () =>
     play({
-      around: { drain: false, nodes: new CallError("unreachable", "Kubernetes: nodes: ECONNREFUSED") },
+      around: {
+        drain: false,
+        nodes: new CallError("unreachable", "Kubernetes: nodes: ECONNREFUSED"),
+      },
       logs: /the update goes on/,
     }));
 
   test("a user that may not list nodes", () =>
     play({
-      around: { nodes: new CallError("refused", 'Kubernetes: nodes: nodes is forbidden: User "x" cannot list') },
+      around: {
+        nodes: new CallError(
+          "refused",
+          'Kubernetes: nodes: nodes is forbidden: User "x" cannot list',
+        ),
+      },
       logs: /not asked \(.*forbidden/,
     }));
 
@@ -348,12 +430,17 @@ describe("a later preflight", () => {
 });
 
 describe("a node that a failed update has left cordoned", () => {
-  const cordoned = nodeState({ unschedulable: true, annotations: { "talos-gpu/cordoned-by": "talos-gpu" } });
+  const cordoned = nodeState({
+    unschedulable: true,
+    annotations: { "talos-gpu/cordoned-by": "talos-gpu" },
+  });
   test("gets a warning if the stack wants something else", () =>
     play({
       around: { wanted: "2", state: cordoned },
       broughtBefore: [schematics.gpu],
-      warnings: [/^warning: gpu-1: an earlier update failed .*node gpu-1 is still cordoned.*change `reconcileToken`/],
+      warnings: [
+        /^warning: gpu-1: an earlier update failed .*node gpu-1 is still cordoned.*change `reconcileToken`/,
+      ],
     }));
 
   test("gets no warning if the machine is wanted as before", () =>
@@ -411,13 +498,17 @@ describe("the volume of a workload", () => {
   test("is refused if the stack names the class that the cluster chose: it would be replaced", () =>
     play({
       around: { volumes: [slowVolume], claims: [claimOfDefault] },
-      refusals: [/storageClass: is slow, and .* was made with that of the cluster, slow; .*; leave storageClass out; /],
+      refusals: [
+        /storageClass: is slow, and .* was made with that of the cluster, slow; .*; leave storageClass out; /,
+      ],
     }));
 
   test("is refused if the stack leaves out the class that it gave: it would be replaced", () =>
     play({
       around: { volumes: [volume], claims: [claimOfSlow] },
-      refusals: [/storageClass: is left to the cluster, and .* was made with slow; .*; write slow; /],
+      refusals: [
+        /storageClass: is left to the cluster, and .* was made with slow; .*; write slow; /,
+      ],
     }));
 
   test("is refused if its workload moves to another namespace: it would be deleted", () =>
@@ -431,22 +522,29 @@ describe("the volume of a workload", () => {
       ],
     }));
 
-  test("is accepted as it is", () => play({ around: { volumes: [volume], claims: [claimOfDefault] } }));
+  test("is accepted as it is", () =>
+    play({ around: { volumes: [volume], claims: [claimOfDefault] } }));
 
   test("is accepted with the class that it was given", () =>
     play({ around: { volumes: [slowVolume], claims: [claimOfSlow] } }));
 
   test("is accepted if it is another stack's", () =>
-    play({ around: { volumes: [volumeInAi], claims: [{ ...claimOfDefault, owner: "shop/test/x 1" }] } }));
+    play({
+      around: { volumes: [volumeInAi], claims: [{ ...claimOfDefault, owner: "shop/test/x 1" }] },
+    }));
 
   test("is accepted if it is new", () => play({ around: { volumes: [volume], claims: [] } }));
 
   test("is accepted if it is of another cluster of this program", () =>
     play({
-      around: { volumes: [volumeInAi], claims: [{ ...claimOfDefault, owner: "shop/prod/other-ollama-models 6f1c" }] },
+      around: {
+        volumes: [volumeInAi],
+        claims: [{ ...claimOfDefault, owner: "shop/prod/other-ollama-models 6f1c" }],
+      },
     }));
 
-  test("is accepted if its workload is removed", () => play({ around: { volumes: [], claims: [claimOfDefault] } }));
+  test("is accepted if its workload is removed", () =>
+    play({ around: { volumes: [], claims: [claimOfDefault] } }));
 });
 
 test("if all is there it changes nothing, and remembers what it asked about and what the stack brought before", async () => {
@@ -461,21 +559,30 @@ test.each<[string, string, string[], boolean]>([
   ["Talos 1.15 with the extension", "v1.15.0", ["siderolabs/multipath-tools"], true],
   ["Talos 1.15 without it", "v1.15.0", [], false],
   ["Talos 1.14", "v1.14.6", ["siderolabs/multipath-tools"], false],
-])("an adopted configuration of multipathd, before %s", async (_, talosVersion, extensions, isRefused) => {
-  const active = "machine: {}\n---\napiVersion: v1alpha1\nkind: ExtensionServiceConfig\nname: multipathd\n";
-  const image = { extensions, kernelArgs: [] };
-  const { outcome } = await ask({ machines: [{ talosVersion, image }], machine: { active, talosVersion: "v1.14.6" } });
-  const words =
-    /^machines\.gpu-1: the machine's configuration: has an ExtensionServiceConfig for multipathd.*EtcFileConfig/;
-  const told = (Array.isArray(outcome) ? outcome : []).filter((finding) => words.test(finding));
-  expect(told).toHaveLength(isRefused ? 1 : 0);
-});
+])(
+  "an adopted configuration of multipathd, before %s",
+  async (_, talosVersion, extensions, isRefused) => {
+    const active =
+      "machine: {}\n---\napiVersion: v1alpha1\nkind: ExtensionServiceConfig\nname: multipathd\n";
+    const image = { extensions, kernelArgs: [] };
+    const { outcome } = await ask({
+      machines: [{ talosVersion, image }],
+      machine: { active, talosVersion: "v1.14.6" },
+    });
+    const words =
+      /^machines\.gpu-1: the machine's configuration: has an ExtensionServiceConfig for multipathd.*EtcFileConfig/;
+    const told = (Array.isArray(outcome) ? outcome : []).filter((finding) => words.test(finding));
+    expect(told).toHaveLength(isRefused ? 1 : 0);
+  },
+);
 
 test("credentials that were seen to be of one cluster are not checked again until one of them changes", async () => {
   const { outcome } = await ask();
   const machine = { bootId: failing("refused", "asked again") };
   expect((await ask({ machine }, outcome)).outcome).toEqual(outcome);
-  expect((await ask({ machine, authority: "another" }, outcome)).outcome).not.toHaveProperty("together");
+  expect((await ask({ machine, authority: "another" }, outcome)).outcome).not.toHaveProperty(
+    "together",
+  );
 });
 
 test("a mirror has a folder for each repository's address", async () => {
@@ -484,13 +591,18 @@ test("a mirror has a folder for each repository's address", async () => {
     [`${mirror}/charts.example/nvidia/index.yaml`]: { status: 200, body: index },
     [`${mirror}/charts.example/nvidia/${archive}`]: { status: 200, body: "" },
   };
-  const { outcome, asked } = await ask({ mirror: answers, environment: { TALOS_GPU_CHARTS: `${mirror}/` } });
+  const { outcome, asked } = await ask({
+    mirror: answers,
+    environment: { TALOS_GPU_CHARTS: `${mirror}/` },
+  });
   expect(outcome).toMatchObject({ machines: {} });
   expect(asked).toContain(`${mirror}/charts.example/nvidia/index.yaml`);
 });
 
 test("what it waits for is said at once, and again when it changes", async () => {
-  const { lines, outcome } = await ask({ silentAtFirst: ["ECONNREFUSED", "ECONNREFUSED", "no route to host"] });
+  const { lines, outcome } = await ask({
+    silentAtFirst: ["ECONNREFUSED", "ECONNREFUSED", "no route to host"],
+  });
   expect(outcome).toMatchObject({ machines: {} });
   const waits = "waits up to 3m for the Kubernetes API at https://10.0.0.9:6443:";
   expect(lines.filter((line) => line.startsWith("waits"))).toEqual([

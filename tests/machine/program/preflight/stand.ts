@@ -1,7 +1,14 @@
 import { CallError, Failure } from "../../../../components/clients/failure";
 import { placesOf } from "../../../../components/machine/program/preflight/web";
-import type { AskedNode, BoundClaim, NodeState } from "../../../../components/machine/program/kubernetes/cluster";
-import { type AskedCluster, preflight } from "../../../../components/machine/program/preflight/preflight";
+import type {
+  AskedNode,
+  BoundClaim,
+  NodeState,
+} from "../../../../components/machine/program/kubernetes/cluster";
+import {
+  type AskedCluster,
+  preflight,
+} from "../../../../components/machine/program/preflight/preflight";
 import {
   preflightResult,
   preflightTask,
@@ -95,7 +102,11 @@ export interface Stand {
   /** Fields and answers of the machine. */
   machine: Partial<FakeMachine>;
   /** What each client is wrapped in. */
-  through: <Client extends object>(client: Client, kind: "machine" | "cluster" | "omni", clock: FakeClock) => Client;
+  through: <Client extends object>(
+    client: Client,
+    kind: "machine" | "cluster" | "omni",
+    clock: FakeClock,
+  ) => Client;
 }
 
 /**
@@ -118,7 +129,10 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     machines: machines.map((differs) => ({
       ...{ machine: "gpu-1", address: "10.0.0.1", configuration: "adopted", gpu: true },
       ...{ talosVersion: "v1.12.6", schematicId: schematics.gpu, installerImage: installer },
-      image: { extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"], kernelArgs: [] },
+      image: {
+        extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"],
+        kernelArgs: [],
+      },
       wanted: changes.wanted ?? "1",
       ...differs,
     })),
@@ -160,13 +174,19 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     gpuOffers: async () => {
       const silence = silentOffers.shift();
       if (silence !== undefined) throw new CallError("unreachable", silence);
-      return { offers: gpuOffers(changes.workloads ?? []), withoutPlugin: changes.withoutPlugin ?? false };
+      return {
+        offers: gpuOffers(changes.workloads ?? []),
+        withoutPlugin: changes.withoutPlugin ?? false,
+      };
     },
   };
   const lines: string[] = [];
   const around = {
     ...{ web, places: placesOf(environment), talosconfig: "context: home\n" },
-    ...{ cluster: through(cluster, "cluster", clock), machineAt: () => through(machine, "machine", clock) },
+    ...{
+      cluster: through(cluster, "cluster", clock),
+      machineAt: () => through(machine, "machine", clock),
+    },
     ...{
       omni: through(new FakeOmni(), "omni", clock),
       expired: changes.expired ?? [],
@@ -177,7 +197,9 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   const last = previous === undefined ? undefined : preflightResult.parse(previous);
   const outcome = await preflight(task, around, last).catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error;
-    return error.findings.map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`);
+    return error.findings.map(
+      ({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`,
+    );
   });
   return { outcome, lines, asked, machine };
 }

@@ -11,11 +11,20 @@ const config = {
   applyToHTTPSOptions: () => Promise.resolve(),
 };
 
-const kind = (kind: string, name: string, namespaced = true) => ({ kind, name, namespaced, verbs: ["delete", "list"] });
+const kind = (kind: string, name: string, namespaced = true) => ({
+  kind,
+  name,
+  namespaced,
+  verbs: ["delete", "list"],
+});
 
 /** Kinds that it has, by the path of their group. */
 const groups: Record<string, object[]> = {
-  "/api/v1": [kind("Namespace", "namespaces", false), kind("Pod", "pods"), kind("ConfigMap", "configmaps")],
+  "/api/v1": [
+    kind("Namespace", "namespaces", false),
+    kind("Pod", "pods"),
+    kind("ConfigMap", "configmaps"),
+  ],
   "/apis/batch/v1": [kind("Job", "jobs")],
 };
 
@@ -45,7 +54,8 @@ export class ApiInMemory {
   }
 
   private answer(path: string, { method = "GET", body }: Asking): Answer {
-    const [status, said] = method === "GET" ? this.get(path) : this.write(method, path, body as Stored);
+    const [status, said] =
+      method === "GET" ? this.get(path) : this.write(method, path, body as Stored);
     return { status, headers: {}, body: JSON.stringify(said) };
   }
 
@@ -56,7 +66,9 @@ export class ApiInMemory {
     if (found !== undefined) return [200, found];
     const isOne = /\/(nodes|namespaces|jobs|configmaps|runtimeclasses)\/[^/]+$/.test(path);
     if (isOne) return [404, { message: "not found" }];
-    const items = Object.entries(this.objects).filter(([at]) => at.slice(0, at.lastIndexOf("/")) === path);
+    const items = Object.entries(this.objects).filter(
+      ([at]) => at.slice(0, at.lastIndexOf("/")) === path,
+    );
     return [200, { items: items.map(([, object]) => object) }];
   }
 

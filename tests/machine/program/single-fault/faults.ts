@@ -1,6 +1,10 @@
 import { CallError } from "../../../../components/clients/failure";
 import type { KubernetesApi } from "../../../../components/clients/kubernetes/api";
-import { answerProblem, connectionProblem, type Answer } from "../../../../components/clients/kubernetes/error";
+import {
+  answerProblem,
+  connectionProblem,
+  type Answer,
+} from "../../../../components/clients/kubernetes/error";
 import { classify } from "../../../../components/clients/talos/talosctl";
 import type { FakeClock } from "../fakes";
 
@@ -37,7 +41,13 @@ export const faultKinds: readonly Fault[] = [
     says: `${unavailable} error reading from server: read tcp 10.0.0.9: connection reset by peer`,
     code: "ECONNRESET",
   },
-  { name: "cut off", done: true, seconds: 0, says: `${unavailable} error reading from server: EOF`, status: 200 },
+  {
+    name: "cut off",
+    done: true,
+    seconds: 0,
+    says: `${unavailable} error reading from server: EOF`,
+    status: 200,
+  },
   {
     name: "no answer in time",
     done: true,
@@ -71,7 +81,11 @@ export class Calls {
   ) {}
 
   /** A call of a client; `fails` is how it ends where it is the one that fails. */
-  async meet<T>(call: string, act: () => Promise<T>, fails: (fault: Fault, answer: T | undefined) => T): Promise<T> {
+  async meet<T>(
+    call: string,
+    act: () => Promise<T>,
+    fails: (fault: Fault, answer: T | undefined) => T,
+  ): Promise<T> {
     const at = this.made.push(call) - 1;
     if (at !== this.failing?.at) return act();
     const { fault } = this.failing;
@@ -91,7 +105,13 @@ export class Calls {
   ofKubernetes<Client extends object>(client: Client): Client {
     return this.through(client, ({ code = "ECONNRESET", status }) => {
       throw status === undefined || status === 200
-        ? connectionProblem("a call", "https://api", Object.assign(new Error(code), { code }), 30_000, [])
+        ? connectionProblem(
+            "a call",
+            "https://api",
+            Object.assign(new Error(code), { code }),
+            30_000,
+            [],
+          )
         : answerProblem("a call", "https://api", statusAnswer(status), []);
     });
   }
@@ -118,9 +138,14 @@ export class Calls {
         const value: unknown = Reflect.get(target, name, target);
         if (typeof value !== "function") return value;
         if (name === "at")
-          return (address: string) => this.through((value as (at: string) => Client).call(target, address), fails);
+          return (address: string) =>
+            this.through((value as (at: string) => Client).call(target, address), fails);
         return (...args: unknown[]) =>
-          this.meet(String(name), () => (value as (...args: unknown[]) => Promise<unknown>).apply(target, args), fails);
+          this.meet(
+            String(name),
+            () => (value as (...args: unknown[]) => Promise<unknown>).apply(target, args),
+            fails,
+          );
       },
     });
   }

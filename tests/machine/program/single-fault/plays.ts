@@ -34,7 +34,10 @@ export const ended = (run: Promise<unknown>, failing: Failing): Promise<unknown>
 
 /** An upgrade of a machine that `arrange` brings into its state. */
 export const upgrading =
-  (arrange: (parts: ReturnType<typeof setup>) => void, more: Parameters<typeof setup>[0] = {}): Play =>
+  (
+    arrange: (parts: ReturnType<typeof setup>) => void,
+    more: Parameters<typeof setup>[0] = {},
+  ): Play =>
   async (failing) => {
     const parts = setup({ pollSeconds: 10, ...more });
     const { clock, machine, cluster, bench, wanted } = parts;
@@ -44,7 +47,9 @@ export const upgrading =
       upgrade(wanted, {
         ...bench,
         machine: persistent(clock, calls.ofTalos(machine)),
-        others: new Map([...bench.others].map(([at, other]) => [at, persistent(clock, calls.ofTalos(other))])),
+        others: new Map(
+          [...bench.others].map(([at, other]) => [at, persistent(clock, calls.ofTalos(other))]),
+        ),
         cluster: persistent(clock, calls.ofKubernetes(cluster)),
       }),
       failing,
@@ -52,7 +57,10 @@ export const upgrading =
     const { boots, schematicId, talosVersion, active, persistent: next } = machine;
     const reboots = machine.calls.filter((call) => /^(reboot|upgrade)/.test(call));
     const node = { ...cluster.state, pods: cluster.podList.map(({ name }) => name) };
-    return { calls: calls.made, is: { answer, boots, schematicId, talosVersion, active, next, reboots, node } };
+    return {
+      calls: calls.made,
+      is: { answer, boots, schematicId, talosVersion, active, next, reboots, node },
+    };
   };
 
 /** Runs of the machine's configuration. */
@@ -64,7 +72,10 @@ export const configuring =
     machine.active = machine.persistent = live;
     const calls = new Calls(clock, failing);
     const through = persistent(clock, calls.ofTalos(machine));
-    const answer = await ended(run({ machine: through, clock, report: quiet, isAwaited: () => true }), failing);
+    const answer = await ended(
+      run({ machine: through, clock, report: quiet, isAwaited: () => true }),
+      failing,
+    );
     return { calls: calls.made, is: { answer, active: machine.active, next: machine.persistent } };
   };
 
@@ -72,7 +83,11 @@ export const configuring =
 export const inCluster =
   (
     objects: () => ApiInMemory["objects"],
-    run: (cluster: ReturnType<ApiInMemory["cluster"]>, clock: FakeClock, api: ApiInMemory) => Promise<unknown>,
+    run: (
+      cluster: ReturnType<ApiInMemory["cluster"]>,
+      clock: FakeClock,
+      api: ApiInMemory,
+    ) => Promise<unknown>,
   ): Play =>
   async (failing) => {
     const clock = new FakeClock();
@@ -86,7 +101,10 @@ export const inCluster =
 
 /** Runs that ask Omni, and a machine; where it is `held`, Omni has all of the task from before. */
 export const inOmni =
-  (run: (omni: FakeOmni, machine: FakeMachine, clock: FakeClock) => Promise<unknown>, held = false): Play =>
+  (
+    run: (omni: FakeOmni, machine: FakeMachine, clock: FakeClock) => Promise<unknown>,
+    held = false,
+  ): Play =>
   async (failing) => {
     const clock = new FakeClock();
     const omni = new FakeOmni();

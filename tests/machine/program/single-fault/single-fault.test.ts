@@ -14,9 +14,23 @@ import type { FakeOmni } from "../omni/fake-omni";
 import { ask } from "../preflight/stand";
 import { ApiInMemory } from "./api-in-memory";
 import { Calls, faultKinds } from "./faults";
-import { configuring, ended, inCluster, inOmni, omniTask, omniWait, type Play, quiet, upgrading } from "./plays";
+import {
+  configuring,
+  ended,
+  inCluster,
+  inOmni,
+  omniTask,
+  omniWait,
+  type Play,
+  quiet,
+  upgrading,
+} from "./plays";
 
-const adoption = { machine: "gpu-1", address: "10.0.0.1", patches: ["machine:\n  sysctls: {one: '1'}\n"] };
+const adoption = {
+  machine: "gpu-1",
+  address: "10.0.0.1",
+  patches: ["machine:\n  sysctls: {one: '1'}\n"],
+};
 const plain = "version: v1alpha1\nmachine:\n  type: worker\n";
 const additions = [
   { what: "container" as const, document: "config", path: ["machine", "sysctls"], value: {} },
@@ -34,7 +48,11 @@ const meta = (name: string, more: object = {}) => ({
 });
 const node = { metadata: { ...meta("gpu-1") }, spec: {}, status: { allocatable: { [GPU]: "1" } } };
 const jobs = "/apis/batch/v1/namespaces/gpu/jobs";
-const job = (more: object = {}) => ({ metadata: meta("test-1"), spec: { template: { spec: {} } }, ...more });
+const job = (more: object = {}) => ({
+  metadata: meta("test-1"),
+  spec: { template: { spec: {} } },
+  ...more,
+});
 const gate = {
   namespace: "gpu",
   tests: [{ machine: "gpu-1", job: "test-1", resource: GPU }],
@@ -56,7 +74,11 @@ const busyPods = {
     status: {
       phase: "Pending",
       conditions: [
-        { type: "PodScheduled", status: "False", message: `0/1 nodes are available: 1 Insufficient ${GPU}.` },
+        {
+          type: "PodScheduled",
+          status: "False",
+          message: `0/1 nodes are available: 1 Insufficient ${GPU}.`,
+        },
       ],
     },
   },
@@ -90,7 +112,10 @@ function preflighting(omni: (typeof omniTask)[], differs?: Partial<FakeOmni>): P
       through: (client, kind, clock) => {
         calls[0] ??= new Calls(clock, failing);
         if (kind === "omni") Object.assign(client, differs);
-        return persistent(clock, kind === "cluster" ? calls[0].ofKubernetes(client) : calls[0].ofTalos(client));
+        return persistent(
+          clock,
+          kind === "cluster" ? calls[0].ofKubernetes(client) : calls[0].ofTalos(client),
+        );
       },
     });
     // An array is one of findings.
@@ -102,7 +127,11 @@ function preflighting(omni: (typeof omniTask)[], differs?: Partial<FakeOmni>): P
 const runs: Record<string, Play> = {
   upgrade: upgrading(({ cluster }) => void (cluster.podList = [pod("app")])),
   "upgrade with nothing to do": upgrading(({ machine }) => {
-    Object.assign(machine, { schematicId: schematics.gpu, talosVersion: "v1.12.6", active: machine.persistent });
+    Object.assign(machine, {
+      schematicId: schematics.gpu,
+      talosVersion: "v1.12.6",
+      active: machine.persistent,
+    });
   }),
   "upgrade of a control plane": upgrading(({ machine }) => void (machine.etcdState = "Running"), {
     role: "controlplane",
@@ -132,14 +161,16 @@ const runs: Record<string, Play> = {
     },
     { role: "controlplane" },
   ),
-  "upgrade of a worker that an earlier run is rebooting": upgrading(({ machine, cluster, clock }) => {
-    machine.install(`factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`);
-    machine.down = true;
-    clock.after(400, () => machine.boot());
-    clock.after(420, () => void (machine.stageName = "running"));
-    const annotations = { [CORDONED_BY]: schematics.gpu };
-    cluster.state = { ...cluster.state!, unschedulable: true, annotations };
-  }),
+  "upgrade of a worker that an earlier run is rebooting": upgrading(
+    ({ machine, cluster, clock }) => {
+      machine.install(`factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`);
+      machine.down = true;
+      clock.after(400, () => machine.boot());
+      clock.after(420, () => void (machine.stageName = "running"));
+      const annotations = { [CORDONED_BY]: schematics.gpu };
+      cluster.state = { ...cluster.state!, unschedulable: true, annotations };
+    },
+  ),
   "upgrade of a machine whose boot is paused": upgrading(({ machine, cluster }) => {
     const bootProblems = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
     const broken = { active: "broken", stageName: "booting", unmet: ["services"], bootProblems };
@@ -151,7 +182,11 @@ const runs: Record<string, Play> = {
   }),
   "reboot that is asked for": upgrading(
     ({ machine }) => {
-      Object.assign(machine, { schematicId: schematics.gpu, talosVersion: "v1.12.6", active: machine.persistent });
+      Object.assign(machine, {
+        schematicId: schematics.gpu,
+        talosVersion: "v1.12.6",
+        active: machine.persistent,
+      });
     },
     { reboots: true },
   ),
@@ -168,15 +203,24 @@ const runs: Record<string, Play> = {
     (bench) => adopt(adoption, adopted, bench),
     `${plain}  sysctls: {one: '1'}\n`,
   ),
-  release: configuring((bench) => release(adoption, adopted, bench), `${plain}  sysctls: {one: '1'}\n`),
+  release: configuring(
+    (bench) => release(adoption, adopted, bench),
+    `${plain}  sysctls: {one: '1'}\n`,
+  ),
   "omni-apply": inOmni((omni) => applyToOmni(omniTask, omni, quiet)),
   "omni-release": inOmni((omni, _, clock) => releaseFromOmni(omniTask, omni, quiet, clock), true),
-  "omni-wait": inOmni((omni, machine, clock) => waitForOmni(omniWait, { omni, machine, clock, report: quiet })),
+  "omni-wait": inOmni((omni, machine, clock) =>
+    waitForOmni(omniWait, { omni, machine, clock, report: quiet }),
+  ),
   preflight: preflighting([]),
   "preflight with a machine of Omni's": preflighting([omniTask]),
   // What it finds shows that each question was answered in the end: an answer that is lost would find nothing.
-  "preflight with a machine that Omni keeps as a template": preflighting([omniTask], { templated: true }),
-  "preflight with a machine that another cluster of Omni's has": preflighting([omniTask], { state: elsewhere }),
+  "preflight with a machine that Omni keeps as a template": preflighting([omniTask], {
+    templated: true,
+  }),
+  "preflight with a machine that another cluster of Omni's has": preflighting([omniTask], {
+    state: elsewhere,
+  }),
   gate: inCluster(
     () => ({
       "/api/v1/nodes/gpu-1": node,
@@ -192,7 +236,9 @@ const runs: Record<string, Play> = {
     (cluster, clock, api) => {
       api.afterWrite = (write) => {
         if (write.startsWith("POST"))
-          api.objects[`${jobs}/test-1`]!["status"] = { conditions: [{ type: "Complete", status: "True" }] };
+          api.objects[`${jobs}/test-1`]!["status"] = {
+            conditions: [{ type: "Complete", status: "True" }],
+          };
       };
       return awaitTests(gate, cluster, clock, quiet);
     },
@@ -207,9 +253,18 @@ const runs: Record<string, Play> = {
   "put-back": inCluster(
     () => ({
       "/api/v1/namespaces/gpu/configmaps/right": { ...map("right"), metadata: meta("right") },
-      "/api/v1/namespaces/gpu/configmaps/wrong": { ...map("wrong"), metadata: meta("wrong"), data: { a: "2" } },
+      "/api/v1/namespaces/gpu/configmaps/wrong": {
+        ...map("wrong"),
+        metadata: meta("wrong"),
+        data: { a: "2" },
+      },
     }),
-    (cluster) => putBack({ manager: "talos-gpu", objects: ["gone", "right", "wrong"].map(map) }, cluster, quiet),
+    (cluster) =>
+      putBack(
+        { manager: "talos-gpu", objects: ["gone", "right", "wrong"].map(map) },
+        cluster,
+        quiet,
+      ),
   ),
   taint: inCluster(
     () => tainted(theirs),
@@ -247,7 +302,11 @@ const runs: Record<string, Play> = {
     const answer = await ended(
       (async () => {
         const place = await objects.read({ apiVersion: "v1", kind: "Namespace", name: "gpu" });
-        const lost = await objects.ownedBy("shop/prod/ns 1", { apiVersion: "batch/v1", kind: "Job" }, "gpu");
+        const lost = await objects.ownedBy(
+          "shop/prod/ns 1",
+          { apiVersion: "batch/v1", kind: "Job" },
+          "gpu",
+        );
         for (const one of lost) await objects.remove(one);
         return { holds: place?.holds, lost };
       })(),
@@ -257,7 +316,9 @@ const runs: Record<string, Play> = {
   },
 };
 
-const cases = Object.entries(runs).flatMap(([name, play]) => faultKinds.map((fault) => ({ name, fault, play })));
+const cases = Object.entries(runs).flatMap(([name, play]) =>
+  faultKinds.map((fault) => ({ name, fault, play })),
+);
 
 test.each(cases)("$name: each call once, $fault.name", async ({ play, fault }) => {
   const without = await play(undefined);

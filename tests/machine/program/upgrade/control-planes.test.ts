@@ -24,7 +24,11 @@ describe("control planes that are not in the stack", () => {
       task: controlPlane,
       machine: threeMembers,
       outsideStack: bothWell,
-      expect: { result: { rebooted: true }, machineCalls: upgraded, logsNever: ["not in the stack"] },
+      expect: {
+        result: { rebooted: true },
+        machineCalls: upgraded,
+        logsNever: ["not in the stack"],
+      },
     }));
 
   test("stop the run before any change if one is down", () =>
@@ -47,7 +51,10 @@ describe("control planes that are not in the stack", () => {
       task: controlPlane,
       machine: threeMembers,
       outsideStack: { "10.0.0.2": {}, "10.0.0.3": { stageName: "upgrading" } },
-      expect: { error: ["10.0.0.3 (etcd member cp-3, not in the stack) is in stage upgrading"], changesNothing: true },
+      expect: {
+        error: ["10.0.0.3 (etcd member cp-3, not in the stack) is in stage upgrading"],
+        changesNothing: true,
+      },
     }));
 
   test("stop the run if one has an etcd alarm", () =>
@@ -55,7 +62,10 @@ describe("control planes that are not in the stack", () => {
       task: controlPlane,
       machine: threeMembers,
       outsideStack: { "10.0.0.2": {}, "10.0.0.3": { etcdComplaints: ["NOSPACE"] } },
-      expect: { error: ["10.0.0.3 (etcd member cp-3, not in the stack) complains: NOSPACE"], changesNothing: true },
+      expect: {
+        error: ["10.0.0.3 (etcd member cp-3, not in the stack) complains: NOSPACE"],
+        changesNothing: true,
+      },
     }));
 
   test("stop the run if one has no etcd", () =>
@@ -72,8 +82,13 @@ describe("control planes that are not in the stack", () => {
   test("are logged and stop nothing if their health cannot be known", () =>
     play({
       task: controlPlane,
-      machine: { members: [member("1"), member("2"), member("3", ["https://:2380"]), member("4", [])] },
-      outsideStack: { "10.0.0.2": { status: failing("refused", "status: refused") }, "10.0.0.3": {} },
+      machine: {
+        members: [member("1"), member("2"), member("3", ["https://:2380"]), member("4", [])],
+      },
+      outsideStack: {
+        "10.0.0.2": { status: failing("refused", "status: refused") },
+        "10.0.0.3": {},
+      },
       expect: {
         result: { rebooted: true },
         logs: [
@@ -97,7 +112,11 @@ describe("control planes that are not in the stack", () => {
         ],
       },
       outsideStack: bothWell,
-      expect: { result: { rebooted: true }, machineCalls: upgraded, logsNever: ["not in the stack"] },
+      expect: {
+        result: { rebooted: true },
+        machineCalls: upgraded,
+        logsNever: ["not in the stack"],
+      },
     }));
 
   test("are not confused with the stack's own, which may give etcd another address", () =>
@@ -111,7 +130,11 @@ describe("control planes that are not in the stack", () => {
         ],
       },
       otherControlPlanes: { "fd00:0:0::2": { memberId: "2" }, "cp-3.example": { memberId: "3" } },
-      expect: { result: { rebooted: true }, machineCalls: upgraded, logsNever: ["not in the stack"] },
+      expect: {
+        result: { rebooted: true },
+        machineCalls: upgraded,
+        logsNever: ["not in the stack"],
+      },
     }));
 });
 
@@ -152,10 +175,18 @@ describe("a control plane whose boot is paused", () => {
   test("counts as an etcd member if its etcd is up: its boot waits for a driver", () =>
     play({
       task: controlPlane,
-      machine: { ...pausedControlPlane, etcdState: "Running", active: "machine: {}\n", bootProblems: [] },
+      machine: {
+        ...pausedControlPlane,
+        etcdState: "Running",
+        active: "machine: {}\n",
+        bootProblems: [],
+      },
       outsideStack: { "10.0.0.2": {}, "10.0.0.3": { down: true } },
       cluster: { alone: true },
       otherControlPlanes: { "10.0.0.2": {} },
-      expect: { error: ["10.0.0.3 (etcd member cp-3, not in the stack) does not answer"], machineCalls: [] },
+      expect: {
+        error: ["10.0.0.3 (etcd member cp-3, not in the stack) does not answer"],
+        machineCalls: [],
+      },
     }));
 });

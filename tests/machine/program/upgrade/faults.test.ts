@@ -30,7 +30,11 @@ describe("a run that meets a fault", () => {
 
   test("a pod that a budget holds stops the run also on a node that is not ready", () =>
     play({
-      cluster: { state: nodeState({ ready: false }), podList: [pod("db")], budgets: { db: "Cannot evict pod" } },
+      cluster: {
+        state: nodeState({ ready: false }),
+        podList: [pod("db")],
+        budgets: { db: "Cannot evict pod" },
+      },
       expect: { error: ["pod default/db did not go within 5m: Cannot evict pod"] },
     }));
 
@@ -59,7 +63,10 @@ describe("a run that meets a fault", () => {
   test("an installer that cannot be pulled stops the run before any node is cordoned", () =>
     play({
       failingCalls: [{ call: "pull", problem: "refused" }],
-      expect: { error: [`machines.gpu-1: it could not pull ${factoryImage("v1.12.6")}`], kubernetesCalls: [] },
+      expect: {
+        error: [`machines.gpu-1: it could not pull ${factoryImage("v1.12.6")}`],
+        kubernetesCalls: [],
+      },
     }));
 
   test("a pull that hangs once leaves time for a second one: it ends at half of the limit", () =>
@@ -84,7 +91,11 @@ describe("a run that meets a fault", () => {
   test("a Talos release that cannot pull ahead is upgraded without a pull", () =>
     play({
       failingCalls: [{ call: "pull", problem: "unimplemented" }],
-      expect: { result: { rebooted: true }, machineCalls: [pullCall, "upgrade legacy"], logsNever: ["warning: "] },
+      expect: {
+        result: { rebooted: true },
+        machineCalls: [pullCall, "upgrade legacy"],
+        logsNever: ["warning: "],
+      },
     }));
 
   test("a connection that drops after Talos accepted the upgrade costs no second reboot", () =>
@@ -116,13 +127,19 @@ describe("a run that meets a fault", () => {
       },
     }));
 
-  test.each(["version", "schematic", "configurations", "bootId", "read", "services", "status"] as const)(
-    "two lost answers of %s do no harm",
-    (call) =>
-      play({
-        failingCalls: [{ call, problem: "unreachable", times: 2 }],
-        expect: { result: { rebooted: true }, machine: { boots: 2 } },
-      }),
+  test.each([
+    "version",
+    "schematic",
+    "configurations",
+    "bootId",
+    "read",
+    "services",
+    "status",
+  ] as const)("two lost answers of %s do no harm", (call) =>
+    play({
+      failingCalls: [{ call, problem: "unreachable", times: 2 }],
+      expect: { result: { rebooted: true }, machine: { boots: 2 } },
+    }),
   );
 
   test("a refused upgrade ends the run at once", () =>
@@ -139,7 +156,9 @@ describe("a run that meets a fault", () => {
 
   test("a boot that never completes ends the run at its limit, with Talos' own reason", () =>
     play({
-      events: [{ afterCall: "upgrade", machine: { unmet: ["services: EtcFileSpecs already exists"] } }],
+      events: [
+        { afterCall: "upgrade", machine: { unmet: ["services: EtcFileSpecs already exists"] } },
+      ],
       expect: {
         error: ["it did not run within 30m", "EtcFileSpecs already exists"],
         minutes: { atLeast: 30, lessThan: 32 },
@@ -157,8 +176,16 @@ describe("a run that meets a fault", () => {
 
   test("a machine that never comes back after a plain reboot gets no advice to roll back", () =>
     play({
-      machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu, timing: { install: 40, boot: Infinity } },
-      expect: { error: ["look at its console, repair the cause"], errorLacks: ["rollback"], machineCalls: ["reboot"] },
+      machine: {
+        talosVersion: "v1.12.6",
+        schematicId: schematics.gpu,
+        timing: { install: 40, boot: Infinity },
+      },
+      expect: {
+        error: ["look at its console, repair the cause"],
+        errorLacks: ["rollback"],
+        machineCalls: ["reboot"],
+      },
     }));
 
   test("a machine that does not answer at all ends the run after five minutes", () =>
@@ -183,7 +210,10 @@ describe("refused before any change", () => {
     }));
 
   test("no credentials to drain with", () =>
-    play({ workbench: { cluster: undefined }, expect: { error: ["talos-gpu:kubeconfig"], changesNothing: true } }));
+    play({
+      workbench: { cluster: undefined },
+      expect: { error: ["talos-gpu:kubeconfig"], changesNothing: true },
+    }));
 
   const swappedAddresses = {
     nodes: async () => [
@@ -194,31 +224,48 @@ describe("refused before any change", () => {
   test("a machine whose address belongs to another node than the one to drain", () =>
     play({
       cluster: swappedAddresses,
-      expect: { error: ["machines.gpu-1.address: the machine at 10.0.0.1 is node gpu-2"], changesNothing: true },
+      expect: {
+        error: ["machines.gpu-1.address: the machine at 10.0.0.1 is node gpu-2"],
+        changesNothing: true,
+      },
     }));
 
   test("an owned machine whose address belongs to another node than the one to drain", () =>
     play({
       task: { configuration: "owned" },
       cluster: swappedAddresses,
-      expect: { error: ["machines.gpu-1.address: the machine at 10.0.0.1 is node gpu-2"], changesNothing: true },
+      expect: {
+        error: ["machines.gpu-1.address: the machine at 10.0.0.1 is node gpu-2"],
+        changesNothing: true,
+      },
     }));
 
   test("not an owned machine whose node gets its name in this update", () =>
     play({
       task: { configuration: "owned" },
-      cluster: { nodes: async () => [{ name: "talos-abc-123", bootId: "boot-1", addresses: ["10.0.0.1"] }] },
+      cluster: {
+        nodes: async () => [{ name: "talos-abc-123", bootId: "boot-1", addresses: ["10.0.0.1"] }],
+      },
       expect: { result: { rebooted: true }, machineCalls: [pullCall, "upgrade legacy"] },
     }));
 
   test("a talosctl that is too old", () =>
-    play({ workbench: { clientVersion: "v1.9.0" }, expect: { error: ["talosctl:"], changesNothing: true } }));
+    play({
+      workbench: { clientVersion: "v1.9.0" },
+      expect: { error: ["talosctl:"], changesNothing: true },
+    }));
 
   test("a talosctl that is too new", () =>
-    play({ workbench: { clientVersion: "v1.16.0" }, expect: { error: ["talosctl:"], changesNothing: true } }));
+    play({
+      workbench: { clientVersion: "v1.16.0" },
+      expect: { error: ["talosctl:"], changesNothing: true },
+    }));
 
   test("a talosctl without a version", () =>
-    play({ workbench: { clientVersion: "none" }, expect: { error: ["talosctl:"], changesNothing: true } }));
+    play({
+      workbench: { clientVersion: "none" },
+      expect: { error: ["talosctl:"], changesNothing: true },
+    }));
 
   test("a control plane of two etcd members, with a learner, an alarm and others down: all findings at once", () =>
     play({
@@ -272,7 +319,11 @@ describe("pods that are evicted", () => {
   test("what a pod loses is logged once; the error names each pod that stays and who decides", () =>
     play({
       cluster: {
-        podList: [pod("shell"), pod("db", { controller: "StatefulSet" }), pod("web", { controller: "ReplicaSet" })],
+        podList: [
+          pod("shell"),
+          pod("db", { controller: "StatefulSet" }),
+          pod("web", { controller: "ReplicaSet" }),
+        ],
         budgets: {
           db: "The disruption budget db-1 needs 3 healthy pods and has 3 currently",
           web: "The disruption budget web-1 needs 1 healthy pods and has 1 currently",
@@ -334,7 +385,10 @@ describe("an image that is installed and waits for its boot", () => {
         ],
       },
       expect: {
-        error: [`waits for its boot: ${factoryImage("v1.13.1", schematics.other)}`, "talosctl -n 10.0.0.1 rollback"],
+        error: [
+          `waits for its boot: ${factoryImage("v1.13.1", schematics.other)}`,
+          "talosctl -n 10.0.0.1 rollback",
+        ],
         changesNothing: true,
       },
     }));
@@ -346,9 +400,15 @@ describe("an image that is installed and waits for its boot", () => {
         talosVersion: "v1.13.1",
         schematicId: schematics.gpu,
         active: STAGED,
-        lines: ["starting upgrade: installer_image=other:v1.13.1, disk=/dev/vda", "upgrade completed: exit_code=0"],
+        lines: [
+          "starting upgrade: installer_image=other:v1.13.1, disk=/dev/vda",
+          "upgrade completed: exit_code=0",
+        ],
       },
-      expect: { result: { rebooted: false }, logs: ["warning: gpu-1: other:v1.13.1 is installed there"] },
+      expect: {
+        result: { rebooted: false },
+        logs: ["warning: gpu-1: other:v1.13.1 is installed there"],
+      },
     }));
 
   test("the run waits until the machine is ready, since Talos confirms the upgrade only then", () =>
@@ -374,10 +434,17 @@ describe("what an earlier run left", () => {
       machine: asWanted,
       cluster: {
         unreachable: true,
-        state: nodeState({ unschedulable: true, annotations: { "talos-gpu/cordoned-by": "talos-gpu" } }),
+        state: nodeState({
+          unschedulable: true,
+          annotations: { "talos-gpu/cordoned-by": "talos-gpu" },
+        }),
       },
       events: [{ atSecond: 90, cluster: { unreachable: false } }],
-      expect: { result: { rebooted: false }, machineCalls: [], node: { unschedulable: false, annotations: {} } },
+      expect: {
+        result: { rebooted: false },
+        machineCalls: [],
+        node: { unschedulable: false, annotations: {} },
+      },
     }));
 
   test("a node without a cordon is left alone once Kubernetes answers", () =>
@@ -488,7 +555,10 @@ describe("what an earlier run left", () => {
         cluster: { state: nodeState({ unschedulable: true }) },
         task: { schematicId: schematics.other },
         previousResult: { schematicId: schematics.plain },
-        expect: { error: ["kernel was started with iommu=pt"], machine: { schematicId: schematics.gpu } },
+        expect: {
+          error: ["kernel was started with iommu=pt"],
+          machine: { schematicId: schematics.gpu },
+        },
       },
     ));
 });

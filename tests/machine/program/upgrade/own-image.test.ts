@@ -12,9 +12,15 @@ describe("an image of the user's own, of which no schematic tells", () => {
     const { machine, bench, wanted, run } = setup(own);
     machine.persistent = naming;
     machine.running = { ...machine.running, extensions: { "own-storage": "1" } }; // what it would lose is not known
-    expect(await run()).toMatchObject({ rebooted: true, schematicId: own.schematicId, driverVersion: "570.211.01" });
+    expect(await run()).toMatchObject({
+      rebooted: true,
+      schematicId: own.schematicId,
+      driverVersion: "570.211.01",
+    });
     expect(machine.calls).toEqual([`pull ${installerImage}`, "upgrade legacy"]);
-    expect(await upgrade({ ...wanted, configurationHash: "2" }, bench)).toMatchObject({ rebooted: false });
+    expect(await upgrade({ ...wanted, configurationHash: "2" }, bench)).toMatchObject({
+      rebooted: false,
+    });
   });
 
   test("that a machine runs already is not installed again", async () => {

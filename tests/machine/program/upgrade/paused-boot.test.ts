@@ -15,11 +15,16 @@ describe("the boot of a new image", () => {
       events: [
         {
           afterCall: "upgrade",
-          machine: { bootProblems: ["writeUserFiles failed, rebooting in 35 minutes: already exists"] },
+          machine: {
+            bootProblems: ["writeUserFiles failed, rebooting in 35 minutes: already exists"],
+          },
         },
       ],
       expect: {
-        error: ["machines.gpu-1: its boot does not go on: writeUserFiles failed", "edit machineconfig"],
+        error: [
+          "machines.gpu-1: its boot does not go on: writeUserFiles failed",
+          "edit machineconfig",
+        ],
         minutes: { lessThan: 5 },
       },
     }));
@@ -46,7 +51,11 @@ describe("the boot of a new image", () => {
     play({
       machine: { unmet: ["services"] },
       events: [pausesAfterUpgrade, { atSecond: 600, restarts: 1 }],
-      expect: { error: ["its boot does not go on"], logsOnce: ["its boot does not go on"], minutes: { lessThan: 11 } },
+      expect: {
+        error: ["its boot does not go on"],
+        logsOnce: ["its boot does not go on"],
+        minutes: { lessThan: 11 },
+      },
     }));
 
   test("a paused boot is named as the reason if Talos then runs the old image again", () =>
@@ -56,12 +65,19 @@ describe("the boot of a new image", () => {
         pausesAfterUpgrade,
         {
           atSecond: 600,
-          machine: { bootProblems: [], stageName: "running", talosVersion: "v1.12.4", schematicId: schematics.plain },
+          machine: {
+            bootProblems: [],
+            stageName: "running",
+            talosVersion: "v1.12.4",
+            schematicId: schematics.plain,
+          },
           restarts: 1,
         },
       ],
       expect: {
-        error: [/Talos rolled back: .*the boot of the new image failed \(its boot does not go on: writeUserFiles/],
+        error: [
+          /Talos rolled back: .*the boot of the new image failed \(its boot does not go on: writeUserFiles/,
+        ],
         errorLacks: ["somebody else"],
       },
     }));
@@ -69,7 +85,10 @@ describe("the boot of a new image", () => {
   test("a paused boot is waited for, and the run goes on if the user corrects the configuration meanwhile", () =>
     play({
       machine: { unmet: ["services"] },
-      events: [pausesAfterUpgrade, { atSecond: 600, machine: { bootProblems: [], stageName: "running" }, restarts: 1 }],
+      events: [
+        pausesAfterUpgrade,
+        { atSecond: 600, machine: { bootProblems: [], stageName: "running" }, restarts: 1 },
+      ],
       expect: {
         result: { rebooted: true },
         machineCalls: [`pull ${factoryImage("v1.12.6")}`, "upgrade legacy"],
@@ -81,7 +100,11 @@ describe("the boot of a new image", () => {
 // Its pods are terminating already, and a reboot ends the pause.
 describe("a paused boot that a run finds", () => {
   const ownImage = `registry.example.com/own/${schematics.gpu}:v1.12.6`;
-  const ownImageTask: UpgradeRun["task"] = { ownImage: true, installerImage: ownImage, schematicId: schematics.other };
+  const ownImageTask: UpgradeRun["task"] = {
+    ownImage: true,
+    installerImage: ownImage,
+    schematicId: schematics.other,
+  };
   /** A staged configuration that names it as the installer. */
   const namesOwnImage = `${STAGED}  install: { image: ${ownImage} }\n`;
   /** The node is not ready, so its pod stays until the next boot. */
@@ -123,7 +146,12 @@ describe("a paused boot that a run finds", () => {
 
   test("gets a corrected configuration by a reboot, and is upgraded after that if the image is another one", () =>
     play({
-      machine: { ...pausedBoot, persistent: STAGED, talosVersion: "v1.12.4", schematicId: schematics.plain },
+      machine: {
+        ...pausedBoot,
+        persistent: STAGED,
+        talosVersion: "v1.12.4",
+        schematicId: schematics.plain,
+      },
       cluster: notReady,
       events: rebootEndsPause,
       expect: {
@@ -137,7 +165,12 @@ describe("a paused boot that a run finds", () => {
   test("gets a configuration that names the user's own image: no upgrade was taken back", () =>
     play({
       task: ownImageTask,
-      machine: { ...pausedBoot, persistent: namesOwnImage, talosVersion: "v1.12.4", schematicId: schematics.plain },
+      machine: {
+        ...pausedBoot,
+        persistent: namesOwnImage,
+        talosVersion: "v1.12.4",
+        schematicId: schematics.plain,
+      },
       cluster: notReady,
       events: rebootEndsPause,
       expect: {
@@ -149,7 +182,12 @@ describe("a paused boot that a run finds", () => {
   test("gets a configuration that names the user's own image of the running release, which is installed", () =>
     play({
       task: ownImageTask,
-      machine: { ...pausedBoot, persistent: namesOwnImage, talosVersion: "v1.12.6", schematicId: schematics.plain },
+      machine: {
+        ...pausedBoot,
+        persistent: namesOwnImage,
+        talosVersion: "v1.12.6",
+        schematicId: schematics.plain,
+      },
       cluster: notReady,
       events: rebootEndsPause,
       expect: {
@@ -180,7 +218,12 @@ describe("a paused boot that a run finds", () => {
   test("rolls back to the previous image if Talos has not confirmed the upgrade, and is upgraded again", () =>
     play({
       task: { talosVersion: "v1.13.1" },
-      machine: { ...pausedBoot, persistent: STAGED, talosVersion: "v1.13.0", schematicId: schematics.plain },
+      machine: {
+        ...pausedBoot,
+        persistent: STAGED,
+        talosVersion: "v1.13.0",
+        schematicId: schematics.plain,
+      },
       unconfirmedUpgradeTo: "v1.13.1",
       cluster: notReady,
       events: rebootEndsPause,
@@ -207,7 +250,12 @@ describe("a paused boot that a run finds", () => {
   test("has a remedy that keeps the image if the kubelet fails", () =>
     play({
       task: { talosVersion: "v1.13.1" },
-      machine: { ...pausedBoot, talosVersion: "v1.13.0", schematicId: schematics.plain, bootProblems: [kubeletFails] },
+      machine: {
+        ...pausedBoot,
+        talosVersion: "v1.13.0",
+        schematicId: schematics.plain,
+        bootProblems: [kubeletFails],
+      },
       unconfirmedUpgradeTo: "v1.13.1",
       cluster: notReady,
       events: rebootEndsPause,
@@ -226,14 +274,20 @@ describe("a paused boot that a run finds", () => {
         result: { rebooted: true },
         machineCalls: ["reboot"],
         kubernetesCalls: [],
-        logs: ["drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer"],
+        logs: [
+          "drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer",
+        ],
         minutes: { lessThan: 3.5 },
       },
     }));
 
   test("of the machine that serves Kubernetes is drained if the kubelet runs, since pods may run too", () =>
     play({
-      machine: { ...pausedBoot, persistent: STAGED, services: async () => ({ cri: "Running", kubelet: "Running" }) },
+      machine: {
+        ...pausedBoot,
+        persistent: STAGED,
+        services: async () => ({ cri: "Running", kubelet: "Running" }),
+      },
       cluster: servedByMachine,
       expect: { error: ["its pods did not go within 5m"], machineCalls: [] },
     }));
@@ -244,7 +298,11 @@ describe("a paused boot that a run finds", () => {
         ...pausedBoot,
         persistent: STAGED,
         bootProblems: [kubeletFails],
-        services: async () => ({ cri: "Running", kubelet: "Running", "ext-nvidia-persistenced": "Running" }),
+        services: async () => ({
+          cri: "Running",
+          kubelet: "Running",
+          "ext-nvidia-persistenced": "Running",
+        }),
       },
       cluster: servedByMachine,
       events: rebootEndsPause,
@@ -282,11 +340,20 @@ describe("a paused boot that a run finds", () => {
 
   test("may end by itself before the reboot is requested, and is upgraded if the image is another one", () =>
     play({
-      machine: { ...pausedBoot, persistent: STAGED, talosVersion: "v1.12.4", schematicId: schematics.plain },
+      machine: {
+        ...pausedBoot,
+        persistent: STAGED,
+        talosVersion: "v1.12.4",
+        schematicId: schematics.plain,
+      },
       events: endsByItself,
       expect: {
         result: { rebooted: true },
-        machineCalls: [`pull ${factoryImage("v1.12.6")}`, `pull ${factoryImage("v1.12.6")}`, "upgrade legacy"],
+        machineCalls: [
+          `pull ${factoryImage("v1.12.6")}`,
+          `pull ${factoryImage("v1.12.6")}`,
+          "upgrade legacy",
+        ],
       },
     }));
 });
@@ -294,10 +361,17 @@ describe("a paused boot that a run finds", () => {
 test("an installer that was pulled before may have empty files after a power cut, so it is pulled into memory", () =>
   play({
     task: { talosVersion: "v1.13.1" },
-    machine: { talosVersion: "v1.13.0", schematicId: schematics.plain, pulled: [factoryImage("v1.13.1")] },
+    machine: {
+      talosVersion: "v1.13.0",
+      schematicId: schematics.plain,
+      pulled: [factoryImage("v1.13.1")],
+    },
     expect: {
       result: { rebooted: true },
-      machineCalls: [`pull ${factoryImage("v1.13.1")} into memory`, "upgrade lifecycle from memory"],
+      machineCalls: [
+        `pull ${factoryImage("v1.13.1")} into memory`,
+        "upgrade lifecycle from memory",
+      ],
       logs: ["it was pulled before"],
     },
   }));

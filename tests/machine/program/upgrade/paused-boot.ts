@@ -13,7 +13,9 @@ export const pausedBoot: Partial<FakeMachine> = {
 };
 
 /** Its next boot completes. Its node becomes ready, and the pod `app`, which was terminating, is gone then. */
-export const rebootEndsPause: Event[] = (["reboot", "upgrade"] as const).flatMap((call): Event[] => [
-  { afterCall: call, machine: { unmet: [], bootProblems: [] } },
-  { afterCall: call, seconds: 170, node: { ready: true }, deletedPod: "app" },
-]);
+export const rebootEndsPause: Event[] = (["reboot", "upgrade"] as const).flatMap(
+  (call): Event[] => [
+    { afterCall: call, machine: { unmet: [], bootProblems: [] } },
+    { afterCall: call, seconds: 170, node: { ready: true }, deletedPod: "app" },
+  ],
+);

@@ -5,7 +5,12 @@ import { setup, STAGED } from "../setup";
 
 // The lab kills an upgrade in each phase of the list: one that no upgrade has would never be killed, and say nothing.
 test("every phase of the list is one of some upgrade's, in the order of the list", async () => {
-  const live = setup({ modules: [], driverVersion: undefined, extensionServices: [], schematicId: schematics.plain });
+  const live = setup({
+    modules: [],
+    driverVersion: undefined,
+    extensionServices: [],
+    schematicId: schematics.plain,
+  });
   live.machine.talosVersion = "v1.12.6"; // only a configuration is staged
   const runs = [setup(), setup({ installs: true }), live];
   const seen = new Set<string>();
@@ -43,7 +48,11 @@ test("a run's limit is above all of its waits: those of a paused boot, of its no
 test("a machine that differs in the name of its installer alone keeps running, with NVIDIA's modules too", async () => {
   const { machine, cluster, run } = setup();
   const configuration = (image: string): string => `${STAGED}  install: {image: "${image}"}\n`;
-  Object.assign(machine, { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: configuration("theirs") });
+  Object.assign(machine, {
+    talosVersion: "v1.12.6",
+    schematicId: schematics.gpu,
+    active: configuration("theirs"),
+  });
   machine.persistent = configuration("ours");
   expect(await run()).toMatchObject({ rebooted: false, bootId: "boot-1" });
   expect(machine.calls).toEqual(["activate"]);

@@ -64,7 +64,10 @@ describe("a machine that differs from its stack", () => {
     play({
       task: liveTask,
       machine: { talosVersion: "v1.12.6", needsBoot: true },
-      expect: { result: { rebooted: true, bootId: "boot-2" }, machineCalls: ["activate", "reboot"] },
+      expect: {
+        result: { rebooted: true, bootId: "boot-2" },
+        machineCalls: ["activate", "reboot"],
+      },
     }));
 
   test("without NVIDIA modules needs no second try if only the answer to the live change was lost", () =>
@@ -98,7 +101,10 @@ describe("a machine that differs from its stack", () => {
       task: { reboots: true },
       machine: { talosVersion: "v1.12.6", schematicId: schematics.gpu },
       expect: {
-        error: ["machines.gpu-1: does not run what the stack says, or waits with another configuration", "pulumi up"],
+        error: [
+          "machines.gpu-1: does not run what the stack says, or waits with another configuration",
+          "pulumi up",
+        ],
         changesNothing: true,
       },
     }));
@@ -137,7 +143,10 @@ describe("a machine that differs from its stack", () => {
     }));
 
   test("that is the only node of its cluster is neither cordoned nor drained", () =>
-    play({ cluster: { alone: true, podList: [pod("app")] }, expect: { machine: { boots: 2 }, kubernetesCalls: [] } }));
+    play({
+      cluster: { alone: true, podList: [pod("app")] },
+      expect: { machine: { boots: 2 }, kubernetesCalls: [] },
+    }));
 
   test("whose node the user has cordoned is drained, and the node stays cordoned", () =>
     play({
@@ -149,7 +158,10 @@ describe("a machine that differs from its stack", () => {
     play({
       cluster: { alone: true },
       events: [
-        { afterCall: "upgrade", node: { unschedulable: true, annotations: { "talos.dev/cordoned": "true" } } },
+        {
+          afterCall: "upgrade",
+          node: { unschedulable: true, annotations: { "talos.dev/cordoned": "true" } },
+        },
         { afterCall: "upgrade", seconds: 300, node: { unschedulable: false, annotations: {} } },
       ],
       expect: {
@@ -182,7 +194,10 @@ describe("a machine that is up to date", () => {
     play(plainUpgrade, {
       task: { configurationHash: "2" },
       workbench: { cluster: undefined, clientVersion: "v1.5.0" },
-      expect: { result: { rebooted: false, driverVersion: "570.211.01", bootId: "boot-2" }, changesNothing: true },
+      expect: {
+        result: { rebooted: false, driverVersion: "570.211.01", bootId: "boot-2" },
+        changesNothing: true,
+      },
     }));
 
   test("is verified by the branch of its driver if the stack names only the branch", () =>
@@ -252,7 +267,10 @@ describe("a machine that runs more than its stack lists", () => {
           bootArgs: [],
         },
       },
-      expect: { error: ["machines.gpu-1.kernelArgs: the machine boots by GRUB"], changesNothing: true },
+      expect: {
+        error: ["machines.gpu-1.kernelArgs: the machine boots by GRUB"],
+        changesNothing: true,
+      },
     }));
 
   const secureBootImage = `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6`;
@@ -292,7 +310,12 @@ describe("kernel arguments of the stack that the kernel does not follow", () => 
     play({
       imageAlsoHas: { kernelArgs: ["pci=realloc", "iommu=pt"] },
       machine: {
-        running: { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=tty0 iommu=pt" },
+        running: {
+          extensions: {},
+          configuredArgs: [],
+          platform: "metal",
+          commandLine: "console=tty0 iommu=pt",
+        },
       },
       expect: {
         result: { rebooted: true },
@@ -304,31 +327,61 @@ describe("kernel arguments of the stack that the kernel does not follow", () => 
     play({
       imageAlsoHas: { kernelArgs: ["-selinux"] },
       machine: {
-        running: { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=tty0 selinux=1" },
+        running: {
+          extensions: {},
+          configuredArgs: [],
+          platform: "metal",
+          commandLine: "console=tty0 selinux=1",
+        },
       },
-      expect: { logs: [/^warning: gpu-1: its kernel was not started as kernelArgs says \(-selinux\): /] },
+      expect: {
+        logs: [/^warning: gpu-1: its kernel was not started as kernelArgs says \(-selinux\): /],
+      },
     }));
 
   test("a warning names a value that the kernel still has", () =>
     play({
       imageAlsoHas: { kernelArgs: ["-console=tty0"] },
       machine: {
-        running: { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=tty0 console=ttyS0" },
+        running: {
+          extensions: {},
+          configuredArgs: [],
+          platform: "metal",
+          commandLine: "console=tty0 console=ttyS0",
+        },
       },
-      expect: { logs: [/^warning: gpu-1: its kernel was not started as kernelArgs says \(-console=tty0\): /] },
+      expect: {
+        logs: [
+          /^warning: gpu-1: its kernel was not started as kernelArgs says \(-console=tty0\): /,
+        ],
+      },
     }));
 
   test("there is no warning if the removed arguments are gone", () =>
     play({
       imageAlsoHas: { kernelArgs: ["-selinux", "-console=tty0"] },
-      machine: { running: { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=ttyS0" } },
+      machine: {
+        running: {
+          extensions: {},
+          configuredArgs: [],
+          platform: "metal",
+          commandLine: "console=ttyS0",
+        },
+      },
       expect: { logsNever: ["warning: "] },
     }));
 
   test("there is no warning if the stack's own argument replaces the removed one", () =>
     play({
       imageAlsoHas: { kernelArgs: ["-console", "console=ttyS1"] },
-      machine: { running: { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=ttyS1" } },
+      machine: {
+        running: {
+          extensions: {},
+          configuredArgs: [],
+          platform: "metal",
+          commandLine: "console=ttyS1",
+        },
+      },
       expect: { logsNever: ["warning: "] },
     }));
 });

@@ -22,7 +22,8 @@ export interface FailingCall {
 }
 
 /** A call that changes the machine or its node, after which something may happen. */
-type ChangingCall = "pull" | "activate" | "upgrade" | "reboot" | "cordon" | "evict" | "uncordon" | "unmark";
+type ChangingCall =
+  "pull" | "activate" | "upgrade" | "reboot" | "cordon" | "evict" | "uncordon" | "unmark";
 
 /** Something that happens so many seconds after the run's begin, with a call, or so many seconds after a call. */
 export type Event = ({ atSecond: number } | { afterCall: ChangingCall; seconds?: number }) & {
@@ -136,7 +137,11 @@ async function playOne(bench: Bench, run: UpgradeRun): Promise<void> {
   wanted.image.extensions.push(...(run.imageAlsoHas?.extensions ?? []));
   wanted.image.kernelArgs.push(...(run.imageAlsoHas?.kernelArgs ?? []));
 
-  const ended = await upgrade(wanted, { ...bench.bench, ...run.workbench }, run.previousResult).then(
+  const ended = await upgrade(
+    wanted,
+    { ...bench.bench, ...run.workbench },
+    run.previousResult,
+  ).then(
     (result) => ({ result }),
     (error: Error) => ({ error }),
   );
@@ -145,7 +150,12 @@ async function playOne(bench: Bench, run: UpgradeRun): Promise<void> {
     if ("error" in ended) throw ended.error;
     checkSuccess(ended.result, run.expect);
     const { machine: name, talosVersion, schematicId } = wanted;
-    expect(ended.result).toMatchObject({ machine: name, talosVersion, schematicId, rebooted: machine.boots > boots });
+    expect(ended.result).toMatchObject({
+      machine: name,
+      talosVersion,
+      schematicId,
+      rebooted: machine.boots > boots,
+    });
   } else {
     const message = "error" in ended ? ended.error.message : "no failure";
     for (const part of run.expect.error) expect(message).toEqual(containing(part));
@@ -162,7 +172,9 @@ function checkSuccess(result: UpgradeResult, wanted: Success): void {
   expect(repeated).toEqual(pausePhases.filter((name) => repeated.includes(name)));
   if (wanted.phases) expect(phases).toEqual(wanted.phases);
   for (const [phase, seconds] of Object.entries(wanted.phaseSeconds ?? {}))
-    expect(result.phases.find(({ name }) => name === phase)!.seconds).toBeGreaterThanOrEqual(seconds);
+    expect(result.phases.find(({ name }) => name === phase)!.seconds).toBeGreaterThanOrEqual(
+      seconds,
+    );
 }
 
 function checkAftermath(
@@ -181,7 +193,8 @@ function checkAftermath(
 
   const logged = lines.slice(before.lines);
   for (const part of wanted.logs ?? []) expect(logged).toContainEqual(containing(part));
-  for (const part of wanted.logsOnce ?? []) expect(logged.filter((line) => line.includes(part))).toHaveLength(1);
+  for (const part of wanted.logsOnce ?? [])
+    expect(logged.filter((line) => line.includes(part))).toHaveLength(1);
   for (const part of wanted.logsNever ?? []) expect(logged.join("\n")).not.toContain(part);
 
   if (wanted.minutes) {
@@ -195,7 +208,8 @@ const containing = (part: Part): unknown =>
   typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part);
 
 function arrange({ clock, machine, cluster, bench }: Bench, run: UpgradeRun): void {
-  const made = (fields: Partial<FakeMachine>): FakeMachine => assign(new FakeMachine(clock), fields);
+  const made = (fields: Partial<FakeMachine>): FakeMachine =>
+    assign(new FakeMachine(clock), fields);
   assign(machine, run.machine ?? {});
   if (run.unconfirmedUpgradeTo !== undefined) {
     machine.install(factoryImage(run.unconfirmedUpgradeTo));
@@ -206,9 +220,11 @@ function arrange({ clock, machine, cluster, bench }: Bench, run: UpgradeRun): vo
   }
   for (const { call, problem, times, takesEffect } of run.failingCalls ?? [])
     machine.fail(call, problem, times, takesEffect);
-  for (const [address, fields] of Object.entries(run.outsideStack ?? {})) machine.network[address] = made(fields);
+  for (const [address, fields] of Object.entries(run.outsideStack ?? {}))
+    machine.network[address] = made(fields);
   const others = Object.entries(run.otherControlPlanes ?? {});
-  if (others.length > 0) bench.others = new Map(others.map(([address, fields]) => [address, made(fields)]));
+  if (others.length > 0)
+    bench.others = new Map(others.map(([address, fields]) => [address, made(fields)]));
   Object.assign(cluster, run.cluster);
 
   const happen = (event: Event): void => {
@@ -216,10 +232,12 @@ function arrange({ clock, machine, cluster, bench }: Bench, run: UpgradeRun): vo
     machine.boots += event.restarts ?? 0;
     Object.assign(cluster, event.cluster);
     if (event.node) cluster.state = { ...cluster.state!, ...event.node };
-    if (event.deletedPod) cluster.podList = cluster.podList.filter(({ name }) => name !== event.deletedPod);
+    if (event.deletedPod)
+      cluster.podList = cluster.podList.filter(({ name }) => name !== event.deletedPod);
   };
   const { events = [] } = run;
-  for (const event of events) if ("atSecond" in event) clock.after(event.atSecond, () => happen(event));
+  for (const event of events)
+    if ("atSecond" in event) clock.after(event.atSecond, () => happen(event));
   machine.afterCall = cluster.afterCall = (call) => {
     for (const event of events) {
       if (!("afterCall" in event) || event.afterCall !== call) continue;
@@ -231,6 +249,9 @@ function arrange({ clock, machine, cluster, bench }: Bench, run: UpgradeRun): vo
 
 /** Sets fields of a machine. It gets lists of its own, since it adds to some and runs may share them. */
 function assign(machine: FakeMachine, fields: Partial<FakeMachine>): FakeMachine {
-  const own = Object.entries(fields).map(([name, value]) => [name, Array.isArray(value) ? [...value] : value]);
+  const own = Object.entries(fields).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? [...value] : value,
+  ]);
   return Object.assign(machine, Object.fromEntries(own));
 }

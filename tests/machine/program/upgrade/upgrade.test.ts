@@ -7,7 +7,10 @@ describe("killed and run again", () => {
   const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];
   const calls = ["pull", "cordon", "evict", "upgrade", "uncordon"];
 
-  test.each([...phases.map((name) => ({ name, at: "phase" })), ...calls.map((name) => ({ name, at: "call" }))])(
+  test.each([
+    ...phases.map((name) => ({ name, at: "phase" })),
+    ...calls.map((name) => ({ name, at: "call" })),
+  ])(
     "at $at $name, it ends with one reboot in all and the node schedulable",
     async ({ name, at }) => {
       const { machine, cluster, lines, bench, run } = setup();
@@ -22,7 +25,12 @@ describe("killed and run again", () => {
       else machine.afterCall = cluster.afterCall = kill;
       await expect(run()).rejects.toThrow(Killed);
       await run();
-      expect(machine).toMatchObject({ boots: 2, talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED });
+      expect(machine).toMatchObject({
+        boots: 2,
+        talosVersion: "v1.12.6",
+        schematicId: schematics.gpu,
+        active: STAGED,
+      });
       expect(cluster.state).toMatchObject({ unschedulable: false, annotations: {} });
     },
   );
@@ -101,7 +109,9 @@ test("a machine that loses its power while it installs is asked again, and nobod
     return Promise.reject(new CallError("unreachable", "EOF"));
   };
   expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.12.6" });
-  expect(lines).toContain("reboot: the machine began again before it took the request on; it is asked once more");
+  expect(lines).toContain(
+    "reboot: the machine began again before it took the request on; it is asked once more",
+  );
 });
 
 test("a machine that begins again after an older Talos has taken the upgrade on may not have installed it", async () => {
@@ -115,7 +125,12 @@ test("a machine that begins again after an older Talos has taken the upgrade on 
 test("a paused boot may end by itself as soon as it was seen, with a configuration that was corrected meanwhile", async () => {
   const { machine, run } = setup();
   const installed = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
-  Object.assign(machine, { active: "broken", stageName: "booting", unmet: ["services"], ...installed });
+  Object.assign(machine, {
+    active: "broken",
+    stageName: "booting",
+    unmet: ["services"],
+    ...installed,
+  });
   const seen = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
   machine.bootErrors = () => {
     // Its own reboot: what was staged is in effect.
@@ -131,9 +146,15 @@ test("a paused boot may end by itself as soon as it was seen, with a configurati
 test.each([
   [pod("web", { controller: "ReplicaSet" }), []],
   [pod("shell"), ["has no controller, so nothing recreates it after the eviction"]],
-  [pod("db", { controller: "StatefulSet", localStorage: true }), ["loses what it keeps in an emptyDir"]],
+  [
+    pod("db", { controller: "StatefulSet", localStorage: true }),
+    ["loses what it keeps in an emptyDir"],
+  ],
   [pod("train", { controller: "Job", gpus: 2 }), ["holds 2 GPUs: its computation is interrupted"]],
-  [pod("notebook", { localStorage: true, gpus: 1 }), ["has no controller", "emptyDir", "holds a GPU"]],
+  [
+    pod("notebook", { localStorage: true, gpus: 1 }),
+    ["has no controller", "emptyDir", "holds a GPU"],
+  ],
 ])("what goes with a pod: $name", (one, said) => {
   const costs = costOf(one);
   expect(costs).toHaveLength(said.length);

@@ -1,4 +1,7 @@
-import { documentConflictsIn, formOf } from "../../../../components/recipe/machine/documents/conflicts";
+import {
+  documentConflictsIn,
+  formOf,
+} from "../../../../components/recipe/machine/documents/conflicts";
 import { documentsOf } from "../../../../components/recipe/merge/wanted";
 
 const found = (text: string) => documentConflictsIn(new Map(documentsOf(text)));
@@ -77,12 +80,18 @@ test.each([
     "a resolver without hostDNS",
     "machine: {features: {hostDNS: {enabled: true}}}\n---\nkind: ResolverConfig\nnameservers: []",
   ],
-  ["a volume without encryption", "machine: {systemDiskEncryption: {state: {}}}\n---\nkind: VolumeConfig\nname: STATE"],
+  [
+    "a volume without encryption",
+    "machine: {systemDiskEncryption: {state: {}}}\n---\nkind: VolumeConfig\nname: STATE",
+  ],
   [
     "the encryption of the other volume",
     "machine: {systemDiskEncryption: {state: {}}}\n---\nkind: VolumeConfig\nname: EPHEMERAL\nencryption: {}",
   ],
-  ["a time server that is no list", "machine: {time: {disabled: false, servers: []}}\n---\nkind: TimeSyncConfig"],
+  [
+    "a time server that is no list",
+    "machine: {time: {disabled: false, servers: []}}\n---\nkind: TimeSyncConfig",
+  ],
   ["no document", "machine: {kubelet: {image: a}}"],
 ])("no conflict: %s", (_, text) => {
   expect(found(text)).toEqual([]);
@@ -92,8 +101,12 @@ test("the form of the documents is named, and that there is none", () => {
   expect(formOf("KubeletConfig", "machine.kubelet.extraArgs")).toBe(
     "machine.kubelet.extraArgs: extraArgs of KubeletConfig",
   );
-  expect(formOf("KubeletConfig", "machine.kubelet.nodeIP")).toBe("machine.kubelet.nodeIP: nodeIP of KubeNodeConfig");
-  expect(formOf("KubeletConfig", "machine.kubelet.extraMounts")).toBe("no document says machine.kubelet.extraMounts");
+  expect(formOf("KubeletConfig", "machine.kubelet.nodeIP")).toBe(
+    "machine.kubelet.nodeIP: nodeIP of KubeNodeConfig",
+  );
+  expect(formOf("KubeletConfig", "machine.kubelet.extraMounts")).toBe(
+    "no document says machine.kubelet.extraMounts",
+  );
   expect(formOf("KubeSpanConfig", "machine.network.kubespan")).toBe(
     "machine.network.kubespan: the fields of KubeSpanConfig",
   );

@@ -1,11 +1,18 @@
-import { containerdOverrides, fieldOverrides } from "../../../../components/recipe/machine/documents/overrides";
+import {
+  containerdOverrides,
+  fieldOverrides,
+} from "../../../../components/recipe/machine/documents/overrides";
 import { documentsOf } from "../../../../components/recipe/merge/wanted";
 
 const documents = (...texts: string[]) => new Map(documentsOf(texts.join("\n---\n")));
 
 // As Talos v1.14.1 reads them (pkg/machinery/config/container/container.go); sysctls were seen on the machine.
 test.each<[string, string, string[]]>([
-  ["machine: {sysctls: {a: '1', b: '2'}}", "kind: SysctlConfig\nparams: {a: '2', b: '2', c: '3'}", ["a"]],
+  [
+    "machine: {sysctls: {a: '1', b: '2'}}",
+    "kind: SysctlConfig\nparams: {a: '2', b: '2', c: '3'}",
+    ["a"],
+  ],
   ["machine: {sysctls: {a: 1}}", "kind: SysctlConfig\nparams: {a: '1'}", []],
   ["machine: {sysfs: {a: '1'}}", "kind: SysfsConfig\nparams: {a: '2'}", ["a"]],
   ["machine: {udev: {rules: [x]}}", "kind: UdevRulesConfig\nrules: [y]", ["rules"]],
