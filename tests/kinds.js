@@ -7,8 +7,6 @@
 const labTests = [
   "/lab/tests/",
   "/tests/e2e/",
-  "/tests/node/",
-  "/tests/talos/",
   "/tests/machine/talosctl-",
   "/tests/diagnosis/alerts",
   "/tests/sdk/(languages|own-folder|packed)",

@@ -4,7 +4,7 @@ const Sequencer = require("@jest/test-sequencer").default;
 /** Labs before units, and of the labs the longest first. */
 const longest = [
   "/e2e/life.",
-  "/tests/node/",
+  "/lab/tests/real-node/",
   "/e2e/failures/without.",
   "/e2e/stacks.",
   "/e2e/failures/",

@@ -210,7 +210,7 @@ test("the published plugins judge tests that there are", () => {
 describe("the job of the real node", () => {
   const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-workflow-node-"));
   const tools = path.join(temp, "tools");
-  const step = stepOf(read("checks.yml"), "node", "tests/node");
+  const step = stepOf(read("checks.yml"), "node", "lab/tests/real-node");
   const calls = path.join(temp, "calls");
   // What is called as root, without being called; `sudo` itself goes on.
   const recorded = (status: number): string =>
@@ -233,7 +233,7 @@ process.exit(require("node:child_process").spawnSync(args[0], args.slice(1), { s
       status: 0,
       called: [
         "npm run --silent tools -- --node --look 1",
-        "npx jest --ci tests/node tests/e2e/stacks.test.ts tests/e2e/in-use.test.ts 1",
+        "npx jest --ci lab/tests/real-node tests/e2e/stacks.test.ts tests/e2e/in-use.test.ts 1",
       ],
     });
   });

@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { expected } from "../e2e/support/expected";
-import { assertOk, expectReady, nothingLeft, runLab } from "../e2e/support/labs";
+import { expected } from "../../../tests/e2e/support/expected";
+import { assertOk, expectReady, nothingLeft, runLab } from "../../../tests/e2e/support/labs";
 import { differencesOfLabs, life, unlike } from "./judge";
 import { whyNotReal } from "./stand";
 

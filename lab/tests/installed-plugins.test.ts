@@ -1,11 +1,11 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { serveCharts } from "../../../lab/charts/repository";
-import { provideTools } from "../../../lab/tools";
-import { untilSeen } from "../../../lab/until";
-import { installPlugins, pluginProcesses, pluginsAlive } from "../../support/plugins";
-import { assertOk, runLab } from "../support/labs";
+import { serveCharts } from "../charts/repository";
+import { provideTools } from "../tools";
+import { untilSeen } from "../until";
+import { installPlugins, pluginProcesses, pluginsAlive } from "../../tests/support/plugins";
+import { assertOk, runLab } from "../../tests/e2e/support/labs";
 
 // `--pulumi installed` with the real Kubernetes plugin and stand-ins of the other two on PATH: all that the installed ones have to find their way to is found, the
 // Image Factory that the stack names, the charts, the machines by their own addresses, and the folder that commands run in.
@@ -35,7 +35,7 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
         HELM_CACHE_HOME: path.join(folder, "helm"),
       },
     };
-    const stack = path.join(__dirname, "../stacks/Pulumi.plugins.yaml");
+    const stack = path.join(__dirname, "Pulumi.installed-plugins.yaml");
     const run = await runLab(
       ["--stack", stack, "--updates", "2", "--pulumi", "installed"],
       environment,

@@ -1,4 +1,4 @@
-import { describeReal } from "../e2e/support/real-node";
+import { describeReal } from "../../../tests/e2e/support/real-node";
 import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
 // NVIDIA's DRA driver on a real node, and an emulated one beside it, under one stack, whose smoke tests claim a card on each.

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { onNode } from "../../lab/node/on-node";
-import { nothingLeft, startLab } from "../e2e/support/labs";
-import { Cluster } from "../../lab/kubernetes/cluster";
-import { untilSeen } from "../../lab/until";
+import { onNode } from "../../node/on-node";
+import { nothingLeft, startLab } from "../../../tests/e2e/support/labs";
+import { Cluster } from "../../kubernetes/cluster";
+import { untilSeen } from "../../until";
 
 /** An object of the Kubernetes API, as it comes. */
 export type Found = any;

@@ -3,9 +3,9 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse, stringify } from "yaml";
-import { bundle } from "../../components/bundles";
-import { upgradeTask, type UpgradeTask } from "../../components/machine/program/task";
-import { eraOf } from "../../components/recipe/facts/talos-release";
+import { bundle } from "../../../components/bundles";
+import { upgradeTask, type UpgradeTask } from "../../../components/machine/program/task";
+import { eraOf } from "../../../components/recipe/facts/talos-release";
 import {
   kubeletImage,
   provideTalos,
@@ -14,13 +14,13 @@ import {
   whyNoMachine,
   type ImageFactory,
   type RealMachine,
-} from "../../lab/talos";
-import { parseResources } from "../../components/clients/talos/talosctl-output";
-import { capabilitiesOf } from "../../components/recipe/facts/talos-release";
-import { startFront } from "../../lab/talos/front";
-import { hostnamed } from "../../lab/cluster/existing-cluster";
-import { openWorkspace } from "../../lab/session/session";
-import { provideTools } from "../../lab/tools";
+} from "../../talos";
+import { parseResources } from "../../../components/clients/talos/talosctl-output";
+import { capabilitiesOf } from "../../../components/recipe/facts/talos-release";
+import { startFront } from "../../talos/front";
+import { hostnamed } from "../../cluster/existing-cluster";
+import { openWorkspace } from "../../session/session";
+import { provideTools } from "../../tools";
 
 const asked = process.env.TALOS_GPU_REAL_TALOS ?? "";
 

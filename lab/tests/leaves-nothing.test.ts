@@ -1,4 +1,4 @@
-import { left, type LabRun, nothingLeft, startLab } from "../support/labs";
+import { left, type LabRun, nothingLeft, startLab } from "../../tests/e2e/support/labs";
 
 test.concurrent.each<[string, string[], (lab: LabRun) => void, number | undefined]>([
   ["Ctrl-C", [], ({ child }) => void child.kill("SIGINT"), 130],

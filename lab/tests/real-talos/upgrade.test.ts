@@ -1,7 +1,7 @@
 import { parse } from "yaml";
-import { valueAt } from "../../components/recipe/mapping";
-import { releases } from "../../lab/talos";
-import { homeOf, homes, restAfter } from "../support/homes";
+import { valueAt } from "../../../components/recipe/mapping";
+import { releases } from "../../talos";
+import { homeOf, homes, restAfter } from "../../../tests/support/homes";
 import { rows } from "./failures";
 import { differences, emulate, shown, unlike, words } from "./judge";
 import { API, openStand, RELEASE, whyNotReal, type Stand } from "./stand";

@@ -1,6 +1,6 @@
-import { provideTools } from "../../lab/tools";
-import { ask } from "../e2e/support/doctor";
-import { describeReal } from "../e2e/support/real-node";
+import { provideTools } from "../../tools";
+import { ask } from "../../../tests/e2e/support/doctor";
+import { describeReal } from "../../../tests/e2e/support/real-node";
 import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
 // A real kubelet, containerd and device plugin on this computer, and an emulated node beside them, under one stack.

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { parseResources, parseTable } from "../../components/clients/talos/talosctl-output";
-import { startFactory } from "../../lab/factory";
-import { startMachines } from "../../lab/machines";
-import { provideTools } from "../../lab/tools";
+import { parseResources, parseTable } from "../../../components/clients/talos/talosctl-output";
+import { startFactory } from "../../factory";
+import { startMachines } from "../../machines";
+import { provideTools } from "../../tools";
 import { NODE, RELEASE, type Ended, type Stand } from "./stand";
 
 /** An emulated machine that begins as the real one of a stand does: same configuration, image and authority. */

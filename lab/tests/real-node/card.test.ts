@@ -1,7 +1,7 @@
-import { chosenCases } from "../../lab/node/gpu/cases";
-import type { CasesReport } from "../../lab/node/gpu/table";
-import { nothingLeft, runLab } from "../e2e/support/labs";
-import { describeReal } from "../e2e/support/real-node";
+import { chosenCases } from "../../node/gpu/cases";
+import type { CasesReport } from "../../node/gpu/table";
+import { nothingLeft, runLab } from "../../../tests/e2e/support/labs";
+import { describeReal } from "../../../tests/e2e/support/real-node";
 
 /** Needs a card that computes. */
 const computes = "smoke";

@@ -1,7 +1,7 @@
-import { officialExtensions } from "../../lab/factory";
-import { openWorkspace, type Workspace } from "../../lab/session/session";
-import { provideTalos, releases, type ImageFactory } from "../../lab/talos";
-import { asked } from "../../lab/tests/factory/asked";
+import { officialExtensions } from "../../factory";
+import { openWorkspace, type Workspace } from "../../session/session";
+import { provideTalos, releases, type ImageFactory } from "../../talos";
+import { asked } from "../factory/asked";
 import { RELEASE, whyNotReal } from "./stand";
 
 const reasons = whyNotReal(["1", ...releases]).join("; ");

@@ -3,19 +3,19 @@ import * as fs from "node:fs";
 import { promisify } from "node:util";
 import type { V1Lease, V1Node, V1Pod } from "@kubernetes/client-node";
 import { parse } from "yaml";
-import { planCluster, type MachineRecipe } from "../../components/recipe";
-import { bringUp } from "../../lab/cluster/bring-up";
-import type { Lab } from "../../lab/cluster/lab";
-import { isReady } from "../../lab/kubernetes/node";
-import { parseOptions } from "../../lab/options";
-import { runPhases } from "../../lab/phases";
-import { stackConfiguration } from "../../lab/run/stack-configuration";
-import { openEngine, preview, update } from "../../lab/run/updates";
-import { Session } from "../../lab/session/session";
-import { until, untilSeen } from "../../lab/until";
-import { stacksDir } from "../../stacks/stack-file";
+import { planCluster, type MachineRecipe } from "../../../components/recipe";
+import { bringUp } from "../../cluster/bring-up";
+import type { Lab } from "../../cluster/lab";
+import { isReady } from "../../kubernetes/node";
+import { parseOptions } from "../../options";
+import { runPhases } from "../../phases";
+import { stackConfiguration } from "../../run/stack-configuration";
+import { openEngine, preview, update } from "../../run/updates";
+import { Session } from "../../session/session";
+import { until, untilSeen } from "../../until";
+import { stacksDir } from "../../../stacks/stack-file";
 
-// `node lab/bundle/run.js tests/talos/by-hand.ts WAY` brings a plain machine that runs Talos itself to its first CUDA job, and says what that
+// `node lab/bundle/run.js lab/tests/real-talos/by-hand.ts WAY` brings a plain machine that runs Talos itself to its first CUDA job, and says what that
 // took. WAY: `hand`, the guide that the stack aarhus-h100 was made from, by talosctl and helm; `written`, that with its file outside /var,
 // with which no machine boots; `pulumi`, the stack. docs/conformance.md has what came of it.
 

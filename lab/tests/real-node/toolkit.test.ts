@@ -1,5 +1,5 @@
-import { findRelease, usesContainerCli } from "../../components/recipe/facts/talos-release";
-import { describeReal } from "../e2e/support/real-node";
+import { findRelease, usesContainerCli } from "../../../components/recipe/facts/talos-release";
+import { describeReal } from "../../../tests/e2e/support/real-node";
 import { emulated, type Found, machine, openStand, type Stand, until } from "./stand";
 
 // The toolkit of Talos 1.12, for real: which mode its runtime takes is what the recipe, the texts and the emulation go by.
