@@ -88,7 +88,7 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   const unknown: Note = {
     field: `machines.${hostname}.extensions`,
     problem: `what is in schematic ${id?.slice(0, 12)}… cannot be told from its name${beside}`,
-    why: "its driver (branch and flavour), its other extensions and its kernel arguments would be lost: without `driver` the stack takes the branch that the card gets by default, which may be another than runs today",
+    why: "its driver (branch and flavour), its other extensions and its kernel arguments would be lost: without `driver` the plan takes the branch and the flavour that the card gets by default, and the update stops where the machine runs another",
     remedy: `give its file (--schematic FILE), ask the Image Factory (--factory), or look with \`talosctl -n ${address} get extensions\` and \`talosctl -n ${address} read /proc/cmdline\`, and write them as driver.branch and driver.flavour, extensions and kernelArgs of the machine`,
   };
   return { ...byName, ...defined({ unknown: id }), notes: [unknown, ...installer.notes] };

@@ -111,6 +111,7 @@ function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
     patches,
     talosVersion,
     drop,
+    unnamedDriver,
   } = machine;
   return {
     ...{ machine: machine.name, address, configuration, talosVersion, schematicId, installerImage },
@@ -118,6 +119,7 @@ function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
     ...defined({
       ownImage: ownImage || undefined,
       drop,
+      unnamedDriver,
       contract: configuration === "owned" ? machine.contract : undefined,
       handler: capabilitiesOf(talosVersion).toolkit === "extension" ? undefined : (false as const),
     }),

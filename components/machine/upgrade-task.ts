@@ -18,7 +18,7 @@ export const upgradeTaskOf = (
   installerImage: machine.installerImage,
   ...(machine.ownImage ? { ownImage: true } : {}),
   image: imageOf(machine),
-  ...defined({ drop: machine.drop }),
+  ...defined({ drop: machine.drop, unnamedDriver: machine.unnamedDriver }),
   drain: machine.drain,
   ...(machine.installs ? { installs: true } : {}),
   otherControlPlanes: machine.otherControlPlanes,

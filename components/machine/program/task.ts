@@ -78,6 +78,8 @@ export const upgradeTask = z.strictObject({
   }),
   /** What of the machine's image may be lost. Default nothing. */
   drop: drop.optional(),
+  /** Fields of the driver that the stack leaves to the card: a machine that is taken over keeps its own. Default none. */
+  unnamedDriver: z.array(z.enum(["branch", "flavour"])).optional(),
   /** Evict pods before the reboot. */
   drain: z.boolean(),
   /**

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { imageArgs } from "../facts/data/since.json";
-import { soundsLikeNvidia } from "../facts/extension";
-import type { DropSpec, OverlaySpec } from "../spec/index";
+import { branchedName, nvidiaExtension, soundsLikeNvidia } from "../facts/extension";
+import type { DriverSpec, DropSpec, OverlaySpec } from "../spec/index";
 import { flat, type Nested } from "../mapping";
 import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
@@ -34,7 +34,12 @@ export interface NextImage extends Omit<SchematicContent, "overlay"> {
   installer?: string;
   /** Whether the stack sees to NVIDIA's modules and toolkit of the machine. */
   gpu: boolean;
+  /** Fields of the driver that the stack leaves to the card. Default none. */
+  unnamedDriver?: readonly DriverField[] | undefined;
 }
+
+/** What a stack may say of a driver. */
+export type DriverField = keyof DriverSpec;
 
 /** Extensions that are none: the schematic's own, and the modules' dependencies (talos, pkg/imager and pkg/machinery/extensions). */
 const virtual = new Set(["schematic", "modules.dep"]);
@@ -116,8 +121,38 @@ export function losses(
       why: "what they bring (storage, network, microcode) would be gone after the reboot",
       remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
     },
+    otherDriver(field, running, next),
     next.installer !== undefined && lostBeside(field, running, next, next.installer, drop),
   ]);
+}
+
+/**
+ * Another driver than a machine runs, which nobody has asked for. The stack chooses branch and flavour by the card where it names none;
+ * the machine's owner may have chosen others, e.g. for a program that needs the CUDA of one branch.
+ */
+function otherDriver(field: string, running: RunningImage, next: NextImage): Nested<Problem> {
+  const runs = driverIn(runningExtensions(running));
+  const comes = driverIn(next.extensions);
+  if (runs === undefined || comes === undefined) return undefined;
+  const changed = (next.unnamedDriver ?? []).filter((part) => runs[part] !== comes[part]);
+  if (changed.length === 0) return undefined;
+  const asYaml = (driver: DriverSpec): string =>
+    `{${changed.map((part) => `${part}: ${driver[part]}`).join(", ")}}`;
+  return {
+    field: `${field}.driver`,
+    problem: `the machine runs NVIDIA's driver of branch ${runs.branch} with ${runs.flavour} modules, and its next image has branch ${comes.branch} with ${comes.flavour} modules, as the stack leaves ${changed.join(" and ")} to the card`,
+    why: "a program may need the driver that runs today, and nobody asked for another",
+    remedy: `set ${field}.driver to ${asYaml(runs)} to keep it, or to ${asYaml(comes)} to change it on purpose`,
+  };
+}
+
+/** Branch and flavour of the kernel modules among extensions; undefined where none of NVIDIA's are. */
+function driverIn(extensions: readonly string[]): Required<DriverSpec> | undefined {
+  for (const name of extensions) {
+    const { kind, branch, flavour } = nvidiaExtension(branchedName(name)) ?? {};
+    if (kind === "modules" && branch && flavour) return { branch, flavour };
+  }
+  return undefined;
 }
 
 function lostBeside(

@@ -1,6 +1,9 @@
 import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../spec/index";
 import type { MachineRecipe, Plan } from "../types";
-import { defined } from "../mapping";
+import { nvidiaExtension } from "../facts/extension";
+import { defined, filled } from "../mapping";
+import { seenBy } from "./apart";
+import type { DriverField } from "./losses";
 import { contractOf } from "../facts/contract";
 
 /** Limits of an upgrade's waits, Go durations. */
@@ -19,6 +22,8 @@ export interface PlannedMachine
   timeouts: UpgradeTimeouts;
   /** Whether it starts in maintenance mode, and its first configuration installs Talos. */
   installs: boolean;
+  /** Fields of its driver that the stack leaves to the card; undefined where it names them, or the machine has no driver of the stack's. */
+  unnamedDriver?: DriverField[];
   /** Talos API addresses of the cluster's other control planes: a control plane is not touched unless they are up. */
   otherControlPlanes: string[];
 }
@@ -49,11 +54,13 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
   };
   const controlPlanes = machines.filter(({ role }) => role === "controlplane");
   return machines.map((machine) => {
-    const { runningVersion, versionContract, drop } = spec.machines[machine.name]!;
+    const ownSpec = spec.machines[machine.name]!;
+    const { runningVersion, versionContract, drop } = ownSpec;
     return {
       ...machine,
       ...ofCluster,
       ...defined({ runningVersion, versionContract, drop }),
+      ...filled({ unnamedDriver: unnamedDriver(spec, ownSpec) }),
       contract: contractOf({
         talosVersion: machine.talosVersion,
         ...defined({ runningVersion, versionContract }),
@@ -63,4 +70,15 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
         .map(({ address }) => address),
     };
   });
+}
+
+/**
+ * Fields of the driver that follow from the card, of an adopted machine with one: its owner may have chosen others before. An image or
+ * an extension of NVIDIA's that the stack names is a choice, too.
+ */
+export function unnamedDriver(spec: ClusterSpec, machine: MachineSpec): DriverField[] {
+  const { configuration, gpus = [], installerImage, extensions = [] } = machine;
+  if (configuration !== "adopted" || gpus.length === 0 || installerImage !== undefined) return [];
+  const named = Object.assign({}, seenBy(spec, machine).driver, ...extensions.map(nvidiaExtension));
+  return (["branch", "flavour"] as const).filter((field) => named[field] === undefined);
 }

@@ -144,6 +144,49 @@ test.each<[string, string[], boolean, string[]]>([
   if (named.length === 0) expect(found).toBe("");
 });
 
+describe("a driver that follows from the card, as the stack names none,", () => {
+  const runs = (...extensions: string[]): RunningImage => ({
+    schematic: schematicOf({ extensions, kernelArgs: [] }).yaml,
+    extensions: {},
+    configuredArgs: [],
+  });
+  const proprietary = runs("siderolabs/nonfree-kmod-nvidia", "siderolabs/nvidia-container-toolkit");
+  const both = next({ unnamedDriver: ["branch", "flavour"] });
+
+  test("takes the place of no other one that runs", () => {
+    const [found, ...others] = losses("gpu-1", proprietary, both);
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({
+      field: "machines.gpu-1.driver",
+      problem: expect.stringMatching(/branch lts with proprietary.*branch production with open/),
+      remedy: expect.stringMatching(
+        /to \{branch: lts, flavour: proprietary\} to keep.*\{branch: production, flavour: open\} to change/,
+      ),
+    });
+  });
+
+  test("is compared in the fields alone that the stack leaves out", () => {
+    const [found] = losses("gpu-1", proprietary, next({ unnamedDriver: ["flavour"] }));
+    expect(found?.remedy).toMatch(/to \{flavour: proprietary\} to keep/);
+    const open = runs("siderolabs/nvidia-open-gpu-kernel-modules-lts");
+    expect(lost(open, next({ unnamedDriver: ["flavour"] }))).toEqual({});
+  });
+
+  test("is no loss where the same runs, where none runs, or where nobody can tell", () => {
+    expect(lost(runs(...gpu), both)).toEqual({});
+    expect(lost(runs(), both)).toEqual({});
+    expect(lost({ extensions: {}, configuredArgs: [] }, both)).toEqual({});
+  });
+
+  test("is also seen where an image of no Factory tells its extensions by their manifests", () => {
+    const image = {
+      extensions: { "nonfree-kmod-nvidia-lts": "535.247.01-v1.12.6" },
+      configuredArgs: [],
+    };
+    expect(Object.keys(lost(image, both))).toEqual(["driver"]);
+  });
+});
+
 describe("a machine that boots by GRUB", () => {
   const schematic = schematicOf({ extensions: [], kernelArgs: ["pci=realloc", "iommu=pt"] }).yaml;
   const byGrub = (commandLine: string, bootArgs: string[] = []): RunningImage => ({

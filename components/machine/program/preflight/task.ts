@@ -17,6 +17,7 @@ const askedMachine = upgradeTask
     ownImage: true,
     image: true,
     drop: true,
+    unnamedDriver: true,
   })
   .extend({
     /** Who holds its configuration. */

@@ -12,7 +12,10 @@ import type { UpgradeTask } from "../task";
  * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
  */
 export async function checkImage(
-  task: Pick<UpgradeTask, "machine" | "image" | "installerImage" | "ownImage" | "drop"> & {
+  task: Pick<
+    UpgradeTask,
+    "machine" | "image" | "installerImage" | "ownImage" | "drop" | "unnamedDriver"
+  > & {
     gpu: boolean;
   },
   machine: Machine,
@@ -29,6 +32,7 @@ export async function checkImage(
     ...(overlay === undefined ? {} : { overlay }),
     installer: task.installerImage,
     gpu: task.gpu,
+    unnamedDriver: task.unnamedDriver,
   };
   const image = await machine.image();
   return [

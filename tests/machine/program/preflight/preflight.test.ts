@@ -390,6 +390,24 @@ describe("what cannot be checked from here is logged and accepted:", () => {
     }));
 });
 
+test("refuses another driver than runs, where the stack names none, on a machine that it takes over alone", async () => {
+  const machine: Partial<FakeMachine> = {
+    running: {
+      extensions: { "nonfree-kmod-nvidia-lts": "535.247.01" },
+      configuredArgs: [],
+      platform: "metal",
+      secureBoot: false,
+    },
+  };
+  const machines: Stand["machines"] = [{ unnamedDriver: ["branch", "flavour"] }];
+  await play({ around: { machine, machines }, refusals: [/^machines\.gpu-1\.driver: .*lts/] });
+  await play({ around: { machine } });
+  await play({
+    around: { wanted: "2", machine: { ...machine, schematicId: schematics.other }, machines },
+    broughtBefore: [schematics.other],
+  });
+});
+
 describe("a later preflight", () => {
   test("accepts a machine that is wanted as before, without a question to it", () =>
     play({ around: { machine: losesAnExtension }, broughtBefore: [schematics.other] }));
