@@ -1,7 +1,7 @@
 // Component classes and types only: Pulumi's host publishes every component class that it finds here.
 export { GpuCluster, type GpuClusterArgs } from "./gpu-cluster";
 export type { MachineReport } from "./machine/upgrade";
-export type { AskedStack } from "./found/release-facts";
+export type { AskedStack } from "./lookups/release-facts";
 export type * from "./recipe/types";
 export { ComfyUi, type ComfyUiArgs } from "./workloads/comfyui";
 export type { GpuToleration } from "./kubernetes/pods";

@@ -1,5 +1,5 @@
 import { PolicyPack, type StackValidationPolicy } from "@pulumi/policy";
-import "talos-gpu/bin/engine-gone.js"; // the pack ends with the engine that started it
+import "talos-gpu/bin/pulumi/engine-gone.js"; // the pack ends with the engine that started it
 import { knownPart } from "./known";
 import { policies } from "./policies";
 import type { Policy } from "./policies/policy";

@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { type ClusterSpec, InvalidStackError, parseSpec, findingsOf } from "../components/recipe";
-import { boundedText, reasonOf } from "../components/found/bounded-file";
-import { withOutside } from "../components/found/outside-files";
+import { boundedText, reasonOf } from "../components/lookups/bounded-file";
+import { withOutside } from "../components/lookups/external-files";
 import { valueOfStackFile } from "../components/recipe/rules/yaml";
 import { credentialKeys } from "../components/stack/configuration";
 

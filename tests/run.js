@@ -4,7 +4,7 @@
 const { spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
-const { buildIfStale } = require("../components/build-if-stale");
+const { buildIfStale } = require("../generate/package/build-if-stale");
 const { labTests } = require("./kinds");
 
 const root = path.dirname(__dirname);

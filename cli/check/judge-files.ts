@@ -7,8 +7,8 @@ import {
   releaseInTables,
 } from "../../components/recipe/facts/talos-release";
 import { isWithin } from "../../components/recipe/machine/apart";
-import type { OutsideFile } from "../../components/recipe/outside/document";
-import { isFilledIn } from "../../components/recipe/outside/filled-in";
+import type { OutsideFile } from "../../components/recipe/external/document";
+import { isFilledIn } from "../../components/recipe/external/filled-in";
 import { asText, valueAt } from "../../components/recipe/mapping";
 import type { Fault } from "../../components/recipe/rules";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";

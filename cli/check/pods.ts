@@ -1,6 +1,6 @@
 import { capabilitiesOf } from "../../components/recipe/facts/talos-release";
 import type { Finding, GpuPodSpec } from "../../components/recipe/index";
-import { isFilledIn } from "../../components/recipe/outside/filled-in";
+import { isFilledIn } from "../../components/recipe/external/filled-in";
 import {
   anyText,
   asText,

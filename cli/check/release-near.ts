@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { isBelow, projectRootOf, textBelow } from "../../components/found/bounded-file";
+import { isBelow, projectRootOf, textBelow } from "../../components/lookups/bounded-file";
 import { anyText, mappingAt } from "../../components/recipe/mapping";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 import { environmentFiles, substitute, variablesOf } from "../import/substitute";

@@ -7,9 +7,9 @@ import type {
   MachineSpec,
 } from "../../components/recipe/index";
 import { defined, filled, isMapping } from "../../components/recipe/mapping";
-import type { OutsideFile } from "../../components/recipe/outside/document";
-import { isChartSource } from "../../components/recipe/outside/external";
-import { readOutside } from "../../components/recipe/outside/read";
+import type { OutsideFile } from "../../components/recipe/external/document";
+import { isChartSource } from "../../components/recipe/external/external";
+import { readOutside } from "../../components/recipe/external/read";
 import { taintText } from "../../components/recipe/machine/taints";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { exposure, factoryOf, patchesOf } from "../import/convert";

@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
-import { beginningOf, reasonOf } from "../../components/found/bounded-file";
+import { beginningOf, reasonOf } from "../../components/lookups/bounded-file";
 import { findCard } from "../../components/recipe/facts/card";
 import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
-import type { OutsideFile } from "../../components/recipe/outside/document";
+import type { OutsideFile } from "../../components/recipe/external/document";
 import { makerOf } from "../import/unread";
 import { inLine } from "../../components/recipe/rules/printable";
 import { talosDocuments } from "../../components/recipe/rules/yaml";

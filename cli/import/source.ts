@@ -6,7 +6,7 @@ import {
   projectRootOf,
   reasonOf,
   textBelow,
-} from "../../components/found/bounded-file";
+} from "../../components/lookups/bounded-file";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
 import { defined, flat, listAt, repeated } from "../../components/recipe/mapping";
 import { filePatch, mappingsIn } from "./patch";

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { withOutside } from "../../components/found/outside-files";
+import { withOutside } from "../../components/lookups/external-files";
 import { defaultFactoryUrl } from "../../components/recipe/facts/factory";
 import {
   type Finding,
@@ -20,7 +20,7 @@ import { nvidiaPart } from "./patch";
 import { placesIn } from "./places";
 import { withRole } from "./talconfig";
 import type { Problem as Note } from "../../components/clients/failure";
-import { installNote, outsideOf } from "./outside";
+import { installNote, outsideOf } from "./external";
 import { askForSchematic, learn } from "./schematics";
 import { readSource } from "./source";
 import { unreadFault } from "./unread";

@@ -8,7 +8,7 @@ import {
 } from "../../components/recipe";
 import type { MachineRecipe } from "../../components/recipe";
 import { defined, flat } from "../../components/recipe/mapping";
-import { externalOf } from "../../components/recipe/outside/external";
+import { externalOf } from "../../components/recipe/external/external";
 import { imagesOf } from "./images";
 import { upgradeStages } from "../../components/recipe/machine/order";
 import { gpuRequests } from "../../components/recipe/stack/workloads";

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { isBelow, largestFile, notPlain, tooLarge } from "../../components/found/bounded-file";
-import { textOfBytes } from "../../components/found/text-of-bytes";
+import { isBelow, largestFile, notPlain, tooLarge } from "../../components/lookups/bounded-file";
+import { textOfBytes } from "../../components/lookups/text-of-bytes";
 
 /** Files of a commit, which may be a stranger's: they are read as data, without checking the commit out. */
 export interface FilesInGit {

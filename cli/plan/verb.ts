@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { withOutside } from "../../components/found/outside-files";
+import { withOutside } from "../../components/lookups/external-files";
 import { type Finding, judge } from "../../components/recipe/index";
 import { configurationOf, stackNameOf, textOf } from "../../stacks/stack-file";
 import { neededStack, placesOf, stackFileOf, stackHelp } from "../stack";

@@ -1,8 +1,8 @@
 import { upgradeTaskOf } from "../../components/machine/upgrade-task";
-import { Clients } from "../../components/machine/program/clients";
-import { Credentials } from "../../components/machine/program/credentials";
-import { upgradeResult } from "../../components/machine/program/task";
-import { verbs } from "../../components/machine/program/verbs";
+import { Clients } from "../../components/program/clients";
+import { Credentials } from "../../components/program/credentials";
+import { upgradeResult } from "../../components/program/task";
+import { verbs } from "../../components/program/verbs";
 import { plannedMachines } from "../../components/recipe/machine/planned-machine";
 import { inLine } from "../../components/recipe/rules/printable";
 import { redact } from "../../components/recipe/rules/redact";

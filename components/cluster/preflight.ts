@@ -3,7 +3,7 @@ import type { Secrets } from "../credentials/access";
 import type { Credential } from "../credentials/credentials";
 import { stackMark } from "../kubernetes/guard";
 import { omniTaskOf } from "../machine/configuration";
-import type { PreflightTask } from "../machine/program/preflight/task";
+import type { PreflightTask } from "../program/preflight/task";
 import { runProgram } from "../machine/program-resource";
 import { imageOf } from "../machine/upgrade-task";
 import { capabilitiesOf } from "../recipe/facts/talos-release";

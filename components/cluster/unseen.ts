@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
-import { whyUnseen } from "../found/ask-cluster";
-import { hooksAreThere } from "../hooks";
+import { whyUnseen } from "../lookups/ask-cluster";
+import { hooksAreThere } from "../pulumi/hooks";
 import { renderFinding } from "../recipe";
 import { PATIENCE } from "./preflight";
 

@@ -1,8 +1,8 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
-import { hooksAreThere } from "../hooks";
+import { hooksAreThere } from "../pulumi/hooks";
 import { resourceNames } from "../machine/create-machine";
-import { STAYS_CORDONED } from "../machine/program/task";
+import { STAYS_CORDONED } from "../program/task";
 import { describeProgress, UpdateProgress } from "../recipe/effect/progress";
 
 /**

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { refusal } from "../checked-arguments";
+import { refusal } from "../pulumi/checked-arguments";
 import { renderFinding } from "../recipe";
 import { fittingCredential } from "./fitting-credential";
 import { outOfForce, splitCredentials, type Credential, type Credentials } from "./credentials";

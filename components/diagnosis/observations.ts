@@ -2,7 +2,7 @@ import type * as k8s from "@kubernetes/client-node";
 import { offeredBy } from "../clients/kubernetes/devices";
 import { keeperOf } from "../clients/kubernetes/keeper";
 import { toldCards } from "../clients/kubernetes/told-cards";
-import { UNTESTED } from "../machine/program/task";
+import { UNTESTED } from "../program/task";
 import { describeTaint } from "../recipe/machine/taints";
 import { defined } from "../recipe/mapping";
 

@@ -1,6 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { ownClaim, selectorsOf } from "../recipe/kubernetes/claim";
+import { ownClaim, selectorsOf } from "../recipe/cluster/claim";
 import { shortHash } from "../recipe/short-hash";
 import type { ClaimSpec } from "../recipe/spec/index";
 import { labels } from "./pods";

@@ -1,7 +1,7 @@
 import type * as command from "@pulumi/command";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { smokeTestNames } from "../recipe/kubernetes/smoke-test-names";
+import { smokeTestNames } from "../recipe/cluster/smoke-test-names";
 import type { KubernetesRecipe, MachineRecipe, Plan } from "../recipe/types";
 import type { Secrets } from "../credentials/access";
 import { gpuMonitoring } from "./monitoring";

@@ -1,7 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { alertRules } from "../diagnosis/alerts";
-import { dashboardFor, exporterCounters, exporterRelease } from "../recipe/kubernetes/exporter";
+import { dashboardFor, exporterCounters, exporterRelease } from "../recipe/cluster/exporter";
 import type { MonitoringSpec } from "../recipe/spec/index";
 import { isDeviceClass, wayOf } from "../recipe/facts/way";
 import { daemonLabel } from "../recipe/machine/daemon-labels";

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { Secrets } from "../credentials/access";
 import { runProgram } from "../machine/program-resource";
 import { MANAGER } from "../clients/kubernetes/manager";
-import type { PutBackTask } from "../machine/program/task";
+import type { PutBackTask } from "../program/task";
 import { isRead } from "./pods";
 
 /** Limit of a look at the objects of one step: a request or two for each. */

@@ -3,7 +3,7 @@ import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { Secrets } from "../credentials/access";
 import { answerOf, runProgram } from "../machine/program-resource";
-import { gateResult, type GateTask } from "../machine/program/task";
+import { gateResult, type GateTask } from "../program/task";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { resourceOf } from "./smoke-test";
 import { outlasting } from "./timeouts";

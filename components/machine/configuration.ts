@@ -6,7 +6,7 @@ import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { omniResources } from "../recipe/machine/omni";
 import { endpointFor } from "../credentials/texts";
 import { runProgram } from "./program-resource";
-import type { AdoptTask, OmniTask } from "./program/task";
+import type { AdoptTask, OmniTask } from "../program/task";
 
 /** Limit of bringing a configuration onto a machine, which only stages it. */
 const LIMIT = "5m";

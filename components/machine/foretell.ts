@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
-import { hooksAreThere } from "../hooks";
+import { hooksAreThere } from "../pulumi/hooks";
 import {
   describeEffect,
   effectOf,

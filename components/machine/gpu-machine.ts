@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as z from "zod";
-import { noArguments, refuse } from "../checked-arguments";
+import { noArguments, refuse } from "../pulumi/checked-arguments";
 import { credentialNames, type Credentials, textFindings } from "../credentials/credentials";
 import { judge } from "../recipe";
 import { inputFindings } from "../recipe/checks/check-arguments";

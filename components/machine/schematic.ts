@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
-import { hooksAreThere } from "../hooks";
+import { hooksAreThere } from "../pulumi/hooks";
 import type { MachineRecipe } from "../recipe/types";
 
 /** A schematic (canonical YAML) and the ID that it must have (SHA-256 of it). */

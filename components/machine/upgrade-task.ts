@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { readSchematic } from "../recipe/machine/schematic";
 import { defined } from "../recipe/mapping";
-import type { upgradeTask, UpgradeTask } from "./program/task";
+import type { upgradeTask, UpgradeTask } from "../program/task";
 
 /** What the machine program is told of a machine that it brings to an image and a configuration. */
 export const upgradeTaskOf = (

@@ -6,7 +6,7 @@ import { defined } from "../recipe/mapping";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
 import { type Configured, omniIdentity } from "./configuration";
 import { answerOf, type ProgramUse, runProgram } from "./program-resource";
-import { limitsOf, type OmniWaitTask, upgradeResult } from "./program/task";
+import { limitsOf, type OmniWaitTask, upgradeResult } from "../program/task";
 import { goalOf, upgradeTaskOf } from "./upgrade-task";
 
 /** A machine that runs what it shall. */

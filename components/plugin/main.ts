@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { main } from "@pulumi/pulumi/provider";
-import "../engine-gone"; // the plugin ends with the engine that started it
-import { packageRoot } from "../package-root";
+import "../pulumi/engine-gone"; // the plugin ends with the engine that started it
+import { packageRoot } from "../pulumi/package-root";
 import { componentsBy } from "./provider";
 
 /** Serves the components until the engine that started this process is gone. */

@@ -3,10 +3,10 @@ import { type ChartName, judgesOf, judgeValues } from "./facts/chart";
 import { wayFields, wayOfField } from "./facts/way";
 import { eraOf } from "./facts/talos-release";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
-import { envOf } from "./kubernetes/values";
+import { envOf } from "./cluster/values";
 import { anyText, flat, type Nested, valueAt } from "./mapping";
-import { filledPaths } from "./outside/filled-in";
-import { externalOf, ownValuesOf } from "./outside/external";
+import { filledPaths } from "./external/filled-in";
+import { externalOf, ownValuesOf } from "./external/external";
 
 /** Which releases of a chart judge the values of one that is not in the tables, and what a release is known for. */
 export const chartNotes = (spec: ClusterSpec): string[] =>

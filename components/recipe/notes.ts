@@ -1,4 +1,4 @@
-import { asRelease } from "./outside/external";
+import { asRelease } from "./external/external";
 import { chartNotes, externalNote, externalNotes, withoutRuntimeClass } from "./chart-notes";
 import { type Card, findCard, kernelArgsFor, migOf, powerRangeOf } from "./facts/card";
 import { isForwardCompatible, newerCuda } from "./facts/cuda";
@@ -12,8 +12,8 @@ import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
 import { wayOf } from "./facts/way";
 import { gpuPresent } from "./machine/machine-recipe";
-import { metricsNote } from "./kubernetes/exporter";
-import { migManagerRelease } from "./kubernetes/mig-manager";
+import { metricsNote } from "./cluster/exporter";
+import { migManagerRelease } from "./cluster/mig-manager";
 import { flat, type Nested } from "./mapping";
 import type { ClusterSpec } from "./spec/index";
 import type { KubernetesRecipe } from "./types";

@@ -1,8 +1,8 @@
-import { asRelease, ownValuesOf } from "./outside/external";
-import { kubernetesRecipe } from "./kubernetes/kubernetes-recipe";
+import { asRelease, ownValuesOf } from "./external/external";
+import { kubernetesRecipe } from "./cluster/cluster-recipe";
 import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
-import { needsMarkers } from "./kubernetes/markers";
+import { needsMarkers } from "./cluster/markers";
 import { externalInformation } from "./chart-notes";
 import { notesOf } from "./notes";
 import { factsOf, seenBy } from "./machine/apart";

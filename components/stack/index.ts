@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import { GpuCluster, type GpuClusterArgs } from "../gpu-cluster";
-import "../engine-gone"; // the program ends with the engine that started it
+import "../pulumi/engine-gone"; // the program ends with the engine that started it
 import { readConfiguration } from "./configuration";
 import { withoutStackTraces } from "./without-stack-traces";
 

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { checkWorkloadArguments } from "../checked-arguments";
+import { checkWorkloadArguments } from "../pulumi/checked-arguments";
 import { unprivileged } from "../kubernetes/pods";
 import { comfyUiImage } from "../recipe/facts/cuda";
 import { type ComfyUiSpec } from "../recipe/spec/index";

@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import type { InputRules } from "../checked-arguments";
+import type { InputRules } from "../pulumi/checked-arguments";
 import type { GpuToleration } from "../kubernetes/pods";
 import { objectName, qualifiedName, ruleOf } from "../recipe/rules";
 

@@ -1,6 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { checkWorkloadArguments } from "../checked-arguments";
+import { checkWorkloadArguments } from "../pulumi/checked-arguments";
 import { gpuRequest, type GpuRequest } from "../kubernetes/gpu-request";
 import {
   classNamed,

@@ -1,6 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { checkWorkloadArguments } from "../checked-arguments";
+import { checkWorkloadArguments } from "../pulumi/checked-arguments";
 import { isToCome } from "../recipe/checks/check-arguments";
 import { defined, isMapping } from "../recipe/mapping";
 import { stringify } from "yaml";

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { checkWorkloadArguments } from "../checked-arguments";
+import { checkWorkloadArguments } from "../pulumi/checked-arguments";
 import { unprivileged } from "../kubernetes/pods";
 import { workloads as images } from "../recipe/facts/data/images.json";
 import { type OllamaSpec } from "../recipe/spec/index";

@@ -1,6 +1,6 @@
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { checkWorkloadArguments } from "../checked-arguments";
+import { checkWorkloadArguments } from "../pulumi/checked-arguments";
 import { envList, secretVariable, unprivileged } from "../kubernetes/pods";
 import { vllmImage } from "../recipe/facts/cuda";
 import { type VllmSpec } from "../recipe/spec/index";

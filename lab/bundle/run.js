@@ -2,7 +2,7 @@
 // that runs the built package: it is built first where it is older than its sources.
 /* global console */
 const fs = require("node:fs");
-const { buildIfStale } = require("../../components/build-if-stale");
+const { buildIfStale } = require("../../generate/package/build-if-stale");
 const { bundle, compile, inSources } = require("./bundle");
 
 process.argv.splice(1, 1); // the program sees its own file and arguments

@@ -1,7 +1,7 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { stamp } from "../../generate/facts/record-operator";
-import { copyFolder, moduleFolder } from "../tools/ways/module";
+import { copyFolder, moduleFolder } from "../tools/builders/module";
 
 /** A chart inside a Go module: what its project tags, and the Go proxy serves. */
 export interface ChartModule {

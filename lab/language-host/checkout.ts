@@ -1,7 +1,7 @@
 import { build } from "esbuild";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { bundle } from "../../components/bundles";
+import { bundle } from "../../generate/package/bundles";
 import { repository } from "../../stacks/stack-file";
 
 /** Packages of this repository, by their name in `node_modules`: their folder, and what their build makes of which file. */

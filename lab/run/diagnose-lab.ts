@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { diagnose, type Difference, differences, fixes } from "../../components/diagnosis";
 import { checkCluster, type Finding, planCluster } from "../../components/recipe";
-import { askFactory } from "../../components/found/release-facts";
+import { askFactory } from "../../components/lookups/release-facts";
 import { observe } from "../../cli/doctor/examine";
 import type { Lab } from "../cluster/lab";
 import type { Say } from "../phases";

@@ -6,7 +6,7 @@ import { planCluster } from "../../components/recipe";
 import type { Lab } from "../cluster/lab";
 import { discoverLab } from "./discovered";
 import { lookAround } from "./look-around";
-import { installOutside } from "../cluster/outside";
+import { installOutside } from "../cluster/external";
 import type { KubernetesObject } from "../kubernetes/cluster";
 import { Failed, type Phase, runPhases, type Say } from "../phases";
 import { unforetold } from "./foretold";

@@ -10,7 +10,7 @@ import { officialExtensions } from "../factory";
 import { cacheFolder, forgetOldVersions } from "../tools/cache";
 import { provideTalosPrograms } from "../tools/index";
 import { talosModules } from "../tools/catalogue";
-import { moduleFolder } from "../tools/ways/module";
+import { moduleFolder } from "../tools/builders/module";
 import { withLock } from "../tools/lock";
 import type { OnToolEvent } from "../tools/events";
 import { isThere, provideDebian } from "./debian";

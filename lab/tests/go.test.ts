@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { compileFlags } from "../tools/catalogue";
-import { goEnvironment } from "../tools/ways/go";
+import { goEnvironment } from "../tools/builders/go";
 
 const run = promisify(execFile);
 

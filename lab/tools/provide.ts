@@ -1,13 +1,19 @@
 import * as path from "node:path";
 
-import { build } from "./ways/build";
+import { build } from "./builders/build";
 import { cacheFolder, cacheKey, forgetKilled, forgetOldVersions, isCached } from "./cache";
 import type { ToolDefinition } from "./definition";
 import type { OnToolEvent, ToolEvent } from "./events";
-import { askSums, download, type Sums, systemTimer, type Timer } from "./ways/download";
-import { toolchainFor } from "./ways/go";
+import { askSums, download, type Sums, systemTimer, type Timer } from "./builders/download";
+import { toolchainFor } from "./builders/go";
 import { withLock } from "./lock";
-import { type Published, publishedKey, publishedOf, releaseSite, type Site } from "./ways/release";
+import {
+  type Published,
+  publishedKey,
+  publishedOf,
+  releaseSite,
+  type Site,
+} from "./builders/release";
 
 /** How tools are provided. */
 export interface ProvideOptions {

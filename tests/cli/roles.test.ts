@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { withAway } from "../../components/found/machines-away";
-import { withClassThere } from "../../components/found/runtime-class-there";
+import { withAway } from "../../components/lookups/machines-away";
+import { withClassThere } from "../../components/lookups/runtime-class-there";
 import type { Kubeconfig } from "../../components/clients/kubernetes/api";
-import { KubernetesCluster } from "../../components/machine/program/kubernetes/cluster";
+import { KubernetesCluster } from "../../components/program/cluster/cluster";
 import {
   type Asked,
   allows,
@@ -148,7 +148,7 @@ test("the role of a reboot is what a drain asks, and no more", async () => {
     applyToHTTPSOptions: async () => undefined,
   };
   const cluster = new KubernetesCluster(config, []);
-  // The calls of components/machine/program/upgrade: precheck.ts, drain.ts, reach.ts.
+  // The calls of components/program/upgrade: precheck.ts, drain.ts, reach.ts.
   await cluster.nodes();
   await cluster.node("gpu-1");
   await cluster.isAlone();
@@ -164,7 +164,7 @@ test("the role of a reboot is what a drain asks, and no more", async () => {
 });
 
 test("those are all calls to Kubernetes around a reboot", () => {
-  const sources = path.join(__dirname, "../../components/machine/program/upgrade");
+  const sources = path.join(__dirname, "../../components/program/upgrade");
   const texts = fs
     .readdirSync(sources)
     .map((file) => fs.readFileSync(path.join(sources, file), "utf8"));

@@ -4,7 +4,7 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import * as os from "node:os";
 import * as path from "node:path";
-import { bundle } from "../../components/bundles";
+import { bundle } from "../../generate/package/bundles";
 import type { DoctorReport } from "../../cli/doctor/report";
 import { parseOptions } from "../../cli/options";
 import { printed } from "../../cli/printed";

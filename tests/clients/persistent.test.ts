@@ -1,6 +1,6 @@
 import { persistent, waitFor } from "../../components/clients/clock";
 import { CallError, type CallProblem } from "../../components/clients/failure";
-import { FakeClock } from "../machine/program/fakes";
+import { FakeClock } from "../program/fakes";
 
 /** A client whose first calls fail. */
 class Client {

@@ -4,7 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parse, stringify } from "yaml";
 import { alertRules } from "../../components/diagnosis/alerts";
-import { counters } from "../../components/recipe/kubernetes/counters.json";
+import { counters } from "../../components/recipe/cluster/counters.json";
 import type { Plan } from "../../components/recipe/types";
 import { providePromtool } from "../../lab/tools";
 

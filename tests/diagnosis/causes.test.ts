@@ -2,7 +2,7 @@ import { remarks } from "../../cli/doctor/remarks";
 import { consoleLines, driverComplaints } from "../../components/clients/talos/console";
 import { type CauseId, causeIds, diagnose, fixes, fixIds } from "../../components/diagnosis";
 import { systemOf } from "../../components/diagnosis/system";
-import { migManagerRelease } from "../../components/recipe/kubernetes/mig-manager";
+import { migManagerRelease } from "../../components/recipe/cluster/mig-manager";
 import { only } from "../support/table";
 import { type CauseRow, plansOf, seenIn, table, toldOf } from "./cases";
 

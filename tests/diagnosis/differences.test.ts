@@ -1,6 +1,6 @@
 import { diagnose, differences, inOneLine, type Observations } from "../../components/diagnosis";
 import { planCluster } from "../../components/recipe/index";
-import { smokeTestNames } from "../../components/recipe/kubernetes/smoke-test-names";
+import { smokeTestNames } from "../../components/recipe/cluster/smoke-test-names";
 import { planOf } from "../support/plans";
 import { only } from "../support/table";
 import { asPlanned, ready } from "./as-planned";

@@ -26,7 +26,7 @@ const floors = [
   ["sdk", "components", "stacks", "generate", "cli", "lab", "bench", "tests"],
   within(
     "components",
-    "recipe clients credentials machine diagnosis kubernetes found workloads cluster plugin",
+    "recipe clients program pulumi credentials machine diagnosis kubernetes lookups workloads cluster plugin",
   ),
   within("components/recipe", "facts checks"),
   within(

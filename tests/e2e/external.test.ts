@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import type { OutsideRun } from "./runs/outside";
+import type { OutsideRun } from "./runs/external";
 import { runApart } from "./support/apart";
 import { assertOk, runLab } from "./support/labs";
 
@@ -28,7 +28,7 @@ test.concurrent.each([
 test.concurrent.each(["plugin", "operator"])(
   "a release of somebody else's is taken over and handed back, and its pods stay: %s",
   async (which) => {
-    const { steps, reboots } = (await runApart<OutsideRun>("outside", which)).outcome;
+    const { steps, reboots } = (await runApart<OutsideRun>("external", which)).outcome;
     const told = steps.map(({ step, result, kept }) => [step, result, kept]);
     expect(told).toEqual(steps.map(({ step }) => [step, "succeeded", true]));
     // With the stack its labels go from the nodes, by which the plugin's pods are placed.

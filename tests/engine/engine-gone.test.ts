@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { engineOf } from "../../components/engine-gone";
+import { engineOf } from "../../components/pulumi/engine-gone";
 
 /** The package in the processes that Pulumi's host starts, of which none asks the engine for anything just now. */
 const root = path.resolve(__dirname, "../..");
@@ -32,7 +32,11 @@ const engine = `const server = require("node:http2").createServer();
   server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
 
 /** A program that waits for something, as `cmd/run` has loaded it; the SDK takes the engine from the environment too. */
-function program(address: string, load = ["engine-gone.js", "index.js"], before = ""): string {
+function program(
+  address: string,
+  load = ["pulumi/engine-gone.js", "index.js"],
+  before = "",
+): string {
   const file = path.join(folder, "node_modules/@pulumi/pulumi/cmd/run/index.js");
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const required = load
@@ -75,7 +79,7 @@ test("a program that is loaded only after Pulumi was killed ends at once", async
 
 test.each([
   ["the components alone connect to nothing", ["index.js"], "runs"],
-  ["with what ends a program, it does", ["engine-gone.js", "index.js"], "connects"],
+  ["with what ends a program, it does", ["pulumi/engine-gone.js", "index.js"], "connects"],
 ])("in a user's own program: %s", async (_what, load, said) => {
   const before = `require("node:http2").connect = () => { console.log("connects"); process.exit(); };`;
   expect(await firstLine(start([program("127.0.0.1:1", load, before)]))).toBe(said);

@@ -1,4 +1,4 @@
-import { putBackTask } from "../../components/machine/program/task";
+import { putBackTask } from "../../components/program/task";
 import { arguments_, build, types } from "../support/gpu-cluster";
 import { find, findAll, waitsFor } from "../support/graph";
 import type { Registered, Run, RunOptions } from "../support/recorder";

@@ -3,7 +3,7 @@ import { GpuMachine } from "../../components/machine/gpu-machine";
 import { createMachine } from "../../components/machine/create-machine";
 import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
 import { pauseBeforeRetry } from "../../components/machine/schematic";
-import { untaintTask, upgradeTask } from "../../components/machine/program/task";
+import { untaintTask, upgradeTask } from "../../components/program/task";
 import { isSecret } from "../support/graph";
 import { record, type RunOptions } from "../support/recorder";
 import { machineSecrets as bundle } from "../support/talos";

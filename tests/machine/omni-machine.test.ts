@@ -1,6 +1,6 @@
 import type { Credentials } from "../../components/credentials/credentials";
 import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
-import { omniTask, omniWaitTask } from "../../components/machine/program/task";
+import { omniTask, omniWaitTask } from "../../components/program/task";
 import { find, findAll, isSecret, waitsFor } from "../support/graph";
 import type { Run } from "../support/recorder";
 import { planned } from "./gpu-machine-fixture";

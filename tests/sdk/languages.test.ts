@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { parse } from "yaml";
 import { provideLanguages } from "../../lab/tools";
 import { compileFlags, languageTool } from "../../lab/tools/catalogue";
-import { oldestGo } from "../../lab/tools/ways/go";
-import { writeModule } from "../../lab/tools/ways/module";
+import { oldestGo } from "../../lab/tools/builders/go";
+import { writeModule } from "../../lab/tools/builders/module";
 
 // SDKs by Pulumi's own generators from sdk/schema.json, as `pulumi package gen-sdk` makes them, and the examples on top of them,
 // judged by each language's own compiler.

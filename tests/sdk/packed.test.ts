@@ -141,7 +141,7 @@ test("are-the-types-wrong finds nothing, in any way of resolving", () => {
   expect({ said: JSON.parse(stdout || "{}") as object, stderr }).toEqual({
     said: {
       types: "included",
-      entrypoints: [".", "./stack.js", "./bin/engine-gone.js", "./package.json"],
+      entrypoints: [".", "./stack.js", "./bin/pulumi/engine-gone.js", "./package.json"],
       problems: [],
     },
     stderr: "",

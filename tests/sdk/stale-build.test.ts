@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
-import { isStale } from "../../components/build-if-stale";
+import { isStale } from "../../generate/package/build-if-stale";
 import { repository } from "../../stacks/stack-file";
 
 const { scripts } = JSON.parse(fs.readFileSync(path.join(repository, "package.json"), "utf8")) as {
@@ -14,6 +14,7 @@ const sources = [
   "components/index.ts",
   "components/facts/cards.json",
   "cli/main.ts",
+  "generate/package/bundles.js",
   "generate/schema/main.ts",
   "sdk/talos/index.ts",
 ];
@@ -24,7 +25,7 @@ class Checkout {
 
   constructor() {
     for (const file of [
-      "components/build-if-stale.js",
+      "generate/package/build-if-stale.js",
       "lab/bundle/bundle.js",
       "lab/bundle/run.js",
     ]) {
@@ -45,7 +46,7 @@ class Checkout {
     this.write("components/bin/program.js", "stale");
     this.age("sdk/schema.json", 1);
     this.age("components/bin/program.js", 1);
-    for (const file of ["components/build-if-stale.js", ...sources]) this.age(file, 2);
+    for (const file of ["generate/package/build-if-stale.js", ...sources]) this.age(file, 2);
   }
 
   write(file: string, content: string): void {

@@ -1,4 +1,4 @@
-import { selectorsOf } from "../../components/recipe/kubernetes/claim";
+import { selectorsOf } from "../../components/recipe/cluster/claim";
 import { offeredBy } from "../../components/clients/kubernetes/devices";
 import { arguments_, build, types } from "../support/gpu-cluster";
 import { find, findAll, waitsFor } from "../support/graph";

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { reasonOf } from "../../../components/found/bounded-file";
+import { reasonOf } from "../../../components/lookups/bounded-file";
 import { readPatch } from "../../../components/recipe/machine/user-patches";
 import {
   asText,

@@ -1,4 +1,4 @@
-import { smokeTestNames } from "../../recipe/kubernetes/smoke-test-names";
+import { smokeTestNames } from "../../recipe/cluster/smoke-test-names";
 import { wayOf } from "../../recipe/facts/way";
 import type { Plan } from "../../recipe/types";
 import { ownersRemedy } from "../owner";

@@ -1,5 +1,5 @@
 import type { Plan } from "../../recipe/types";
-import { needsMarkers } from "../../recipe/kubernetes/markers";
+import { needsMarkers } from "../../recipe/cluster/markers";
 import { type Evidence, matching } from "../evidence";
 import type { Observations } from "../observations";
 import type { System } from "../system";

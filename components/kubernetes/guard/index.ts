@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ObjectKey } from "../../clients/kubernetes/api";
 import { MANAGER } from "../../clients/kubernetes/manager";
-import { hooksAreThere } from "../../hooks";
+import { hooksAreThere } from "../../pulumi/hooks";
 import { leaderWorkerSet } from "../../recipe/facts/way";
 import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, OWNER, ownerText, sameStack } from "./live";

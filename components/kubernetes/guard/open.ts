@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import * as path from "node:path";
-import { packageRoot } from "../../package-root";
+import { packageRoot } from "../../pulumi/package-root";
 import type { ClusterObjects } from "./live";
 
 /** Objects of a cluster (`clusterObjects`). Their client is bundled with them into a file of its own, which no program loads that asks nothing. */

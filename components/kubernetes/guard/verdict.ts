@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { ifDataMayGo } from "../../machine/program/preflight/task";
+import { ifDataMayGo } from "../../program/preflight/task";
 import { titleOf, type ObjectKey } from "../../clients/kubernetes/api";
 import { type LiveObject, otherStack, type ReleaseRecord } from "./live";
 

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import * as os from "node:os";
 import * as path from "node:path";
-import { packageRoot as ownRoot, realpath } from "../../package-root";
+import { packageRoot as ownRoot, realpath } from "../../pulumi/package-root";
 
 /** Where things are, for the choice of a command text. */
 export interface Places {

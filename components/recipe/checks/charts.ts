@@ -1,7 +1,7 @@
 import { chartOfField, releaseFields, wayFields, wayOf } from "../facts/way";
-import { envOf } from "../kubernetes/values";
+import { envOf } from "../cluster/values";
 import { isMapping, valueAt } from "../mapping";
-import { ownValuesOf } from "../outside/external";
+import { ownValuesOf } from "../external/external";
 import type { Era } from "../types";
 import type { Checks } from "./check";
 import * as semver from "semver";

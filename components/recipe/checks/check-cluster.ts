@@ -1,8 +1,8 @@
 import { flat } from "../mapping";
 import { checkContext } from "./check";
 import { checks } from "./index";
-import { externalOf, ownValuesOf, type External } from "../outside/external";
-import { isFilledAt } from "../outside/filled-in";
+import { externalOf, ownValuesOf, type External } from "../external/external";
+import { isFilledAt } from "../external/filled-in";
 import { planBasis, type PlanBasis } from "../plan";
 import { groupsApart, isWithin } from "../machine/apart";
 import { releaseFields } from "../facts/way";

@@ -1,6 +1,6 @@
 import { flat, type Nested } from "../mapping";
 import type { PlanBasis } from "../plan";
-import { asRelease } from "../outside/external";
+import { asRelease } from "../external/external";
 import type { MachineFacts } from "../facts/machine-facts";
 import type { ClusterSpec } from "../spec/index";
 import type { Fault, Problem } from "../rules";

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { oldestForClaims } from "../chart-notes";
-import { ownClaim } from "../kubernetes/claim";
+import { ownClaim } from "../cluster/claim";
 import { type Checks, ofGpuRequests } from "./check";
 import { machinesFor, mayClaim, mayMatch } from "./placement";
 

@@ -1,7 +1,7 @@
 import { containerdKeys, containerdOf } from "../facts/containerd-schema";
 import * as semver from "semver";
-import { firstByCdi, strategiesIn } from "../kubernetes/plugin-release";
-import { envOf } from "../kubernetes/values";
+import { firstByCdi, strategiesIn } from "../cluster/plugin-release";
+import { envOf } from "../cluster/values";
 import { containerdPart, customizationPath, parseToml } from "../machine/containerd/containerd";
 import { containerdFlaws } from "../machine/containerd/flaws";
 import { mergesInMemory } from "../machine/containerd/effective";

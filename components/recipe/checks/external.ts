@@ -1,8 +1,8 @@
-import { ownValuesOf, type OwnValues } from "../outside/external";
+import { ownValuesOf, type OwnValues } from "../external/external";
 import { taintsWithPatches } from "../machine/user-patches";
 import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
-import { migManagerRelease } from "../kubernetes/mig-manager";
+import { migManagerRelease } from "../cluster/mig-manager";
 import type { ExternalKind } from "../spec/index";
 import type { CheckContext, Checks, Found } from "./check";
 import { neededOutside } from "./wrong-value-rows";

@@ -1,4 +1,4 @@
-import { operatorDiscovers, pluginDiscovers } from "../kubernetes/discovery";
+import { operatorDiscovers, pluginDiscovers } from "../cluster/discovery";
 import { taintsWithPatches } from "../machine/user-patches";
 import {
   controlPlaneTaint,
@@ -8,7 +8,7 @@ import {
   tolerates,
 } from "../machine/taints";
 import { isMapping, valueAt } from "../mapping";
-import { ownValuesOf } from "../outside/external";
+import { ownValuesOf } from "../external/external";
 import { type Fault, labelValue, qualifiedName, shown } from "../rules";
 import type { NodeTaint, PodToleration } from "../types";
 import {

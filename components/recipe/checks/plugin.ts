@@ -1,5 +1,5 @@
-import { strategies, strategiesIn } from "../kubernetes/plugin-release";
-import { envOf } from "../kubernetes/values";
+import { strategies, strategiesIn } from "../cluster/plugin-release";
+import { envOf } from "../cluster/values";
 import { pluginConfigPlaces } from "../machine/own-sharing";
 import { asText, isMapping, valueAt } from "../mapping";
 import { didYouMean } from "../rules/suggest";

@@ -217,7 +217,7 @@ export const releaseChecks: Checks = {
   "may-be-away": {
     rule: "A machine that may be away is a worker, and one that is away may be",
     source:
-      "components/machine/program/upgrade/control-planes.ts: every member of etcd has to be healthy before a control plane is upgraded",
+      "components/program/upgrade/control-planes.ts: every member of etcd has to be healthy before a control plane is upgraded",
     ofFiles: true,
     find: together(
       ofMachines(

@@ -2,7 +2,7 @@ import { migOf } from "../facts/card";
 import type { CardUse } from "../facts/machine-facts";
 import { canSplit, instancesOf, profileName, splits } from "../facts/sharing";
 import { compareDotted } from "../facts/version";
-import { ownClaim } from "../kubernetes/claim";
+import { ownClaim } from "../cluster/claim";
 import { pluginConfigPlaces, sharingOf } from "../machine/own-sharing";
 import { valueAt } from "../mapping";
 import { didYouMean, type Fault, migProfile, type Problem } from "../rules";

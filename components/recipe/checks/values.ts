@@ -1,9 +1,9 @@
 import { hintOf, judgeValues, meantBy, type ValueComplaint } from "../facts/chart";
 import { chartOfField, type ReleaseField, releaseFields } from "../facts/way";
 import { operands, yesOrNo } from "../facts/data/operand-variables.json";
-import { envOf } from "../kubernetes/values";
+import { envOf } from "../cluster/values";
 import { valueAt } from "../mapping";
-import { ownValuesOf } from "../outside/external";
+import { ownValuesOf } from "../external/external";
 import { shown } from "../rules";
 import { describe } from "../shape";
 import type { CheckContext, Checks, Found } from "./check";

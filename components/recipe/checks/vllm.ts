@@ -1,5 +1,5 @@
 import type { CheckContext, CheckedMachine, Checks, Found } from "./check";
-import { ownClaim } from "../kubernetes/claim";
+import { ownClaim } from "../cluster/claim";
 import { claimable, machinesFor, mayClaim, offers, resourceOf } from "./placement";
 import { vllmImage } from "../facts/cuda";
 import { type GpuRequest, gpuRequests, type Workload, workloadsOfKind } from "../stack/workloads";

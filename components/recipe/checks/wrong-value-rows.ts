@@ -1,6 +1,6 @@
-import { draDriverRoot } from "../kubernetes/dra-release";
-import { migManagerRelease } from "../kubernetes/mig-manager";
-import { toolkitFolder } from "../kubernetes/operator-release";
+import { draDriverRoot } from "../cluster/dra-release";
+import { migManagerRelease } from "../cluster/mig-manager";
+import { toolkitFolder } from "../cluster/operator-release";
 import type { WrongValue } from "./wrong-values";
 
 /** Values that a chart or NVIDIA's program does not take. Source: k8s-device-plugin, api/config/v1/consts.go, templates/daemonset-device-plugin.yml (asks for the type of its switches); gpu-operator, api/nvidia/v1/clusterpolicy_types.go. */

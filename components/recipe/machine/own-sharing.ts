@@ -1,5 +1,5 @@
-import { asRelease } from "../outside/external";
-import { isFilledIn } from "../outside/filled-in";
+import { asRelease } from "../external/external";
+import { isFilledIn } from "../external/filled-in";
 import { isMapping, valueAt } from "../mapping";
 import type { Sharing } from "../facts/sharing";
 import { remembering } from "../memory";

@@ -1,6 +1,6 @@
 import { kernelModules } from "../facts/data/since.json";
 import { valueAt } from "../mapping";
-import { asRelease } from "../outside/external";
+import { asRelease } from "../external/external";
 import type { ClusterSpec } from "../spec/index";
 import { parseTalosVersion } from "../facts/version";
 

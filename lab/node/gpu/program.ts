@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster } from "talos-gpu";
-import { markersOf } from "../../../components/recipe/kubernetes/markers";
+import { markersOf } from "../../../components/recipe/cluster/markers";
 import { daemonLabel } from "../../../components/recipe/machine/daemon-labels";
 import stack from "../../../stacks";
 

@@ -2,7 +2,7 @@ import * as command from "@pulumi/command";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { readFileSync } from "node:fs";
-import { isClassGiven } from "../../../components/machine/program/kubernetes/states";
+import { isClassGiven } from "../../../components/program/cluster/states";
 import { MANAGER } from "../../../components/clients/kubernetes/manager";
 import { leftAsIs } from "../../../components/cluster/gpu-machines";
 import { guarded } from "../../../components/kubernetes/guard";

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import type { UpgradeTask } from "../../../components/machine/program/task";
+import type { UpgradeTask } from "../../../components/program/task";
 import { API, RELEASE, type Ended, type Stand } from "./stand";
 
 /** What goes wrong on a machine that runs Talos itself, what the program says of it, and what comes of its remedy. */

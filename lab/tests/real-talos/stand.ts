@@ -3,8 +3,8 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse, stringify } from "yaml";
-import { bundle } from "../../../components/bundles";
-import { upgradeTask, type UpgradeTask } from "../../../components/machine/program/task";
+import { bundle } from "../../../generate/package/bundles";
+import { upgradeTask, type UpgradeTask } from "../../../components/program/task";
 import { eraOf } from "../../../components/recipe/facts/talos-release";
 import {
   kubeletImage,

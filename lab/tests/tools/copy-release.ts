@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import type { ToolName } from "../../tools";
 import { catalogue } from "../../tools/catalogue";
-import { publishedOf } from "../../tools/ways/release";
+import { publishedOf } from "../../tools/builders/release";
 import { archive, type ReleasePage, sha256 } from "./release-page";
 
 /**

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { provide } from "../../tools/provide";
-import type { Timer } from "../../tools/ways/download";
+import type { Timer } from "../../tools/builders/download";
 import { platforms, program, PublishedTool, says } from "./published-tool";
 import { archive, half, refuses, sha256 } from "./release-page";
 

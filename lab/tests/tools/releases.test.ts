@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { isAlive } from "../../../components/clients/is-alive";
 import { catalogue } from "../../tools/catalogue";
-import { publishedOf, sumOf } from "../../tools/ways/release";
+import { publishedOf, sumOf } from "../../tools/builders/release";
 import { until } from "../../until";
 import { Sandbox } from "./fixture";
 import { sha256 } from "./release-page";

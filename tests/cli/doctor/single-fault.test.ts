@@ -6,8 +6,8 @@ import { CallError } from "../../../components/clients/failure";
 import { classify, Talosctl } from "../../../components/clients/talos/talosctl";
 import type { Plan } from "../../../components/recipe";
 import type { Answer } from "../../../components/clients/kubernetes/error";
-import { FakeClock } from "../../machine/program/fakes";
-import { Calls, type Fault, faultKinds } from "../../machine/program/single-fault/faults";
+import { FakeClock } from "../../program/fakes";
+import { Calls, type Fault, faultKinds } from "../../program/single-fault/faults";
 import { planOf } from "../../support/plans";
 import { offering } from "../stand";
 

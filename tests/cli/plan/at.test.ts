@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { stringify } from "yaml";
 import { plan as verb } from "../../../cli/plan/verb";
-import { largestFile } from "../../../components/found/bounded-file";
+import { largestFile } from "../../../components/lookups/bounded-file";
 import { readStackFile } from "../../../stacks/stack-file";
 import { gitIn } from "../../support/git";
 import { runVerb, scratch } from "../stand";

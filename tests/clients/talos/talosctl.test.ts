@@ -1,9 +1,9 @@
 import { CallError } from "../../../components/clients/failure";
 import type { Ending } from "../../../components/clients/machine";
 import { Talosctl } from "../../../components/clients/talos/talosctl";
-import { applyLive } from "../../../components/machine/program/upgrade/upgrade";
-import { FakeClock, FakeMachine } from "../../machine/program/fakes";
-import { setup } from "../../machine/program/setup";
+import { applyLive } from "../../../components/program/upgrade/upgrade";
+import { FakeClock, FakeMachine } from "../../program/fakes";
+import { setup } from "../../program/setup";
 
 /** What talosctl says where Talos 1.13 refuses a change without a boot (v1alpha1_runtime.go, CanApplyImmediate). */
 const refused =

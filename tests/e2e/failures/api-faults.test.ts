@@ -2,7 +2,7 @@ import type { ApiFault } from "../runs/api-proxy";
 import type { ApiFaultsRun } from "../runs/api-faults";
 import { runApart } from "../support/apart";
 
-// A proxy before the API servers, and three updates of one stack through it. tests/machine/program/single-fault has every call of the
+// A proxy before the API servers, and three updates of one stack through it. tests/program/single-fault has every call of the
 // program's fail once, on doubles; here the API server, Pulumi and its Kubernetes provider are the real ones.
 
 let ran: ApiFaultsRun;

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { askFactory } from "../../../components/found/release-facts";
+import { askFactory } from "../../../components/lookups/release-facts";
 import { planCluster } from "../../../components/recipe";
 import { clusterOf, readStackFile, repository } from "../../../stacks/stack-file";
 import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";

@@ -6,11 +6,7 @@ import { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../../components/clients/talos/talosctl";
 import { upgradeTimeouts } from "../../../components/recipe/machine/planned-machine";
 import { imageOf } from "../../../components/machine/upgrade-task";
-import type {
-  AdoptTask,
-  UpgradeResult,
-  UpgradeTask,
-} from "../../../components/machine/program/task";
+import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../../components/program/task";
 import { planCluster, type MachineRecipe } from "../../../components/recipe";
 import { labTimeouts } from "../../../lab/clock";
 import type { Lab } from "../../../lab/cluster/lab";

@@ -1,5 +1,5 @@
 import { parseAllDocuments, type Document } from "yaml";
-import { CORDONED_BY } from "../../../components/machine/program/kubernetes/cordon-mark";
+import { CORDONED_BY } from "../../../components/program/cluster/cordon-mark";
 import { openFaultStand, type FaultStand, type Ran } from "./faults-stand";
 import type { Session } from "../../../lab/session/session";
 import { killedPhases } from "./faults-phases";

@@ -1,4 +1,4 @@
-import { upgrade } from "../../../components/machine/program/upgrade/upgrade";
+import { upgrade } from "../../../components/program/upgrade/upgrade";
 import {
   describeEffect,
   effectOfLook,
@@ -14,8 +14,8 @@ import {
 } from "../../../components/recipe";
 import type { MachineEffect } from "../../../components/recipe/effect/effect";
 import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
-import { factoryImage, schematics } from "../../machine/program/fakes";
-import { setup } from "../../machine/program/setup";
+import { factoryImage, schematics } from "../../program/fakes";
+import { setup } from "../../program/setup";
 import { edited, edits, type Said } from "../../support/edits";
 import { planOf } from "../../support/plans";
 import { readStackFile } from "../../../stacks/stack-file";

@@ -1,0 +1,96 @@
+import { persistent, systemClock } from "../clients/clock";
+import { endAll } from "../clients/process-groups";
+import { Failure } from "../clients/failure";
+import { SecretFiles } from "../clients/secret-files";
+import type { Credentials } from "./credentials";
+import { readKubeconfig } from "../clients/kubernetes/kubeconfig";
+import { KubernetesCluster } from "./cluster/cluster";
+import { OmniServer } from "../clients/omni/server";
+import type { Report } from "./progress";
+import { type Machine, TalosMachine } from "../clients/talos/talos-machine";
+import { Talosctl } from "../clients/talos/talosctl";
+
+/** What a verb works with: clients with the credentials that the program was given. */
+export class Clients {
+  readonly omni: OmniServer;
+  private readonly files = new SecretFiles();
+  private readonly talosctl: Talosctl;
+  private readonly omnictl: Talosctl;
+
+  /**
+   * @param isAwaited whether Pulumi still waits for the answer. It does not after Ctrl-C or a kill.
+   * @param touches says that something is changed from now on, so that the program is brought to its end also where Pulumi is gone.
+   */
+  constructor(
+    readonly given: Credentials,
+    readonly report: Report,
+    readonly isAwaited: () => boolean,
+    readonly touches: () => void,
+  ) {
+    const { talosconfig, omni: environment, secrets } = given;
+    this.talosctl = new Talosctl({
+      binary: process.env["TALOS_GPU_TALOSCTL"] ?? "talosctl",
+      talosconfig:
+        talosconfig === undefined ? undefined : this.files.write("talosconfig", talosconfig),
+      endpoint: process.env["TALOS_GPU_ENDPOINT"] || undefined,
+      environment, // talosctl signs its requests to Omni with the same key
+      secrets,
+    });
+    const binary = process.env["TALOS_GPU_OMNICTL"] ?? "omnictl";
+    this.omnictl = new Talosctl({
+      binary,
+      name: "omnictl",
+      talosconfig: undefined,
+      environment,
+      secrets,
+    });
+    this.omni = persistent(systemClock, new OmniServer(this.omnictl, this.files));
+  }
+
+  /**
+   * Kubernetes; undefined without a kubeconfig. `~/.kube/config` is left alone: it may be of any cluster.
+   *
+   * @throws Failure where there is a kubeconfig, and it cannot be read.
+   */
+  cluster(): KubernetesCluster | undefined {
+    const { kubeconfig, unreadableKubeconfig, secrets } = this.given;
+    if (unreadableKubeconfig !== undefined) throw new Failure(unreadableKubeconfig);
+    if (kubeconfig === undefined) return undefined;
+    return persistent(systemClock, new KubernetesCluster(configOf(kubeconfig), secrets));
+  }
+
+  machine(address: string): Machine {
+    return persistent(systemClock, new TalosMachine(this.talosctl, address, this.files));
+  }
+
+  /** Release of talosctl. @throws CallError where it cannot be run. */
+  clientVersion(): Promise<string> {
+    return this.talosctl.version();
+  }
+
+  /** Says lines of one machine. */
+  reportOf(machine: string): Report {
+    return (line) => this.report(`${machine}: ${line}`);
+  }
+
+  /** Ends the children and removes the files; may be called again. */
+  close(): void {
+    this.talosctl.stop();
+    this.omnictl.stop();
+    endAll();
+    this.files.close();
+  }
+}
+
+function configOf(kubeconfig: string): ReturnType<typeof readKubeconfig> {
+  try {
+    return readKubeconfig(kubeconfig);
+  } catch (error) {
+    throw new Failure({
+      field: "kubeconfig",
+      problem: `it cannot be used (${(error as Error).message})`,
+      why: "Kubernetes cannot be reached",
+      remedy: "fetch the cluster's own (`talosctl kubeconfig`) and give it",
+    });
+  }
+}

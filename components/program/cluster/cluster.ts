@@ -1,0 +1,380 @@
+import * as fs from "node:fs";
+import type {
+  CoreV1Event,
+  KubernetesObject,
+  ResourceV1ResourceClaim,
+  V1Job,
+  V1Namespace,
+  V1Node,
+  V1PersistentVolumeClaim,
+  V1Pod,
+  V1ResourceSlice,
+  V1RuntimeClass,
+  V1VolumeAttachment,
+} from "@kubernetes/client-node";
+import { KubernetesApi, type Kubeconfig, type ObjectKey } from "../../clients/kubernetes/api";
+import { KubernetesError } from "../../clients/kubernetes/error";
+import { defined } from "../../recipe/mapping";
+import { MANAGER } from "../../clients/kubernetes/manager";
+import { nodeTaintState, type PutBackTask, UNTESTED } from "../task";
+import {
+  type AskedNode,
+  askedNode,
+  isClassGiven,
+  type NodeState,
+  nodeState,
+  type PodState,
+  podState,
+} from "./states";
+import { type GpuOffer, gpuOffers, type Workload } from "../../clients/kubernetes/gpu-offers";
+import { claimedIn, slicesPath } from "../../clients/kubernetes/devices";
+import { markedTaints, type NodeTaints, TAINTED_BY, taintMark } from "./taint-mark";
+
+export type * from "./states";
+
+/** An object as a task of `put-back` has it. */
+export type WantedObject = PutBackTask["objects"][number];
+
+/** What identifies it. */
+export const keyOf = ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace },
+}: WantedObject): ObjectKey => ({
+  ...{ apiVersion, kind, name },
+  ...defined({ namespace }),
+});
+
+/** Kubernetes as the program sees it, behind its API, with whatever a kubeconfig can authenticate by. */
+export type Cluster = Pick<KubernetesCluster, keyof KubernetesCluster>;
+
+/** A claim with a volume, whose data would be lost with it. */
+export type BoundClaim = Awaited<ReturnType<Cluster["boundClaims"]>>[number];
+
+/** The real one. */
+export class KubernetesCluster {
+  /** URL of its API. */
+  readonly server: string;
+  /** Certificates (PEM) by which its API is known; undefined where the kubeconfig names none. */
+  readonly authority: string | undefined;
+  private readonly api: KubernetesApi;
+
+  constructor(config: Kubeconfig, secrets: readonly string[]) {
+    this.api = new KubernetesApi(config, secrets);
+    this.server = this.api.server;
+    const { caData, caFile } = config.getCurrentCluster() ?? {};
+    if (caData) this.authority = Buffer.from(caData, "base64").toString();
+    else if (caFile && fs.existsSync(caFile)) this.authority = fs.readFileSync(caFile, "utf8");
+  }
+
+  /** All nodes, as far as they tell which machines they are. */
+  async nodes(): Promise<AskedNode[]> {
+    return (await this.api.list<V1Node>("nodes", "/api/v1/nodes")).map(askedNode);
+  }
+
+  /** A node, with the devices for claims that are published of it, if these are asked for; undefined when the cluster has none of that name. */
+  async node(name: string, withDevices = false): Promise<NodeState | undefined> {
+    const node = await this.readNode(name);
+    if (node === undefined || !withDevices) return node && nodeState(node);
+    const path = `${slicesPath}?${query({ fieldSelector: `spec.nodeName=${name}` })}`;
+    const what = `ResourceSlices of ${name}`;
+    return nodeState(node, await this.api.list<V1ResourceSlice>(what, path, { instead: notKnown }));
+  }
+
+  /** Devices of a class that pods have by claims on a node, by the UID of the pod: none where Kubernetes knows no claims. */
+  async claimed(node: string, deviceClass: string): Promise<Record<string, number>> {
+    const path = "/apis/resource.k8s.io/v1/resourceclaims";
+    const claims = await this.api.list<ResourceV1ResourceClaim>("ResourceClaims", path, {
+      instead: notKnown,
+    });
+    return claimedIn(claims, node, deviceClass);
+  }
+
+  /** Whether the cluster has no second node. */
+  async isAlone(): Promise<boolean> {
+    return (await this.api.list("nodes", "/api/v1/nodes?limit=2")).length < 2;
+  }
+
+  /** Marks the node unschedulable and sets the annotation, in one request. */
+  async cordon(name: string, annotation: string, value: string): Promise<void> {
+    await this.patch(name, {
+      metadata: { annotations: { [annotation]: value } },
+      spec: { unschedulable: true },
+    });
+  }
+
+  /** Takes both away, in one request. */
+  async uncordon(name: string, annotation: string): Promise<void> {
+    await this.patch(name, {
+      metadata: { annotations: { [annotation]: null } },
+      spec: { unschedulable: null },
+    });
+  }
+
+  /** Takes the annotation away alone. */
+  async unmark(name: string, annotation: string): Promise<void> {
+    await this.patch(name, { metadata: { annotations: { [annotation]: null } } });
+  }
+
+  /** Pods on the node, as a drain sees them. */
+  async pods(node: string): Promise<PodState[]> {
+    return (await this.podsOn(node)).map(podState);
+  }
+
+  /** The same as they are. */
+  podsOn(node: string): Promise<V1Pod[]> {
+    return this.api.list(
+      `pods of ${node}`,
+      `/api/v1/pods?${query({ fieldSelector: `spec.nodeName=${node}` })}`,
+    );
+  }
+
+  /** Asks for the eviction; a disruption budget may refuse. */
+  async evict({ namespace, name, uid }: PodState): Promise<{ refused?: string }> {
+    // The UID keeps a pod of the same name, made again by a StatefulSet meanwhile, from being evicted in its place.
+    const options = { metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
+    const body = { apiVersion: "policy/v1", kind: "Eviction", ...options };
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
+    try {
+      const gone = { 404: undefined, 409: undefined }; // or another one by now
+      await this.api.ask(`eviction of ${namespace}/${name}`, path, {
+        method: "POST",
+        body,
+        instead: gone,
+      });
+      return {};
+    } catch (error) {
+      if (error instanceof KubernetesError && isRefusal(error)) return { refused: error.words };
+      throw error;
+    }
+  }
+
+  /** Volumes that are attached to the node, or on their way there or off. Undefined where the credentials may not see them. */
+  async attachedVolumes(node: string): Promise<string[] | undefined> {
+    const path = "/apis/storage.k8s.io/v1/volumeattachments";
+    const found = await this.api.ask<{ items: V1VolumeAttachment[] }>("volumes", path, {
+      instead: { 403: undefined },
+    });
+    return found?.items
+      .filter(({ spec }) => spec.nodeName === node)
+      .map(({ metadata, spec }) => spec.source.persistentVolumeName ?? metadata?.name ?? "");
+  }
+
+  /** Taints of a node and the version that they are of; undefined when the cluster has no such node. */
+  async taints(name: string): Promise<(NodeTaints & { version: string }) | undefined> {
+    const node = await this.readNode(name);
+    if (node === undefined) return undefined;
+    const taints = (node.spec?.taints ?? []).map((taint) => nodeTaintState.parse(taint));
+    const ours = markedTaints(node.metadata?.annotations?.[TAINTED_BY]);
+    return { taints, ours, version: node.metadata?.resourceVersion ?? "" };
+  }
+
+  /** Sets all taints of a node and what is ours of them, provided that it is of that version still. False when it is not. */
+  async setTaints(name: string, { taints, ours }: NodeTaints, version: string): Promise<boolean> {
+    const metadata = { resourceVersion: version, annotations: { [TAINTED_BY]: taintMark(ours) } };
+    const body = { metadata, spec: { taints: taints.length > 0 ? taints : null } };
+    return (await this.patch(name, body, { 409: "conflict" })) !== "conflict";
+  }
+
+  /** The RuntimeClass of this name; undefined when there is none. */
+  async runtimeClass(name: string) {
+    const path = `/apis/node.k8s.io/v1/runtimeclasses/${name}`;
+    const found = await this.api.ask<V1RuntimeClass>(`RuntimeClass ${name}`, path, {
+      instead: { 404: undefined },
+    });
+    if (found === undefined) return undefined;
+    const { ownerReferences = [], annotations = {} } = found.metadata ?? {};
+    /** Name of the ClusterPolicy that owns it. */
+    const policy = ownerReferences.find(({ kind }) => kind === "ClusterPolicy")?.name;
+    return { policy, handler: found.handler, annotations };
+  }
+
+  /** Annotation of a namespace; undefined where there is no such namespace, or no such annotation. */
+  async annotationOf(namespace: string, annotation: string): Promise<string | undefined> {
+    const path = `/api/v1/namespaces/${namespace}`;
+    const found = await this.api.ask<V1Namespace>(`Namespace ${namespace}`, path, {
+      instead: notKnown,
+    });
+    return found?.metadata?.annotations?.[annotation];
+  }
+
+  /** Pods, as `namespace/name`, that name a RuntimeClass and are not this package's. None where their list is forbidden. */
+  async podsOfClass(name: string): Promise<string[]> {
+    const others = query({ labelSelector: "app.kubernetes.io/managed-by!=talos-gpu" });
+    const pods = await this.api.list<V1Pod>("pods", `/api/v1/pods?${others}`, {
+      instead: { 403: undefined },
+    });
+    return pods.flatMap(({ metadata, spec }) =>
+      spec?.runtimeClassName === name ? [`${metadata?.namespace}/${metadata?.name}`] : [],
+    );
+  }
+
+  /**
+   * What gives out NVIDIA's cards; undefined where DaemonSets or Deployments may not be listed. `withoutPlugin`: the operator's policy turns its
+   * device plugin off.
+   */
+  async gpuOffers(): Promise<{ offers: GpuOffer[] | undefined; withoutPlugin: boolean }> {
+    const forbidden = { instead: { 403: undefined } };
+    const [sets, deployments, policies] = await Promise.all([
+      this.api.ask<{ items?: Workload[] }>("DaemonSets", "/apis/apps/v1/daemonsets", forbidden),
+      this.api.ask<{ items?: Workload[] }>("Deployments", "/apis/apps/v1/deployments", forbidden),
+      this.api.list<ClusterPolicy>("ClusterPolicies", "/apis/nvidia.com/v1/clusterpolicies", {
+        instead: notKnown,
+      }),
+    ]);
+    const plugins = policies.map(({ spec }) => spec?.devicePlugin?.enabled);
+    const withoutPlugin = plugins.length > 0 && plugins.every((enabled) => enabled === false);
+    if (sets === undefined || deployments === undefined)
+      return { offers: undefined, withoutPlugin };
+    // Objects of a list have no kind of their own.
+    const all = [
+      ...(sets.items ?? []).map((set) => ({ ...set, kind: "DaemonSet" })),
+      ...(deployments.items ?? []).map((deployment) => ({ ...deployment, kind: "Deployment" })),
+    ];
+    return { offers: gpuOffers(all), withoutPlugin };
+  }
+
+  /** Claims whose volume there is, and that bear the annotation, which names the `owner`. None where their list is forbidden. */
+  async boundClaims(annotation: string) {
+    const asking = { instead: { 403: undefined } };
+    const claims = await this.api.list<V1PersistentVolumeClaim>(
+      "claims",
+      "/api/v1/persistentvolumeclaims",
+      asking,
+    );
+    return claims.flatMap(({ metadata, spec }) => {
+      const owner = metadata?.annotations?.[annotation];
+      if (owner === undefined || !spec?.volumeName) return [];
+      const { name = "", namespace = "", managedFields = [] } = metadata ?? {};
+      const { storageClassName: storageClass = "" } = spec;
+      /** Class that the stack gave it; undefined where it left that to the cluster. */
+      const givenClass = isClassGiven(managedFields) ? storageClass : undefined;
+      return [{ name, namespace, owner, storageClass, givenClass }];
+    });
+  }
+
+  /** The Jobs of a namespace that this package made. */
+  jobs(namespace: string): Promise<V1Job[]> {
+    const ours = query({ labelSelector: "app.kubernetes.io/managed-by=talos-gpu" });
+    return this.api.list(`Jobs of ${namespace}`, `${jobsOf(namespace)}?${ours}`);
+  }
+
+  podsOfJob(namespace: string, job: string): Promise<V1Pod[]> {
+    const ofJob = query({ labelSelector: `batch.kubernetes.io/job-name=${job}` });
+    return this.api.list(
+      `pods of Job ${namespace}/${job}`,
+      `/api/v1/namespaces/${namespace}/pods?${ofJob}`,
+    );
+  }
+
+  /** What Kubernetes warns of a Job, the newest last: why its pod cannot be made, say. Nothing where events are forbidden. */
+  async warningsOfJob(namespace: string, job: string): Promise<string[]> {
+    const about = `involvedObject.kind=Job,involvedObject.name=${job},type=Warning`;
+    const path = `/api/v1/namespaces/${namespace}/events?${query({ fieldSelector: about })}`;
+    const events = await this.api.list<CoreV1Event>(`events of Job ${namespace}/${job}`, path, {
+      instead: notKnown,
+    });
+    const timeOf = ({ lastTimestamp, eventTime, metadata }: CoreV1Event): number =>
+      new Date(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? 0).getTime();
+    return events
+      .sort((one, other) => timeOf(one) - timeOf(other))
+      .flatMap(({ message }) => message ?? []);
+  }
+
+  /** Suspends a Job, which takes its pods away, and notes why on it. */
+  async suspend(namespace: string, name: string, why: string): Promise<void> {
+    const body = { metadata: { annotations: { [UNTESTED]: why } }, spec: { suspend: true } };
+    const path = `${jobsOf(namespace)}/${name}?fieldManager=${GATE}`;
+    await this.api.ask(`Job ${namespace}/${name}`, path, { method: "PATCH", type: MERGE, body });
+  }
+
+  /** Deletes a Job with its pods. It is gone a moment later. */
+  async remove({ metadata }: V1Job): Promise<void> {
+    const [name, namespace, uid] = [metadata!.name!, metadata!.namespace!, metadata!.uid!];
+    await this.api.deleteExactly(
+      `Job ${namespace}/${name}`,
+      `${jobsOf(namespace)}/${name}`,
+      uid,
+      "Background",
+    );
+  }
+
+  /** Makes a Job as this one was made; false while that one is not gone. One that an earlier try made, whose answer was lost, is it. */
+  async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
+    const { name, namespace, uid, labels = {}, annotations = {} } = metadata!;
+    const { [UNTESTED]: _, ...kept } = annotations;
+    // What the API server added is of the old Job: its selector, and the labels that the selector goes by.
+    const { selector: __, suspend: ___, ...same } = spec!;
+    const ours = (all: Record<string, string> = {}): Record<string, string> =>
+      Object.fromEntries(
+        Object.entries(all).filter(([key]) => !/(^|\/)(controller-uid|job-name)$/.test(key)),
+      );
+    const { labels: on, annotations: noted = {} } = same.template.metadata ?? {};
+    const template = { ...same.template, metadata: { labels: ours(on), annotations: noted } };
+    const body: V1Job = {
+      ...{ apiVersion: "batch/v1", kind: "Job", spec: { ...same, template } },
+      metadata: { name: name!, namespace: namespace!, labels: ours(labels), annotations: kept },
+    };
+    const asking = { method: "POST", body, instead: { 409: undefined } } as const;
+    const what = `Job ${namespace}/${name}`;
+    const made = await this.api.ask(what, `${jobsOf(namespace!)}?fieldManager=${GATE}`, asking);
+    if (made !== undefined) return true;
+    const path = `${jobsOf(namespace!)}/${name}`;
+    const there = await this.api.ask<V1Job>(what, path, { instead: { 404: undefined } });
+    return there !== undefined && there.metadata?.uid !== uid;
+  }
+
+  /** An object as it is; undefined where it is not there. */
+  read(object: WantedObject): Promise<KubernetesObject | undefined> {
+    return this.api.read(keyOf(object));
+  }
+
+  /** Says by server-side apply what the object shall be; makes it where it is not there. Undefined where the API does not have its kind. */
+  async apply(object: WantedObject, manager: string): Promise<KubernetesObject | undefined> {
+    const { kind, metadata } = object;
+    const path = await this.api.pathOf(keyOf(object));
+    if (path === undefined) return undefined;
+    // Forced: somebody else's hand on our fields is what this is to undo.
+    const asking = { method: "PATCH", type: "application/apply-patch+yaml", body: object } as const;
+    const way = `${path}?fieldManager=${manager}&force=true`;
+    return this.api.ask<KubernetesObject>(`${kind} ${metadata.name}`, way, asking);
+  }
+
+  private readNode(name: string): Promise<V1Node | undefined> {
+    return this.api.ask(`node ${name}`, `/api/v1/nodes/${name}`, { instead: { 404: undefined } });
+  }
+
+  private patch(
+    name: string,
+    body: object,
+    instead: Record<number, unknown> = {},
+  ): Promise<unknown> {
+    const path = `/api/v1/nodes/${name}?fieldManager=${MANAGER}`;
+    return this.api.ask(`node ${name}`, path, { method: "PATCH", type: MERGE, body, instead });
+  }
+}
+
+/** What the operator's policy says of its plugin (gpu-operator v26.3.3, api/nvidia/v1/clusterpolicy_types.go). */
+type ClusterPolicy = KubernetesObject & { spec?: { devicePlugin?: { enabled?: boolean } } };
+
+const MERGE = "application/merge-patch+json";
+const jobsOf = (namespace: string): string => `/apis/batch/v1/namespaces/${namespace}/jobs`;
+const query = (parts: Record<string, string>): string => new URLSearchParams(parts).toString();
+/** What an API server says of a kind that it does not have, or that the credentials may not see. */
+const notKnown = { 403: undefined, 404: undefined };
+
+/** Field manager of what the gate does to Jobs. */
+const GATE = "talos-gpu-gate";
+
+/**
+ * Whether an eviction was refused for this pod and for now, so that others may go meanwhile and it may go later:
+ * - 429: a disruption budget has no room (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go);
+ * - 500 with a Status: more than one disruption budget selects the pod (there too), or a webhook failed. What has no Status
+ *   comes from something before the API server, which cannot reach it;
+ * - 403 for `NamespaceTerminating`: nothing is created in a namespace that is being deleted, and an eviction is. kubectl tries
+ *   again until the namespace's controller deletes the pod (kubectl pkg/drain/drain.go, evictPods).
+ */
+const isRefusal = ({ code, byServer, reasons }: KubernetesError): boolean =>
+  code === 429 ||
+  (code === 500 && byServer) ||
+  (code === 403 && reasons.includes("NamespaceTerminating"));

@@ -1,0 +1,85 @@
+import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
+import { readTalosconfig } from "../clients/talos/talosconfig";
+import { secretValues } from "../clients/secret-files";
+import type { Problem } from "../clients/failure";
+import { defined } from "../recipe/mapping";
+import { take } from "./environment";
+
+/** Variables by which the program gets the contents of credentials. */
+const variables = {
+  talosconfig: "TALOS_GPU_TALOSCONFIG",
+  kubeconfig: "TALOS_GPU_KUBECONFIG",
+  omniEndpoint: "TALOS_GPU_OMNI_ENDPOINT",
+  omniServiceAccountKey: "TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY",
+} as const;
+
+/** The credentials, taken out of the environment, before anything is started that would inherit them. */
+export class Credentials {
+  /** Content of the talosconfig that was given; undefined where talosctl finds one by itself. */
+  readonly talosconfig: string | undefined;
+  /** Content of the kubeconfig; undefined where nothing names one, or it cannot be read. */
+  readonly kubeconfig: string | undefined;
+  /** Variables of Omni's clients. A child inherits those that the environment has already. */
+  readonly omni: { OMNI_ENDPOINT?: string; OMNI_SERVICE_ACCOUNT_KEY?: string };
+  /** What must not be seen in what the program says. */
+  readonly secrets: readonly string[];
+  /** Credentials that were given and are empty. */
+  readonly empty: readonly Problem[];
+  /** Why the files that KUBECONFIG names are of no use. */
+  readonly unreadableKubeconfig: Problem | undefined;
+  private readonly environment: NodeJS.ProcessEnv;
+
+  constructor(environment: NodeJS.ProcessEnv = process.env) {
+    this.environment = environment;
+    const talosconfig = take(variables.talosconfig);
+    const kubeconfig = take(variables.kubeconfig);
+    const omniEndpoint = take(variables.omniEndpoint);
+    const omniServiceAccountKey = take(variables.omniServiceAccountKey);
+    const given = { talosconfig, kubeconfig, omniEndpoint, omniServiceAccountKey };
+    this.empty = Object.entries(given).flatMap(([name, value]) =>
+      value === "" ? [emptyCredential(name)] : [],
+    );
+    this.talosconfig = talosconfig;
+    const read = kubeconfig === undefined ? kubeconfigOf(environment) : { text: kubeconfig };
+    this.kubeconfig = read.text;
+    this.unreadableKubeconfig = read.problem;
+    this.omni = defined({
+      OMNI_ENDPOINT: omniEndpoint,
+      OMNI_SERVICE_ACCOUNT_KEY: omniServiceAccountKey,
+    });
+    this.secrets = [
+      ...secretValues(this.talosconfig ?? ""),
+      ...secretValues(this.kubeconfig ?? ""),
+      omniServiceAccountKey ?? environment["OMNI_SERVICE_ACCOUNT_KEY"] ?? "",
+    ];
+  }
+
+  /** The talosconfig that talosctl takes, with what is wrong with it. */
+  talosconfigInUse(): ReturnType<typeof readTalosconfig> {
+    return readTalosconfig(this.talosconfig, this.environment);
+  }
+}
+
+function kubeconfigOf({ KUBECONFIG }: NodeJS.ProcessEnv): { text?: string; problem?: Problem } {
+  if (KUBECONFIG === undefined || KUBECONFIG === "") return {};
+  try {
+    return { text: kubeconfigOfVariable(KUBECONFIG) };
+  } catch (error) {
+    return {
+      problem: {
+        field: "kubeconfig",
+        problem: `what KUBECONFIG names cannot be read (${(error as Error).message})`,
+        why: "Kubernetes cannot be reached",
+        remedy: "correct KUBECONFIG, or give the kubeconfig's content",
+      },
+    };
+  }
+}
+
+const emptyCredential = (field: string): Problem => ({
+  field,
+  problem: "was given, and is empty",
+  why: "the program takes no other in its place, since that may be another cluster's",
+  remedy:
+    "see that the Output or the secret that it comes from has the content, or leave the argument out",
+});

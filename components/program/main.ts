@@ -1,0 +1,108 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import { foreignCredentials } from "../clients/certificates";
+import { CallError, Failure, isTransient } from "../clients/failure";
+import { inLine, printable } from "../recipe/rules/printable";
+import { redact } from "../recipe/rules/redact";
+import { Clients } from "./clients";
+import { Credentials } from "./credentials";
+import { endWithPulumi, pulumiAbove } from "./orphan";
+import { BoundedProgress } from "./progress";
+import { verbs } from "./verbs";
+
+/**
+ * The machine program, a child of `@pulumi/command`: task as JSON on standard input, progress on standard error, the answer
+ * as one JSON line on standard output. Credentials by environment: TALOS_GPU_TALOSCONFIG and TALOS_GPU_KUBECONFIG
+ * (contents), else TALOSCONFIG and KUBECONFIG (paths); for Omni TALOS_GPU_OMNI_ENDPOINT and
+ * TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY, else the variables of the same names without our prefix. talosctl and omnictl from
+ * PATH, or TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL; talosctl connects to the talosconfig's endpoints, or to
+ * TALOS_GPU_ENDPOINT.
+ */
+async function main(name: string | undefined): Promise<void> {
+  const input = fs.readFileSync(0, "utf8");
+  const credentials = new Credentials();
+  let isTouched = false;
+  const write = (line: string): void => {
+    process.stderr.write(`${line}\n`);
+  };
+  const progress = new BoundedProgress(write);
+  const clean = (text: string): string => redact(text, credentials.secrets);
+  // Pulumi prints both as they are: names and messages of machines and pods stand in them.
+  const report = (line: string): void => progress.report(withoutLong(inLine(clean(line))));
+  // Its reader is gone; what was begun is brought to its end all the same.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  const isAwaited = pulumiAbove();
+  const clients = new Clients(credentials, report, isAwaited, () => void (isTouched = true));
+  endWith(() => clients.close());
+
+  try {
+    const verb = verbs.get(name ?? "");
+    if (verb === undefined)
+      throw new Error(`verb ${JSON.stringify(name)} is not one of ${[...verbs.keys()].join(", ")}`);
+    endWithPulumi(
+      isAwaited,
+      () => verb.mayEnd && !isTouched,
+      () => {
+        report(`${name}: Pulumi is gone, so this ends too; nothing is left half done`);
+        process.exit(1);
+      },
+    );
+    process.stdout.write(`${JSON.stringify(await verb.run(input, clients))}\n`);
+  } catch (error) {
+    // Of a run that failed Pulumi keeps nothing, so what ends it is said in full.
+    write(withoutLong(printable(clean(describe(error, fieldOf(name, input))))));
+    process.exitCode = 1;
+  }
+}
+
+/**
+ * Text whose lines Pulumi can read. Its provider reads them by Go's bufio.Scanner, which gives up at one of 64 KiB: the program's
+ * next word would then wait for good, and Pulumi for the program (pulumi-command, provider/pkg/provider/util, LogOutput).
+ */
+function withoutLong(text: string): string {
+  const longest = 8_000;
+  const cut = (line: string): string =>
+    line.length > longest ? `${line.slice(0, longest)} …` : line;
+  return text.split("\n").map(cut).join("\n");
+}
+
+/** Has the children ended and the files removed, however the program ends. */
+function endWith(close: () => void): void {
+  process.once("exit", close);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.once(signal, () => process.exit(128 + os.constants.signals[signal]));
+}
+
+/** What a task is about: its machine, or the verb itself where it has several, as `preflight` and `gate` have. */
+function fieldOf(verb: string | undefined, input: string): string {
+  try {
+    const { machine } = JSON.parse(input) as { machine?: unknown };
+    if (typeof machine === "string") return `machines.${machine}`;
+  } catch {
+    // What is wrong with the task is told by the error itself.
+  }
+  return verb ?? "program";
+}
+
+/** A failed call that no phase made sense of: no answer, or one that trying again does not help, such as to wrong credentials. */
+function describe(error: unknown, field: string): string {
+  if (!(error instanceof CallError)) return error instanceof Error ? error.message : String(error);
+  if (isTransient(error))
+    return new Failure({
+      field,
+      problem: `${error.message}, also when it was asked again`,
+      why: "the program cannot go on without an answer",
+      remedy: "run again once it answers: the program goes on from what it finds",
+    }).message;
+  const foreign = foreignCredentials(error.message);
+  if (foreign !== undefined) return new Failure(foreign).message;
+  return new Failure({
+    field,
+    problem: error.message,
+    why: "the program cannot go on",
+    remedy:
+      "check the credentials (talosconfig, kubeconfig, OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY) and the client, then run again: the program goes on from what it finds",
+  }).message;
+}
+
+void main(process.argv.at(-1));

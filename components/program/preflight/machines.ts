@@ -1,0 +1,165 @@
+import { waitFor, LimitReached, someAtATime, type Clock } from "../../clients/clock";
+import { CallError, lastLine, type Problem } from "../../clients/failure";
+import { contractFault } from "../../recipe/effect/faults";
+import { multipathFault, refusesMultipath } from "../../recipe/facts/multipath";
+import { handlerLeftovers } from "../../recipe/machine/containerd/leftovers";
+import { foreignCredentials } from "../../clients/certificates";
+import type { Machine } from "../../clients/talos/talos-machine";
+import type { Report } from "../progress";
+import { checkImage, checkPath } from "../seen/image";
+import { isCordonedByUs } from "../cluster/cordon-mark";
+import type { AskedNode, Cluster } from "../cluster/cluster";
+import type { AskedMachine, PreflightResult } from "./task";
+import { anotherNode, oldName } from "../seen/same-cluster";
+
+/** Milliseconds for a machine to answer: its own update waits for one that is down, so it is not waited for here. */
+const ANSWER = 15_000;
+
+/**
+ * What machines would lose with their next image, whether each can read its next configuration, and is the node of its name. Of those that the stack wants as before,
+ * at the same address, nothing is asked, and what one runs that the stack brought itself may go: taken out of the stack, it was
+ * taken out on purpose.
+ *
+ * @param around.nodes nodes of the cluster; none where nobody can tell.
+ */
+export async function askMachines(
+  machines: readonly AskedMachine[],
+  before: PreflightResult["machines"],
+  around: {
+    machineAt: (address: string) => Machine;
+    talosconfig: string | undefined;
+    clock: Clock;
+    report: Report;
+    nodes: Promise<readonly AskedNode[]>;
+  },
+): Promise<Problem[]> {
+  const findings: Problem[] = [];
+  const bootIds: [AskedMachine, string][] = [];
+  const refused = new Set<string>();
+  await someAtATime(changedMachines(machines, before), async (next) => {
+    const { machine, address, schematicId } = next;
+    const ask = around.machineAt(address);
+    try {
+      const { found, bootId } = await waitFor(around.clock, {
+        what: `an answer of machine ${machine}`,
+        limit: ANSWER,
+        poll: 1_000,
+        look: async () => {
+          const running = await ask.schematic();
+          const ours = [schematicId, ...(before[machine]?.brought ?? [])];
+          const brought = running !== undefined && ours.includes(running) ? running : undefined;
+          const found = await checkImage(next, ask, running, brought);
+          const release = await ask.version();
+          found.push(
+            ...checkPath(machine, release, next.talosVersion),
+            ...checkContract(next, release),
+          );
+          found.push(...(await checkContainerd(next, ask)), ...(await checkMultipath(next, ask)));
+          return { done: { found, bootId: await ask.bootId() } };
+        },
+      });
+      findings.push(...found);
+      bootIds.push([next, bootId]);
+    } catch (error) {
+      if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
+      const foreign =
+        error instanceof CallError
+          ? foreignCredentials(error.message, around.talosconfig)
+          : undefined;
+      if (foreign === undefined)
+        around.report(
+          `${machine}: not asked what it would lose (${lastLine(error)}); its own update looks again`,
+        );
+      else if (!refused.has(foreign.problem))
+        findings.push({ ...foreign, field: `machines.${machine}: ${foreign.field}` });
+      if (foreign !== undefined) refused.add(foreign.problem);
+    }
+  });
+  const nodes = await around.nodes;
+  for (const [next, bootId] of bootIds) {
+    const old = oldName(next, bootId, nodes);
+    if (old !== undefined)
+      around.report(
+        `warning: ${next.machine}: the machine is node ${old} now, and its configuration gives it the name ${next.machine}; ` +
+          `the update does not drain ${old}: to move its pods first, stop here and run ` +
+          `\`kubectl drain ${old} --ignore-daemonsets --delete-emptydir-data\`; afterwards run \`kubectl delete node ${old}\``,
+      );
+  }
+  return [
+    ...findings,
+    ...bootIds.flatMap(([machine, bootId]) => anotherNode(machine, bootId, nodes)),
+  ];
+}
+
+/** Whether the release that a machine runs reads the configuration that it gets before its upgrade. */
+function checkContract({ machine, contract }: AskedMachine, release: string): Problem[] {
+  const fault = contract === undefined ? undefined : contractFault(release, contract);
+  return fault === undefined ? [] : [{ field: `machines.${machine}.versionContract`, ...fault }];
+}
+
+/** What an adopted configuration says of NVIDIA's runtime, which the next image does not have. */
+async function checkContainerd(
+  { machine, configuration, handler }: AskedMachine,
+  ask: Machine,
+): Promise<Problem[]> {
+  if (handler !== false || configuration !== "adopted") return [];
+  const { active = "" } = await ask.configurations();
+  return handlerLeftovers(active).map((fault) => ({
+    field: `machines.${machine}: the machine's configuration`,
+    ...fault,
+  }));
+}
+
+/** What an adopted configuration says of multipathd, with which the next release's service would wait for ever. */
+async function checkMultipath(
+  { machine, configuration, talosVersion, image }: AskedMachine,
+  ask: Machine,
+): Promise<Problem[]> {
+  if (configuration !== "adopted" || !refusesMultipath(talosVersion)) return [];
+  const { active = "" } = await ask.configurations();
+  const fault = multipathFault(active, talosVersion, image?.extensions ?? []);
+  return fault === undefined
+    ? []
+    : [{ field: `machines.${machine}: the machine's configuration`, ...fault }];
+}
+
+/** Machines of which the stack wants something else than before, or that it looks for at another address. */
+const changedMachines = (
+  machines: readonly AskedMachine[],
+  before: PreflightResult["machines"],
+): AskedMachine[] =>
+  machines.filter(({ machine, wanted, address }) => {
+    const last = before[machine];
+    return last?.wanted !== wanted || (last.place !== undefined && last.place.at !== address);
+  });
+
+/**
+ * Warns of nodes that an update which failed has left cordoned. Pulumi keeps the inputs of a program's last run that ended well
+ * (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a plain error). So where the stack
+ * says again what it said before that update, Pulumi finds nothing to do for the machine, and the upgrade program does not run. The
+ * preflight itself ended well in the failed update, so it runs again.
+ */
+export async function warnOfCordons(
+  machines: readonly AskedMachine[],
+  before: PreflightResult["machines"],
+  cluster: Pick<Cluster, "node">,
+  report: Report,
+): Promise<void> {
+  const changed = changedMachines(machines, before).filter(
+    ({ machine }) => before[machine] !== undefined,
+  );
+  await someAtATime(changed, async ({ machine }) => {
+    try {
+      if (!isCordonedByUs(await cluster.node(machine))) return;
+      report(
+        `warning: ${machine}: an earlier update failed here: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
+          "If you reversed that update's edit, also change `reconcileToken`; otherwise nothing upgrades or uncordons it.",
+      );
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      report(
+        `${machine}: not asked whether an update that failed left its node cordoned (${lastLine(error)})`,
+      );
+    }
+  });
+}

@@ -1,0 +1,96 @@
+import { handOverFault } from "../../recipe/effect/faults";
+import type { Problem } from "../../clients/failure";
+import { fitsVariable } from "../../clients/longest-variable";
+import type { PreflightAnswer, PreflightTask, Remembered } from "./task";
+
+type AllMachines = Pick<PreflightTask, "machines" | "omni">;
+
+/** Schematics that are remembered of a machine: of more updates than this one, nobody knows what it runs. */
+const REMEMBERED = 10;
+
+/**
+ * What the next update has to know of the machines of this one. An answer that would be too long has shorter histories, and
+ * where that does not suffice it has no machines: then the next update asks them all again.
+ */
+export function remembered(task: AllMachines, before: Record<string, Remembered>): PreflightAnswer {
+  for (let length = REMEMBERED; length > 0; length--) {
+    const answer = written(task, before, length);
+    if (fitsVariable(JSON.stringify(answer))) return answer;
+  }
+  return { machines: {}, histories: [] };
+}
+
+/**
+ * What is planned, since the preflight ends before a machine is touched: after an update that failed, a machine may be as before it.
+ * Machines of a pool have one history, so each is written once.
+ */
+function written(
+  { machines, omni }: AllMachines,
+  before: Record<string, Remembered>,
+  length: number,
+): PreflightAnswer {
+  const places = new Map<string, number>();
+  const histories: string[][] = [];
+  const placeOf = (history: string[]): number => {
+    const text = history.join(" ");
+    const place = places.get(text) ?? histories.push(history) - 1;
+    places.set(text, place);
+    return place;
+  };
+  const driven = machines.map(({ machine, schematicId, wanted, configuration, address }) => {
+    const earlier = (before[machine]?.brought ?? []).filter((id) => id !== schematicId);
+    const brought = placeOf([schematicId, ...earlier].slice(0, length));
+    return [machine, { wanted, brought, [configuration]: address }] as const;
+  });
+  const ofOmni = omni.map(({ machine, uuid }) => [machine, { omni: uuid }] as const);
+  return { machines: Object.fromEntries([...driven, ...ofOmni]), histories };
+}
+
+/**
+ * What an update would give a machine and then take away from it. Pulumi deletes last (pulumi, pkg/resource/deploy/step_generator.go:
+ * deletes are scheduled after all other steps), so our part of a machine that leaves the stack is removed after the machine of another
+ * name at the same place has got its own.
+ *
+ * @param before what the last update remembers, by node name.
+ */
+export function takenAway(
+  { machines, omni }: AllMachines,
+  before: Record<string, Remembered>,
+): Problem[] {
+  const now = [
+    ...machines.map(({ machine, configuration, address }) => ({
+      machine,
+      owner: configuration,
+      at: address,
+    })),
+    ...omni.map(({ machine, uuid }) => ({ machine, owner: "omni", at: uuid })),
+  ];
+  const stay = new Set(now.map(({ machine }) => machine));
+  // What leaves an owned configuration takes nothing out of it.
+  const leaving = new Map(
+    Object.entries(before).flatMap(([name, { place }]) =>
+      place === undefined || place.owner === "owned" || stay.has(name)
+        ? []
+        : [[place.at, name] as const],
+    ),
+  );
+  return now.flatMap(({ machine, owner, at }) => {
+    const leaves = leaving.get(at);
+    const was = before[machine]?.place?.owner;
+    const fault = was === undefined ? undefined : handOverFault(was, owner);
+    const field = `machines.${machine}.${owner === "omni" ? "uuid" : "address"}`;
+    return [
+      ...(leaves === undefined
+        ? []
+        : [
+            {
+              field,
+              problem: `${at} belongs to ${leaves}, which leaves the stack in the same update`,
+              why: `Pulumi removes ${leaves} last, and so would take out of the machine's configuration what ${machine} has just put into it`,
+              remedy: `keep the name ${leaves}, or remove ${leaves} in one update and add ${machine} in the next`,
+            },
+          ]),
+      ...(fault ? [{ field: `machines.${machine}.configuration`, ...fault }] : []),
+    ];
+  });
+}

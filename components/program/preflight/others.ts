@@ -1,0 +1,67 @@
+import type { GpuOffer } from "../../clients/kubernetes/gpu-offers";
+import { keeperWords, removeWords } from "../../clients/kubernetes/keeper";
+import type { Problem } from "../../clients/failure";
+import { wayOfField } from "../../recipe/facts/way";
+import type { Report } from "../progress";
+import type { Cluster } from "../cluster/cluster";
+import type { PreflightTask } from "./task";
+
+/**
+ * What gives out the cards in the cluster already, and is not the stack's: with the stack's own release two would give out the same cards.
+ * The stack's release is told by its name and namespace, so that one that it takes over is its own. What is in a namespace of the stack's, or
+ * what Pulumi has installed, may be this stack's of the update before, in the place of which it installs another.
+ */
+export async function foreignOffers(
+  { installs, mark }: PreflightTask,
+  cluster: Pick<Cluster, "gpuOffers" | "annotationOf">,
+  report: Report,
+): Promise<Problem[]> {
+  if (installs === undefined) return [];
+  const { offers, withoutPlugin } = await cluster.gpuOffers();
+  if (offers === undefined) {
+    report(
+      "not known whether something else in the cluster gives out the cards: DaemonSets or Deployments may not be listed",
+    );
+    return [];
+  }
+  const found: Problem[] = [];
+  for (const offer of offers.filter((one) => isForeign(one, installs, withoutPlugin))) {
+    const owner = await cluster.annotationOf(offer.namespace, mark.annotation);
+    if (owner?.startsWith(mark.ours) !== true) found.push(problemOf(offer, installs));
+  }
+  return found;
+}
+
+type Installs = NonNullable<PreflightTask["installs"]>;
+
+function isForeign(offer: GpuOffer, installs: Installs, withoutPlugin: boolean): boolean {
+  if (offer.byPulumi) return false;
+  const isOwn =
+    offer.field === installs.field &&
+    offer.namespace === installs.namespace &&
+    (offer.release === undefined || offer.release === installs.release);
+  if (isOwn) return false;
+  // An operator without its plugin gives out nothing. Two operators fight over more than the cards.
+  return offer.field !== "gpuOperator" || installs.field === "gpuOperator" || !withoutPlugin;
+}
+
+function problemOf({ field, title, namespace, keeper }: GpuOffer, installs: Installs): Problem {
+  const whose =
+    keeper === undefined ? "which nothing marks as its own" : `kept by ${keeperWords(keeper)}`;
+  const remove =
+    keeper === undefined
+      ? `kubectl delete ${kubectlName(title)} -n ${namespace}`
+      : removeWords(keeper);
+  return {
+    field: installs.field,
+    problem: `${wayOfField(field).words} is in the cluster already (${title}, ${whose}), and this stack would install its own`,
+    why: "two of them would give out the same cards twice, which pods find out after the reboots",
+    remedy: `if it is to stay, write \`external: { kind: ${field}, namespace: ${namespace} }\` in the place of ${installs.field}; if not, ${remove}, then run again`,
+  };
+}
+
+/** `daemonset nvidia-device-plugin` of `DaemonSet kube-system/nvidia-device-plugin`. */
+function kubectlName(title: string): string {
+  const [kind = "", place = ""] = title.split(" ");
+  return `${kind.toLowerCase()} ${place.split("/")[1] ?? place}`;
+}

@@ -1,0 +1,147 @@
+import * as semver from "semver";
+import { parse } from "yaml";
+import type { ChartName } from "../../recipe/facts/chart";
+import { wayOfChart } from "../../recipe/facts/way";
+import type { Problem } from "../../clients/failure";
+import type { Report } from "../progress";
+import type { PreflightTask } from "./task";
+import { type Places, silence, type Web, wordsOf } from "./web";
+
+/** What is wrong with the chart's repository, as far as it can be told from here. */
+export async function askForChart(
+  { chart }: PreflightTask,
+  web: Web,
+  places: Places,
+  report: Report,
+): Promise<Problem[]> {
+  if (chart === undefined) return [];
+  const { name, version, repository } = chart;
+  const { field } = wayOfChart(name as ChartName);
+  const base = places.charts(repository);
+  if (base === undefined || !/^https?:/.test(base)) {
+    report(`chart ${name} ${version}: not asked for`);
+    return [];
+  }
+  const finding = (problem: string, remedy: string): Problem[] => [
+    {
+      field,
+      problem,
+      why: "machines would reboot first, and what offers their GPUs could not be installed then",
+      remedy: `${remedy}; where charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which asks no server`,
+    },
+  ];
+
+  const index = await web.get(`${base}/index.yaml`);
+  const silent = silence(index);
+  if (silent !== undefined)
+    return finding(
+      `the chart repository ${repository} cannot be reached: ${silent}`,
+      "run again when it can",
+    );
+  if (!("status" in index) || index.status !== 200) {
+    report(`chart ${name} ${version}: not known whether it is there (${wordsOf(index)})`);
+    return [];
+  }
+  const releases = releasesIn(index.body, name);
+  if (releases === undefined) {
+    report(`chart ${name} ${version}: the index of ${repository} cannot be read`);
+    return [];
+  }
+  const release = releases.find((one) => isSame(one.version, version));
+  if (release === undefined) {
+    const newest = releases.slice(0, 3).map((one) => one.version);
+    return finding(
+      `${repository} has no chart ${name} ${version}${newest.length === 0 ? "" : `; it has ${newest.join(", ")} and others`}`,
+      `set ${field}.version to a release that it has`,
+    );
+  }
+  const archive = release.urls?.[0];
+  if (archive === undefined) return [];
+  const there = await web.get(new URL(archive, `${base}/`).href, { method: "HEAD" });
+  if ("status" in there && (there.status === 404 || there.status === 410))
+    return finding(
+      `${repository} names chart ${name} ${version}, and does not have its archive (${there.status})`,
+      "run again when it is back",
+    );
+  report(`chart ${name} ${version}: there`);
+  return [];
+}
+
+interface Release {
+  version: string;
+  urls?: string[];
+}
+
+/** Releases of a chart in a repository's index (helm.sh/docs/topics/chart_repository); undefined where it is none. */
+function releasesIn(index: string, chart: string): Release[] | undefined {
+  try {
+    const { entries } = parse(index) as { entries?: Record<string, Release[]> };
+    return entries === undefined ? undefined : (entries[chart] ?? []);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Helm takes `v25.10.1` and `25.10.1` for the same release. */
+const isSame = (one: string, other: string): boolean =>
+  one === other ||
+  (semver.valid(one) !== null && semver.valid(other) !== null && semver.eq(one, other));
+
+/** Milliseconds for a Factory to make an image: the first who asks waits until it is built (image-factory, internal/frontend/http/registry.go). */
+const BUILT = 120_000;
+
+/** Forms of an image's manifest. */
+const accept = [
+  "application/vnd.oci.image.index.v1+json",
+  "application/vnd.docker.distribution.manifest.list.v2+json",
+  "application/vnd.oci.image.manifest.v1+json",
+  "application/vnd.docker.distribution.manifest.v2+json",
+].join(", ");
+
+/**
+ * Whether a refusal is a Factory's own: its images have a schematic's ID in their names, and it says what it lacks. A server that does not
+ * know the path says the status alone, e.g. `404 page not found` (Go, net/http, NotFound).
+ */
+const isWordOfFactory = (name: string, body: string): boolean =>
+  /\/[0-9a-f]{64}$/.test(name) &&
+  /^[^{<]/.test(body) &&
+  !/^(\d{3} )?(page )?(not found|bad request)\.?\s*$/i.test(body);
+
+/**
+ * Whether the Image Factory can make the installer images. It says here, and not before, that an extension is not there for a
+ * release. Only its clear no counts: machines may pull through a mirror that has what this computer cannot see, and each one
+ * pulls its image before it is drained.
+ */
+export async function askForInstallers(
+  images: readonly string[],
+  web: Web,
+  places: Places,
+  report: Report,
+): Promise<Problem[]> {
+  const asked = images.map(async (image): Promise<Problem[]> => {
+    const [, host = "", name = "", tag = ""] = /^([^/]+)\/(.+)[:]([^:/]+)$/.exec(image) ?? [];
+    if (host === "") return [];
+    const url = `${places.registry(host)}/v2/${name}/manifests/${tag}`;
+    const answer = await web.get(url, { accept, limit: BUILT, redirect: "manual" });
+    // A Factory says it in words; a registry in between answers JSON, a page of errors HTML, and neither knows what the Factory can make.
+    if (
+      "status" in answer &&
+      (answer.status === 400 || answer.status === 404) &&
+      isWordOfFactory(name, answer.body)
+    ) {
+      return [
+        {
+          field: "talosVersion",
+          problem: `the Image Factory does not have ${image}: ${answer.body.trim().split("\n")[0] ?? ""} (${answer.status})`,
+          why: "the machines that are to run it would be left behind, after others were upgraded",
+          remedy:
+            "choose a release and extensions that it has, or try again later if it should have them",
+        },
+      ];
+    }
+    const there = "status" in answer && answer.status < 400;
+    report(`image ${image}: ${there ? "there" : `not known (${wordsOf(answer)})`}`);
+    return [];
+  });
+  return (await Promise.all(asked)).flat();
+}

@@ -1,0 +1,138 @@
+import { factoryAt } from "../../recipe/facts/factory";
+import { type Clock, pauseBefore, readRetryAfter } from "../../clients/clock";
+import { defined } from "../../recipe/mapping";
+
+/** What came of asking a server. */
+export type Answer =
+  /** It answered. `retryAfter` is after how many milliseconds it wants to be asked again. */
+  | { status: number; body: string; retryAfter?: number }
+  /** It does not answer, and would not answer Helm either, which asks from the same computer. */
+  | { silent: string }
+  /** Only others can tell: they go through a proxy, or trust more certificates than Node does. */
+  | { unknown: string };
+
+/** An answer in a few words, for its reader. */
+export function wordsOf(answer: Answer): string {
+  if ("status" in answer) return `it answers ${answer.status}`;
+  return "silent" in answer ? answer.silent : answer.unknown;
+}
+
+/** Why there is no answer; undefined where there is one, or nobody knows. 404 is what a repository that moved away answers. */
+export function silence(answer: Answer): string | undefined {
+  if ("silent" in answer) return answer.silent;
+  return "status" in answer && (answer.status === 404 || answer.status === 410)
+    ? wordsOf(answer)
+    : undefined;
+}
+
+/** How a server is asked. */
+export interface Asking {
+  /** Media types. Default: any. */
+  accept?: string;
+  /** Default `GET`. */
+  method?: "GET" | "HEAD";
+  /** Milliseconds for one answer. Default 20 s. */
+  limit?: number;
+  /** What to do where it sends us elsewhere. Default `follow`. */
+  redirect?: "follow" | "manual";
+}
+
+/** Milliseconds before each further try: a server that is busy is no answer. */
+const pauses = [1_000, 3_000, 10_000];
+
+/** How often a name is asked for that DNS does not know: once more, since one server of several may not know it yet. */
+const UNKNOWN_NAME = 1;
+
+/** Milliseconds for one answer. */
+const LIMIT = 20_000;
+
+/** Asks servers on the web. */
+export type Web = Pick<RealWeb, keyof RealWeb>;
+
+/** The web as Node sees it, asked again within bounds. */
+export class RealWeb {
+  constructor(
+    private readonly clock: Clock,
+    private readonly environment: NodeJS.ProcessEnv,
+  ) {}
+
+  async get(url: string, options: Asking = {}): Promise<Answer> {
+    if (goesThroughProxy(url, this.environment)) return { unknown: "it is asked through a proxy" };
+    let answer = await once(url, options);
+    for (const [tries, pause] of pauses.entries()) {
+      if (!("silent" in answer) && !("status" in answer && isBusy(answer.status))) break;
+      if ("silent" in answer && answer.silent === "ENOTFOUND" && tries >= UNKNOWN_NAME) break;
+      await this.clock.sleep(
+        pauseBefore(pause, "status" in answer ? answer.retryAfter : undefined),
+      );
+      answer = await once(url, options);
+    }
+    return "status" in answer && isBusy(answer.status) ? { silent: wordsOf(answer) } : answer;
+  }
+}
+
+const isBusy = (status: number): boolean => status >= 500 || status === 429;
+
+async function once(
+  url: string,
+  { accept, method = "GET", limit = LIMIT, redirect = "follow" }: Asking,
+): Promise<Answer> {
+  try {
+    const response = await fetch(url, {
+      method,
+      redirect,
+      headers: accept === undefined ? {} : { accept },
+      signal: AbortSignal.timeout(limit),
+    });
+    const retryAfter = readRetryAfter(response.headers.get("retry-after") ?? "");
+    return { status: response.status, body: await response.text(), ...defined({ retryAfter }) };
+  } catch (error) {
+    const { name, message, cause } = error as Error & {
+      cause?: { code?: string; message?: string };
+    };
+    if (name === "TimeoutError") return { silent: `no answer within ${limit / 1_000} s` };
+    const reason = cause?.code ?? cause?.message ?? message;
+    // Of the certificates that this computer trusts, Node knows its own list alone.
+    return /CERT|SSL|TLS|SELF_SIGNED|VERIFY/i.test(reason)
+      ? { unknown: reason }
+      : { silent: reason };
+  }
+}
+
+/** Whether Go's programs, Helm among them, would ask through a proxy, which `fetch` does not. */
+export function goesThroughProxy(url: string, environment: NodeJS.ProcessEnv): boolean {
+  const { protocol, hostname } = new URL(url);
+  const variable = (name: string): string | undefined =>
+    environment[name.toUpperCase()] || environment[name] || undefined;
+  if (variable(protocol === "https:" ? "https_proxy" : "http_proxy") === undefined) return false;
+  if (/^(localhost|127\.|\[::1\])/.test(hostname)) return false; // golang.org/x/net/http/httpproxy, useProxy
+  const direct = (variable("no_proxy") ?? "")
+    .split(",")
+    .map((entry) => entry.trim().replace(/^\*?\./, ""));
+  return !direct.some(
+    (entry) =>
+      entry === "*" || hostname === entry || (entry !== "" && hostname.endsWith(`.${entry}`)),
+  );
+}
+
+/** Where servers are, when not where a stack says. */
+export interface Places {
+  /** A chart repository; undefined: it is not to be asked. */
+  charts(repository: string): string | undefined;
+  /** The server of an installer image, with its scheme. */
+  registry(host: string): string;
+}
+
+/** Servers by the environment: TALOS_GPU_CHARTS (a mirror that has a folder for each repository's address, or `none`) and TALOS_GPU_FACTORY. */
+export function placesOf(environment: NodeJS.ProcessEnv): Places {
+  const { TALOS_GPU_CHARTS: charts } = environment;
+  const path = (repository: string): string => repository.replace(/^[a-z]+:\/\//, "");
+  return {
+    charts: (repository) => {
+      if (charts === "none") return undefined;
+      const base = charts ? `${charts.replace(/\/+$/, "")}/${path(repository)}` : repository;
+      return base.replace(/\/+$/, "");
+    },
+    registry: (host) => factoryAt(`https://${host}`, environment),
+  };
+}

@@ -1,0 +1,33 @@
+import { loadedDriver, parseModules } from "../../clients/talos/driver";
+import type { Machine } from "../../clients/talos/talos-machine";
+import type { UpgradeTask } from "../task";
+
+/** What the driver lacks, in words; empty when modules, driver and extension services are as wanted. */
+export async function driverProblems(
+  machine: Machine,
+  task: Pick<UpgradeTask, "modules" | "driverVersion" | "extensionServices">,
+): Promise<string[]> {
+  const problems: string[] = [];
+  if (task.modules.length > 0) {
+    const loaded = parseModules((await machine.read("/proc/modules")) ?? "");
+    const missing = task.modules.filter((name) => !loaded.has(name.replaceAll("-", "_")));
+    if (missing.length > 0) problems.push(`kernel modules not loaded: ${missing.join(", ")}`);
+  }
+  if (task.driverVersion !== undefined) {
+    const driver = await loadedDriver(machine);
+    if (driver === undefined) problems.push("no NVIDIA driver is loaded");
+    else if (!isDriver(driver, task.driverVersion))
+      problems.push(`NVIDIA driver ${driver} is loaded, not ${task.driverVersion}`);
+  }
+  if (task.extensionServices.length > 0) {
+    const services = await machine.services();
+    for (const { name, state } of task.extensionServices)
+      if (services[name] !== state)
+        problems.push(`service ${name} is ${services[name] ?? "not there"}, not ${state}`);
+  }
+  return problems;
+}
+
+/** Whether a driver is the wanted one: the very version, or one of the branch where only that is known. */
+const isDriver = (driver: string, wanted: string): boolean =>
+  driver === wanted || (/^\d+$/.test(wanted) && driver.startsWith(`${wanted}.`));

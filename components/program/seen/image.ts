@@ -1,0 +1,48 @@
+import { upgradePathFault } from "../../recipe/effect/faults";
+import { losses, type NextImage, unheardArgs } from "../../recipe/machine/losses";
+import type { Problem } from "../../clients/failure";
+import type { Machine } from "../../clients/talos/talos-machine";
+import type { UpgradeTask } from "../task";
+
+/**
+ * What the machine would lose with the image of the stack, and which of its kernel arguments would have no effect. The former is asked
+ * only of a machine that the stack takes over: where it runs the image that an earlier update brought, what is missing now was taken
+ * out of the stack on purpose. What is in an image of the user's own is not known.
+ *
+ * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
+ */
+export async function checkImage(
+  task: Pick<
+    UpgradeTask,
+    "machine" | "image" | "installerImage" | "ownImage" | "drop" | "unnamedDriver"
+  > & {
+    gpu: boolean;
+  },
+  machine: Machine,
+  running: string | undefined,
+  brought: string | undefined,
+): Promise<Problem[]> {
+  if (task.ownImage) return [];
+  const { extensions, kernelArgs, overlay } = task.image;
+  const takenOver = running === undefined || running !== brought;
+  if (!takenOver && kernelArgs.length === 0) return [];
+  const next: NextImage = {
+    extensions,
+    kernelArgs,
+    ...(overlay === undefined ? {} : { overlay }),
+    installer: task.installerImage,
+    gpu: task.gpu,
+    unnamedDriver: task.unnamedDriver,
+  };
+  const image = await machine.image();
+  return [
+    ...(takenOver ? losses(task.machine, image, next, task.drop) : []),
+    ...unheardArgs(task.machine, image, next),
+  ];
+}
+
+/** Whether Talos supports going from the release that a machine runs to the wanted one in one step. */
+export function checkPath(machine: string, running: string, wanted: string): Problem[] {
+  const fault = upgradePathFault(running, wanted);
+  return fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
+}

@@ -1,0 +1,182 @@
+import { isIPv6 } from "node:net";
+import { insist } from "../../clients/clock";
+import { type Fault, isTransient, lastLine, type Problem } from "../../clients/failure";
+import type { EtcdMember, Machine } from "../../clients/talos/talos-machine";
+import type { UpgradeTask } from "../task";
+import type { Run } from "./run";
+
+/**
+ * Whether a control plane may go: every etcd member votes and is healthy, there are not exactly two, and every other
+ * control plane is up, also one that is not in the stack. LifecycleService.Upgrade and Reboot do not check any of it,
+ * MachineService.Upgrade checks etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
+ *
+ * @param paused whether its boot is paused. Talos then most often has not come to etcd, and a member that is down costs no
+ *   quorum by a reboot; where it is up all the same, as on a boot that waits for a driver, it is asked like any other.
+ */
+export async function checkControlPlanes(run: Run, paused: boolean): Promise<Problem[]> {
+  if (run.task.role !== "controlplane") return [];
+  const down = paused && (await run.machine.services())["etcd"] !== "Running";
+  const own = down ? [] : await checkMembers(run);
+  return [...own, ...(await checkOthers(run))];
+}
+
+/** What the machine's own etcd says, and the members that it knows and the stack does not. */
+async function checkMembers(run: Run): Promise<Problem[]> {
+  const { task, machine } = run;
+  const finding = findingOf(task);
+  const members = await machine.etcdMembers();
+  const problems = await machine.etcdProblems();
+  const findings = [
+    ...(members.length === 2
+      ? [
+          finding({
+            problem: "etcd has two members",
+            why: "while one reboots the other has no quorum, and the Kubernetes API stops",
+            remedy: "add a third control plane, or remove one member with `talosctl etcd leave`",
+          }),
+        ]
+      : []),
+    ...members
+      .filter(({ learner }) => learner)
+      .map((member) =>
+        finding({
+          problem: `etcd member ${member.hostname} is a learner`,
+          why: "it does not vote yet, so the quorum is smaller than it looks",
+          remedy: "wait until it has caught up and run again",
+        }),
+      ),
+    ...problems.map((problem) =>
+      finding({
+        problem: `its etcd member complains: ${problem}`,
+        why: "an upgrade may lose the quorum",
+        remedy: "repair etcd (`talosctl etcd status`) and run again",
+      }),
+    ),
+  ];
+  for (const member of await strangersAmong(members, run))
+    findings.push(...(await checkStranger(member, run)));
+  return findings;
+}
+
+/** Control planes of the stack. */
+async function checkOthers({ task, others, clock }: Run): Promise<Problem[]> {
+  const findings: Problem[] = [];
+  for (const [address, other] of others) {
+    try {
+      findings.push(...(await insist(clock, () => healthOf(address, other, task))));
+    } catch (error) {
+      findings.push(
+        findingOf(task)({
+          problem: `control plane ${address} does not answer (${lastLine(error)})`,
+          why: "two control planes down at a time may lose etcd's quorum",
+          remedy: "bring it up and run again",
+        }),
+      );
+    }
+  }
+  return findings;
+}
+
+/** Stage and etcd of another control plane. @throws CallError where it does not say its stage. */
+async function healthOf(address: string, other: Machine, task: UpgradeTask): Promise<Problem[]> {
+  const finding = findingOf(task);
+  const { stage } = await other.status();
+  const problems = await other.etcdProblems().catch((error: unknown) => {
+    if (isTransient(error)) throw error;
+    return [lastLine(error)]; // it is there, and has no etcd: one that was made a worker, say
+  });
+  return [
+    ...(stage === "running"
+      ? []
+      : [
+          finding({
+            problem: `control plane ${address} is in stage ${stage}`,
+            why: "two control planes down at a time may lose etcd's quorum",
+            remedy: "wait until it runs and run again",
+          }),
+        ]),
+    ...problems.map((problem) =>
+      finding({
+        problem: `the etcd member at ${address} complains: ${problem}`,
+        why: "an upgrade may lose the quorum",
+        remedy: "repair etcd (`talosctl etcd status`) and run again",
+      }),
+    ),
+  ];
+}
+
+/**
+ * Members that are neither this machine nor another control plane of the stack. A machine may give etcd another address than
+ * the stack has for it (`cluster.etcd.advertisedSubnets`), so where an address is not the stack's, the machines are asked which
+ * member is theirs.
+ */
+async function strangersAmong(
+  members: EtcdMember[],
+  { task, machine, others, clock }: Run,
+): Promise<EtcdMember[]> {
+  const knownAddresses = new Set([task.address, ...others.keys()].map(canonical));
+  const left = members.filter(
+    (member) => !addressesOf(member).some((its) => knownAddresses.has(its)),
+  );
+  if (left.length === 0) return [];
+  const ours = new Set<string | undefined>();
+  for (const controlPlane of [machine, ...others.values()])
+    ours.add(await insist(clock, () => controlPlane.etcdMember()).catch(() => undefined));
+  return left.filter(({ id }) => !ours.has(id));
+}
+
+/**
+ * A member that is not in the stack counts for the quorum as well. Asked with the stack's credentials; where these are refused,
+ * or nothing says where it is, its health is unknown, which is told and stops nothing.
+ */
+async function checkStranger(
+  member: EtcdMember,
+  { task, machine, report, clock }: Run,
+): Promise<Problem[]> {
+  const who = `etcd member ${member.hostname || member.id}, not in the stack`;
+  const addresses = addressesOf(member);
+  if (addresses.length === 0) {
+    report(
+      `precheck: ${who}: its health is not known, it gives no address (${member.urls.join(", ") || "no URL"})`,
+    );
+    return [];
+  }
+  const errors: unknown[] = [];
+  for (const address of addresses) {
+    try {
+      return await insist(clock, () => healthOf(`${address} (${who})`, machine.at(address), task));
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  const telling = errors.find((error) => !isTransient(error));
+  if (telling === undefined) {
+    const address = `${addresses.join(", ")} (${who})`;
+    return [
+      findingOf(task)({
+        problem: `control plane ${address} does not answer (${lastLine(errors[0])})`,
+        why: "two control planes down at a time may lose etcd's quorum",
+        remedy:
+          "bring it up and run again; if it is gone for good, take it out with `talosctl etcd remove-member`",
+      }),
+    ];
+  }
+  report(`precheck: ${who}: its health is not known, it cannot be asked (${lastLine(telling)})`);
+  return [];
+}
+
+const findingOf =
+  ({ machine }: UpgradeTask) =>
+  (fault: Fault): Problem => ({ field: `machines.${machine}`, ...fault });
+
+/** Where a member is, by its URLs, each address once. */
+function addressesOf({ urls }: EtcdMember): string[] {
+  const hosts = urls.map((url) =>
+    URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : "",
+  );
+  return [...new Set(hosts.filter((host) => host !== ""))];
+}
+
+/** An address as a URL has it: IPv6 has more than one way to be written. */
+const canonical = (address: string): string =>
+  isIPv6(address) ? new URL(`https://[${address}]`).hostname.slice(1, -1) : address.toLowerCase();

@@ -1,0 +1,61 @@
+import { CallError } from "../../clients/failure";
+import type { MachineStatus } from "../../clients/talos/talos-machine";
+import { patienceOf, type Run, waitIn } from "./run";
+
+/**
+ * Waits until the machine answers and its stage is `running`. A machine that is in the middle of an upgrade or a boot, as
+ * after a run that was killed, gets the time to finish; one whose boot is paused, since it cannot go on, does not.
+ *
+ * @param maybeDown whether an earlier run may have left it in a reboot, whose time it then gets to answer.
+ * @returns why the boot is paused, if it is.
+ */
+export async function reach(run: Run, maybeDown: boolean): Promise<string | undefined> {
+  const { machine, task, guard, limits } = run;
+  const limit = maybeDown || task.installs ? limits.reboot : patienceOf(run);
+  const look = async (): Promise<{ done: { paused?: string } } | { not: string }> => {
+    const { stage, unmet } = await machine.status().catch(unlessInstalling(task));
+    if (stage === "running") return { done: {} };
+    const paused = await guard.paused();
+    if (paused !== undefined) return { done: { paused } };
+    return { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
+  };
+  const { paused } = await waitIn(
+    run,
+    "reach",
+    limit,
+    `${task.address} to answer`,
+    look,
+    (within) => ({
+      field: `machines.${task.machine}.address`,
+      problem: `the machine at ${task.address} was not up ${within}`,
+      why: "nothing was changed on it",
+      remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
+    }),
+  );
+  return paused;
+}
+
+/** A machine that leaves maintenance mode still shows the certificate that it made for itself there, which nobody knows. */
+function unlessInstalling({ installs }: Run["task"]): (error: unknown) => MachineStatus {
+  return (error) => {
+    if (installs && error instanceof CallError && /unknown authority/.test(error.message))
+      return { stage: "maintenance", ready: false, unmet: [] };
+    throw error;
+  };
+}
+
+/** Waits until a machine that was just installed has its node in Kubernetes, whose API may be starting itself. */
+export async function join(run: Run): Promise<void> {
+  const { cluster, task, limits } = run;
+  if (!task.installs || cluster === undefined) return;
+  const look = async () =>
+    (await cluster.node(task.machine)) === undefined
+      ? { not: "Kubernetes has no such node" }
+      : { done: true };
+  await waitIn(run, "join", limits.reboot, `node ${task.machine}`, look, (within) => ({
+    field: `machines.${task.machine}`,
+    problem: `its node did not join the cluster ${within}`,
+    why: "the machine runs, but Kubernetes gives it no pods",
+    remedy: `check that clusterEndpoint reaches a control plane, that the machine's host name is its name here, and \`talosctl -n ${task.address} logs kubelet\`, then run again`,
+  }));
+}

@@ -1,0 +1,88 @@
+import { unfollowedArgs } from "../../recipe/machine/kernel-args";
+import { formatDuration } from "../../recipe/rules/duration";
+import { waitOrFail } from "../../clients/clock";
+import type { Problem } from "../../clients/failure";
+import type { Machine } from "../../clients/talos/talos-machine";
+import { driverProblems } from "../seen/driver";
+import { criProblem } from "../seen/sandbox";
+import type { UpgradeTask } from "../task";
+import { patiently, type Run, upTo } from "./run";
+
+/** Whether the driver is loaded as it shall be, and pods can start. */
+export const isWell = (run: Run): Promise<boolean> =>
+  patiently(run, async () => {
+    const { machine, task } = run;
+    return (
+      (await criProblem(machine)) === undefined &&
+      (await driverProblems(machine, task)).length === 0
+    );
+  });
+
+/** Waits until containerd is up, and modules, driver and extension services are as wanted. */
+export async function verify(run: Run): Promise<void> {
+  const { task, machine, report, limits } = run;
+  await run.phases.run(
+    "verify",
+    `containerd, modules, driver and extension services, ${upTo(limits.verify)}`,
+    () => awaitDriver(run),
+  );
+  const unfollowed = await patiently(run, () => unfollowedBy(machine, task));
+  if (unfollowed.length > 0)
+    report(
+      `warning: ${task.machine}: its kernel was not started as kernelArgs says (${unfollowed.join(" ")}): GRUB takes no arguments from ` +
+        "the image unless the machine's configuration says machine.install.grubUseUKICmdline",
+    );
+}
+
+async function awaitDriver({
+  machine,
+  task,
+  clock,
+  guard,
+  limits: { verify: limit },
+  poll,
+}: Run): Promise<void> {
+  const end = clock.now() + limit;
+  const field = `machines.${task.machine}`;
+  const within = formatDuration(limit);
+  let cri: string | undefined;
+  let ofDriver: string[] = [];
+  const look = async () => {
+    cri = await criProblem(machine);
+    ofDriver = await driverProblems(machine, task);
+    const problems = [...(cri === undefined ? [] : [cri]), ...ofDriver];
+    if (problems.length > 0) await guard.look(end - clock.now());
+    return problems.length === 0 ? { done: true } : { not: problems.join(", ") };
+  };
+  const lacks = (problem: string): Problem => ({
+    field,
+    problem: `${problem} (after ${within})`,
+    why: "pods would get no GPU there",
+    remedy: `look at \`talosctl -n ${task.address} dmesg\` and \`services\`, check the card, the modules' flavour and branch, then run again`,
+  });
+  await waitOrFail(clock, { limit, poll, look }, (_, last) => [
+    ...(cri === undefined ? [] : [withoutPods(cri, within, task)]),
+    ...(cri === undefined && ofDriver.length === 0 ? [last] : ofDriver).map(lacks),
+  ]);
+}
+
+const withoutPods = (
+  problem: string,
+  within: string,
+  { machine, address }: UpgradeTask,
+): Problem => ({
+  field: `machines.${machine}`,
+  problem: `${problem} (after ${within})`,
+  why: "containerd does not serve Kubernetes there, although Talos may call the machine ready",
+  remedy: `look at \`talosctl -n ${address} services\` and \`talosctl -n ${address} logs cri\`, repair the cause and run again`,
+});
+
+/** Kernel arguments of the stack that the kernel's command line does not follow. */
+async function unfollowedBy(
+  machine: Machine,
+  { image }: Pick<UpgradeTask, "image">,
+): Promise<string[]> {
+  if (image.kernelArgs.length === 0) return [];
+  const text = await machine.read("/proc/cmdline");
+  return text === undefined ? [] : unfollowedArgs(image.kernelArgs, text);
+}

@@ -1,0 +1,230 @@
+import type { z } from "zod";
+import { adopt, release } from "./adopt";
+import { certificateFindings } from "../clients/certificates";
+import { systemClock as clock } from "../clients/clock";
+import { previousAnswer, readTask } from "./environment";
+import { Failure, type Problem } from "../clients/failure";
+import { awaitTests } from "./gate/await-tests";
+import type { KubernetesCluster } from "./cluster/cluster";
+import { putBack } from "./cluster/put-back";
+import { awaitFree } from "./cluster/runtime-class";
+import { taint, type TaintTask, untaint } from "./cluster/taint";
+import type { Clients } from "./clients";
+import { applyToOmni, releaseFromOmni } from "./omni/apply";
+import { waitForOmni } from "./omni/wait";
+import { preflight } from "./preflight/preflight";
+import { preflightResult, preflightTask } from "./preflight/task";
+import { placesOf, RealWeb } from "./preflight/web";
+import {
+  adoptResult,
+  adoptTask,
+  freeTask,
+  gateTask,
+  omniTask,
+  omniWaitTask,
+  putBackTask,
+  untaintTask,
+  upgradeResult,
+  upgradeTask,
+} from "./task";
+import { upgrade } from "./upgrade/upgrade";
+
+type Credential = "talosconfig" | "kubeconfig";
+
+/** A verb of the program. */
+export interface Verb {
+  /** Whether it may end where Pulumi is gone, as long as it has not said that it changes something (`Clients.touches`). */
+  mayEnd: boolean;
+  /** @param input its task as JSON. @returns its answer. */
+  run: (input: string, clients: Clients) => Promise<unknown>;
+}
+
+type Run<Type extends z.ZodObject> = (task: z.infer<Type>, clients: Clients) => Promise<unknown>;
+
+/** @param needs credentials that must be of use before it begins. What is wrong with others does not matter to it. */
+function verb<Type extends z.ZodObject>(
+  type: Type,
+  needs: Credential[],
+  run: Run<Type>,
+  mayEnd = false,
+): Verb {
+  return {
+    mayEnd,
+    run: async (input, clients) => {
+      const task = readTask(type, input);
+      const problems = [...uselessOf(needs, clients), ...expiredOf(needs, clients)];
+      if (problems.length > 0) throw new Failure(...problems);
+      return run(task, clients);
+    },
+  };
+}
+
+/** What a verb works with on one machine. */
+const benchOf = ({ machine, address }: { machine: string; address: string }, clients: Clients) => ({
+  ...{ machine: clients.machine(address), clock, report: clients.reportOf(machine) },
+});
+
+const configurationBy =
+  (act: typeof adopt | typeof release): Run<typeof adoptTask> =>
+  (task, clients) =>
+    act(task, previousAnswer(adoptResult), {
+      ...benchOf(task, clients),
+      isAwaited: clients.isAwaited,
+    });
+
+const inOmni =
+  (act: typeof applyToOmni | typeof releaseFromOmni): Run<typeof omniTask> =>
+  (task, clients) =>
+    act(task, clients.omni, clients.reportOf(task.machine), clock);
+
+/** The verbs, by name. */
+export const verbs: ReadonlyMap<string, Verb> = new Map([
+  ["preflight", verb(preflightTask, [], runPreflight, true)],
+  ["upgrade", verb(upgradeTask, ["talosconfig", "kubeconfig"], runUpgrade, true)],
+  ["adopt", verb(adoptTask, ["talosconfig"], configurationBy(adopt))],
+  ["release", verb(adoptTask, ["talosconfig"], configurationBy(release))],
+  ["untaint", verb(untaintTask, ["kubeconfig"], runUntaint)],
+  ["await-free", verb(freeTask, ["kubeconfig"], runAwaitFree, true)],
+  ["put-back", verb(putBackTask, [], runPutBack)],
+  ["gate", verb(gateTask, [], runGate, true)],
+  ["omni-apply", verb(omniTask, [], inOmni(applyToOmni))],
+  ["omni-release", verb(omniTask, [], inOmni(releaseFromOmni))],
+  ["omni-wait", verb(omniWaitTask, ["talosconfig"], runOmniWait, true)],
+]);
+
+/** Credentials that lead nowhere. An empty one is always told: it was given by mistake. */
+function uselessOf(needs: Credential[], { given }: Clients): Problem[] {
+  if (given.empty.length > 0) return [...given.empty];
+  const problems = [
+    needs.includes("talosconfig") ? given.talosconfigInUse().problem : undefined,
+    needs.includes("kubeconfig") ? given.unreadableKubeconfig : undefined,
+  ];
+  return problems.filter((problem) => problem !== undefined);
+}
+
+/** What is wrong with credentials whose time is over, or has not come. */
+function expiredOf(needs: Credential[], { given }: Clients): Problem[] {
+  return certificateFindings(
+    needs.includes("talosconfig") ? given.talosconfigInUse().text : undefined,
+    needs.includes("kubeconfig") ? given.kubeconfig : undefined,
+    new Date(),
+  );
+}
+
+/** Credentials that are not in force are told with all else that is missing. Those that lead nowhere end it: nothing could be asked. */
+async function runPreflight(
+  task: z.infer<typeof preflightTask>,
+  clients: Clients,
+): Promise<unknown> {
+  const { env } = process;
+  const { omni, report } = clients;
+  const needs: Credential[] = [
+    ...(task.machines.length > 0 ? ["talosconfig" as const] : []),
+    ...(task.kubernetes ? ["kubeconfig" as const] : []),
+  ];
+  const useless = uselessOf(needs, clients);
+  if (useless.length > 0) throw new Failure(...useless);
+  const cluster = task.kubernetes ? clients.cluster() : undefined;
+  await clients.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is let pass
+  const around = {
+    ...{ web: new RealWeb(clock, env), places: placesOf(env), omni, clock, report, cluster },
+    machineAt: (address: string) => clients.machine(address),
+    talosconfig: clients.given.talosconfigInUse().text,
+    expired: expiredOf(needs, clients),
+  };
+  return preflight(task, around, previousAnswer(preflightResult));
+}
+
+async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
+  const cluster = clusterOf(task, clients);
+  const others = new Map(
+    task.otherControlPlanes.map((address) => [address, clients.machine(address)]),
+  );
+  const taint = tainting(task, cluster, clients);
+  const clientVersion = await clients.clientVersion();
+  const bench = {
+    ...benchOf(task, clients),
+    others,
+    cluster,
+    clientVersion,
+    touches: clients.touches,
+    taint,
+  };
+  const answer = await upgrade(task, bench, previousAnswer(upgradeResult));
+  return { ...answer, ...(await taint()) };
+}
+
+async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
+  const taint = tainting(task, clusterOf(task, clients), clients);
+  await clients.clientVersion(); // without talosctl nothing could end the wait for the machine
+  const answer = await waitForOmni(task, { ...benchOf(task, clients), omni: clients.omni });
+  return { ...answer, ...(await taint()) };
+}
+
+/** The cluster of a machine that is brought to its image: it cannot do without where its node gets taints. */
+const clusterOf = (task: TaintTask, clients: Clients): KubernetesCluster | undefined =>
+  task.taints === undefined ? clients.cluster() : taintedCluster(task.machine, clients);
+
+const taintedCluster = (machine: string, clients: Clients): KubernetesCluster =>
+  clusterFor(
+    clients,
+    "a worker may not change its own taints, so they go through the Kubernetes API",
+    `machines.${machine}.taints`,
+  );
+
+/**
+ * What gives a machine's node the stack's taints and no other of the stack's, and tells which are its own. Those that it no longer wants
+ * go, before anything is without its toleration: the smoke test comes next.
+ */
+function tainting(
+  task: TaintTask,
+  cluster: KubernetesCluster | undefined,
+  clients: Clients,
+): () => Promise<object> {
+  if (cluster === undefined) return () => Promise.resolve({});
+  const before = previousAnswer(upgradeResult)?.taints;
+  const report = clients.reportOf(task.machine);
+  return async () => ({ taints: await taint(task, before, cluster, clock, report) });
+}
+
+async function runUntaint(
+  { machine }: z.infer<typeof untaintTask>,
+  clients: Clients,
+): Promise<unknown> {
+  const before = previousAnswer(upgradeResult)?.taints;
+  await untaint(
+    machine,
+    before,
+    taintedCluster(machine, clients),
+    clock,
+    clients.reportOf(machine),
+  );
+  return {};
+}
+
+async function runAwaitFree(task: z.infer<typeof freeTask>, clients: Clients): Promise<unknown> {
+  const cluster = clients.cluster();
+  if (cluster !== undefined) return awaitFree(task, cluster, clock, clients.report);
+  clients.report(
+    `no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`,
+  );
+  return {};
+}
+
+async function runPutBack(task: z.infer<typeof putBackTask>, clients: Clients): Promise<unknown> {
+  const why = "the program looks for the stack's objects through the Kubernetes API";
+  return putBack(task, clusterFor(clients, why), clients.report);
+}
+
+async function runGate(task: z.infer<typeof gateTask>, clients: Clients): Promise<unknown> {
+  const why = "the program sees whether the smoke tests passed through the Kubernetes API";
+  return awaitTests(task, clusterFor(clients, why), clock, clients.report);
+}
+
+/** The cluster of somebody who cannot do without. @throws Failure with the rest of it where there is no kubeconfig. */
+function clusterFor(clients: Clients, why: string, field = "kubeconfig"): KubernetesCluster {
+  const cluster = clients.cluster();
+  if (cluster !== undefined) return cluster;
+  const remedy = "give the kubeconfig, or name its file by KUBECONFIG";
+  throw new Failure({ field, problem: "there is no kubeconfig", why, remedy });
+}

@@ -1,0 +1,129 @@
+import { clusterCuda, smokeTestImage } from "../facts/cuda";
+import { helpers } from "../facts/data/images.json";
+import type { MachineFacts } from "../facts/machine-facts";
+import { leaderWorkerSet, wayOf } from "../facts/way";
+import { capabilitiesOf } from "../facts/talos-release";
+import { draRelease } from "./dra-release";
+import { markersOf, needsMarkers } from "./markers";
+import { externalOf, ownValuesOf } from "../external/external";
+import { operatorRelease } from "./operator-release";
+import { pluginRelease } from "./plugin-release";
+import { sharingOf } from "../machine/own-sharing";
+import { migConfigName, profileName, resourceNameOf, sharingConfig } from "../facts/sharing";
+import { defined } from "../mapping";
+import type { ClusterSpec, LeaderWorkerSetSpec, MigSpec } from "../spec/index";
+import { taintsWithPatches } from "../machine/user-patches";
+import { controlPlaneTaint, tolerationsFor } from "../machine/taints";
+import type { Era, KubernetesRecipe, Mode, PodToleration, ReleaseRecipe } from "../types";
+import { type Ground, mergeValues, repositoryOf } from "./values";
+
+/** Namespaces that Kubernetes makes itself. Talos exempts `kube-system` from Pod Security. */
+const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
+
+/** Where the stack has its own pods when what offers the GPUs is somebody else's. */
+const ownNamespace = "talos-gpu";
+
+/** What lets hostPath volumes and privileged containers in; Talos enforces `baseline` otherwise. */
+const privileged: Record<string, string> = Object.fromEntries(
+  ["enforce", "audit", "warn"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "privileged"]),
+);
+
+/** All that follows for Kubernetes. */
+export function kubernetesRecipe(
+  spec: ClusterSpec,
+  machines: MachineFacts[],
+  era: Era,
+  mode: Mode,
+): KubernetesRecipe {
+  const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
+  const tolerations = tolerationsOf(spec, gpuMachines);
+  const nodeSelector = { "nvidia.com/gpu.present": "true" };
+  const config = sharingConfig(spec.sharing);
+  const outside = externalOf(spec);
+  const said = spec[wayOf(mode).field];
+  const { deviceClass } = wayOf(mode);
+  const release =
+    outside?.release ?? releaseOf(mode, { spec, era, tolerations, nodeSelector, config });
+  const namespace = outside ? ownNamespace : release.namespace;
+  const cudaVersion = clusterCuda(gpuMachines);
+  const others = outside !== undefined || spec.devicePlugin?.makeRuntimeClass === false;
+  // Devices come to a claim's pod by CDI, with all that they need: of ours only what looks at all cards names a class.
+  const looksAtAll =
+    spec.monitoring !== undefined || gpuMachines.some(({ spec: { powerLimit } }) => powerLimit);
+  const hasHandler = capabilitiesOf(spec.talosVersion).toolkit === "extension";
+  const unneeded = !hasHandler || (deviceClass !== undefined && !looksAtAll);
+  const owner = mode === "operator" && !outside ? "operator" : others ? "other" : "component";
+  return {
+    era,
+    mode,
+    release,
+    ...(spec.leaderWorkerSet
+      ? { leaderWorkerSet: leaderWorkerSetRelease(spec.leaderWorkerSet, tolerations) }
+      : {}),
+    ...(outside ? { external: true as const } : {}),
+    ...(outside?.assumesNamespace ? { assumesNamespace: true as const } : {}),
+    ...(outside?.by === undefined ? {} : { by: outside.by }),
+    ...(said?.handBack ? { handBack: true as const } : {}),
+    namespace,
+    ...(givenNamespaces.includes(namespace) || said?.takeOver !== undefined
+      ? {}
+      : { namespaceLabels: privileged }),
+    runtimeClass: {
+      name: outside?.runtimeClassName ?? (unneeded ? "" : "nvidia"),
+      handler: hasHandler ? "nvidia" : "",
+      owner: unneeded ? "other" : owner,
+    },
+    markers: needsMarkers(era, mode) ? markersOf(spec) : [],
+    tolerations,
+    nodeSelector,
+    resourceName:
+      ownValuesOf(spec)?.resourceName ??
+      deviceClass ??
+      resourceNameOf(sharingOf(spec), gpuMachines),
+    ...defined({ sharingConfig: config }),
+    images: { ...helpers, ...spec.images },
+    ...defined({ mig: spec.sharing?.mig && splitOf(spec.sharing.mig) }),
+    smokeTestImage: spec.smokeTestImage ?? smokeTestImage(cudaVersion),
+    cudaVersion,
+  };
+}
+
+function splitOf({ strategy, profile }: MigSpec): NonNullable<KubernetesRecipe["mig"]> {
+  const only = profileName(profile);
+  return {
+    config: migConfigName(profile),
+    ...(strategy === "single" && only !== "disabled" ? { only } : {}),
+  };
+}
+
+/** The release of LeaderWorkerSet. Its controller may have no other place than machines with GPUs. */
+function leaderWorkerSetRelease(
+  said: LeaderWorkerSetSpec,
+  tolerations: PodToleration[],
+): ReleaseRecipe {
+  const { chart, namespace } = leaderWorkerSet;
+  return {
+    ...{ name: chart, namespace, chart, version: said.version },
+    repository: repositoryOf(said.repository, chart) ?? leaderWorkerSet.repository,
+    values: mergeValues({ tolerations }, said.values),
+  };
+}
+
+function tolerationsOf(spec: ClusterSpec, machines: MachineFacts[]): PodToleration[] {
+  const controlPlane = machines.some((machine) => machine.spec.role === "controlplane")
+    ? [controlPlaneTaint]
+    : [];
+  return tolerationsFor([
+    ...controlPlane,
+    ...machines.flatMap((machine) => taintsWithPatches(spec, machine.spec)),
+  ]);
+}
+
+/** A stack that names neither is told so by a check; its plan takes an operator without a version. */
+function releaseOf(mode: Mode, ground: Ground): ReleaseRecipe {
+  const { dra, devicePlugin, gpuOperator = { version: "v0.0.0" } } = ground.spec;
+  if (mode === "dra" && dra) return draRelease(dra, ground);
+  return mode === "devicePlugin" && devicePlugin
+    ? pluginRelease(devicePlugin, ground)
+    : operatorRelease(gpuOperator, ground);
+}

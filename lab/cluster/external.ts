@@ -1,0 +1,119 @@
+import { execFile } from "node:child_process";
+import * as fs from "node:fs";
+import { promisify } from "node:util";
+import * as semver from "semver";
+import { parseAllDocuments } from "yaml";
+import { planCluster } from "../../components/recipe";
+import { externalOf } from "../../components/recipe/external/external";
+import { isLabChart } from "../charts";
+import { chartRepositories, written } from "../charts/releases";
+import type { KubernetesObject } from "../kubernetes/cluster";
+import type { Lab } from "./lab";
+
+/**
+ * Installs what a stack says that something outside of it installs, as that would: Helm by hand; Flux, whose helm-controller labels
+ * what Helm makes (fluxcd/helm-controller, internal/postrender/build.go); Argo CD, which renders the chart, leaves Helm's hooks out
+ * and annotates what it applies (argo-cd, docs/user-guide/resource_tracking.md). With its namespace, and with the RuntimeClass that the
+ * device plugin's chart does not bring. Called again it upgrades.
+ *
+ * @returns what was installed, in words; undefined where the stack says nothing of the kind.
+ */
+export async function installOutside(lab: Lab): Promise<string | undefined> {
+  const { spec, controlPlane, kubernetes, charts, tools, session } = lab;
+  const outside = externalOf(spec);
+  if (outside === undefined) return undefined;
+  const { by = "Helm", kind, runtimeClassName } = outside;
+  const { name, namespace, chart, version, values } = planCluster(spec).kubernetes.release;
+  const release = semver.parse(version)?.version;
+  if (!isLabChart(chart) || release === undefined)
+    throw new Error(
+      `external: the lab installs it first, and which release of ${chart} is not said; write external.version`,
+    );
+  charts?.offer(chart, version);
+  const repository = chartRepositories[chart];
+  const args = [
+    chart,
+    "--repo",
+    charts?.addressOf(repository) ?? repository,
+    "--version",
+    written(chart, release),
+  ];
+  const apply = (object: KubernetesObject): Promise<void> =>
+    kubernetes.apply(object, { fieldManager: by.toLowerCase(), force: true });
+  const helm = async (verb: string[], more: string[] = []): Promise<string> => {
+    const file = session.dir("outside.json"); // JSON is YAML
+    fs.writeFileSync(file, JSON.stringify(values), { mode: 0o600 });
+    const access = [
+      "--namespace",
+      namespace,
+      "--kubeconfig",
+      controlPlane.adminKubeconfig,
+      "--values",
+      file,
+    ];
+    const env = { PATH: process.env["PATH"], HOME: session.dir() }; // a user's settings of Helm stay out
+    const options = { env, signal: session.signal, maxBuffer: 2 ** 26 };
+    return (
+      await promisify(execFile)(tools.helm, [...verb, name, ...args, ...access, ...more], options)
+    ).stdout;
+  };
+  const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
+  await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } });
+  if (kind === "devicePlugin" && runtimeClassName !== "")
+    await apply({
+      apiVersion: "node.k8s.io/v1",
+      kind: "RuntimeClass",
+      metadata: { name: runtimeClassName },
+      handler: "nvidia",
+    });
+  if (by === "Argo CD") {
+    for (const object of rendered(await helm(["template"], ["--include-crds"]), namespace)) {
+      const { metadata } = object;
+      const place = `${object.apiVersion.split("/").slice(0, -1).join("/")}/${object.kind}:${metadata.namespace}/${metadata.name}`;
+      const annotations = {
+        ...metadata.annotations,
+        "argocd.argoproj.io/tracking-id": `gpu:${place}`,
+      };
+      await apply({ ...object, metadata: { ...metadata, annotations } });
+    }
+  } else
+    await helm(
+      ["upgrade", "--install"],
+      by === "Flux" ? ["--post-renderer", postRenderer(session.dir(), name, namespace)] : [],
+    );
+  return `${chart} ${version} in ${namespace}, by ${by}`;
+}
+
+type Rendered = KubernetesObject & {
+  apiVersion: string;
+  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
+};
+
+/** Objects of a rendered chart, definitions first, without Helm's hooks; what names no namespace gets the release's, where its kind has one. */
+function rendered(text: string, namespace: string): Rendered[] {
+  const objects = parseAllDocuments(text)
+    .map((document) => document.toJS() as Rendered | null)
+    .filter((object) => object?.kind !== undefined)
+    .map((object) => ({ ...object!, metadata: { namespace, ...object!.metadata } }))
+    .filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === undefined);
+  const rank = ({ kind }: Rendered): number => (kind === "CustomResourceDefinition" ? 0 : 1);
+  return objects.sort((one, other) => rank(one) - rank(other));
+}
+
+/** A program that labels what Helm is about to make. */
+function postRenderer(folder: string, name: string, namespace: string): string {
+  const file = `${folder}/flux.js`;
+  const labels = {
+    "helm.toolkit.fluxcd.io/name": name,
+    "helm.toolkit.fluxcd.io/namespace": namespace,
+  };
+  const program = [
+    `#!${process.execPath}`,
+    `const { parseAllDocuments } = require(${JSON.stringify(require.resolve("yaml"))});`,
+    'const objects = parseAllDocuments(require("fs").readFileSync(0, "utf8")).map((one) => one.toJS()).filter(Boolean);',
+    `for (const { metadata } of objects) metadata.labels = { ...metadata.labels, ...${JSON.stringify(labels)} };`,
+    'console.log(objects.map((one) => JSON.stringify(one)).join("\\n---\\n"));',
+  ];
+  fs.writeFileSync(file, `${program.join("\n")}\n`, { mode: 0o755 });
+  return file;
+}

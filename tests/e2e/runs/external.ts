@@ -1,0 +1,121 @@
+import type { ClusterSpec, ExternalKind } from "../../../components/recipe";
+import { labTimeouts } from "../../../lab/clock";
+import { installOutside } from "../../../lab/cluster/external";
+import { parseOptions } from "../../../lab/options";
+import { lookAround } from "../../../lab/run/look-around";
+import type { KubernetesObject } from "../../../lab/kubernetes/cluster";
+import type { Running } from "../../../lab/run/running";
+import { engineConfig, openEngine, update } from "../../../lab/run/updates";
+import type { Session } from "../../../lab/session/session";
+import { furtherOptions } from "../support/further-options";
+import { asProgram, openLab } from "./program";
+
+/** What somebody else's release came to, when the stack is brought up with it, takes it over, hands it back and goes. */
+export interface OutsideRun {
+  steps: {
+    step: string;
+    result: string;
+    diagnostics: string[];
+    /** UIDs of the release's pods, by name. */
+    pods: Record<string, string>;
+    /** Whether namespace and RuntimeClass are those from before. */
+    kept: boolean;
+  }[];
+  /** Reboots of the machine. */
+  reboots: number;
+}
+
+/** The releases: names as people give them, and what the stack says of them. */
+const releases = {
+  plugin: {
+    ...{
+      field: "devicePlugin",
+      takeOver: "nvdp",
+      version: "0.18.2",
+      namespace: "nvidia-device-plugin",
+    },
+    values: { runtimeClassName: "nvidia" },
+  },
+  operator: {
+    ...{
+      field: "gpuOperator",
+      takeOver: "gpu-operator-1732",
+      version: "v25.10.1",
+      namespace: "gpu-operator",
+    },
+    values: {
+      ...{ driver: { enabled: false }, toolkit: { enabled: false }, cdi: { enabled: false } },
+      validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
+    },
+  },
+} as const;
+
+async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
+  const { field, ...release } = releases[which as keyof typeof releases];
+  const { takeOver: name, version, namespace, values } = release;
+  const options = parseOptions(["--stack", "outside", ...furtherOptions]);
+  const machine = {
+    address: "192.0.2.31",
+    role: "worker",
+    configuration: "adopted",
+    gpus: [{ model: "RTX 5070 Ti" }],
+  };
+  const base = {
+    talosVersion: "v1.12.6",
+    machines: { gpu: machine },
+    timeouts: labTimeouts(options),
+  } as ClusterSpec;
+  const taken = { ...base, [field]: release };
+  const external = { kind: field as ExternalKind, version, namespace, values, read: { name } };
+  const outside: ClusterSpec = { ...base, external };
+  const lab = await openLab(session, options, outside);
+  await installOutside(lab);
+  [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);
+  const first = await standing(lab, namespace);
+  const steps: OutsideRun["steps"] = [];
+  const seen = async (step: string, result: string, diagnostics: string[]): Promise<void> => {
+    const { pods, ...others } = await standing(lab, namespace);
+    steps.push({
+      step,
+      result,
+      diagnostics,
+      pods,
+      kept:
+        others.space === first.space &&
+        (which === "operator" || others.runtimeClass === first.runtimeClass),
+    });
+  };
+  const become = async (step: string, spec: ClusterSpec): Promise<void> => {
+    Object.assign(lab, { spec, config: { ...spec } });
+    await lab.engine.configure(engineConfig(lab));
+    const { report, diagnostics } = await update(lab, lab.engine, (line) =>
+      console.error(`${step}: ${line}`),
+    );
+    await seen(step, report.result, diagnostics);
+  };
+  await become("beside", outside);
+  await become("taken over", taken);
+  await become("the same again", taken);
+  await become("to be handed back", { ...base, [field]: { ...release, handBack: true } });
+  await become("handed back", outside);
+  const { result, diagnostics } = await lab.engine.destroy({ signal: session.signal });
+  await seen("destroyed", result, [...diagnostics]);
+  return { steps, reboots: (await lab.machines.state())["gpu"]!.reboots };
+}
+
+/** The release's pods, its namespace and the RuntimeClass, by their UIDs. */
+async function standing({ kubernetes }: Running, namespace: string) {
+  const space = `/api/v1/namespaces/${namespace}`;
+  const items = await kubernetes.all<KubernetesObject>(`${space}/pods`);
+  const theirs = items.filter(
+    ({ metadata }) => metadata?.labels?.["app.kubernetes.io/managed-by"] !== "talos-gpu",
+  );
+  const classes = await kubernetes.all<KubernetesObject>("/apis/node.k8s.io/v1/runtimeclasses");
+  return {
+    pods: Object.fromEntries(theirs.map(({ metadata }) => [metadata!.name!, metadata!.uid!])),
+    space: (await kubernetes.at<KubernetesObject>(space)).metadata?.uid,
+    runtimeClass: classes.find(({ metadata }) => metadata?.name === "nvidia")?.metadata?.uid,
+  };
+}
+
+asProgram(run);

@@ -1,0 +1,113 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import {
+  beginningOf,
+  boundedText,
+  largestFile,
+  projectRootOf,
+  textBelow,
+} from "../../components/lookups/bounded-file";
+import { withOutside } from "../../components/lookups/external-files";
+
+const temp = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-bounded-")));
+const project = path.join(temp, "project");
+const stacks = path.join(project, "stacks");
+const secret = path.join(temp, "secret.yaml");
+
+beforeAll(() => {
+  fs.mkdirSync(path.join(project, "flux"), { recursive: true });
+  fs.mkdirSync(stacks);
+  fs.mkdirSync(path.join(project, ".git"));
+  fs.writeFileSync(secret, "auths: { d: s3cr3t }\n");
+  fs.writeFileSync(path.join(project, "flux/release.yaml"), "driver: { enabled: false }\n");
+  fs.writeFileSync(path.join(project, "flux/full.yaml"), "#".repeat(largestFile));
+  fs.writeFileSync(path.join(project, "flux/large.yaml"), "#".repeat(largestFile + 1));
+  fs.symlinkSync("release.yaml", path.join(project, "flux/link.yaml"));
+  fs.symlinkSync(secret, path.join(project, "flux/leak.yaml"));
+  fs.symlinkSync(temp, path.join(project, "flux/up"));
+  fs.symlinkSync("/dev/zero", path.join(project, "flux/zero.yaml"));
+  execFileSync("mkfifo", [path.join(project, "flux/pipe.yaml")]);
+});
+afterAll(() => fs.rmSync(temp, { recursive: true }));
+
+describe("a file that another one names", () => {
+  test.each(["flux/release.yaml", "flux/link.yaml", "stacks/../flux/full.yaml"])(
+    "%s is read",
+    (file) => expect(textBelow(project, path.join(project, file))).not.toBe(""),
+  );
+
+  test.each([
+    ["an absolute path outside", secret, /^it is outside of /],
+    ["a path upwards", path.join(project, "flux/../../secret.yaml"), /^it is outside of /],
+    [
+      "a path upwards that is not there",
+      path.join(project, "../nothing.yaml"),
+      /^it is outside of /,
+    ],
+    ["a link that leads out", path.join(project, "flux/leak.yaml"), /^it is outside of /],
+    [
+      "a folder's link that leads out",
+      path.join(project, "flux/up/secret.yaml"),
+      /^it is outside of /,
+    ],
+    ["a link to a device", path.join(project, "flux/zero.yaml"), /^it is outside of /],
+    [
+      "a file of more than 1 MiB",
+      path.join(project, "flux/large.yaml"),
+      /^it has more than 1 MiB$/,
+    ],
+    ["a folder", path.join(project, "flux"), /^it is no plain file$/],
+    ["a pipe", path.join(project, "flux/pipe.yaml"), /^it is no plain file$/],
+    ["a path with a null byte", path.join(project, "flux/a\0.yaml"), /null bytes/],
+  ])("%s is refused", (_, file, reason) => expect(() => textBelow(project, file)).toThrow(reason));
+
+  test.each(["/dev/zero", path.join(project, "flux/pipe.yaml"), project])(
+    "%s is refused, by whoever names it",
+    (file) => expect(() => boundedText(file)).toThrow(/^it is no plain file$/),
+  );
+
+  test("of one that is too large the beginning is there", () => {
+    const { text, isWhole } = beginningOf(path.join(project, "flux/large.yaml"));
+    expect([text.length, isWhole]).toEqual([largestFile, false]);
+    expect(beginningOf(path.join(project, "flux/full.yaml"))).toMatchObject({ isWhole: true });
+  });
+
+  test("a device is refused, also below the folder", () =>
+    expect(() => textBelow("/dev", "/dev/zero")).toThrow(/^it is no plain file$/));
+});
+
+describe("the folder that they must be in", () => {
+  test("is that of the repository", () => expect(projectRootOf(stacks)).toBe(project));
+
+  test("is that of Pulumi's project, where there is no repository", () => {
+    const alone = path.join(temp, "alone");
+    fs.mkdirSync(path.join(alone, "stacks"), { recursive: true });
+    expect(projectRootOf(path.join(alone, "stacks"))).toBe(path.join(alone, "stacks"));
+    fs.writeFileSync(path.join(alone, "Pulumi.yaml"), "");
+    expect(projectRootOf(path.join(alone, "stacks"))).toBe(alone);
+  });
+});
+
+describe("external.files of a stack", () => {
+  const read = (...files: string[]) =>
+    withOutside({ external: { kind: "gpuOperator", files } }, stacks);
+
+  test("are read in the repository", () =>
+    expect(read("../flux/release.yaml")).toMatchObject({
+      external: { read: { values: { driver: { enabled: false } } } },
+    }));
+
+  test.each([
+    secret,
+    "../../secret.yaml",
+    "../flux/leak.yaml",
+    "../flux/zero.yaml",
+    "../flux/large.yaml",
+  ])("leave %s unread, and say why", (file) => {
+    const told = JSON.stringify(read(file));
+    expect(told).toContain(`${file} cannot be read (it `);
+    expect(told).not.toContain("s3cr3t");
+  });
+});

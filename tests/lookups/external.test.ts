@@ -1,0 +1,177 @@
+import * as pulumi from "@pulumi/pulumi";
+import { withOutside } from "../../components/lookups/external-files";
+import { judge } from "../../components/recipe";
+import { withClassThere } from "../../components/lookups/runtime-class-there";
+import { arguments_, build, types } from "../support/gpu-cluster";
+import { find, findAll } from "../support/graph";
+import { readStackFile } from "../../stacks/stack-file";
+
+const outside = (external: object) => ({
+  devicePlugin: undefined,
+  gpuOperator: undefined,
+  external,
+});
+
+test.each([
+  ["the device plugin", "aarhus-h100", { kind: "devicePlugin", runtimeClassName: "" }, undefined],
+  ["the operator", "rtx5070ti", { kind: "gpuOperator" }, "nvidia"],
+])(
+  "%s is somebody else's: nothing of it is made, what is ours has a namespace of its own",
+  async (...row) => {
+    const [, stack, external, runtimeClassName] = row;
+    const run = await build(arguments_(stack, outside(external)));
+    for (const type of [types.release, "kubernetes:node.k8s.io/v1:RuntimeClass"])
+      expect(findAll(run, type)).toEqual([]);
+    expect(find(run, types.namespace, "lab-namespace").inputs["metadata"].name).toBe("talos-gpu");
+    const [test] = findAll(run, types.job).filter(({ name }) => name.startsWith("gpu-smoke-test"));
+    expect(test!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
+    expect(test!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+    expect(
+      JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]),
+    ).not.toHaveProperty("chart");
+    const server = findAll(run, types.deployment)[0];
+    if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+  },
+);
+
+test("whose release it is, is information and no warning", async () => {
+  const warn = jest.spyOn(pulumi.log, "warn").mockResolvedValue(undefined);
+  const info = jest.spyOn(pulumi.log, "info").mockResolvedValue(undefined);
+  await build(arguments_("rtx5070ti", outside({ kind: "devicePlugin" })));
+  const said = (log: jest.SpyInstance): string[] => log.mock.calls.map(([line]) => line as string);
+  expect(said(info).filter((line) => /is not this stack's/.test(line))).toHaveLength(1);
+  expect(said(warn).filter((line) => /is not this stack's/.test(line))).toEqual([]);
+  jest.restoreAllMocks();
+});
+
+test("a driver for dynamic resource allocation is somebody else's: tests and pods claim its cards", async () => {
+  const worker = {
+    address: "192.0.2.1",
+    role: "worker",
+    configuration: "adopted",
+    gpus: [{ model: "RTX 3090" }],
+  };
+  const machines = { gpu: { ...worker, powerLimit: 300 } };
+  const external = { kind: "dra", runtimeClassName: "nvidia" };
+  const run = await build(
+    arguments_("rtx5070ti", { ...outside(external), machines, workloads: undefined }),
+  );
+  expect(findAll(run, types.release)).toEqual([]);
+  const [template] = findAll(run, "kubernetes:resource.k8s.io/v1:ResourceClaimTemplate");
+  const { resourceClaims, runtimeClassName } = findAll(run, types.job)[0]!.inputs["spec"].template
+    .spec;
+  expect(runtimeClassName).toBeUndefined();
+  expect(resourceClaims).toEqual([
+    { name: "gpus", resourceClaimTemplateName: template!.inputs["metadata"].name as string },
+  ]);
+  expect(findAll(run, "kubernetes:apps/v1:DaemonSet").map(({ name }) => name)).toEqual([
+    "lab-power-limit-300w",
+  ]);
+});
+
+describe("files", () => {
+  const files: Record<string, string> = {
+    "/repo/flux/release.yaml": [
+      ...["kind: HelmRelease", "metadata: { name: gpu-operator, namespace: gpu }", "spec:"],
+      ...[
+        "  chart: { spec: { chart: gpu-operator, version: v25.10.1 } }",
+        "  values:",
+        "    driver: { enabled: true }",
+      ],
+    ].join("\n"),
+    "/repo/flux/other.yaml": "kind: Secret\n",
+  };
+  const read = (names: string[], more: object = {}) =>
+    withOutside({ external: { files: names, ...more } }, "/repo/stacks", (file) => {
+      if (files[file] === undefined) throw Object.assign(new Error("no"), { code: "ENOENT" });
+      return files[file];
+    });
+  const told = (external: object) =>
+    judge({ ...readStackFile("rtx5070ti"), gpuOperator: undefined, ...external }).findings.map(
+      ({ field, problem }) => `${field}: ${problem}`,
+    );
+
+  test("are read beside the stack file, judged as the stack's own release, and their lines named", () => {
+    const { external } = read(["../flux/release.yaml"]);
+    expect(external).toMatchObject({
+      read: { kind: "gpuOperator", by: "Flux", version: "v25.10.1", namespace: "gpu" },
+    });
+    expect(told({ external })).toEqual([
+      "external.values.driver.enabled: is not false, and the chart's own value is true (../flux/release.yaml:6)",
+      "external.values.toolkit.enabled: is not false, and the chart's own value is true",
+      "external.values.cdi.enabled: is not false on Talos ≤ 1.12, and the chart's own value is true",
+    ]);
+    expect(
+      told(read(["../flux/release.yaml"], { values: { driver: { enabled: false } } })),
+    ).toHaveLength(2);
+  });
+
+  test.each([
+    [["../flux/gone.yaml"], /external\.files: \.\.\/flux\/gone\.yaml cannot be read \(ENOENT\)/],
+    [
+      ["../flux/other.yaml"],
+      /external\.files: nothing in \.\.\/flux\/other\.yaml is read here as the release/,
+    ],
+  ])("that say nothing refuse the stack: %s", (names, said) => {
+    expect(told(read(names)).join("\n")).toMatch(said);
+  });
+
+  test("that name values which nobody gave are not judged by what they lack", () => {
+    const known = { kind: "gpuOperator", version: "v26.3.3", values: {} };
+    const lacking = (...missing: object[]) =>
+      told({ talosVersion: "v1.13.6", external: { read: { ...known, missing } } });
+    expect(lacking({ kind: "values file", name: "gpu/values.yaml" })).toEqual([]);
+    expect(lacking({ kind: "OCIRepository", name: "gpu-operator" })).toHaveLength(2);
+  });
+
+  test("are not read twice, nor where a stack names none", () => {
+    expect(withOutside({ external: { files: ["x"], read: {} } })).toEqual({});
+    expect([withOutside({}), withOutside({ external: { kind: "devicePlugin" } })]).toEqual([
+      {},
+      {},
+    ]);
+  });
+});
+
+describe("a RuntimeClass that is there", () => {
+  const found = (metadata: object, handler = "nvidia", owner?: string) => ({
+    ...{ apiVersion: "", kind: "RuntimeClass", name: "nvidia", uid: "1", holds: [], owner },
+    object: { handler, metadata },
+  });
+  const ask = (there: ReturnType<typeof found> | undefined, stack: object = {}) =>
+    withClassThere(
+      { devicePlugin: { version: "0.18.2" }, kubeconfig: "a cluster's", ...stack },
+      () => ({ read: async () => there }),
+      {},
+    );
+  const taken = { devicePlugin: { version: "0.18.2", makeRuntimeClass: false } };
+
+  test.each([
+    ["somebody's by hand", found({ managedFields: [{ manager: "kubectl" }] }), {}, taken],
+    ["nobody's", undefined, {}, {}],
+    ["of another handler", found({}, "nvidia-legacy"), {}, {}],
+    ["the operator's", found({ ownerReferences: [{ kind: "ClusterPolicy" }] }), {}, {}],
+    ["a stack's", found({}, "nvidia", "shop/prod/x 1"), {}, {}],
+    [
+      "made by Pulumi without a mark",
+      found({ managedFields: [{ manager: "pulumi-kubernetes-1" }] }),
+      {},
+      {},
+    ],
+    ["somebody's, in a cluster that is yet to be made", found({}), { bootstrap: true }, {}],
+    ["somebody's, where the stack has an operator", found({}), { devicePlugin: undefined }, {}],
+    [
+      "somebody's, where the stack says whose",
+      found({}),
+      { devicePlugin: { makeRuntimeClass: true } },
+      {},
+    ],
+  ])("%s", async (_, there, stack, expected) => expect(await ask(there, stack)).toEqual(expected));
+
+  test("is not known where the cluster does not answer", async () => {
+    const read = () => Promise.reject(new Error("connection refused"));
+    expect(
+      await withClassThere({ devicePlugin: {}, kubeconfig: "x" }, () => ({ read }), {}),
+    ).toEqual({});
+  });
+});

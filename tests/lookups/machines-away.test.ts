@@ -1,0 +1,96 @@
+import { withAway } from "../../components/lookups/machines-away";
+import { judge } from "../../components/recipe";
+import { arguments_, build, types } from "../support/gpu-cluster";
+import { find, findAll } from "../support/graph";
+
+const machine = { address: "10.0.0.1", mayBeAway: true };
+const node = (status?: string) =>
+  status === undefined
+    ? undefined
+    : {
+        ...{ apiVersion: "v1", kind: "Node", name: "gpu-1", uid: "1", holds: [], owner: undefined },
+        object: { status: { conditions: [{ type: "Ready", status }] } },
+      };
+
+test.each<[string, object, string | undefined, boolean, string[] | undefined]>([
+  ["is off", {}, "Unknown", false, ["gpu-1"]],
+  ["has left the cluster", {}, undefined, false, ["gpu-1"]],
+  ["is there", {}, "True", false, undefined],
+  ["is there, and its node is not ready", {}, "False", true, undefined],
+  [
+    "is off, and may not be",
+    { machines: { "gpu-1": { address: "10.0.0.1" } } },
+    "Unknown",
+    false,
+    undefined,
+  ],
+  ["is off, by its pool", { machines: {}, pools: pool() }, "Unknown", false, ["gpu-1"]],
+  ["is off, and named by the stack", { away: [] }, "Unknown", false, undefined],
+  ["is off, of no shape", { machines: [null] }, "Unknown", false, undefined],
+])("a machine that %s", async (_, stack, status, answers, away) => {
+  const said = { kubeconfig: "a cluster's", machines: { "gpu-1": machine }, ...stack };
+  const found = withAway(
+    said,
+    () => ({ read: async () => node(status) }),
+    async () => answers,
+    {},
+  );
+  expect(await found).toEqual(away === undefined ? {} : { away });
+});
+
+test("none counts as away where the cluster does not answer", async () => {
+  const read = (): Promise<never> => Promise.reject(new Error("connection refused"));
+  const said = { kubeconfig: "x", machines: { "gpu-1": machine } };
+  expect(
+    await withAway(
+      said,
+      () => ({ read }),
+      async () => false,
+      {},
+    ),
+  ).toEqual({});
+});
+
+test("nothing of a machine that is away changes, and a note says so", async () => {
+  const stack = arguments_("rtx5070ti");
+  const [name] = Object.keys(stack.machines!);
+  const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };
+  const run = await build({ ...stack, machines, away: [name!] });
+  const kinds = [types.configuration, types.program, types.node, types.job];
+  const left = kinds
+    .flatMap((type) => findAll(run, type))
+    .filter(({ ignoreChanges }) => ignoreChanges.includes("*"));
+  expect(
+    left.map(({ name: resource }) => resource.replace(name!, "M").replace(/-\w{6}$/, "")),
+  ).toEqual([...["lab-M-configuration", "lab-M-upgrade", "lab-M-node", "gpu-smoke-test-M"]]);
+  expect(find(run, types.program, "lab-preflight").ignoreChanges).toEqual([]);
+  const { machines: _, talosconfig: __, machineSecrets: ___, kubeconfig: ____, ...rest } = stack;
+  expect(judge({ ...rest, machines, away: [name!] }).plan!.notes).toContainEqual(
+    expect.stringContaining(`machines.${name}: is away`),
+  );
+});
+
+function pool(): object {
+  return {
+    many: {
+      names: "gpu-#",
+      addresses: ["10.0.0.1"],
+      role: "worker",
+      configuration: "adopted",
+      mayBeAway: true,
+    },
+  };
+}
+
+test("the smoke test of a machine that is away is not put back: what was made is not what would be made now", async () => {
+  const stack = arguments_("rtx5070ti");
+  const [name] = Object.keys(stack.machines!);
+  const machines = { ...stack.machines, [name!]: { ...stack.machines![name!]!, mayBeAway: true } };
+  const run = await build({ ...stack, machines, away: [name!], reconcileToken: "two" });
+  const looks = findAll(run, types.program).filter(({ name: resource }) =>
+    resource.includes("-reconcile-"),
+  );
+  const looked = looks.map(({ inputs }) => inputs["stdin"] as string).join("\n");
+  expect(looked).toContain('"kind":"DaemonSet"');
+  expect(looked).not.toContain("talos-gpu/tests"); // which a smoke test alone has
+});

@@ -1,0 +1,67 @@
+import * as pulumi from "@pulumi/pulumi";
+import { unknown as unknownValue } from "@pulumi/pulumi/output";
+import { KubernetesError } from "../../components/clients/kubernetes/error";
+import { unseen } from "../../components/cluster/unseen";
+import { whyUnseen } from "../../components/lookups/ask-cluster";
+
+const down = new KubernetesError(
+  "unreachable",
+  "Namespace kube-system",
+  "https://192.0.2.1:6443 refuses the connection",
+);
+const unknown = new KubernetesError(
+  "refused",
+  "Namespace kube-system",
+  "https://192.0.2.1:6443 does not know the credentials (HTTP 401)",
+  401,
+);
+const forbidden = new KubernetesError(
+  "refused",
+  "Namespace kube-system",
+  "user me cannot get it",
+  403,
+  [],
+  true,
+);
+
+const opening = (answer: () => Promise<string | undefined>) => () => ({ ownerOf: answer });
+
+test.each<[string, () => Promise<string | undefined>, string | undefined]>([
+  ["answers", () => Promise.resolve(undefined), undefined],
+  ["lets this user read no namespace", () => Promise.reject(forbidden), undefined],
+  ["is down", () => Promise.reject(down), "https://192.0.2.1:6443 refuses the connection"],
+  [
+    "does not know the user",
+    () => Promise.reject(unknown),
+    "https://192.0.2.1:6443 does not know the credentials (HTTP 401)",
+  ],
+  [
+    "takes its time",
+    () => new Promise(() => undefined),
+    "the cluster does not answer within 0.05 s",
+  ],
+])("a cluster that %s", async (_, answer, reason) => {
+  expect(await whyUnseen("the stack's", opening(answer), {}, 50)).toBe(reason);
+});
+
+test.each<[string, unknown]>([
+  ["not known yet", pulumi.output(unknownValue)],
+  ["not given, and no variable names one", undefined],
+])("no cluster is missed whose kubeconfig is %s", async (_, kubeconfig) => {
+  expect(
+    await whyUnseen(
+      kubeconfig,
+      opening(() => Promise.reject(down)),
+      {},
+      5_000,
+    ),
+  ).toBeUndefined();
+});
+
+test("the preview's warning has what is wrong, why it matters, and what to do", () => {
+  expect(unseen("https://192.0.2.1:6443 refuses the connection").split("; ")).toEqual([
+    "kubeconfig: the cluster could not be asked (https://192.0.2.1:6443 refuses the connection)",
+    "so this preview does not show what is in it already, and the update first waits up to 3m for it",
+    expect.stringContaining("see whether a control plane is up"),
+  ]);
+});

@@ -1,0 +1,111 @@
+import { stringify } from "yaml";
+import { CallError } from "../../components/clients/failure";
+import { adopt, type AdoptBench, release } from "../../components/program/adopt";
+import { customizationPath } from "../../components/recipe";
+import { FakeClock, FakeMachine } from "./fakes";
+import { failure } from "./setup";
+
+const text = (machine: object): string => stringify({ version: "v1alpha1", machine });
+const task = {
+  machine: "gpu-1",
+  address: "10.0.0.1",
+  patches: [text({ kernel: { modules: [{ name: "nvidia" }] } })],
+};
+
+function setup(live = text({ type: "worker" })) {
+  const clock = new FakeClock();
+  const machine = new FakeMachine(clock);
+  machine.active = machine.persistent = live;
+  const bench: AdoptBench = { machine, clock, report: () => {}, isAwaited: () => true };
+  return { machine, bench };
+}
+
+describe("a configuration that Talos would refuse", () => {
+  const documents =
+    "---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n---\napiVersion: v1alpha1\nkind: KubeletConfig\n";
+  const adoptPatch = (patch: string, live = `${text({ type: "worker" })}${documents}`) => {
+    const { machine, bench } = setup(live);
+    return { machine, done: adopt({ ...task, patches: [patch] }, undefined, bench) };
+  };
+
+  test("names the field of the stack, the document of the machine and the form that works", async () => {
+    const { machine, done } = adoptPatch(
+      text({
+        features: { stableHostname: true },
+        kubelet: { extraMounts: [{ destination: "/a" }] },
+      }),
+    );
+    const message = await failure(done);
+    expect(message).toContain(
+      "machines.gpu-1.patches: with the stack's patches the machine's configuration has the document HostnameConfig and the field machine.features.stableHostname; ",
+    );
+    expect(message).toContain("(machine.features.stableHostname: auto: stable of HostnameConfig)");
+    expect(message).toContain(
+      "the document KubeletConfig and the field machine.kubelet.extraMounts",
+    );
+    expect(message).not.toContain("credentials");
+    expect(machine.calls).toEqual([]);
+  });
+
+  test("is told the other way round where the stack brings the document", async () => {
+    const live = text({ type: "worker", kubelet: { image: "a" } });
+    const message = await failure(
+      adoptPatch("apiVersion: v1alpha1\nkind: KubeletConfig\nimage: b\n", live).done,
+    );
+    expect(message).toContain(
+      "say under machine.kubelet.image what the patches say in KubeletConfig, or move",
+    );
+  });
+
+  test("is none where a field goes into its document", async () => {
+    const { machine, done } = adoptPatch(text({ kubelet: { extraArgs: { v: "4" } } }));
+    await done;
+    expect(machine.calls).toEqual(["stage"]);
+  });
+
+  test("is refused as well where a later document of the machine's would override containerd's part", async () => {
+    const part = (value: string): string => `[debug]\nlevel = "${value}"\n`;
+    const patch = text({
+      files: [{ path: customizationPath, op: "create", content: part("info") }],
+    });
+    const document = (name: string, value: string): string =>
+      `---\n${stringify({ apiVersion: "v1alpha1", kind: "CRICustomizationConfig", name, content: part(value) })}`;
+    const live = (name: string, value: string): string =>
+      text({ type: "worker" }) + document(name, value);
+    const { machine, done } = adoptPatch(patch, live("zz", "debug"));
+    const message = await failure(done);
+    expect(message).toContain(
+      "machines.gpu-1.containerd: the machine's configuration says debug.level otherwise, in CRICustomizationConfig zz; Talos merges that document later",
+    );
+    expect(machine.calls).toEqual([]);
+    await adoptPatch(patch, live("zz", "info")).done; // the same
+    await adoptPatch(patch, live("aa", "debug")).done; // ours comes later
+  });
+
+  test("is none where a sysctl goes into the document that would override it", async () => {
+    const document = (value: string): string =>
+      `---\n${stringify({ apiVersion: "v1alpha1", kind: "SysctlConfig", params: { "vm.swappiness": value, a: "b" } })}`;
+    const live = text({ type: "worker" }) + document("2");
+    const { machine, bench } = setup(live);
+    const sysctl = { ...task, patches: [text({ sysctls: { "vm.swappiness": "1" } })] };
+    const first = await adopt(sysctl, undefined, bench);
+    expect(machine.persistent).toBe(text({ type: "worker" }) + document("1"));
+    await release(sysctl, first, bench);
+    expect(machine.persistent).toBe(live);
+  });
+
+  test("is told in Talos' words where only Talos knows", async () => {
+    const { machine, bench } = setup();
+    machine.stage = () =>
+      Promise.reject(
+        new CallError(
+          "refused",
+          "talosctl apply-config failed (exit 1): code = InvalidArgument desc = * unknown conflict",
+        ),
+      );
+    const message = await failure(adopt(task, undefined, bench));
+    expect(message).toMatch(
+      /^machines\.gpu-1\.patches: Talos refuses the configuration .* unknown conflict; nothing was changed; /,
+    );
+  });
+});

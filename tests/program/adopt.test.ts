@@ -1,0 +1,236 @@
+import { parse, stringify } from "yaml";
+import { adopt, release, type AdoptBench } from "../../components/program/adopt";
+import { CallError } from "../../components/clients/failure";
+import type { AdoptResult } from "../../components/program/task";
+import { mergeConfiguration } from "../../components/recipe/merge";
+import { FakeClock, FakeMachine, schematics } from "./fakes";
+import { failure } from "./setup";
+
+const read = (text: string): unknown => (parse(text) as { machine: unknown }).machine;
+const kernel = { modules: [{ name: "nvidia" }] };
+const sysctls = { one: "1" };
+const text = (machine: object): string => stringify({ version: "v1alpha1", machine });
+
+const task = {
+  machine: "gpu-1",
+  address: "10.0.0.1",
+  patches: [text({ kernel }), text({ sysctls })],
+};
+
+/** What of the task a machine lacks that has the sysctl. */
+const { added } = mergeConfiguration(text({ type: "worker", sysctls }), task.patches);
+const ours = { added };
+
+function setup(live = text({ type: "worker", sysctls })) {
+  const clock = new FakeClock();
+  const machine = new FakeMachine(clock);
+  machine.active = machine.persistent = live;
+  const lines: string[] = [];
+  const report = (line: string): void => void lines.push(line);
+  const bench: AdoptBench = { machine, clock, report, isAwaited: () => true };
+  return { clock, machine, lines, bench };
+}
+
+describe("adopt", () => {
+  test("stages what is missing, and remembers only that", async () => {
+    const { machine, bench } = setup();
+    const result = await adopt(task, undefined, bench);
+    expect(read(machine.persistent)).toEqual({ type: "worker", sysctls, kernel });
+    expect(read(machine.active)).toEqual({ type: "worker", sysctls });
+    expect(result).toEqual({
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      ...ours,
+      changed: true,
+    });
+  });
+
+  test("run again it stages nothing and remembers the same", async () => {
+    const { machine, bench } = setup();
+    const first = await adopt(task, undefined, bench);
+    const second = await adopt(task, first, bench);
+    expect(second).toEqual({ ...first, changed: false });
+    expect(machine.calls).toEqual(["stage"]);
+  });
+
+  test("killed after staging, the next run knows what was ours", async () => {
+    const { machine, bench } = setup();
+    machine.afterCall = () => {
+      throw new Error("killed");
+    };
+    await expect(adopt(task, undefined, bench)).rejects.toThrow("killed");
+    const result = await adopt(task, undefined, bench);
+    expect(result).toMatchObject({ ...ours, changed: false });
+    expect(machine.calls).toEqual(["stage"]);
+  });
+
+  test("an edit whose answer was lost is told by the next run, and another edit is no conflict", async () => {
+    const { machine, bench } = setup(text({ type: "worker" }));
+    const part = (content: string): string =>
+      `machine:\n  files:\n    - path: /etc/cri/conf.d/20-customization.part\n      op: create\n      permissions: 0o644\n      content: "${content}"\n`;
+    const edit = (content: string, previous: AdoptResult | undefined): Promise<AdoptResult> =>
+      adopt({ ...task, patches: [part(content)] }, previous, bench);
+    const first = await edit("a", undefined);
+    machine.active = machine.persistent; // it boots
+    await edit("b", first); // staged, and nobody has the answer
+    const second = await edit("b", first);
+    const third = await edit("c", second);
+    expect(machine.persistent).toContain("content: c");
+    await release(task, third, bench);
+    expect(machine.persistent).not.toContain("conf.d");
+  });
+
+  test("with nobody left to take the answer, it stages the configuration of before, and the next run begins again", async () => {
+    const { machine, bench } = setup();
+    // Released without a reboot: ours is active still, and no longer in what is staged.
+    machine.active = text({ type: "worker", kernel });
+    machine.persistent = text({ type: "worker" });
+    await expect(adopt(task, undefined, { ...bench, isAwaited: () => false })).rejects.toThrow(
+      "Pulumi no longer runs",
+    );
+    expect(read(machine.persistent)).toEqual({ type: "worker" });
+    const result = await adopt(task, undefined, bench);
+    expect(result.added).toEqual(mergeConfiguration(text({ type: "worker" }), task.patches).added);
+  });
+
+  test("takes out what an earlier stack wanted and this one does not", async () => {
+    const { machine, bench } = setup();
+    const first = await adopt(task, undefined, bench);
+    await adopt({ ...task, patches: [text({ sysctls })] }, first, bench);
+    expect(read(machine.persistent)).toEqual({ type: "worker", sysctls });
+  });
+
+  test("refuses every conflict at once and leaves the machine as it was", async () => {
+    const { machine, bench } = setup(text({ type: "worker", kernel: "theirs", sysctls: "theirs" }));
+    await expect(adopt(task, undefined, bench)).rejects.toThrow(
+      /^machine\.kernel: .* holds a value .*\nmachine\.sysctls: .* holds a value /,
+    );
+    expect(machine.calls).toEqual([]);
+  });
+
+  test.each(["adopt", "release"])(
+    "%s keeps what somebody applies between its reading and its staging",
+    async (verb) => {
+      const { machine, bench, lines } = setup();
+      const first = verb === "release" ? await adopt(task, undefined, bench) : undefined;
+      const { configurations } = machine;
+      let asked = 0;
+      machine.configurations = async () => {
+        if (++asked === 2) machine.persistent += "  theirs: yes\n";
+        return configurations.call(machine);
+      };
+      await (verb === "adopt" ? adopt(task, undefined, bench) : release(task, first, bench));
+      expect(read(machine.persistent)).toMatchObject({ theirs: "yes" });
+      expect(machine.persistent.includes("nvidia")).toBe(verb === "adopt");
+      expect(lines).toContainEqual(
+        expect.stringContaining("somebody changed the configuration of gpu-1 meanwhile"),
+      );
+    },
+  );
+
+  test("gives up where somebody changes it again and again, and stages nothing", async () => {
+    const { machine, bench } = setup();
+    const { configurations } = machine;
+    machine.configurations = async () => {
+      machine.persistent += `  theirs${machine.persistent.length}: ${machine.persistent.length}\n`;
+      return configurations.call(machine);
+    };
+    expect(await failure(adopt(task, undefined, bench))).toContain(
+      "machines.gpu-1: somebody changed its configuration 3 times",
+    );
+    expect(machine.calls).toEqual([]);
+  });
+
+  test("keeps what somebody else has staged", async () => {
+    const { machine, bench } = setup();
+    machine.persistent += "  theirs: yes\n";
+    await adopt(task, undefined, bench);
+    expect(read(machine.persistent)).toMatchObject({ theirs: "yes", kernel });
+  });
+
+  test("says so when there is nothing to adopt", async () => {
+    const { machine, bench } = setup();
+    jest.spyOn(machine, "configurations").mockResolvedValue({});
+    await expect(adopt(task, undefined, bench)).rejects.toThrow("machines.gpu-1.configuration");
+  });
+});
+
+describe("release", () => {
+  test("takes away what was added, nothing else, and does not reboot", async () => {
+    const { machine, lines, bench } = setup();
+    const added = await adopt(task, undefined, bench);
+    machine.persistent += "  theirs: later\n";
+    expect(await release(task, added, bench)).toEqual({ changed: true });
+    expect(lines.filter((line) => line.includes("stay"))).toEqual([]);
+    expect(read(machine.persistent)).toEqual({ type: "worker", sysctls, theirs: "later" });
+    expect(machine.calls).toEqual(["stage", "stage"]);
+    expect(machine.boots).toBe(1);
+  });
+
+  test("leaves the kernel modules where the image has services that wait for the driver at every boot, and says so", async () => {
+    const { machine, lines, bench } = setup(text({ type: "worker" }));
+    const added = await adopt(task, undefined, bench);
+    machine.schematicId = schematics.gpu;
+    expect(await release(task, added, bench)).toEqual({ changed: true });
+    expect(read(machine.persistent)).toEqual({ type: "worker", kernel });
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^release: the kernel modules stay in the configuration/),
+    );
+  });
+
+  test("does nothing when nothing is known", async () => {
+    const { machine, bench } = setup();
+    expect(await release(task, undefined, bench)).toEqual({ changed: false });
+    expect(machine.calls).toEqual([]);
+  });
+
+  describe("of a machine that leaves the stack", () => {
+    const added: AdoptResult = { hash: "", ...ours, changed: true };
+
+    test("waits for one that does not answer for a while", async () => {
+      const { clock, machine, bench } = setup(text({ type: "worker", kernel }));
+      machine.down = true;
+      clock.after(60, () => (machine.down = false));
+      expect(await release(task, added, bench)).toEqual({ changed: true });
+      expect(read(machine.persistent)).toEqual({ type: "worker" });
+    });
+
+    test.each<[string, (machine: FakeMachine) => void, string, number]>([
+      [
+        "that is broken",
+        (machine) => (machine.down = true),
+        "the machine at 10.0.0.1 did not answer within 4m (last: connection refused)",
+        4 * 60_000,
+      ],
+      [
+        "that was wiped, or is in another cluster",
+        (machine) => {
+          const stranger = new CallError(
+            "refused",
+            "talosctl get failed: x509: certificate signed by unknown authority",
+          );
+          jest.spyOn(machine, "configurations").mockRejectedValue(stranger);
+        },
+        "the machine at 10.0.0.1 cannot be asked: talosctl get failed: x509: certificate signed by unknown authority",
+        0,
+      ],
+    ])("says of one %s how the stack forgets it", async (_, spoil, problem, milliseconds) => {
+      const { clock, machine, bench } = setup();
+      spoil(machine);
+      const message = await failure(release(task, added, bench));
+      const ways = [
+        "make sure that it is on",
+        "`pulumi stack --show-urns`",
+        "`pulumi state delete 'URN'`",
+      ];
+      for (const part of [`machines.gpu-1: ${problem}; `, ...ways]) expect(message).toContain(part);
+      expect(clock.now()).toBe(milliseconds);
+    });
+
+    test("has nothing to take out of one without a configuration", async () => {
+      const { machine, bench } = setup();
+      jest.spyOn(machine, "configurations").mockResolvedValue({});
+      expect(await release(task, added, bench)).toEqual({ changed: false });
+      expect(machine.calls).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,200 @@
+import * as http from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Kubeconfig } from "../../../components/clients/kubernetes/api";
+import { KubernetesCluster } from "../../../components/program/cluster/cluster";
+import { evictPods } from "../../../components/program/upgrade/drain";
+import { FakeClock, pod } from "../fakes";
+import { failure } from "../setup";
+
+/** What the API server of Kubernetes v1.36.3 was seen to answer to evictions. */
+const status = (code: number, message: string, more: object = {}) => ({
+  code,
+  body: {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    code,
+    ...more,
+  },
+});
+const budgets = status(
+  500,
+  "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+);
+const dying = status(
+  403,
+  'pods "db" is forbidden: unable to create new content in namespace default because it is being terminated',
+  {
+    reason: "Forbidden",
+    details: {
+      causes: [
+        {
+          reason: "NamespaceTerminating",
+          message: "namespace default is being terminated",
+          field: "metadata.namespace",
+        },
+      ],
+    },
+  },
+);
+const room = status(429, "Cannot evict pod as it would violate the pod's disruption budget.", {
+  reason: "TooManyRequests",
+  details: {
+    causes: [
+      { reason: "DisruptionBudget", message: "The disruption budget db needs 1 healthy pods" },
+    ],
+  },
+});
+
+/** An API server with a node of two pods: `db`, whose evictions it answers as it is told, and `web`, which goes. */
+class FakeApi {
+  readonly evictions: string[] = [];
+  /** How `db` is answered; undefined lets it go. */
+  answer: { code: number; body: object | string } | undefined;
+  /** How often it still answers that it serves no lists yet, as it does when it has just started. */
+  starting = 0;
+  volumes: object[] = [];
+  private left = ["db", "web"];
+  private readonly server = http.createServer((request, response) => {
+    const { code, body } = this.answered(request.url ?? "");
+    response.writeHead(code, { "content-type": "application/json" });
+    response.end(typeof body === "string" ? body : JSON.stringify(body));
+  });
+
+  async cluster(): Promise<KubernetesCluster> {
+    await new Promise<void>((resolve) => this.server.listen(0, "127.0.0.1", resolve));
+    const { port } = this.server.address() as AddressInfo;
+    const config: Kubeconfig = {
+      getCurrentCluster: () => ({
+        name: "fake",
+        server: `http://127.0.0.1:${port}`,
+        skipTLSVerify: true,
+      }),
+      getCurrentContext: () => "fake",
+      getCurrentUser: () => ({ name: "fake" }),
+      applyToHTTPSOptions: () => Promise.resolve(),
+    };
+    return new KubernetesCluster(config, []);
+  }
+
+  close(): void {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+
+  private answered(url: string): { code: number; body: object | string } {
+    const evicted = /\/pods\/(\w+)\/eviction$/.exec(url)?.[1];
+    if (evicted !== undefined) return this.evict(evicted);
+    const of = (name: string): object => ({ metadata: { name, namespace: "default", uid: name } });
+    if (this.starting > 0 && !/\/nodes\/\w/.test(url)) {
+      this.starting--;
+      return status(429, "storage is (re)initializing", { details: { retryAfterSeconds: 1 } });
+    }
+    if (url.includes("/volumeattachments")) return { code: 200, body: { items: this.volumes } };
+    if (url.includes("/pods")) return { code: 200, body: { items: this.left.map(of) } };
+    if (/\/nodes\/\w/.test(url))
+      return {
+        code: 200,
+        body: { ...of("n"), status: { conditions: [{ type: "Ready", status: "True" }] } },
+      };
+    return { code: 200, body: { items: [of("n"), of("m")] } };
+  }
+
+  private evict(name: string): { code: number; body: object | string } {
+    this.evictions.push(name);
+    if (name === "db" && this.answer !== undefined) return this.answer;
+    this.left = this.left.filter((other) => other !== name);
+    return { code: 201, body: { kind: "Status", status: "Success", code: 201 } };
+  }
+}
+
+let api: FakeApi;
+beforeEach(() => (api = new FakeApi()));
+afterEach(() => api.close());
+
+const drained = async (clock = new FakeClock(), cluster?: KubernetesCluster): Promise<string> =>
+  evictPods({
+    ...{ cluster: cluster ?? (await api.cluster()), clock, poll: 10_000, report: () => {} },
+    ...{ task: { machine: "n", schematicId: "s" }, limits: { drain: 60_000 } },
+  });
+
+test.each([
+  [
+    "that more than one disruption budget selects",
+    budgets,
+    "This pod has more than one PodDisruptionBudget",
+    "the owner of the disruption budgets in the namespace default decides",
+  ],
+  [
+    "whose namespace is being deleted",
+    dying,
+    "because it is being terminated",
+    "the one who deletes the namespace default decides",
+  ],
+  [
+    "whose disruption budget has no room",
+    room,
+    "it would violate the pod's disruption budget",
+    "the owner of the disruption budget default/db decides",
+  ],
+])(
+  "a pod %s keeps no other from going, and is told in its own words",
+  async (_, answer, words, decides) => {
+    api.answer = answer;
+    const message = await failure(drained());
+    expect(api.evictions.filter((name) => name === "web")).toHaveLength(1);
+    expect(api.evictions.filter((name) => name === "db").length).toBeGreaterThan(1);
+    expect(message.split("\n")).toHaveLength(1);
+    expect(message).toMatch(/^machines\.n: pod default\/db did not go within 1m: /);
+    for (const part of [words, decides, "node n is left cordoned"]) expect(message).toContain(part);
+  },
+);
+
+test.each([
+  ["budgets", budgets],
+  ["namespace", dying],
+])("it goes as soon as it may (%s)", async (_, answer) => {
+  api.answer = answer;
+  const clock = new FakeClock();
+  clock.after(25, () => (api.answer = undefined));
+  expect(await drained(clock)).toBe("node n is drained");
+});
+
+test("an API server that has just started, and serves no lists yet, is asked again", async () => {
+  api.starting = 3;
+  const cluster = await api.cluster();
+  await expect(cluster.pods("n")).rejects.toMatchObject({ problem: "busy", code: 429 });
+  expect(await drained(new FakeClock(), cluster)).toBe("node n is drained");
+});
+
+test("volumes that are attached to the node are told, and those of other nodes are not", async () => {
+  const attached = (nodeName: string, persistentVolumeName: string): object => ({
+    metadata: { name: `csi-${persistentVolumeName}` },
+    spec: { attacher: "csi.example", nodeName, source: { persistentVolumeName } },
+  });
+  api.volumes = [attached("n", "pvc-1"), attached("m", "pvc-2")];
+  expect(await drained()).toMatch(/^node n is drained; warning: pvc-1 still attached to it/);
+});
+
+test("a refusal that no waiting changes ends the drain at once", async () => {
+  api.answer = status(
+    403,
+    'pods "db" is forbidden: User "x" cannot create resource "pods/eviction"',
+  );
+  const clock = new FakeClock();
+  expect(await failure(drained(clock))).toContain(
+    "its pods could not be evicted: Kubernetes: eviction of default/db",
+  );
+  expect(clock.now()).toBe(0);
+});
+
+test("what stands before an API server that is away does not speak for a pod", async () => {
+  api.answer = { code: 500, body: "<html>bad gateway</html>" };
+  const cluster = await api.cluster();
+  await expect(cluster.evict(pod("db", { uid: "db" }))).rejects.toMatchObject({
+    problem: "unreachable",
+    code: 500,
+  });
+});

@@ -1,0 +1,45 @@
+import { KubernetesCluster } from "../../../components/program/cluster/cluster";
+import { putBack } from "../../../components/program/cluster/put-back";
+import { failure } from "../setup";
+
+test("an object whose kind is gone is named with what restores it, and the others are put back", async () => {
+  const cluster = new KubernetesCluster(
+    {
+      getCurrentCluster: () => ({ name: "home", server: "https://api.home", skipTLSVerify: false }),
+      getCurrentContext: () => "home",
+      getCurrentUser: () => ({ name: "me" }),
+      applyToHTTPSOptions: () => Promise.resolve(),
+    },
+    [],
+  );
+  const written: string[] = [];
+  cluster["api"]["send"] = (url, { method = "GET" }) => {
+    const path = url.replace("https://api.home", "");
+    if (method === "PATCH") written.push(path);
+    const resources = [{ kind: "ConfigMap", name: "configmaps", namespaced: true }];
+    const answer =
+      path === "/api/v1" ? { resources } : method === "PATCH" ? { metadata: {} } : undefined;
+    const status = answer === undefined ? 404 : 200;
+    return Promise.resolve({
+      status,
+      headers: {},
+      body: JSON.stringify(answer ?? { message: "not found" }),
+    });
+  };
+  const objects = [
+    {
+      apiVersion: "monitoring.coreos.com/v1",
+      kind: "ServiceMonitor",
+      metadata: { name: "dcgm", namespace: "gpu" },
+    },
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "markers", namespace: "gpu" } },
+  ];
+  expect(await failure(putBack({ manager: "talos-gpu", objects }, cluster, () => {}))).toBe(
+    "ServiceMonitor gpu/dcgm: the cluster no longer has the kind ServiceMonitor (monitoring.coreos.com/v1); the object went with the " +
+      "definition of its kind, and cannot be restored without it; install what defines the kind again, or take what needs it out of the " +
+      "stack, then run again",
+  );
+  expect(written).toEqual([
+    "/api/v1/namespaces/gpu/configmaps/markers?fieldManager=talos-gpu&force=true",
+  ]);
+});

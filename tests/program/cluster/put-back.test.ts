@@ -1,0 +1,97 @@
+import { putBack, says } from "../../../components/program/cluster/put-back";
+import type { PutBackTask } from "../../../components/program/task";
+
+type Wanted = PutBackTask["objects"][number];
+
+/** Objects in memory. An apply that changes nothing keeps the version, as the API server's does. */
+class FakeObjects {
+  public applied: string[] = [];
+  constructor(public now: Record<string, any>) {}
+  async read({ metadata: { name } }: Wanted): Promise<any> {
+    return this.now[name];
+  }
+  async apply(object: Wanted, manager: string): Promise<any> {
+    const { name } = object.metadata;
+    this.applied.push(`${manager} ${name}`);
+    const before = this.now[name];
+    const [labels, data] = [before?.metadata.labels, before?.data ?? {}];
+    const same = JSON.stringify(data) === JSON.stringify(object["data"]) || data.spelled === true;
+    this.now[name] = {
+      ...object,
+      metadata: {
+        ...object.metadata,
+        labels,
+        resourceVersion: same ? before.metadata.resourceVersion : "2",
+      },
+    };
+    return this.now[name];
+  }
+}
+
+const map = (name: string, data: Record<string, unknown>): Wanted => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name, namespace: "gpu" },
+  data,
+});
+const live = (name: string, data: object): object => ({
+  ...map(name, {}),
+  metadata: { name, namespace: "gpu", resourceVersion: "1" },
+  data,
+});
+
+test("makes what is gone, mends what says something else, and touches nothing that is right", async () => {
+  const cluster = new FakeObjects({
+    right: live("right", { a: "1", added: "by somebody" }),
+    wrong: live("wrong", { a: "2" }),
+    otherwise: live("otherwise", { spelled: true }),
+  });
+  const lines: string[] = [];
+  const objects = ["gone", "right", "wrong", "otherwise"].map((name) => map(name, { a: "1" }));
+  const result = await putBack(
+    { manager: "talos-gpu", objects },
+    cluster,
+    (line) => void lines.push(line),
+  );
+  expect(result).toEqual({ made: ["ConfigMap gpu/gone"], mended: ["ConfigMap gpu/wrong"] });
+  expect(cluster.applied).toEqual(["talos-gpu gone", "talos-gpu wrong", "talos-gpu otherwise"]);
+  expect(lines).toEqual([
+    "ConfigMap gpu/gone: was missing, and is restored",
+    "ConfigMap gpu/wrong: differed from the stack, and is restored",
+  ]);
+  const again = await putBack(
+    { manager: "talos-gpu", objects: objects.slice(0, 3) },
+    cluster,
+    (line) => void lines.push(line),
+  );
+  expect([again, lines.at(-1)]).toEqual([
+    { made: [], mended: [] },
+    "equal: 3 objects are as the stack says",
+  ]);
+});
+
+test.each<[string, unknown, unknown, boolean]>([
+  ["the same", { a: 1 }, { a: 1 }, true],
+  [
+    "what others added",
+    { a: 1, b: 2, list: [{ name: "x", uid: 1 }, "y"] },
+    { a: 1, list: [{ name: "x" }] },
+    true,
+  ],
+  ["another value", { a: 1 }, { a: 2 }, false],
+  ["a field that is gone", { a: 1 }, { a: 1, b: "x" }, false],
+  [
+    "an item that is gone",
+    { list: [{ name: "x" }] },
+    { list: [{ name: "x" }, { name: "y" }] },
+    false,
+  ],
+  [
+    "what is empty, and dropped by the API server",
+    {},
+    { labels: {}, list: [], nothing: null },
+    true,
+  ],
+  ["false, which is not the same as nothing", {}, { suspend: false }, false],
+  ["a text in place of a mapping", { a: "x" }, { a: { b: 1 } }, false],
+])("%s", (_, has, wanted, expected) => expect(says(has, wanted)).toBe(expected));

@@ -1,0 +1,100 @@
+import type { Cluster } from "../../../components/program/cluster/cluster";
+import { awaitFree } from "../../../components/program/cluster/runtime-class";
+import type { FreeTask } from "../../../components/program/task";
+import { FakeClock } from "../fakes";
+import { failure } from "../setup";
+
+type FoundClass = NonNullable<Awaited<ReturnType<Cluster["runtimeClass"]>>>;
+const mark = { annotation: "talos-gpu/owner", ours: "shop/prod/" };
+const task = { runtimeClass: "nvidia", mark, limit: "10m", pollSeconds: 1, field: "devicePlugin" };
+const operators: FoundClass = { policy: "cluster-policy", handler: "nvidia", annotations: {} };
+const found = (owner?: string): FoundClass => ({
+  policy: undefined,
+  handler: "nvidia",
+  annotations: owner === undefined ? {} : { [mark.annotation]: owner },
+});
+
+/** Asks while there is such a class, which goes after so many seconds. */
+function ask(there: FoundClass | undefined, seconds: number, more: Partial<FreeTask> = {}) {
+  const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
+  let now = there;
+  clock.after(seconds, () => (now = undefined));
+  const classes = { runtimeClass: async () => now };
+  return {
+    clock,
+    lines,
+    run: () => awaitFree({ ...task, ...more }, classes, clock, (line) => lines.push(line)),
+  };
+}
+
+test.each<[string, FoundClass | undefined]>([
+  ["nobody's", undefined],
+  ["this stack's", found("shop/prod/lab-runtime-class 6f1c")],
+])("a name is free at once that is %s", async (_, there) => {
+  const { clock, lines, run } = ask(there, 3600);
+  expect(await run()).toEqual({ runtimeClass: "nvidia" });
+  expect([clock.now(), lines]).toEqual([0, []]);
+});
+
+test.each([
+  [
+    "made by hand",
+    found(),
+    /and is not this stack's; .*once the machines are upgraded.*; kubectl delete runtimeclass/,
+  ],
+  [
+    "another stack's",
+    found("shop/test/lab-runtime-class 77"),
+    /made by shop\/test\/lab-runtime-class; .*; let one /,
+  ],
+])(
+  "a class that is there before the stack makes it ends the update before any machine: %s",
+  async (_, there, said) => {
+    const { clock, run } = ask(there, 3600);
+    expect(await failure(run())).toMatch(said);
+    expect(clock.now()).toBe(0);
+  },
+);
+
+test("one of an operator that has gone is waited for", async () => {
+  const { clock, lines, run } = ask(operators, 40);
+  expect(await run()).toEqual({ runtimeClass: "nvidia" });
+  expect(clock.now()).toBeLessThan(45_000);
+  expect(lines).toEqual([
+    "waiting up to 10m for RuntimeClass nvidia of ClusterPolicy cluster-policy to go",
+  ]);
+});
+
+test("one of an operator that stays is named at the limit", async () => {
+  const { run } = ask(operators, 3600, { field: "dra" });
+  expect(await failure(run())).toMatch(
+    /^dra: RuntimeClass nvidia did not go within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
+  );
+});
+
+test.each([
+  [
+    "has the right handler",
+    found(),
+    /nvidia, with the handler nvidia, is somebody else's, and stays as it is/,
+  ],
+  ["is the operator's", operators, /with the handler nvidia, is somebody else's/],
+  ["is not there yet", undefined, /not in the cluster yet/],
+])(
+  "one that is to be somebody else's is looked at, and waited for by nobody: it %s",
+  async (_, there, said) => {
+    const { clock, lines, run } = ask(there, 3600, { field: "external", theirs: true });
+    expect(await run()).toEqual({ runtimeClass: "nvidia" });
+    expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
+  },
+);
+
+test.each([{ field: "external", theirs: true }, { theirs: true }, { field: "dra" }])(
+  "a wrong handler is named: of %j",
+  async (more) => {
+    const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, more);
+    expect(await failure(run())).toMatch(
+      new RegExp(`^${more.field ?? task.field}: RuntimeClass nvidia has the handler nvidia-legacy`),
+    );
+  },
+);

@@ -1,0 +1,397 @@
+import { CallError } from "../../../components/clients/failure";
+import { taint, untaint, type TaintedNodes } from "../../../components/program/cluster/taint";
+import {
+  markedTaints,
+  type NodeTaints,
+  taintMark,
+} from "../../../components/program/cluster/taint-mark";
+import type { NodeTaintState } from "../../../components/program/task";
+import { FakeClock } from "../fakes";
+import { failure } from "../setup";
+
+/** A node in memory, whose version goes up with every write. So many writes of another tool come between. */
+class FakeNode implements TaintedNodes {
+  public writes = 0;
+  /** Annotation of the node. */
+  public mark: string | null = null;
+  /** Answers to reads that are lost. */
+  public lost = 0;
+  private version = 1;
+
+  constructor(
+    public now: NodeTaintState[],
+    private races = 0,
+  ) {}
+
+  async taints(node: string): Promise<(NodeTaints & { version: string }) | undefined> {
+    this.answer();
+    if (node !== "velaryon") return undefined;
+    return {
+      taints: this.now,
+      ours: markedTaints(this.mark ?? undefined),
+      version: String(this.version),
+    };
+  }
+
+  async setTaints(_node: string, { taints, ours }: NodeTaints, version: string): Promise<boolean> {
+    if (this.races-- > 0) {
+      this.version++;
+      this.now = [...this.now, { key: `foreign-${this.version}`, effect: "NoSchedule" }];
+    }
+    if (version !== String(this.version)) return false;
+    this.version++;
+    this.writes++;
+    this.now = taints;
+    this.mark = taintMark(ours);
+    return true;
+  }
+
+  private answer(): void {
+    if (this.lost-- > 0) throw new CallError("unreachable", "Kubernetes: connection refused");
+  }
+}
+
+const gpu = { key: "gpu", value: "true", effect: "NoSchedule" };
+/** The same key with another value. */
+const only = { key: "gpu", value: "only", effect: "NoSchedule" };
+const old = { key: "old", value: "x", effect: "NoSchedule" };
+const foreign = { key: "maintenance", effect: "NoExecute", timeAdded: "2026-01-01T00:00:00Z" };
+const staysOnNode = "the stack's taints could not be taken off the node";
+
+/** A step of Pulumi's: it gives the node the stack's taints, or takes them away. */
+type Step = (
+  | {
+      /** Taints that the stack lists; none is an empty list. */
+      taints: NodeTaintState[];
+      /** Pulumi is killed, and so never gets the answer. */
+      killed?: true;
+    }
+  | {
+      /** The machine leaves the stack, and the stack's taints leave the node. */
+      leaves: true;
+    }
+) & {
+  /** Name of the machine. Default: that of the node. */
+  machine?: string;
+  /** Taints that Pulumi knows as the stack's own. Default: the last answer. */
+  known?: NodeTaintState[];
+  /** Reads of the node whose answers are lost. A single lost answer is a case of tests/program/single-fault. */
+  lostAnswers?: number;
+  /** Why Kubernetes refuses to show the node. */
+  refusal?: string;
+  /** Taints of the node that another tool sets before. */
+  changedByOthers?: NodeTaintState[];
+  expect: {
+    /** Lines of progress, all of them. */
+    logs?: string[];
+    /** Taints of the node afterwards. */
+    nodeTaints?: NodeTaintState[];
+    /** The same, only their keys. */
+    nodeTaintKeys?: string[];
+    /** The node's annotation, which names the stack's own taints. */
+    annotation?: string | null;
+    /** Writes to the node since the first step. */
+    writes?: number;
+    /** Minutes that the step takes. */
+    minutes?: number;
+  } & (
+    | {
+        /** Its answer: the stack's own taints on the node. */
+        result?: NodeTaintState[];
+        error?: never;
+      }
+    | {
+        /** Parts of the error's message. */
+        error: [string, ...string[]];
+        errorLacks?: string[];
+      }
+  );
+};
+
+/** Plays steps, one after the other, on a node with these taints; another tool writes to it so many times meanwhile. */
+async function play(
+  { nodeHas = [], foreignWrites = 0 }: { nodeHas?: NodeTaintState[]; foreignWrites?: number },
+  ...steps: [Step, ...Step[]]
+): Promise<void> {
+  const node = new FakeNode(nodeHas, foreignWrites);
+  const clock = new FakeClock();
+  let lastAnswer: NodeTaintState[] | undefined;
+  for (const step of steps) {
+    const { machine = "velaryon", known = lastAnswer, refusal, expect: wanted } = step;
+    const begin = clock.now();
+    node.lost = step.lostAnswers ?? 0;
+    if (step.changedByOthers) node.now = step.changedByOthers;
+    if (refusal !== undefined)
+      node.taints = () => Promise.reject(new CallError("refused", refusal));
+    const logs: string[] = [];
+    const report = (line: string): void => void logs.push(line);
+    const asked: Promise<unknown> =
+      "taints" in step
+        ? taint({ machine, taints: step.taints }, known, node, clock, report)
+        : untaint(machine, known, node, clock, report);
+    if (wanted.error) {
+      const message = await failure(asked);
+      for (const part of wanted.error) expect(message).toContain(part);
+      for (const part of wanted.errorLacks ?? []) expect(message).not.toContain(part);
+    } else {
+      const answer = (await asked) as NodeTaintState[] | undefined;
+      if (wanted.result) expect(answer).toEqual(wanted.result);
+      lastAnswer = "killed" in step ? undefined : answer;
+    }
+    if (wanted.logs) expect(logs).toEqual(wanted.logs);
+    if (wanted.nodeTaints) expect(node.now).toEqual(wanted.nodeTaints);
+    if (wanted.nodeTaintKeys) expect(node.now.map(({ key }) => key)).toEqual(wanted.nodeTaintKeys);
+    if (wanted.annotation !== undefined) expect(node.mark).toBe(wanted.annotation);
+    if (wanted.writes !== undefined) expect(node.writes).toBe(wanted.writes);
+    if (wanted.minutes !== undefined) expect(clock.now() - begin).toBe(wanted.minutes * 60_000);
+  }
+}
+
+describe("the taints of a node", () => {
+  test("adds the stack's taint, leaves those of others, and does nothing the second time", () =>
+    play(
+      { nodeHas: [foreign] },
+      {
+        taints: [gpu],
+        expect: { result: [gpu], logs: ["taint: gpu"], nodeTaints: [foreign, gpu], writes: 1 },
+      },
+      { taints: [gpu], expect: { result: [gpu], logs: [], writes: 1 } },
+      { leaves: true, expect: { logs: ["untaint: gpu"], nodeTaints: [foreign] } },
+      { leaves: true, expect: { logs: [], writes: 2 } },
+    ));
+
+  test("keeps the taints that another tool adds meanwhile", () =>
+    play(
+      { foreignWrites: 3 },
+      { taints: [gpu], expect: { nodeTaintKeys: ["foreign-2", "foreign-3", "foreign-4", "gpu"] } },
+    ));
+
+  test("gives up after 20 attempts", () =>
+    play(
+      { foreignWrites: 1000 },
+      {
+        taints: [gpu],
+        expect: { error: ["somebody else changed the node during each of 20 attempts"] },
+      },
+    ));
+
+  test("leaves a taint that was there before, also when the stack goes", () =>
+    play(
+      { nodeHas: [gpu] },
+      { taints: [gpu], expect: { result: [], writes: 0 } },
+      { leaves: true, expect: { nodeTaints: [gpu] } },
+    ));
+
+  test("removes a taint that the stack no longer lists, and changes one that has a new value", () =>
+    play(
+      { nodeHas: [foreign] },
+      { taints: [gpu, old], expect: { result: [gpu, old] } },
+      {
+        taints: [only],
+        expect: { logs: ["taint: gpu", "untaint: gpu, old"], nodeTaints: [foreign, only] },
+      },
+      { leaves: true, expect: { nodeTaints: [foreign] } },
+    ));
+
+  test("leaves a taint that another tool gave another value meanwhile", () =>
+    play(
+      {},
+      { taints: [gpu], expect: { result: [gpu] } },
+      { changedByOthers: [only], leaves: true, expect: { logs: [], nodeTaints: [only] } },
+    ));
+
+  test("fails without the node; untaint has nothing to do then", () =>
+    play(
+      {},
+      {
+        machine: "gone",
+        taints: [gpu],
+        expect: { error: ["machines.gone.taints: the cluster has no node of this name"] },
+      },
+      { machine: "gone", leaves: true, known: [gpu], expect: { logs: [] } },
+    ));
+});
+
+describe("lost answers", () => {
+  test("if the update was killed, the next one reads its own taints from the annotation of the node", () =>
+    play(
+      { nodeHas: [foreign] },
+      { taints: [gpu], killed: true, expect: { annotation: "gpu=true:NoSchedule" } },
+      { taints: [gpu], expect: { result: [gpu], writes: 1 } },
+      { leaves: true, expect: { nodeTaints: [foreign], annotation: null } },
+    ));
+
+  test("if the update was killed, the next one removes what the stack no longer lists", () =>
+    play(
+      { nodeHas: [foreign] },
+      { taints: [gpu, old], killed: true, expect: { result: [gpu, old] } },
+      {
+        taints: [gpu],
+        expect: {
+          result: [gpu],
+          writes: 2,
+          nodeTaints: [foreign, gpu],
+          annotation: "gpu=true:NoSchedule",
+        },
+      },
+    ));
+
+  test("if the update was killed, the next one also removes the last taint", () =>
+    play(
+      { nodeHas: [foreign] },
+      { taints: [gpu], killed: true, expect: { result: [gpu] } },
+      {
+        taints: [],
+        expect: { result: [], logs: ["untaint: gpu"], nodeTaints: [foreign], annotation: null },
+      },
+    ));
+
+  test("asks again if ten answers of Kubernetes are lost", () =>
+    play(
+      { nodeHas: [foreign] },
+      { lostAnswers: 10, taints: [gpu], expect: { result: [gpu], writes: 1 } },
+      { lostAnswers: 10, leaves: true, expect: { nodeTaints: [foreign] } },
+    ));
+
+  test("fails before Pulumi gives up if Kubernetes never answers", () =>
+    play(
+      { nodeHas: [foreign] },
+      {
+        lostAnswers: Infinity,
+        taints: [gpu],
+        expect: {
+          error: [
+            "machines.velaryon.taints: Kubernetes did not answer within 4m (last: Kubernetes: connection " +
+              "refused); ",
+          ],
+          minutes: 4,
+        },
+      },
+    ));
+});
+
+// The message says how the stack forgets the taints.
+describe("a cluster, when taints leave the stack,", () => {
+  test("that is down", () =>
+    play(
+      { nodeHas: [foreign, gpu] },
+      {
+        lostAnswers: Infinity,
+        leaves: true,
+        known: [gpu],
+        expect: {
+          error: [
+            "machines.velaryon: Kubernetes did not answer within 4m (last: Kubernetes: connect",
+            staysOnNode,
+            "ends with `-upgrade`",
+          ],
+          errorLacks: ["pods that do not belong there"],
+        },
+      },
+    ));
+
+  test("that refuses", () =>
+    play(
+      { nodeHas: [foreign, gpu] },
+      {
+        refusal: "Kubernetes: node velaryon: Unauthorized",
+        leaves: true,
+        known: [gpu],
+        expect: {
+          error: [
+            "machines.velaryon: Kubernetes cannot be asked: Kubernetes: ",
+            staysOnNode,
+            "ends with `-upgrade`",
+          ],
+          errorLacks: ["pods that do not belong there"],
+        },
+      },
+    ));
+
+  test("is asked only once if the stack added nothing, and does not stop the update", () =>
+    play(
+      { nodeHas: [foreign] },
+      { lostAnswers: Infinity, leaves: true, known: [], expect: { minutes: 0 } },
+      { lostAnswers: Infinity, taints: [], expect: { result: [], minutes: 0 } },
+    ));
+
+  test("still loses what the node's annotation names, though Pulumi knows of no taint", () =>
+    play(
+      { nodeHas: [foreign] },
+      { taints: [gpu], expect: { result: [gpu] } },
+      { leaves: true, known: [], expect: { logs: ["untaint: gpu"], nodeTaints: [foreign] } },
+    ));
+
+  test("that another tool keeps changing: the message says that the taints stay", () =>
+    play(
+      { nodeHas: [gpu], foreignWrites: 1000 },
+      {
+        leaves: true,
+        known: [gpu],
+        expect: {
+          error: ["during each of 20 attempts; the stack's taints could not be taken off the node"],
+        },
+      },
+    ));
+});
+
+// It goes with the machine's own step, before any pod loses its toleration.
+describe("the last taint of a machine", () => {
+  test("goes, and those of others stay", () =>
+    play(
+      { nodeHas: [foreign, gpu] },
+      { taints: [], known: [gpu], expect: { result: [], nodeTaints: [foreign] } },
+    ));
+
+  test("goes, though the cluster has to be asked twice", () =>
+    play(
+      { nodeHas: [gpu] },
+      { lostAnswers: 1, taints: [], known: [gpu], expect: { result: [], nodeTaints: [] } },
+    ));
+
+  test("is not missed if the stack had none", () =>
+    play(
+      { nodeHas: [foreign, gpu] },
+      { taints: [], expect: { result: [], nodeTaints: [foreign, gpu], writes: 0 } },
+    ));
+
+  test("is not missed if the node is gone", () =>
+    play(
+      {},
+      { machine: "gone", taints: [], known: [gpu], expect: { result: [], nodeTaints: [] } },
+    ));
+
+  test("stays if it is another tool's, which the stack listed for a while", () =>
+    play(
+      { nodeHas: [foreign, gpu] },
+      { taints: [gpu], expect: { result: [] } },
+      { taints: [], expect: { nodeTaints: [foreign, gpu] } },
+    ));
+});
+
+describe("the stack's own taints", () => {
+  test("are one that it added earlier", () =>
+    play({ nodeHas: [gpu] }, { taints: [gpu], known: [gpu], expect: { result: [gpu] } }));
+
+  test("are one that it added earlier and one that it adds", () =>
+    play({ nodeHas: [gpu] }, { taints: [gpu, old], known: [gpu], expect: { result: [gpu, old] } }));
+
+  test("are one whose value it changes", () =>
+    play({ nodeHas: [only] }, { taints: [gpu], expect: { result: [gpu] } }));
+});
+
+test.each([
+  [
+    [gpu, { key: "example.com/a", effect: "NoExecute" }],
+    "gpu=true:NoSchedule,example.com/a:NoExecute",
+  ],
+  [[{ key: "a", value: "", effect: "NoSchedule" }], "a:NoSchedule"],
+  [[], null],
+])("taints are marked as kubectl writes them: %j", (taints: NodeTaintState[], mark) => {
+  expect(taintMark(taints)).toBe(mark);
+  const read = taints.map(({ value, ...rest }) => ({ ...rest, ...(value ? { value } : {}) }));
+  expect(markedTaints(mark ?? undefined)).toEqual(read);
+});
+
+test("an annotation that the user has spoiled names no taint", () =>
+  expect(markedTaints("nonsense,:NoSchedule,=x:NoSchedule,a:")).toEqual([]));

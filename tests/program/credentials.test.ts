@@ -1,0 +1,134 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { bundle } from "../../generate/package/bundles";
+import { talosconfig } from "../support/talos";
+import { task } from "./fakes";
+
+/** The program as it is shipped, with a stand-in for talosctl. */
+const root = path.resolve(__dirname, "../..");
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "machine-program-credentials-"));
+const talosctl = path.join(folder, "talosctl");
+
+beforeAll(() => {
+  const esbuild = path.join(root, "node_modules/.bin/esbuild");
+  bundle(folder, ["program"]);
+  const double = [
+    path.join(__dirname, "talosctl-double.ts"),
+    "--platform=node",
+    "--format=cjs",
+    "--log-level=warning",
+  ];
+  execFileSync(esbuild, [...double, `--outfile=${talosctl}`]);
+  fs.chmodSync(talosctl, 0o755);
+  fs.writeFileSync(
+    path.join(folder, "configuration"),
+    "version: v1alpha1\nmachine:\n  type: worker\n",
+  );
+});
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+beforeEach(() => fs.rmSync(path.join(folder, "calls"), { force: true }));
+
+function run(
+  verb: string,
+  input: object,
+  more: NodeJS.ProcessEnv,
+): { code: number | null; stdout: string; stderr: string } {
+  const given = { TALOS_GPU_TALOSCTL: talosctl, TALOS_GPU_TALOSCONFIG: talosconfig };
+  const env = { PATH: process.env["PATH"], TMPDIR: folder, ...given, ...more };
+  const program = path.join(folder, "program.js");
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, verb], {
+    env,
+    input: JSON.stringify(input),
+    encoding: "utf8",
+  });
+  return { code: status, stdout, stderr };
+}
+
+const wanted = task({ modules: ["nvidia"] });
+const adoption = {
+  machine: "gpu-1",
+  address: "10.0.0.1",
+  patches: ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"],
+};
+
+describe("credentials that lead nowhere are told by field, why and remedy", () => {
+  const ownTalosconfig = path.join(folder, "own-talosconfig");
+  const noContext = path.join(folder, "no-context");
+  beforeAll(() => {
+    fs.writeFileSync(ownTalosconfig, talosconfig);
+    fs.writeFileSync(noContext, "context: home\ncontexts: { lab: {}, other: {} }\n");
+  });
+
+  test.each<[string, string, object, NodeJS.ProcessEnv, RegExp]>([
+    [
+      "a KUBECONFIG whose file is not there",
+      "upgrade",
+      wanted,
+      { KUBECONFIG: "/nowhere/config" },
+      /^kubeconfig: what KUBECONFIG names cannot be read \(ENOENT: there is no file \/nowhere\/config\); .+; correct KUBECONFIG/,
+    ],
+    [
+      "several files, none of which is there",
+      "upgrade",
+      wanted,
+      { KUBECONFIG: ["/nowhere/a", "/nowhere/b"].join(path.delimiter) },
+      /^kubeconfig: what KUBECONFIG names cannot be read \(ENOENT: there is none of \/nowhere\/a, \/nowhere\/b\)/,
+    ],
+    [
+      "an empty kubeconfig, whatever the shell names",
+      "upgrade",
+      wanted,
+      { TALOS_GPU_KUBECONFIG: "", KUBECONFIG: ownTalosconfig },
+      /^kubeconfig: was given, and is empty; .+another cluster's; /,
+    ],
+    [
+      "an empty talosconfig, whatever the shell names",
+      "adopt",
+      adoption,
+      { TALOS_GPU_TALOSCONFIG: "", TALOSCONFIG: ownTalosconfig },
+      /^talosconfig: was given, and is empty; /,
+    ],
+    [
+      "an empty key of Omni's, whatever the shell has",
+      "adopt",
+      adoption,
+      { TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY: "", OMNI_SERVICE_ACCOUNT_KEY: "shells" },
+      /^omniServiceAccountKey: was given, and is empty; /,
+    ],
+    [
+      "a talosconfig without its context",
+      "adopt",
+      adoption,
+      { TALOS_GPU_TALOSCONFIG: undefined, TALOSCONFIG: noContext },
+      /^talosconfig: the file that TALOSCONFIG names \(.*no-context\): its current context "home" is not among its contexts: it has lab, other; .+; choose one/,
+    ],
+    [
+      "a talosconfig that is not there",
+      "adopt",
+      adoption,
+      { TALOS_GPU_TALOSCONFIG: undefined, TALOSCONFIG: "/nowhere/talosconfig" },
+      /^talosconfig: the file that TALOSCONFIG names \(\/nowhere\/talosconfig\) cannot be read \(ENOENT\)/,
+    ],
+    [
+      "no talosconfig at all",
+      "adopt",
+      adoption,
+      { TALOS_GPU_TALOSCONFIG: undefined, HOME: "/nowhere" },
+      /^talosconfig: there is none: TALOSCONFIG names no file, and there is no ~\/\.talos\/config; /,
+    ],
+  ])("%s", (_, verb, input, env, message) => {
+    const { code, stdout, stderr } = run(verb, input, env);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect(fs.existsSync(path.join(folder, "calls"))).toBe(false);
+  });
+
+  test("a verb that does not need the kubeconfig does not look at it", () => {
+    const { code, stderr } = run("adopt", adoption, { KUBECONFIG: "/nowhere/config" });
+    expect(stderr).not.toContain("KUBECONFIG");
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,110 @@
+import { CallError } from "../../../components/clients/failure";
+import type { AskedNode, NodeState, PodState } from "../../../components/program/cluster/cluster";
+import type { NodeCluster } from "../../../components/program/upgrade/run";
+import type { FakeClock } from "./clock";
+import type { FakeMachine } from "./machine";
+
+/** A node that is ready and takes pods, but for what differs. */
+export const nodeState = (more: Partial<NodeState> = {}): NodeState => ({
+  unschedulable: false,
+  annotations: {},
+  ready: true,
+  allocatable: {},
+  ...more,
+});
+
+/** Kubernetes in memory, with one node. */
+export class FakeCluster implements NodeCluster {
+  state: NodeState | undefined = nodeState();
+  podList: PodState[] = [];
+  /** Volumes attached to it; undefined where nobody may see them. */
+  volumes: string[] | undefined = [];
+  /** Why an eviction is refused, by pod name. */
+  readonly budgets: Record<string, string> = {};
+  readonly calls: string[] = [];
+  afterCall: (call: string) => void = () => {};
+  unreachable = false;
+  /** The machine serves the cluster's API: it answers only while the machine runs. */
+  servedByMachine = false;
+  /** How an eviction fails, by pod name. */
+  readonly failing: Record<string, CallError> = {};
+  alone = false;
+  /** What it says of all nodes. */
+  nodes: () => Promise<AskedNode[]> = () => Promise.resolve([]);
+
+  constructor(
+    private readonly clock: FakeClock,
+    private readonly machine: FakeMachine,
+  ) {}
+
+  async node(): Promise<NodeState | undefined> {
+    const machineRuns = !this.machine.down && this.machine.stageName === "running";
+    if (this.unreachable || (this.servedByMachine && !machineRuns))
+      throw new CallError("unreachable", "Kubernetes: no answer");
+    return this.state && { ...this.state, ready: this.state.ready && machineRuns };
+  }
+  async isAlone(): Promise<boolean> {
+    return this.alone;
+  }
+  async cordon(_name: string, annotation: string, value: string): Promise<void> {
+    this.state = {
+      ...this.state!,
+      unschedulable: true,
+      annotations: { ...this.state!.annotations, [annotation]: value },
+    };
+    this.done("cordon");
+  }
+  async uncordon(_name: string, annotation: string): Promise<void> {
+    const { [annotation]: _gone, ...annotations } = this.state!.annotations;
+    this.state = { ...this.state!, unschedulable: false, annotations };
+    this.done("uncordon");
+  }
+  async unmark(_name: string, annotation: string): Promise<void> {
+    const { [annotation]: _gone, ...annotations } = this.state!.annotations;
+    this.state = { ...this.state!, annotations };
+    this.done("unmark");
+  }
+  async attachedVolumes(): Promise<string[] | undefined> {
+    return this.volumes;
+  }
+  async pods(): Promise<PodState[]> {
+    return this.podList;
+  }
+  async evict(pod: PodState): Promise<{ refused?: string }> {
+    const failure = this.failing[pod.name];
+    if (failure !== undefined) throw failure;
+    const refused = this.budgets[pod.name];
+    if (refused !== undefined) return { refused };
+    this.podList = this.podList.map((each) =>
+      each.uid === pod.uid ? { ...each, terminating: true } : each,
+    );
+    if (this.state?.ready)
+      // a kubelet that is there says that the pod has ended
+      this.clock.after(
+        10,
+        () => (this.podList = this.podList.filter(({ uid }) => uid !== pod.uid)),
+      );
+    this.done(`evict ${pod.name}`);
+    return {};
+  }
+
+  private done(call: string): void {
+    this.calls.push(call);
+    this.afterCall(call.split(" ")[0]!);
+  }
+}
+
+export function pod(name: string, more: Partial<PodState> = {}): PodState {
+  return {
+    ...{
+      namespace: "default",
+      name,
+      uid: `uid-${name}`,
+      controller: undefined,
+      grace: undefined,
+      finalizers: [],
+    },
+    ...{ mirror: false, finished: false, terminating: false, localStorage: false, gpus: 0 },
+    ...more,
+  };
+}

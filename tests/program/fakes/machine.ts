@@ -1,0 +1,296 @@
+import { CallError, type CallProblem } from "../../../components/clients/failure";
+import { isolatesWorkload } from "../../../components/clients/talos/configuration-text";
+import type {
+  EtcdMember,
+  Machine,
+  MachineStatus,
+  ServiceState,
+} from "../../../components/clients/talos/talos-machine";
+import type {
+  Configurations,
+  Ending,
+  InstallerPlace,
+  UpgradeApi,
+} from "../../../components/clients/machine";
+import type { RunningImage } from "../../../components/recipe/machine/losses";
+import type { FakeClock } from "./clock";
+import { MODULES, schematics } from "./task";
+
+const running: ServiceState = {
+  state: "Running",
+  failing: false,
+  event: "Health check successful",
+};
+
+/** What cri says where workload isolation came into the configuration without a boot (seen on Talos v1.14.1). */
+export const waitingForSandbox: ServiceState = {
+  state: "Waiting",
+  failing: true,
+  event: 'Waiting for service "sandboxd" to be registered',
+};
+
+const NVIDIA: Record<string, string> = {
+  [schematics.gpu]: "570.211.01",
+  [schematics.other]: "570.211.01",
+};
+
+/**
+ * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on, then the machine goes down and
+ * comes back with a new boot id and whatever was staged, with the old image after a rollback. What Talos takes back, keeps on its disk
+ * and says in its console is as seen on Talos v1.13.0.
+ */
+export class FakeMachine implements Machine {
+  talosVersion = "v1.12.4";
+  running: RunningImage = {
+    extensions: {},
+    configuredArgs: [],
+    platform: "metal",
+    secureBoot: false,
+  };
+  schematicId: string | undefined = schematics.plain;
+  boots = 1;
+  stageName = "running";
+  unmet: string[] = [];
+  bootProblems: string[] = [];
+  /** Stage in which a boot ends. */
+  bootsTo = "running";
+  down = false;
+  active = "machine: {type: worker}\n";
+  persistent = this.active;
+  /** The configuration that its last boot began with. */
+  bootedWith = this.active;
+  /** Its service cri. */
+  cri: ServiceState = running;
+  /** Whether the driver of the running image is loaded, given that the configuration asks for it. */
+  driverWorks = true;
+  rollback = false;
+  /** Seconds that a machine which runs takes to be ready. */
+  readyAfter = 0;
+  /** Lines of its console. */
+  lines: string[] = [];
+  /** Files of its, by path, beside those that show its driver. */
+  files: Record<string, string> = {};
+  /** Images on its disk. */
+  disk: string[] = [];
+  /** Whether the caller of the newer API is cut off before it asks for the reboot. */
+  cutOff = false;
+  /** What the next boot brings, where that is not what runs. */
+  private next: string | undefined;
+  /** What a boot that fails goes back to. */
+  private fallback: string | undefined;
+  private runsSince = 0;
+  /** Whether what is staged takes effect only at boot. */
+  needsBoot = false;
+  /** Calls of `pull` that never come back. */
+  /** Images that were pulled. */
+  pulled: string[] = [];
+  hangingPulls = 0;
+  /** Seconds from the request to the way down, and from there to running. */
+  timing = { install: 40, boot: 120 };
+  members: EtcdMember[] = [
+    { id: "1", hostname: "cp-1", learner: false, urls: ["https://10.0.0.1:2380"] },
+  ];
+  memberId: string | undefined = "1";
+  etcdComplaints: string[] = [];
+  /** State of the service etcd; undefined where there is none, as on a worker. */
+  etcdState: string | undefined;
+  /** What is at other addresses of the cluster; nothing answers at any other. */
+  readonly network: Record<string, FakeMachine> = {};
+  /** Mutating calls, in order. */
+  readonly calls: string[] = [];
+  /** Called after every mutating call took effect. */
+  afterCall: (call: string) => void = () => {};
+  private readonly faults: {
+    call: string;
+    problem: CallProblem;
+    times: number;
+    effect: boolean;
+  }[] = [];
+
+  constructor(readonly clock: FakeClock) {}
+
+  /** Makes a call fail so many times; with `effect` it is done all the same and only the answer is lost. */
+  fail(call: string, problem: CallProblem, times = 1, effect = false): void {
+    this.faults.push({ call, problem, times, effect });
+  }
+
+  async version(): Promise<string> {
+    return this.ask("version", () => this.talosVersion);
+  }
+  async status(): Promise<MachineStatus> {
+    return this.ask("status", () => {
+      const ready =
+        this.stageName === "running" &&
+        this.clock.now() >= this.runsSince + this.readyAfter * 1_000;
+      return { stage: this.stageName, ready, unmet: ready ? [] : this.unmet };
+    });
+  }
+  async bootId(): Promise<string> {
+    return this.ask("bootId", () => `boot-${this.boots}`);
+  }
+  async schematic(): Promise<string | undefined> {
+    return this.ask("schematic", () => this.schematicId);
+  }
+  async image(): Promise<RunningImage> {
+    return this.ask("image", () => this.running);
+  }
+  async read(path: string): Promise<string | undefined> {
+    const driver = this.loadedDriver();
+    return this.ask("read", () => {
+      if (this.files[path] !== undefined) return this.files[path];
+      if (path === "/proc/cmdline") return this.running.commandLine;
+      if (driver === undefined)
+        return path === "/proc/modules" ? "overlay 1 0 - Live 0x0\n" : undefined;
+      if (path === "/proc/modules")
+        return MODULES.map((name) => `${name} 62 0 - Live 0x0 (O)\n`).join("");
+      return `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  ${driver}  Release Build  (builder@host)\nGCC version: x\n`;
+    });
+  }
+  async services(): Promise<Record<string, string>> {
+    return this.ask("services", () => ({
+      ...(this.etcdState === undefined ? {} : { etcd: this.etcdState }),
+      ...(this.bootProblems.length > 0 ? {} : { cri: "Running", kubelet: "Running" }),
+      ...(NVIDIA[this.schematicId ?? ""] === undefined
+        ? {}
+        : { "ext-nvidia-persistenced": this.loadedDriver() === undefined ? "Waiting" : "Running" }),
+    }));
+  }
+  async service(name: string): Promise<ServiceState | undefined> {
+    return this.ask("service", () => {
+      const isolates = isolatesWorkload(this.bootedWith);
+      if (name === "sandboxd")
+        return isolates ? { state: "Running", failing: false, event: "" } : undefined;
+      return this.bootProblems.length > 0 ? undefined : this.cri;
+    });
+  }
+  async console(): Promise<string[]> {
+    return this.ask("console", () => this.lines);
+  }
+  async isUnconfirmed(): Promise<boolean> {
+    return this.ask("isUnconfirmed", () => this.fallback !== undefined && this.next === undefined);
+  }
+  async bootErrors(): Promise<string[]> {
+    return this.ask("bootErrors", () => this.bootProblems);
+  }
+  async configurations(): Promise<Configurations> {
+    return this.ask("configurations", () => ({ active: this.active, persistent: this.persistent }));
+  }
+  async stage(configuration: string): Promise<void> {
+    return this.act("stage", () => void (this.persistent = configuration));
+  }
+  async activate(configuration: string): Promise<void> {
+    return this.act("activate", () => {
+      if (this.needsBoot)
+        throw new CallError("refused", "this config change can't be applied in immediate mode");
+      this.active = this.persistent = configuration;
+      // As Talos v1.14.1 does where containerd starts again.
+      if (isolatesWorkload(configuration) && !isolatesWorkload(this.bootedWith))
+        this.cri = waitingForSandbox;
+    });
+  }
+  async pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void> {
+    if (this.hangingPulls-- > 0) {
+      const end = this.clock.now() + limit; // talosctl is ended then
+      do await this.clock.sleep(Math.min(ending?.every ?? limit, end - this.clock.now()));
+      while (this.clock.now() < end && !(await ending?.ends()));
+      throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
+    }
+    return this.act(
+      `pull ${image}${place === "disk" ? "" : " into memory"}`,
+      () => void this.pulled.push(image),
+    );
+  }
+  async hasPulled(image: string): Promise<boolean> {
+    return this.pulled.includes(image);
+  }
+  async upgrade(image: string, place: InstallerPlace, api: UpgradeApi): Promise<void> {
+    return this.act(`upgrade ${api}${place === "disk" ? "" : " from memory"}`, () => {
+      this.install(image);
+      if (api === "legacy") return this.goDown();
+      this.lines.push(`starting upgrade: installer_image=${image}, disk=/dev/vda`);
+      this.lines.push("upgrade completed successfully: exit_code=0");
+      if (this.cutOff) throw new CallError("unreachable", "connection reset");
+      return this.goDown();
+    });
+  }
+  async reboot(): Promise<void> {
+    return this.act("reboot", () => this.goDown());
+  }
+  async etcdMembers(): Promise<EtcdMember[]> {
+    return this.ask("etcdMembers", () => this.members);
+  }
+  async etcdProblems(): Promise<string[]> {
+    return this.ask("etcdProblems", () => this.etcdComplaints);
+  }
+  async etcdMember(): Promise<string | undefined> {
+    return this.ask("etcdMember", () => this.memberId);
+  }
+  at(address: string): FakeMachine {
+    const nothing = new FakeMachine(this.clock);
+    nothing.down = true;
+    return this.network[address] ?? nothing;
+  }
+
+  /** Keeps the image of the next boot, and none beside it and the new one. */
+  install(reference: string): void {
+    this.fallback = this.next ?? `${this.schematicId}:${this.talosVersion}`;
+    this.next = reference.split("/").at(-1)!;
+    this.disk = [this.fallback, this.next];
+  }
+
+  /** A boot, as far as its API. */
+  boot(): void {
+    this.down = false;
+    this.boots++;
+    this.lines = [];
+    this.stageName = "booting";
+    this.active = this.bootedWith = this.persistent;
+    this.cri = running;
+    if (this.next !== undefined && !this.rollback)
+      [this.schematicId, this.talosVersion] = this.next.split(":") as [string, string];
+    this.next = undefined;
+  }
+
+  private goDown(): void {
+    if (this.bootProblems.length > 0) [this.next, this.fallback] = [this.fallback, undefined]; // a boot that failed
+    this.stageName = this.next === undefined ? "rebooting" : "upgrading";
+    this.clock.after(this.timing.install, () => (this.down = true));
+    this.clock.after(this.timing.install + this.timing.boot, () => {
+      this.boot();
+    });
+    this.clock.after(this.timing.install + this.timing.boot + 20, () => {
+      if (this.stageName !== "booting" || this.unmet.length > 0) return;
+      this.stageName = this.bootsTo;
+      this.runsSince = this.clock.now();
+      this.fallback = undefined;
+    });
+  }
+
+  private loadedDriver(): string | undefined {
+    return this.driverWorks && this.active.includes("nvidia")
+      ? NVIDIA[this.schematicId ?? ""]
+      : undefined;
+  }
+
+  private async ask<T>(call: string, answer: () => T): Promise<T> {
+    if (this.down) throw new CallError("unreachable", "connection refused");
+    this.throwFault(call, () => {});
+    return answer();
+  }
+
+  private async act(call: string, effect: () => void): Promise<void> {
+    if (this.down) throw new CallError("unreachable", "connection refused");
+    this.calls.push(call);
+    this.throwFault(call.split(" ")[0]!, effect);
+    effect();
+    this.afterCall(call.split(" ")[0]!);
+  }
+
+  private throwFault(call: string, effect: () => void): void {
+    const fault = this.faults.find((item) => item.call === call && item.times > 0);
+    if (fault === undefined) return;
+    fault.times--;
+    if (fault.effect) effect();
+    throw new CallError(fault.problem, `${call}: ${fault.problem}`);
+  }
+}

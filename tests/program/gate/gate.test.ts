@@ -1,0 +1,441 @@
+import { awaitTests, type TestedCluster } from "../../../components/program/gate/await-tests";
+import type { GateTask } from "../../../components/program/task";
+import { FakeClock } from "../fakes";
+import { failure } from "../setup";
+
+const GPU = "nvidia.com/gpu";
+const CLASS = "gpu.nvidia.com";
+/** What kube-scheduler v1.36 says of a pod that finds no unit and evicts nobody. */
+const INSUFFICIENT =
+  `0/1 nodes are available: 1 Insufficient ${GPU}. ` +
+  "preemption: not eligible due to preemptionPolicy=Never.";
+
+/** Some status of a pod or its container, as Kubernetes has it. */
+type Status = Record<string, any>;
+type Pod = Record<string, any>;
+
+/** A pod with so many GPUs. Default: it runs. */
+const pod = (name: string, units: number, status: Status = running): Pod => ({
+  metadata: { name, namespace: name.includes("device-plugin") ? "gpu" : "default", uid: name },
+  spec: {
+    containers: [
+      { name: "main", resources: units > 0 ? { limits: { [GPU]: String(units) } } : {} },
+    ],
+  },
+  status,
+});
+const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+/** A pod whose init container asks for as many GPUs as its container. */
+function podWithInit(name: string, units: number): Pod {
+  const { spec, ...others } = pod(name, units);
+  return { ...others, spec: { ...spec, initContainers: spec.containers } };
+}
+/** A pod that has a card by a claim. */
+const claiming = (name: string): Pod => ({
+  ...pod(name, 0),
+  spec: { containers: [{ name: "main", resources: { claims: [{ name: "gpus" }] } }] },
+});
+const pending = (message: string): Status => ({
+  phase: "Pending",
+  conditions: [{ type: "PodScheduled", status: "False", message }],
+});
+const TEST_POD = "gpu-smoke-test-gpu-1-abc";
+const plugin = pod("nvidia-device-plugin-x", 0);
+const unscheduled = pod(TEST_POD, 1, pending(INSUFFICIENT));
+
+/** How the Job of a smoke test is: it has ended, or an earlier run has given it up. */
+type JobState = "complete" | "failed" | "suspended";
+
+/** A machine with so many units, its pods, and a test whose Job has these conditions. */
+class Cluster implements TestedCluster {
+  conditions: Status[] = [];
+  suspended: string[] = [];
+  /** What the node offers. */
+  allocatable: Record<string, string> = { [GPU]: "2" };
+  /** Pods of the smoke test. */
+  tests: Pod[] = [unscheduled];
+  /** Pods on the node. */
+  pods: Pod[] = [plugin];
+
+  isSuspended = false;
+  /** How often the Job was made again. */
+  made = 0;
+  warnings: string[] = [];
+  jobs = async () => {
+    const job = {
+      metadata: { name: "test-1" },
+      spec: { suspend: this.isSuspended },
+      status: { conditions: this.conditions },
+    };
+    return [job] as any;
+  };
+  remove = async (): Promise<void> => {};
+  /** The API server takes a second look to let the old one go. */
+  makeAnew = async (): Promise<boolean> => {
+    this.made++;
+    if (this.made < 2) return false;
+    this.conditions = [];
+    this.isSuspended = false;
+    return true;
+  };
+  podsOfJob = async () => this.tests as any;
+  warningsOfJob = async (): Promise<string[]> => this.warnings;
+  node = async () => ({ allocatable: this.allocatable }) as any;
+  podsOn = async () => this.pods as any;
+  /** A card for each pod but the driver's. */
+  claimed = async () =>
+    Object.fromEntries(this.pods.slice(1).map(({ metadata }) => [metadata["uid"] as string, 1]));
+  suspend = async (_namespace: string, job: string, why: string): Promise<void> => {
+    this.suspended.push(`${job}: ${why}`);
+  };
+  /** How the Job is from now on. */
+  become(job: JobState): void {
+    const message = "Job has reached the specified backoff limit";
+    if (job === "complete") this.conditions = [{ type: "Complete", status: "True" }];
+    else if (job === "failed") this.conditions = [{ type: "Failed", status: "True", message }];
+    else this.isSuspended = true;
+  }
+}
+
+const task = {
+  namespace: "gpu",
+  tests: [{ machine: "gpu-1", job: "test-1", resource: GPU }],
+  limit: "10m",
+  patience: "1m",
+  pollSeconds: 1,
+};
+
+/** A wait for the smoke test of gpu-1, and what comes of it. */
+interface GateRun {
+  /** What differs in the cluster. Default: the node offers two units, nothing uses them, and the test finds none. */
+  cluster?: Partial<Cluster>;
+  /** How the test's Job is at the begin. Default: it has not ended. */
+  job?: JobState;
+  /** What differs in the task's only test. */
+  test?: Partial<GateTask["tests"][number]>;
+  /** Further machines wait for this test, so it must pass. */
+  mustPass?: true;
+  /** What changes after so many seconds. */
+  events?: { atSecond: number; cluster?: Partial<Cluster>; job?: JobState }[];
+  expect: (
+    { passed: true } | { untested: string } | { error: [string | RegExp, ...(string | RegExp)[]] }
+  ) & {
+    /** Lines of progress after the first. */
+    logs?: string[];
+    /** A part of the second line of progress. */
+    secondLog?: string;
+    /** How long it takes. */
+    seconds?: number | { atLeast: number; lessThan: number };
+    /** How often its Job was made again. */
+    jobsMade?: number;
+  };
+}
+
+async function play(run: GateRun): Promise<void> {
+  const cluster = Object.assign(new Cluster(), run.cluster);
+  const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
+  if (run.job) cluster.become(run.job);
+  for (const event of run.events ?? [])
+    clock.after(event.atSecond, () => {
+      Object.assign(cluster, event.cluster);
+      if (event.job) cluster.become(event.job);
+    });
+  const tests = task.tests.map((test) => ({ ...test, ...run.test }));
+  const wanted = { ...task, tests, ...(run.mustPass ? { mustPass: true } : {}) };
+  const ended = awaitTests(wanted, cluster, clock, (line) => lines.push(line));
+
+  const { expect: outcome } = run;
+  if ("error" in outcome) {
+    const message = await failure(ended);
+    for (const part of outcome.error)
+      expect(message).toEqual(
+        typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part),
+      );
+  } else if ("passed" in outcome) expect(await ended).toEqual({ passed: ["gpu-1"], untested: {} });
+  else expect(await ended).toEqual({ passed: [], untested: { "gpu-1": outcome.untested } });
+  expect(cluster.suspended).toEqual("untested" in outcome ? [`test-1: ${outcome.untested}`] : []);
+
+  expect(lines[0]).toBe("waits up to 10m for the smoke test of gpu-1");
+  if (outcome.logs) expect(lines.slice(1)).toEqual(outcome.logs);
+  if (outcome.secondLog) expect(lines[1]).toContain(outcome.secondLog);
+  const seconds = clock.now() / 1_000;
+  if (typeof outcome.seconds === "number") expect(seconds).toBe(outcome.seconds);
+  else if (outcome.seconds) {
+    expect(seconds).toBeGreaterThanOrEqual(outcome.seconds.atLeast);
+    expect(seconds).toBeLessThan(outcome.seconds.lessThan);
+  }
+  if (outcome.jobsMade !== undefined) expect(cluster.made).toBe(outcome.jobsMade);
+}
+
+const trainers = ["train-1", "train-2", "train-3", "train-4"];
+/** Four pods more with a unit each: two more than the node offers, as after a change from four slices to two. */
+const busy = [plugin, ...trainers.map((name) => pod(name, 1))];
+const users =
+  "in use by default/train-1 (1), default/train-2 (1), default/train-3 (1), default/train-4 (1)";
+
+// A pod that starts before the kubelet counts anew ends with UnexpectedAdmissionError.
+test("the gate stays shut until the kubelet reports what the node offers", () =>
+  play({
+    job: "complete",
+    test: { units: 2 },
+    cluster: { allocatable: { [GPU]: "4" } }, // as before the change to two slices
+    events: [{ atSecond: 8, cluster: { allocatable: { [GPU]: "2" } } }],
+    expect: {
+      passed: true,
+      seconds: { atLeast: 8, lessThan: 10 },
+      logs: [
+        "gpu-1: its smoke test passed; the node offers 4 of nvidia.com/gpu, the plan says 2: waits up to 1m",
+        "gpu-1: its smoke test passed",
+      ],
+    },
+  }));
+
+test("a card that stays away does not keep the gate shut for longer than its patience", () =>
+  play({
+    job: "complete",
+    test: { units: 3 },
+    expect: {
+      passed: true,
+      seconds: 60,
+      logs: [
+        "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, the plan says 3: waits up to 1m",
+        "gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, the plan says 3",
+      ],
+    },
+  }));
+
+test("a test that passes opens the gate at once", () =>
+  play({
+    job: "complete",
+    expect: { passed: true, seconds: 0, logs: ["gpu-1: its smoke test passed"] },
+  }));
+
+test("if a container sees cards that it did not ask for, the line says what that means", () => {
+  const ended = (name: string, message: string): Status => ({
+    name,
+    state: { terminated: { exitCode: 0, message } },
+  });
+  const containerStatuses = [
+    ended("onlooker", "sees nvidia0, and asked for no card\n"),
+    ended("smoke-test", "x"),
+  ];
+  return play({
+    job: "complete",
+    cluster: { tests: [pod("t-1", 1, { phase: "Succeeded", containerStatuses })] },
+    expect: {
+      passed: true,
+      logs: [
+        "gpu-1: its smoke test passed; a container beside it sees nvidia0, and asked for no card: under NVIDIA's " +
+          "runtime every image that says NVIDIA_VISIBLE_DEVICES=all, as CUDA's do, gets all cards",
+      ],
+    },
+  });
+});
+
+test("with every unit in use it waits for its patience, evicts no pod, and names the pods that use them", () =>
+  play({
+    cluster: { pods: busy },
+    expect: {
+      untested: `all 2 units of nvidia.com/gpu are ${users}`,
+      seconds: 60,
+      logs: [
+        `gpu-1: its smoke test waits up to 1m for a free unit: all 2 units of nvidia.com/gpu are ${users}`,
+        `gpu-1: not tested: all 2 units of nvidia.com/gpu are ${users}; a test evicts no other pod`,
+      ],
+    },
+  }));
+
+// What the scheduler says of a claim is the same as of one that no card fits.
+test("with every card claimed it waits likewise", () => {
+  const message = "0/1 nodes are available: 1 cannot allocate all claims. still not schedulable";
+  return play({
+    cluster: {
+      allocatable: { [CLASS]: "4" },
+      pods: ["dra-driver-nvidia-gpu-kubelet-plugin-x", ...trainers].map(claiming),
+      tests: [pod(TEST_POD, 0, pending(message))],
+    },
+    test: { resource: CLASS },
+    expect: { untested: `all 4 units of gpu.nvidia.com are ${users}`, seconds: 60 },
+  });
+});
+
+test("a test that must pass waits for a unit until the limit and then fails: further machines wait for it", () =>
+  play({
+    cluster: { pods: busy },
+    mustPass: true,
+    expect: {
+      error: [
+        "machines.gpu-1: its smoke test (Job gpu/test-1) did not pass within 10m",
+        "in use by default/train-1 (1)",
+        "no other worker starts before its test has passed; free a unit on it",
+      ],
+      seconds: 600,
+      secondLog: "its smoke test waits up to 10m for a free unit",
+    },
+  }));
+
+test("a unit that comes free within its patience is taken", () =>
+  play({
+    cluster: { pods: busy },
+    events: [
+      { atSecond: 30, cluster: { pods: [plugin], tests: [] } },
+      { atSecond: 40, job: "complete" },
+    ],
+    expect: { passed: true, seconds: 40 },
+  }));
+
+describe("at the limit it fails, and names what is wrong:", () => {
+  const late = /^machines\.gpu-1: its smoke test \(Job gpu\/test-1\) did not pass within 10m \(/;
+
+  test("a plugin that crashes", () => {
+    const crashing = {
+      ready: false,
+      lastState: { terminated: { exitCode: 1, message: "nvml init failed" } },
+      state: { waiting: { reason: "CrashLoopBackOff" } },
+    };
+    const crashed = pod("nvidia-device-plugin-x", 0, {
+      phase: "Running",
+      containerStatuses: [crashing],
+    });
+    return play({
+      cluster: { pods: [crashed, ...busy.slice(1)] },
+      expect: {
+        error: [
+          late,
+          /offers 2 of .*in use by default\/train-1.*Pod nvidia-device-plugin-x: CrashLoopBackOff, /,
+          "Pod nvidia-device-plugin-x: CrashLoopBackOff, exit 1, nvml init failed",
+        ],
+        seconds: 600,
+      },
+    });
+  });
+
+  test("no plugin, and nothing offered", () =>
+    play({
+      cluster: { pods: busy.slice(1), allocatable: {} },
+      expect: {
+        error: [
+          late,
+          /Insufficient nvidia.com\/gpu.*the node offers 0 of nvidia.com\/gpu, in use by /,
+          /, in use by .*no pod of the device plugin is on the node/,
+        ],
+        seconds: 600,
+      },
+    }));
+
+  test("units that are held by a pod that does not run", () =>
+    play({
+      cluster: { pods: [plugin, pod("stuck", 2, { phase: "Pending" })] },
+      expect: { error: [late, "in use by default/stuck (2)"], seconds: 600 },
+    }));
+
+  test("free units, and a scheduler with another reason", () => {
+    const reason = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
+    return play({
+      cluster: { pods: busy, tests: [pod(TEST_POD, 1, pending(reason))] },
+      expect: { error: [late, "didn't match Pod's node affinity"], seconds: 600 },
+    });
+  });
+
+  test("pods that ended hold no unit, and are not named", () =>
+    play({
+      cluster: { pods: [plugin, pod("done", 2, { phase: "Succeeded" })] },
+      expect: { error: [late, "no other pod uses it"], seconds: 600 },
+    }));
+});
+
+test("a test that failed is reported with the words of its pods, without a wait for the limit", () => {
+  const rejected =
+    "Pod was rejected: Allocate failed due to requested number of devices unavailable";
+  const terminated = { exitCode: 2, message: "cuda error\nTest FAILED\n" };
+  return play({
+    cluster: {
+      tests: [
+        pod("t-1", 1, { phase: "Failed", reason: "UnexpectedAdmissionError", message: rejected }),
+        pod("t-2", 1, { phase: "Failed", containerStatuses: [{ state: { terminated } }] }),
+      ],
+    },
+    events: [{ atSecond: 5, job: "failed" }],
+    expect: {
+      error: [
+        /^machines\.gpu-1: /,
+        "machines.gpu-1: its smoke test (Job gpu/test-1) failed: Job has reached the specified backoff limit " +
+          `(Pod t-1: UnexpectedAdmissionError: ${rejected}, Pod t-2: exit 2, cuda error | Test FAILED, ` +
+          "the node offers 2 of nvidia.com/gpu, no other pod uses it, Pod nvidia-device-plugin-x: ready); " +
+          "no workload may have a GPU before a test has computed on it; " +
+          "fix what the message names, or run `npx talos-gpu doctor`; then run the update again",
+        /then run the update again$/,
+      ],
+      seconds: 5,
+    },
+  });
+});
+
+test.each(["failed", "suspended"] as const)(
+  "a test that an earlier run left %s is made again",
+  (job) =>
+    // The API server says only at the second look that the old one is gone.
+    play({
+      job,
+      events: [{ atSecond: 10, job: "complete" }],
+      expect: { passed: true, jobsMade: 2 },
+    }),
+);
+
+test("devices of an init container count once, and pods that ended hold none", () =>
+  play({
+    cluster: { pods: [plugin, podWithInit("both", 1), pod("done", 2, { phase: "Succeeded" })] },
+    events: [{ atSecond: 90, job: "complete" }], // a unit is free all the time: this is no busy machine
+    expect: { passed: true, seconds: 90 },
+  }));
+
+describe("what it says while it waits", () => {
+  const rejected = (name: string) =>
+    `Error creating: pods "${name}" is forbidden: pod rejected: RuntimeClass "nvidia" not found`;
+
+  /** The lines of a wait. The cluster changes after so many seconds, and the test passes after 60. */
+  async function linesOf(cluster: Cluster, changes: Record<number, () => void>): Promise<string[]> {
+    const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
+    for (const [at, change] of Object.entries(changes)) clock.after(Number(at), change);
+    clock.after(60, () => cluster.become("complete"));
+    await awaitTests(task, cluster, clock, (line) => lines.push(line));
+    return lines;
+  }
+
+  test("names at once why there is no pod, and what it sees as that changes", async () => {
+    const cluster = new Cluster();
+    Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
+    const starting = pod("test-1-c", 1, { phase: "Pending" });
+    const lines = await linesOf(cluster, {
+      10: () => (cluster.warnings = [rejected("test-1-a"), rejected("test-1-b")]),
+      20: () => (cluster.tests = [starting]),
+      30: () => (cluster.tests = [pod("test-1-c", 1)]),
+    });
+    expect(lines).toEqual([
+      "waits up to 10m for the smoke test of gpu-1",
+      'gpu-1: its smoke test waits: its pod is refused: pod rejected: RuntimeClass "nvidia" not found',
+      "gpu-1: its smoke test's pod starts",
+      "gpu-1: its smoke test runs",
+      "gpu-1: its smoke test passed",
+    ]);
+  });
+
+  test("says what the node offers while the scheduler finds no place, and how the plugin is", async () => {
+    const cluster = new Cluster();
+    Object.assign(cluster, { allocatable: {}, pods: [] });
+    const [, line] = await linesOf(cluster, {});
+    expect(line).toBe(
+      `gpu-1: its smoke test waits: Pod gpu-smoke-test-gpu-1-abc: ${INSUFFICIENT}; the node offers 0 of ${GPU}; ` +
+        "no pod of the device plugin is on the node",
+    );
+  });
+
+  test("at its limit it names why there is no pod", async () => {
+    const cluster = new Cluster();
+    Object.assign(cluster, { tests: [], warnings: [rejected("test-1-a")] });
+    const message = await failure(awaitTests(task, cluster, new FakeClock(), () => {}));
+    expect(message).toContain(
+      'did not pass within 10m (its pod is refused: pod rejected: RuntimeClass "nvidia" not found',
+    );
+  });
+});

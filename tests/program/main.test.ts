@@ -1,0 +1,272 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import * as readline from "node:readline";
+import { parse } from "yaml";
+import { bundle } from "../../generate/package/bundles";
+import { adoptResult, upgradeResult } from "../../components/program/task";
+import { acting, hostileName } from "../cli/hostile";
+import { gone, isRunning } from "../support/processes";
+import { talosconfig } from "../support/talos";
+import { schematics, task } from "./fakes";
+
+/** The program as it is shipped, with a stand-in for talosctl. */
+const root = path.resolve(__dirname, "../..");
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "machine-program-test-"));
+const program = path.join(folder, "program.js");
+const temporary = path.join(folder, "tmp");
+const KEY = "bG9uZy1zZWNyZXQ";
+
+beforeAll(() => {
+  const esbuild = path.join(root, "node_modules/.bin/esbuild");
+  bundle(folder, ["program"]);
+  const double = [
+    path.join(__dirname, "talosctl-double.ts"),
+    "--platform=node",
+    "--format=cjs",
+    "--log-level=warning",
+  ];
+  execFileSync(esbuild, [...double, `--outfile=${path.join(folder, "talosctl")}`]);
+  fs.chmodSync(path.join(folder, "talosctl"), 0o755);
+  fs.mkdirSync(temporary);
+});
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+beforeEach(() => {
+  for (const file of ["calls", "mode"]) fs.rmSync(path.join(folder, file), { force: true });
+  fs.writeFileSync(
+    path.join(folder, "configuration"),
+    "version: v1alpha1\nmachine:\n  type: worker\n---\nkind: VolumeConfig\nname: x\n",
+  );
+});
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const outside = () => ({
+  ...{ PATH: process.env["PATH"], TMPDIR: temporary },
+  ...{ TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"), TALOS_GPU_TALOSCONFIG: talosconfig },
+});
+
+function start(
+  verb: string,
+  input: object,
+  env: NodeJS.ProcessEnv = {},
+): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [program, verb], { env: { ...outside(), ...env } });
+  const out = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
+  child.stdin.end(JSON.stringify(input));
+  return {
+    child,
+    ended: new Promise((resolve) => child.on("close", (code) => resolve({ code, ...out }))),
+  };
+}
+const run = (verb: string, input: object, env?: NodeJS.ProcessEnv): Promise<Ended> =>
+  start(verb, input, env).ended;
+
+/** Those whose lines are complete: a test looks while talosctl runs. */
+const calls = (): Record<string, any>[] =>
+  fs
+    .readFileSync(path.join(folder, "calls"), "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, any>);
+const wanted = task({ modules: ["nvidia"] });
+const adoption = {
+  machine: "gpu-1",
+  address: "10.0.0.1",
+  patches: ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"],
+};
+
+test("a machine that is as wanted is told in one line, and left alone", async () => {
+  const { code, stdout, stderr } = await run("upgrade", wanted);
+  expect([code, stderr.split("\n").at(-2)]).toEqual([
+    0,
+    "gpu-1: equal: runs the wanted image and configuration, nothing to do",
+  ]);
+  expect(upgradeResult.parse(JSON.parse(stdout))).toMatchObject({
+    schematicId: schematics.gpu,
+    driverVersion: "570.211.01",
+    rebooted: false,
+  });
+  expect(stdout.trim().split("\n")).toHaveLength(1);
+});
+
+test("no line that it says is longer than Pulumi reads (pulumi-command, provider/pkg/provider/util, LogOutput: 64 KiB)", async () => {
+  const { code, stderr } = await run("no verb ".repeat(10_000), {});
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/ …$/m);
+  expect(Math.max(...stderr.split("\n").map((line) => Buffer.byteLength(line)))).toBeLessThan(
+    64 * 1024,
+  );
+});
+
+test("no name in its lines acts on the terminal that Pulumi prints them to, or makes a line of its own", async () => {
+  const machine = `gpu-1${hostileName}`;
+  const done = await run("adopt", { ...adoption, machine });
+  expect(done.stderr).toContain("error::forged");
+  expect([done.code, acting(done.stderr)]).toEqual([0, []]);
+  const failed = await run(`${hostileName}\u202e`, {});
+  expect([failed.code, acting(failed.stderr)]).toEqual([1, []]);
+});
+
+test.each(["pulumi", "plugin", "shell"] as const)(
+  "where %s is killed before anything is done to the machine, the program ends, and its files go",
+  async (which) => {
+    fs.writeFileSync(path.join(folder, "mode"), "hang"); // the machine answers nothing, for half a minute a call
+    const pulumi = path.join(folder, "pulumi");
+    fs.rmSync(pulumi, { force: true });
+    fs.symlinkSync(process.execPath, pulumi);
+    // The program's number comes with its shell's; a background process has no standard input but what is handed to it.
+    const command = `exec 3<&0; node ${program} upgrade <&3 & echo "{\\"shell\\": $$, \\"program\\": $!}"; wait`;
+    const plugin = `const { spawn } = require("node:child_process");
+      const shell = spawn("/bin/sh", ["-c", ${JSON.stringify(command)}], { stdio: ["pipe", "inherit", "inherit"] });
+      shell.stdin.end(process.env.TASK);`;
+    const engine = `const { spawn } = require("node:child_process");
+      const plugin = spawn(${JSON.stringify(process.execPath)}, ["-e", process.env.PLUGIN], { stdio: "inherit" });
+      console.log(JSON.stringify({ pulumi: process.pid, plugin: plugin.pid }));`;
+    const child = spawn(pulumi, ["-e", engine], {
+      env: { ...outside(), TASK: JSON.stringify(wanted), PLUGIN: plugin },
+    });
+    const pids: Partial<Record<"pulumi" | "plugin" | "shell" | "program", number>> = {};
+    for await (const line of readline.createInterface({ input: child.stdout })) {
+      Object.assign(pids, JSON.parse(line));
+      if (Object.keys(pids).length === 4) break;
+    }
+    await new Promise((resolve) => child.stderr.once("data", resolve)); // it has begun
+    expect(isRunning(pids.program!)).toBe(true);
+    process.kill(pids[which]!, "SIGKILL");
+    while (isRunning(pids.program!)) await new Promise((resolve) => setTimeout(resolve, 100)); // within the test's limit
+    expect(fs.readdirSync(temporary)).toEqual([]);
+    child.kill("SIGKILL");
+  },
+);
+
+test("talosctl gets the talosconfig in a file for the user alone, no secret by environment or arguments, and the file goes", async () => {
+  await run("upgrade", wanted);
+  for (const call of calls()) {
+    expect(call).toMatchObject({ talosconfig, talosconfigMode: "600", secretsInEnvironment: [] });
+    expect(call["args"].join(" ")).not.toContain(KEY);
+  }
+  expect(fs.readdirSync(temporary)).toEqual([]);
+});
+
+test("a configuration is adopted, left alone the second time and released, through files for the user alone", async () => {
+  const configuration = (): unknown =>
+    parse(fs.readFileSync(path.join(folder, "configuration"), "utf8").split("---")[0]!);
+  const before = configuration();
+  const first = await run("adopt", adoption);
+  expect(first.code).toBe(0);
+  expect(adoptResult.parse(JSON.parse(first.stdout)).changed).toBe(true);
+  expect(configuration()).toMatchObject({ machine: { kernel: { modules: [{ name: "nvidia" }] } } });
+  const handed = calls().find((call) => call["handed"] !== undefined)!;
+  expect(handed).toMatchObject({ handedMode: "600" });
+  expect(handed["args"]).toEqual(expect.arrayContaining(["apply-config", "--mode", "staged"]));
+  expect(handed["handed"]).toContain("kind: VolumeConfig");
+
+  const second = await run("adopt", adoption, { PULUMI_COMMAND_STDOUT: first.stdout });
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    ...(JSON.parse(first.stdout) as object),
+    changed: false,
+  });
+
+  expect((await run("release", adoption, { PULUMI_COMMAND_STDOUT: second.stdout })).code).toBe(0);
+  // The image's services wait for the driver at every boot.
+  const { machine } = before as { machine: object };
+  expect(configuration()).toEqual({
+    ...(before as object),
+    machine: { ...machine, kernel: { modules: [{ name: "nvidia" }] } },
+  });
+  expect(calls().some((call) => ["reboot", "upgrade"].includes(call["args"][0]))).toBe(false);
+  expect(fs.readdirSync(temporary)).toEqual([]);
+});
+
+test("what talosctl says is quoted without credentials", async () => {
+  fs.writeFileSync(path.join(folder, "mode"), "leak");
+  const { code, stdout, stderr } = await run("upgrade", wanted);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain("machines.gpu-1: talosctl get failed (exit 1): ");
+  expect(stderr).toContain("[redacted]");
+  expect(stderr).not.toContain(KEY);
+});
+
+/** Process id of a talosctl that hangs. */
+async function hangingTalosctl(): Promise<number> {
+  for (;;) {
+    if (fs.existsSync(path.join(folder, "calls"))) {
+      const hanging = calls().find(({ args }) => args[0] !== "version");
+      if (hanging !== undefined) return hanging["pid"] as number;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test.each([
+  ["SIGTERM", 143],
+  ["SIGINT", 130],
+] as const)("ended by %s it leaves no file and no child behind", async (signal, code) => {
+  fs.writeFileSync(path.join(folder, "mode"), "hang");
+  const { child, ended } = start("upgrade", wanted);
+  const hanging = await hangingTalosctl();
+  expect(isRunning(hanging)).toBe(true);
+  child.kill(signal);
+  expect((await ended).code).toBe(code);
+  expect(fs.readdirSync(temporary)).toEqual([]);
+  await gone([hanging]);
+});
+
+test("killed without warning, its file goes with the next run", async () => {
+  fs.writeFileSync(path.join(folder, "mode"), "hang");
+  const { child, ended } = start("upgrade", wanted);
+  const hanging = await hangingTalosctl();
+  child.kill("SIGKILL");
+  process.kill(hanging, "SIGKILL");
+  await ended;
+  expect(fs.readdirSync(temporary)).toHaveLength(1);
+  fs.rmSync(path.join(folder, "mode"));
+  await run("upgrade", wanted);
+  expect(fs.readdirSync(temporary)).toEqual([]);
+});
+
+test("what a verb of several machines fails at is not blamed on the first of them", async () => {
+  const { machine, address, talosVersion, schematicId, installerImage, image } = wanted;
+  const asked = {
+    machine,
+    address,
+    talosVersion,
+    schematicId,
+    installerImage,
+    image,
+    configuration: "adopted",
+    gpu: true,
+    wanted: "1",
+  };
+  const nothing = {
+    omni: [],
+    installers: [],
+    namespaces: [],
+    volumes: [],
+    kubernetes: false,
+    drain: false,
+    limit: "1s",
+  };
+  const chart = { name: "gpu-operator", version: "v25.10.1", repository: "https://charts.example" };
+  const input = { ...nothing, machines: [asked], chart, mark: { annotation: "a", ours: "b" } };
+  const { stderr } = await run("preflight", input, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" });
+  expect(stderr).toMatch(/^preflight: talosctl: \/nowhere\/talosctl is not there/m);
+});
+
+test("a missing talosctl, an unknown verb and a task of another shape are said plainly", async () => {
+  expect(
+    (await run("upgrade", wanted, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" })).stderr,
+  ).toContain("install talosctl of the machine's minor release");
+  expect((await run("destroy", wanted)).stderr).toContain(
+    'verb "destroy" is not one of preflight, upgrade, adopt',
+  );
+  expect((await run("upgrade", { ...wanted, role: "king" })).stderr).toContain("role");
+});

@@ -1,0 +1,357 @@
+import type { CallProblem } from "../../../components/clients/failure";
+import { OmniServer } from "../../../components/clients/omni/server";
+import type { SecretFiles } from "../../../components/clients/secret-files";
+import type { Talosctl } from "../../../components/clients/talos/talosctl";
+import { applyToOmni, releaseFromOmni } from "../../../components/program/omni/apply";
+import type { OmniTask } from "../../../components/program/task";
+import { customizationPath, omniResources } from "../../../components/recipe";
+import { failing, FakeClock } from "../fakes";
+import { failure } from "../setup";
+import { FakeOmni } from "./fake-omni";
+
+const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
+const part = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: "x"}\n`;
+
+const noPart = "machine: {}\n";
+/** IDs of the stack's own resources. */
+const ours = `510-talos-gpu-${uuid}`;
+const oursBefore = `5010-talos-gpu-${uuid}`;
+const applyExtensions = `apply ExtensionsConfigurations ${ours}`;
+const applyPatch = `apply ConfigPatches ${ours}`;
+
+/** A resource in Omni that the stack did not make: a patch, or a list of extensions. */
+type Foreign = { id: string; labels: Record<string, string> } & (
+  { patch: string } | { extensions: string[] }
+);
+
+/** A run of the program: it gives Omni what the stack wants of the machine, or takes it away. */
+interface OmniRun {
+  /** Patches that the stack wants. Default: containerd's part alone. */
+  patches?: string[];
+  /** Extensions that the stack lists. Default: the one that the machine's image has. */
+  extensions?: string[];
+  /** Extensions that the machine may lose. */
+  drop?: string[];
+  /** The machine leaves the stack: what is the stack's in Omni is removed. */
+  releases?: true;
+  /** Resources that others have made before. */
+  foreign?: Foreign[];
+  /** What else differs in Omni from now on. */
+  omni?: Partial<FakeOmni>;
+  /** Omni cannot list its resources, for so many seconds or for ever. */
+  failing?: { seconds?: number; problem: CallProblem; message: string };
+  expect:
+    | {
+        error?: never;
+        /** Fields of its answer: IDs that were written, and those that were removed. */
+        result?: { written?: string[]; removed?: string[] };
+        /** How many resources were removed. */
+        removed?: number;
+        /** Calls that change Omni, in order. */
+        calls?: string[];
+        /** IDs of all patches that Omni has afterwards. */
+        patchesInOmni?: string[];
+        /** A part of the progress. */
+        logs?: string;
+      }
+    | {
+        /** Parts of the error's message. Nothing is changed in Omni then. */
+        error: [string, ...string[]];
+      };
+}
+
+/** Plays runs, one after the other, with the same Omni. */
+async function play(...runs: [OmniRun, ...OmniRun[]]): Promise<void> {
+  const [omni, clock, lines]: [FakeOmni, FakeClock, string[]] = [
+    new FakeOmni(),
+    new FakeClock(),
+    [],
+  ];
+  const report = (line: string): void => void lines.push(line);
+  const { list } = omni;
+  for (const run of runs) {
+    Object.assign(omni, run.omni);
+    for (const { id, labels, ...content } of run.foreign ?? [])
+      if ("patch" in content) omni.put(id, labels, content.patch);
+      else omni.putExtensions(id, labels, content.extensions);
+    if (run.failing) {
+      const { seconds, problem, message } = run.failing;
+      omni.list = failing(problem, message);
+      if (seconds !== undefined) clock.after(seconds, () => (omni.list = list));
+    }
+    omni.calls.length = 0;
+
+    const { patches = [part], extensions = ["siderolabs/x"], drop } = run;
+    const resources = omniResources({ cluster: "frank", uuid, patches, extensions });
+    const task: OmniTask = {
+      machine: "gpu-1",
+      uuid,
+      cluster: "frank",
+      resources,
+      ...(drop ? { drop } : {}),
+    };
+    const ended = run.releases
+      ? releaseFromOmni(task, omni, report, clock)
+      : applyToOmni(task, omni, report);
+    const { expect: wanted } = run;
+    if (wanted.error) {
+      const message = await failure(ended);
+      for (const part of wanted.error) expect(message).toContain(part);
+      expect(omni.calls).toEqual([]);
+      continue;
+    }
+    const result = await ended;
+    if (wanted.result) expect(result).toMatchObject(wanted.result);
+    if (wanted.removed !== undefined) expect(result.removed).toHaveLength(wanted.removed);
+    if (wanted.calls) expect(omni.calls).toEqual(wanted.calls);
+    const inOmni = [...omni.held.values()]
+      .filter(({ spec }) => "data" in spec)
+      .map(({ metadata }) => metadata.id);
+    if (wanted.patchesInOmni) expect(inOmni.sort()).toEqual(wanted.patchesInOmni);
+    if (wanted.logs) expect(lines.join()).toContain(wanted.logs);
+  }
+}
+
+const firstRun: OmniRun = { expect: { calls: [applyExtensions, applyPatch] } };
+
+const ofCluster = { "omni.sidero.dev/cluster": "frank" };
+const ofMachineSet = (name: string) => ({ ...ofCluster, "omni.sidero.dev/machine-set": name });
+const ofMachine = (id: string, cluster = "frank") => ({
+  "omni.sidero.dev/cluster": cluster,
+  "omni.sidero.dev/cluster-machine": id,
+});
+/** What Omni has seen of the machine's image. */
+const runs = (...extensions: string[]) => ({
+  seen: { talosVersion: "v1.12.6", schematicId: "s", extensions },
+});
+
+describe("omni-apply", () => {
+  test("writes what differs, extensions first; a second run writes nothing", () =>
+    play(firstRun, { expect: { result: { written: [], removed: [] }, calls: [] } }));
+
+  test("removes a patch of the stack that is no longer wanted; those of others stay", () =>
+    play(
+      {
+        foreign: [
+          { id: "500-theirs", labels: ofCluster, patch: "machine: {sysctls: {a: b}}\n" },
+          { id: "510-talos-gpu-another", labels: ofCluster, patch: noPart },
+        ],
+        patches: [noPart, part],
+        expect: { result: { written: [ours, oursBefore, ours] } },
+      },
+      {
+        expect: {
+          result: { written: [], removed: [oursBefore] },
+          patchesInOmni: ["500-theirs", "510-talos-gpu-another", ours],
+        },
+      },
+    ));
+
+  test("leaves containerd's part where it is when another patch comes or goes", () =>
+    play(
+      firstRun,
+      { patches: [noPart, part], expect: { result: { written: [oursBefore] } } },
+      { expect: { result: { written: [], removed: [oursBefore] } } },
+    ));
+
+  test("removes a patch that gets another ID before it writes it again", () => {
+    const numberedBefore = `511-talos-gpu-${uuid}`; // as this package once numbered them
+    return play({
+      foreign: [{ id: numberedBefore, labels: {}, patch: part }],
+      patches: [noPart, part],
+      expect: {
+        calls: [
+          `delete ConfigPatches ${numberedBefore}`,
+          applyExtensions,
+          `apply ConfigPatches ${oursBefore}`,
+          applyPatch,
+        ],
+      },
+    });
+  });
+
+  describe("with a patch of another tool that has the same file", () => {
+    const rival: Foreign = { id: "300-cdi-containerd", labels: ofCluster, patch: part };
+
+    test("refuses one for the whole cluster before anything is written", () =>
+      play({
+        foreign: [rival],
+        expect: {
+          error: [
+            "machines.gpu-1.containerd: the patch 300-cdi-containerd in Omni, for the whole cluster frank",
+            "omnictl delete ConfigPatches.omni.sidero.dev 300-cdi-containerd",
+          ],
+        },
+      }));
+
+    test("accepts one for another machine set", () =>
+      play({
+        foreign: [{ id: "300-of-a-set", labels: ofMachineSet("gpus"), patch: part }],
+        expect: { calls: [applyExtensions, applyPatch] },
+      }));
+
+    test("accepts one if the stack gives the machine no containerd part", () =>
+      play({
+        foreign: [rival],
+        patches: [noPart],
+        expect: { calls: [applyExtensions, applyPatch] },
+      }));
+  });
+
+  test("refuses to lose extensions of the image that the stack does not list, until they are dropped", () =>
+    play(
+      {
+        omni: runs("siderolabs/iscsi-tools", "siderolabs/util-linux-tools", "siderolabs/x"),
+        expect: {
+          error: [
+            "machines.gpu-1.extensions: the machine runs siderolabs/iscsi-tools, siderolabs/util-linux-tools, ",
+          ],
+        },
+      },
+      {
+        drop: ["siderolabs/iscsi-tools", "util-linux-tools"],
+        expect: { calls: [applyExtensions, applyPatch] },
+      },
+    ));
+
+  test("accepts to lose what the stack's own list brought", () =>
+    play(firstRun, {
+      omni: runs("siderolabs/iscsi-tools", "siderolabs/x"),
+      patches: [noPart, part],
+      expect: { result: { written: [oursBefore] } },
+    }));
+
+  // Omni's "Update Extensions" dialog makes a list for the machine (siderolabs/omni,
+  // frontend/src/views/Machines/components/UpdateExtensionsModal.vue).
+  describe("with a list of extensions that others have made", () => {
+    const byDialog: Foreign = {
+      id: `schematic-${uuid}`,
+      labels: ofMachine(uuid),
+      extensions: ["siderolabs/iscsi-tools", "siderolabs/x"],
+    };
+    const twoLists: [string, ...string[]] = [
+      `machines.gpu-1.extensions: schematic-${uuid} in Omni lists extensions for this machine as well ` +
+        "(siderolabs/iscsi-tools, siderolabs/x); ",
+      `\`omnictl delete ExtensionsConfigurations.omni.sidero.dev schematic-${uuid}\``,
+    ];
+
+    test("refuses one for the same machine before the stack's own is there", () =>
+      play({ foreign: [byDialog], expect: { error: twoLists } }));
+
+    test("refuses one for the same machine next to the stack's own", () =>
+      play(firstRun, { foreign: [byDialog], expect: { error: twoLists } }));
+
+    test("accepts one for the same machine if the stack lists no extensions", () =>
+      play({ foreign: [byDialog], extensions: [], expect: { calls: [applyPatch] } }));
+
+    test.each([
+      ["another machine", ofMachine("another")],
+      ["the machine in another cluster", ofMachine(uuid, "x")],
+      ["the machine set", ofMachineSet("frank-workers")],
+      ["the whole cluster", ofCluster],
+    ])("accepts one for %s", (_, labels) =>
+      play({
+        foreign: [{ id: "schematic-theirs", labels, extensions: ["siderolabs/x"] }],
+        expect: { calls: [applyExtensions, applyPatch] },
+      }),
+    );
+  });
+
+  describe("refuses a machine", () => {
+    test("that Omni does not know", () =>
+      play({
+        omni: { seen: undefined, state: undefined },
+        expect: { error: ["machines.gpu-1.uuid: Omni knows no machine"] },
+      }));
+
+    test("of another cluster", () =>
+      play({
+        omni: { state: { ...new FakeOmni().state!, cluster: "other" } },
+        expect: { error: ["is of the cluster other, not frank"] },
+      }));
+
+    test("for a cluster that Omni does not have", () =>
+      play({
+        omni: { state: undefined, clusters: [] },
+        expect: { error: ["clusterName: Omni has no cluster frank"] },
+      }));
+
+    test("of a cluster that is kept as a template", () =>
+      play({
+        omni: { templated: true },
+        expect: {
+          error: ["machines.gpu-1.configuration: the cluster frank is kept as a template"],
+        },
+      }));
+  });
+
+  test("writes the patches of a machine before it joins its cluster, but none next to a machine set's", () =>
+    play(
+      {
+        omni: { state: undefined },
+        expect: {
+          calls: [applyExtensions, applyPatch],
+          logs: "Omni keeps them until the machine joins",
+        },
+      },
+      {
+        foreign: [{ id: "300-of-a-set", labels: ofMachineSet("gpus"), patch: part }],
+        expect: { error: ["for the machine set gpus"] },
+      },
+    ));
+});
+
+describe("omni-release", () => {
+  test("removes what is the stack's and nothing else; a second one finds nothing", () =>
+    play(
+      { ...firstRun, foreign: [{ id: "500-theirs", labels: ofCluster, patch: noPart }] },
+      { releases: true, expect: { removed: 2, patchesInOmni: ["500-theirs"] } },
+      { releases: true, expect: { removed: 0 } },
+    ));
+
+  test("waits for Omni", () =>
+    play(firstRun, {
+      failing: {
+        seconds: 60,
+        problem: "unreachable",
+        message: "omnictl get failed: connection refused",
+      },
+      releases: true,
+      expect: { removed: 2 },
+    }));
+
+  test("says how the stack forgets the machine if Omni is gone", () =>
+    play(firstRun, {
+      failing: { problem: "refused", message: "omnictl get failed: no such host" },
+      releases: true,
+      expect: {
+        error: [
+          "machines.gpu-1: Omni cannot be asked: omnictl get failed: no such host; ",
+          "`pulumi state delete 'URN'`",
+        ],
+      },
+    }));
+});
+
+test.each<[string, string, unknown]>([
+  // As siderolabs/omni prints them (client/pkg/template/testdata/cluster1-resources.yaml). The annotation has no value.
+  [
+    "a template's",
+    "    annotations:\n        omni.sidero.dev/managed-by-cluster-templates:\n",
+    { templated: true },
+  ],
+  ["one with other annotations", "    annotations:\n        name: home\n", { templated: false }],
+  ["one of Omni's page", "", { templated: false }],
+])("a cluster is read as omnictl prints it: %s", async (_, annotations, expected) => {
+  const type = "Clusters.omni.sidero.dev";
+  const printed = `metadata:
+    namespace: default
+    type: ${type}
+    id: frank
+    version: 1
+${annotations}spec:
+    talosversion: 1.12.6
+`;
+  const omnictl = { run: async () => printed } as unknown as Talosctl;
+  expect(await new OmniServer(omnictl, {} as SecretFiles).cluster("frank")).toEqual(expected);
+});

@@ -1,0 +1,194 @@
+import { waitForOmni } from "../../../components/program/omni/wait";
+import { omniWaitTask, type OmniWaitTask } from "../../../components/program/task";
+import { customizationPath } from "../../../components/recipe";
+import { mergedConfigurationPath } from "../../../components/recipe/machine/containerd/effective";
+import { FakeOmni } from "./fake-omni";
+import { FakeClock, FakeMachine } from "../fakes";
+import { waitingForSandbox } from "../fakes/machine";
+import { failure } from "../setup";
+
+const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
+const quiet = (): void => {};
+
+describe("omni-wait", () => {
+  const wanted = (more: Partial<OmniWaitTask> = {}): OmniWaitTask =>
+    omniWaitTask.parse({
+      machine: "gpu-1",
+      address: "192.0.2.1",
+      uuid,
+      cluster: "frank",
+      talosVersion: "v1.12.6",
+      configurationHash: "h",
+      extensions: ["siderolabs/x"],
+      modules: [],
+      extensionServices: [],
+      files: {},
+      timeouts: { reboot: "10m", verify: "5m" },
+      ...more,
+    });
+  const bench = () => {
+    const clock = new FakeClock();
+    return { omni: new FakeOmni(), machine: new FakeMachine(clock), clock, report: quiet };
+  };
+
+  test("ends once release, extensions and configuration are there", async () => {
+    const parts = bench();
+    parts.omni.changes = true;
+    parts.clock.after(120, () => (parts.omni.changes = false));
+    expect(await waitForOmni(wanted(), parts)).toMatchObject({
+      talosVersion: "v1.12.6",
+      schematicId: "s",
+    });
+    expect(parts.clock.now()).toBeGreaterThanOrEqual(120_000);
+  });
+
+  test("asks, once, for a machine to be added to its cluster, and goes on when it was", async () => {
+    const said: string[] = [];
+    const parts = { ...bench(), report: (line: string) => said.push(line) };
+    const { state } = parts.omni;
+    parts.omni.state = undefined;
+    parts.clock.after(600, () => (parts.omni.state = state));
+    await waitForOmni(wanted(), parts);
+    expect(said.join()).not.toContain("template"); // a sync would take patches and extensions away
+    expect(parts.clock.now()).toBeGreaterThanOrEqual(600_000);
+    expect(
+      said.filter((line) => line.includes(`add the machine ${uuid} to the cluster frank in Omni`)),
+    ).toHaveLength(1);
+  });
+
+  describe("a boot that does not go on", () => {
+    const looping = () => {
+      const said: string[] = [];
+      const parts = { ...bench(), report: (line: string) => said.push(line) };
+      parts.machine.stageName = "booting";
+      parts.machine.bootProblems = [
+        "writeUserFiles failed, rebooting in 35 minutes … already exists",
+      ];
+      return {
+        parts,
+        said,
+        told: () => said.filter((line) => line.includes("its boot does not go on")),
+      };
+    };
+
+    test("is told, and ends the wait when the next boot does not either", async () => {
+      const { parts, told } = looping();
+      parts.clock.after(300, () => parts.machine.boots++);
+      const message = await failure(waitForOmni(wanted({ driverVersion: "570.211.01" }), parts));
+      expect(message).toContain("machines.gpu-1: its boot does not go on: writeUserFiles failed");
+      expect(message).toContain("again and again");
+      expect(told()).toHaveLength(1);
+      expect(parts.clock.now()).toBeLessThan(310_000);
+    });
+
+    test("does not end the wait when somebody corrects the patch in the pause", async () => {
+      const { parts, told } = looping();
+      const files = { "/proc/modules": "overlay 1 0 - Live 0x0\n" };
+      parts.omni.state!.ready = false;
+      parts.clock.after(300, () => {
+        parts.machine.boots++;
+        parts.machine.stageName = "running";
+        parts.machine.bootProblems = [];
+        parts.omni.state!.ready = true;
+      });
+      parts.machine.read = async () =>
+        parts.machine.boots > 1 ? files["/proc/modules"] : undefined;
+      await waitForOmni(wanted({ files }), parts);
+      expect(told()).toHaveLength(1);
+    });
+  });
+
+  describe("containerd's part on Talos 1.14, which writes no file of the part", () => {
+    const runtime = 'plugins."io.containerd.cri.v1.runtime"';
+    const containerdPart = `[${runtime}]\ncdi_spec_dirs = ["/var/cdi"]\n\n[${runtime}.containerd]\ndefault_runtime_name = "nvidia"\n`;
+    /** What Talos merges (talos v1.14.1, internal/app/machined/pkg/controllers/files/cri_config.go, internal/pkg/toml/merge.go). */
+    const merged = (name: string, customizations: string[]): string =>
+      [
+        "## file /etc/cri/conf.d/00-base.part (sha256:aa)",
+        ...customizations.map((each) => `## in-memory customization "${each}" (sha256:bb)`),
+        "",
+        "version = 3",
+        "[plugins]",
+        `  [${runtime}]`,
+        "    enable_cdi = true",
+        '    cdi_spec_dirs = ["/run/cdi", "/var/cdi"]',
+        `    [${runtime}.containerd]`,
+        `      default_runtime_name = "${name}"`,
+      ].join("\n");
+    const waiting = (configuration: string | undefined) => {
+      const parts = bench();
+      parts.omni.seen!.talosVersion = "v1.14.1";
+      if (configuration !== undefined) parts.machine.files[mergedConfigurationPath] = configuration;
+      return waitForOmni(wanted({ talosVersion: "v1.14.1", containerdPart }), parts);
+    };
+
+    test("is in effect when the merged configuration has every value of it", async () => {
+      const seen = await waiting(merged("nvidia", ["customization"]));
+      expect(seen).toMatchObject({ talosVersion: "v1.14.1" });
+    });
+
+    test("is not in effect yet: the keys are named", async () => {
+      const message = await failure(waiting("version = 3\n"));
+      expect(message).toContain(
+        `${mergedConfigurationPath} lacks plugins."io.containerd.cri.v1.runtime".cdi_spec_dirs, plugins."io.containerd.cri.v1.runtime".containerd.default_runtime_name`,
+      );
+    });
+
+    test("is overridden: so is the document that comes later", async () => {
+      const message = await failure(waiting(merged("runc", ["aa", "customization", "zz"])));
+      expect(message).toContain("containerd.default_runtime_name");
+      expect(message).toContain("CRICustomizationConfig zz, which Talos merges later");
+      expect(message).not.toContain("CRICustomizationConfig aa");
+    });
+
+    test("waits with containerd itself, where workload isolation waits for a boot", async () => {
+      const parts = bench();
+      parts.machine.cri = waitingForSandbox;
+      const message = await failure(waitForOmni(wanted(), parts));
+      expect(message).toContain(
+        'service cri is Waiting and not healthy (Waiting for service "sandboxd"',
+      );
+      expect(message).toContain("so reboot the machine");
+    });
+
+    test("has no configuration of containerd's to be seen in", async () => {
+      expect(await failure(waiting(undefined))).toContain(
+        `${mergedConfigurationPath} is not there`,
+      );
+    });
+  });
+
+  test.each<[string, (omni: FakeOmni) => void, Partial<OmniWaitTask>, string]>([
+    ["membership", (omni) => (omni.state = undefined), {}, "it is in no cluster: add the machine"],
+    ["machine", (omni) => (omni.seen = undefined), {}, "Omni knows no machine"],
+    [
+      "release",
+      (omni) => (omni.seen!.talosVersion = "v1.12.4"),
+      {},
+      "it runs v1.12.4, not v1.12.6",
+    ],
+    ["extensions", (omni) => (omni.seen!.extensions = []), {}, "its image has no siderolabs/x"],
+    [
+      "configuration",
+      (omni) => (omni.state!.configUpToDate = false),
+      {},
+      "Omni still has changes for it",
+    ],
+    [
+      "refusal",
+      (omni) => (omni.state!.configError = "not allowed"),
+      {},
+      "could not apply its configuration: not allowed",
+    ],
+    ["driver", () => {}, { driverVersion: "570.211.01" }, "no NVIDIA driver is loaded"],
+    ["file", () => {}, { files: { "/proc/sys/a": "x" } }, "/proc/sys/a is not as configured"],
+    ["part", () => {}, { containerdPart: "a = 1\n" }, `${customizationPath} is not as configured`],
+    ["readiness", (omni) => (omni.state!.ready = false), {}, "Omni does not call it ready"],
+  ])("says what is missing at its limit: %s", async (_, spoil, more, part) => {
+    const parts = bench();
+    spoil(parts.omni);
+    const message = await failure(waitForOmni(wanted(more), parts));
+    expect(message).toContain(part);
+    expect(message).toContain("25m");
+  });
+});

@@ -1,0 +1,67 @@
+import {
+  type Ancestor,
+  isOrphaned,
+  type Look,
+  lookByPs,
+  lookInProc,
+  upToPulumi,
+} from "../../components/program/orphan";
+
+/** Processes, each the parent of the one before. */
+const chain = (...names: string[]): Look => {
+  const all = names.map((name, index): Ancestor => ({
+    pid: 100 + index,
+    name,
+    parent: 101 + index,
+    started: "5",
+  }));
+  return (pid) => all.find((one) => one.pid === pid);
+};
+const names = (ancestors: Ancestor[]): string[] => ancestors.map(({ name }) => name);
+
+test.each<[string, string[], string[]]>([
+  [
+    "all up to Pulumi",
+    ["sh", "pulumi-resource", "pulumi", "bash", "sshd"],
+    ["sh", "pulumi-resource", "pulumi"],
+  ],
+  [
+    "without a shell in between",
+    ["pulumi-resource", "pulumi", "bash"],
+    ["pulumi-resource", "pulumi"],
+  ],
+  [
+    "of Pulumi below a wrapper",
+    ["sh", "pulumi-resource", "pulumi", "pulumi"],
+    ["sh", "pulumi-resource", "pulumi"],
+  ],
+  ["nobody, where somebody else started it", ["bash", "make", "sshd"], []],
+  ["nobody, where Pulumi is further away", ["a", "b", "c", "d", "e", "f", "pulumi"], []],
+])("the program waits for %s", (_, above, watched) =>
+  expect(names(upToPulumi(100, chain(...above)))).toEqual(watched),
+);
+
+test("one that is gone, or whose number somebody else has, makes it an orphan", () => {
+  const look = chain("sh", "pulumi-resource", "pulumi");
+  const all = upToPulumi(100, look);
+  expect(isOrphaned(all, look)).toBe(false);
+  expect(isOrphaned(all, (pid) => (pid === 102 ? undefined : look(pid)))).toBe(true);
+  expect(
+    isOrphaned(all, (pid) => (pid === 102 ? { ...look(pid)!, started: "9" } : look(pid))),
+  ).toBe(true);
+  expect(isOrphaned([], look)).toBe(false);
+});
+
+const unknown = 2 ** 22 + 1; // above the highest number of a process
+
+test.each([
+  ["this process", process.pid],
+  ["its parent", process.ppid],
+  ["one that is not there", unknown],
+])("ps and /proc tell the same of %s", (_, pid) => {
+  const { started, ...byPs } = lookByPs(pid) ?? {};
+  const { started: _started, ...inProc } = lookInProc(pid) ?? {};
+  expect(byPs).toEqual(inProc);
+  expect(started).toEqual(pid === unknown ? undefined : expect.stringMatching(/^\w+ \w+ .*\d{4}$/));
+  expect(lookByPs(pid)?.started).toBe(started);
+});

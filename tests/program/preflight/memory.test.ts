@@ -1,0 +1,61 @@
+import { remembered } from "../../../components/program/preflight/memory";
+import { preflightResult, type PreflightTask } from "../../../components/program/preflight/task";
+
+/** Linux: a program with a longer variable does not start (execve, MAX_ARG_STRLEN, the name and the final zero included). */
+const LONGEST = 131_072 - "PULUMI_COMMAND_STDOUT=\n\0".length;
+
+const schematic = (number: number): string => number.toString(16).padStart(64, "0");
+const name = (number: number): string => `talos-gpu-${String(number).padStart(4, "0")}`;
+
+/** A fleet after so many updates. */
+function after(
+  updates: number,
+  machines: number,
+  schematicOf: (machine: number, update: number) => string,
+) {
+  let before: Parameters<typeof remembered>[1] = {};
+  let answer = remembered({ machines: [], omni: [] }, before);
+  for (let update = 0; update < updates; update++) {
+    const asked = Array.from({ length: machines }, (_, machine) => ({
+      ...{ machine: name(machine), address: `192.168.100.${machine}`, configuration: "adopted" },
+      ...{ schematicId: schematicOf(machine, update), wanted: `${update}`.padEnd(16, "f") },
+    })) as PreflightTask["machines"];
+    answer = remembered({ machines: asked, omni: [] }, before);
+    before = preflightResult.parse(JSON.parse(JSON.stringify(answer))).machines;
+  }
+  return { answer, before };
+}
+
+test("the last ten schematics are remembered, the newest first", () => {
+  const { before } = after(12, 1, (_, update) => schematic(update));
+  expect(before[name(0)]).toEqual({
+    wanted: "11ffffffffffffff",
+    brought: Array.from({ length: 10 }, (_, index) => schematic(11 - index)),
+    place: { owner: "adopted", at: "192.168.100.0" },
+  });
+});
+
+test("a thousand machines, of five pools with ten schematics each, are handed back to the next run", () => {
+  const { answer, before } = after(10, 1_000, (machine, update) =>
+    schematic(100 * (machine % 5) + update),
+  );
+  expect(JSON.stringify(answer).length).toBeLessThan(LONGEST);
+  expect(before[name(7)]!.brought).toEqual(
+    Array.from({ length: 10 }, (_, index) => schematic(209 - index)),
+  );
+});
+
+test.each([
+  [
+    "a thousand machines with three hundred histories: the oldest schematics are forgotten",
+    1_000,
+    1,
+  ],
+  ["more machines than there is room for: nothing is remembered", 5_000, undefined],
+])("an answer is never too long: %s", (_, machines, length) => {
+  const { answer, before } = after(3, machines, (machine, update) =>
+    schematic(10 * (machine % 300) + update),
+  );
+  expect(JSON.stringify(answer).length).toBeLessThan(LONGEST);
+  expect(before[name(0)]?.brought.length).toBe(length);
+});

@@ -1,0 +1,217 @@
+import type { Workload } from "../../../components/clients/kubernetes/gpu-offers";
+import type { PreflightTask } from "../../../components/program/preflight/task";
+import { ask } from "./stand";
+
+type Installs = NonNullable<PreflightTask["installs"]>;
+
+const plugin: Installs = {
+  field: "devicePlugin",
+  release: "nvidia-device-plugin",
+  namespace: "nvidia-device-plugin",
+};
+const operator: Installs = {
+  field: "gpuOperator",
+  release: "gpu-operator",
+  namespace: "gpu-operator",
+};
+const dra: Installs = { field: "dra", release: "dra-driver-nvidia-gpu", namespace: "dra" };
+
+/** A DaemonSet that runs an image. */
+const daemonSet = (
+  namespace: string,
+  name: string,
+  image: string,
+  metadata: Workload["metadata"] = {},
+): Workload => ({
+  kind: "DaemonSet",
+  metadata: { namespace, name, ...metadata },
+  spec: { selector: {}, template: { spec: { containers: [{ name: "main", image }] } } },
+});
+
+const pluginImage = "nvcr.io/nvidia/k8s-device-plugin:v0.17.4";
+const operatorImage = "nvcr.io/nvidia/gpu-operator:v26.3.3";
+const ofFlux = {
+  "helm.toolkit.fluxcd.io/name": "nvdp",
+  "helm.toolkit.fluxcd.io/namespace": "kube-system",
+};
+const ofHelm = (name: string, namespace: string) => ({
+  "meta.helm.sh/release-name": name,
+  "meta.helm.sh/release-namespace": namespace,
+});
+
+/** What the preflight says of an update that installs something, in a cluster that has these. */
+async function foundBy(
+  installs: Installs | undefined,
+  workloads: Workload[],
+  withoutPlugin = false,
+): Promise<string[]> {
+  const { outcome } = await ask({ ...(installs && { installs }), workloads, withoutPlugin });
+  return Array.isArray(outcome) ? outcome : [];
+}
+
+describe("something else that gives out the cards ends the update before the first machine", () => {
+  test.each<[string, Installs, Workload, string[]]>([
+    [
+      "a plugin of Flux'",
+      operator,
+      daemonSet("kube-system", "nvdp-nvidia-device-plugin", pluginImage, { labels: ofFlux }),
+      [
+        "gpuOperator: device plugin is in the cluster already (DaemonSet kube-system/nvdp-nvidia-device-plugin, kept by Flux' HelmRelease kube-system/nvdp)",
+        "write `external: { kind: devicePlugin, namespace: kube-system }` in the place of gpuOperator",
+        "take Flux' HelmRelease kube-system/nvdp out of its repository, then run again",
+      ],
+    ],
+    [
+      "an operator of Argo CD's",
+      plugin,
+      daemonSet("gpu", "gpu-operator", operatorImage, {
+        annotations: { "argocd.argoproj.io/tracking-id": "gpu:apps/Deployment:gpu/gpu-operator" },
+      }),
+      ["kept by Argo CD's Application gpu)", "argocd app delete gpu"],
+    ],
+    [
+      "a plugin of the same chart that Helm installed in another namespace",
+      plugin,
+      daemonSet("kube-system", "nvdp", pluginImage, { annotations: ofHelm("nvdp", "kube-system") }),
+      ["Helm release kube-system/nvdp", "helm uninstall nvdp -n kube-system"],
+    ],
+    [
+      "a plugin of a manifest",
+      plugin,
+      daemonSet(
+        "kube-system",
+        "nvidia-device-plugin-daemonset",
+        "ghcr.io/mirror/k8s-device-plugin@sha256:0",
+      ),
+      [
+        "which nothing marks as its own",
+        "kubectl delete daemonset nvidia-device-plugin-daemonset -n kube-system",
+      ],
+    ],
+    [
+      "the DRA driver's former chart",
+      plugin,
+      daemonSet("dra", "kubelet-plugin", "registry.example.com/own:1", {
+        labels: { "helm.sh/chart": "nvidia-dra-driver-gpu-25.8.0" },
+      }),
+      ["devicePlugin: DRA driver is in the cluster already"],
+    ],
+  ])("%s", async (_, installs, workload, parts) => {
+    const found = await foundBy(installs, [workload]);
+    expect(found).toHaveLength(1);
+    for (const part of parts) expect(found[0]).toContain(part);
+  });
+});
+
+describe("nothing is said of", () => {
+  test.each<[string, Installs | undefined, Workload]>([
+    [
+      "the stack's own release",
+      plugin,
+      daemonSet("nvidia-device-plugin", "nvidia-device-plugin", pluginImage, {
+        annotations: ofHelm("nvidia-device-plugin", "nvidia-device-plugin"),
+      }),
+    ],
+    [
+      "a release that the stack takes over from Flux",
+      { ...plugin, release: "nvdp", namespace: "kube-system" },
+      daemonSet("kube-system", "nvdp", pluginImage, {
+        labels: ofFlux,
+        annotations: ofHelm("nvdp", "kube-system"),
+      }),
+    ],
+    [
+      "what a stack of Pulumi's installed, as this one's of the update before",
+      operator,
+      daemonSet("nvidia-device-plugin", "nvidia-device-plugin", pluginImage, {
+        managedFields: [{ manager: "pulumi-resource-kubernetes" }],
+      }),
+    ],
+    [
+      "a release outside",
+      undefined,
+      daemonSet("kube-system", "nvdp", pluginImage, { labels: ofFlux }),
+    ],
+    [
+      "a DaemonSet of the stack's own operator",
+      operator,
+      daemonSet("gpu-operator", "nvidia-device-plugin-daemonset", pluginImage, {
+        ownerReferences: [
+          { apiVersion: "nvidia.com/v1", kind: "ClusterPolicy", name: "cluster-policy", uid: "1" },
+        ],
+      }),
+    ],
+    [
+      "AMD's plugin, whose image has the same name",
+      plugin,
+      daemonSet("amd", "amdgpu", "rocm/k8s-device-plugin:1.31"),
+    ],
+    [
+      "AMD's operator",
+      operator,
+      daemonSet("amd", "amd-gpu-operator", "rocm/gpu-operator:v1.4.0", {
+        labels: { "helm.sh/chart": "gpu-operator-charts-v1.4.0" },
+      }),
+    ],
+    [
+      "feature discovery of the plugin's chart",
+      operator,
+      daemonSet("kube-system", "nvdp-gpu-feature-discovery", pluginImage),
+    ],
+  ])("%s", async (_, installs, workload) =>
+    expect(await foundBy(installs, [workload])).toEqual([]),
+  );
+
+  test("what is in a namespace of the stack's; in another stack's it is told", async () => {
+    const workloads = [daemonSet("former", "nvidia-device-plugin", pluginImage)];
+    const of = async (owner: string) =>
+      (await ask({ installs: operator, workloads, owners: { former: owner } })).outcome;
+    expect(await of("shop/prod/ns 77")).toMatchObject({ machines: {} });
+    expect(await of("shop/test/ns 77")).toHaveLength(1);
+  });
+
+  test("an operator without its plugin, next to the DRA driver; with it, both would give out the cards", async () => {
+    const workload = daemonSet("gpu", "gpu-operator", operatorImage, {
+      annotations: ofHelm("gpu-operator", "gpu"),
+    });
+    expect(await foundBy(dra, [workload], true)).toEqual([]);
+    expect(await foundBy(dra, [workload])).toHaveLength(1);
+    expect(await foundBy(operator, [workload], true)).toHaveLength(1);
+  });
+});
+
+test("a question that gets no answer at once is asked again; one that gets none is said, and ends nothing", async () => {
+  const workloads = [daemonSet("kube-system", "nvidia-device-plugin-daemonset", pluginImage)];
+  expect((await ask({ installs: plugin, workloads, silentOffers: ["503"] })).outcome).toHaveLength(
+    1,
+  );
+  const { outcome, lines } = await ask({
+    installs: plugin,
+    workloads,
+    silentOffers: Array(1_000).fill("503"),
+  });
+  expect(outcome).toMatchObject({ machines: {} });
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^not known whether something else in the cluster gives out/),
+  );
+});
+
+describe("a RuntimeClass that is there", () => {
+  const warned = async (installs: Installs, policy?: string): Promise<string[]> => {
+    const { lines } = await ask({
+      installs,
+      runtimeClass: { policy, handler: "nvidia", annotations: {} },
+    });
+    return lines.filter((line) => line.startsWith("warning"));
+  };
+
+  test("goes with the operator, which a warning says before", async () => {
+    expect(await warned(operator)).toEqual([
+      expect.stringMatching(/the operator makes it its own, and it goes when/),
+    ]);
+  });
+
+  test("is no matter where it is the operator's, and where the stack installs none", async () => {
+    expect([...(await warned(operator, "cluster-policy")), ...(await warned(plugin))]).toEqual([]);
+  });
+});

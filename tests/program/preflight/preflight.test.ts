@@ -1,0 +1,630 @@
+import type { AskedCluster } from "../../../components/program/preflight/preflight";
+import { CallError } from "../../../components/clients/failure";
+import { failing, type FakeMachine, nodeState, schematics } from "../fakes";
+import { archive, ask, brought, certificate, index, node, type Stand, strange } from "./stand";
+
+const installs = {
+  field: "gpuOperator",
+  release: "gpu-operator",
+  namespace: "gpu-operator",
+} as const;
+
+/** The credentials were seen to be of one cluster. */
+const together = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
+
+/** What is asked before the first machine is touched, and what comes of it. */
+interface Preflight {
+  /** What differs. Default: everything is there. */
+  around: Partial<Stand>;
+  /** Schematics that the stack is known to have brought. Default: the machine is new. */
+  broughtBefore?: string[];
+  /** All findings, in order, each by parts of it. Default: none, and the preflight remembers what it asked about. */
+  refusals?: (RegExp | RegExp[])[];
+  /** A line of progress. */
+  logs?: RegExp;
+  /** All warnings, each by parts of it. Default: none. */
+  warnings?: (RegExp | RegExp[])[];
+}
+
+async function play({
+  around,
+  broughtBefore,
+  refusals,
+  logs,
+  warnings = [],
+}: Preflight): Promise<void> {
+  const { outcome, lines } = await ask(around, broughtBefore && brought(broughtBefore));
+  if (refusals) expectParts(outcome, refusals);
+  else
+    expect(outcome).toMatchObject({
+      histories: [[...new Set([schematics.gpu, ...(broughtBefore ?? [])])]],
+    });
+  if (logs) expect(lines).toContainEqual(expect.stringMatching(logs));
+  const warned = lines.filter((line) => line.startsWith("warning"));
+  expectParts(warned, warnings);
+}
+
+/** Each text has its parts, and there is no other text. */
+function expectParts(texts: unknown, wanted: (RegExp | RegExp[])[]): void {
+  expect(texts).toEqual(wanted.map(() => expect.any(String)));
+  for (const [index, parts] of wanted.entries())
+    for (const part of [parts].flat()) expect((texts as string[])[index]).toMatch(part);
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+const anotherStacks = { "gpu-operator": "shop/test/ns 77" };
+const isAnotherStacks = /^kubeconfig: Namespace gpu-operator was made by shop\/test\/ns/;
+const losesAnExtension: Partial<FakeMachine> = {
+  running: {
+    extensions: { "iscsi-tools": "v0.2.0" },
+    configuredArgs: [],
+    platform: "metal",
+    secureBoot: false,
+  },
+};
+const namesTheExtension =
+  /^machines\.gpu-1\.extensions: the machine runs siderolabs\/iscsi-tools v0\.2\.0/;
+
+test.each<[keyof AskedCluster, RegExp, Partial<Stand>]>([
+  [
+    "podsOfClass",
+    /^not known whether pods of others name RuntimeClass nvidia \(no answer\)$/,
+    { classed: [] },
+  ],
+  [
+    "runtimeClass",
+    /^not known whether RuntimeClass nvidia is in the cluster already \(no answer\)$/,
+    { installs },
+  ],
+  [
+    "annotationOf",
+    /^not known whether another stack made Namespace gpu-operator \(no answer\)$/,
+    {},
+  ],
+])(
+  "where Kubernetes does not answer %s, the preflight says what it does not know",
+  (call, logs, more) =>
+    play({
+      around: {
+        ...more,
+        through: (client, kind) =>
+          kind === "cluster"
+            ? { ...client, [call]: () => Promise.reject(new CallError("unreachable", "no answer")) }
+            : client,
+      },
+      logs,
+    }),
+);
+
+describe("refused:", () => {
+  test("a repository that is down", () =>
+    play({
+      around: { web: { index: { silent: "ECONNREFUSED" } } },
+      refusals: [/^gpuOperator: the chart repository .* cannot be reached: ECONNREFUSED/],
+    }));
+
+  test("a repository that is gone", () =>
+    play({
+      around: { web: { index: { status: 404, body: "" } } },
+      refusals: [/cannot be reached: it answers 404/],
+    }));
+
+  test("a release that is not there", () =>
+    play({
+      around: { version: "v99.0.0" },
+      refusals: [/has no chart gpu-operator v99\.0\.0; it has v25\.10\.1, v25\.3\.4/],
+    }));
+
+  test("an archive that is gone", () =>
+    play({
+      around: { web: { archive: { status: 404, body: "" } } },
+      refusals: [/does not have its archive/],
+    }));
+
+  test("an image that the Factory cannot make", () =>
+    play({
+      around: {
+        web: { image: { status: 400, body: 'official extension "x" is not available\n' } },
+      },
+      refusals: [
+        /^talosVersion: the Image Factory does not have .*: official extension "x" is not available \(400\)/,
+      ],
+    }));
+
+  test("Kubernetes that does not answer", () =>
+    play({
+      around: { nodes: new CallError("unreachable", "Kubernetes: nodes: ECONNREFUSED") },
+      refusals: [
+        [
+          /^kubeconfig: the Kubernetes API at https:\/\/10\.0\.0\.9:6443 did not answer within 3m /,
+          /did not answer within 3m \(last: Kubernetes: nodes: ECONNREFUSED\)/,
+        ],
+      ],
+    }));
+
+  test("a user that Kubernetes does not know", () =>
+    play({
+      around: { nodes: new CallError("refused", "Kubernetes: nodes: Unauthorized") },
+      refusals: [/^kubeconfig: the Kubernetes API does not know its user/],
+    }));
+
+  test("another API server", () =>
+    play({
+      around: { nodes: new CallError("refused", "Kubernetes: nodes: self-signed certificate") },
+      refusals: [/^kubeconfig: it is of another cluster: the API server shows/],
+    }));
+
+  test("a machine whose upgrade would skip a Talos minor", () =>
+    play({
+      around: { machine: { talosVersion: "v1.10.9" } },
+      refusals: [
+        [
+          /^machines\.gpu-1\.talosVersion: v1\.10\.9 to v1\.12\.6 is 2 minor releases in one upgrade; /,
+          /2 minor releases in one upgrade; .*upgrade to the last v1\.11 release first/,
+        ],
+      ],
+    }));
+
+  test("a configuration that the running release cannot read", () =>
+    play({
+      around: {
+        machines: [{ configuration: "owned", contract: "v1.12.6" }],
+        machine: { talosVersion: "v1.11.6" },
+      },
+      refusals: [
+        [
+          /^machines\.gpu-1\.versionContract: the machine runs v1\.11\.6, /,
+          /v1\.11\.6, and its configuration is generated for v1\.12\.6/,
+        ],
+      ],
+    }));
+
+  test("a configuration that makes NVIDIA's runtime the default, before an image without one", () =>
+    play({
+      around: {
+        machines: [{ handler: false }],
+        machine: { active: "machine: {files: [{content: \"default_runtime_name = 'nvidia'\"}]}\n" },
+      },
+      refusals: [
+        [
+          /^machines\.gpu-1: the machine's configuration: makes nvidia containerd's default runtime, /,
+          /default runtime, .*kubelet never comes up; leave it out/,
+        ],
+      ],
+    }));
+
+  test("accepted: the same before an image that has one", () =>
+    play({
+      around: {
+        machine: { active: "machine: {files: [{content: \"default_runtime_name = 'nvidia'\"}]}\n" },
+      },
+    }));
+
+  test("accepted with a warning: pods of others that name a RuntimeClass which goes", () =>
+    play({
+      around: { classed: ["gpu-operator/gpu-feature-discovery-x", "ai/whisper-0"] },
+      warnings: [
+        [
+          /^warning: no machine will have a handler for RuntimeClass nvidia, /,
+          /RuntimeClass nvidia, which ai\/whisper-0 name: take runtimeClassName out/,
+        ],
+      ],
+    }));
+
+  test("accepted: only pods of the operator name it", () =>
+    play({ around: { classed: ["gpu-operator/gpu-feature-discovery-x"] }, warnings: [] }));
+
+  test("another stack's namespace", () =>
+    play({ around: { owners: anotherStacks }, refusals: [isAnotherStacks] }));
+
+  test("a kubeconfig of another cluster", () =>
+    play({
+      around: {
+        nodes: [strange],
+        authority: base64("other"),
+        machine: {
+          active: `cluster: {ca: {crt: ${base64(certificate(base64("ours")))}}}
+`,
+        },
+      },
+      refusals: [
+        [
+          /^kubeconfig: it is of another cluster than the talosconfig: /,
+          /than the talosconfig: .* has the nodes other, none of which is gpu-1 \(10\.0\.0\.1\)/,
+        ],
+      ],
+    }));
+
+  test("a machine that is a node of another name", () =>
+    play({
+      around: { nodes: [node({ name: "gpu-1.home.example" })] },
+      refusals: [
+        /^machines\.gpu-1\.address: the machine at 10\.0\.0\.1 is node gpu-1\.home\.example/,
+      ],
+    }));
+
+  const swapped = [node({ bootId: "boot-7", addresses: ["10.0.0.2"] }), node({ name: "gpu-2" })];
+  const isOtherNode = /^machines\.gpu-1\.address: the machine at 10\.0\.0\.1 is node gpu-2/;
+  test("a machine behind another one's address", () =>
+    play({ around: { nodes: swapped }, refusals: [isOtherNode] }));
+
+  test("an owned machine whose name another machine's node has", () =>
+    play({
+      around: { machines: [{ configuration: "owned" }], nodes: swapped },
+      refusals: [isOtherNode],
+    }));
+
+  test("an image without an extension that the machine runs", () =>
+    play({ around: { machine: losesAnExtension }, refusals: [namesTheExtension] }));
+
+  test("a machine that its talosconfig does not fit", () =>
+    play({
+      around: {
+        machine: {
+          schematic: failing(
+            "refused",
+            "talosctl get failed (exit 1): x509: certificate signed by unknown authority",
+          ),
+        },
+      },
+      refusals: [/^machines\.gpu-1: talosconfig: its context home is of another cluster/],
+    }));
+
+  test("expired credentials, with which no call is made", () =>
+    play({
+      around: {
+        expired: [
+          { field: "talosconfig", problem: "expired on 2021-01-01", why: "", remedy: "" },
+          { field: "kubeconfig", problem: "expired on 2021-01-01", why: "", remedy: "" },
+        ],
+        version: "v99.0.0",
+        nodes: new CallError("refused", "Kubernetes: nodes: Unauthorized"),
+        machine: { schematic: failing("refused", "asked") },
+      },
+      refusals: [
+        /^talosconfig: expired on 2021-01-01; ; $/,
+        /^kubeconfig: expired on 2021-01-01; ; $/,
+        /v99/,
+      ],
+    }));
+
+  test("several of these at once", () =>
+    play({
+      around: { version: "v99.0.0", owners: anotherStacks, machine: losesAnExtension },
+      refusals: [/v99/, isAnotherStacks, namesTheExtension],
+    }));
+});
+
+describe("what cannot be checked from here is logged and accepted:", () => {
+  test("a repository behind a proxy", () =>
+    play({
+      around: { web: { index: { unknown: "it is asked through a proxy" } } },
+      logs: /chart gpu-operator .*: not known .*proxy/,
+    }));
+
+  test("a private repository", () =>
+    play({
+      around: { web: { index: { status: 401, body: "" } } },
+      logs: /not known .* answers 401/,
+    }));
+
+  test("an index that is a page to log in", () =>
+    play({ around: { web: { index: { status: 200, body: "<html>" } } }, logs: /cannot be read/ }));
+
+  test("a repository that answers no HEAD", () =>
+    play({ around: { web: { archive: { status: 405, body: "" } } } }));
+
+  test("charts from a mirror that is not asked", () =>
+    play({ around: { environment: { TALOS_GPU_CHARTS: "none" } }, logs: /not asked for/ }));
+
+  test("an Image Factory that cannot be reached from here", () =>
+    play({
+      around: { web: { image: { silent: "ENOTFOUND" } } },
+      logs: /image .*: not known \(ENOTFOUND\)/,
+    }));
+
+  test("a pull-through registry that does not have the image yet", () =>
+    play({
+      around: { web: { image: { status: 404, body: '{"errors":[]}' } } },
+      logs: /image .*: not known \(it answers 404\)/,
+    }));
+
+  test("a server that does not know the path", () =>
+    play({
+      around: { web: { image: { status: 404, body: "404 page not found\n" } } },
+      logs: /image .*: not known \(it answers 404\)/,
+    }));
+
+  test("a registry that asks for credentials", () =>
+    play({
+      around: { web: { image: { status: 401, body: "" } } },
+      logs: /image .*: not known \(it answers 401\)/,
+    }));
+
+  test("Kubernetes that is down, if nothing is drained", () =>
+    play({
+      around: {
+        drain: false,
+        nodes: new CallError("unreachable", "Kubernetes: nodes: ECONNREFUSED"),
+      },
+      logs: /the update goes on/,
+    }));
+
+  test("a user that may not list nodes", () =>
+    play({
+      around: {
+        nodes: new CallError(
+          "refused",
+          'Kubernetes: nodes: nodes is forbidden: User "x" cannot list',
+        ),
+      },
+      logs: /not asked \(.*forbidden/,
+    }));
+
+  test("a machine that is down", () =>
+    play({ around: { machine: { down: true } }, logs: /gpu-1: not asked what it would lose/ }));
+
+  test("a kubeconfig that leads through a proxy, of a machine that is about to join", () =>
+    play({
+      around: { nodes: [strange], authority: base64("proxy") },
+      logs: /not known from here whether talosconfig and kubeconfig are of one cluster/,
+    }));
+
+  test("a node that was renamed and is listed twice", () =>
+    play({ around: { nodes: [node({ name: "old" }), node()] } }));
+
+  test("a machine that has booted since its node reported", () =>
+    play({ around: { nodes: [node({ bootId: "boot-0" }), strange] } }));
+
+  test("nodes that report no boot", () =>
+    play({ around: { nodes: [node({ bootId: "" }), node({ name: "gpu-2", bootId: "" })] } }));
+
+  test("a namespace of this stack", () =>
+    play({ around: { owners: { "gpu-operator": "shop/prod/gpu-namespace 6f1c" } } }));
+
+  test("an owned machine that the update renames: its old node is not drained", () =>
+    play({
+      around: { machines: [{ configuration: "owned" }], nodes: [node({ name: "talos-abc-123" })] },
+      warnings: [/^warning: gpu-1: .* is node talos-abc-123 .*`kubectl drain talos-abc-123 /],
+    }));
+});
+
+test("refuses another driver than runs, where the stack names none, on a machine that it takes over alone", async () => {
+  const machine: Partial<FakeMachine> = {
+    running: {
+      extensions: { "nonfree-kmod-nvidia-lts": "535.247.01" },
+      configuredArgs: [],
+      platform: "metal",
+      secureBoot: false,
+    },
+  };
+  const machines: Stand["machines"] = [{ unnamedDriver: ["branch", "flavour"] }];
+  await play({ around: { machine, machines }, refusals: [/^machines\.gpu-1\.driver: .*lts/] });
+  await play({ around: { machine } });
+  await play({
+    around: { wanted: "2", machine: { ...machine, schematicId: schematics.other }, machines },
+    broughtBefore: [schematics.other],
+  });
+});
+
+describe("a later preflight", () => {
+  test("accepts a machine that is wanted as before, without a question to it", () =>
+    play({ around: { machine: losesAnExtension }, broughtBefore: [schematics.other] }));
+
+  test("accepts that the machine loses what the stack itself brought", () =>
+    play({
+      around: { wanted: "2", machine: { ...losesAnExtension, schematicId: schematics.other } },
+      broughtBefore: [schematics.other],
+    }));
+
+  test("refuses what the machine would lose that the stack did not bring", () =>
+    play({
+      around: { wanted: "2", machine: losesAnExtension },
+      broughtBefore: [schematics.other],
+      refusals: [namesTheExtension],
+    }));
+
+  test("asks a machine again whose address has changed", () =>
+    play({
+      around: { machines: [{ address: "10.0.0.2" }], nodes: [node({ name: "gpu-2" })] },
+      broughtBefore: [schematics.gpu],
+      refusals: [/^machines\.gpu-1\.address: the machine at 10\.0\.0\.2 is node gpu-2/],
+    }));
+
+  test("refuses an address of a machine that leaves in the same update: it is cleaned up last", () =>
+    play({
+      around: { machines: [{ machine: "gpu-2" }], nodes: [] },
+      broughtBefore: [schematics.gpu],
+      refusals: [/10\.0\.0\.1 belongs to gpu-1, which leaves/],
+    }));
+
+  test("refuses a change of the machine's owner in one update: it is cleaned up last", () =>
+    play({
+      around: { machines: [{ configuration: "owned" }] },
+      broughtBefore: [schematics.gpu],
+      refusals: [/changes from adopted to owned/],
+    }));
+});
+
+describe("a node that a failed update has left cordoned", () => {
+  const cordoned = nodeState({
+    unschedulable: true,
+    annotations: { "talos-gpu/cordoned-by": "talos-gpu" },
+  });
+  test("gets a warning if the stack wants something else", () =>
+    play({
+      around: { wanted: "2", state: cordoned },
+      broughtBefore: [schematics.gpu],
+      warnings: [
+        /^warning: gpu-1: an earlier update failed .*node gpu-1 is still cordoned.*change `reconcileToken`/,
+      ],
+    }));
+
+  test("gets no warning if the machine is wanted as before", () =>
+    play({ around: { state: cordoned }, broughtBefore: [schematics.gpu], warnings: [] }));
+
+  test("gets no warning if the machine is new: its upgrade runs", () =>
+    play({ around: { state: cordoned }, warnings: [] }));
+
+  test("gets no warning if the user cordoned it", () =>
+    play({
+      around: { wanted: "2", state: { ...cordoned, annotations: {} } },
+      broughtBefore: [schematics.gpu],
+      warnings: [],
+    }));
+
+  test("gets no warning if it takes pods", () =>
+    play({
+      around: { wanted: "2", state: { ...cordoned, unschedulable: false } },
+      broughtBefore: [schematics.gpu],
+      warnings: [],
+    }));
+});
+
+describe("the volume of a workload", () => {
+  const volume = {
+    field: "workloads.ollama",
+    owner: "shop/prod/lab-ollama-models",
+    name: "ollama-models",
+    namespace: "ollama",
+  };
+  const fastVolume = { ...volume, storageClass: "fast" };
+  const slowVolume = { ...volume, storageClass: "slow" };
+  const volumeInAi = { ...volume, namespace: "ai" };
+  /** Its claim, whose class the cluster chose. */
+  const claimOfDefault = {
+    name: "ollama-models",
+    namespace: "ollama",
+    owner: "shop/prod/lab-ollama-models 6f1c",
+    givenClass: undefined,
+    storageClass: "slow",
+  };
+  /** Its claim, whose class the stack gave. */
+  const claimOfSlow = { ...claimOfDefault, givenClass: "slow" };
+  test("is refused if another class would replace it", () =>
+    play({
+      around: { volumes: [fastVolume], claims: [claimOfSlow] },
+      refusals: [
+        [
+          /^workloads\.ollama\.storageClass: is fast, and claim ollama\/ollama-models /,
+          /ollama-models was made with slow; .*; write slow; /,
+        ],
+      ],
+    }));
+
+  test("is refused if the stack names the class that the cluster chose: it would be replaced", () =>
+    play({
+      around: { volumes: [slowVolume], claims: [claimOfDefault] },
+      refusals: [
+        /storageClass: is slow, and .* was made with that of the cluster, slow; .*; leave storageClass out; /,
+      ],
+    }));
+
+  test("is refused if the stack leaves out the class that it gave: it would be replaced", () =>
+    play({
+      around: { volumes: [volume], claims: [claimOfSlow] },
+      refusals: [
+        /storageClass: is left to the cluster, and .* was made with slow; .*; write slow; /,
+      ],
+    }));
+
+  test("is refused if its workload moves to another namespace: it would be deleted", () =>
+    play({
+      around: { volumes: [volumeInAi], claims: [claimOfDefault] },
+      refusals: [
+        [
+          /^workloads\.ollama\.namespace: is ai, and the workload's volume is in ollama; /,
+          /volume is in ollama; .*deleted with its data.*; write ollama; /,
+        ],
+      ],
+    }));
+
+  test("is accepted as it is", () =>
+    play({ around: { volumes: [volume], claims: [claimOfDefault] } }));
+
+  test("is accepted with the class that it was given", () =>
+    play({ around: { volumes: [slowVolume], claims: [claimOfSlow] } }));
+
+  test("is accepted if it is another stack's", () =>
+    play({
+      around: { volumes: [volumeInAi], claims: [{ ...claimOfDefault, owner: "shop/test/x 1" }] },
+    }));
+
+  test("is accepted if it is new", () => play({ around: { volumes: [volume], claims: [] } }));
+
+  test("is accepted if it is of another cluster of this program", () =>
+    play({
+      around: {
+        volumes: [volumeInAi],
+        claims: [{ ...claimOfDefault, owner: "shop/prod/other-ollama-models 6f1c" }],
+      },
+    }));
+
+  test("is accepted if its workload is removed", () =>
+    play({ around: { volumes: [], claims: [claimOfDefault] } }));
+});
+
+test("if all is there it changes nothing, and remembers what it asked about and what the stack brought before", async () => {
+  const { outcome, machine } = await ask();
+  expect(outcome).toEqual({ ...brought([schematics.gpu]), together });
+  expect(machine.calls).toEqual([]);
+  const again = await ask({}, brought([schematics.other]));
+  expect(again.outcome).toEqual({ ...brought([schematics.gpu, schematics.other]), together });
+});
+
+test.each<[string, string, string[], boolean]>([
+  ["Talos 1.15 with the extension", "v1.15.0", ["siderolabs/multipath-tools"], true],
+  ["Talos 1.15 without it", "v1.15.0", [], false],
+  ["Talos 1.14", "v1.14.6", ["siderolabs/multipath-tools"], false],
+])(
+  "an adopted configuration of multipathd, before %s",
+  async (_, talosVersion, extensions, isRefused) => {
+    const active =
+      "machine: {}\n---\napiVersion: v1alpha1\nkind: ExtensionServiceConfig\nname: multipathd\n";
+    const image = { extensions, kernelArgs: [] };
+    const { outcome } = await ask({
+      machines: [{ talosVersion, image }],
+      machine: { active, talosVersion: "v1.14.6" },
+    });
+    const words =
+      /^machines\.gpu-1: the machine's configuration: has an ExtensionServiceConfig for multipathd.*EtcFileConfig/;
+    const told = (Array.isArray(outcome) ? outcome : []).filter((finding) => words.test(finding));
+    expect(told).toHaveLength(isRefused ? 1 : 0);
+  },
+);
+
+test("credentials that were seen to be of one cluster are not checked again until one of them changes", async () => {
+  const { outcome } = await ask();
+  const machine = { bootId: failing("refused", "asked again") };
+  expect((await ask({ machine }, outcome)).outcome).toEqual(outcome);
+  expect((await ask({ machine, authority: "another" }, outcome)).outcome).not.toHaveProperty(
+    "together",
+  );
+});
+
+test("a mirror has a folder for each repository's address", async () => {
+  const mirror = "http://127.0.0.1:1";
+  const answers = {
+    [`${mirror}/charts.example/nvidia/index.yaml`]: { status: 200, body: index },
+    [`${mirror}/charts.example/nvidia/${archive}`]: { status: 200, body: "" },
+  };
+  const { outcome, asked } = await ask({
+    mirror: answers,
+    environment: { TALOS_GPU_CHARTS: `${mirror}/` },
+  });
+  expect(outcome).toMatchObject({ machines: {} });
+  expect(asked).toContain(`${mirror}/charts.example/nvidia/index.yaml`);
+});
+
+test("what it waits for is said at once, and again when it changes", async () => {
+  const { lines, outcome } = await ask({
+    silentAtFirst: ["ECONNREFUSED", "ECONNREFUSED", "no route to host"],
+  });
+  expect(outcome).toMatchObject({ machines: {} });
+  const waits = "waits up to 3m for the Kubernetes API at https://10.0.0.9:6443:";
+  expect(lines.filter((line) => line.startsWith("waits"))).toEqual([
+    `${waits} ECONNREFUSED`,
+    `${waits} no route to host`,
+  ]);
+});

@@ -1,0 +1,198 @@
+import { CallError, Failure } from "../../../components/clients/failure";
+import { placesOf } from "../../../components/program/preflight/web";
+import type { AskedNode, BoundClaim, NodeState } from "../../../components/program/cluster/cluster";
+import { type AskedCluster, preflight } from "../../../components/program/preflight/preflight";
+import {
+  preflightResult,
+  preflightTask,
+  type PreflightTask,
+} from "../../../components/program/preflight/task";
+import type { Answer, Web } from "../../../components/program/preflight/web";
+import { gpuOffers, type Workload } from "../../../components/clients/kubernetes/gpu-offers";
+import { FakeOmni } from "../omni/fake-omni";
+import { FakeClock, FakeMachine, schematics } from "../fakes";
+
+/** Where the chart comes from. */
+export const repository = "https://charts.example/nvidia";
+/** The chart's archive, beside the index. */
+export const archive = "gpu-operator-v25.10.1.tgz";
+const installer = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`;
+/** The repository's index. */
+export const index = `entries:
+  gpu-operator:
+  - {version: v25.10.1, urls: [${archive}]}
+  - {version: v25.3.4, urls: [x.tgz]}
+`;
+
+/** A certificate of that text. */
+export const certificate = (text: string): string =>
+  `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
+/** The node of the machine, but for the changes. */
+export const node = (changes: Partial<AskedNode> = {}): AskedNode => ({
+  ...{ name: "gpu-1", bootId: "boot-1", addresses: ["10.0.0.1"] },
+  ...changes,
+});
+/** A node that no machine is. */
+export const strange = node({ name: "other", bootId: "boot-77", addresses: ["192.0.2.1"] });
+
+/** What is remembered of the machine, as it is written. */
+export const brought = (history: string[]) => ({
+  machines: { "gpu-1": { wanted: "1", brought: 0, adopted: "10.0.0.1" } },
+  histories: [history],
+});
+
+/** What is asked for on the web: the chart's index and archive, and the machine's image. */
+type Asked = "index" | "archive" | "image";
+const addresses: Record<Asked, string> = {
+  index: `${repository}/index.yaml`,
+  archive: `${repository}/${archive}`,
+  image: `https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/v1.12.6`,
+};
+/** Everything is there. */
+const there: Record<Asked, Answer> = {
+  index: { status: 200, body: index },
+  archive: { status: 200, body: "" },
+  image: { status: 307, body: "" },
+};
+
+/** What is there, and what is asked with. */
+export interface Stand {
+  /** Answers that differ. */
+  web: Partial<Record<Asked, Answer>>;
+  /** Answers at other addresses. */
+  mirror: Record<string, Answer>;
+  /** Nodes of the cluster, or why they cannot be listed. Default: the machine's own. */
+  nodes: AskedNode[] | CallError;
+  /** DaemonSets and Deployments of the cluster. */
+  workloads: Workload[];
+  /** Why the first questions for them get no answer, one after the other. */
+  silentOffers: string[];
+  /** Whether the operator's policy turns its device plugin off. */
+  withoutPlugin: boolean;
+  /** The RuntimeClass `nvidia`. */
+  runtimeClass: Awaited<ReturnType<AskedCluster["runtimeClass"]>>;
+  /** What the stack installs. */
+  installs: PreflightTask["installs"];
+  /** Why its first questions get no answer, one after the other. */
+  silentAtFirst: string[];
+  /** Text of the kubeconfig's certificate. */
+  authority: string;
+  owners: Record<string, string>;
+  volumes: PreflightTask["volumes"];
+  claims: BoundClaim[];
+  /** Pods that name a RuntimeClass, of which no machine has a handler any more. */
+  classed: string[];
+  version: string;
+  drain: boolean;
+  wanted: string;
+  /** Machines beside the one, or in its place, by the fields that differ from its own. */
+  machines: Partial<PreflightTask["machines"][number]>[];
+  omni: PreflightTask["omni"];
+  /** What Kubernetes says of a node. */
+  state: NodeState | undefined;
+  environment: NodeJS.ProcessEnv;
+  expired: Failure["findings"];
+  /** Fields and answers of the machine. */
+  machine: Partial<FakeMachine>;
+  /** What each client is wrapped in. */
+  through: <Client extends object>(
+    client: Client,
+    kind: "machine" | "cluster" | "omni",
+    clock: FakeClock,
+  ) => Client;
+}
+
+/**
+ * Runs the preflight. Everything is as it should be, but for the changes.
+ *
+ * @param previous answer of the last run, as it was written
+ */
+export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
+  const { nodes = [node()], authority, owners = {}, environment = {}, drain = true } = changes;
+  const through: Stand["through"] = changes.through ?? ((client) => client);
+  const { volumes = [], claims = [], machines = [{}], classed } = changes;
+  const answers = { ...there, ...changes.web };
+  const webAnswers: Record<string, Answer> = {
+    [addresses.index]: answers.index,
+    [addresses.archive]: answers.archive,
+    [addresses.image]: answers.image,
+    ...changes.mirror,
+  };
+  const task = preflightTask.parse({
+    machines: machines.map((differs) => ({
+      ...{ machine: "gpu-1", address: "10.0.0.1", configuration: "adopted", gpu: true },
+      ...{ talosVersion: "v1.12.6", schematicId: schematics.gpu, installerImage: installer },
+      image: {
+        extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"],
+        kernelArgs: [],
+      },
+      wanted: changes.wanted ?? "1",
+      ...differs,
+    })),
+    omni: changes.omni ?? [],
+    installers: [installer],
+    chart: { name: "gpu-operator", version: changes.version ?? "v25.10.1", repository },
+    ...{ kubernetes: true, namespaces: ["gpu-operator"], volumes },
+    mark: { annotation: "talos-gpu/owner", ours: "shop/prod/" },
+    ...(changes.installs && { installs: changes.installs }),
+    ...(classed && { classGone: { name: "nvidia", but: "gpu-operator" } }),
+    drain,
+    limit: "3m",
+  });
+  const clock = new FakeClock();
+  const machine = new FakeMachine(clock);
+  Object.assign(machine, changes.machine);
+  const asked: string[] = [];
+  const silent = [...(changes.silentAtFirst ?? [])];
+  const silentOffers = [...(changes.silentOffers ?? [])];
+  const web: Web = {
+    get: async (url) => {
+      asked.push(url);
+      return webAnswers[url] ?? { status: 404, body: "nothing here" };
+    },
+  };
+  const cluster: AskedCluster = {
+    ...{ server: "https://10.0.0.9:6443", authority: authority && certificate(authority) },
+    nodes: async () => {
+      const silence = silent.shift();
+      if (silence !== undefined) throw new CallError("unreachable", silence);
+      if (nodes instanceof CallError) throw nodes;
+      return nodes;
+    },
+    node: async () => changes.state,
+    annotationOf: async (namespace) => owners[namespace],
+    boundClaims: async () => claims,
+    podsOfClass: async () => classed ?? [],
+    runtimeClass: async () => changes.runtimeClass,
+    gpuOffers: async () => {
+      const silence = silentOffers.shift();
+      if (silence !== undefined) throw new CallError("unreachable", silence);
+      return {
+        offers: gpuOffers(changes.workloads ?? []),
+        withoutPlugin: changes.withoutPlugin ?? false,
+      };
+    },
+  };
+  const lines: string[] = [];
+  const around = {
+    ...{ web, places: placesOf(environment), talosconfig: "context: home\n" },
+    ...{
+      cluster: through(cluster, "cluster", clock),
+      machineAt: () => through(machine, "machine", clock),
+    },
+    ...{
+      omni: through(new FakeOmni(), "omni", clock),
+      expired: changes.expired ?? [],
+      clock,
+      report: (line: string) => void lines.push(line),
+    },
+  };
+  const last = previous === undefined ? undefined : preflightResult.parse(previous);
+  const outcome = await preflight(task, around, last).catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error;
+    return error.findings.map(
+      ({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`,
+    );
+  });
+  return { outcome, lines, asked, machine };
+}

@@ -1,0 +1,55 @@
+import { goesThroughProxy, RealWeb } from "../../../components/program/preflight/web";
+import { FakeClock } from "../fakes";
+
+test.each([
+  ["a name that DNS does not know", "ENOTFOUND", 1_000],
+  ["a server that refuses", "ECONNREFUSED", 14_000],
+])("%s is asked again within bounds", async (_, code, milliseconds) => {
+  const failed = Object.assign(new TypeError("fetch failed"), { cause: { code } });
+  const asked = jest.spyOn(globalThis, "fetch").mockRejectedValue(failed);
+  const clock = new FakeClock();
+  expect(await new RealWeb(clock, {}).get("https://helm.example/index.yaml")).toEqual({
+    silent: code,
+  });
+  expect(clock.now()).toBe(milliseconds);
+  asked.mockRestore();
+});
+
+test.each([
+  ["a longer pause than its own", "7", 7_000],
+  ["a shorter one", "0", 1_000],
+  ["an hour", "3600", 30_000],
+  ["nothing that it can read", "later", 1_000],
+])(
+  "a server that is busy is asked again when it wants to be: it says %s",
+  async (_, said, milliseconds) => {
+    const answers = [
+      new Response("", { status: 429, headers: { "retry-after": said } }),
+      new Response("entries: {}", { status: 200 }),
+    ];
+    const asked = jest
+      .spyOn(globalThis, "fetch")
+      .mockImplementation(() => Promise.resolve(answers.shift()!));
+    const clock = new FakeClock();
+    expect(await new RealWeb(clock, {}).get("https://helm.example/index.yaml")).toMatchObject({
+      status: 200,
+    });
+    expect(clock.now()).toBe(milliseconds);
+    asked.mockRestore();
+  },
+);
+
+test.each<[string, NodeJS.ProcessEnv, boolean]>([
+  ["https://helm.example/x", {}, false],
+  ["https://helm.example/x", { HTTPS_PROXY: "http://proxy:3128" }, true],
+  ["http://helm.example/x", { HTTPS_PROXY: "http://proxy:3128" }, false],
+  [
+    "https://helm.example/x",
+    { https_proxy: "http://proxy:3128", no_proxy: "other, .example" },
+    false,
+  ],
+  ["https://helm.example/x", { HTTPS_PROXY: "http://proxy:3128", NO_PROXY: "m.example" }, true],
+  ["http://127.0.0.1:80/x", { HTTP_PROXY: "http://proxy:3128" }, false],
+])("%s with %j goes through a proxy: %s", (url, environment, through) =>
+  expect(goesThroughProxy(url, environment)).toBe(through),
+);

@@ -1,0 +1,148 @@
+import { persistent } from "../../../components/clients/clock";
+import type { adopt } from "../../../components/program/adopt";
+import { omniWaitTask } from "../../../components/program/task";
+import { upgrade } from "../../../components/program/upgrade/upgrade";
+import { omniResources } from "../../../components/recipe";
+import { FakeClock, FakeMachine } from "../fakes";
+import { FakeOmni } from "../omni/fake-omni";
+import { setup } from "../setup";
+import { ApiInMemory } from "./api-in-memory";
+import { Calls, type Fault } from "./faults";
+
+/** One call that fails, and how. */
+export type Failing = { at: number; fault: Fault } | undefined;
+/** What a run comes to: its answer or error, and what is there at the end. */
+export interface Outcome {
+  calls: string[];
+  is: unknown;
+}
+/** A run, in which one call may fail. */
+export type Play = (failing: Failing) => Promise<Outcome>;
+
+/** Says nothing. */
+export const quiet = (): void => {};
+
+/** A run's answer, without how long its phases took; or its error, which a run without a fault may not have. */
+export const ended = (run: Promise<unknown>, failing: Failing): Promise<unknown> =>
+  run.then(
+    (answer) => ({ ...(answer as object), phases: undefined }),
+    (error: Error) => {
+      if (failing === undefined) throw error;
+      return error.message;
+    },
+  );
+
+/** An upgrade of a machine that `arrange` brings into its state. */
+export const upgrading =
+  (
+    arrange: (parts: ReturnType<typeof setup>) => void,
+    more: Parameters<typeof setup>[0] = {},
+  ): Play =>
+  async (failing) => {
+    const parts = setup({ pollSeconds: 10, ...more });
+    const { clock, machine, cluster, bench, wanted } = parts;
+    arrange(parts);
+    const calls = new Calls(clock, failing);
+    const answer = await ended(
+      upgrade(wanted, {
+        ...bench,
+        machine: persistent(clock, calls.ofTalos(machine)),
+        others: new Map(
+          [...bench.others].map(([at, other]) => [at, persistent(clock, calls.ofTalos(other))]),
+        ),
+        cluster: persistent(clock, calls.ofKubernetes(cluster)),
+      }),
+      failing,
+    );
+    const { boots, schematicId, talosVersion, active, persistent: next } = machine;
+    const reboots = machine.calls.filter((call) => /^(reboot|upgrade)/.test(call));
+    const node = { ...cluster.state, pods: cluster.podList.map(({ name }) => name) };
+    return {
+      calls: calls.made,
+      is: { answer, boots, schematicId, talosVersion, active, next, reboots, node },
+    };
+  };
+
+/** Runs of the machine's configuration. */
+export const configuring =
+  (run: (bench: Parameters<typeof adopt>[2]) => Promise<unknown>, live: string): Play =>
+  async (failing) => {
+    const clock = new FakeClock();
+    const machine = new FakeMachine(clock);
+    machine.active = machine.persistent = live;
+    const calls = new Calls(clock, failing);
+    const through = persistent(clock, calls.ofTalos(machine));
+    const answer = await ended(
+      run({ machine: through, clock, report: quiet, isAwaited: () => true }),
+      failing,
+    );
+    return { calls: calls.made, is: { answer, active: machine.active, next: machine.persistent } };
+  };
+
+/** Runs that ask Kubernetes alone. */
+export const inCluster =
+  (
+    objects: () => ApiInMemory["objects"],
+    run: (
+      cluster: ReturnType<ApiInMemory["cluster"]>,
+      clock: FakeClock,
+      api: ApiInMemory,
+    ) => Promise<unknown>,
+  ): Play =>
+  async (failing) => {
+    const clock = new FakeClock();
+    const api = new ApiInMemory(objects());
+    const calls = new Calls(clock, failing);
+    const cluster = api.cluster();
+    calls.ofApi(cluster["api"]);
+    const answer = await ended(run(persistent(clock, cluster), clock, api), failing);
+    return { calls: calls.made, is: { answer, writes: api.writes, objects: api.objects } };
+  };
+
+/** Runs that ask Omni, and a machine; where it is `held`, Omni has all of the task from before. */
+export const inOmni =
+  (
+    run: (omni: FakeOmni, machine: FakeMachine, clock: FakeClock) => Promise<unknown>,
+    held = false,
+  ): Play =>
+  async (failing) => {
+    const clock = new FakeClock();
+    const omni = new FakeOmni();
+    if (held) for (const resource of omniTask.resources) await omni.apply([resource]);
+    omni.calls.length = 0;
+    const calls = new Calls(clock, failing);
+    const machine = new FakeMachine(clock);
+    machine.talosVersion = "v1.12.6";
+    const answer = await ended(
+      run(persistent(clock, calls.ofTalos(omni)), persistent(clock, calls.ofTalos(machine)), clock),
+      failing,
+    );
+    return { calls: calls.made, is: { answer, held: [...omni.held] } };
+  };
+
+const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
+/** What Omni is to hold of a machine. */
+export const omniTask = {
+  machine: "gpu-1",
+  uuid,
+  cluster: "frank",
+  resources: omniResources({
+    uuid,
+    cluster: "frank",
+    patches: ["machine: {sysctls: {a: b}}\n"],
+    extensions: ["siderolabs/x"],
+  }),
+};
+/** What is waited for then. */
+export const omniWait = omniWaitTask.parse({
+  ...{
+    machine: "gpu-1",
+    address: "192.0.2.1",
+    uuid,
+    cluster: "frank",
+    talosVersion: "v1.12.6",
+    configurationHash: "h",
+  },
+  ...{ extensions: ["siderolabs/x"], modules: [], extensionServices: [], files: {} },
+  timeouts: { reboot: "10m", verify: "5m" },
+});

@@ -1,0 +1,192 @@
+import type { EtcdMember } from "../../../components/clients/talos/talos-machine";
+import { factoryImage, failing } from "../fakes";
+import { STAGED } from "../setup";
+import { pausedBoot, rebootEndsPause } from "./paused-boot";
+import { type FailingCall, play, type UpgradeRun } from "./scenario";
+
+// The stack holds one control plane of a cluster of three.
+
+const controlPlane: UpgradeRun["task"] = { role: "controlplane" };
+const member = (id: string, urls = [`https://10.0.0.${id}:2380`]): EtcdMember => ({
+  id,
+  hostname: `cp-${id}`,
+  learner: false,
+  urls,
+});
+const threeMembers: UpgradeRun["machine"] = { members: [member("1"), member("2"), member("3")] };
+const bothWell: UpgradeRun["outsideStack"] = { "10.0.0.2": {}, "10.0.0.3": {} };
+
+const upgraded = [`pull ${factoryImage("v1.12.6")}`, "upgrade legacy"];
+
+describe("control planes that are not in the stack", () => {
+  test("are asked, and the run goes on if they are well", () =>
+    play({
+      task: controlPlane,
+      machine: threeMembers,
+      outsideStack: bothWell,
+      expect: {
+        result: { rebooted: true },
+        machineCalls: upgraded,
+        logsNever: ["not in the stack"],
+      },
+    }));
+
+  test("stop the run before any change if one is down", () =>
+    play({
+      task: controlPlane,
+      machine: threeMembers,
+      outsideStack: { "10.0.0.2": {}, "10.0.0.3": { down: true } },
+      expect: {
+        error: [
+          "machines.gpu-1: control plane 10.0.0.3 (etcd member cp-3, not in the stack) does not answer " +
+            "(connection refused); two control planes down at a time may lose etcd's quorum; bring it up " +
+            "and run again; if it is gone for good",
+        ],
+        changesNothing: true,
+      },
+    }));
+
+  test("stop the run if one is being upgraded", () =>
+    play({
+      task: controlPlane,
+      machine: threeMembers,
+      outsideStack: { "10.0.0.2": {}, "10.0.0.3": { stageName: "upgrading" } },
+      expect: {
+        error: ["10.0.0.3 (etcd member cp-3, not in the stack) is in stage upgrading"],
+        changesNothing: true,
+      },
+    }));
+
+  test("stop the run if one has an etcd alarm", () =>
+    play({
+      task: controlPlane,
+      machine: threeMembers,
+      outsideStack: { "10.0.0.2": {}, "10.0.0.3": { etcdComplaints: ["NOSPACE"] } },
+      expect: {
+        error: ["10.0.0.3 (etcd member cp-3, not in the stack) complains: NOSPACE"],
+        changesNothing: true,
+      },
+    }));
+
+  test("stop the run if one has no etcd", () =>
+    play({
+      task: controlPlane,
+      machine: threeMembers,
+      outsideStack: {
+        "10.0.0.2": {},
+        "10.0.0.3": { etcdProblems: failing("unimplemented", "etcdProblems: unimplemented") },
+      },
+      expect: { error: ["complains: etcdProblems: unimplemented"], changesNothing: true },
+    }));
+
+  test("are logged and stop nothing if their health cannot be known", () =>
+    play({
+      task: controlPlane,
+      machine: {
+        members: [member("1"), member("2"), member("3", ["https://:2380"]), member("4", [])],
+      },
+      outsideStack: {
+        "10.0.0.2": { status: failing("refused", "status: refused") },
+        "10.0.0.3": {},
+      },
+      expect: {
+        result: { rebooted: true },
+        logs: [
+          "precheck: etcd member cp-2, not in the stack: its health is not known, it cannot be asked " +
+            "(status: refused)",
+          "precheck: etcd member cp-3, not in the stack: its health is not known, it gives no address " +
+            "(https://:2380)",
+          "precheck: etcd member cp-4, not in the stack: its health is not known, it gives no address (no URL)",
+        ],
+      },
+    }));
+
+  test("are asked at their next address if the first does not answer", () =>
+    play({
+      task: controlPlane,
+      machine: {
+        members: [
+          member("1"),
+          member("2"),
+          member("3", ["https://192.0.2.3:2380", "https://10.0.0.3:2380", "https://10.0.0.3:2379"]),
+        ],
+      },
+      outsideStack: bothWell,
+      expect: {
+        result: { rebooted: true },
+        machineCalls: upgraded,
+        logsNever: ["not in the stack"],
+      },
+    }));
+
+  test("are not confused with the stack's own, which may give etcd another address", () =>
+    play({
+      task: controlPlane,
+      machine: {
+        members: [
+          member("1", ["https://192.0.2.1:2380"]),
+          member("2", ["https://[fd00::2]:2380"]),
+          member("3", ["https://192.0.2.3:2380"]),
+        ],
+      },
+      otherControlPlanes: { "fd00:0:0::2": { memberId: "2" }, "cp-3.example": { memberId: "3" } },
+      expect: {
+        result: { rebooted: true },
+        machineCalls: upgraded,
+        logsNever: ["not in the stack"],
+      },
+    }));
+});
+
+describe("a control plane whose boot is paused", () => {
+  const pausedControlPlane: UpgradeRun["machine"] = {
+    ...pausedBoot,
+    ...threeMembers,
+    persistent: STAGED,
+    etcdState: "Waiting",
+  };
+  const etcdDoesNotAnswer: FailingCall[] = [
+    { call: "etcdMembers", problem: "unreachable", times: 999 },
+    { call: "etcdProblems", problem: "unreachable", times: 999 },
+  ];
+  test("is rebooted into its staged correction, though its etcd is not up", () =>
+    play({
+      task: controlPlane,
+      machine: pausedControlPlane,
+      outsideStack: bothWell,
+      cluster: { alone: true },
+      otherControlPlanes: { "10.0.0.2": {} },
+      failingCalls: etcdDoesNotAnswer,
+      events: rebootEndsPause,
+      expect: { result: { rebooted: true }, machineCalls: ["reboot"], minutes: { lessThan: 5 } },
+    }));
+
+  test("is left alone if another control plane is down", () =>
+    play({
+      task: controlPlane,
+      machine: pausedControlPlane,
+      outsideStack: bothWell,
+      cluster: { alone: true },
+      otherControlPlanes: { "10.0.0.2": { down: true } },
+      failingCalls: etcdDoesNotAnswer,
+      expect: { error: ["control plane 10.0.0.2 does not answer"], machineCalls: [] },
+    }));
+
+  test("counts as an etcd member if its etcd is up: its boot waits for a driver", () =>
+    play({
+      task: controlPlane,
+      machine: {
+        ...pausedControlPlane,
+        etcdState: "Running",
+        active: "machine: {}\n",
+        bootProblems: [],
+      },
+      outsideStack: { "10.0.0.2": {}, "10.0.0.3": { down: true } },
+      cluster: { alone: true },
+      otherControlPlanes: { "10.0.0.2": {} },
+      expect: {
+        error: ["10.0.0.3 (etcd member cp-3, not in the stack) does not answer"],
+        machineCalls: [],
+      },
+    }));
+});

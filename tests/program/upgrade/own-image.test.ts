@@ -1,0 +1,49 @@
+import { upgrade } from "../../../components/program/upgrade/upgrade";
+import { ownSchematic } from "../../../components/recipe/machine/schematic";
+import { schematics } from "../fakes";
+import { failure, setup, STAGED } from "../setup";
+
+describe("an image of the user's own, of which no schematic tells", () => {
+  const installerImage = `registry.example.com/own/${schematics.gpu}:v1.12.6`;
+  const own = { installerImage, ownImage: true, schematicId: ownSchematic(installerImage).id };
+  const naming = `${STAGED}  install: { image: "${installerImage}" }\n`;
+
+  test("is installed once: then the configuration in force names it", async () => {
+    const { machine, bench, wanted, run } = setup(own);
+    machine.persistent = naming;
+    machine.running = { ...machine.running, extensions: { "own-storage": "1" } }; // what it would lose is not known
+    expect(await run()).toMatchObject({
+      rebooted: true,
+      schematicId: own.schematicId,
+      driverVersion: "570.211.01",
+    });
+    expect(machine.calls).toEqual([`pull ${installerImage}`, "upgrade legacy"]);
+    expect(await upgrade({ ...wanted, configurationHash: "2" }, bench)).toMatchObject({
+      rebooted: false,
+    });
+  });
+
+  test("that a machine runs already is not installed again", async () => {
+    const { machine, run } = setup(own);
+    Object.assign(machine, {
+      talosVersion: "v1.12.6",
+      schematicId: schematics.gpu,
+      active: naming,
+      persistent: naming,
+    });
+    expect(await run()).toMatchObject({ rebooted: false });
+  });
+
+  test("without a driver in it is told, and so is one that does not boot", async () => {
+    const without = `registry.example.com/own/${schematics.plain}:v1.12.6`;
+    const { machine, run } = setup({ ...own, installerImage: without });
+    machine.persistent = naming.replace(installerImage, without);
+    expect(await failure(run())).toMatch(/kernel modules.* not loaded|no NVIDIA driver/);
+    const back = setup(own);
+    back.machine.persistent = naming;
+    back.machine.afterCall = (call) => {
+      if (call.startsWith("upgrade")) back.machine.install(`x/${schematics.plain}:v1.12.4`);
+    };
+    expect(await failure(back.run())).toMatch(/Talos rolled back, .* \(v1\.12\.4\)/);
+  });
+});

@@ -1,0 +1,61 @@
+import { changesSomething, longestRun, upgradePhases } from "../../../components/recipe/effect";
+import { killedPhases } from "../../e2e/runs/faults-phases";
+import { schematics } from "../fakes";
+import { setup, STAGED } from "../setup";
+
+// The lab kills an upgrade in each phase of the list: one that no upgrade has would never be killed, and say nothing.
+test("every phase of the list is one of some upgrade's, in the order of the list", async () => {
+  const live = setup({
+    modules: [],
+    driverVersion: undefined,
+    extensionServices: [],
+    schematicId: schematics.plain,
+  });
+  live.machine.talosVersion = "v1.12.6"; // only a configuration is staged
+  const runs = [setup(), setup({ installs: true }), live];
+  const seen = new Set<string>();
+  for (const { run } of runs) {
+    const names = (await run()).phases.map(({ name }) => name);
+    expect(names).toEqual(upgradePhases.filter((phase) => names.includes(phase)));
+    names.forEach((name) => seen.add(name));
+  }
+  expect(upgradePhases.filter((phase) => !seen.has(phase))).toEqual([]);
+});
+
+test("those at which the lab kills the program are the phases of a machine with a card, in its cluster already", async () => {
+  const { phases } = await setup().run();
+  expect(killedPhases).toEqual(phases.map(({ name }) => name));
+});
+
+test("a run may be ended by Pulumi's end until something is changed, whatever its lines say, and never after that", async () => {
+  const { bench, run } = setup();
+  const told: string[] = [];
+  bench.report = (line) => told.push(line.split(":")[0]!);
+  bench.touches = () => told.push("touches");
+  await run();
+  const first = told.indexOf("touches");
+  expect(told[first + 1]).toBe("drain");
+  expect(told.slice(0, first).filter((name) => changesSomething(name as "drain"))).toEqual([]);
+});
+
+test("a run's limit is above all of its waits: those of a paused boot, of its node's word, and of every phase", () => {
+  const minutes = (count: number): number => count * 60_000;
+  const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
+  const waits = 30 + 30 + 5 + 10 + 2 * 5 + 2 * 30 + 5 + 5; // reach, join, cordoned or not, pull, drains, reboots, verify, uncordon
+  expect(longestRun(limits)).toBeGreaterThan(minutes(waits));
+});
+
+test("a machine that differs in the name of its installer alone keeps running, with NVIDIA's modules too", async () => {
+  const { machine, cluster, run } = setup();
+  const configuration = (image: string): string => `${STAGED}  install: {image: "${image}"}\n`;
+  Object.assign(machine, {
+    talosVersion: "v1.12.6",
+    schematicId: schematics.gpu,
+    active: configuration("theirs"),
+  });
+  machine.persistent = configuration("ours");
+  expect(await run()).toMatchObject({ rebooted: false, bootId: "boot-1" });
+  expect(machine.calls).toEqual(["activate"]);
+  expect(machine.active).toBe(configuration("ours"));
+  expect(cluster.calls).toEqual([]);
+});

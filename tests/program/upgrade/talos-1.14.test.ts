@@ -1,0 +1,166 @@
+import { adopt } from "../../../components/program/adopt";
+import type { UpgradeTask } from "../../../components/program/task";
+import { customizationPath } from "../../../components/recipe";
+import { schematics } from "../fakes";
+import { waitingForSandbox } from "../fakes/machine";
+import { failure, setup } from "../setup";
+
+// Talos 1.14 takes every change of a configuration as it runs, and acts on some at its next boot alone (seen on Talos v1.14.1).
+
+const withDriver = "machine:\n  type: worker\n  kernel: {modules: [{name: nvidia}]}\n";
+const isolated = `${withDriver}---\napiVersion: v1alpha1\nkind: SecurityProfileConfig\nworkloadIsolation: true\n`;
+const file = (path: string): string =>
+  `  files: [{path: ${path}, op: create, content: "[debug]"}]\n`;
+
+/** A machine that runs the wanted image with `active`, and has `next` staged. */
+function at(active: string, next: string, task: Partial<UpgradeTask> = {}, booted = active) {
+  const stand = setup({ talosVersion: "v1.14.1", ...task });
+  Object.assign(stand.machine, {
+    talosVersion: "v1.14.1",
+    schematicId: schematics.gpu,
+    active,
+    persistent: next,
+  });
+  stand.machine.bootedWith = booted;
+  stand.bench.clientVersion = "v1.14.1";
+  return stand;
+}
+
+const plain: Partial<UpgradeTask> = {
+  modules: [],
+  driverVersion: undefined,
+  extensionServices: [],
+  schematicId: schematics.gpu,
+};
+
+test.each<[string, string, string, Partial<UpgradeTask>, string[]]>([
+  ["containerd's part", withDriver, withDriver + file(customizationPath), {}, ["activate"]],
+  ["a sysctl", withDriver, `${withDriver}  sysctls: {vm.swappiness: "1"}\n`, {}, ["activate"]],
+  [
+    "a parameter of a module",
+    withDriver,
+    withDriver.replace("nvidia}", "nvidia, parameters: [a=1]}"),
+    {},
+    ["reboot"],
+  ],
+  [
+    "a document of a module",
+    withDriver,
+    `${withDriver}---\nkind: KernelModuleConfig\nname: nvidia\n`,
+    {},
+    ["reboot"],
+  ],
+  ["another file", withDriver, withDriver + file("/var/lib/owner.conf"), {}, ["reboot"]],
+  [
+    "another file, without a card",
+    withDriver,
+    withDriver + file("/var/lib/owner.conf"),
+    plain,
+    ["reboot"],
+  ],
+  [
+    "containerd's part, without a card",
+    withDriver,
+    withDriver + file(customizationPath),
+    plain,
+    ["activate"],
+  ],
+  ["workload isolation", withDriver, isolated, plain, ["reboot"]],
+])("the upgrade program acts on %s", async (_, active, next, task, calls) => {
+  const { machine, run } = at(active, next, task);
+  expect((await run()).rebooted).toBe(calls.includes("reboot"));
+  expect(machine.calls).toEqual(calls);
+  expect(machine.active).toBe(next);
+});
+
+describe("workload isolation that came into a configuration without a boot", () => {
+  test("reboots the machine for another change: containerd would not come up again", async () => {
+    const { machine, lines, run } = at(
+      isolated,
+      isolated + file(customizationPath),
+      {},
+      withDriver,
+    );
+    machine.persistent = isolated.replace("kernel:", 'sysctls: {vm.swappiness: "1"}\n  kernel:');
+    expect((await run()).rebooted).toBe(true);
+    expect(machine.calls).toEqual(["reboot"]);
+    expect(lines.join("\n")).toContain(
+      "containerd does not start again before that, so the machine reboots",
+    );
+  });
+
+  test("is only reported while containerd is up and nothing is to be done", async () => {
+    const { machine, lines, run } = at(isolated, isolated, {}, withDriver);
+    expect((await run()).rebooted).toBe(false);
+    expect(machine.calls).toEqual([]);
+    expect(lines.join("\n")).toContain(
+      "warning: gpu-1: its SecurityProfileConfig takes effect at a boot",
+    );
+  });
+
+  test("reboots a machine whose containerd waits, with a drain, and says why", async () => {
+    const { machine, cluster, lines, run } = at(isolated, isolated, {}, withDriver);
+    machine.cri = waitingForSandbox;
+    expect((await run()).rebooted).toBe(true);
+    expect(machine.calls).toEqual(["reboot"]);
+    expect(cluster.calls).toEqual(["cordon", "uncordon"]);
+    const said = lines.join("\n");
+    expect(said).toContain(
+      'service cri is Waiting and not healthy (Waiting for service "sandboxd" to be registered)',
+    );
+    expect(said).toContain("rebooting once, so that the configuration in force takes effect");
+    expect(said).not.toContain("nothing to do");
+  });
+
+  test("is ended by a reboot that somebody asks for", async () => {
+    const { machine, run } = at(isolated, isolated, { reboots: true }, withDriver);
+    machine.cri = waitingForSandbox;
+    await run();
+    expect(machine.calls).toEqual(["reboot"]);
+  });
+
+  test("is told by adopt, which has nothing to stage", async () => {
+    const { machine, bench, lines } = at(isolated, isolated, {}, withDriver);
+    machine.cri = waitingForSandbox;
+    const task = { machine: "gpu-1", address: "10.0.0.1", patches: [withDriver] };
+    await adopt(task, undefined, {
+      machine,
+      clock: bench.clock,
+      report: bench.report,
+      isAwaited: () => true,
+    });
+    expect(lines.join("\n")).toMatch(/warning: gpu-1: service cri is Waiting .*reboot the machine/);
+  });
+});
+
+test("a machine whose containerd fails for another reason is not well, and not rebooted for it", async () => {
+  const { machine, run } = at(withDriver, withDriver);
+  machine.cri = { state: "Running", failing: true, event: "Health check failed" };
+  const message = await failure(run());
+  expect(message).toContain(
+    "machines.gpu-1: service cri is Running and not healthy (Health check failed)",
+  );
+  expect(message).toContain("talosctl -n 10.0.0.1 logs cri");
+  expect(machine.calls).toEqual([]);
+});
+
+test.each([
+  [
+    "SysctlConfig",
+    `${withDriver}  sysctls: {a: "1"}\n---\nkind: SysctlConfig\nparams: {a: "2"}\n`,
+    "machine.sysctls both say a",
+  ],
+  [
+    "CRICustomizationConfig",
+    `${withDriver}  files: [{path: ${customizationPath}, op: create, content: "a = 1"}]\n---\nkind: CRICustomizationConfig\nname: zz\ncontent: a = 2\n`,
+    "containerd's part in machine.files both say a",
+  ],
+])(
+  "a %s that somebody added since is told, also where nothing is to be done",
+  async (_, configuration, words) => {
+    const { lines, machine, run } = at(configuration, configuration);
+    await run();
+    expect(machine.calls).toEqual([]);
+    expect(lines.filter((line) => line.startsWith("warning: ")).join("\n")).toContain(words);
+  },
+);

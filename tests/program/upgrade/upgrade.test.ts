@@ -1,0 +1,176 @@
+import { CallError } from "../../../components/clients/failure";
+import { costOf, holding } from "../../../components/program/upgrade/leaving-pods";
+import { Killed, pod, schematics } from "../fakes";
+import { failure, setup, STAGED } from "../setup";
+
+describe("killed and run again", () => {
+  const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];
+  const calls = ["pull", "cordon", "evict", "upgrade", "uncordon"];
+
+  test.each([
+    ...phases.map((name) => ({ name, at: "phase" })),
+    ...calls.map((name) => ({ name, at: "call" })),
+  ])(
+    "at $at $name, it ends with one reboot in all and the node schedulable",
+    async ({ name, at }) => {
+      const { machine, cluster, lines, bench, run } = setup();
+      cluster.podList = [pod("app")];
+      let armed = true;
+      const kill = (what: string): void => {
+        if (!armed || what !== name) return;
+        armed = false;
+        throw new Killed();
+      };
+      if (at === "phase") bench.report = (line) => (lines.push(line), kill(line.split(":")[0]!));
+      else machine.afterCall = cluster.afterCall = kill;
+      await expect(run()).rejects.toThrow(Killed);
+      await run();
+      expect(machine).toMatchObject({
+        boots: 2,
+        talosVersion: "v1.12.6",
+        schematicId: schematics.gpu,
+        active: STAGED,
+      });
+      expect(cluster.state).toMatchObject({ unschedulable: false, annotations: {} });
+    },
+  );
+
+  test("the node has its taints before it takes pods again", async () => {
+    const { cluster, bench, run } = setup();
+    bench.taint = () => Promise.resolve(cluster.calls.push("taint"));
+    await run();
+    expect(cluster.calls).toEqual(["cordon", "taint", "uncordon"]);
+  });
+
+  test("while the machine is down for longer than a wrong address would get", async () => {
+    const { machine, cluster, run } = setup();
+    machine.timing.boot = 900;
+    machine.afterCall = (call) => {
+      if (call === "upgrade") throw new Killed();
+    };
+    await expect(run()).rejects.toThrow(Killed);
+    machine.afterCall = () => {};
+    await machine.clock.sleep(60_000);
+    expect(machine.down).toBe(true);
+    await run();
+    expect(machine.boots).toBe(2);
+    expect(cluster.state?.unschedulable).toBe(false);
+  });
+});
+
+test("an image that is installed and waits for its boot is booted by the next run, and nothing is installed over what runs", async () => {
+  const { machine, run } = setup({ talosVersion: "v1.13.1" });
+  Object.assign(machine, { talosVersion: "v1.13.0", cutOff: true });
+  const wanted = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.13.1`;
+  await machine.upgrade(wanted, "disk", "lifecycle").catch(() => undefined); // as a run leaves it that is killed now
+  expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.13.1" });
+  expect(machine.calls).toEqual(["upgrade lifecycle", "reboot"]);
+  expect(machine.disk).toContain(`${schematics.plain}:v1.13.0`);
+});
+
+test("pulls that a registry fails are not begun again, and what the machine's console says of them is told at once", async () => {
+  const { bench, clock, machine, lines, run } = setup();
+  let toldAt = Infinity;
+  bench.report = (line) => {
+    lines.push(line);
+    if (line.startsWith("pull: Talos tries again")) toldAt = Math.min(toldAt, clock.now());
+  };
+  machine.hangingPulls = 99;
+  const why = `failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": connection refused`;
+  machine.lines = [why];
+  expect(await failure(run())).toMatch(
+    /it could not pull \S+: waited 10m for .*\(last: failed to pull image .*connection refused\)/,
+  );
+  expect(machine.hangingPulls).toBe(98);
+  const told = `pull: Talos tries again, since it could not pull the installer: ${why}`;
+  expect(lines.filter((line) => line === told)).toHaveLength(1);
+  expect(toldAt).toBeLessThan(60_000);
+});
+
+test("a full disk ends a pull as soon as the console tells of it, since no further try finds more room", async () => {
+  const { clock, machine, run } = setup();
+  const begin = clock.now();
+  machine.hangingPulls = 99;
+  machine.lines = [
+    `retrying error: failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": no space left on device`,
+  ];
+  expect(await failure(run())).toMatch(
+    /its disk has no room for the installer: .*no space left on device; nothing was/,
+  );
+  expect([machine.hangingPulls, clock.now() - begin < 120_000]).toEqual([98, true]);
+});
+
+test("a machine that loses its power while it installs is asked again, and nobody speaks of a rollback", async () => {
+  const { machine, lines, run } = setup();
+  const upgrade = machine.upgrade.bind(machine);
+  machine.upgrade = () => {
+    machine.upgrade = upgrade;
+    machine.boots++;
+    return Promise.reject(new CallError("unreachable", "EOF"));
+  };
+  expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.12.6" });
+  expect(lines).toContain(
+    "reboot: the machine began again before it took the request on; it is asked once more",
+  );
+});
+
+test("a machine that begins again after an older Talos has taken the upgrade on may not have installed it", async () => {
+  const { machine, run } = setup();
+  machine.upgrade = () => Promise.resolve(void machine.boots++);
+  expect(await failure(run())).toMatch(
+    /Talos rolled back, or did not come to install the image: .*; or it was not installed: its installer failed, or the machine lost its power or was reset; look at/,
+  );
+});
+
+test("a paused boot may end by itself as soon as it was seen, with a configuration that was corrected meanwhile", async () => {
+  const { machine, run } = setup();
+  const installed = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
+  Object.assign(machine, {
+    active: "broken",
+    stageName: "booting",
+    unmet: ["services"],
+    ...installed,
+  });
+  const seen = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
+  machine.bootErrors = () => {
+    // Its own reboot: what was staged is in effect.
+    Object.assign(machine, { stageName: "running", unmet: [], active: machine.persistent });
+    machine.boots++;
+    machine.bootErrors = () => Promise.resolve([]);
+    return Promise.resolve(seen);
+  };
+  await run();
+  expect(machine.calls).toEqual([]);
+});
+
+test.each([
+  [pod("web", { controller: "ReplicaSet" }), []],
+  [pod("shell"), ["has no controller, so nothing recreates it after the eviction"]],
+  [
+    pod("db", { controller: "StatefulSet", localStorage: true }),
+    ["loses what it keeps in an emptyDir"],
+  ],
+  [pod("train", { controller: "Job", gpus: 2 }), ["holds 2 GPUs: its computation is interrupted"]],
+  [
+    pod("notebook", { localStorage: true, gpus: 1 }),
+    ["has no controller", "emptyDir", "holds a GPU"],
+  ],
+])("what goes with a pod: $name", (one, said) => {
+  const costs = costOf(one);
+  expect(costs).toHaveLength(said.length);
+  said.forEach((part, index) => expect(costs[index]).toContain(part));
+  for (const cost of costs) expect(cost).toContain(`default/${one.name}`);
+});
+
+test.each([
+  [
+    "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 1 healthy pods and has 1 currently",
+    {},
+    "the owner of the disruption budget default/web decides",
+  ],
+  ["admission webhook denied the request", {}, "the owner of the namespace default decides"],
+  [undefined, { finalizers: ["example.com/hold"] }, "the one who put the finalizer there decides"],
+  [undefined, { grace: 3600 }, "the pod's owner decides how long it takes: raise timeouts.drain"],
+])("who decides on a pod that does not go: %s", (refused, more, decides) => {
+  expect(holding(pod("web", more), refused).decides).toContain(decides);
+});

@@ -1,0 +1,82 @@
+import { planCluster } from "../../../components/recipe";
+import dashboard from "../../../components/recipe/cluster/dashboard.json";
+import {
+  dashboardFor,
+  exporterRelease,
+  metricsNote,
+} from "../../../components/recipe/cluster/exporter";
+import { validStack } from "../stacks";
+
+/** Exported by default: NVIDIA/dcgm-exporter, etc/default-counters.csv, the lines without a comment sign. */
+const exported = [
+  ...[
+    "SM_CLOCK",
+    "MEM_CLOCK",
+    "MEMORY_TEMP",
+    "GPU_TEMP",
+    "POWER_USAGE",
+    "TOTAL_ENERGY_CONSUMPTION",
+  ],
+  ...[
+    "PCIE_REPLAY_COUNTER",
+    "GPU_UTIL",
+    "MEM_COPY_UTIL",
+    "ENC_UTIL",
+    "DEC_UTIL",
+    "XID_ERRORS",
+    "FB_FREE",
+    "FB_USED",
+  ],
+].map((name) => `DCGM_FI_DEV_${name}`);
+
+const used = (text: string): string[] => text.match(/DCGM_FI_[A-Z_]+/g) ?? [];
+
+test("every panel shows a metric that the exporter exports", () => {
+  const shown = dashboard.panels.map((panel) => panel.targets.flatMap(({ expr }) => used(expr)));
+  for (const metrics of shown) expect(metrics.length).toBeGreaterThan(0);
+  expect(shown.flat().filter((metric) => !exported.includes(metric))).toEqual([]);
+});
+
+test("variables that the panels refer to are there", () => {
+  const names = dashboard.templating.list.map(({ name }) => name);
+  const referred = [...JSON.stringify(dashboard.panels).matchAll(/\$\{?(\w+)/g)].map(
+    ([, name]) => name,
+  );
+  expect([...new Set(referred)].sort()).toEqual([...names].sort());
+});
+
+const base = planCluster(validStack("next")).kubernetes;
+const operatorOf = (version: string, values = {}) => ({
+  ...base,
+  release: { ...base.release, version, values },
+});
+const pluginOf = (dcgmExporter: string) => ({
+  ...base,
+  mode: "devicePlugin" as const,
+  images: { ...base.images, dcgmExporter },
+});
+test.each([
+  ["4.8.2", operatorOf("v26.3.3"), "Hostname"],
+  ["4.8.3", operatorOf("v26.7.0"), "hostname"],
+  [
+    "4.8.1",
+    operatorOf("v26.7.0", { dcgmExporter: { version: "4.5.2-4.8.1-distroless" } }),
+    "Hostname",
+  ],
+  ["4.9.0", pluginOf("nvcr.io/nvidia/k8s/dcgm-exporter:4.7.0-4.9.0-distroless"), "hostname"],
+  ["4.8.2", pluginOf("registry.example.org/exporter:mine"), "Hostname"],
+])("the dashboard asks exporter %s for the node by its label", (release, recipe, label) => {
+  expect(exporterRelease(recipe)).toBe(release);
+  expect(new Set(dashboardFor(release).match(/hostname/gi))).toEqual(new Set([label]));
+  expect(metricsNote(recipe)).toEqual(
+    release === "4.9.0" && expect.stringContaining("4.9.0 has other names"),
+  );
+});
+
+test("panels have ids of their own and do not lie on each other", () => {
+  const ids = dashboard.panels.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const cells = dashboard.panels.map(({ gridPos }) => `${gridPos.x},${gridPos.y}`);
+  expect(new Set(cells).size).toBe(cells.length);
+  for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+});

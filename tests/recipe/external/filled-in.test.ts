@@ -1,0 +1,55 @@
+import { type ExternalReadSpec, judge } from "../../../components/recipe";
+import { validStack } from "../stacks";
+
+const { gpuOperator: _operator, ...withoutOperator } = validStack("rtx5070ti");
+
+const needed = { driver: { enabled: false }, toolkit: { enabled: false }, cdi: { enabled: false } };
+
+/** What is said of a release of the operator with these values, on Talos 1.13. */
+function judged(values: Record<string, unknown>) {
+  const read: ExternalReadSpec = { kind: "gpuOperator", by: "Flux", version: "v26.3.3", values };
+  const { findings, harmless, plan } = judge({ ...withoutOperator, external: { read } });
+  const found = [...findings, ...harmless].map(({ field }) => field);
+  return { found, notes: plan!.notes.filter((note) => note.includes("fills it in")) };
+}
+
+test("a value that Flux fills in is not judged, and a note says so", () => {
+  const { found, notes } = judged({
+    driver: { enabled: "${DRIVER:=false}" },
+    toolkit: "${TOOLKIT}",
+    cdi: needed.cdi,
+    mig: { strategy: "${MIG}" },
+    devicePlugin: { config: { data: { any: "version: v1\nsharing: ${SHARING}\nflags: [" } } },
+    dcgmExporter: { env: [{ name: "DCGM_EXPORTER_INTERVAL", value: "${INTERVAL}" }] },
+  });
+  expect(found).toEqual([]);
+  expect(notes).toHaveLength(5);
+  expect(notes).toContainEqual(
+    expect.stringMatching(/^external\.values\.driver\.enabled: another tool fills it in/),
+  );
+});
+
+test("what stands next to such a value is judged as before", () => {
+  const { found } = judged({
+    ...needed,
+    mig: { strategy: "some" },
+    gds: { enabled: true, version: "${GDS}" },
+  });
+  expect(found).toEqual(["external.values.mig.strategy", "external.values.gds.enabled"]);
+});
+
+test("how many units a node offers is not known where Flux fills in a part of the plugin's configuration", () => {
+  const config =
+    "version: v1\nsharing: { timeSlicing: { resources: [{ name: nvidia.com/gpu, replicas: ${REPLICAS} }] } }\n";
+  const read: ExternalReadSpec = {
+    kind: "devicePlugin",
+    version: "0.17.4",
+    values: { runtimeClassName: "nvidia", config: { map: { default: config } } },
+  };
+  const { workloads: _workloads, ...rest } = withoutOperator;
+  const { findings, plan } = judge({ ...rest, external: { read } });
+  expect(findings).toEqual([]);
+  expect(plan!.notes).toContainEqual(
+    expect.stringMatching(/how many units the nodes offer is not known here/),
+  );
+});

@@ -1,0 +1,120 @@
+import { readOutside } from "../../../components/recipe/external/read";
+
+const helmRelease =
+  "kind: HelmRelease\nmetadata: { name: nvidia-device-plugin }\nspec: { chart: { spec: { chart: nvidia-device-plugin } } }\n";
+const app = "kubernetes/apps/kube-system/nvidia-device-plugin/app";
+
+/** A Flux Kustomization of a path. */
+const ks = (path: string, more: string): string =>
+  `apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: { name: x }\nspec:\n  path: ${path}\n${more}`;
+
+const namespaceIn = (files: Record<string, string>): string | undefined => {
+  const { releases } = readOutside(Object.entries(files).map(([name, text]) => ({ name, text })));
+  expect(releases).toHaveLength(1);
+  return releases[0]!.namespace;
+};
+
+test.each<[string, Record<string, string>, string | undefined]>([
+  [
+    "the Flux Kustomization whose path has the file",
+    {
+      [`../${app}/helmrelease.yaml`]: helmRelease,
+      "../kubernetes/apps/kube-system/nvidia-device-plugin/ks.yaml": ks(
+        `./${app}`,
+        "  targetNamespace: kube-system\n",
+      ),
+    },
+    "kube-system",
+  ],
+  [
+    "of several Flux Kustomizations the nearest, in a file by its absolute name",
+    {
+      [`/home/a/home-ops/${app}/helmrelease.yaml`]: helmRelease,
+      "/home/a/home-ops/kubernetes/flux/apps.yaml": ks(
+        "./kubernetes/apps",
+        "  targetNamespace: flux-system\n",
+      ),
+      "/home/a/home-ops/kubernetes/apps/ks.yaml": ks(
+        `./${app}`,
+        "  targetNamespace: kube-system\n",
+      ),
+      "/home/a/home-ops/kubernetes/apps/other/ks.yaml": ks(
+        "./kubernetes/apps/other/app",
+        "  targetNamespace: other\n",
+      ),
+    },
+    "kube-system",
+  ],
+  [
+    "a file whose name begins within the repository",
+    {
+      "nvidia/app/helmrelease.yaml": helmRelease,
+      "nvidia/ks.yaml": ks("./clusters/nvidia/app", "  targetNamespace: gpu\n"),
+    },
+    "gpu",
+  ],
+  [
+    "the Flux Kustomization over kustomize's, and this over the object's own",
+    {
+      "a/app/helmrelease.yaml": helmRelease.replace("metadata: {", "metadata: { namespace: own,"),
+      "a/app/kustomization.yaml": "namespace: inner\nresources: [helmrelease.yaml]\n",
+      "a/ks.yaml": ks("./a/app", "  targetNamespace: outer\n"),
+    },
+    "outer",
+  ],
+  [
+    "the outermost kustomization that takes the file in",
+    {
+      "a/app/helmrelease.yaml": helmRelease.replace("metadata: {", "metadata: { namespace: own,"),
+      "a/app/kustomization.yaml": "namespace: inner\nresources: [./helmrelease.yaml]\n",
+      "a/kustomization.yaml": "kind: Kustomization\nnamespace: outer\nresources: [app, ../b]\n",
+      "b/kustomization.yaml": "namespace: other\nresources: [x.yaml]\n",
+    },
+    "outer",
+  ],
+  [
+    "a kustomization that takes in the folder, where the folder's own is not given",
+    {
+      "a/app/helmrelease.yaml": helmRelease,
+      "a/kustomization.yaml": "namespace: gpu\nresources: [./app]\n",
+    },
+    "gpu",
+  ],
+  [
+    "targetNamespace of the HelmRelease over all",
+    {
+      "a/app/helmrelease.yaml": `${helmRelease.trim().slice(0, -1)}, targetNamespace: release }\n`,
+      "a/ks.yaml": ks("./a/app", "  targetNamespace: outer\n"),
+    },
+    "release",
+  ],
+  [
+    "nothing where two Kustomizations of the path say unlike things",
+    {
+      "a/helmrelease.yaml": helmRelease,
+      "b/ks.yaml": ks("./a", "  targetNamespace: one\n"),
+      "c/ks.yaml": ks("./a", "  targetNamespace: two\n"),
+    },
+    undefined,
+  ],
+  [
+    "nothing where Flux fills it in",
+    {
+      "a/helmrelease.yaml": helmRelease,
+      "ks.yaml": ks("./a", "  targetNamespace: ${NAMESPACE}\n"),
+    },
+    undefined,
+  ],
+  [
+    "nothing where nothing says it",
+    { "a/helmrelease.yaml": helmRelease, "kustomization.yaml": "resources: [a]\n" },
+    undefined,
+  ],
+])("%s", (_, files, expected) => expect(namespaceIn(files)).toBe(expected));
+
+test("a namespace that each of two equal paths says is known", () => {
+  const said = ks("./a", "  targetNamespace: gpu\n");
+  expect(
+    namespaceIn({ "a/helmrelease.yaml": helmRelease, "b/ks.yaml": said, "c/ks.yaml": said }),
+  ).toBe("gpu");
+});
