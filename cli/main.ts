@@ -4,6 +4,7 @@ import { whenHeld } from "../components/clients/held";
 import { endAll } from "../components/clients/process-groups";
 import { helpOf, helpOfAll, parseOptions, UsageError } from "./options";
 import { printed } from "./printed";
+import { terminalOf } from "./terminal/terminal";
 import type { Output } from "./verb";
 import { verbs } from "./verbs";
 
@@ -49,10 +50,12 @@ for (const stream of [process.stdout, process.stderr])
     process.exit(2);
   });
 
+const terminal = terminalOf(process.stdout, process.env);
 const output = printed({
   result: (text) => void process.stdout.write(text),
   remark: (text) => void process.stderr.write(text.endsWith("\n") ? text : `${text}\n`),
-  colour: process.stdout.isTTY && !process.env.NO_COLOR,
+  colour: terminal?.colour ?? false,
+  columns: terminal?.columns,
 });
 
 main(process.argv.slice(2), output).then(end, (error: unknown) => {

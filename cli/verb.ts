@@ -23,6 +23,8 @@ export interface Output {
   remark(text: string): void;
   /** Whether results may be coloured. */
   colour: boolean;
+  /** Characters of a line where results go to a terminal; undefined where a program reads them. */
+  columns?: number | undefined;
 }
 
 /** One thing that the command does. */

@@ -143,9 +143,12 @@ function runsOf({
   ownImage,
   driverVersion,
   driverBranch,
+  extensions,
 }: MachineRecipe) {
   return {
     talosVersion,
+    /** Official extensions of its image, in their order. */
+    extensions,
     schematicId: ownImage ? "your image" : schematicId,
     /** Empty on a machine without a GPU. */
     driver: driverBranch ?? driverVersion ?? "",

@@ -1,16 +1,22 @@
 import type { Finding } from "../../components/recipe/index";
-import type { Comparison, MachineComparison, Runs } from "./comparison";
+import type { Comparison, Runs } from "./comparison";
+import {
+  drawn,
+  extensionsOf,
+  isUnchanged,
+  namesOf,
+  orderOfExtensions,
+  releaseOf,
+  type Step,
+  stepsOf,
+  summary,
+  type Wave,
+} from "./content";
 import type { FieldChange } from "./differences";
 import { asCell, asCode, asHtml, asLabel, asProse } from "./markdown";
 
-/** Machines that go at the same time. */
-type Wave = { machines: { name: string; reboots: string }[] };
-
-/** A step of the update: machines at the same time, or something that comes once. */
-type Step = Wave | { once: string; gate?: boolean };
-
-/** Machines of a wave that a graph draws one by one. */
-const drawn = 8;
+/** What a machine runs that is a text. */
+type RunsText = Exclude<keyof Runs, "extensions">;
 
 /** Above all else, for a page stands under the name of whoever posts it. */
 const source = "Written from the change's own files: names and texts below are its author's.";
@@ -70,6 +76,14 @@ function details(comparison: Comparison): string[] {
         ),
       ]),
     ),
+    ...list(
+      "Extensions",
+      extensionsOf(machines).map(
+        ({ names, extensions }) =>
+          `${asProse(namesOf(names))}: ${extensions.map(asCode).join(", ") || "none"}`,
+      ),
+    ),
+    orderOfExtensions,
     ...machines
       .filter(({ configuration }) => configuration.length > 0)
       .map(({ name, configuration }) =>
@@ -87,55 +101,7 @@ function details(comparison: Comparison): string[] {
   ];
 }
 
-/** What offers the GPUs, and whether it changes. */
-function releaseOf({ base, release: { before, after }, valueChanges }: Comparison): string {
-  if (base === undefined || before === undefined) return after;
-  if (before !== after) return `${before} → ${after}`;
-  return valueChanges.length > 0 ? `${after}, with other values` : `${after}: unchanged`;
-}
-
-/** The order of an update: machines in waves, what offers the GPUs after all or after those that go ahead, and the tests. */
-function stepsOf({ waves, wavesAhead, machines, release }: Comparison): Step[] {
-  const all = waves.map((names): Wave => ({
-    machines: names.map((name) => ({
-      name,
-      reboots: machines.find((machine) => machine.name === name)?.reboots ?? "no",
-    })),
-  }));
-  return [
-    ...all.slice(0, wavesAhead),
-    { once: release.after },
-    ...(wavesAhead < all.length
-      ? [{ once: "smoke test on those that go ahead", gate: true }, ...all.slice(wavesAhead)]
-      : []),
-    { once: "smoke test on every GPU machine", gate: true },
-    { once: "workloads" },
-  ];
-}
-
-/** Whether nothing at all is done. */
-const isUnchanged = ({ stackChanges, machines, valueChanges, release }: Comparison): boolean =>
-  stackChanges.length + valueChanges.length === 0 &&
-  release.before === release.after &&
-  machines.every(
-    ({ reboots, changes, configuration }) =>
-      reboots === "no" && changes.length + configuration.length === 0,
-  );
-
-function summary(machines: MachineComparison[]): string {
-  const named = (word: string): string[] =>
-    machines.filter(({ reboots }) => reboots === word).map(({ name }) => name);
-  const say = (names: string[]): string =>
-    names.length > drawn ? `${names.length} machines` : names.join(", ");
-  const [yes, perhaps] = [named("yes"), named("only if")];
-  if (yes.length + perhaps.length === 0) return "No machine reboots.";
-  return [
-    ...(yes.length > 0 ? [`Reboots: ${say(yes)}.`] : []),
-    ...(perhaps.length > 0 ? [`May reboot: ${say(perhaps)}.`] : []),
-  ].join(" ");
-}
-
-function step(before: Runs | undefined, after: Runs | undefined, field: keyof Runs): string {
+function step(before: Runs | undefined, after: Runs | undefined, field: RunsText): string {
   const [was, is] = [before, after].map((runs) => {
     if (runs === undefined) return "(none)";
     return runs[field] === ""

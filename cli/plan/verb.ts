@@ -7,6 +7,7 @@ import { type Verb, valueOf } from "../verb";
 import { compare, type Side } from "./comparison";
 import { type FilesInGit, filesInGit } from "./files-in-git";
 import { pageOf, refusalOf } from "./page";
+import { refusalOnScreen, screenOf } from "./screen";
 
 /** `talos-gpu plan`: says on paper what an update does. */
 export const plan: Verb = {
@@ -18,17 +19,22 @@ export const plan: Verb = {
       value: "REF",
       help: "compare with the stack file of this commit, branch or tag (default: with nothing)",
     },
+    markdown: { help: "Markdown, also in a terminal" },
     at: {
       value: "REF",
       help: "plan the stack file of this commit, branch or tag, e.g. a pull request's (default: the file as it lies here)",
     },
   },
-  more: `Reads only files and git: no network, no credentials. Of the commits that --base and --at name it takes the stack file and the files
+  more: `In a terminal it prints tables that fit; into a pipe or a file, or with --markdown, Markdown for a pull request.
+Reads only files and git: no network, no credentials. Of the commits that --base and --at name it takes the stack file and the files
 that external.files names, as data; this release of talos-gpu computes the plan on both sides.
 `,
   run: async (given, output) => {
     const stack = neededStack(given, "what to plan");
     const [base, at] = [valueOf(given, "base"), valueOf(given, "at")];
+    const { columns, colour } = output;
+    const screen =
+      columns === undefined || given.switches.has("markdown") ? undefined : { columns, colour };
     const { file, text, files } = at === undefined ? inFolder(stack) : inCommit(stack, at);
     const after = sideOf(text, file, file, files);
     if (namesNoMachine(text)) output.remark(emptyStack(file));
@@ -36,7 +42,8 @@ that external.files names, as data; this release of talos-gpu computes the plan 
       const { findings } = after;
       if (given.switches.has("json"))
         output.result(`${JSON.stringify({ stack: stackNameOf(file), findings })}\n`);
-      else output.result(refusalOf(findings));
+      else if (screen === undefined) output.result(refusalOf(findings));
+      else output.result(refusalOnScreen(findings, screen), true);
       return 1;
     }
     const earlier = base === undefined ? undefined : filesInGit("--base", base, path.dirname(file));
@@ -47,9 +54,9 @@ that external.files names, as data; this release of talos-gpu computes the plan 
       );
     const comparedWith = before?.side === undefined ? undefined : base;
     const comparison = compare(stackNameOf(file), comparedWith, before?.side, after.side);
-    output.result(
-      given.switches.has("json") ? `${JSON.stringify(comparison)}\n` : pageOf(comparison),
-    );
+    if (given.switches.has("json")) output.result(`${JSON.stringify(comparison)}\n`);
+    else if (screen === undefined) output.result(pageOf(comparison));
+    else output.result(screenOf(comparison, screen), true);
     return comparison.findings.length > 0 ? 1 : 0;
   },
 };

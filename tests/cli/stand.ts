@@ -8,7 +8,7 @@ import { bundle } from "../../generate/package/bundles";
 import type { DoctorReport } from "../../cli/doctor/report";
 import { parseOptions } from "../../cli/options";
 import { printed } from "../../cli/printed";
-import type { Verb } from "../../cli/verb";
+import type { Output, Verb } from "../../cli/verb";
 
 /** A folder of a test's own. */
 export const scratch = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
@@ -66,18 +66,23 @@ function bundled(folder: string): string {
   return path.join(folder, "cli.js");
 }
 
-/** Runs a verb in this process; gives its status, its result and each of its remarks. */
+/**
+ * Runs a verb in this process; gives its status, its result and each of its remarks.
+ *
+ * @param screen where the result goes. Default: a program reads it.
+ */
 export async function runVerb(
   name: string,
   verb: Verb,
   argv: readonly string[],
   environment: NodeJS.ProcessEnv = {},
+  screen: Pick<Output, "colour" | "columns"> = { colour: false },
 ) {
   const said = { result: "", remarks: [] as string[] };
   const output = printed({
     result: (text) => void (said.result += text),
     remark: (text) => void said.remarks.push(text),
-    colour: false,
+    ...screen,
   });
   const status = await verb.run(parseOptions(name, verb, [...argv], environment), output);
   return { status, ...said, remark: said.remarks.join("") };

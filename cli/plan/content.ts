@@ -1,0 +1,91 @@
+import type { Comparison, MachineComparison } from "./comparison";
+
+/** Machines that go at the same time. */
+export interface Wave {
+  machines: { name: string; reboots: string }[];
+}
+
+/** A step of the update: machines at the same time, or something that comes once. */
+export type Step = Wave | { once: string; gate?: boolean };
+
+/** Machines of a wave that are named one by one. */
+export const drawn = 8;
+
+/** Said where extensions are listed: a schematic's ID depends on their order, and a reboot does not (`imageId`). */
+export const orderOfExtensions =
+  "The same extensions in another order are the same image: their order alone makes no machine reboot.";
+
+/** Extensions of the machines' images, with the names of the machines that have the same; none of machines that leave the stack. */
+export function extensionsOf(
+  machines: MachineComparison[],
+): { names: string[]; extensions: string[] }[] {
+  const groups = new Map<string, { names: string[]; extensions: string[] }>();
+  for (const { name, after } of machines) {
+    if (after === undefined) continue;
+    const key = JSON.stringify(after.extensions);
+    const group = groups.get(key) ?? { names: [], extensions: after.extensions };
+    group.names.push(name);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** Names in a line: of many the first ones, and the number of the others. */
+export const namesOf = (names: string[]): string =>
+  names.length <= drawn
+    ? names.join(", ")
+    : `${names.slice(0, drawn).join(", ")} and ${names.length - drawn} more`;
+
+/** What offers the GPUs, and whether it changes. */
+export function releaseOf({ base, release: { before, after }, valueChanges }: Comparison): string {
+  if (base === undefined || before === undefined) return after;
+  if (before !== after) return `${before} → ${after}`;
+  return valueChanges.length > 0 ? `${after}, with other values` : `${after}: unchanged`;
+}
+
+/** The order of an update: machines in waves, what offers the GPUs after all or after those that go ahead, and the tests. */
+export function stepsOf({ waves, wavesAhead, machines, release }: Comparison): Step[] {
+  const all = waves.map((names): Wave => ({
+    machines: names.map((name) => ({
+      name,
+      reboots: machines.find((machine) => machine.name === name)?.reboots ?? "no",
+    })),
+  }));
+  return [
+    ...all.slice(0, wavesAhead),
+    { once: release.after },
+    ...(wavesAhead < all.length
+      ? [{ once: "smoke test on those that go ahead", gate: true }, ...all.slice(wavesAhead)]
+      : []),
+    { once: "smoke test on every GPU machine", gate: true },
+    { once: "workloads" },
+  ];
+}
+
+/** Whether nothing at all is done. */
+export const isUnchanged = ({
+  stackChanges,
+  machines,
+  valueChanges,
+  release,
+}: Comparison): boolean =>
+  stackChanges.length + valueChanges.length === 0 &&
+  release.before === release.after &&
+  machines.every(
+    ({ reboots, changes, configuration }) =>
+      reboots === "no" && changes.length + configuration.length === 0,
+  );
+
+/** Which machines reboot, in a sentence or two. */
+export function summary(machines: MachineComparison[]): string {
+  const named = (word: string): string[] =>
+    machines.filter(({ reboots }) => reboots === word).map(({ name }) => name);
+  const say = (names: string[]): string =>
+    names.length > drawn ? `${names.length} machines` : names.join(", ");
+  const [yes, perhaps] = [named("yes"), named("only if")];
+  if (yes.length + perhaps.length === 0) return "No machine reboots.";
+  return [
+    ...(yes.length > 0 ? [`Reboots: ${say(yes)}.`] : []),
+    ...(perhaps.length > 0 ? [`May reboot: ${say(perhaps)}.`] : []),
+  ].join(" ");
+}

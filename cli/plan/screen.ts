@@ -1,0 +1,170 @@
+import type { Finding } from "../../components/recipe/index";
+import { inLine } from "../../components/recipe/rules/printable";
+import { painter, type Style } from "../terminal/paint";
+import { type Cell, renderTable } from "../terminal/table";
+import { wrap } from "../terminal/wrap";
+import type { Comparison, MachineComparison, Runs } from "./comparison";
+import {
+  extensionsOf,
+  isUnchanged,
+  namesOf,
+  orderOfExtensions,
+  releaseOf,
+  type Step,
+  stepsOf,
+  summary,
+} from "./content";
+import type { FieldChange } from "./differences";
+
+/** Where a plan is shown. */
+export interface Screen {
+  columns: number;
+  colour: boolean;
+}
+
+/** What a word on reboots looks like. */
+const styles: Record<string, Style> = { yes: "red", "only if": "yellow", no: "green" };
+
+/** The plan for a terminal: the same as the page, in tables and lines that fit, without what only a page can fold away. */
+export function screenOf(of: Comparison, { columns, colour }: Screen): string {
+  const comparison = inLines(of);
+  const { stack, base, machines, findings, stackChanges, valueChanges, images, away } = comparison;
+  const paint = painter(colour);
+  const lines = (texts: string[], style?: Style): string[] =>
+    texts.flatMap((text) =>
+      wrap(`  • ${text}`, columns, "    ").map((line) => (style ? paint(style, line) : line)),
+    );
+  const heading = (title: string): string[] =>
+    wrap(title, columns).map((line) => paint("bold", line));
+  const part = (title: string, texts: string[], style?: Style): string[] =>
+    texts.length === 0 ? [] : ["", ...heading(title), ...lines(texts, style)];
+  const prose = (text: string): string[] => wrap(text, columns);
+  const table = (head: string[], rows: Cell[][]): string =>
+    renderTable(head, rows, { columns, paint });
+  const same = base !== undefined && isUnchanged(comparison);
+  const details = (): string[] => [
+    "",
+    table(
+      ["machine", "reboots", "why", "drained", "away for at most"],
+      machines.map(({ name, reboots, because, drained, awayForAtMost }) => [
+        name,
+        { text: reboots, style: styles[reboots] ?? "bold" },
+        because,
+        drained ?? "no",
+        awayForAtMost ?? "not at all",
+      ]),
+    ),
+    table(
+      ["machine", "Talos", "schematic", "driver", "CUDA"],
+      machines.map((machine) => [
+        machine.name,
+        ...(["talosVersion", "schematicId", "driver", "cuda"] as const).map((field) =>
+          step(machine, field),
+        ),
+      ]),
+    ),
+    ...part(
+      "Extensions",
+      extensionsOf(machines).map(
+        ({ names, extensions }) => `${namesOf(names)}: ${extensions.join(", ") || "none"}`,
+      ),
+    ),
+    ...wrap(`  ${orderOfExtensions}`, columns, "  ").map((line) => paint("dim", line)),
+    ...(base === undefined ? [] : machines.flatMap(differenceOf)),
+    ...part("In Kubernetes", [releaseOf(comparison)]),
+    ...part("Helm values", valueChanges.map(changeOf)),
+    ...(base === undefined
+      ? part("Images that machines pull, besides those of the chart", images)
+      : []),
+    ...part("What is unavailable meanwhile", away),
+    ...orderOf(stepsOf(comparison)),
+  ];
+  const differenceOf = ({ name, configuration }: MachineComparison): string[] =>
+    configuration.length === 0
+      ? []
+      : [
+          "",
+          ...heading(`Configuration of ${name}`),
+          ...configuration.flatMap((line) => {
+            const style = ({ "+": "green", "-": "red", "@": "cyan" } as const)[line[0]!];
+            return wrap(`  ${line}`, columns, "    ").map((one) =>
+              style === undefined ? one : paint(style, one),
+            );
+          }),
+        ];
+  const orderOf = (steps: Step[]): string[] => [
+    "",
+    ...heading("Order"),
+    ...steps.flatMap((one, index) => wrap(`  ${index + 1}. ${inWords(one)}`, columns, "     ")),
+  ];
+  const notes = comparison.notes.map(({ text, isNew }) => (isNew ? `new: ${text}` : text));
+  return [
+    ...heading(`Plan of ${stack}${base === undefined ? "" : ` against ${base}`}`),
+    ...prose(
+      base === undefined
+        ? "Compared with nothing: this is what the first update does, as far as the stack file alone can tell. The machines were not looked at."
+        : same
+          ? `Nothing changes against ${base}.`
+          : `If machines and cluster are still as the last update left them. ${summary(machines)}`,
+    ),
+    ...part("Findings: the stack is refused", findings.map(findingLine), "red"),
+    ...part("What changes in the stack", stackChanges.map(changeOf)),
+    ...(same ? [] : details()),
+    ...part("Notes", notes),
+    "",
+    ...prose("As Markdown, with each machine's configuration: --markdown").map((line) =>
+      paint("dim", line),
+    ),
+    "",
+  ].join("\n");
+}
+
+const findingLine = ({ field, problem, why, remedy }: Finding): string =>
+  `${field}: ${problem}; ${why}; ${remedy}`;
+
+/** What is said in a terminal of a stack that no plan can be made of. */
+export function refusalOnScreen(findings: Finding[], { columns, colour }: Screen): string {
+  const paint = painter(colour);
+  const lines = findings.flatMap((one) => wrap(`  • ${inLine(findingLine(one))}`, columns, "    "));
+  return [
+    paint("bold", "The stack is refused:"),
+    ...lines.map((line) => paint("red", line)),
+    "",
+  ].join("\n");
+}
+
+/** The comparison with each of its texts on one line, and in a form on which no terminal acts. */
+const inLines = (comparison: Comparison): Comparison =>
+  JSON.parse(JSON.stringify(comparison), (_, value: unknown) =>
+    typeof value === "string" ? inLine(value) : value,
+  ) as Comparison;
+
+function step(
+  { before, after }: MachineComparison,
+  field: Exclude<keyof Runs, "extensions">,
+): Cell {
+  const [was, is] = [before, after].map((runs) =>
+    runs === undefined
+      ? "(none)"
+      : runs[field].replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1") || "none",
+  );
+  return before === undefined || was === is ? is! : { text: `${was} → ${is}`, style: "yellow" };
+}
+
+function changeOf({ field, before, after }: FieldChange): string {
+  if (after === undefined) return `${field} goes; it was ${before ?? ""}`;
+  return before === undefined ? `${field} comes: ${after}` : `${field}: ${before} → ${after}`;
+}
+
+/** A step of the update on one line. */
+function inWords(one: Step): string {
+  if (!("machines" in one)) return one.once;
+  const words: Record<string, string> = { yes: "reboots", "only if": "may reboot", no: "stays up" };
+  const kinds = [...new Set(one.machines.map(({ reboots }) => reboots))];
+  return kinds
+    .map((kind) => {
+      const names = one.machines.filter(({ reboots }) => reboots === kind).map(({ name }) => name);
+      return `${namesOf(names)} (${words[kind] ?? kind})`;
+    })
+    .join("; ");
+}

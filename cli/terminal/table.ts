@@ -1,0 +1,93 @@
+import type { Paint, Style } from "./paint";
+import { widthOf, wrap } from "./wrap";
+
+/** A cell's text, and the style that each of its lines has. */
+export type Cell = string | number | { text: string; style: Style };
+
+const textOf = (cell: Cell): string => (typeof cell === "object" ? cell.text : String(cell));
+
+/** A word up to this length stays whole: names of machines, versions, resources. */
+const wholeWord = 24;
+
+/**
+ * A table in a frame that is at most `columns` wide: the widest columns give way, and their cells take more lines. Where even their words
+ * have no room, each row is a list.
+ */
+export function renderTable(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { columns, paint }: { columns: number; paint: Paint },
+): string {
+  const texts = [head, ...rows.map((row) => row.map(textOf))];
+  const ofColumn = (measure: (text: string) => number): number[] =>
+    head.map((_, index) => Math.max(1, ...texts.map((row) => measure(row[index] ?? ""))));
+  const natural = ofColumn((text) => Math.max(...text.split("\n").map(widthOf)));
+  const least = ofColumn((text) =>
+    Math.min(wholeWord, Math.max(...text.split(/\s/).map((word) => widthOf(word)))),
+  );
+  // Each column has a blank on both sides and a bar, and the first one a bar before it.
+  const room = columns - 3 * head.length - 1;
+  if (sum(least) > room) return renderList(head, rows, { columns, paint });
+  const widths = fitted(natural, least, room);
+  const rule = (left: string, middle: string, right: string): string =>
+    paint("dim", `${left}${widths.map((width) => "─".repeat(width + 2)).join(middle)}${right}`);
+  const bar = paint("dim", "│");
+  const drawn = (row: readonly Cell[]): string[] => {
+    const cells = widths.map((width, index) => wrap(textOf(row[index] ?? ""), width));
+    const height = Math.max(...cells.map((lines) => lines.length));
+    return Array.from({ length: height }, (_, line) => {
+      const parts = cells.map((lines, index) => {
+        const text = lines[line] ?? "";
+        const [cell, blank] = [row[index], " ".repeat(widths[index]! - widthOf(text))];
+        return ` ${typeof cell === "object" && text !== "" ? paint(cell.style, text) : text}${blank} `;
+      });
+      return `${bar}${parts.join(bar)}${bar}`;
+    });
+  };
+  return [
+    rule("┌", "┬", "┐"),
+    ...drawn(head.map((text) => ({ text, style: "bold" }))),
+    rule("├", "┼", "┤"),
+    ...rows.flatMap(drawn),
+    rule("└", "┴", "┘"),
+  ].join("\n");
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((one, other) => one + other, 0);
+
+/** Widths whose sum has room; the widest gives way first. */
+function fitted(natural: readonly number[], least: readonly number[], room: number): number[] {
+  const widths = [...natural];
+  while (sum(widths) > room) {
+    const able = widths.flatMap((width, index) => (width > least[index]! ? [index] : []));
+    const widest = able.reduce((one, other) => (widths[other]! > widths[one]! ? other : one));
+    widths[widest]!--;
+  }
+  return widths;
+}
+
+/** A paragraph for each row: its first cell, and below it the others by name. */
+function renderList(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { columns, paint }: { columns: number; paint: Paint },
+): string {
+  const names = Math.max(...head.slice(1).map(widthOf));
+  const other = (name: string, cell: Cell): string[] => {
+    const text = textOf(cell).replaceAll("\n", ", ");
+    const [margin, room] = [" ".repeat(names + 4), columns - names - 4];
+    const isTooNarrow = text.split(/\s/).some((word) => Math.min(wholeWord, widthOf(word)) > room);
+    const lines = isTooNarrow
+      ? [`  ${name}`, ...wrap(text, columns - 4).map((line) => `    ${line}`)]
+      : wrap(text, room).map((line, index) =>
+          index === 0 ? `  ${name.padEnd(names)}  ${line}` : `${margin}${line}`,
+        );
+    return typeof cell === "object" ? lines.map((line) => paint(cell.style, line)) : lines;
+  };
+  return rows
+    .flatMap(([first = "", ...others]) => [
+      ...wrap(textOf(first), columns).map((line) => paint("bold", line)),
+      ...others.flatMap((cell, index) => other(head[index + 1] ?? "", cell)),
+    ])
+    .join("\n");
+}

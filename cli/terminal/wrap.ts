@@ -1,0 +1,45 @@
+/**
+ * A text in lines of at most so many characters, broken between words where it can be. Its own ends of lines stay.
+ *
+ * @param indent what the second line and those after it begin with, e.g. spaces below a bullet.
+ */
+export function wrap(text: string, columns: number, indent = ""): string[] {
+  return text.split("\n").flatMap((line) => wrapLine(line, Math.max(1, columns), indent));
+}
+
+/** Columns that a bullet takes, or the mark of a changed line. */
+const bullet = 4;
+
+function wrapLine(line: string, columns: number, indent: string): string[] {
+  const lines: string[] = [];
+  // Deeper than half the line, the indentation would leave no room for words.
+  const margin = widthOf(indent) <= columns / 2 ? indent : "";
+  let current = /^ */.exec(line)![0].slice(0, columns - 1);
+  let isBare = true;
+  const next = (): void => {
+    lines.push(current.trimEnd());
+    current = margin;
+    isBare = true;
+  };
+  for (const word of line.split(" ").filter((one) => one !== "")) {
+    // A word that no line has room for begins behind a bullet, instead of below it.
+    const isBullet =
+      widthOf(current) <= Math.min(bullet, columns - 2) &&
+      widthOf(word) > columns - widthOf(margin);
+    if (!isBare && !isBullet && widthOf(current) + 1 + widthOf(word) > columns) next();
+    if (!isBare) current += " ";
+    let rest = [...word];
+    while (widthOf(current) + rest.length > columns) {
+      const fits = columns - widthOf(current);
+      current += rest.slice(0, fits).join("");
+      rest = rest.slice(fits);
+      next();
+    }
+    current += rest.join("");
+    isBare = false;
+  }
+  return [...lines, current.trimEnd()];
+}
+
+/** Columns that a text takes: one for each character. */
+export const widthOf = (text: string): number => [...text].length;

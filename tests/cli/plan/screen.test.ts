@@ -1,0 +1,101 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { compare, type Comparison } from "../../../cli/plan/comparison";
+import { pageOf } from "../../../cli/plan/page";
+import { screenOf } from "../../../cli/plan/screen";
+import { plan } from "../../../cli/plan/verb";
+import { widthOf } from "../../../cli/terminal/wrap";
+import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
+import { readStackFile } from "../../../stacks/stack-file";
+import { edited, edits, type Said } from "../../support/edits";
+import { runVerb, scratch } from "../stand";
+
+const side = (said: Said) => ({
+  plan: planCluster(parseSpec(said).spec!),
+  findings: findingsOf(said),
+});
+const modern = compare("modern", undefined, undefined, side(readStackFile("modern")));
+
+/** A comparison of each kind of edit. */
+const compared = edits.map(({ name, stack, change }): [string, Comparison] => [
+  name,
+  compare(stack, "main", side(readStackFile(stack)), side(edited({ stack, change }))),
+]);
+
+const plain = (comparison: Comparison, columns = 80): string =>
+  screenOf(comparison, { columns, colour: false });
+
+test.each([132, 80, 60, 40, 24])("every plan fits %i columns", (columns) => {
+  for (const [name, comparison] of [["modern", modern] as const, ...compared])
+    for (const line of plain(comparison, columns).split("\n"))
+      expect([name, line, widthOf(line) <= columns]).toEqual([name, line, true]);
+});
+
+test("a terminal sees tables, and neither Markdown, HTML nor Mermaid", () => {
+  const text = plain(modern);
+  expect(text).toContain("│ machine │ reboots │");
+  expect(text).toMatch(/1\. control \(may reboot\)\n {2}2\. gpu \(may reboot\)\n {2}3\. /);
+  expect(text).not.toMatch(/<details>|```|mermaid|\*\*|^#/m);
+});
+
+test("colours change nothing of the text, and without them there is no code", () => {
+  const coloured = screenOf(modern, { columns: 80, colour: true });
+  expect(coloured).toContain("\u001b[33monly if\u001b[39m");
+  expect(stripVTControlCharacters(coloured)).toBe(plain(modern));
+  expect(stripVTControlCharacters(plain(modern))).toBe(plain(modern));
+});
+
+test("page and terminal list the extensions, and say that their order makes no other image", () => {
+  const same = "The same extensions in another order are the same image";
+  const names = modern.machines.flatMap(({ after }) => after!.extensions);
+  expect(names).not.toEqual([]);
+  for (const text of [pageOf(modern), plain(modern, 200)]) {
+    expect(text).toContain(same);
+    for (const name of names) expect(text).toContain(name);
+  }
+});
+
+test("against a base it shows what of the configuration changes, in colours of their own", () => {
+  const [, comparison] = compared.find(([name]) => name === "talos-minor")!;
+  const text = screenOf(comparison, { columns: 100, colour: true });
+  expect(text).toMatch(/\u001b\[32m {2}\+ .*\u001b\[39m/);
+  expect(text).toMatch(/\u001b\[31m {2}- .*\u001b\[39m/);
+  expect(text).toMatch(/\u001b\[33mv[\d.]+ → v[\d.]+\u001b\[39m/);
+});
+
+test("a hostile name acts on no terminal", () => {
+  const machine = { ...modern.machines[0]!, name: "a\u001b]0;owned\u0007\nb" };
+  const text = screenOf({ ...modern, machines: [machine] }, { columns: 80, colour: false });
+  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+});
+
+describe("the verb", () => {
+  const folder = scratch();
+  afterAll(() => fs.rmSync(folder, { recursive: true }));
+  const screen = { columns: 72, colour: false };
+  const stack = path.join(__dirname, "../../../stacks/Pulumi.modern.yaml");
+
+  test("prints tables in a terminal, and Markdown for a program or where it is asked for", async () => {
+    const [shown, piped, asked] = await Promise.all([
+      runVerb("plan", plan, ["--stack", stack], {}, screen),
+      runVerb("plan", plan, ["--stack", stack]),
+      runVerb("plan", plan, ["--stack", stack, "--markdown"], {}, screen),
+    ]);
+    expect(shown.result).toMatch(/^Plan of modern\n/);
+    expect(piped.result).toMatch(/^## Plan of modern\n/);
+    expect(asked.result).toBe(piped.result);
+  });
+
+  test("says in both ways why a stack is refused", async () => {
+    const file = path.join(folder, "Pulumi.broken.yaml");
+    fs.writeFileSync(file, "config:\n  talos-gpu:talosVersion: v1.12.6\n  talos-gpu:machnes: {}\n");
+    const shown = await runVerb("plan", plan, ["--stack", file], {}, screen);
+    expect([shown.status, shown.result]).toEqual([
+      1,
+      expect.stringMatching(/^The stack is refused:\n {2}• machnes: /),
+    ]);
+    for (const line of shown.result.split("\n")) expect(widthOf(line)).toBeLessThanOrEqual(72);
+  });
+});
