@@ -1,12 +1,13 @@
 import { version } from "../../components/package.json";
 import { inLine } from "../../components/recipe/rules/printable";
+import type { Paint } from "../terminal/paint";
 import type { FileFinding } from "./judge-files";
 
 /**
  * How findings are written, by the name of the format. Names in them are of whoever wrote the files, so each format has them on one line, and
  * in a form on which nothing acts.
  */
-export const formats: Record<string, (findings: readonly FileFinding[]) => string> = {
+export const formats: Record<string, (findings: readonly FileFinding[], paint: Paint) => string> = {
   text,
   github,
   sarif,
@@ -15,8 +16,15 @@ export const formats: Record<string, (findings: readonly FileFinding[]) => strin
 const message = ({ problem, why, remedy, talos }: FileFinding): string =>
   `${problem}; ${why}; ${remedy} (Talos ${talos.join(", ")})`;
 
-function text(findings: readonly FileFinding[]): string {
-  return findings.map((one) => `${inLine(`${one.file}:${one.line}: ${message(one)}`)}\n`).join("");
+/** A line for each finding; in colour, its place and what is wrong stand out. */
+function text(findings: readonly FileFinding[], paint: Paint): string {
+  return findings
+    .map(({ file, line, problem, why, remedy, talos }) => {
+      const place = paint("cyan", inLine(`${file}:${line}:`));
+      const rest = inLine(`; ${why}; ${remedy} `);
+      return `${place} ${paint("red", inLine(problem))}${rest}${paint("dim", inLine(`(Talos ${talos.join(", ")})`))}\n`;
+    })
+    .join("");
 }
 
 /** Annotations of a pull request. Source: docs.github.com, workflow commands; actions/toolkit, command.ts, escapeData. */

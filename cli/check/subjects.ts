@@ -347,8 +347,8 @@ const ofPart = ({ pod, faults }: GpuPart, piece: Piece): Subject => ({
     faults(talosVersion).map((fault) => ({ field: "workloads.pods.pod", ...fault })),
 });
 
-/** A file's name as a person reads it: from the working folder where it is below that. */
+/** The one form of a file's name: from the working folder where it is below that, else from the root. */
 export function shortName(file: string): string {
   const relative = path.relative(process.cwd(), file);
-  return relative.startsWith("..") ? file : relative;
+  return relative.startsWith("..") ? path.resolve(file) : relative;
 }

@@ -7,6 +7,7 @@ import { makerOf } from "../import/unread";
 import { inLine } from "../../components/recipe/rules/printable";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
 import { type Verb, valueOf } from "../verb";
+import { painter } from "../terminal/paint";
 import { yamlFiles } from "../yaml-files";
 import { envOption, variablesNamed } from "../named-variables";
 import { formats } from "./formats";
@@ -62,7 +63,8 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
         `--gpu: ${model} is no card that is known here; write it as nvidia-smi or lspci -nn prints it`,
       );
     const unread: FileNote[] = [];
-    const flawed = (file: string, problem: string): void => void unread.push({ file, problem });
+    const flawed = (file: string, problem: string): void =>
+      void unread.push({ file: shortName(file), problem });
     const files = given.positionals.flatMap(filesOf).flatMap((file): OutsideFile[] => {
       try {
         const { text, isWhole } = beginningOf(file);
@@ -111,7 +113,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       output.result(
         `${JSON.stringify({ files: files.length, judged: subjects.length, findings, notes, unread })}\n`,
       );
-    else output.result(formats[format]!(findings), true);
+    else output.result(formats[format]!(findings, painter(output.colour)), true);
     for (const { file, problem } of [...unread, ...notes])
       output.remark(inLine(`${file}: ${problem}`));
     const untold = [

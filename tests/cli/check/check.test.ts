@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { check } from "../../../cli/check/verb";
 import { type FileFinding } from "../../../cli/check/judge-files";
 import { fixture, table } from "../../support/table";
@@ -121,6 +122,24 @@ test("what a plan notes of a machine is said of its file, and is no finding", as
     /gpu\.yaml: virtual machines get every RTX 3090 .*10de:2204.*; take the ID out, or bind/,
   );
   expect((await run(folder, "--gpu=RTX 4090")).remark).not.toMatch(/virtual machines/);
+});
+
+test("each path has one form, findings and remarks alike, however it is given", async () => {
+  const folder = written({ "gpu.yaml": "machine:\n  sysctl: {}\n", "nvidia.yaml": "nvidia: [\n" });
+  const given = path.relative(process.cwd(), folder);
+  expect(given).toMatch(/^\.\./);
+  const { result, remark } = await run(given, `${given}/./none.yaml`);
+  expect(result).toMatch(new RegExp(`^${folder}/gpu\\.yaml:2: `));
+  for (const name of ["nvidia", "none"]) expect(remark).toContain(`${folder}/${name}.yaml: `);
+  expect(result + remark).not.toContain("../");
+});
+
+test("in a terminal a finding's place and problem have colours, and the text stays", async () => {
+  const folder = written({ "gpu.yaml": "machine:\n  sysctl: {}\n" });
+  const plain = await run(folder);
+  const coloured = await runVerb("check", check, [folder], {}, { colour: true, columns: 80 });
+  expect(coloured.result).toContain(`\u001b[36m${folder}/gpu.yaml:2:\u001b[39m`);
+  expect(stripVTControlCharacters(coloured.result)).toBe(plain.result);
 });
 
 test("findings as a pull request shows them", async () => {

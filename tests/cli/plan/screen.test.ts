@@ -59,9 +59,9 @@ test("page and terminal list the extensions, and say that their order makes no o
 test("against a base it shows what of the configuration changes, in colours of their own", () => {
   const [, comparison] = compared.find(([name]) => name === "talos-minor")!;
   const text = screenOf(comparison, { columns: 100, colour: true });
-  expect(text).toMatch(/\u001b\[32m {2}\+ .*\u001b\[39m/);
-  expect(text).toMatch(/\u001b\[31m {2}- .*\u001b\[39m/);
-  expect(text).toMatch(/\u001b\[33mv[\d.]+ → v[\d.]+\u001b\[39m/);
+  expect(text).toContain("\u001b[32m  + ");
+  expect(text).toContain("\u001b[31m  - ");
+  expect(text).toContain("\u001b[33mv1.11.1 → v1.12.6\u001b[39m");
 });
 
 test("a hostile name acts on no terminal", () => {

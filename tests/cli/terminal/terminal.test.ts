@@ -101,8 +101,7 @@ describe("renderTable", () => {
       [[{ text: "red words", style: "red" }, "x".repeat(9)]],
       { columns: 21, paint: painter(true) },
     );
-    const lines = painted.split("\n").filter((line) => line.includes("\u001b[31m"));
-    expect(lines).toHaveLength(2);
-    for (const line of lines) expect(line).toMatch(/\u001b\[31m\w+\u001b\[39m/);
+    for (const word of ["red", "words"])
+      expect(painted.split("\n").join("")).toContain(`\u001b[31m${word}\u001b[39m`);
   });
 });
