@@ -106,6 +106,7 @@ test.each([...folders])("nothing that lies in %s imports its neighbours in a cir
 /** Folders of one file per thing, and of data. */
 const catalogues = [
   /^components\/recipe\/checks$/,
+  /^tests\/recipe\/checks\/mistakes$/,
   /^components\/diagnosis(\/|$)/,
   /^tests\/fixtures(\/|$)/,
   /^tests\/e2e\/stacks$/,

@@ -7,7 +7,8 @@ import { findingsOf } from "../../components/recipe";
 import * as rules from "../../components/recipe/rules";
 import { stackSchemaFile } from "../../generate/schema/main";
 import { stackFileSchema } from "../../generate/schema/json-schema";
-import { invalidStacks } from "../recipe/stacks";
+import { mistakes } from "../recipe/checks/mistakes";
+import { changedStack } from "../recipe/stacks";
 import { repository, stacksDir } from "../../stacks/stack-file";
 import { stacks } from "../support/stacks";
 
@@ -48,7 +49,8 @@ test.each(filesOf("valid"))("%s is right by it", (file) => {
 });
 
 // Both ways: what an editor marks is what a preview refuses for its shape, and mistakes of meaning are left to the preview.
-test.each(invalidStacks())("$name: is wrong by it where its shape is wrong", ({ stack }) => {
+test.each(mistakes)("$name: is wrong by it where its shape is wrong", (mistake) => {
+  const stack = changedStack(mistake);
   const shape = findingsOf(stack).filter(({ check }) => check === "shape");
   expect({ shape: shape.length > 0, errors: errorsOf(fileOf(stack)) }).toEqual({
     shape: shape.length > 0,

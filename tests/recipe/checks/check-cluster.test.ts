@@ -9,44 +9,44 @@ import {
 import { differences } from "../differences";
 import { harmlessStacks } from "./harmless-stacks";
 import { sentencesOfChecks } from "./sentences";
-import { acceptedStacks, invalidStacks, validStack, validStacks } from "../stacks";
+import { changedStack, validStack, validStacks } from "../stacks";
+import { acceptedStacks } from "./accepted-stacks";
+import { mistakes, mistakesByCheck } from "./mistakes";
 
-const invalid = invalidStacks();
-const rows = invalid.map((row) => [row.name, row] as const);
+const findingsOfMistakes = mistakes.flatMap((mistake) => findingsOf(changedStack(mistake)));
+const placeOf = ({ check, field }: { check: string; field: string }): string => `${check} ${field}`;
 
 describe("stacks with a mistake", () => {
-  test.each(rows)("%s: says exactly what is wrong", (_, { stack, expect: expected }) => {
-    const findings = findingsOf(stack);
-    const placed = ({ check, field }: Finding): string => `${check} ${field}`;
-    expect(findings.map(placed).sort()).toEqual(Object.keys(expected).sort());
-    for (const [place, parts] of Object.entries(expected)) {
-      const said = findings.filter((finding) => placed(finding) === place).map(renderFinding);
-      for (const part of parts) expect(said.join("\n")).toContain(part);
+  test.each(mistakes)("$name: says exactly what is wrong", (mistake) => {
+    const found = findingsOf(changedStack(mistake));
+    expect(found.map(placeOf).sort()).toEqual(mistake.findings.map(placeOf).sort());
+    for (const { check, field, says } of mistake.findings) {
+      const [finding] = found.filter((one) => placeOf(one) === placeOf({ check, field }));
+      for (const part of says) expect(renderFinding(finding!)).toContain(part);
     }
   });
 
-  test.each(rows)(
-    "%s: is a stack that is right, but for its mistake",
-    (_, { base, stack, expect: expected }) => {
-      expect(Object.keys(expected)).not.toEqual([]);
-      expect(findingsOf(validStack(base))).toEqual([]);
-      const changed = differences(validStack(base), stack);
-      expect(changed.length).toBeGreaterThan(0);
-      // One mistake is a field or few, not another system.
-      expect(changed.length).toBeLessThanOrEqual(6);
-    },
-  );
+  test.each(mistakes)("$name: is a stack that is right, but for its mistake", (mistake) => {
+    expect(mistake.findings).not.toEqual([]);
+    expect(findingsOf(validStack(mistake.base))).toEqual([]);
+    const changed = differences(validStack(mistake.base), changedStack(mistake));
+    expect(changed.length).toBeGreaterThan(0);
+    // One mistake is a field or few, not another system.
+    expect(changed.length).toBeLessThanOrEqual(6);
+  });
+
+  test.each(mistakesByCheck)("%s: “$name” stands under its check", (check, { findings }) => {
+    expect(findings[0]!.check).toBe(check);
+  });
 
   test("there is one for every check, each with a name of its own", () => {
-    const shown = new Set(
-      invalid.flatMap((row) => Object.keys(row.expect).map((place) => place.split(" ")[0]!)),
-    );
+    const shown = new Set(mistakes.flatMap(({ findings }) => findings.map(({ check }) => check)));
     expect(Object.keys(checks).filter((id) => !shown.has(id))).toEqual([]);
-    expect(new Set(invalid.map(({ name }) => name)).size).toBe(invalid.length);
+    expect(new Set(mistakes.map(({ name }) => name)).size).toBe(mistakes.length);
   });
 
   test("each says what, why and how, without a full stop", () => {
-    for (const finding of invalid.flatMap(({ stack }) => findingsOf(stack))) {
+    for (const finding of findingsOfMistakes) {
       for (const part of ["problem", "why", "remedy"] as const) {
         expect(finding[part]).toMatch(/\S/);
         expect(finding[part]).not.toMatch(/[.;]$/);
@@ -63,13 +63,11 @@ describe("stacks that are right", () => {
   });
 });
 
-test.each(acceptedStacks().map((row) => [row.name, row] as const))(
-  "%s: nothing is found",
-  (_, { base, stack }) => {
-    expect(stack).not.toEqual(validStack(base));
-    expect(findingsOf(stack)).toEqual([]);
-  },
-);
+test.each(acceptedStacks)("$name: nothing is found", (row) => {
+  const stack = changedStack(row);
+  expect(stack).not.toEqual(validStack(row.base));
+  expect(findingsOf(stack)).toEqual([]);
+});
 
 test("a secret is never repeated", () => {
   const stack = { ...validStack("one-card"), patches: ["machine:\n  token: abcdef.0123456789\n"] };
@@ -79,7 +77,7 @@ test("a secret is never repeated", () => {
 
 describe("the table of checks", () => {
   const harmless = harmlessStacks.flatMap(({ stack }) => judge(stack).harmless);
-  const found = [...invalid.flatMap(({ stack }) => findingsOf(stack)), ...harmless];
+  const found = [...findingsOfMistakes, ...harmless];
 
   test.each(Object.entries(checks))("%s: has a rule and a source", (_, { rule, source }) => {
     for (const text of [rule, source]) expect(text).toMatch(/^\S.*[^.\s]$/);

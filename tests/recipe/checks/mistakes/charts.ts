@@ -1,0 +1,233 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes about charts and their releases. */
+export const chartsMistakes: Mistakes = {
+  "kubernetes-mode": [
+    {
+      name: "The GPU Operator and a device plugin beside it",
+      base: "rtx5070ti",
+      change: yaml`
+        devicePlugin: { version: 0.17.4 }
+      `,
+      findings: [
+        {
+          check: "kubernetes-mode",
+          field: "devicePlugin",
+          says: ["is set together with gpuOperator", "hand out the same GPUs"],
+        },
+      ],
+    },
+    {
+      name: "Neither the GPU Operator nor the device plugin",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin: null
+      `,
+      findings: [
+        {
+          check: "kubernetes-mode",
+          field: "gpuOperator",
+          says: ["is missing, and none of devicePlugin, dra and external is set"],
+        },
+      ],
+    },
+    {
+      name: "Something outside of the stack that nobody says what it is, beside the stack's own",
+      base: "aarhus-h100",
+      change: yaml`
+        external: { files: [../flux/helmrelease.yaml] }
+      `,
+      findings: [
+        {
+          check: "kubernetes-mode",
+          field: "external",
+          says: ["is set together with devicePlugin"],
+        },
+        { check: "external", field: "external.kind", says: ["the files were not read"] },
+      ],
+    },
+  ],
+  "chart-version": [
+    {
+      name: "A chart release that is none",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator: { version: latest }
+      `,
+      findings: [
+        {
+          check: "chart-version",
+          field: "gpuOperator.version",
+          says: ['"latest" is not a release', "something else tomorrow"],
+        },
+      ],
+    },
+    {
+      name: "An operator that looks for the driver's devices where Talos has none",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator: { version: v23.9.2 }
+      `,
+      findings: [
+        {
+          check: "chart-version",
+          field: "gpuOperator.version",
+          says: [
+            '"v23.9.2" is not a release of the chart gpu-operator that runs here',
+            "those before v24.6.0",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A version of the operator's for the device plugin",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin: { version: 25.3.4 }
+      `,
+      findings: [
+        {
+          check: "chart-version",
+          field: "devicePlugin.version",
+          says: [
+            '"25.3.4" is not a release of the chart nvidia-device-plugin',
+            "versions that begin with a year",
+          ],
+        },
+      ],
+    },
+  ],
+  "operator-version": [
+    {
+      name: "The operator release that crashes on Talos",
+      base: "three-generations",
+      change: yaml`
+        gpuOperator: { version: v26.3.0 }
+      `,
+      findings: [
+        {
+          check: "operator-version",
+          field: "gpuOperator.version",
+          says: ["v26.3.0 does not run on Talos", "crashes", "v26.3.1"],
+        },
+      ],
+    },
+    {
+      name: "An operator of Talos 1.12's days on Talos 1.13",
+      base: "three-generations",
+      change: yaml`
+        gpuOperator: { version: v25.10.1 }
+      `,
+      findings: [
+        {
+          check: "operator-version",
+          field: "gpuOperator.version",
+          says: ["is older than v26.3.1, and Talos v1.13.9 needs that"],
+        },
+      ],
+    },
+    {
+      name: "Three mistakes at once: all are told",
+      base: "modern",
+      change: yaml`
+        machines:
+          gpu-2:
+            containerd:
+              extra: |
+                version = 2
+        gpuOperator: { version: v25.3.4 }
+        workloads:
+          pods:
+            train: { env: { NVIDIA_VISIBLE_DEVICES: "0" } }
+      `,
+      findings: [
+        {
+          check: "operator-version",
+          field: "gpuOperator.version",
+          says: ["is older than v26.3.1"],
+        },
+        {
+          check: "containerd-version",
+          field: "machines.gpu-2.containerd.extra",
+          says: ["sets `version`"],
+        },
+        {
+          check: "visible-devices",
+          field: "workloads.pods.train.env.NVIDIA_VISIBLE_DEVICES",
+          says: ["overrides the card"],
+        },
+      ],
+    },
+    {
+      name: "An operator that cannot bring the toolkit of Talos 1.15",
+      base: "next",
+      change: yaml`
+        gpuOperator: { version: v26.3.3 }
+      `,
+      findings: [
+        {
+          check: "operator-version",
+          field: "gpuOperator.version",
+          says: ["v26.3.3 is older than v26.7.0", "take v26.7.0 or newer"],
+        },
+      ],
+    },
+  ],
+  "plugin-namespace": [
+    {
+      name: "NVIDIA's pods in the namespace default",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin: { namespace: default }
+      `,
+      findings: [
+        {
+          check: "plugin-namespace",
+          field: "devicePlugin.namespace",
+          says: ["is default", "baseline"],
+        },
+      ],
+    },
+  ],
+  monitoring: [
+    {
+      name: "A dashboard of metrics that nothing exports",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator:
+          values: { dcgmExporter: { enabled: false } }
+        monitoring: { serviceMonitor: true }
+      `,
+      findings: [
+        { check: "monitoring", field: "monitoring", says: ["dcgmExporter.enabled is false"] },
+      ],
+    },
+  ],
+  "all-cards": [
+    {
+      name: "A power limit and metrics with the DRA driver on Talos 1.15",
+      base: "dra",
+      change: yaml`
+        talosVersion: v1.15.0
+        monitoring: {}
+        machines: { large: { powerLimit: 300 } }
+      `,
+      findings: [
+        {
+          check: "all-cards",
+          field: "monitoring",
+          says: ["is set together with dra on Talos v1.15.0", "take gpuOperator"],
+        },
+        {
+          check: "all-cards",
+          field: "machines.large.powerLimit",
+          says: [
+            "is set together with dra on Talos v1.15.0",
+            "only the operator's toolkit gives them there",
+          ],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,301 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes about drivers. */
+export const driversMistakes: Mistakes = {
+  "module-flavour": [
+    {
+      name: "Proprietary kernel modules on Blackwell",
+      base: "rtx5070ti",
+      change: yaml`
+        driver: { flavour: proprietary }
+      `,
+      findings: [
+        {
+          check: "module-flavour",
+          field: "driver.flavour",
+          says: [
+            "proprietary kernel modules for the RTX 5070 Ti (Blackwell)",
+            "find no devices",
+            "take open",
+          ],
+        },
+      ],
+    },
+    {
+      name: "Proprietary kernel modules on Grace Hopper",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu:
+            gpus: [{ model: GH200 480GB }]
+        driver: { flavour: proprietary }
+      `,
+      findings: [
+        {
+          check: "module-flavour",
+          field: "driver.flavour",
+          says: [
+            "proprietary kernel modules for the GH200 480GB (Hopper)",
+            "with the open modules only",
+            "take open",
+          ],
+        },
+      ],
+    },
+    {
+      name: "Open kernel modules on Pascal",
+      base: "three-generations",
+      change: yaml`
+        machines: { blackwell: null, spark: null, titan: null }
+        driver: { flavour: open }
+      `,
+      findings: [
+        {
+          check: "module-flavour",
+          field: "driver.flavour",
+          says: [
+            "open kernel modules for the GTX 1080 Ti (Pascal)",
+            "came with Turing",
+            "take proprietary",
+          ],
+        },
+      ],
+    },
+  ],
+  "open-modules-card": [
+    {
+      name: "Open kernel modules of driver 535 on a GeForce card",
+      base: "velaryon",
+      change: yaml`
+        driver: { flavour: open }
+      `,
+      findings: [
+        {
+          check: "open-modules-card",
+          field: "driver.flavour",
+          says: [
+            "open kernel modules of driver 535.247.01 for the RTX 2070 SUPER",
+            "NVreg_OpenRmEnableUnsupportedGpus=1",
+            "driver.branch production",
+          ],
+        },
+      ],
+    },
+  ],
+  "driver-too-old": [
+    {
+      name: "The lts driver of Talos 1.11 is too old for Blackwell",
+      base: "velaryon",
+      change: yaml`
+        machines:
+          velaryon:
+            gpus: [{ model: RTX 5090 }]
+      `,
+      findings: [
+        {
+          check: "driver-too-old",
+          field: "driver.branch",
+          says: [
+            "is 535.247.01, but the RTX 5090 of velaryon needs 570.86.10",
+            "take driver.branch production (570.172.08)",
+          ],
+        },
+      ],
+    },
+    {
+      name: "No driver of Talos 1.9 knows Blackwell",
+      base: "rtx3090-timeslicing",
+      change: yaml`
+        sharing: null
+        talosVersion: v1.9.6
+        machines:
+          gpu-a:
+            powerLimit: null
+            gpus: [{ model: RTX 5090 }]
+        workloads: { pods: { two: null } }
+      `,
+      findings: [
+        {
+          check: "driver-too-old",
+          field: "talosVersion",
+          says: ["needs 570.86.10", "take a newer Talos release"],
+        },
+      ],
+    },
+  ],
+  "driver-too-new": [
+    {
+      name: "The production driver of Talos 1.13 dropped Volta",
+      base: "three-generations",
+      change: yaml`
+        machines: { blackwell: null, pascal: null, spark: null }
+        driver: { branch: production }
+      `,
+      findings: [
+        {
+          check: "driver-too-new",
+          field: "driver.branch",
+          says: [
+            "is 595.91.07, but the TITAN V of titan (Volta) runs up to 580",
+            "take driver.branch lts (580.178.04)",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A card of Pascal on a Talos whose drivers all dropped it",
+      base: "three-generations",
+      change: yaml`
+        talosVersion: v1.13.99
+        releaseFacts: { talosVersion: v1.13.99, lts: 590.48.01, production: 595.91.07 }
+        machines: { blackwell: null, spark: null, titan: null }
+      `,
+      findings: [
+        {
+          check: "driver-too-new",
+          field: "talosVersion",
+          says: [
+            "the production driver of Talos v1.13.99 is 595.91.07",
+            "the GTX 1080 Ti of pascal (Pascal) runs up to 580",
+          ],
+        },
+      ],
+    },
+  ],
+  "driver-branches": [
+    {
+      name: "Kernel modules of one branch, container toolkit of the other",
+      base: "rtx5070ti",
+      change: yaml`
+        machines:
+          k8s-worker4:
+            extensions:
+              - siderolabs/nvidia-open-gpu-kernel-modules-production
+              - siderolabs/nvidia-container-toolkit-lts
+      `,
+      findings: [
+        {
+          check: "driver-branches",
+          field: "machines.k8s-worker4.extensions",
+          says: [
+            "kernel modules are of branch production, the container toolkit of lts",
+            "version mismatch",
+            "driver.branch",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A driver beside extensions of another flavour",
+      base: "rtx5070ti",
+      change: yaml`
+        driver: { flavour: proprietary }
+        machines:
+          k8s-worker4:
+            extensions: [siderolabs/nvidia-open-gpu-kernel-modules-production]
+      `,
+      findings: [
+        {
+          check: "driver-branches",
+          field: "machines.k8s-worker4.extensions",
+          says: ["names open kernel modules, and driver says proprietary"],
+        },
+      ],
+    },
+  ],
+  "fabricmanager-branch": [
+    {
+      name: "A fabric manager of another branch than the driver",
+      base: "hgx",
+      change: yaml`
+        machines:
+          hgx-1: { extensions: [siderolabs/nvidia-fabricmanager-lts] }
+      `,
+      findings: [
+        {
+          check: "fabricmanager-branch",
+          field: "machines.hgx-1.extensions",
+          says: [
+            "fabric manager is of branch lts, the kernel modules of production",
+            "nvidia-fabricmanager-production",
+          ],
+        },
+      ],
+    },
+    {
+      name: "The fabric manager beside cards that no NVSwitch connects",
+      base: "rtx5070ti",
+      change: yaml`
+        machines:
+          k8s-worker4: { extensions: [siderolabs/nvidia-fabricmanager-production] }
+      `,
+      findings: [
+        {
+          check: "fabricmanager-branch",
+          field: "machines.k8s-worker4.extensions",
+          says: ["there is no NVSwitch with the RTX 5070 Ti", "NV_WARN_NOTHING_TO_DO"],
+        },
+      ],
+    },
+  ],
+  "kernel-modules-once": [
+    {
+      name: "Both flavours of the kernel modules in one image",
+      base: "velaryon",
+      change: yaml`
+        machines:
+          velaryon:
+            extensions:
+              - siderolabs/nonfree-kmod-nvidia-production
+              - siderolabs/nvidia-open-gpu-kernel-modules-production
+        driver: { branch: production }
+      `,
+      findings: [
+        {
+          check: "kernel-modules-once",
+          field: "machines.velaryon.extensions",
+          says: ["only one can be in the kernel"],
+        },
+      ],
+    },
+  ],
+  "driver-branch": [
+    {
+      name: "A branch of Talos 1.15 on 1.14",
+      base: "next",
+      change: yaml`
+        talosVersion: v1.14.6
+        driver: { branch: new-feature }
+      `,
+      findings: [
+        {
+          check: "driver-branch",
+          field: "driver.branch",
+          says: [
+            "new-feature brings gpu siderolabs/nvidia-container-toolkit-new-feature",
+            "Talos v1.14.6 does not have",
+            "take another branch",
+          ],
+        },
+      ],
+    },
+    {
+      name: "The flavour that the branch does not have",
+      base: "next",
+      change: yaml`
+        driver: { branch: new-feature, flavour: proprietary }
+        machines:
+          gpu:
+            gpus: [{ model: RTX 3090 }]
+      `,
+      findings: [
+        {
+          check: "driver-branch",
+          field: "driver.branch",
+          says: ["siderolabs/nonfree-kmod-nvidia-new-feature", "or driver.flavour open"],
+        },
+      ],
+    },
+  ],
+};

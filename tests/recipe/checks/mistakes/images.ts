@@ -1,0 +1,408 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes about a machine's image. */
+export const imagesMistakes: Mistakes = {
+  "kernel-args": [
+    {
+      name: "Kernel arguments in a schematic, on a release that boots by GRUB",
+      base: "rtx3090-timeslicing",
+      change: yaml`
+        talosVersion: v1.9.6
+        machines:
+          gpu-a: { kernelArgs: [iommu=pt] }
+      `,
+      findings: [
+        {
+          check: "kernel-args",
+          field: "machines.gpu-a.kernelArgs",
+          says: [
+            "on Talos v1.9.6 without Secure Boot",
+            "take effect only if the machine boots a UKI",
+            "extraKernelArgs",
+          ],
+        },
+      ],
+    },
+    {
+      name: "Two kernel arguments in one entry",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu: { kernelArgs: [iommu=pt quiet] }
+      `,
+      findings: [
+        {
+          check: "kernel-args",
+          field: "machines.talos-gpu.kernelArgs[0]",
+          says: ["is not one argument"],
+        },
+      ],
+    },
+    {
+      name: "A kernel argument that keeps the kernel from loading NVIDIA's module",
+      base: "velaryon",
+      change: yaml`
+        machines:
+          velaryon: { kernelArgs: ["module_blacklist=nouveau,nvidia_uvm"] }
+      `,
+      findings: [
+        {
+          check: "kernel-args",
+          field: "machines.velaryon.kernelArgs[0]",
+          says: [
+            "keeps the kernel from loading nvidia_uvm",
+            "name it under drop.kernelArgs if the machine has it",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A parameter of NVIDIA's module as a kernel argument, of which a blank makes two",
+      base: "velaryon",
+      change: yaml`
+        machines:
+          velaryon: { kernelArgs: [nvidia.NVreg_RegistryDwords="a=1; quiet"] }
+      `,
+      findings: [
+        {
+          check: "kernel-args",
+          field: "machines.velaryon.kernelArgs[0]",
+          says: ["nvidia.NVreg_RegistryDwords has no effect"],
+        },
+      ],
+    },
+    {
+      name: "The platform among the kernel arguments",
+      base: "one-card",
+      change: yaml`
+        machines:
+          gpu: { kernelArgs: [talos.platform=metal] }
+      `,
+      findings: [
+        { check: "kernel-args", field: "machines.gpu.kernelArgs[0]", says: ["names the platform"] },
+      ],
+    },
+  ],
+  "extension-name": [
+    {
+      name: "An extension's name without its branch",
+      base: "rtx5070ti",
+      change: yaml`
+        machines:
+          k8s-worker4: { extensions: [siderolabs/nvidia-container-toolkit] }
+      `,
+      findings: [
+        {
+          check: "extension-name",
+          field: "machines.k8s-worker4.extensions[0]",
+          says: [
+            "does not say which branch",
+            "takes it for the lts branch",
+            "nvidia-container-toolkit-production",
+          ],
+        },
+      ],
+    },
+    {
+      name: "An extension that never was",
+      base: "velaryon",
+      change: yaml`
+        machines:
+          velaryon: { extensions: [siderolabs/nvidia-driver] }
+      `,
+      findings: [
+        {
+          check: "extension-name",
+          field: "machines.velaryon.extensions[0]",
+          says: [
+            'there is no official extension "siderolabs/nvidia-driver"',
+            "fails when the machine pulls",
+          ],
+        },
+      ],
+    },
+    {
+      name: "An extension that is misspelt",
+      base: "modern",
+      change: yaml`
+        machines:
+          cp-1: { extensions: [siderolabs/iscsi-tool] }
+      `,
+      findings: [
+        {
+          check: "extension-name",
+          field: "machines.cp-1.extensions[0]",
+          says: ['did you mean "siderolabs/iscsi-tools"?'],
+        },
+      ],
+    },
+    {
+      name: "An extension of one's own at the public Image Factory",
+      base: "one-card",
+      change: yaml`
+        machines:
+          gpu: { extensions: [example/own-driver] }
+      `,
+      findings: [
+        {
+          check: "extension-name",
+          field: "machines.gpu.extensions[0]",
+          says: ['there is no official extension "example/own-driver" in any Talos release'],
+        },
+      ],
+    },
+  ],
+  "extension-release": [
+    {
+      name: "An extension that came with a later release",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu: { extensions: [siderolabs/nvidia-gdrdrv-device] }
+      `,
+      findings: [
+        {
+          check: "extension-release",
+          field: "machines.talos-gpu.extensions[0]",
+          says: [
+            "is not part of Talos v1.11.5",
+            "name it under drop.extensions if the machine runs it",
+            "from Talos 1.12 on",
+          ],
+        },
+      ],
+    },
+    {
+      name: "An extension that ended with an earlier release",
+      base: "frank",
+      change: yaml`
+        machines:
+          mini-1: { extensions: [siderolabs/i915-ucode] }
+      `,
+      findings: [
+        {
+          check: "extension-release",
+          field: "machines.mini-1.extensions[0]",
+          says: [
+            "siderolabs/i915-ucode is not part of Talos v1.12.6",
+            "it is there up to Talos 1.8",
+          ],
+        },
+      ],
+    },
+  ],
+  "extension-without-gpu": [
+    {
+      name: "NVIDIA's extensions on a machine without a card",
+      base: "frank",
+      change: yaml`
+        machines:
+          mini-1: { extensions: [siderolabs/nvidia-container-toolkit-production] }
+      `,
+      findings: [
+        {
+          check: "extension-without-gpu",
+          field: "machines.mini-1.extensions[0]",
+          says: [
+            "on a machine without a GPU",
+            "reboots every 70 minutes",
+            "name it under drop.extensions if the machine runs it",
+          ],
+        },
+      ],
+    },
+  ],
+  "image-lists": [
+    {
+      name: "The same extension twice",
+      base: "rtx5070ti",
+      change: yaml`
+        machines:
+          k8s-worker4: { extensions: [siderolabs/iscsi-tools, siderolabs/iscsi-tools] }
+      `,
+      findings: [
+        {
+          check: "image-lists",
+          field: "machines.k8s-worker4.extensions[1]",
+          says: ["is listed twice", "take one of the two out"],
+        },
+      ],
+    },
+    {
+      name: "An extension that the image is to bring and to lose",
+      base: "rtx5070ti",
+      change: yaml`
+        machines:
+          k8s-worker4:
+            extensions: [siderolabs/iscsi-tools]
+            drop: { extensions: [iscsi-tools] }
+      `,
+      findings: [
+        {
+          check: "image-lists",
+          field: "machines.k8s-worker4.drop.extensions[0]",
+          says: ['"iscsi-tools" stands under machines.k8s-worker4.extensions too'],
+        },
+      ],
+    },
+  ],
+  "module-parameters": [
+    {
+      name: "Parameters of NVIDIA's module on a machine without a card",
+      base: "frank",
+      change: yaml`
+        machines:
+          mini-1:
+            moduleParameters: { nvidia: [NVreg_A=1] }
+      `,
+      findings: [
+        {
+          check: "module-parameters",
+          field: "machines.mini-1.moduleParameters.nvidia",
+          says: ["take them out, or name the machine's cards under gpus"],
+        },
+      ],
+    },
+    {
+      name: "Parameters of a module that this package does not load",
+      base: "velaryon",
+      change: yaml`
+        machines:
+          velaryon:
+            moduleParameters: { nvidia_dmr: [modeset=1] }
+      `,
+      findings: [
+        {
+          check: "module-parameters",
+          field: "machines.velaryon.moduleParameters.nvidia_dmr",
+          says: [
+            "nvidia_dmr is not a module that this package loads",
+            'did you mean "nvidia_drm"?',
+          ],
+        },
+      ],
+    },
+    {
+      name: "Module parameters that a patch has too, and two in one",
+      base: "one-card",
+      change: yaml`
+        patches:
+          - "machine: { kernel: { modules: [{ name: nvidia, parameters: [NVreg_EnableGpuFirmware=0] }] } }"
+        machines:
+          gpu:
+            moduleParameters: { nvidia: [a=1], nvidia_uvm: [a=1 b=2] }
+      `,
+      findings: [
+        {
+          check: "module-parameters",
+          field: "machines.gpu.moduleParameters.nvidia",
+          says: ["patches[0] declares nvidia, too"],
+        },
+        {
+          check: "module-parameters",
+          field: "machines.gpu.moduleParameters.nvidia_uvm",
+          says: ['"a=1 b=2" is not one parameter'],
+        },
+      ],
+    },
+    {
+      name: "Parameters of a module of storage, on a machine without a card",
+      base: "frank",
+      change: yaml`
+        machines:
+          mini-1:
+            moduleParameters: { zfs: [zfs_arc_max=1] }
+      `,
+      findings: [
+        {
+          check: "module-parameters",
+          field: "machines.mini-1.moduleParameters.zfs",
+          says: ["zfs is not a module that this package loads (this machine has no GPU)"],
+        },
+      ],
+    },
+  ],
+  "installer-image": [
+    {
+      name: "A custom installer image of another release, and what only the Image Factory adds",
+      base: "rtx5070ti",
+      change: yaml`
+        machines:
+          k8s-worker4:
+            installerImage: registry.example.com/talos/installer:v1.11.0-nvidia
+            kernelArgs: [pci=realloc]
+            drop: { extensions: [siderolabs/iscsi-tools] }
+      `,
+      findings: [
+        {
+          check: "installer-image",
+          field: "machines.k8s-worker4.installerImage",
+          says: ["is of v1.11.0 by its tag"],
+        },
+        {
+          check: "installer-image",
+          field: "machines.k8s-worker4.kernelArgs",
+          says: ["together with installerImage"],
+        },
+        {
+          check: "installer-image",
+          field: "machines.k8s-worker4.drop",
+          says: ["nothing is compared"],
+        },
+      ],
+    },
+    {
+      name: "An installer image that names neither tag nor digest",
+      base: "rtx5070ti",
+      change: yaml`
+        machines: { k8s-worker4: { installerImage: registry.example.com/talos/installer } }
+      `,
+      findings: [
+        {
+          check: "installer-image",
+          field: "machines.k8s-worker4.installerImage",
+          says: ["by tag or digest"],
+        },
+      ],
+    },
+    {
+      name: "Talos' own installer of a release that has none any more",
+      base: "one-card",
+      change: yaml`
+        talosVersion: v1.14.1
+        machines: { gpu: { installerImage: ghcr.io/siderolabs/installer:v1.14.1 } }
+      `,
+      findings: [
+        {
+          check: "installer-image",
+          field: "machines.gpu.installerImage",
+          says: [
+            "is ghcr.io/siderolabs/installer",
+            "has no image after Talos 1.13",
+            "leave installerImage out",
+          ],
+        },
+      ],
+    },
+  ],
+  multipath: [
+    {
+      name: "multipathd configured as before Talos 1.15",
+      base: "next",
+      change: yaml`
+        patches:
+          - "{apiVersion: v1alpha1, kind: ExtensionServiceConfig, name: multipathd, configFiles: []}"
+        machines:
+          gpu: { extensions: [siderolabs/multipath-tools] }
+      `,
+      findings: [
+        {
+          check: "multipath",
+          field: "patches[0]",
+          says: ["from Talos 1.15 on the service waits forever", "EtcFileConfig"],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,52 @@
+import { cardsMistakes } from "./cards";
+import { chartObjectsMistakes } from "./chart-objects";
+import { chartsMistakes } from "./charts";
+import { claimsMistakes } from "./claims";
+import { containerdMistakes } from "./containerd";
+import { driversMistakes } from "./drivers";
+import { externalMistakes } from "./external";
+import { imagesMistakes } from "./images";
+import { machinesMistakes } from "./machines";
+import { nodesMistakes } from "./nodes";
+import { patchContentsMistakes } from "./patch-contents";
+import { patchesMistakes } from "./patches";
+import { pluginMistakes } from "./plugin";
+import { releasesMistakes } from "./releases";
+import { shapeMistakes } from "./shape";
+import { sharingMistakes } from "./sharing";
+import { valuesMistakes } from "./values";
+import { vllmMistakes } from "./vllm";
+import { workloadsMistakes } from "./workloads";
+import type { Mistake, Mistakes } from "./mistake";
+
+const areas: Mistakes[] = [
+  shapeMistakes,
+  releasesMistakes,
+  machinesMistakes,
+  cardsMistakes,
+  driversMistakes,
+  imagesMistakes,
+  patchesMistakes,
+  patchContentsMistakes,
+  containerdMistakes,
+  nodesMistakes,
+  externalMistakes,
+  chartsMistakes,
+  chartObjectsMistakes,
+  valuesMistakes,
+  pluginMistakes,
+  sharingMistakes,
+  claimsMistakes,
+  workloadsMistakes,
+  vllmMistakes,
+];
+
+/** Each mistake with the check under which it stands. */
+export const mistakesByCheck: [check: string, mistake: Mistake][] = areas.flatMap((area) =>
+  Object.entries(area).flatMap(([check, rows]) =>
+    rows.map((row): [string, Mistake] => [check, row]),
+  ),
+);
+
+/** Every mistake that a check finds. */
+export const mistakes: Mistake[] = mistakesByCheck.map(([, mistake]) => mistake);

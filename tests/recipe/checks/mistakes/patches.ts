@@ -1,0 +1,377 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes about patches. */
+export const patchesMistakes: Mistakes = {
+  "patch-format": [
+    {
+      name: "A JSON patch",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu:
+            patches:
+              - |
+                - op: add
+                  path: /machine/sysctls
+                  value: { vm.nr_hugepages: "1024" }
+      `,
+      findings: [
+        {
+          check: "patch-format",
+          field: "machines.talos-gpu.patches[0]",
+          says: ["is a JSON patch", "strategic-merge patch"],
+        },
+      ],
+    },
+    {
+      name: "A patch that is not YAML",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu: { patches: ["machine: { sysctls: "] }
+      `,
+      findings: [
+        { check: "patch-format", field: "machines.talos-gpu.patches[0]", says: ["is not YAML"] },
+      ],
+    },
+    {
+      name: "A YAML alias without its anchor",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu:
+            patches:
+              - |
+                machine:
+                  sysctls: *ours
+      `,
+      findings: [
+        {
+          check: "patch-format",
+          field: "machines.talos-gpu.patches[0]",
+          says: ["is not YAML: alias *ours names no anchor"],
+        },
+      ],
+    },
+    {
+      name: "A patch that is no mapping",
+      base: "one-card",
+      change: yaml`
+        patches: [machine]
+      `,
+      findings: [
+        { check: "patch-format", field: "patches[0]", says: ["is a string, not a mapping"] },
+      ],
+    },
+  ],
+  "patch-schema": [
+    {
+      name: "A document of Talos 1.14 on an older release",
+      base: "modern",
+      change: yaml`
+        patches:
+          - |
+            machine:
+              registries:
+                mirrors:
+                  docker.io: { endpoints: ["http://10.4.0.5:5000"] }
+          - |
+            apiVersion: v1alpha1
+            kind: KernelModuleConfig
+            name: nvidia
+      `,
+      findings: [
+        {
+          check: "patch-schema",
+          field: "patches[1]",
+          says: [
+            "is a KernelModuleConfig, which Talos 1.13 does not have",
+            "machine.kernel.modules",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A field of a patch that is misspelt",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu:
+            patches:
+              - |
+                machine:
+                  sysctl: { vm.nr_hugepages: "1024" }
+      `,
+      findings: [
+        {
+          check: "patch-schema",
+          field: "machines.talos-gpu.patches[0]",
+          says: ["machine.sysctl is not a field", 'did you mean "machine.sysctls"?'],
+        },
+      ],
+    },
+    {
+      name: "A kind of document that is misspelt",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu:
+            patches:
+              - |
+                apiVersion: v1alpha1
+                kind: KmsgLogConfg
+                name: remote
+                url: udp://10.0.0.1:514
+      `,
+      findings: [
+        {
+          check: "patch-schema",
+          field: "machines.talos-gpu.patches[0]",
+          says: ['has the kind "KmsgLogConfg"', 'did you mean "KmsgLogConfig"?'],
+        },
+      ],
+    },
+    {
+      name: "Two documents with machine in one patch",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu:
+            patches:
+              - |
+                machine:
+                  sysctls: { vm.nr_hugepages: "1024" }
+                ---
+                machine:
+                  sysfs: { devices.system.cpu.cpu0.cpufreq.scaling_governor: performance }
+      `,
+      findings: [
+        {
+          check: "patch-schema",
+          field: "machines.talos-gpu.patches[0]",
+          says: ["has two documents with machine or cluster"],
+        },
+      ],
+    },
+    {
+      name: "A value of another type than its field has",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu:
+            patches:
+              - |
+                machine:
+                  kubelet: { defaultRuntimeSeccompProfileEnabled: "true" }
+      `,
+      findings: [
+        {
+          check: "patch-schema",
+          field: "machines.talos-gpu.patches[0]",
+          says: [
+            "machine.kubelet.defaultRuntimeSeccompProfileEnabled is not true or false",
+            "without quotes",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A patch of the cluster is judged by the release of each machine that it reaches",
+      base: "one-card",
+      change: yaml`
+        talosVersion: v1.14.0
+        machines:
+          old:
+            address: 10.9.9.9
+            role: worker
+            configuration: adopted
+            talosVersion: v1.13.9
+        patches:
+          - |
+            apiVersion: v1alpha1
+            kind: SysctlConfig
+            params: { a: b }
+      `,
+      findings: [{ check: "patch-schema", field: "patches[0]", says: ["v1.13.9 of old"] }],
+    },
+  ],
+  "patch-document": [
+    {
+      name: "A document that the provider cannot merge",
+      base: "modern",
+      change: yaml`
+        talosVersion: v1.14.0
+        machines: { gpu-1: { runningVersion: v1.13.9 } }
+        patches:
+          - |
+            machine:
+              registries:
+                mirrors:
+                  docker.io: { endpoints: ["http://10.4.0.5:5000"] }
+          - |
+            apiVersion: v1alpha1
+            kind: SysctlConfig
+            params: { vm.nr_hugepages: "1024" }
+      `,
+      findings: [
+        {
+          check: "patch-document",
+          field: "patches[1]",
+          says: ["machinery of 1.13 and refuses it"],
+        },
+      ],
+    },
+  ],
+  "patch-delete": [
+    {
+      name: "A patch that deletes, on an adopted machine",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu:
+            patches:
+              - |
+                machine:
+                  network:
+                    interfaces:
+                      - interface: eth0
+                        $patch: delete
+      `,
+      findings: [
+        {
+          check: "patch-delete",
+          field: "machines.talos-gpu.patches[0]",
+          says: ["deletes ($patch), and talos-gpu is adopted"],
+        },
+      ],
+    },
+  ],
+  "patch-conflict": [
+    {
+      name: "A document of Talos beside the field that it replaces",
+      base: "frank",
+      change: yaml`
+        machines:
+          mini-1:
+            patches:
+              - |
+                machine:
+                  time:
+                    servers: [ntp.example]
+                ---
+                apiVersion: v1alpha1
+                kind: TimeSyncConfig
+                ntp:
+                  servers: [other.example]
+      `,
+      findings: [
+        {
+          check: "patch-conflict",
+          field: "machines.mini-1.patches[0]",
+          says: [
+            "has a TimeSyncConfig, and machine.time.servers is set by a patch of mini-1 as well",
+            "say it only in documents (machine.time.servers: ntp.servers of TimeSyncConfig)",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A document with the name that Talos keeps",
+      base: "mirrored",
+      change: yaml`
+        patches:
+          - "{ apiVersion: v1alpha1, kind: CRICustomizationConfig, name: customization, content: '[plugins]' }"
+      `,
+      findings: [
+        {
+          check: "patch-conflict",
+          field: "patches[0]",
+          says: ["has a CRICustomizationConfig of the name customization"],
+        },
+      ],
+    },
+  ],
+  "patch-identity": [
+    {
+      name: "A patch that calls the host otherwise than the stack calls the machine",
+      base: "aarhus-h100",
+      change: yaml`
+        machines:
+          talos-gpu:
+            patches:
+              - |
+                machine:
+                  network: { hostname: h100 }
+      `,
+      findings: [
+        {
+          check: "patch-identity",
+          field: "machines.talos-gpu.patches[0]",
+          says: [
+            "names the host h100, and the stack calls the machine talos-gpu",
+            "a node that never comes",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A patch that makes the worker a control plane",
+      base: "one-card",
+      change: yaml`
+        patches: ["machine: { type: controlplane }"]
+      `,
+      findings: [
+        {
+          check: "patch-identity",
+          field: "patches[0]",
+          says: ["sets machine.type to controlplane, and gpu is a worker"],
+        },
+      ],
+    },
+  ],
+  "patch-role": [
+    {
+      name: "A shared address of the control planes, given to a worker",
+      base: "velaryon",
+      change: yaml`
+        patches:
+          - |
+            machine:
+              network:
+                interfaces:
+                  - interface: eth0
+                    vip: { ip: 10.4.0.5 }
+      `,
+      findings: [
+        {
+          check: "patch-role",
+          field: "patches[0]",
+          says: ["sets machine.network.interfaces[].vip, and velaryon is a worker"],
+        },
+      ],
+    },
+  ],
+  "patch-override": [
+    {
+      name: "A sysctl in a document of Talos 1.14 and in the field",
+      base: "next",
+      change: yaml`
+        patches:
+          - |
+            machine: { sysctls: { vm.swappiness: "1" } }
+            ---
+            apiVersion: v1alpha1
+            kind: SysctlConfig
+            params: { vm.swappiness: "2" }
+      `,
+      findings: [
+        {
+          check: "patch-override",
+          field: "patches[0]",
+          says: ["both say vm.swappiness", "Talos lets SysctlConfig win"],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,268 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes about the device plugin. */
+export const pluginMistakes: Mistakes = {
+  "plugin-paths": [
+    {
+      name: "The standalone plugin on Talos 1.13 with the operator's driver root",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin: { values: { nvidiaDriverRoot: /usr/local } }
+      `,
+      findings: [
+        {
+          check: "plugin-paths",
+          field: "devicePlugin.values.nvidiaDriverRoot",
+          says: ["is /usr/local with cdi-cri", "/usr/local/dev/nvidia-uvm", 'write "/"'],
+        },
+      ],
+    },
+    {
+      name: "Library paths of Talos 1.12 on Talos 1.13",
+      base: "modern",
+      change: yaml`
+        gpuOperator:
+          values:
+            devicePlugin:
+              env: [{ name: LD_LIBRARY_PATH, value: /usr/local/glibc/usr/lib }]
+      `,
+      findings: [
+        {
+          check: "plugin-paths",
+          field: "gpuOperator.values.devicePlugin.env",
+          says: ["LD_LIBRARY_PATH names a glibc prefix"],
+        },
+      ],
+    },
+  ],
+  "device-list-strategy": [
+    {
+      name: "A strategy with one letter too many",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator:
+          values:
+            devicePlugin:
+              env: [{ name: DEVICE_LIST_STRATEGY, value: envvars }]
+      `,
+      findings: [
+        {
+          check: "device-list-strategy",
+          field: "gpuOperator.values.devicePlugin.env",
+          says: ['"envvars" is no strategy', 'did you mean "envvar"?'],
+        },
+      ],
+    },
+    {
+      name: "A CDI strategy on Talos 1.11",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin: { values: { deviceListStrategy: cdi-cri } }
+      `,
+      findings: [
+        {
+          check: "device-list-strategy",
+          field: "devicePlugin.values.deviceListStrategy",
+          says: ["cdi-cri on Talos ≤ 1.12"],
+        },
+      ],
+    },
+    {
+      name: "Strategies as a list, which the chart cannot read",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin:
+          values: { deviceListStrategy: [envvar] }
+      `,
+      findings: [
+        {
+          check: "device-list-strategy",
+          field: "devicePlugin.values.deviceListStrategy",
+          says: ["must be text", "template fails"],
+        },
+      ],
+    },
+    {
+      name: "A strategy that the plugin does not have yet",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin: { version: 0.14.5 }
+      `,
+      findings: [
+        {
+          check: "device-list-strategy",
+          field: "devicePlugin.values.deviceListStrategy",
+          says: ["the device plugin 0.14.5 does not know cdi-cri"],
+        },
+      ],
+    },
+    {
+      name: "Two strategies before the plugin took several",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin:
+          version: 0.13.0
+          values: { deviceListStrategy: "envvar,volume-mounts" }
+      `,
+      findings: [
+        {
+          check: "device-list-strategy",
+          field: "devicePlugin.values.deviceListStrategy",
+          says: [
+            "the device plugin 0.13.0 does not know several strategies at once",
+            "take the plugin 0.14.0 or newer",
+          ],
+        },
+      ],
+    },
+  ],
+  "plugin-config": [
+    {
+      name: "A configuration of the device plugin's in a version that it does not know",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin:
+          values:
+            config:
+              map:
+                default: |
+                  version: v2
+      `,
+      findings: [
+        {
+          check: "plugin-config",
+          field: "devicePlugin.values.config.map.default",
+          says: ['version "v2" is not one of v1'],
+        },
+      ],
+    },
+    {
+      name: "A configuration of the plugin that is a mapping, and not a text",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin:
+          values:
+            config:
+              map: { default: { version: v1 } }
+      `,
+      findings: [
+        {
+          check: "plugin-config",
+          field: "devicePlugin.values.config.map.default",
+          says: ["is no text", "template fails"],
+        },
+      ],
+    },
+    {
+      name: "Configurations of the plugin, of which none has the default one's name",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin:
+          values:
+            config: { map: { a: "version: v1" }, default: b, name: c }
+      `,
+      findings: [
+        {
+          check: "plugin-config",
+          field: "devicePlugin.values.config.name",
+          says: ["is set together with map"],
+        },
+        {
+          check: "plugin-config",
+          field: "devicePlugin.values.config.default",
+          says: ['names "b", which is not a configuration (there are: a)'],
+        },
+      ],
+    },
+    {
+      name: "A configuration of the plugin with a number for its name",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin:
+          values:
+            config: { map: { "1": "version: v1" }, default: "1" }
+      `,
+      findings: [
+        {
+          check: "plugin-config",
+          field: "devicePlugin.values.config.default",
+          says: ['is "1", which YAML does not read as a text'],
+        },
+      ],
+    },
+    {
+      name: "A configuration of the plugin that shares a card by one, and one that shares nothing",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin:
+          values:
+            config:
+              map:
+                one: "{ version: v1, sharing: { timeSlicing: { resources: [{ name: nvidia.com/gpu, replicas: 1 }] } } }"
+                none: "{ version: v1, sharing: { timeSlicing: { resources: [] } } }"
+      `,
+      findings: [
+        {
+          check: "plugin-config",
+          field: "devicePlugin.values.config.map.one",
+          says: ["replicas 1 is not 2 or more", "write how many share a card"],
+        },
+        {
+          check: "plugin-config",
+          field: "devicePlugin.values.config.map.none",
+          says: ["sharing.timeSlicing.resources is empty", "name a resource"],
+        },
+      ],
+    },
+  ],
+  "plugin-toolkit": [
+    {
+      name: "The device plugin alone on Talos 1.15, with settings of the NVIDIA runtime",
+      base: "aarhus-h100",
+      change: yaml`
+        talosVersion: v1.15.0
+        machines: { talos-gpu: { runningVersion: null } }
+        devicePlugin: { values: { deviceListStrategy: envvar, runtimeClassName: nvidia } }
+      `,
+      findings: [
+        {
+          check: "plugin-toolkit",
+          field: "devicePlugin",
+          says: ["which has no container toolkit", "devicePlugin.values.cdi.nvidiaHookPath"],
+        },
+        {
+          check: "device-list-strategy",
+          field: "devicePlugin.values.deviceListStrategy",
+          says: ["envvar on Talos ≥ 1.15"],
+        },
+        {
+          check: "chart-values",
+          field: "devicePlugin.values.runtimeClassName",
+          says: ["names a RuntimeClass on Talos v1.15.0"],
+        },
+      ],
+    },
+  ],
+  "chart-values": [
+    {
+      name: "A driver root that is no text",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin: { values: { nvidiaDriverRoot: 5 } }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "devicePlugin.values.nvidiaDriverRoot",
+          says: ["must be an absolute path"],
+        },
+        {
+          check: "plugin-paths",
+          field: "devicePlugin.values.nvidiaDriverRoot",
+          says: ["is 5 with cdi-cri"],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,311 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes about releases of Talos and Kubernetes. */
+export const releasesMistakes: Mistakes = {
+  "talos-version": [
+    {
+      name: "A release of Talos that is none",
+      base: "aarhus-h100",
+      change: yaml`
+        talosVersion: "1.11"
+      `,
+      findings: [
+        {
+          check: "talos-version",
+          field: "talosVersion",
+          says: ['"1.11" is not a release of Talos', "v1.12.6"],
+        },
+      ],
+    },
+    {
+      name: "A release without its v: images and machines would never agree",
+      base: "aarhus-h100",
+      change: yaml`
+        talosVersion: 1.11.5
+      `,
+      findings: [
+        {
+          check: "talos-version",
+          field: "talosVersion",
+          says: ["lacks the leading v", "write v1.11.5"],
+        },
+      ],
+    },
+    {
+      name: "A release that the Image Factory does not have",
+      base: "three-generations",
+      change: yaml`
+        talosVersion: v1.13.77
+        releaseFacts: { talosVersion: v1.13.77, missing: true }
+      `,
+      findings: [
+        {
+          check: "talos-version",
+          field: "talosVersion",
+          says: ["the Image Factory has no release v1.13.77"],
+        },
+      ],
+    },
+    {
+      name: "A minor of Talos that is not known",
+      base: "one-card",
+      change: yaml`
+        talosVersion: v1.99.0
+        gpuOperator: { version: v26.7.0 }
+      `,
+      findings: [
+        {
+          check: "talos-version",
+          field: "talosVersion",
+          says: ["Talos 1.99 is not known here (known: 1.8 to 1."],
+        },
+      ],
+    },
+    {
+      name: "A pre-release that Talos does not name",
+      base: "one-card",
+      change: yaml`
+        talosVersion: v1.13.9-home.1
+      `,
+      findings: [
+        {
+          check: "talos-version",
+          field: "talosVersion",
+          says: ['"v1.13.9-home.1" is not a release name'],
+        },
+      ],
+    },
+  ],
+  "machine-release": [
+    {
+      name: "Machines of 1.14 and of 1.15, which get their cards in other ways",
+      base: "next",
+      change: yaml`
+        machines: { gpu: { talosVersion: v1.14.6 } }
+      `,
+      findings: [
+        {
+          check: "machine-release",
+          field: "machines.gpu.talosVersion",
+          says: ["is v1.14.6 in a cluster of v1.15.0-beta.0", "from 1.15 on"],
+        },
+      ],
+    },
+    {
+      name: "A machine on the other side of Talos 1.13",
+      base: "rtx5070ti",
+      change: yaml`
+        machines: { k8s-worker4: { talosVersion: v1.13.0 } }
+      `,
+      findings: [
+        {
+          check: "machine-release",
+          field: "machines.k8s-worker4.talosVersion",
+          says: [
+            "is v1.13.0 in a cluster of v1.12.6",
+            "one operator or plugin for all machines",
+            "same side of 1.13",
+          ],
+        },
+      ],
+    },
+  ],
+  "kubernetes-version": [
+    {
+      name: "A Kubernetes release that this Talos does not run",
+      base: "rtx5070ti",
+      change: yaml`
+        kubernetesVersion: v1.36.0
+      `,
+      findings: [
+        {
+          check: "kubernetes-version",
+          field: "kubernetesVersion",
+          says: ["Kubernetes 1.36 does not run on Talos 1.12", "1.30 to 1.35"],
+        },
+      ],
+    },
+    {
+      name: "Kubernetes by its minor",
+      base: "modern",
+      change: yaml`
+        kubernetesVersion: v1.36
+      `,
+      findings: [
+        {
+          check: "kubernetes-version",
+          field: "kubernetesVersion",
+          says: ['"v1.36" is not a version'],
+        },
+      ],
+    },
+  ],
+  "upgrade-step": [
+    {
+      name: "An upgrade over two minors",
+      base: "rtx5070ti",
+      change: yaml`
+        machines: { k8s-worker4: { runningVersion: v1.10.4 } }
+      `,
+      findings: [
+        {
+          check: "upgrade-step",
+          field: "machines.k8s-worker4.runningVersion",
+          says: [
+            "v1.10.4 to v1.12.6 is 2 minor releases",
+            "upgrade to the last v1.11 release first",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A step back to an earlier patch release",
+      base: "rtx5070ti",
+      change: yaml`
+        machines: { k8s-worker4: { runningVersion: v1.12.7 } }
+      `,
+      findings: [
+        {
+          check: "upgrade-step",
+          field: "machines.k8s-worker4.runningVersion",
+          says: [
+            "the machine runs v1.12.7, newer than the wanted v1.12.6",
+            "set talosVersion to v1.12.7 or newer",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A step back to the minor before",
+      base: "velaryon",
+      change: yaml`
+        machines: { velaryon: { runningVersion: v1.12.1 } }
+      `,
+      findings: [
+        {
+          check: "upgrade-step",
+          field: "machines.velaryon.runningVersion",
+          says: ["the machine runs v1.12.1, newer than the wanted v1.11.6"],
+        },
+      ],
+    },
+    {
+      name: "Releases that run, which Talos does not name so",
+      base: "three-generations",
+      change: yaml`
+        machines:
+          blackwell: { runningVersion: latest }
+          pascal: { runningVersion: 1.13.9 }
+      `,
+      findings: [
+        {
+          check: "upgrade-step",
+          field: "machines.blackwell.runningVersion",
+          says: ['"latest" is not a release of Talos'],
+        },
+        {
+          check: "upgrade-step",
+          field: "machines.pascal.runningVersion",
+          says: ['"1.13.9" lacks the leading v'],
+        },
+      ],
+    },
+  ],
+  "upgrade-first": [
+    {
+      name: "A worker goes ahead that the stack does not have",
+      base: "modern",
+      change: yaml`
+        upgrade: { first: [gpu-3] }
+      `,
+      findings: [
+        {
+          check: "upgrade-first",
+          field: "upgrade.first[0]",
+          says: ['"gpu-3" is not a machine of this stack', 'did you mean "gpu-1"'],
+        },
+      ],
+    },
+    {
+      name: "A control plane as the worker that goes ahead",
+      base: "modern",
+      change: yaml`
+        upgrade: { first: [cp-2] }
+      `,
+      findings: [
+        { check: "upgrade-first", field: "upgrade.first[0]", says: ['"cp-2" is a control plane'] },
+      ],
+    },
+    {
+      name: "A worker goes ahead twice",
+      base: "modern",
+      change: yaml`
+        upgrade: { first: [gpu-1, gpu-1] }
+      `,
+      findings: [{ check: "upgrade-first", field: "upgrade.first[1]", says: ["is named twice"] }],
+    },
+    {
+      name: "A worker without a card goes first",
+      base: "frank",
+      change: yaml`
+        upgrade: { first: [mini-1] }
+      `,
+      findings: [
+        { check: "upgrade-first", field: "upgrade.first[0]", says: ['"mini-1" has no GPU'] },
+      ],
+    },
+  ],
+  "may-be-away": [
+    {
+      name: "A control plane that may be away, and a machine that is away and may not be",
+      base: "modern",
+      change: yaml`
+        away: [gpu-1]
+        machines: { cp-2: { mayBeAway: true } }
+      `,
+      findings: [
+        {
+          check: "may-be-away",
+          field: "machines.cp-2.mayBeAway",
+          says: ["is true of a control plane"],
+        },
+        {
+          check: "may-be-away",
+          field: "away[0]",
+          says: ['"gpu-1" is not a machine that may be away'],
+        },
+      ],
+    },
+  ],
+  "version-contract": [
+    {
+      name: "A version contract that is no release",
+      base: "rtx5070ti",
+      change: yaml`
+        machines: { k8s-worker4: { versionContract: twelve } }
+      `,
+      findings: [
+        {
+          check: "version-contract",
+          field: "machines.k8s-worker4.versionContract",
+          says: ["is no release of Talos"],
+        },
+      ],
+    },
+    {
+      name: "A version contract newer than the machine's Talos",
+      base: "rtx5070ti",
+      change: yaml`
+        machines: { k8s-worker4: { versionContract: v1.14 } }
+      `,
+      findings: [
+        {
+          check: "version-contract",
+          field: "machines.k8s-worker4.versionContract",
+          says: ["is newer than Talos v1.12.6"],
+        },
+      ],
+    },
+  ],
+};

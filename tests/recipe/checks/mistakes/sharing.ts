@@ -1,0 +1,376 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes about how cards are shared. */
+export const sharingMistakes: Mistakes = {
+  sharing: [
+    {
+      name: "Sharing a card among one",
+      base: "rtx3090-timeslicing",
+      change: yaml`
+        sharing: { timeSlicing: { replicas: 1 } }
+      `,
+      findings: [
+        {
+          check: "sharing",
+          field: "sharing.timeSlicing.replicas",
+          says: ["is 1", "write 2 or more"],
+        },
+      ],
+    },
+    {
+      name: "MPS by a configuration of the plugin's own",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin:
+          values:
+            config:
+              map:
+                default: "sharing: { mps: { resources: [{ name: nvidia.com/gpu, replicas: 4 }] } }"
+      `,
+      findings: [
+        { check: "sharing", field: "devicePlugin.values.config", says: ["shares by MPS"] },
+      ],
+    },
+    {
+      name: "MPS, whose control daemon does not find its server where Talos has it",
+      base: "rtx3090-timeslicing",
+      change: yaml`
+        sharing: { timeSlicing: null, mps: { replicas: 4 } }
+      `,
+      findings: [
+        {
+          check: "sharing",
+          field: "sharing.mps",
+          says: [
+            "does not work on Talos with any release of the device plugin that we know",
+            "CUDA error 805",
+            "mps-server-path.md",
+          ],
+        },
+      ],
+    },
+  ],
+  mig: [
+    {
+      name: "A MIG profile of another card",
+      base: "mig",
+      change: yaml`
+        sharing: { mig: { profile: 1g.12gb } }
+      `,
+      findings: [
+        {
+          check: "mig",
+          field: "sharing.mig.profile",
+          says: ["the H200 of dc-1 has no profile 1g.12gb", "1g.18gb"],
+        },
+      ],
+    },
+    {
+      name: "MIG on a card without it",
+      base: "rtx5070ti",
+      change: yaml`
+        workloads: { ollama: null, comfyui: null }
+        sharing: { mig: { strategy: single, profile: 1g.10gb } }
+      `,
+      findings: [
+        { check: "mig", field: "sharing.mig", says: ["the RTX 5070 Ti of k8s-worker4 has no MIG"] },
+      ],
+    },
+    {
+      name: "Instances of several sizes with the strategy single",
+      base: "mig",
+      change: yaml`
+        sharing: { mig: { profile: all-balanced } }
+      `,
+      findings: [
+        {
+          check: "mig",
+          field: "sharing.mig.strategy",
+          says: ["single with all-balanced", "write mixed"],
+        },
+      ],
+    },
+    {
+      name: "MIG on a card whose driver cannot do it yet",
+      base: "mig",
+      change: yaml`
+        talosVersion: v1.11.6
+        driver: { branch: lts }
+      `,
+      findings: [
+        { check: "mig", field: "sharing.mig", says: ["MIG on the H200 needs driver 550.90.07"] },
+      ],
+    },
+    {
+      name: "MIG with the standalone plugin",
+      base: "aarhus-h100",
+      change: yaml`
+        sharing: { mig: { strategy: single, profile: 1g.12gb } }
+      `,
+      findings: [
+        {
+          check: "mig",
+          field: "sharing.mig",
+          says: ["with the standalone plugin", "MIG manager belongs to the GPU Operator"],
+        },
+      ],
+    },
+    {
+      name: "A configuration of the MIG manager that names other cards",
+      base: "mig",
+      change: yaml`
+        machines:
+          dc-1:
+            powerLimit: null
+            gpus: [{ model: RTX PRO 6000 Blackwell Max-Q Workstation Edition, count: 2 }]
+        sharing: { mig: { strategy: mixed, profile: all-balanced } }
+        driver: { branch: lts }
+      `,
+      findings: [
+        {
+          check: "mig",
+          field: "sharing.mig.profile",
+          says: ["all-balanced does nothing", "1g.24gb"],
+        },
+      ],
+    },
+    {
+      name: "A profile that the MIG manager's configuration gives only to other cards",
+      base: "mig",
+      change: yaml`
+        machines:
+          dc-1:
+            powerLimit: null
+            gpus: [{ model: H200 NVL, count: 2 }]
+        sharing: { mig: { profile: all-1g.35gb } }
+      `,
+      findings: [
+        {
+          check: "mig",
+          field: "sharing.mig.profile",
+          says: ["all-1g.35gb does nothing on the H200 NVL", "2g.35gb"],
+        },
+      ],
+    },
+  ],
+  "gpu-requests": [
+    {
+      name: "More GPUs for one pod than a machine has",
+      base: "aarhus-h100",
+      change: yaml`
+        workloads:
+          pods: { vectoradd: { gpus: 4 } }
+      `,
+      findings: [
+        {
+          check: "gpu-requests",
+          field: "workloads.pods.vectoradd.gpus",
+          says: ["4 of nvidia.com/gpu, but no machine has more than 2", "Pending forever"],
+        },
+      ],
+    },
+    {
+      name: "A model over two cards of a machine with one",
+      base: "rtx5070ti",
+      change: yaml`
+        workloads: { vllm: { active: false, model: Qwen/Qwen2.5-7B-Instruct, gpus: 2 } }
+      `,
+      findings: [
+        {
+          check: "gpu-requests",
+          field: "workloads.vllm.gpus",
+          says: ["2 of nvidia.com/gpu, but no machine has more than 1"],
+        },
+      ],
+    },
+    {
+      name: "A workload that names a MIG profile with the strategy single",
+      base: "mig",
+      change: yaml`
+        workloads: { ollama: { migProfile: 1g.18gb } }
+      `,
+      findings: [
+        {
+          check: "gpu-requests",
+          field: "workloads.ollama.migProfile",
+          says: ["not partitioned with the strategy mixed"],
+        },
+      ],
+    },
+    {
+      name: "A workload that wants MIG devices which the cards are not split into",
+      base: "mig",
+      change: yaml`
+        sharing: { mig: { strategy: mixed, profile: all-balanced } }
+        workloads: { ollama: { migProfile: 7g.141gb } }
+      `,
+      findings: [
+        {
+          check: "gpu-requests",
+          field: "workloads.ollama.migProfile",
+          says: ["no machine has MIG devices 7g.141gb", "1g.18gb, 2g.35gb, 3g.71gb"],
+        },
+      ],
+    },
+    {
+      name: "A pod on a machine that has no such slices",
+      base: "mig-beside-whole",
+      change: yaml`
+        workloads:
+          pods:
+            slice: { nodeSelector: { kubernetes.io/hostname: home-1 } }
+      `,
+      findings: [
+        {
+          check: "gpu-requests",
+          field: "workloads.pods.slice.gpus",
+          says: [
+            "1 of nvidia.com/mig-1g.18gb, but home-1, where nodeSelector sends it, has no more than 0",
+          ],
+        },
+      ],
+    },
+  ],
+  "gpu-capacity": [
+    {
+      name: "Two workloads that always run, and one card",
+      base: "rtx5070ti",
+      change: yaml`
+        workloads: { comfyui: { active: null } }
+      `,
+      findings: [
+        {
+          check: "gpu-capacity",
+          field: "workloads",
+          says: [
+            "ollama, comfyui request 2 of nvidia.com/gpu at the same time, and the machines have 1",
+            "active: false",
+          ],
+        },
+      ],
+    },
+    {
+      name: "More pods than devices of a MIG profile",
+      base: "mig",
+      change: yaml`
+        sharing: { mig: { strategy: mixed, profile: all-balanced } }
+        workloads:
+          ollama: { gpus: 2, migProfile: 3g.71gb }
+          comfyui: { migProfile: 3g.71gb }
+      `,
+      findings: [
+        {
+          check: "gpu-capacity",
+          field: "workloads",
+          says: ["ollama, comfyui request 3 of nvidia.com/mig-3g.71gb"],
+        },
+      ],
+    },
+    {
+      name: "Two pods on one machine, which has one card",
+      base: "three-generations",
+      change: yaml`
+        workloads:
+          pods:
+            first:
+              image: nvidia/cuda:12.9.1-base-ubuntu24.04
+              nodeSelector: { kubernetes.io/hostname: spark }
+            second:
+              image: nvidia/cuda:12.9.1-base-ubuntu24.04
+              nodeSelector: { kubernetes.io/hostname: spark }
+      `,
+      findings: [
+        {
+          check: "gpu-capacity",
+          field: "workloads",
+          says: [
+            "first, second request 2 of nvidia.com/gpu",
+            "spark, the only place where they fit, has 1",
+          ],
+        },
+      ],
+    },
+    {
+      name: "Two pods of two cards, and one machine that has two",
+      base: "three-generations",
+      change: yaml`
+        machines:
+          blackwell:
+            gpus: [{ model: RTX 5090, count: 3 }]
+        workloads:
+          pods:
+            first: { image: nvidia/cuda:12.9.1-base-ubuntu24.04, gpus: 2 }
+            second: { image: nvidia/cuda:12.9.1-base-ubuntu24.04, gpus: 2 }
+      `,
+      findings: [
+        {
+          check: "gpu-capacity",
+          field: "workloads",
+          says: ["first, second request 4", "the machines have room for 1 with 2 or more each"],
+        },
+      ],
+    },
+  ],
+  "sharing-requests": [
+    {
+      name: "Two slices of a shared card for one pod",
+      base: "modern",
+      change: yaml`
+        workloads:
+          pods: { train: { gpus: 2 } }
+      `,
+      findings: [
+        {
+          check: "sharing-requests",
+          field: "workloads.pods.train.gpus",
+          says: ["2 slices of shared cards", "UnexpectedAdmissionError"],
+        },
+      ],
+    },
+    {
+      name: "Several slices for one pod, where their configuration refuses that",
+      base: "one-card",
+      change: yaml`
+        gpuOperator: null
+        devicePlugin:
+          version: 0.19.3
+          values:
+            config:
+              map:
+                default: |
+                  version: v1
+                  sharing:
+                    timeSlicing:
+                      failRequestsGreaterThanOne: true
+                      resources: [{ name: nvidia.com/gpu, replicas: 6 }]
+        workloads:
+          pods: { a: { image: nvidia/cuda:12.9.1-base-ubuntu24.04, gpus: 3 } }
+      `,
+      findings: [
+        {
+          check: "sharing-requests",
+          field: "workloads.pods.a.gpus",
+          says: ["3 slices of shared cards", "failRequestsGreaterThanOne"],
+        },
+      ],
+    },
+  ],
+  "sharing-config": [
+    {
+      name: "A ConfigMap of the user's together with sharing",
+      base: "rtx3090-timeslicing",
+      change: yaml`
+        devicePlugin:
+          values: { config: { name: mine } }
+      `,
+      findings: [
+        {
+          check: "sharing-config",
+          field: "devicePlugin.values.config.name",
+          says: ["and sharing is set", "the chart refuses two"],
+        },
+      ],
+    },
+  ],
+};

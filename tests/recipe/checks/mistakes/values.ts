@@ -1,0 +1,420 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes in chart values. */
+export const valuesMistakes: Mistakes = {
+  "chart-values": [
+    {
+      name: "Values that the operator's chart does not have",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator:
+          values:
+            devicePlugin: { nodeSelector: { nvidia.com/gpu.present: "true" } }
+            dcgmExporter: { nodeSelector: { nvidia.com/gpu.present: "true" } }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "gpuOperator.values.devicePlugin.nodeSelector",
+          says: ["has no such value", "silently ignores it", "node labels alone"],
+        },
+        {
+          check: "chart-values",
+          field: "gpuOperator.values.dcgmExporter.nodeSelector",
+          says: ["has no such value"],
+        },
+      ],
+    },
+    {
+      name: "A value of the device plugin's chart that is misspelt",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin: { values: { runtimeClassname: nvidia } }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "devicePlugin.values.runtimeClassname",
+          says: ['did you mean "runtimeClassName"?'],
+        },
+      ],
+    },
+    {
+      name: "A value with the name of something that every object has",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin:
+          values: { constructor: { a: b } }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "devicePlugin.values.constructor",
+          says: ["has no such value"],
+        },
+      ],
+    },
+    {
+      name: "A switch in quotes, which a template takes for true",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator:
+          values: { dcgmExporter: { enabled: "false" } }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "gpuOperator.values.dcgmExporter.enabled",
+          says: ["must be true or false", 'even "false"'],
+        },
+      ],
+    },
+    {
+      name: "Values of another shape",
+      base: "one-card",
+      change: yaml`
+        gpuOperator:
+          values: { daemonsets: { labels: text } }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "gpuOperator.values.daemonsets.labels",
+          says: ["must be a mapping"],
+        },
+      ],
+    },
+    {
+      name: "Names of the plugin's that are not the stack's",
+      base: "aarhus-h100",
+      change: yaml`
+        devicePlugin: { values: { runtimeClassName: kata, namespaceOverride: other } }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "devicePlugin.values.runtimeClassName",
+          says: ["must be nvidia"],
+        },
+        {
+          check: "chart-values",
+          field: "devicePlugin.values.namespaceOverride",
+          says: ["must be kube-system"],
+        },
+      ],
+    },
+    {
+      name: "Words that the plugin's chart and program do not take",
+      base: "plugin-on-1.13",
+      change: yaml`
+        devicePlugin:
+          values: { migStrategy: several, failOnInitError: no, updateStrategy: OnDelete }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "devicePlugin.values.migStrategy",
+          says: ["must be one of none, single, mixed", "refuses anything else"],
+        },
+        {
+          check: "chart-values",
+          field: "devicePlugin.values.failOnInitError",
+          says: ["must be true or false", "also a text"],
+        },
+        {
+          check: "chart-values",
+          field: "devicePlugin.values.updateStrategy",
+          says: ["must be a mapping", "Kubernetes refuses the DaemonSet"],
+        },
+      ],
+    },
+    {
+      name: "Words of the operator's that leave the machines without GPUs",
+      base: "three-generations",
+      change: yaml`
+        gpuOperator:
+          values:
+            operator: { runtimeClass: nvidia-cdi }
+            sandboxWorkloads: { defaultWorkload: vm-passthrough }
+            gds: { enabled: true }
+            node-feature-discovery: { master: { enable: false } }
+      `,
+      findings: [
+        {
+          check: "chart-values",
+          field: "gpuOperator.values.operator.runtimeClass",
+          says: ["must be nvidia", "calls its runtime so"],
+        },
+        {
+          check: "chart-values",
+          field: "gpuOperator.values.sandboxWorkloads.defaultWorkload",
+          says: ["must be container", "run no device plugin"],
+        },
+        {
+          check: "chart-values",
+          field: "gpuOperator.values.gds.enabled",
+          says: ["must be false", "waits for the kernel module nvidia_fs", "to Talos 1.14"],
+        },
+        {
+          check: "values-without-gpus",
+          field: "gpuOperator.values.node-feature-discovery.master.enable",
+          says: ["turns Node Feature Discovery's master off"],
+        },
+      ],
+    },
+  ],
+  "operator-values": [
+    {
+      name: "The operator's own toolkit",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator:
+          values: { toolkit: { enabled: true } }
+      `,
+      findings: [
+        {
+          check: "operator-values",
+          field: "gpuOperator.values.toolkit.enabled",
+          says: ["by the operator", "read-only"],
+        },
+      ],
+    },
+    {
+      name: "CDI on Talos 1.12",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator:
+          values: { cdi: { enabled: true } }
+      `,
+      findings: [
+        {
+          check: "operator-values",
+          field: "gpuOperator.values.cdi.enabled",
+          says: ["turns CDI on", "/usr/local/glibc"],
+        },
+      ],
+    },
+    {
+      name: "A driver folder of another system's, which Talos neither has nor lets a pod make",
+      base: "modern",
+      change: yaml`
+        gpuOperator:
+          values: { hostPaths: { driverInstallDir: /home/kubernetes/bin/nvidia } }
+      `,
+      findings: [
+        {
+          check: "operator-values",
+          field: "gpuOperator.values.hostPaths.driverInstallDir",
+          says: ["neither has nor lets a pod make"],
+        },
+      ],
+    },
+    {
+      name: "A MIG manager that waits for systemd, which Talos does not have",
+      base: "mig",
+      change: yaml`
+        gpuOperator:
+          values: { migManager: { version: v0.13.1 } }
+      `,
+      findings: [
+        {
+          check: "operator-values",
+          field: "gpuOperator.values.migManager.version",
+          says: ["v0.13.1 hangs on Talos", "v0.12.3-ubuntu20.04 follows"],
+        },
+      ],
+    },
+    {
+      name: "The operator without what it has to bring on Talos 1.15",
+      base: "next",
+      change: yaml`
+        gpuOperator:
+          values:
+            toolkit: { enabled: false, installDir: /usr/local/nvidia }
+            cdi: { enabled: false, nriPluginEnabled: false }
+      `,
+      findings: [
+        {
+          check: "operator-values",
+          field: "gpuOperator.values.toolkit.enabled",
+          says: ["turns the operator's toolkit off", "leave it out"],
+        },
+        {
+          check: "operator-values",
+          field: "gpuOperator.values.toolkit.installDir",
+          says: ["is /usr/local/nvidia", "/var and /opt", "(/var/lib/nvidia follows)"],
+        },
+        {
+          check: "operator-values",
+          field: "gpuOperator.values.cdi.enabled",
+          says: ["turns CDI off", "refuses its NRI plugin"],
+        },
+        {
+          check: "operator-values",
+          field: "gpuOperator.values.cdi.nriPluginEnabled",
+          says: ["turns the NRI plugin off", "gpu-operator#2382"],
+        },
+      ],
+    },
+  ],
+  "values-without-gpus": [
+    {
+      name: "The operator's NRI plugin without CDI",
+      base: "modern",
+      change: yaml`
+        gpuOperator:
+          values: { cdi: { enabled: false, nriPluginEnabled: true } }
+      `,
+      findings: [
+        {
+          check: "values-without-gpus",
+          field: "gpuOperator.values.cdi.nriPluginEnabled",
+          says: ["holds the NRI plugin"],
+        },
+      ],
+    },
+    {
+      name: "The operator's own driver",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator:
+          values: { driver: { enabled: true } }
+      `,
+      findings: [
+        {
+          check: "values-without-gpus",
+          field: "gpuOperator.values.driver.enabled",
+          says: ["no driver image for Talos"],
+        },
+      ],
+    },
+    {
+      name: "No device plugin",
+      base: "modern",
+      change: yaml`
+        gpuOperator:
+          values: { devicePlugin: { enabled: false } }
+      `,
+      findings: [
+        {
+          check: "values-without-gpus",
+          field: "gpuOperator.values.devicePlugin.enabled",
+          says: ["turns the device plugin off", "`dra: { version: 0.5.0 }`"],
+        },
+      ],
+    },
+    {
+      name: "An operator with nothing to do",
+      base: "modern",
+      change: yaml`
+        gpuOperator:
+          version: v26.7.0
+          values: { clusterPolicy: { deployCR: false } }
+      `,
+      findings: [
+        {
+          check: "values-without-gpus",
+          field: "gpuOperator.values.clusterPolicy.deployCR",
+          says: ["does nothing without one"],
+        },
+      ],
+    },
+    {
+      name: "Dynamic resource allocation beside the ClusterPolicy",
+      base: "modern",
+      change: yaml`
+        gpuOperator:
+          version: v26.7.0
+          values: { gpuCluster: { deployCR: true } }
+      `,
+      findings: [
+        {
+          check: "values-without-gpus",
+          field: "gpuOperator.values.gpuCluster.deployCR",
+          says: ["refuses it together with a ClusterPolicy", "infra#2394"],
+        },
+      ],
+    },
+    {
+      name: "The operator finds no GPU node: its Node Feature Discovery does not look",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator:
+          values:
+            node-feature-discovery: { worker: { enable: false } }
+      `,
+      findings: [
+        {
+          check: "values-without-gpus",
+          field: "gpuOperator.values.node-feature-discovery.worker.enable",
+          says: ["only by its labels"],
+        },
+      ],
+    },
+    {
+      name: "MIG that nobody sets up",
+      base: "mig",
+      change: yaml`
+        gpuOperator:
+          values: { migManager: { enabled: false } }
+      `,
+      findings: [
+        {
+          check: "values-without-gpus",
+          field: "gpuOperator.values.migManager.enabled",
+          says: ["nothing else splits them"],
+        },
+      ],
+    },
+    {
+      name: "The plugin's chart without the plugin",
+      base: "rtx3090-timeslicing",
+      change: yaml`
+        devicePlugin:
+          values: { devicePlugin: { enabled: false } }
+      `,
+      findings: [
+        {
+          check: "values-without-gpus",
+          field: "devicePlugin.values.devicePlugin.enabled",
+          says: ["turns the device plugin off"],
+        },
+      ],
+    },
+    {
+      name: "The operator's NRI plugin without its toolkit",
+      base: "modern",
+      change: yaml`
+        gpuOperator:
+          values: { cdi: { nriPluginEnabled: true } }
+      `,
+      findings: [
+        {
+          check: "values-without-gpus",
+          field: "gpuOperator.values.cdi.nriPluginEnabled",
+          says: ["container toolkit"],
+        },
+      ],
+    },
+  ],
+  "operand-env": [
+    {
+      name: "An unknown MIG strategy as a variable of the operator's plugin",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator:
+          values:
+            devicePlugin:
+              env: [{ name: MIG_STRATEGY, value: doubled }]
+      `,
+      findings: [
+        {
+          check: "operand-env",
+          field: "gpuOperator.values.devicePlugin.env",
+          says: ['MIG_STRATEGY is "doubled"', "one of none, single, mixed"],
+        },
+      ],
+    },
+  ],
+};

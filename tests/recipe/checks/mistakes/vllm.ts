@@ -1,0 +1,349 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes about vLLM. */
+export const vllmMistakes: Mistakes = {
+  vllm: [
+    {
+      name: "A model split over more GPUs than the pod has",
+      base: "aarhus-h100",
+      change: yaml`
+        workloads:
+          vllm:
+            active: false
+            model: Qwen/Qwen2.5-7B-Instruct
+            args: [--tensor-parallel-size=2]
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.args",
+          says: ["splits the model over 2 GPUs, but the pod requests 1"],
+        },
+      ],
+    },
+    {
+      name: "A Secret in a namespace that is not there yet",
+      base: "aarhus-h100",
+      change: yaml`
+        workloads:
+          vllm:
+            active: false
+            model: meta-llama/Llama-3.1-8B-Instruct
+            huggingFaceToken: { name: hugging-face, key: token }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.huggingFaceToken",
+          says: ["hugging-face cannot be there before its namespace", "workloads.vllm.namespace"],
+        },
+      ],
+    },
+    {
+      name: "A key of clients in a namespace that the workload makes itself",
+      base: "aarhus-h100",
+      change: yaml`
+        workloads:
+          vllm:
+            active: false
+            model: Qwen/Qwen2.5-7B-Instruct
+            apiKeySecret: { name: vllm-key, key: key }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.apiKeySecret",
+          says: ["vllm-key cannot be there before its namespace", "workloads.vllm.namespace"],
+        },
+      ],
+    },
+    {
+      name: "A server with a key behind LiteLLM without one",
+      base: "aarhus-h100",
+      change: yaml`
+        workloads:
+          vllm:
+            model: Qwen/Qwen2.5-7B-Instruct
+            namespace: ai
+            apiKeySecret: { name: vllm-key, key: key }
+          litellm: {}
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.litellm.masterKeySecret",
+          says: ["workloads.vllm asks for a key", "hand its models to everyone", "both Secrets"],
+        },
+      ],
+    },
+    {
+      name: "A secret in the arguments of a server",
+      base: "aarhus-h100",
+      change: yaml`
+        workloads:
+          vllm:
+            active: false
+            model: Qwen/Qwen2.5-7B-Instruct
+            args: [--api-key=not-a-key]
+      `,
+      findings: [{ check: "vllm", field: "workloads.vllm.args", says: ["holds a secret"] }],
+    },
+    {
+      name: "An argument that the workload sets itself",
+      base: "aarhus-h100",
+      change: yaml`
+        workloads:
+          vllm: { active: false, model: Qwen/Qwen2.5-7B-Instruct, args: [--port=9000] }
+      `,
+      findings: [{ check: "vllm", field: "workloads.vllm.args", says: ["sets --port"] }],
+    },
+    {
+      name: "One model over two MIG devices",
+      base: "mig",
+      change: yaml`
+        workloads: { vllm: { model: Qwen/Qwen2.5-7B-Instruct, gpus: 2 } }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.gpus",
+          says: ["2 MIG devices for one model", "no peer-to-peer"],
+        },
+      ],
+    },
+    {
+      name: "vLLM on a card that its images hold no code for",
+      base: "three-generations",
+      change: yaml`
+        machines: { blackwell: null, spark: null }
+        workloads: { vllm: { active: false, model: Qwen/Qwen2.5-7B-Instruct } }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm",
+          says: ["the GTX 1080 Ti of pascal has compute capability 6.1"],
+        },
+      ],
+    },
+    {
+      name: "A model over more machines than there are",
+      base: "large",
+      change: yaml`
+        workloads: { vllm: { machines: 3 } }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.machines",
+          says: [
+            "is 3, and 2 of the stack's machines have the cards that one pod wants, 4 each (twin-1, twin-2)",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A model over machines of which one has too few cards",
+      base: "large",
+      change: yaml`
+        machines:
+          twin-2:
+            gpus: [{ model: H100 NVL, count: 2 }]
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.machines",
+          says: ["1 of the stack's machines have the cards that one pod wants, 4 each (twin-1)"],
+        },
+      ],
+    },
+    {
+      name: "A model over cards that are unlike",
+      base: "large",
+      change: yaml`
+        machines:
+          twin-2:
+            gpus: [{ model: L40S, count: 4 }]
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.machines",
+          says: ["unlike cards: H100 NVL, L40S", "workloads.vllm.nodeSelector"],
+        },
+      ],
+    },
+    {
+      name: "A model over cards that a claim does not tell apart",
+      base: "large",
+      change: yaml`
+        devicePlugin: null
+        dra: { version: 0.5.0 }
+        machines:
+          twin-2:
+            gpus: [{ model: H200 NVL, count: 4 }]
+        workloads:
+          vllm: { claim: { memory: 80Gi } }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.machines",
+          says: ["H200 NVL", "or cards by claim.product"],
+        },
+      ],
+    },
+    {
+      name: "Tensor parallelism across machines",
+      base: "large",
+      change: yaml`
+        workloads:
+          vllm: { args: [--tensor-parallel-size=8] }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.args",
+          says: ["splits each layer over 8 GPUs, and a machine gives the model 4"],
+        },
+      ],
+    },
+    {
+      name: "Sizes that leave cards of several machines idle",
+      base: "large",
+      change: yaml`
+        workloads:
+          vllm: { args: [--pipeline-parallel-size=3] }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.args",
+          says: ["splits the model over 6 GPUs, but the pods request 8"],
+        },
+      ],
+    },
+    {
+      name: "A release of vLLM that needs Ray over several machines",
+      base: "large",
+      change: yaml`
+        workloads: { vllm: { image: vllm/vllm-openai:v0.10.2 } }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.image",
+          says: ["vLLM 0.10.2 does not run over several machines without Ray"],
+        },
+      ],
+    },
+    {
+      name: "What the workload sets for each pod of a group",
+      base: "large",
+      change: yaml`
+        workloads:
+          vllm: { args: [--headless] }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.args",
+          says: ["sets --headless", "workloads.vllm.machines"],
+        },
+      ],
+    },
+    {
+      name: "Ray, which the other images no longer have",
+      base: "large",
+      change: yaml`
+        workloads:
+          vllm: { args: [--distributed-executor-backend=ray] }
+      `,
+      findings: [{ check: "vllm", field: "workloads.vllm.args", says: ["asks for Ray"] }],
+    },
+    {
+      name: "A model over MIG devices of several machines",
+      base: "mig",
+      change: yaml`
+        leaderWorkerSet: { version: 0.9.0 }
+        machines:
+          dc-2:
+            address: 10.6.0.2
+            role: worker
+            configuration: adopted
+            gpus: [{ model: H200, count: 2 }]
+        workloads:
+          vllm:
+            model: Qwen/Qwen2.5-7B-Instruct
+            machines: 2
+            image: vllm/vllm-openai:v0.12.0
+      `,
+      findings: [
+        { check: "vllm", field: "workloads.vllm.machines", says: ["2 MIG devices for one model"] },
+      ],
+    },
+    {
+      name: "An argument that the workload sets",
+      base: "dra",
+      change: yaml`
+        workloads:
+          vllm: { args: [--model=other] }
+      `,
+      findings: [
+        {
+          check: "vllm",
+          field: "workloads.vllm.args",
+          says: ["sets --model", "write the model to workloads.vllm.model"],
+        },
+      ],
+    },
+    {
+      name: "More memory than the card has",
+      base: "dra",
+      change: yaml`
+        workloads:
+          vllm: { args: [--gpu-memory-utilization=90] }
+      `,
+      findings: [
+        { check: "vllm", field: "workloads.vllm.args", says: ["asks for 90 of the card's memory"] },
+      ],
+    },
+  ],
+  "chart-version": [
+    {
+      name: "LeaderWorkerSet before it kept its kind apart from its chart",
+      base: "large",
+      change: yaml`
+        leaderWorkerSet: { version: 0.7.0 }
+      `,
+      findings: [
+        {
+          check: "chart-version",
+          field: "leaderWorkerSet.version",
+          says: [
+            "lws that runs here",
+            "deletes the definition of LeaderWorkerSets, and each of them with it",
+          ],
+        },
+      ],
+    },
+  ],
+  "workload-namespaces": [
+    {
+      name: "A workload in the namespace of LeaderWorkerSet",
+      base: "large",
+      change: yaml`
+        workloads: { litellm: { namespace: lws-system } }
+      `,
+      findings: [
+        {
+          check: "workload-namespaces",
+          field: "workloads.litellm.namespace",
+          says: ["lws-system is made for LeaderWorkerSet as well"],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,282 @@
+import { yaml } from "../../../support/yaml";
+import type { Mistakes } from "./mistake";
+
+/** Mistakes about workloads. */
+export const workloadsMistakes: Mistakes = {
+  "cuda-image": [
+    {
+      name: "A CUDA 13 image on driver 570",
+      base: "rtx5070ti",
+      change: yaml`
+        workloads: { comfyui: { image: yanwk/comfyui-boot:cu130-slim } }
+      `,
+      findings: [
+        {
+          check: "cuda-image",
+          field: "workloads.comfyui.image",
+          says: [
+            "its CUDA 13.0 needs driver 580.65.06, but k8s-worker4 runs 570.211.01",
+            "take an image of CUDA 12",
+          ],
+        },
+      ],
+    },
+    {
+      name: "A CUDA 13 image on a card that CUDA 13 dropped",
+      base: "three-generations",
+      change: yaml`
+        machines: { blackwell: null, spark: null }
+        workloads:
+          pods: { vectoradd: { image: nvidia/cuda:13.0.1-base-ubuntu24.04 } }
+      `,
+      findings: [
+        {
+          check: "cuda-image",
+          field: "workloads.pods.vectoradd.image",
+          says: ["its CUDA 13.0 no longer knows the GTX 1080 Ti", "CUDA 12.9 or older"],
+        },
+      ],
+    },
+    {
+      name: "A smoke test that the driver cannot run",
+      base: "velaryon",
+      change: yaml`
+        smokeTestImage: nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda13.0.0
+      `,
+      findings: [
+        {
+          check: "cuda-image",
+          field: "smokeTestImage",
+          says: ["needs driver 580.65.06, but velaryon runs 535.247.01"],
+        },
+      ],
+    },
+    {
+      name: "An image of a CUDA that the driver does not run",
+      base: "velaryon",
+      change: yaml`
+        driver: null
+        workloads:
+          pods: { smi: { image: nvcr.io/nvidia/cuda:13.0.1-base-ubuntu24.04 } }
+      `,
+      findings: [
+        {
+          check: "cuda-image",
+          field: "workloads.pods.smi.image",
+          says: ["its CUDA 13.0 needs driver 580.65.06, but velaryon runs 570.172.08"],
+        },
+      ],
+    },
+  ],
+  "cuda-architecture": [
+    {
+      name: "A PyTorch image that does not know Blackwell yet",
+      base: "rtx5070ti",
+      change: yaml`
+        workloads: { comfyui: { image: yanwk/comfyui-boot:cu124-slim } }
+      `,
+      findings: [
+        {
+          check: "cuda-architecture",
+          field: "workloads.comfyui.image",
+          says: ["its CUDA 12.4 does not know the RTX 5070 Ti", "CUDA 12.8 or newer"],
+        },
+      ],
+    },
+    {
+      name: "A release of vLLM whose CUDA does not know Blackwell yet",
+      base: "rtx5070ti",
+      change: yaml`
+        workloads:
+          vllm:
+            active: false
+            model: Qwen/Qwen2.5-7B-Instruct
+            image: vllm/vllm-openai:v0.8.5
+      `,
+      findings: [
+        {
+          check: "cuda-architecture",
+          field: "workloads.vllm.image",
+          says: ["its CUDA 12.4 does not know the RTX 5070 Ti", "CUDA 12.8 or newer"],
+        },
+      ],
+    },
+  ],
+  "visible-devices": [
+    {
+      name: "All cards for a pod that requests one",
+      base: "aarhus-h100",
+      change: yaml`
+        workloads:
+          pods:
+            vectoradd: { env: { NVIDIA_VISIBLE_DEVICES: all } }
+      `,
+      findings: [
+        {
+          check: "visible-devices",
+          field: "workloads.pods.vectoradd.env.NVIDIA_VISIBLE_DEVICES",
+          says: ["overrides the card"],
+        },
+      ],
+    },
+  ],
+  "pod-node-selector": [
+    {
+      name: "A node selector from another life",
+      base: "velaryon",
+      change: yaml`
+        workloads:
+          pods:
+            smi: { nodeSelector: { role: null, node-role.kubernetes.io/gpu: "true" } }
+      `,
+      findings: [
+        {
+          check: "pod-node-selector",
+          field: "workloads.pods.smi.nodeSelector.node-role.kubernetes.io/gpu",
+          says: ["no GPU machine of the stack has node-role.kubernetes.io/gpu=true"],
+        },
+      ],
+    },
+  ],
+  litellm: [
+    {
+      name: "LiteLLM without a server behind it",
+      base: "omni",
+      change: yaml`
+        workloads: { ollama: null }
+      `,
+      findings: [
+        {
+          check: "litellm",
+          field: "workloads.litellm",
+          says: ["no model to route to", "add workloads.ollama"],
+        },
+      ],
+    },
+    {
+      name: "LiteLLM before a server without models",
+      base: "omni",
+      change: yaml`
+        workloads: { ollama: { models: null } }
+      `,
+      findings: [
+        {
+          check: "litellm",
+          field: "workloads.litellm",
+          says: ["is there, but ollama has no models"],
+        },
+      ],
+    },
+  ],
+  "plain-secret": [
+    {
+      name: "A token in plain text. (It is made up, of letters in order.)",
+      base: "aarhus-h100",
+      change: yaml`
+        workloads:
+          pods:
+            vectoradd: { env: { HF_TOKEN: hf_abcdefghijklmnopqrstuvwxyzabcdefgh } }
+      `,
+      findings: [
+        {
+          check: "plain-secret",
+          field: "workloads.pods.vectoradd.env.HF_TOKEN",
+          says: ["holds a token of Hugging Face"],
+        },
+      ],
+    },
+  ],
+  "workload-namespaces": [
+    {
+      name: "The namespace of a workload is the operator's, which makes it, too",
+      base: "frank",
+      change: yaml`
+        workloads: { ollama: { namespace: gpu-operator } }
+      `,
+      findings: [
+        {
+          check: "workload-namespaces",
+          field: "workloads.ollama.namespace",
+          says: ["gpu-operator is made by the GPU Operator's release as well", "AlreadyExists"],
+        },
+      ],
+    },
+    {
+      name: "Workloads in the namespaces of another tool's release and of the stack's pods",
+      base: "rtx5070ti",
+      change: yaml`
+        gpuOperator: null
+        external: { kind: gpuOperator, version: v25.10.1 }
+        workloads:
+          ollama: { namespace: gpu-operator }
+          comfyui: { namespace: talos-gpu }
+      `,
+      findings: [
+        {
+          check: "workload-namespaces",
+          field: "workloads.ollama.namespace",
+          says: ["gpu-operator is there already", "another tool's release", "AlreadyExists"],
+        },
+        {
+          check: "workload-namespaces",
+          field: "workloads.comfyui.namespace",
+          says: ["talos-gpu is made for the stack's own pods as well"],
+        },
+      ],
+    },
+    {
+      name: "The namespace of a workload is that of a release that the stack takes over",
+      base: "velaryon",
+      change: yaml`
+        devicePlugin:
+          namespace: nvidia
+          takeOver: nvdp
+          values:
+            tolerations: [{ key: gpu, operator: Exists }]
+        workloads: { ollama: { namespace: nvidia } }
+      `,
+      findings: [
+        {
+          check: "workload-namespaces",
+          field: "workloads.ollama.namespace",
+          says: ["nvidia is there already", "another tool's release"],
+        },
+      ],
+    },
+    {
+      name: "The namespace of a workload is one that every cluster has",
+      base: "rtx5070ti",
+      change: yaml`
+        workloads: { ollama: { namespace: default } }
+      `,
+      findings: [
+        {
+          check: "workload-namespaces",
+          field: "workloads.ollama.namespace",
+          says: ["default is there in every cluster"],
+        },
+      ],
+    },
+  ],
+  "image-architecture": [
+    {
+      name: "An amd64 image on the only GPU machine, which is arm64",
+      base: "one-card",
+      change: yaml`
+        machines:
+          gpu:
+            gpus: [{ model: GH200 }]
+        workloads: { comfyui: {} }
+      `,
+      findings: [
+        {
+          check: "image-architecture",
+          field: "workloads.comfyui.image",
+          says: [
+            "yanwk/comfyui-boot:cu130-slim-v2 is built only for amd64, and gpu has an arm64 processor",
+          ],
+        },
+      ],
+    },
+  ],
+};
