@@ -1,4 +1,3 @@
-import { parse } from "yaml";
 import {
   architectureOf,
   cardOf,
@@ -20,8 +19,7 @@ import chips from "../../../components/recipe/facts/data/chips.json";
 import mig from "../../../components/recipe/facts/data/mig.json";
 import { GpuArchitecture, ModuleFlavour } from "../../../components/recipe/spec/index";
 import { architectureOfChip, listedChips } from "../../../components/recipe/facts/pci-cards";
-import { defined } from "../../../components/recipe/mapping";
-import { fixture } from "../../support/table";
+import { cardsAsDriversNameThem, cardsAsPeopleNameThem } from "./named-cards";
 
 const card = (model: string): Card => {
   const found = findCard(model);
@@ -29,10 +27,9 @@ const card = (model: string): Card => {
   return found;
 };
 
-const named = parse(fixture("cards.yaml")) as [model: string, ...is: string[]][];
-
-test.each(named)("%s is %s, %s", (model, ...[architecture, computeCapability, pciDevice]) =>
-  expect(card(model)).toMatchObject({ architecture, computeCapability, ...defined({ pciDevice }) }),
+test.each([...cardsAsPeopleNameThem, ...cardsAsDriversNameThem])(
+  "$name is $architecture, $computeCapability",
+  ({ name, ...known }) => expect(card(name)).toMatchObject(known),
 );
 
 test.each([
