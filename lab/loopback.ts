@@ -16,7 +16,8 @@ export async function listen(server: Server): Promise<Listening> {
   );
   const { port } = server.address() as net.AddressInfo;
   return {
-    ...{ port, url: `http://127.0.0.1:${port}` },
+    port,
+    url: `http://127.0.0.1:${port}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

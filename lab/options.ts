@@ -183,13 +183,11 @@ export function parseOptions(argv: readonly string[], environment = process.env)
   const timeScale = values["time-scale"];
   return {
     ...values,
-    ...{
-      stack: values.stack ?? "rtx5070ti",
-      pulumi,
-      machines,
-      cases,
-      without: fixesOf(values.without),
-    },
+    stack: values.stack ?? "rtx5070ti",
+    pulumi,
+    machines,
+    cases,
+    without: fixesOf(values.without),
     updates: wholeNumber("--updates", values.updates ?? "1", 1, 100),
     timeScale:
       timeScale === undefined

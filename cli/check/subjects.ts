@@ -317,7 +317,9 @@ function ofCharts(
           machines: madeUp,
           external: {
             read: {
-              ...{ kind: wayOfChart(chart).field, values, ...defined({ version, namespace }) },
+              kind: wayOfChart(chart).field,
+              values,
+              ...defined({ version, namespace }),
               missing,
               places: Object.fromEntries(
                 Object.entries(places).map(([at, { file, line }]) => [at, `${file}:${line}`]),

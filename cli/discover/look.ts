@@ -92,12 +92,10 @@ function fromNode(node: k8s.V1Node, slices: readonly k8s.V1ResourceSlice[]): See
   const { metadata, spec, status } = node;
   const { name = "", labels = {}, managedFields = [] } = metadata ?? {};
   return {
-    ...{
-      name,
-      labels,
-      labelManagers: labelManagers(managedFields),
-      controlPlane: controlPlaneRole in labels,
-    },
+    name,
+    labels,
+    labelManagers: labelManagers(managedFields),
+    controlPlane: controlPlaneRole in labels,
     toldCards: toldCards(node, slices),
     address: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "",
     offers: Object.entries(status?.allocatable ?? {})

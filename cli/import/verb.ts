@@ -179,7 +179,8 @@ function withoutFlaws(
       const member = field.slice(place.length + 1);
       const files = spec.external?.files?.join(", ");
       left.push({
-        ...{ field: place, why },
+        field: place,
+        why,
         problem: `is left out, as ${member} ${problem}`,
         remedy: files ? `${remedy}; then name it under external.files: ${files}` : remedy,
       });
@@ -187,7 +188,8 @@ function withoutFlaws(
     }
     const at = containerdPlace(spec.machines[machine]?.containerd?.extra ?? "", problem);
     left.push({
-      ...{ field: place, why },
+      field: place,
+      why,
       problem: `is left out, as ${at ?? "the part that the other tool writes"} ${problem}`,
       remedy: `${remedy}; do it in the other tool's file: this stack leaves containerd alone`,
     });

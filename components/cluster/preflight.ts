@@ -114,7 +114,12 @@ function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
     unnamedDriver,
   } = machine;
   return {
-    ...{ machine: machine.name, address, configuration, talosVersion, schematicId, installerImage },
+    machine: machine.name,
+    address,
+    configuration,
+    talosVersion,
+    schematicId,
+    installerImage,
     image: imageOf(machine),
     ...defined({
       ownImage: ownImage || undefined,

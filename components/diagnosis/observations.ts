@@ -51,7 +51,10 @@ export function observedPod({ metadata, spec, status }: k8s.V1Pod, heard: Heard)
   const containers = spec?.containers ?? [];
   const env = containers.flatMap((each) => each.env ?? []);
   return {
-    ...{ namespace, name, labels: metadata?.labels ?? {}, nodeSelector: spec?.nodeSelector ?? {} },
+    namespace,
+    name,
+    labels: metadata?.labels ?? {},
+    nodeSelector: spec?.nodeSelector ?? {},
     /** `Pending`, `Running`, `Succeeded`, `Failed`. */
     phase: status?.phase ?? "Unknown",
     /** Whether it requests a resource of NVIDIA's, or claims devices. */
@@ -100,7 +103,9 @@ function observedContainer(
   const why = waiting ?? (terminated && { ...terminated, message: terminated.message ?? log });
   const last = lastState?.terminated;
   return {
-    ...{ name, ready, state: running ? "running" : terminated ? "terminated" : "waiting" },
+    name,
+    ready,
+    state: running ? "running" : terminated ? "terminated" : "waiting",
     ...defined({
       /** Reason of a waiting or terminated container, e.g. `CreateContainerError`. */
       reason: why?.reason,
@@ -221,7 +226,9 @@ export function observedNode(
   const ready = condition?.status === "True";
   const handlers = (status?.runtimeHandlers ?? []).flatMap(({ name }) => name || []);
   return {
-    ...{ ...nameOf(metadata), labels: metadata?.labels ?? {}, ready },
+    ...nameOf(metadata),
+    labels: metadata?.labels ?? {},
+    ready,
     /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`, and devices for claims, by their class. */
     allocatable: offeredBy(node, slices),
     /** Its cards with their memory, as NVIDIA's programs tell them; empty where none does. */

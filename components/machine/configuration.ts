@@ -149,7 +149,9 @@ const required = ({
   clusterEndpoint = "",
   kubernetesVersion = "",
 }: PlannedMachine) => ({
-  ...{ clusterName, clusterEndpoint, kubernetesVersion },
+  clusterName,
+  clusterEndpoint,
+  kubernetesVersion,
 });
 
 const hashOf = (texts: readonly string[]): string =>

@@ -87,7 +87,10 @@ function waitForOmni(machine: PlannedMachine, hash: pulumi.Input<string>): Use {
   );
   const task = pulumi.output(hash).apply((found) =>
     JSON.stringify({
-      ...{ ...goalOf(machine, found), ...omniIdentity(machine), extensions, files },
+      ...goalOf(machine, found),
+      ...omniIdentity(machine),
+      extensions,
+      files,
       ...defined({ containerdPart }),
       timeouts: { reboot, verify },
     } satisfies Omit<OmniWaitTask, "pollSeconds">),

@@ -61,7 +61,9 @@ function verb<Type extends z.ZodObject>(
 
 /** What a verb works with on one machine. */
 const benchOf = ({ machine, address }: { machine: string; address: string }, clients: Clients) => ({
-  ...{ machine: clients.machine(address), clock, report: clients.reportOf(machine) },
+  machine: clients.machine(address),
+  clock,
+  report: clients.reportOf(machine),
 });
 
 const configurationBy =
@@ -127,7 +129,12 @@ async function runPreflight(
   const cluster = task.kubernetes ? clients.cluster() : undefined;
   await clients.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is let pass
   const around = {
-    ...{ web: new RealWeb(clock, env), places: placesOf(env), omni, clock, report, cluster },
+    web: new RealWeb(clock, env),
+    places: placesOf(env),
+    omni,
+    clock,
+    report,
+    cluster,
     machineAt: (address: string) => clients.machine(address),
     talosconfig: clients.given.talosconfigInUse().text,
     expired: expiredOf(needs, clients),

@@ -29,7 +29,8 @@ export class ComfyUi extends pulumi.ComponentResource {
     super("talos-gpu:index:ComfyUi", name, registeredWith(args), opts);
     const alive = { httpGet: { path: "/system_stats", port: "http" } };
     const storing: Storing = {
-      ...{ storage: "50Gi", mountPath: "/root" },
+      storage: "50Gi",
+      mountPath: "/root",
       container: (readyWithin) => ({
         image: args.image ?? comfyUiImage(args.cudaVersion ?? "12.6"),
         // The image is made for root: it keeps the program and its data under /root.

@@ -31,7 +31,8 @@ export class Ollama extends pulumi.ComponentResource {
     const child = { parent: this };
     const alive = { httpGet: { path: "/", port: "http" } };
     const storing: Storing = {
-      ...{ storage: "30Gi", mountPath: home },
+      storage: "30Gi",
+      mountPath: home,
       container: (readyWithin) => ({
         image: args.image ?? images.ollama,
         env: [

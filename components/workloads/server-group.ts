@@ -65,7 +65,9 @@ export function serverGroup(
           apiVersion: leaderWorkerSet.api,
           kind: "LeaderWorkerSet",
           metadata: {
-            ...{ name: set, namespace, labels: labels(args.name) },
+            name: set,
+            namespace,
+            labels: labels(args.name),
             annotations: { "pulumi.com/waitFor": "condition=Available" },
           },
           spec: {

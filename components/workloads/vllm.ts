@@ -35,7 +35,8 @@ export class Vllm extends pulumi.ComponentResource {
     const { machines = 1, gpus: cards = 1, fabric } = args;
     const image = args.image ?? vllmImage(args.cudaVersion ?? (machines > 1 ? "13.0" : "12.4"));
     const storing: Storing = {
-      ...{ storage: "100Gi", mountPath: "/root/.cache" },
+      storage: "100Gi",
+      mountPath: "/root/.cache",
       ...(machines > 1 && {
         group: {
           machines,

@@ -112,7 +112,10 @@ function definition(chart: string, crd: string): Omit<Definition, "releases"> {
   const { metadata, spec } = parse(text) as { metadata: { name: string }; spec: Definition };
   const { group, scope, names } = spec;
   const versions = spec.versions.map(({ name, served, storage, subresources = {} }) => ({
-    ...{ name, served, storage, subresources: Object.keys(subresources) },
+    name,
+    served,
+    storage,
+    subresources: Object.keys(subresources),
   }));
   return { name: metadata.name, group, scope, names, versions };
 }

@@ -70,7 +70,10 @@ export async function serveCharts({
       apiVersion: "v1",
       entries: {
         [chart]: releases(chart).map((version) => ({
-          ...{ apiVersion: "v2", name: chart, version, appVersion: version },
+          apiVersion: "v2",
+          name: chart,
+          version,
+          appVersion: version,
           urls: [archive(chart, version)],
         })),
       },

@@ -54,11 +54,9 @@ async function bringControlPlane(lab: Lab): Promise<string> {
       ...(isMachine ? {} : { pki: lab.controlPlane.pki }),
       endpoint: site.endpoint,
       patches: ownPatches(site, {
-        ...{
-          control: isMachine,
-          card: lab.options.card,
-          image: plainInstaller(lab.talos!.release),
-        },
+        control: isMachine,
+        card: lab.options.card,
+        image: plainInstaller(lab.talos!.release),
       }),
     };
     lab.existing = spec.bootstrap

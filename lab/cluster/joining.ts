@@ -14,7 +14,9 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
   const [id, secret] = secrets.bootstraptoken.split(".") as [string, string];
   const rbac = "rbac.authorization.k8s.io";
   const bind = (name: string, role: string, kind: string, subject: string): object => ({
-    ...{ apiVersion: `${rbac}/v1`, kind: "ClusterRoleBinding", metadata: { name } },
+    apiVersion: `${rbac}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata: { name },
     roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role },
     subjects: [{ apiGroup: rbac, kind, name: subject }],
   });
@@ -22,14 +24,14 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
   const joining = "system:bootstrappers:nodes";
   const objects = [
     {
-      ...{
-        apiVersion: "v1",
-        kind: "Secret",
-        metadata: { name: `bootstrap-token-${id}`, namespace: "kube-system" },
-      },
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: `bootstrap-token-${id}`, namespace: "kube-system" },
       type: "bootstrap.kubernetes.io/token",
       stringData: {
-        ...{ "token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true" },
+        "token-id": id,
+        "token-secret": secret,
+        "usage-bootstrap-authentication": "true",
         "auth-extra-groups": joining,
       },
     },
@@ -37,11 +39,9 @@ export async function letIn(kubeconfig: string, secretsFile: string): Promise<vo
     bind("system-bootstrap-approve-node-client-csr", `${requests}:nodeclient`, "Group", joining),
     bind("system-bootstrap-node-renewal", `${requests}:selfnodeclient`, "Group", "system:nodes"),
     {
-      ...{
-        apiVersion: `${rbac}/v1`,
-        kind: "ClusterRole",
-        metadata: { name: "system:talos-nodes" },
-      },
+      apiVersion: `${rbac}/v1`,
+      kind: "ClusterRole",
+      metadata: { name: "system:talos-nodes" },
       rules: [
         {
           apiGroups: ["discovery.k8s.io"],

@@ -11,14 +11,12 @@ export type Said = Pick<
 
 /** What is known of a machine of whose API nobody has credentials yet. */
 export const inMaintenance = (talosVersion: string): Said => ({
-  ...{
-    talosVersion,
-    schematicId: plainSchematic,
-    bootId: "",
-    driverVersion: null,
-    stage: "maintenance",
-    ready: false,
-  },
+  talosVersion,
+  schematicId: plainSchematic,
+  bootId: "",
+  driverVersion: null,
+  stage: "maintenance",
+  ready: false,
 });
 
 /** What a machine says of itself; while it does not answer, that is unknown. */
@@ -30,12 +28,11 @@ export async function saidOf(talos: TalosMachine): Promise<Said> {
       ...([known(talos.bootId()), known(talos.read("/proc/driver/nvidia/version"))] as const),
     ]);
   return {
-    ...{
-      talosVersion,
-      schematicId,
-      bootId,
-      driverVersion: parseDriverVersion(driver ?? "") ?? null,
-    },
-    ...{ stage: status?.stage ?? "unknown", ready: status?.ready ?? false },
+    talosVersion,
+    schematicId,
+    bootId,
+    driverVersion: parseDriverVersion(driver ?? "") ?? null,
+    stage: status?.stage ?? "unknown",
+    ready: status?.ready ?? false,
   };
 }

@@ -14,13 +14,12 @@ export function onMachine(dir: string, kubernetes: string): ControlPlane {
   const file = (name: string): string => path.join(dir, name);
   fs.mkdirSync(dir, { mode: 0o700 });
   return {
-    ...{
-      server: `https://${kubernetes}`,
-      adminKubeconfig: file("kubeconfig"),
-      pki: dir,
-      nodes: file("nodes.sock"),
-    },
-    ...{ caCert: file("ca.crt"), caKey: file("ca.key") },
+    server: `https://${kubernetes}`,
+    adminKubeconfig: file("kubeconfig"),
+    pki: dir,
+    nodes: file("nodes.sock"),
+    caCert: file("ca.crt"),
+    caKey: file("ca.key"),
     restartControllers: () => Promise.resolve(), // its garbage collector learns of new kinds within 30 s
     stop: () => Promise.resolve(), // it ends with its machine
   };

@@ -224,7 +224,11 @@ async function startBeside(
     factsOf: async (name) => {
       const { address, role, gpus = [] } = spec.machines[name]!;
       return {
-        ...{ Key: name, Name: name, Address: address, Role: role, TimeScale: 1 },
+        Key: name,
+        Name: name,
+        Address: address,
+        Role: role,
+        TimeScale: 1,
         Snapshot: { TalosVersion: await releaseOf(name), GPUs: gpus.map(labGpu) },
         Kubeconfig: fs.readFileSync(kubeconfig()).toString("base64"),
       };

@@ -108,8 +108,13 @@ export async function startControlPlane({
     throw error;
   }
   return {
-    ...{ server: `https://127.0.0.1:${server}`, adminKubeconfig, stop, nodes: file("nodes.sock") },
-    ...{ caCert: file("pki/ca.crt"), caKey: file("pki/ca.key"), pki: file("pki") },
+    server: `https://127.0.0.1:${server}`,
+    adminKubeconfig,
+    stop,
+    nodes: file("nodes.sock"),
+    caCert: file("pki/ca.crt"),
+    caKey: file("pki/ca.key"),
+    pki: file("pki"),
     restartControllers: async () => {
       await controllers.stop();
       controllers = start("kube-controller-manager");

@@ -25,7 +25,12 @@ const type = "command:local:Command";
 const text = z.string().nullish();
 /** Arguments as infer has them of `local.CommandInputs`: pointers are optional, triggers are of any type. */
 const commandInputs = z.strictObject({
-  ...{ create: text, update: text, delete: text, stdin: text, dir: text, logging: text },
+  create: text,
+  update: text,
+  delete: text,
+  stdin: text,
+  dir: text,
+  logging: text,
   interpreter: orUnknown(z.array(z.string())).nullish(),
   triggers: orUnknown(z.array(z.unknown())).nullish(),
   environment: orUnknown(z.record(z.string(), z.string())).nullish(),

@@ -134,11 +134,9 @@ class Served {
       // No provider here looks at what is live: it is as it was.
       read: unary((request: messages.ReadRequest) =>
         filled(new messages.ReadResponse(), {
-          ...{
-            id: request.getId(),
-            inputs: request.getInputs(),
-            properties: request.getProperties(),
-          },
+          id: request.getId(),
+          inputs: request.getInputs(),
+          properties: request.getProperties(),
         }),
       ),
       update: this.about(changed, async (call, mark) => {
@@ -250,7 +248,9 @@ function diffReply({ detailed, replaces }: DiffResult): Reply {
   if (paths.length === 0) return filled(new messages.DiffResponse(), { changes });
   const topOf = (path: string): string => /^[^.[]+/.exec(path)?.[0] ?? path;
   const reply = filled(new messages.DiffResponse(), {
-    ...{ changes: DIFF_SOME, replacesList: [...replaces], hasdetaileddiff: true },
+    changes: DIFF_SOME,
+    replacesList: [...replaces],
+    hasdetaileddiff: true,
     diffsList: [...new Set(paths.map(([path]) => topOf(path)))],
   });
   for (const [path, change] of paths) {

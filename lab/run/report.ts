@@ -76,16 +76,14 @@ export interface LabReport extends Came {
 
 /** A report in which nothing has happened yet. */
 export const emptyReport = (stack: string, ok: boolean): LabReport => ({
-  ...{
-    stack,
-    ok,
-    previews: [],
-    updates: [],
-    beforeEdits: [],
-    machines: {},
-    workloads: [],
-    failures: [],
-  },
+  stack,
+  ok,
+  previews: [],
+  updates: [],
+  beforeEdits: [],
+  machines: {},
+  workloads: [],
+  failures: [],
 });
 
 /** The report as tables for people. */

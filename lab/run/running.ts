@@ -29,5 +29,8 @@ export const running = (
 ): Running =>
   Object.assign(lab, {
     ...(open ?? { engine: undefined as never, before: undefined as never }),
-    ...{ earlier: [], report, failed: false, diagnostics: [] },
+    earlier: [],
+    report,
+    failed: false,
+    diagnostics: [],
   });

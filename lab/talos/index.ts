@@ -87,7 +87,10 @@ export async function provideTalos(
   );
   const [kernel] = await fs.readdir(path.join(debian.root, "usr/lib/modules"));
   const parts: Parts = {
-    ...{ debian, tools, kernel: kernel!, work: folder },
+    debian,
+    tools,
+    kernel: kernel!,
+    work: folder,
     sources: {
       talos: await moduleFolder(`github.com/siderolabs/talos ${release}`, __dirname, process.env),
       machinery: await moduleFolder(

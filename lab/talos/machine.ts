@@ -89,14 +89,12 @@ export async function freePorts(): Promise<Ports> {
 /** Where a machine finds what signs a worker's certificate: the address of its cluster's control plane. */
 export const trustdAddress = "10.0.2.100";
 const usualNetwork: MachineNetwork = {
-  ...{
-    net: "10.0.2.0/24",
-    host: "10.0.2.2",
-    dns: "10.0.2.3",
-    address: "10.0.2.15",
-    trustd: trustdAddress,
-    leads: {},
-  },
+  net: "10.0.2.0/24",
+  host: "10.0.2.2",
+  dns: "10.0.2.3",
+  address: "10.0.2.15",
+  trustd: trustdAddress,
+  leads: {},
 };
 
 /** Milliseconds in which the trial of `tryKvm` must have ended: under the KVM of some hosts a kernel never comes that far. */
@@ -276,7 +274,10 @@ export async function startMachine(
   };
   setInterval(beginAgain, 5000).unref();
   return {
-    ...{ endpoint: local(50_000), kubernetes: local(6443), kubelet: local(10_250), address },
+    endpoint: local(50_000),
+    kubernetes: local(6443),
+    kubelet: local(10_250),
+    address,
     console: () => fs.readFileSync(log, "utf8"),
     cutPower,
     powerOn: () => powerOn(),

@@ -59,7 +59,10 @@ static struct pci_driver driver = { .name = "nvidia", .id_table = none };`,
 };
 
 const bind = (source: string, ...options: string[]): object => ({
-  ...{ source, destination: source, type: "bind", options },
+  source,
+  destination: source,
+  type: "bind",
+  options,
 });
 const shared = ["/lib64", "/lib", "/usr/local/glibc"].map((folder) => bind(folder, "bind", "ro"));
 const own = bind("/usr/local/bin", "bind", "ro");

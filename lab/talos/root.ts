@@ -72,20 +72,21 @@ const own: Record<string, string> = {
 };
 /** Users and groups that udev's rules name. */
 const groups = {
-  ...{
-    root: 0,
-    tty: 5,
-    disk: 6,
-    lp: 7,
-    kmem: 9,
-    dialout: 10,
-    cdrom: 11,
-    tape: 12,
-    audio: 29,
-    video: 44,
-    input: 97,
-  },
-  ...{ render: 98, sgx: 99, kvm: 100, nogroup: 65533 },
+  root: 0,
+  tty: 5,
+  disk: 6,
+  lp: 7,
+  kmem: 9,
+  dialout: 10,
+  cdrom: 11,
+  tape: 12,
+  audio: 29,
+  video: 44,
+  input: 97,
+  render: 98,
+  sgx: 99,
+  kvm: 100,
+  nogroup: 65533,
 };
 const texts: Record<string, string> = {
   "etc/passwd":
@@ -95,10 +96,13 @@ const texts: Record<string, string> = {
     .join(""),
   // Talos brings flannel's; these machines' pods need nothing of each other.
   "etc/cni/net.d/10-lab.conflist": JSON.stringify({
-    ...{ cniVersion: "1.0.0", name: "lab" },
+    cniVersion: "1.0.0",
+    name: "lab",
     plugins: [
       {
-        ...{ type: "bridge", bridge: "cni0", isGateway: true },
+        type: "bridge",
+        bridge: "cni0",
+        isGateway: true,
         ipam: {
           type: "host-local",
           ranges: [[{ subnet: "10.244.0.0/24" }]],
@@ -169,14 +173,12 @@ export async function layOutInstaller({ debian, tools, work }: Parts): Promise<v
     root,
     "dev proc sys run tmp etc usr/bin usr/lib usr/share usr/install/amd64 usr/share/xfsprogs/mkfs",
     {
-      ...{
-        "usr/sbin": sbin!,
-        "usr/lib64": lib64!,
-        bin: bin!,
-        sbin: top!,
-        lib: lib!,
-        lib64: top64!,
-      },
+      "usr/sbin": sbin!,
+      "usr/lib64": lib64!,
+      bin: bin!,
+      sbin: top!,
+      lib: lib!,
+      lib64: top64!,
       "usr/bin/imager": "installer",
     },
   );
@@ -280,14 +282,12 @@ export const kubeletImage = (release: string): string =>
 export async function layOutKubelet({ debian, tools, work }: Parts): Promise<void> {
   const root = path.join(work, "kubelet");
   await skeleton(root, "dev proc sys run tmp etc var usr/bin usr/lib usr/local/bin", {
-    ...{
-      bin: "usr/bin",
-      sbin: "usr/bin",
-      lib: "usr/lib",
-      lib64: "usr/lib",
-      "usr/lib64": "lib",
-      "var/run": "/run",
-    },
+    bin: "usr/bin",
+    sbin: "usr/bin",
+    lib: "usr/lib",
+    lib64: "usr/lib",
+    "usr/lib64": "lib",
+    "var/run": "/run",
   });
   await copyPrograms(debian, work, root, "mount umount", []);
   for (const file of ["etc/passwd", "etc/group", "etc/nsswitch.conf"])

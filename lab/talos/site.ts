@@ -52,23 +52,27 @@ export function siteOf({
     );
   const size = 2 ** (32 - bits);
   return {
-    ...{ net: `${addressOf(all[0]! - (all[0]! % size))}/${bits}`, host, dns, registry },
-    ...{ endpoint: said ?? `https://${cluster}:6443`, cluster: given[0] ?? cluster },
+    net: `${addressOf(all[0]! - (all[0]! % size))}/${bits}`,
+    host,
+    dns,
+    registry,
+    endpoint: said ?? `https://${cluster}:6443`,
+    cluster: given[0] ?? cluster,
   };
 }
 
 /** The cluster's network on a machine, in the stead of kube-proxy and CoreDNS (lab/machines/internal/realnode/virtual). */
 const networkPod = (lab: string, { hostname, port }: URL): object => ({
-  ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "lab-network", namespace: "kube-system" } },
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "lab-network", namespace: "kube-system" },
   spec: {
     hostNetwork: true,
     containers: [
       {
-        ...{
-          name: "lab-network",
-          image: "lab.talos-gpu.dev/lab-network:1",
-          args: [lab, `${hostname}:${port || 443}`],
-        },
+        name: "lab-network",
+        image: "lab.talos-gpu.dev/lab-network:1",
+        args: [lab, `${hostname}:${port || 443}`],
         securityContext: { privileged: true },
       },
     ],
@@ -81,11 +85,9 @@ const networkPod = (lab: string, { hostname, port }: URL): object => ({
  */
 const slowControlPlane: object = {
   cluster: {
-    ...{
-      proxy: { disabled: true },
-      coreDNS: { disabled: true },
-      network: { cni: { name: "none" } },
-    },
+    proxy: { disabled: true },
+    coreDNS: { disabled: true },
+    network: { cni: { name: "none" } },
     // An emulated processor may take longer than the usual minute for the API's schema.
     apiServer: { extraArgs: { "request-timeout": "5m0s" } },
     controllerManager: { extraArgs: { "leader-elect": "false", "cert-dir": "/dev/shm" } },

@@ -29,11 +29,9 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
     const environment = {
       ...installed,
       PATH: [path.dirname(plugin), installed["PATH"]].join(path.delimiter),
-      ...{
-        PLUGIN_TALOSCTL: talosctl,
-        TALOS_GPU_CHARTS: charts.addressOf(""),
-        HELM_CACHE_HOME: path.join(folder, "helm"),
-      },
+      PLUGIN_TALOSCTL: talosctl,
+      TALOS_GPU_CHARTS: charts.addressOf(""),
+      HELM_CACHE_HOME: path.join(folder, "helm"),
     };
     const stack = path.join(__dirname, "Pulumi.installed-plugins.yaml");
     const run = await runLab(

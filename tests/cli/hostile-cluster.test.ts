@@ -37,7 +37,8 @@ const hostile = {
   "/api/v1/pods": [
     {
       metadata: {
-        ...{ namespace: "nvidia", name: "nvidia-device-plugin-x" },
+        namespace: "nvidia",
+        name: "nvidia-device-plugin-x",
         ownerReferences: [
           { kind: "DaemonSet", name: "nvidia-device-plugin", controller: true, uid: "1" },
         ],
@@ -47,7 +48,9 @@ const hostile = {
         phase: "Running",
         containerStatuses: [
           {
-            ...{ name: "plugin", ready: false, restartCount: 3 },
+            name: "plugin",
+            ready: false,
+            restartCount: 3,
             state: { waiting: { reason: "CrashLoopBackOff" } },
             lastState: { terminated: { exitCode: 1, message: words } },
           },

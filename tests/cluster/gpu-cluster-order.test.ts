@@ -112,11 +112,9 @@ describe("order", () => {
     const run = await build(arguments_("aarhus-h100", { workloads }), { preview: true });
     const made = findAll(run, types.claim).map(({ name, inputs: { metadata, spec } }) => ({
       owner: `talos-gpu/test/${name}`,
-      ...{
-        name: metadata.name as string,
-        namespace: metadata.namespace as string,
-        storageClass: spec.storageClassName,
-      },
+      name: metadata.name as string,
+      namespace: metadata.namespace as string,
+      storageClass: spec.storageClassName,
     }));
     expect(made).toHaveLength(3);
     const { volumes } = JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]);
@@ -175,11 +173,9 @@ describe("order", () => {
 
   test("what workloads keep waits for the machines, as the operator's namespace does, and for no gate: a destroy takes all namespaces at once", async () => {
     const workloads = {
-      ...{
-        ollama: { models: ["qwen3:0.6b"] },
-        litellm: {},
-        comfyui: { active: false, namespace: "ai" },
-      },
+      ollama: { models: ["qwen3:0.6b"] },
+      litellm: {},
+      comfyui: { active: false, namespace: "ai" },
       // In a namespace that it does not make itself.
       vllm: { model: "Qwen/Qwen3-0.6B", active: false, namespace: "ai" },
       pods: { mine: { image: "busybox" } },

@@ -97,7 +97,8 @@ describe("outputs", () => {
   test("a preview knows what a pod needs, and not yet what the machines run", async () => {
     const outputs = await resolved(arguments_("rtx5070ti"), { preview: true });
     expect(outputs).toMatchObject({
-      ...{ runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" },
+      runtimeClassName: "nvidia",
+      gpuResourceName: "nvidia.com/gpu",
       gpuNodeSelector: { "nvidia.com/gpu.present": "true" },
     });
     expect(outputs.machines).toBeUndefined();

@@ -27,7 +27,10 @@ export function asPlanned(plan: Plan): Observations {
   const alone = { ollama, comfyui, vllm: machines > 1 ? undefined : vllm, litellm };
   const servers = Object.entries(alone).filter(([, its]) => its && its.active !== false);
   const group = Array.from({ length: machines > 1 ? machines : 0 }, (_, index) => ({
-    ...{ namespace: "vllm", name: `vllm-group-0-${index}`, phase: "Running", containers: [ready] },
+    namespace: "vllm",
+    name: `vllm-group-0-${index}`,
+    phase: "Running",
+    containers: [ready],
     labels: { "leaderworkerset.sigs.k8s.io/name": "vllm-group" },
   }));
   const deployment = (where: string, name: string) => ({

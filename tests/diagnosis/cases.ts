@@ -54,7 +54,10 @@ const operator = "nvidia-gpu-operator";
 const short: Record<string, (given: any) => object> = {
   /** A pod that crashes again and again, on a node or on none. */
   failing: ([name, node, lastMessage]: [string, string | null, string]): Pod => ({
-    ...{ namespace: "ollama", name, phase: "Running", ...(node === null ? {} : { node }) },
+    namespace: "ollama",
+    name,
+    phase: "Running",
+    ...(node === null ? {} : { node }),
     containers: [
       { name: "main", state: "waiting", ready: false, reason: "CrashLoopBackOff", lastMessage },
     ],
@@ -64,7 +67,10 @@ const short: Record<string, (given: any) => object> = {
     waiting(...(Object.entries(given)[0] as [string, string])),
   /** The node of the operator's stack, with further labels. */
   node: (labels: Record<string, string>): Node => ({
-    ...{ name: "k8s-worker4", osImage: "Talos (v1.12.6)", ready: true, allocatable: {} },
+    name: "k8s-worker4",
+    osImage: "Talos (v1.12.6)",
+    ready: true,
+    allocatable: {},
     labels: {
       "extensions.talos.dev/nvidia-open-gpu-kernel-modules-production": "570.211.01-v1.12.6",
       "extensions.talos.dev/nvidia-container-toolkit-production": "570.211.01-v1.18.2",
@@ -91,7 +97,10 @@ function spelledOut(value: unknown): unknown {
 }
 
 const waiting = (name: string, container: string): Pod => ({
-  ...{ namespace: operator, name, phase: "Pending", node: "k8s-worker4" },
+  namespace: operator,
+  name,
+  phase: "Pending",
+  node: "k8s-worker4",
   initContainers: [{ name: container, state: "running", ready: false }],
   containers: [{ name: "main", state: "waiting", ready: false, reason: "PodInitializing" }],
 });
@@ -126,7 +135,10 @@ const bases = {
       { namespace: operator, name: "nvidia-validation-markers", desired: 1, ready: 1 },
       // The operator's own, which want no pods on Talos, and that is right.
       {
-        ...{ namespace: operator, name: "nvidia-mig-manager", desired: 0, ready: 0 },
+        namespace: operator,
+        name: "nvidia-mig-manager",
+        desired: 0,
+        ready: 0,
         nodeSelector: { "nvidia.com/gpu.deploy.mig-manager": "true" },
       },
     ],

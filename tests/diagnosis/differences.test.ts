@@ -164,7 +164,8 @@ test("the test of a machine that passed does not speak for one of a like name", 
   const alike = planOf("aarhus-h100", { machines });
   const where = alike.kubernetes.release.namespace;
   const jobs = [...smokeTestNames(names).values()].map((name, succeeded) => ({
-    ...{ namespace: where, name: `${name}-abcdef-12345678` },
+    namespace: where,
+    name: `${name}-abcdef-12345678`,
     succeeded,
   }));
   expect(differences({ ...asPlanned(alike), jobs }, alike).map(inOneLine)).toEqual([

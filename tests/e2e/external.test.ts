@@ -15,7 +15,9 @@ test.concurrent.each([
     const { status, report, lines } = await runLab(["--stack", file(stack), ...then]);
     assertOk({ status, report, lines });
     expect(report.machines["gpu"]).toMatchObject({
-      ...{ talosVersion: "v1.13.0", reboots: 2, allocatable: { "nvidia.com/gpu": units } },
+      talosVersion: "v1.13.0",
+      reboots: 2,
+      allocatable: { "nvidia.com/gpu": units },
     });
     for (const unchanged of [report.updates[1]!, report.updates[3]!])
       expect(unchanged.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });

@@ -41,7 +41,9 @@ test.concurrent.each(Object.entries(expected))(
     // A preview tells all that the update then does, and calls no machine.
     expect(report.previews).toMatchObject(
       [first!, ...(edited === undefined ? [] : [edited])].map(({ changes }) => ({
-        ...{ result: "succeeded", changes, machineRequests: 0 },
+        result: "succeeded",
+        changes,
+        machineRequests: 0,
       })),
     );
     for (const [machine, said] of Object.entries(byHost ?? {}))

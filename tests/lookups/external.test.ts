@@ -135,7 +135,12 @@ describe("files", () => {
 
 describe("a RuntimeClass that is there", () => {
   const found = (metadata: object, handler = "nvidia", owner?: string) => ({
-    ...{ apiVersion: "", kind: "RuntimeClass", name: "nvidia", uid: "1", holds: [], owner },
+    apiVersion: "",
+    kind: "RuntimeClass",
+    name: "nvidia",
+    uid: "1",
+    holds: [],
+    owner,
     object: { handler, metadata },
   });
   const ask = (there: ReturnType<typeof found> | undefined, stack: object = {}) =>

@@ -8,7 +8,12 @@ const node = (status?: string) =>
   status === undefined
     ? undefined
     : {
-        ...{ apiVersion: "v1", kind: "Node", name: "gpu-1", uid: "1", holds: [], owner: undefined },
+        apiVersion: "v1",
+        kind: "Node",
+        name: "gpu-1",
+        uid: "1",
+        holds: [],
+        owner: undefined,
         object: { status: { conditions: [{ type: "Ready", status }] } },
       };
 

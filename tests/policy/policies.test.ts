@@ -183,11 +183,9 @@ describe.each(policies.map((policy) => [policy.name, policy] as const))("%s", (n
       );
       const blank = others.map((each) => ({
         ...each,
-        ...{
-          urn: `${each.urn}-blank`,
-          props: unknownCheckingProxy(allUnknown(each.props)),
-          dependencies: [],
-        },
+        urn: `${each.urn}-blank`,
+        props: unknownCheckingProxy(allUnknown(each.props)),
+        dependencies: [],
       }));
       const beside = policy.find(knownPart([...resources, ...blank]), settings);
       const told = (all: typeof found) =>

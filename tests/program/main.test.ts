@@ -47,8 +47,10 @@ interface Ended {
 }
 
 const outside = () => ({
-  ...{ PATH: process.env["PATH"], TMPDIR: temporary },
-  ...{ TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"), TALOS_GPU_TALOSCONFIG: talosconfig },
+  PATH: process.env["PATH"],
+  TMPDIR: temporary,
+  TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"),
+  TALOS_GPU_TALOSCONFIG: talosconfig,
 });
 
 function start(

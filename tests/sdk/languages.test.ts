@@ -69,14 +69,14 @@ test(
     fs.symlinkSync(path.join(root, "node_modules"), path.join(made, "node_modules"));
     fs.copyFileSync(path.join(root, "examples/typescript/index.ts"), path.join(made, "index.ts"));
     const compilerOptions = {
-      ...{
-        target: "ES2022",
-        module: "nodenext",
-        moduleResolution: "nodenext",
-        types: ["node"],
-        strict: true,
-      },
-      ...{ noEmit: true, skipLibCheck: true, paths: { "@pulumi/talos-gpu": [`${sdk}/index.ts`] } },
+      target: "ES2022",
+      module: "nodenext",
+      moduleResolution: "nodenext",
+      types: ["node"],
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      paths: { "@pulumi/talos-gpu": [`${sdk}/index.ts`] },
     };
     fs.writeFileSync(
       path.join(made, "tsconfig.json"),

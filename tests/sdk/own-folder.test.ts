@@ -35,13 +35,14 @@ function run(
   );
   const env: NodeJS.ProcessEnv = {
     ...Object.fromEntries(own),
-    ...{
-      npm_config_registry: registry.url,
-      npm_config_cache: path.join(home, "npm"),
-      npm_config_audit: "false",
-    },
-    ...{ npm_config_fund: "false", npm_config_update_notifier: "false", NO_COLOR: "1" },
-    ...{ HOME: home, PULUMI_HOME: path.join(home, ".pulumi") },
+    npm_config_registry: registry.url,
+    npm_config_cache: path.join(home, "npm"),
+    npm_config_audit: "false",
+    npm_config_fund: "false",
+    npm_config_update_notifier: "false",
+    NO_COLOR: "1",
+    HOME: home,
+    PULUMI_HOME: path.join(home, ".pulumi"),
     ...more,
   };
   return new Promise((resolve) => {

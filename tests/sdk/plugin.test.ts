@@ -14,8 +14,10 @@ const { resources, version } = JSON.parse(text) as {
 };
 const provider = componentsBy(text);
 const pod = {
-  ...{ runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" },
-  ...{ image: "nvidia/cuda:12.6.3-base-ubuntu24.04", command: ["nvidia-smi"] },
+  runtimeClassName: "nvidia",
+  gpuResourceName: "nvidia.com/gpu",
+  image: "nvidia/cuda:12.6.3-base-ubuntu24.04",
+  command: ["nvidia-smi"],
 };
 
 test("it serves the published schema as it is, defaults and examples in it", async () => {

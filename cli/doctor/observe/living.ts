@@ -89,7 +89,11 @@ function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects) {
     well: boolean,
     none = false,
   ) => ({
-    ...{ none, uid, namespace, name, well },
+    none,
+    uid,
+    namespace,
+    name,
+    well,
   });
   const makers = [
     ...deployments.map((object) => maker(object.metadata, isWellDeployment(object))),

@@ -182,7 +182,9 @@ export function readTopf(
       ...(factory === "" ? {} : { imageFactory: { registryURL: factory } }),
       nodes: nodes.map(({ node }) => node),
     },
-    ...{ patchFiles, schematics, unread: [...unread.values()] },
+    patchFiles,
+    schematics,
+    unread: [...unread.values()],
     notes: versions.length > 1 ? [severalReleases(versions)] : [],
   };
 }
@@ -219,18 +221,15 @@ function contextOf(
     Data: mappingAt(root["data"]),
     PatchesDir: folder,
     Node: {
-      ...{
-        Host: text(node, "host"),
-        Role: text(node, "role"),
-        IP: node["ip"] ?? null,
-        Data: mappingAt(node["data"]),
-      },
-      ...{ TalosVersion: text(node, "talosVersion"), SchematicID: text(node, "schematicId") },
-      ...{
-        Factory: text(node, "factory"),
-        Platform: text(node, "platform"),
-        SecureBoot: node["secureboot"] === true,
-      },
+      Host: text(node, "host"),
+      Role: text(node, "role"),
+      IP: node["ip"] ?? null,
+      Data: mappingAt(node["data"]),
+      TalosVersion: text(node, "talosVersion"),
+      SchematicID: text(node, "schematicId"),
+      Factory: text(node, "factory"),
+      Platform: text(node, "platform"),
+      SecureBoot: node["secureboot"] === true,
     },
   };
 }

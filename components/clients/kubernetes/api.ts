@@ -208,7 +208,8 @@ export class KubernetesApi {
     const text = body && JSON.stringify(body);
     const headers = {
       ...(options.headers as http.OutgoingHttpHeaders | undefined),
-      ...{ accept: accept ?? "application/json", "user-agent": "talos-gpu" },
+      accept: accept ?? "application/json",
+      "user-agent": "talos-gpu",
       ...(text === undefined
         ? {}
         : {

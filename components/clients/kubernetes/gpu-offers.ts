@@ -60,7 +60,9 @@ function offerOf(workload: Workload): GpuOffer | undefined {
       ? labels["app.kubernetes.io/instance"]
       : undefined;
   return {
-    ...{ field, title: `${kind} ${namespace}/${name}`, namespace },
+    field,
+    title: `${kind} ${namespace}/${name}`,
+    namespace,
     byPulumi: managedFields.some(({ manager = "" }) => manager.startsWith("pulumi")),
     ...defined({
       release: annotations["meta.helm.sh/release-name"] ?? helm,

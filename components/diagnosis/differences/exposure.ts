@@ -90,29 +90,29 @@ function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
   if (all === 0) return [];
   const named = (name: string) => (candidate: string) => candidate === name;
   const ours = (what: string, name: string, wants = all): Required => ({
-    ...{ kind: "DaemonSet", what, ours: true, matches: named(name), wants },
+    kind: "DaemonSet",
+    what,
+    ours: true,
+    matches: named(name),
+    wants,
   });
   const operator: Required = {
-    ...{
-      kind: "Deployment",
-      what: "the GPU Operator",
-      ours: false,
-      matches: named("gpu-operator"),
-      wants: 0,
-    },
+    kind: "Deployment",
+    what: "the GPU Operator",
+    ours: false,
+    matches: named("gpu-operator"),
+    wants: 0,
   };
   const { offers, findsNodes } = wayOf(kubernetes.mode);
   const limits = new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []));
   return [
     ...(kubernetes.mode === "operator" ? [operator] : []),
     {
-      ...{
-        kind: "DaemonSet",
-        what: offers.words,
-        ours: false,
-        matches: (name) => offers.pods.test(name),
-        wants: all,
-      },
+      kind: "DaemonSet",
+      what: offers.words,
+      ours: false,
+      matches: (name) => offers.pods.test(name),
+      wants: all,
     },
     ...(kubernetes.markers.length > 0
       ? [ours("the marker files", "nvidia-validation-markers")]

@@ -25,7 +25,8 @@ export function clusterObjects(kubeconfig: string, persists = false): ClusterObj
 export function objectsBy(api: KubernetesApi, clock: Clock = systemClock): ClusterObjects {
   const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
     ...key,
-    ...{ uid: found.metadata?.uid ?? "", owner: found.metadata?.annotations?.[OWNER] },
+    uid: found.metadata?.uid ?? "",
+    owner: found.metadata?.annotations?.[OWNER],
     holds: await held(key, found),
     object: found,
   });

@@ -41,7 +41,9 @@ export const keyOf = ({
   kind,
   metadata: { name, namespace },
 }: WantedObject): ObjectKey => ({
-  ...{ apiVersion, kind, name },
+  apiVersion,
+  kind,
+  name,
   ...defined({ namespace }),
 });
 
@@ -312,7 +314,9 @@ export class KubernetesCluster {
     const { labels: on, annotations: noted = {} } = same.template.metadata ?? {};
     const template = { ...same.template, metadata: { labels: ours(on), annotations: noted } };
     const body: V1Job = {
-      ...{ apiVersion: "batch/v1", kind: "Job", spec: { ...same, template } },
+      apiVersion: "batch/v1",
+      kind: "Job",
+      spec: { ...same, template },
       metadata: { name: name!, namespace: namespace!, labels: ours(labels), annotations: kept },
     };
     const asking = { method: "POST", body, instead: { 409: undefined } } as const;

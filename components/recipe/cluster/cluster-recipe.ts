@@ -103,7 +103,10 @@ function leaderWorkerSetRelease(
 ): ReleaseRecipe {
   const { chart, namespace } = leaderWorkerSet;
   return {
-    ...{ name: chart, namespace, chart, version: said.version },
+    name: chart,
+    namespace,
+    chart,
+    version: said.version,
     repository: repositoryOf(said.repository, chart) ?? leaderWorkerSet.repository,
     values: mergeValues({ tolerations }, said.values),
   };

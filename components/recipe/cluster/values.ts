@@ -45,7 +45,9 @@ export function releaseOfWay(mode: Mode, said: GpuOperatorSpec, ours: ChartInput
   const { takeOver, namespace = chart, values = {} } = said;
   const version = said.version.replace(/^v/, "");
   return {
-    ...{ name: takeOver ?? chart, namespace, chart },
+    name: takeOver ?? chart,
+    namespace,
+    chart,
     repository: repositoryOf(said.repository, chart) ?? repository,
     version: mode === "operator" ? `v${version}` : version,
     values: takeOver === undefined ? mergeValues(ours, values) : values,

@@ -24,7 +24,9 @@ export function ofHelmRelease(doc: Doc, docs: Doc[]): OutsideRelease[] {
     under === undefined
       ? { ...over, missing: [...over.missing, { kind: "HelmRelease", name: name ?? "" }] }
       : {
-          ...{ ...under, ...over, missing: [...under.missing, ...over.missing] },
+          ...under,
+          ...over,
+          missing: [...under.missing, ...over.missing],
           values: mergeAsHelm(under.values, over.values),
           places: { ...under.places, ...over.places },
         },

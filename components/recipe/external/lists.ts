@@ -18,7 +18,8 @@ const lists: Record<
 > = {
   // Its values go over those of the files, unless `valuesMerge` says otherwise, which nobody was seen to do.
   helmCharts: {
-    ...{ by: "kustomize", chart: "name" },
+    by: "kustomize",
+    chart: "name",
     read: (one, at, { doc, file }) => ({
       name: textAt(one, "releaseName") ?? textAt(one, "name"),
       namespace: textAt(one, "namespace") ?? textAt(doc.root, "namespace"),
@@ -32,19 +33,22 @@ const lists: Record<
   },
   // The values of the chart that has the dependency hold its own under its name or alias.
   dependencies: {
-    ...{ by: "a chart", chart: "name" },
+    by: "a chart",
+    chart: "name",
     read: (one, _, { file }) => ({
       parts: [file("values.yaml", [textAt(one, "alias") ?? textAt(one, "name") ?? ""])],
     }),
   },
   releases: {
-    ...{ by: "helmfile", chart: "chart" },
+    by: "helmfile",
+    chart: "chart",
     read: (one, at, { doc, file, missing }) => {
       missing.push(
         ...listOf(one["secrets"]).map((name) => ({ kind: "Secret", name: asText(name) })),
       );
       return {
-        ...{ name: textAt(one, "name"), namespace: textAt(one, "namespace") },
+        name: textAt(one, "name"),
+        namespace: textAt(one, "namespace"),
         parts: [
           ...listOf(one["values"]).map((each, index) =>
             isMapping(each)

@@ -62,7 +62,10 @@ function cardOfChip(name: string, chip: string): Card | undefined {
   const mayHaveMig = mig === undefined && (chips.cardsWithMig.includes(name) || ofChipWithMig);
   const model = name.replace(/^(GeForce|Quadro|Tesla) /, "");
   return {
-    ...{ model, architecture, computeCapability, ...byName },
+    model,
+    architecture,
+    computeCapability,
+    ...byName,
     ...defined({
       minDriver,
       mig,
@@ -188,13 +191,11 @@ export function cardOf(gpu: GpuSpec): Card | undefined {
   if (!row) return undefined;
   const least = capabilityOf((start) => start.startsWith(row[0])) ?? "0.0";
   return {
-    ...{
-      model: gpu.model,
-      architecture: row[1],
-      computeCapability: least,
-      mayHaveMig: true,
-      described: true,
-    },
+    model: gpu.model,
+    architecture: row[1],
+    computeCapability: least,
+    mayHaveMig: true,
+    described: true,
     ...ofName(gpu.model.replace(/^NVIDIA /, "")),
     ...defined({ memoryMiB: said }),
   };

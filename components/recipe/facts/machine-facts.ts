@@ -44,7 +44,9 @@ export function machineFacts(
   release?: Release,
 ): MachineFacts {
   const uses = (spec.gpus ?? []).map((gpu, index): CardUse => ({
-    ...{ field: `machines.${name}.gpus[${index}]`, model: gpu.model, count: gpu.count ?? 1 },
+    field: `machines.${name}.gpus[${index}]`,
+    model: gpu.model,
+    count: gpu.count ?? 1,
     ...defined({ card: cardOf(gpu) }),
   }));
   const cards = [...new Set(uses.flatMap((use) => (use.card ? [use.card] : [])))];

@@ -7,7 +7,8 @@ export function seenBy(spec: ClusterSpec, { talosVersion, driver }: MachineSpec)
   const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
   const version = talosVersion ?? spec.talosVersion;
   return {
-    ...{ ...rest, talosVersion: version },
+    ...rest,
+    talosVersion: version,
     ...defined({
       releaseFacts: factsOf(spec, version),
       driver: driver && { ...spec.driver, ...driver },

@@ -84,7 +84,13 @@ export function machineRecipe(
       : undefined; // somebody else named the others
   const isGuess = context.release?.assumed || own !== undefined;
   return {
-    ...{ name, address, role, configuration, era, gpuCount, extensions },
+    name,
+    address,
+    role,
+    configuration,
+    era,
+    gpuCount,
+    extensions,
     schematic: schematic.yaml,
     schematicId: schematic.id,
     ...(own === undefined ? {} : { ownImage: true as const }),

@@ -54,8 +54,18 @@ export function taintsWithPatches(
 
 const read = remembering((text: string): Omit<UserPatch, "field"> => {
   const nothing = {
-    ...{ text, documents: [], config: {}, kinds: [], files: [], modules: [], sysctls: {} },
-    ...{ nodeLabels: [], kubeletLabels: [], nodeTaints: [], taints: [], hostnames: [] },
+    text,
+    documents: [],
+    config: {},
+    kinds: [],
+    files: [],
+    modules: [],
+    sysctls: {},
+    nodeLabels: [],
+    kubeletLabels: [],
+    nodeTaints: [],
+    taints: [],
+    hostnames: [],
   };
   const documents = talosDocuments(text);
   const error = documents.flatMap((document) => document.errors)[0];

@@ -45,7 +45,10 @@ export function nameOf(document: Document): string {
 
 /** A document that a merge adds. */
 export const newPart = (name: string, value: unknown): Part => ({
-  ...{ name, document: new Document(value), text: "", changed: true },
+  name,
+  document: new Document(value),
+  text: "",
+  changed: true,
 });
 
 /** Puts a configuration together again. */

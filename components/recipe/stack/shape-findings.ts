@@ -99,8 +99,14 @@ const kindOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 
 const kinds: Readonly<Record<string, string>> = {
-  ...{ array: "a list", object: "a mapping", record: "a mapping", string: "text", null: "empty" },
-  ...{ boolean: "true or false", number: "a number", int: "a whole number" },
+  array: "a list",
+  object: "a mapping",
+  record: "a mapping",
+  string: "text",
+  null: "empty",
+  boolean: "true or false",
+  number: "a number",
+  int: "a whole number",
 };
 
 const described = (kind: string): string => kinds[kind] ?? kind;

@@ -101,13 +101,17 @@ export function onMachine(
   const { maintenance, args, contents = [], ...limits } = command;
   if (maintenance !== undefined)
     return runTalosctl(tools, {
-      ...{ contents, signal, ...limits },
+      contents,
+      signal,
+      ...limits,
       args: (files) => [...args(files), "--insecure", "--nodes", maintenance],
     });
   const node = String(inputs["node"]);
   const endpoint = tools.machineApi ?? (inputs["endpoint"] as string | undefined) ?? node;
   return runTalosctl(tools, {
-    ...{ contents: [clientOf(inputs), ...contents], signal, ...limits },
+    contents: [clientOf(inputs), ...contents],
+    signal,
+    ...limits,
     args: ([config = "", ...files]) => {
       const [verb = "", ...rest] = args(files);
       return [verb, "--talosconfig", config, "--endpoints", endpoint, "--nodes", node, ...rest];

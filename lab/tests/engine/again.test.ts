@@ -29,13 +29,11 @@ const pulumi = builtTool("pulumi");
     const served = await serveProvider(new TalosProvider(options));
     const { yaml, id } = schematicOf({ extensions: ["siderolabs/iscsi-tools"], kernelArgs: [] });
     const engine = await LabEngine.open({
-      ...{
-        pulumi: pulumi!,
-        dir: path.join(dir, "engine"),
-        project: "trial",
-        stack: "again",
-        secrets: {},
-      },
+      pulumi: pulumi!,
+      dir: path.join(dir, "engine"),
+      project: "trial",
+      stack: "again",
+      secrets: {},
       plugins: { talos: served.port },
       program: async () => ({
         ...registerSchematics("a", [{ name: "m", schematic: yaml, schematicId: id }], {}),

@@ -24,18 +24,14 @@ const resources = [
   { ...provider, custom: true, type: "pulumi:providers:command" },
   { urn: machine, custom: false, type: "talos-gpu:index:GpuMachine" },
   {
-    ...{
-      urn: configuration,
-      custom: true,
-      id: "2",
-      type: "command:local:Command",
-      parent: machine,
-    },
-    ...{
-      provider: `${provider.urn}::${provider.id}`,
-      inputs: command,
-      outputs: { ...command, stdout: "", stderr: "" },
-    },
+    urn: configuration,
+    custom: true,
+    id: "2",
+    type: "command:local:Command",
+    parent: machine,
+    provider: `${provider.urn}::${provider.id}`,
+    inputs: command,
+    outputs: { ...command, stdout: "", stderr: "" },
   },
 ];
 

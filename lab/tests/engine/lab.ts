@@ -35,16 +35,14 @@ export async function openTestLab(): Promise<TestLab> {
     kubeconfig: cluster.adminKubeconfig,
     engine: (name, program, secrets = {}) =>
       LabEngine.open({
-        ...{
-          pulumi: tools.pulumi,
-          dir: path.join(dir, name),
-          project: "trial",
-          stack: name,
-          program,
-          secrets,
-          plugins,
-          environment: { TALOS_GPU_CHARTS: charts.addressOf("") },
-        },
+        pulumi: tools.pulumi,
+        dir: path.join(dir, name),
+        project: "trial",
+        stack: name,
+        program,
+        secrets,
+        plugins,
+        environment: { TALOS_GPU_CHARTS: charts.addressOf("") },
       }),
     close: async () => {
       await Promise.all([served.close(), cluster.stop(), charts.close()]);

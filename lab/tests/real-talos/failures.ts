@@ -77,7 +77,9 @@ async function cutWhen(stand: Stand, what: string, is: () => boolean): Promise<E
 
 /** The volume of what Talos runs, of one size; 400 MB have no room but for the kubelet's image. */
 const ephemeral = (size: string): object => ({
-  ...{ apiVersion: "v1alpha1", kind: "VolumeConfig", name: "EPHEMERAL" },
+  apiVersion: "v1alpha1",
+  kind: "VolumeConfig",
+  name: "EPHEMERAL",
   provisioning: { minSize: size, maxSize: size },
 });
 

@@ -30,18 +30,21 @@ export async function emulate(stand: Stand, configuration: string): Promise<Emul
     memoryMiB: 16384,
   };
   const machines = await startMachines(binary, {
-    ...{ dir, timeScale: 60, factory: factory.url, kubernetes: null, clusterName: "lab" },
+    dir,
+    timeScale: 60,
+    factory: factory.url,
+    kubernetes: null,
+    clusterName: "lab",
     talos: { caCert: authority("crt"), caKey: authority("key") },
     machines: [
       {
-        ...{
-          name: NODE,
-          address: stand.machine.address,
-          role: "worker",
-          talosVersion: RELEASE,
-          platform: "metal",
-        },
-        ...{ schematicId: stand.schematics.plain, config },
+        name: NODE,
+        address: stand.machine.address,
+        role: "worker",
+        talosVersion: RELEASE,
+        platform: "metal",
+        schematicId: stand.schematics.plain,
+        config,
         gpus: [
           {
             ...card,

@@ -240,13 +240,11 @@ export async function openStand(): Promise<Stand> {
     (await configurations())["persistent"] ?? (await active());
   const upgradeTo: Stand["upgradeTo"] = (schematicId, more = {}) =>
     upgradeTask.parse({
-      ...{
-        machine: NODE,
-        address: machine.address,
-        role: "worker",
-        talosVersion: RELEASE,
-        schematicId,
-      },
+      machine: NODE,
+      address: machine.address,
+      role: "worker",
+      talosVersion: RELEASE,
+      schematicId,
       installerImage: installerOf(schematicId),
       image: {
         extensions: schematicId === schematics.gpu ? gpuSchematic.match(/siderolabs\/\S+/g) : [],
@@ -270,19 +268,19 @@ export async function openStand(): Promise<Stand> {
     });
 
   return {
-    ...{ dir: workspace.dir, texts: [plain, gpuSchematic], talosctlOf },
-    ...{
-      machine,
-      imageFactory,
-      schematics,
-      talosctl,
-      until,
-      runs,
-      upgradeTo,
-      console,
-      configuration,
-      active,
-    },
+    dir: workspace.dir,
+    texts: [plain, gpuSchematic],
+    talosctlOf,
+    machine,
+    imageFactory,
+    schematics,
+    talosctl,
+    until,
+    runs,
+    upgradeTo,
+    console,
+    configuration,
+    active,
     apply: async (change, mode = "staged") => {
       const file = dir("owners.yaml");
       fs.writeFileSync(file, typeof change === "string" ? change : await configuration());
@@ -334,13 +332,12 @@ export async function openStand(): Promise<Stand> {
     const began = performance.now();
     const child = spawn(process.execPath, [file, verb], {
       env: {
-        ...{
-          PATH: process.env.PATH,
-          HOME: workspace.dir,
-          TMPDIR: process.env.TMPDIR,
-          TALOS_GPU_LAB: workspace.dir,
-        },
-        ...{ TALOS_GPU_TALOSCTL: program, TALOS_GPU_ENDPOINT: machine.endpoint },
+        PATH: process.env.PATH,
+        HOME: workspace.dir,
+        TMPDIR: process.env.TMPDIR,
+        TALOS_GPU_LAB: workspace.dir,
+        TALOS_GPU_TALOSCTL: program,
+        TALOS_GPU_ENDPOINT: machine.endpoint,
         TALOS_GPU_TALOSCONFIG: fs.readFileSync(dir("config/talosconfig"), "utf8"),
         ...env,
       },

@@ -25,7 +25,9 @@ export class PublishedTool {
       'package main\n\nfunc main() { println("from source") }\n',
     );
     this.tool = {
-      ...{ name: "helm", package: "example.test/tool", stamps: [] },
+      name: "helm",
+      package: "example.test/tool",
+      stamps: [],
       modules: {
         require: ["example.test/tool v1.2.3"],
         replace: [`example.test/tool => ${folder!}`],

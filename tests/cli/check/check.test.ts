@@ -168,12 +168,10 @@ test("what cannot be looked at is told", async () => {
   const long = (word: string): string =>
     `machine: { sysctl: { a: "${`${word} `.repeat(200_000)}" } }\n`;
   const folder = written({
-    ...{
-      "a.yaml": "nvidia: [\n",
-      "b.yaml": "other: [\n",
-      "long.yaml": long("nvidia"),
-      "longer.yaml": long("others"),
-    },
+    "a.yaml": "nvidia: [\n",
+    "b.yaml": "other: [\n",
+    "long.yaml": long("nvidia"),
+    "longer.yaml": long("others"),
   });
   for (const [name, order] of Object.entries({ "le.yaml": "utf16le", "be.yaml": "utf16be" })) {
     const bytes = Buffer.from("\ufeffmachine: {sysctl: {}}\n", "utf16le");

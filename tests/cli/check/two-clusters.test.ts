@@ -33,11 +33,9 @@ const talconfig = (release: string, patches: string[] = []): string =>
 
 const plugin = (values: object): string =>
   stringify({
-    ...{
-      apiVersion: "helm.toolkit.fluxcd.io/v2",
-      kind: "HelmRelease",
-      metadata: { name: "nvidia-device-plugin" },
-    },
+    apiVersion: "helm.toolkit.fluxcd.io/v2",
+    kind: "HelmRelease",
+    metadata: { name: "nvidia-device-plugin" },
     spec: { chart: { spec: { chart: "nvidia-device-plugin", version: "0.19.3" } }, values },
   });
 
@@ -122,7 +120,9 @@ describe("what is another's is no fault", () => {
       "AMD's operator, which has NVIDIA's name",
       {
         "app.yaml": stringify({
-          ...{ apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata: { name: "gpu" } },
+          apiVersion: "argoproj.io/v1alpha1",
+          kind: "Application",
+          metadata: { name: "gpu" },
           spec: {
             source: {
               repoURL: "https://rocm.github.io/gpu-operator",
@@ -132,11 +132,9 @@ describe("what is another's is no fault", () => {
           },
         }),
         "release.yaml": stringify({
-          ...{
-            apiVersion: "helm.toolkit.fluxcd.io/v2",
-            kind: "HelmRelease",
-            metadata: { name: "gpu-operator" },
-          },
+          apiVersion: "helm.toolkit.fluxcd.io/v2",
+          kind: "HelmRelease",
+          metadata: { name: "gpu-operator" },
           spec: {
             chart: {
               spec: {
@@ -183,7 +181,9 @@ describe("what is another's is no fault", () => {
       "an image with a part that a template fills in",
       {
         "pod.yaml": stringify({
-          ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "a" } },
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name: "a" },
           spec: {
             containers: [
               {
@@ -207,11 +207,9 @@ test("a patch of a repository without talhelper is judged for the release that t
   const lines = await found({
     "talos/a.yaml": "machine:\n  sysctl: {}\n",
     "apps/upgrade.yaml": stringify({
-      ...{
-        apiVersion: "tuppr.home-operations.com/v1alpha1",
-        kind: "TalosUpgrade",
-        metadata: { name: "talos" },
-      },
+      apiVersion: "tuppr.home-operations.com/v1alpha1",
+      kind: "TalosUpgrade",
+      metadata: { name: "talos" },
       spec: { talos: { version: "v1.12.6" } },
     }),
   });

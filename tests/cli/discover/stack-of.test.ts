@@ -44,12 +44,17 @@ interface Discovery {
 }
 
 const card = (product: string | null, productId: string, subclass = "0x03"): PciDevice => ({
-  ...{ class_id: subclass, vendor_id: "0x10de", product_id: productId },
+  class_id: subclass,
+  vendor_id: "0x10de",
+  product_id: productId,
   ...(product === null ? {} : { product }),
 });
 
 const machine = ({ image = {}, ...more }: SeenRow = {}): SeenMachine => ({
-  ...{ name: "gpu-1", address: "192.0.2.31", controlPlane: false, talosVersion: "v1.12.6" },
+  name: "gpu-1",
+  address: "192.0.2.31",
+  controlPlane: false,
+  talosVersion: "v1.12.6",
   image: {
     ...(image.own
       ? {}
@@ -59,19 +64,21 @@ const machine = ({ image = {}, ...more }: SeenRow = {}): SeenMachine => ({
             kernelArgs: image.kernelArgs ?? ["intel_iommu=on"],
           }).yaml,
         }),
-    ...{ extensions: {}, configuredArgs: [], platform: "nocloud", secureBoot: true },
+    extensions: {},
+    configuredArgs: [],
+    platform: "nocloud",
+    secureBoot: true,
   },
   devices: [
     card("GB203 [GeForce RTX 5070 Ti]", "0x2c05"),
     { vendor_id: "0x8086", class_id: "0x03", product: "Iris" },
   ],
   labels: {
-    ...{ rack: "b2", "example.org/use": "ai" },
-    ...{
-      "kubernetes.io/arch": "amd64",
-      "nvidia.com/gpu.count": "1",
-      "talos-gpu/power-limit": "250w",
-    },
+    rack: "b2",
+    "example.org/use": "ai",
+    "kubernetes.io/arch": "amd64",
+    "nvidia.com/gpu.count": "1",
+    "talos-gpu/power-limit": "250w",
   },
   taints: ["gpu=true:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"],
   containerdPart: "",

@@ -77,7 +77,9 @@ test("what a pod says acts on no terminal, and makes no line of its own, also wh
         remedy: hostileName,
       },
     ],
-    ...{ unseen: [hostileName], notes: [hostileName], inventory: [hostileName] },
+    unseen: [hostileName],
+    notes: [hostileName],
+    inventory: [hostileName],
     findings: [],
   };
   expect(acting(lines(said).join("\n"))).toEqual([]);

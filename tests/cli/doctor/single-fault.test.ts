@@ -33,7 +33,9 @@ const objects: Record<string, unknown[]> = {
     {
       metadata: { name: "gpu-1-gpu" },
       spec: {
-        ...{ nodeName: name, driver: "gpu.nvidia.com", pool: { name } },
+        nodeName: name,
+        driver: "gpu.nvidia.com",
+        pool: { name },
         devices: [
           {
             name: "gpu-0",

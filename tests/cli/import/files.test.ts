@@ -45,16 +45,18 @@ test("a talconfig in the style of the home-ops template plans, but for the cards
   });
   expect(config["talos-gpu:machines"]).toEqual({
     "k8s-1": {
-      ...{
-        ...own("production"),
-        address: "192.0.2.11",
-        role: "worker",
-        gpus: [{ model: "RTX 3060" }],
-      },
-      ...{ extensions: ["siderolabs/iscsi-tools"], taints: { gpu: "true:NoSchedule" } },
+      ...own("production"),
+      address: "192.0.2.11",
+      role: "worker",
+      gpus: [{ model: "RTX 3060" }],
+      extensions: ["siderolabs/iscsi-tools"],
+      taints: { gpu: "true:NoSchedule" },
     },
     "k8s-2": {
-      ...{ ...own("lts"), address: "192.0.2.12", role: "worker", gpus: [{ model: "RTX 3060" }] },
+      ...own("lts"),
+      address: "192.0.2.12",
+      role: "worker",
+      gpus: [{ model: "RTX 3060" }],
       kernelArgs: ["pci=realloc"],
     },
   });
@@ -113,13 +115,12 @@ describe("a machine's configuration", () => {
     stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", hostname: "gpu-1" });
   const expected = {
     "gpu-1": {
-      ...{
-        address: "192.0.2.7",
-        role: "controlplane",
-        configuration: "adopted",
-        gpus: [{ model: "RTX 3060" }],
-      },
-      ...{ platform: "nocloud", taints: { gpu: ":NoSchedule" } },
+      address: "192.0.2.7",
+      role: "controlplane",
+      configuration: "adopted",
+      gpus: [{ model: "RTX 3060" }],
+      platform: "nocloud",
+      taints: { gpu: ":NoSchedule" },
     },
   };
   const args = [

@@ -78,13 +78,12 @@ test("a talconfig's GPU worker becomes a stack that the checks take, once its ca
     "talos-gpu:talosVersion": "v1.11.1",
     "talos-gpu:machines": {
       velaryon: {
-        ...{
-          address: "10.4.0.30",
-          role: "worker",
-          configuration: "adopted",
-          gpus: [{ model: "RTX 2070 SUPER" }],
-        },
-        ...{ labels: { role: "gpu", slot: "X" }, taints: { gpu: "true:NoSchedule" } },
+        address: "10.4.0.30",
+        role: "worker",
+        configuration: "adopted",
+        gpus: [{ model: "RTX 2070 SUPER" }],
+        labels: { role: "gpu", slot: "X" },
+        taints: { gpu: "true:NoSchedule" },
       },
     },
     // Told by the ID of the image's schematic.
@@ -117,7 +116,10 @@ describe("of a patch only NVIDIA's part goes over", () => {
       "modules with parameters, labels and taints",
       mixed,
       {
-        ...{ ...nothing, speaksOfNvidia: true, labels: { a: "b" }, taints: { c: "d:NoSchedule" } },
+        ...nothing,
+        speaksOfNvidia: true,
+        labels: { a: "b" },
+        taints: { c: "d:NoSchedule" },
         modules: [{ name: "nvidia_drm", parameters: ["modeset=1"] }],
       },
     ],

@@ -17,12 +17,12 @@ const production = [
 /** A topf.yaml of a control plane and a machine with a GPU, with these fields besides. */
 const topf = (node: object = {}, more: object = {}): string =>
   stringify({
-    ...{
-      clusterName: "home",
-      clusterEndpoint: "https://192.0.2.1:6443",
-      kubernetesVersion: "1.35.0",
-    },
-    ...{ talosVersion: "1.13.6", schematicId: "@schematic.yaml", ...more },
+    clusterName: "home",
+    clusterEndpoint: "https://192.0.2.1:6443",
+    kubernetesVersion: "1.35.0",
+    talosVersion: "1.13.6",
+    schematicId: "@schematic.yaml",
+    ...more,
     nodes: [
       { host: "cp-1", ip: "192.0.2.1", role: "control-plane" },
       { host: "gpu-1", ip: "192.0.2.7", role: "worker", ...node },
@@ -47,17 +47,18 @@ describe("import of a topf.yaml", () => {
     const gpu = { schematicId: "@schematics/gpu.yaml", secureboot: true, platform: "nocloud" };
     const { config, remarks, status } = await imported({
       "topf.yaml": topf(gpu, { factory: "factory.example.com" }),
-      ...{ ...plain, "schematics/gpu.yaml": schematic("siderolabs/zfs", ...production) },
+      ...plain,
+      "schematics/gpu.yaml": schematic("siderolabs/zfs", ...production),
     });
     expect(config["talos-gpu:machines"]).toEqual({
       "gpu-1": {
-        ...{
-          address: "192.0.2.7",
-          role: "worker",
-          configuration: "adopted",
-          gpus: [{ model: "L4" }],
-        },
-        ...{ extensions: ["siderolabs/zfs"], platform: "nocloud", secureBoot: true },
+        address: "192.0.2.7",
+        role: "worker",
+        configuration: "adopted",
+        gpus: [{ model: "L4" }],
+        extensions: ["siderolabs/zfs"],
+        platform: "nocloud",
+        secureBoot: true,
       },
     });
     expect(config).toMatchObject({
@@ -71,10 +72,8 @@ describe("import of a topf.yaml", () => {
 
   test("finds the machine with a GPU by its patches: for all, of its role and its own, templates rendered", async () => {
     const { config, status } = await imported({
-      ...{
-        "topf.yaml": topf({ data: { modules: ["nvidia", "nvidia_uvm"] } }, { data: { zone: "a" } }),
-        ...plain,
-      },
+      "topf.yaml": topf({ data: { modules: ["nvidia", "nvidia_uvm"] } }, { data: { zone: "a" } }),
+      ...plain,
       "all/10-name.yaml.tpl":
         "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: {{ .Node.Host }}\n",
       "all/20-labels.yaml.tpl":
@@ -97,13 +96,14 @@ describe("import of a topf.yaml", () => {
 
   test("has a host's name for an address that SOPS has or that nobody says, and asks for it", async () => {
     const { config, remark } = await imported({
-      ...{ "topf.yaml": topf({ ip: "ENC[AES256_GCM,data:a]" }), ...plain },
+      "topf.yaml": topf({ ip: "ENC[AES256_GCM,data:a]" }),
+      ...plain,
     });
     expect(config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
     expect(remark).toMatch(
       /machines\.gpu-1\.address: is not told by the file, so the stack has the name gpu-1/,
     );
-    const unsaid = await imported({ ...{ "topf.yaml": topf({ ip: undefined }), ...plain } });
+    const unsaid = await imported({ "topf.yaml": topf({ ip: undefined }), ...plain });
     // topf itself reaches it there.
     expect(unsaid.config["talos-gpu:machines"]).toMatchObject({ "gpu-1": { address: "gpu-1" } });
     expect(unsaid.remark).not.toContain("machines.gpu-1.address");
@@ -196,7 +196,8 @@ describe("check of a topf.yaml", () => {
 
   test("judges its patches and templates for its release, each once, in the line where they stand", async () => {
     const { found } = await checked({
-      ...{ "topf.yaml": topf(), ...plain },
+      "topf.yaml": topf(),
+      ...plain,
       "all/a.yaml.tpl": "{{- if .Node.IP }}\nmachine:\n  sysctl: {}\n{{- end }}\n",
       "worker/b.yaml": "machine:\n  nodeLabel: { a: b }\n",
     });

@@ -21,12 +21,10 @@ const stack = (text: string) => ({
   talosVersion: "v1.12.6",
   machines: {
     [`gpu-1${text}`]: {
-      ...{
-        address: "10.0.0.1",
-        role: "worker",
-        configuration: "adopted",
-        gpus: [{ model: "H100 NVL" }],
-      },
+      address: "10.0.0.1",
+      role: "worker",
+      configuration: "adopted",
+      gpus: [{ model: "H100 NVL" }],
       patches: [`machine:\n  nodeLabels:\n    ${JSON.stringify(text)}: ${JSON.stringify(text)}\n`],
       extensions: [`siderolabs/${text}`],
     },

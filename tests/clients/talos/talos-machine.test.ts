@@ -34,7 +34,9 @@ function machine() {
 test("members of etcd come with all their URLs; one that has not started has those for its peers alone", async () => {
   expect(await machine().machine.etcdMembers()).toEqual([
     {
-      ...{ id: "4d5a3b2c1f0e9d8c", hostname: "cp-1", learner: false },
+      id: "4d5a3b2c1f0e9d8c",
+      hostname: "cp-1",
+      learner: false,
       urls: ["https://10.0.0.1:2380", "https://[fd00::1]:2380", "https://10.0.0.1:2379"],
     },
     { id: "84f1e2d3c4b5a697", hostname: "", learner: true, urls: ["https://10.0.0.2:2380"] },

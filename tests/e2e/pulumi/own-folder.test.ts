@@ -69,7 +69,10 @@ test(
       config: object;
     };
     const { result, diagnostics, creates } = await stand.project({
-      ...{ at: folder, name: "gpus", stack: "dev", namespace: "talos-gpu" },
+      at: folder,
+      name: "gpus",
+      stack: "dev",
+      namespace: "talos-gpu",
       config: config as Record<string, unknown>,
     });
     expect([result, ...diagnostics.filter((line) => line.startsWith("error"))]).toEqual([

@@ -110,7 +110,10 @@ async function up(lab: Running, proxy: ApiProxy, kind: ApiFault): Promise<Faulty
   const ofEach = <T>(value: (name: string) => T): Record<string, T> =>
     Object.fromEntries(Object.keys(after).map((name) => [name, value(name)]));
   return {
-    ...{ result: report.result, diagnostics, struck, felt: proxy.felt[kind] - feltBefore },
+    result: report.result,
+    diagnostics,
+    struck,
+    felt: proxy.felt[kind] - feltBefore,
     reboots: ofEach((name) => after[name]!.reboots - before[name]!.reboots),
     drivers: ofEach((name) => after[name]!.driverVersion),
     cordoned: Object.keys(nodes).filter((node) => nodes[node]!.spec?.unschedulable === true),

@@ -28,23 +28,21 @@ export interface OutsideRun {
 /** The releases: names as people give them, and what the stack says of them. */
 const releases = {
   plugin: {
-    ...{
-      field: "devicePlugin",
-      takeOver: "nvdp",
-      version: "0.18.2",
-      namespace: "nvidia-device-plugin",
-    },
+    field: "devicePlugin",
+    takeOver: "nvdp",
+    version: "0.18.2",
+    namespace: "nvidia-device-plugin",
     values: { runtimeClassName: "nvidia" },
   },
   operator: {
-    ...{
-      field: "gpuOperator",
-      takeOver: "gpu-operator-1732",
-      version: "v25.10.1",
-      namespace: "gpu-operator",
-    },
+    field: "gpuOperator",
+    takeOver: "gpu-operator-1732",
+    version: "v25.10.1",
+    namespace: "gpu-operator",
     values: {
-      ...{ driver: { enabled: false }, toolkit: { enabled: false }, cdi: { enabled: false } },
+      driver: { enabled: false },
+      toolkit: { enabled: false },
+      cdi: { enabled: false },
       validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
     },
   },

@@ -21,7 +21,8 @@ async function clusterOf(answers: Record<string, object | number>) {
     applyToHTTPSOptions: async () => {},
     getCurrentContext: () => "home",
     getCurrentCluster: () => ({
-      ...{ name: "home", skipTLSVerify: true },
+      name: "home",
+      skipTLSVerify: true,
       server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     }),
     getCurrentUser: () => null,
@@ -50,7 +51,10 @@ test("what gives out the cards is read of DaemonSets and Deployments, whose list
   close();
   expect(offers).toEqual([
     {
-      ...{ field: "devicePlugin", title: "DaemonSet gpu/nvdp", namespace: "gpu", byPulumi: false },
+      field: "devicePlugin",
+      title: "DaemonSet gpu/nvdp",
+      namespace: "gpu",
+      byPulumi: false,
       keeper: { by: "Flux", name: "nvdp" },
     },
   ]);

@@ -116,8 +116,12 @@ afterEach(() => api.close());
 
 const drained = async (clock = new FakeClock(), cluster?: KubernetesCluster): Promise<string> =>
   evictPods({
-    ...{ cluster: cluster ?? (await api.cluster()), clock, poll: 10_000, report: () => {} },
-    ...{ task: { machine: "n", schematicId: "s" }, limits: { drain: 60_000 } },
+    cluster: cluster ?? (await api.cluster()),
+    clock,
+    poll: 10_000,
+    report: () => {},
+    task: { machine: "n", schematicId: "s" },
+    limits: { drain: 60_000 },
   });
 
 test.each([

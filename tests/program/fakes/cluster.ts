@@ -96,15 +96,17 @@ export class FakeCluster implements NodeCluster {
 
 export function pod(name: string, more: Partial<PodState> = {}): PodState {
   return {
-    ...{
-      namespace: "default",
-      name,
-      uid: `uid-${name}`,
-      controller: undefined,
-      grace: undefined,
-      finalizers: [],
-    },
-    ...{ mirror: false, finished: false, terminating: false, localStorage: false, gpus: 0 },
+    namespace: "default",
+    name,
+    uid: `uid-${name}`,
+    controller: undefined,
+    grace: undefined,
+    finalizers: [],
+    mirror: false,
+    finished: false,
+    terminating: false,
+    localStorage: false,
+    gpus: 0,
     ...more,
   };
 }

@@ -17,8 +17,11 @@ function after(
   let answer = remembered({ machines: [], omni: [] }, before);
   for (let update = 0; update < updates; update++) {
     const asked = Array.from({ length: machines }, (_, machine) => ({
-      ...{ machine: name(machine), address: `192.168.100.${machine}`, configuration: "adopted" },
-      ...{ schematicId: schematicOf(machine, update), wanted: `${update}`.padEnd(16, "f") },
+      machine: name(machine),
+      address: `192.168.100.${machine}`,
+      configuration: "adopted",
+      schematicId: schematicOf(machine, update),
+      wanted: `${update}`.padEnd(16, "f"),
     })) as PreflightTask["machines"];
     answer = remembered({ machines: asked, omni: [] }, before);
     before = preflightResult.parse(JSON.parse(JSON.stringify(answer))).machines;

@@ -29,7 +29,9 @@ export const certificate = (text: string): string =>
   `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
 /** The node of the machine, but for the changes. */
 export const node = (changes: Partial<AskedNode> = {}): AskedNode => ({
-  ...{ name: "gpu-1", bootId: "boot-1", addresses: ["10.0.0.1"] },
+  name: "gpu-1",
+  bootId: "boot-1",
+  addresses: ["10.0.0.1"],
   ...changes,
 });
 /** A node that no machine is. */
@@ -120,8 +122,13 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   };
   const task = preflightTask.parse({
     machines: machines.map((differs) => ({
-      ...{ machine: "gpu-1", address: "10.0.0.1", configuration: "adopted", gpu: true },
-      ...{ talosVersion: "v1.12.6", schematicId: schematics.gpu, installerImage: installer },
+      machine: "gpu-1",
+      address: "10.0.0.1",
+      configuration: "adopted",
+      gpu: true,
+      talosVersion: "v1.12.6",
+      schematicId: schematics.gpu,
+      installerImage: installer,
       image: {
         extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"],
         kernelArgs: [],
@@ -132,7 +139,9 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     omni: changes.omni ?? [],
     installers: [installer],
     chart: { name: "gpu-operator", version: changes.version ?? "v25.10.1", repository },
-    ...{ kubernetes: true, namespaces: ["gpu-operator"], volumes },
+    kubernetes: true,
+    namespaces: ["gpu-operator"],
+    volumes,
     mark: { annotation: "talos-gpu/owner", ours: "shop/prod/" },
     ...(changes.installs && { installs: changes.installs }),
     ...(classed && { classGone: { name: "nvidia", but: "gpu-operator" } }),
@@ -152,7 +161,8 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     },
   };
   const cluster: AskedCluster = {
-    ...{ server: "https://10.0.0.9:6443", authority: authority && certificate(authority) },
+    server: "https://10.0.0.9:6443",
+    authority: authority && certificate(authority),
     nodes: async () => {
       const silence = silent.shift();
       if (silence !== undefined) throw new CallError("unreachable", silence);
@@ -175,17 +185,15 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   };
   const lines: string[] = [];
   const around = {
-    ...{ web, places: placesOf(environment), talosconfig: "context: home\n" },
-    ...{
-      cluster: through(cluster, "cluster", clock),
-      machineAt: () => through(machine, "machine", clock),
-    },
-    ...{
-      omni: through(new FakeOmni(), "omni", clock),
-      expired: changes.expired ?? [],
-      clock,
-      report: (line: string) => void lines.push(line),
-    },
+    web,
+    places: placesOf(environment),
+    talosconfig: "context: home\n",
+    cluster: through(cluster, "cluster", clock),
+    machineAt: () => through(machine, "machine", clock),
+    omni: through(new FakeOmni(), "omni", clock),
+    expired: changes.expired ?? [],
+    clock,
+    report: (line: string) => void lines.push(line),
   };
   const last = previous === undefined ? undefined : preflightResult.parse(previous);
   const outcome = await preflight(task, around, last).catch((error: unknown) => {

@@ -135,14 +135,15 @@ export const omniTask = {
 };
 /** What is waited for then. */
 export const omniWait = omniWaitTask.parse({
-  ...{
-    machine: "gpu-1",
-    address: "192.0.2.1",
-    uuid,
-    cluster: "frank",
-    talosVersion: "v1.12.6",
-    configurationHash: "h",
-  },
-  ...{ extensions: ["siderolabs/x"], modules: [], extensionServices: [], files: {} },
+  machine: "gpu-1",
+  address: "192.0.2.1",
+  uuid,
+  cluster: "frank",
+  talosVersion: "v1.12.6",
+  configurationHash: "h",
+  extensions: ["siderolabs/x"],
+  modules: [],
+  extensionServices: [],
+  files: {},
   timeouts: { reboot: "10m", verify: "5m" },
 });

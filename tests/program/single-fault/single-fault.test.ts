@@ -56,12 +56,15 @@ const job = (more: object = {}) => ({
 const gate = {
   namespace: "gpu",
   tests: [{ machine: "gpu-1", job: "test-1", resource: GPU }],
-  ...{ limit: "10m", patience: "1m", pollSeconds: 10 },
+  limit: "10m",
+  patience: "1m",
+  pollSeconds: 10,
 };
 const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
 const busyPods = {
   "/api/v1/pods/train": {
-    ...{ metadata: { ...meta("train"), namespace: "default" }, status: running },
+    metadata: { ...meta("train"), namespace: "default" },
+    status: running,
     spec: { containers: [{ name: "main", resources: { limits: { [GPU]: "1" } } }] },
   },
   "/api/v1/pods/nvidia-device-plugin-x": {
@@ -70,7 +73,8 @@ const busyPods = {
     status: running,
   },
   "/api/v1/namespaces/gpu/pods/test-1-a": {
-    ...{ metadata: meta("test-1-a"), spec: { containers: [] } },
+    metadata: meta("test-1-a"),
+    spec: { containers: [] },
     status: {
       phase: "Pending",
       conditions: [
@@ -97,7 +101,8 @@ const free = { runtimeClass: "nvidia", mark, limit: "5m", pollSeconds: 1, field:
 const classPath = "/apis/node.k8s.io/v1/runtimeclasses/nvidia";
 
 const elsewhere = {
-  ...{ cluster: "home", machineSet: "home-workers" },
+  cluster: "home",
+  machineSet: "home-workers",
   configError: "",
   configUpToDate: true,
   ready: true,
@@ -140,7 +145,9 @@ const runs: Record<string, Play> = {
     ({ machine, bench, clock }) => {
       machine.etcdState = "Running";
       const member = (id: string, address: string) => ({
-        ...{ id, hostname: `cp-${id}`, learner: false },
+        id,
+        hostname: `cp-${id}`,
+        learner: false,
         urls: [`https://${address}:2380`],
       });
       // The third is known by its member alone, and the fourth is not in the stack.

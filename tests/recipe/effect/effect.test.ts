@@ -74,11 +74,9 @@ test.each<[string, string | undefined, string, string | undefined, string]>([
   (_, was, wanted, runningVersion, drained) => {
     const { rebootsIfChanged, ...rest } = machineStates(planOf("velaryon"))["velaryon"]!;
     const state = (talosVersion: string, parts = {}) => ({
-      ...{
-        ...rest,
-        drainedBeforeReboot: "no",
-        rebootsIfChanged: { ...rebootsIfChanged, talosVersion, parts },
-      },
+      ...rest,
+      drainedBeforeReboot: "no",
+      rebootsIfChanged: { ...rebootsIfChanged, talosVersion, parts },
     });
     const before = was === undefined ? undefined : state(was, { "machine.files": "1" });
     const effect = effectOf(before, {
@@ -99,6 +97,7 @@ test("another installer image of one's own reboots the machine", () => {
     )["gpu"]!;
   const [was, is] = ["a", "b"].map((tag) => `registry.example.com/talos/installer:${tag}`);
   expect(effectOf(state(was!), state(is!))).toMatchObject({
-    ...{ reboots: "yes", because: expect.stringMatching(/installerImage: .*:a → .*:b/) },
+    reboots: "yes",
+    because: expect.stringMatching(/installerImage: .*:a → .*:b/),
   });
 });

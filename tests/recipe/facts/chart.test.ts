@@ -52,7 +52,8 @@ describe("a release older or newer than all of the tables", () => {
     expect(
       judged("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } }),
     ).toEqual({
-      ...{ wrong: [], open: ["operator.defaultRuntime"] },
+      wrong: [],
+      open: ["operator.defaultRuntime"],
     });
     expect(judged("nvidia-device-plugin", "0.14.5", { legacyDaemonsetAPI: true }).wrong).toEqual(
       [],
@@ -61,12 +62,10 @@ describe("a release older or newer than all of the tables", () => {
 
   test("has neither a value with a slip, nor one of a wrong type, nor one that no release has", () => {
     const values = {
-      ...{
-        cdi: { enabled: "false" },
-        driver: { enabeld: false },
-        toolkt: {},
-        dcgmExporter: { nodeSelector: {} },
-      },
+      cdi: { enabled: "false" },
+      driver: { enabeld: false },
+      toolkt: {},
+      dcgmExporter: { nodeSelector: {} },
       mig: { Strategy: "single" },
     };
     expect(judged("gpu-operator", "v99.9.0", values)).toEqual({

@@ -112,7 +112,11 @@ test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
   };
   const told = findRelease("v1.15.1", facts);
   expect(told?.drivers).toEqual({
-    ...{ minor: 15, from: 1, to: 1, lts: facts.lts, production: facts.production },
+    minor: 15,
+    from: 1,
+    to: 1,
+    lts: facts.lts,
+    production: facts.production,
     "new-feature": facts.newFeature,
   });
   expect(told?.note).toMatch(/\(production\)$/);

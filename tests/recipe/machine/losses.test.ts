@@ -30,11 +30,9 @@ const overlay = {
 /** A machine out of the Image Factory with six extensions, two arguments, an overlay and Secure Boot, on another platform. */
 const rich: RunningImage = {
   schematic: schematicOf({
-    ...{
-      extensions: six,
-      kernelArgs: ["intel_iommu=on", "iommu=pt", 'nvidia.NVreg_A="b; c"', "talos.platform=a"],
-      overlay,
-    }, // two have no effect
+    extensions: six,
+    kernelArgs: ["intel_iommu=on", "iommu=pt", 'nvidia.NVreg_A="b; c"', "talos.platform=a"],
+    overlay, // two have no effect
   }).yaml,
   extensions: { "iscsi-tools": "v0.2.0", schematic: "abc" },
   configuredArgs: [],

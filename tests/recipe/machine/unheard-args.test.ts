@@ -4,7 +4,9 @@ import { unheardArgs } from "../../../components/recipe/machine/losses";
 
 const byGrub = (changes: Partial<RunningImage> = {}): RunningImage => ({
   commandLine: "BOOT_IMAGE=/A/vmlinuz talos.platform=metal console=tty0",
-  ...{ extensions: {}, configuredArgs: [], bootArgs: [] },
+  extensions: {},
+  configuredArgs: [],
+  bootArgs: [],
   ...changes,
 });
 const schematic = schematicOf({ extensions: [], kernelArgs: ["pci=realloc"] }).yaml;

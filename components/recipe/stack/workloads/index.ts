@@ -185,7 +185,10 @@ export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] 
       } = asked;
       return {
         field: `${field}${name === "" ? "" : `.${name}`}`,
-        ...{ gpus, active, machines, ...defined({ image, migProfile, claim, nodeSelector }) },
+        gpus,
+        active,
+        machines,
+        ...defined({ image, migProfile, claim, nodeSelector }),
       };
     });
   });

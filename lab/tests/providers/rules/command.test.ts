@@ -17,17 +17,17 @@ const provider = new CommandProvider({
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const asked = (inputs: Properties, more: Partial<ResourceCall> = {}): ResourceCall => ({
-  ...{
-    type,
-    name: "it",
-    inputs,
-    oldInputs: {},
-    oldOutputs: {},
-    ignoreChanges: [],
-    preview: false,
-    timeoutSeconds: 0,
-  },
-  ...{ signal: new AbortController().signal, log: () => undefined, ...more },
+  type,
+  name: "it",
+  inputs,
+  oldInputs: {},
+  oldOutputs: {},
+  ignoreChanges: [],
+  preview: false,
+  timeoutSeconds: 0,
+  signal: new AbortController().signal,
+  log: () => undefined,
+  ...more,
 });
 
 test.each(of("command", refused))("refuses %s", (_rule, _type, inputs, argument) => {

@@ -29,17 +29,16 @@ const call = (
   inputs: Properties,
   more: Partial<ResourceCall> = {},
 ): ResourceCall => ({
-  ...{
-    type,
-    name: "it",
-    inputs,
-    oldInputs: {},
-    oldOutputs: {},
-    ignoreChanges: [],
-    preview: false,
-    timeoutSeconds: 0,
-  },
-  ...{ signal: new AbortController().signal, log: () => undefined },
+  type,
+  name: "it",
+  inputs,
+  oldInputs: {},
+  oldOutputs: {},
+  ignoreChanges: [],
+  preview: false,
+  timeoutSeconds: 0,
+  signal: new AbortController().signal,
+  log: () => undefined,
   ...more,
 });
 const secretsOf = (values: Properties): string[] =>
