@@ -30,7 +30,7 @@ export async function measureWarmLab(rounds: number): Promise<LabTime> {
 }
 
 /**
- * The first lab of a computer, once: with empty caches, also of Go's modules, and none of the tools on PATH (docs/lab.md, "Tools"). All are
+ * The first lab of a computer, once: with empty caches, also of Go's modules, and none of the tools on PATH (lab/README.md, "Tools"). All are
  * built from source, unless TALOS_GPU_LAB_RELEASES leads elsewhere.
  */
 export async function measureFirstLab(): Promise<LabTime> {

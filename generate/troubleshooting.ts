@@ -23,40 +23,50 @@ export function withFailures(page: string): string {
 
 function causeSection([id, { symptom, errors, cause, remedy, source }]: [string, Cause]): string {
   return [
-    `## ${capital(symptom)}`,
+    `### ${capital(symptom)}`,
     "",
     "```text",
     ...errors,
     "```",
     "",
-    `**Cause.** ${capital(cause)}.`,
-    "",
     `**Remedy.** ${capital(remedy)}.`,
     "",
-    `Called \`${id}\`. Source: ${source}.`,
-    "",
+    ...onDemand("Cause", [`${capital(cause)}.`, `Known as \`${id}\`. Source: ${source}.`]),
   ].join("\n");
 }
 
 function section({ id, symptom, errors, cause, does, inForce, source, check }: Fix): string {
   const isRefused = check !== undefined && Object.hasOwn(checks, check);
+  const refused = isRefused
+    ? ` The check \`${check}\` refuses at preview whatever would undo it.`
+    : "";
   return [
-    `## ${capital(symptom)}`,
+    `### ${capital(symptom)}`,
     "",
     ...(errors && errors.length > 0 ? ["```text", ...errors, "```", ""] : []),
-    `**Cause.** ${capital(cause)}.`,
-    "",
-    `**Remedy.** Make sure that ${does}. A stack of this package does.`,
-    "",
-    ...(inForce === undefined
-      ? []
-      : [`If such a stack shows it nevertheless: ${fieldsAsCode(inForce)}.`, ""]),
-    `Fix \`${id}\`${isRefused ? `; what undoes it is refused at preview by the check \`${check}\`` : ""}. Source: ${source}.`,
-    "",
+    ...onDemand("Cause and remedy", [
+      `${capital(cause)}.`,
+      `**Remedy.** Make sure that ${does}. A stack of this package does.${refused}`,
+      ...(inForce === undefined
+        ? []
+        : [`If such a stack shows it nevertheless: ${fieldsAsCode(inForce)}.`]),
+      `Fix \`${id}\`. Source: ${source}.`,
+    ]),
   ].join("\n");
 }
+
+/** Paragraphs that a reader opens. */
+const onDemand = (summary: string, paragraphs: string[]): string[] => [
+  `<details><summary>${summary}</summary>`,
+  "",
+  ...paragraphs.flatMap((text) => [text, ""]),
+  "</details>",
+  "",
+];
 
 /** `machines.<name>.…` in backticks: in prose, a browser takes `<name>` for an element and shows nothing. */
 const fieldsAsCode = (text: string): string => text.replaceAll(/\b[\w.]+\.<\w+>[\w.]*\w/g, "`$&`");
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+/** A sentence begins with a capital, unless it begins with a name such as `vLLM` or `ext-nvidia-cdi-gen`. */
+const capital = (text: string): string =>
+  /^[a-z']+(?![\w-])/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;

@@ -103,7 +103,7 @@ function external(
   note(
     "external",
     by === undefined
-      ? `give its values, so that they are judged: \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\`, and files: [values.yaml]; docs/with-flux-or-argo.md says how the stack takes the release over`
+      ? `give its values, so that they are judged: \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\`, and files: [values.yaml]; docs/use.md#take-a-release-over says how the stack takes the release over`
       : `name the files that ${by} has it from under files, so that its values are judged: ${by === "Flux" ? "HelmRelease, and OCIRepository or HelmRepository" : "Application, and its files of values"}`,
   );
   return { external: { kind, namespace, ...(version === undefined ? {} : { version }) } };

@@ -37,7 +37,7 @@ export function notesOf(
     releases.map((release) => release?.note),
     crossing.length > 0 &&
       spec.external === undefined &&
-      `${crossing.join(", ")}: ${over}: no new pod gets a GPU ${spec.upgrade?.first?.length ? "on a machine until it is upgraded, nor before those that go ahead are" : "until the last machine is upgraded"}; remove a device plugin release or a RuntimeClass "nvidia" of somebody else's first (docs/migration.md)`,
+      `${crossing.join(", ")}: ${over}: no new pod gets a GPU ${spec.upgrade?.first?.length ? "on a machine until it is upgraded, nor before those that go ahead are" : "until the last machine is upgraded"}; remove a device plugin release or a RuntimeClass "nvidia" of somebody else's first (docs/operations.md#upgrades)`,
     bootNote(spec),
     spec.away?.map(
       (name) =>

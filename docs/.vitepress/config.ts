@@ -2,6 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { withMermaid } from "vitepress-plugin-mermaid";
+import { slugOf } from "../../generate/site/slug";
+import { piecesOf } from "../../generate/site/sources";
 
 const docs = fileURLToPath(new URL("..", import.meta.url));
 
@@ -18,16 +20,19 @@ function addressOf(link: string, page: string): string {
   return `${repository}/${kind}/main/${path.relative(path.dirname(docs), target)}${anchor ? `#${anchor}` : ""}`;
 }
 
+const base = process.env["SITE_BASE"] ?? "/";
+
 export default withMermaid({
   title: "talos-gpu",
   description: "NVIDIA GPUs on Talos Linux, from the image to a pod that computes, with Pulumi",
-  base: process.env["SITE_BASE"] ?? "/",
+  base,
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: `${base}logo.svg` }]],
   rewrites: { "stacks/README.md": "stacks/index.md", "roles/README.md": "roles/index.md" },
   lastUpdated: true,
   markdown: {
+    anchor: { slugify: slugOf },
     config(md) {
-      const close = md.core.ruler;
-      close.push("repository-links", (state) => {
+      md.core.ruler.push("repository-links", (state) => {
         const page = (state.env as { relativePath: string }).relativePath.replace(
           /^(stacks|roles)\/index\.md$/,
           "$1/README.md",
@@ -38,9 +43,27 @@ export default withMermaid({
             if (link !== null) token.attrSet("href", addressOf(link, page));
           }
       });
+      md.core.ruler.push("issue-links", (state) => {
+        for (const token of state.tokens) {
+          let depth = 0;
+          token.children = (token.children ?? []).flatMap((child) => {
+            depth += child.nesting * (child.type.startsWith("link_") ? 1 : 0);
+            if (child.type !== "text" || depth > 0) return [child];
+            return piecesOf(child.content).flatMap(({ text, href }) => {
+              const plain = new state.Token("text", "", 0);
+              plain.content = text;
+              if (href === undefined) return [plain];
+              const open = new state.Token("link_open", "a", 1);
+              open.attrSet("href", href);
+              return [open, plain, new state.Token("link_close", "a", -1)];
+            });
+          });
+        }
+      });
     },
   },
   themeConfig: {
+    logo: "/logo.svg",
     search: { provider: "local" },
     outline: [2, 3],
     socialLinks: [{ icon: "github", link: repository }],
@@ -56,37 +79,26 @@ export default withMermaid({
         items: [
           { text: "Get started", link: "/get-started" },
           { text: "Use it", link: "/use" },
+          { text: "With talhelper, topf and clustertool", link: "/with-talhelper" },
           { text: "Systems to copy from", link: "/stacks/" },
           { text: "Every field of a stack", link: "/reference" },
-          { text: "Cards by claim", link: "/claims" },
-          { text: "Models over machines", link: "/models-over-machines" },
-          { text: "With Flux or Argo CD", link: "/with-flux-or-argo" },
-          { text: "Your own chart's pod", link: "/beside/own-charts" },
-          { text: "Renovate and tuppr", link: "/beside/renovate" },
-          { text: "clustertool, minijinja and topf", link: "/beside/generators" },
-          { text: "DGX Spark and GB10", link: "/beside/spark" },
-          { text: "Your own image, extensions and mirrors", link: "/beside/own-image" },
-          { text: "Credentials", link: "/credentials" },
-          { text: "Roles that are enough", link: "/roles/" },
-          { text: "Fleets", link: "/fleets" },
-          { text: "The package, for Pulumi's registry", link: "/_index" },
-          { text: "Install and configure the package", link: "/installation-configuration" },
         ],
       },
       {
-        text: "When something changes or fails",
+        text: "Run",
         items: [
-          { text: "From Talos 1.12 to 1.13", link: "/migration" },
+          { text: "Operations", link: "/operations" },
           { text: "Troubleshooting", link: "/troubleshooting" },
+          { text: "Tested roles", link: "/roles/" },
         ],
       },
       {
-        text: "How it works, and how that is known",
+        text: "Know",
         items: [
           { text: "Architecture", link: "/architecture" },
-          { text: "The lab", link: "/lab" },
-          { text: "Seen on a real card", link: "/hardware" },
-          { text: "Seen with the published parts", link: "/conformance" },
+          { text: "What was seen, and where", link: "/evidence" },
+          { text: "The package, for Pulumi's registry", link: "/_index" },
+          { text: "Install and configure the package", link: "/installation-configuration" },
         ],
       },
     ],

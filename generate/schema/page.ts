@@ -3,30 +3,19 @@ import { type Field, fieldsOfStack } from "./fields";
 
 const intro = `# Every field of a stack
 
-What a stack file (\`stacks/Pulumi.<stack>.yaml\`) says under \`config:\`, each key with \`talos-gpu:\` before it, and what a program gives
-\`GpuCluster\`. Credentials are not in it: \`talosconfig\`, \`kubeconfig\`, \`machineSecrets\` and \`omniServiceAccountKey\` are secrets of
-the stack, or come from environment variables, and so does \`omniEndpoint\`, which may be plain text ([credentials](credentials.md)).
+Look up a field of a stack file (\`Pulumi.<stack>.yaml\`, under \`config:\`, each key with \`talos-gpu:\` before it). A program gives
+\`GpuCluster\` the same fields. Open a field to see its values, its default, an example, and what a change of it causes.
 
-This page is made from the schema and the docstrings of [components/recipe/stack](../components/recipe/stack) (\`npm run schema\`). An editor
-that has the YAML language server shows the same while you write: the first line of a stack file names
-its schema, which \`npm ci\` makes in a clone and which comes with the npm package.
+Credentials are not here: [operations](operations.md#credentials) has them. An editor with the YAML language server shows this page's text
+as you type. \`npm run schema\` makes the page from the docstrings in [components/recipe/spec](../components/recipe/spec).
 `;
 
-/** The page of every field (Markdown): a section per mapping. */
+/** The page of every field (Markdown): a section for each mapping, one line for each field, the rest on demand. */
 export function referencePage(fields: Field[] = fieldsOfStack()): string {
   const schema = clusterSchema(fields);
   const shown = fields.filter((field) => !isOfMachines(field, fields));
-  const owners = [...new Set(shown.map(ownerOf))];
-  return [
-    intro,
-    ...owners.map((owner) =>
-      section(
-        owner,
-        shown.filter((field) => ownerOf(field) === owner),
-        schema,
-      ),
-    ),
-  ].join("\n");
+  const sections = sectionsOf(shown);
+  return [intro, ...sections.map((each) => section(each, schema))].join("\n");
 }
 
 /** Whether a field of all machines, or of a pool's, is that of one machine, where it is shown. */
@@ -36,6 +25,53 @@ function isOfMachines({ path, meaning }: Field, fields: Field[]): boolean {
     (other) => other.path.join(".") === `machines.*.${rest}` && other.meaning === meaning,
   );
 }
+
+/** A mapping of the stack. */
+interface Section {
+  /** Its path, as a user writes it; empty for the stack itself. */
+  owner: string;
+  /** Mappings with the same fields, which have no section of their own. */
+  twins: string[];
+  /** Fields that are shown. */
+  fields: Field[];
+  /** Fields of the same meaning in a section above, by that section's owner. */
+  same: Map<string, Field[]>;
+}
+
+/** Sections in the order of their fields: a field is shown once, and its twins name the place. */
+function sectionsOf(fields: Field[]): Section[] {
+  const byOwner = new Map<string, Field[]>();
+  for (const field of fields)
+    byOwner.set(ownerOf(field), [...(byOwner.get(ownerOf(field)) ?? []), field]);
+  const sections: Section[] = [];
+  const alike = new Map<string, Section>();
+  const first = new Map<string, string>();
+  for (const [owner, own] of byOwner) {
+    const twin = alike.get(own.map(textOf).join("\n"));
+    if (twin) {
+      twin.twins.push(owner);
+      continue;
+    }
+    const made: Section = { owner, twins: [], fields: [], same: new Map() };
+    alike.set(own.map(textOf).join("\n"), made);
+    for (const field of own) {
+      const key = `${parentOf(owner)} ${textOf(field)}`;
+      const above = first.get(key);
+      if (above === undefined) {
+        first.set(key, owner);
+        made.fields.push(field);
+      } else made.same.set(above, [...(made.same.get(above) ?? []), field]);
+    }
+    sections.push(made);
+  }
+  return sections;
+}
+
+/** What two fields of one meaning have in common. */
+const textOf = ({ path, meaning, required, default: usual }: Field): string =>
+  JSON.stringify([path.at(-1), meaning, required, usual]);
+
+const parentOf = (owner: string): string => owner.split(".").slice(0, -1).join(".");
 
 /** The mapping that a field stands in, as a user writes its path. */
 function ownerOf({ path }: Field): string {
@@ -49,17 +85,28 @@ function written(path: string[]): string {
     .replaceAll(".[]", "[]");
 }
 
-function section(owner: string, fields: Field[], schema: JsonSchema): string {
+const inCode = (names: string[]): string => names.map((name) => `\`${name}\``).join(", ");
+
+function section({ owner, twins, fields, same }: Section, schema: JsonSchema): string {
+  const sameLines = [...same].map(
+    ([above, twinsThere]) =>
+      `As in \`${above}\`: ${inCode(twinsThere.map(({ path }) => path.at(-1)!))}.`,
+  );
+  const pool = "Every field of `machines.<name>` too, except `address` and `uuid`.";
+  const lines = [
+    ...(owner.startsWith("pools") ? [pool] : []),
+    ...(twins.length > 0 ? [`The same fields: ${inCode(twins)}.`] : []),
+    ...sameLines,
+  ];
   return [
     `## ${owner === "" ? "The stack" : `\`${owner}\``}`,
     "",
-    ...(owner.startsWith("pools")
-      ? ["Every field of `machines.<name>` too, save `address` and `uuid`.", ""]
-      : []),
+    ...lines.flatMap((line) => [line, ""]),
     ...fields.map((field) => entry(field, schemaAt(schema, field.path))),
   ].join("\n");
 }
 
+/** A field: its first sentence is always seen, the rest on demand. */
 function entry(field: Field, schema: JsonSchema): string {
   const { path, required, meaning, causes } = field;
   const facts = [
@@ -67,13 +114,34 @@ function entry(field: Field, schema: JsonSchema): string {
     required ? "required" : field.default === undefined ? "" : `default: ${field.default}`,
     field.example === undefined ? "" : `example: \`${field.example}\``,
   ];
+  const [first, rest] = firstSentence(meaning);
+  const name = `<code>${path.at(-1)!}</code>${required ? " (required)" : ""}`;
+  const more = [rest, causes ? `**Causes** ${causes}.` : ""].filter((text) => text !== "");
   return [
-    `### <a id="${anchorOf(path)}"></a>\`${path.at(-1)!}\``,
-    `${facts.filter((fact) => fact !== "").join(" · ")}\\`,
-    `${meaning}${causes ? ` **Causes** ${causes}.` : ""}`,
+    `<details><summary><a id="${anchorOf(path)}"></a>${name}: ${asHtml(first)}</summary>`,
+    "",
+    facts.filter((fact) => fact !== "").join(" · "),
+    "",
+    ...(more.length > 0 ? [more.join(" "), ""] : []),
+    "</details>",
     "",
   ].join("\n");
 }
+
+/** The first sentence of a text, and the rest: a sentence ends before a capital, a backtick or a digit. */
+function firstSentence(text: string): [first: string, rest: string] {
+  const end = /(?<!\be\.g|\bi\.e)[.](?= +[A-Z`\d])/.exec(text);
+  return end === null
+    ? [text, ""]
+    : [text.slice(0, end.index + 1), text.slice(end.index + 1).trim()];
+}
+
+/** Inline Markdown as HTML: no Markdown is read within `<summary>`. */
+const asHtml = (text: string): string =>
+  text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 
 /** What a link to one field ends with: `#machines-gpus-model`. */
 const anchorOf = (path: string[]): string =>

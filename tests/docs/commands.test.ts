@@ -15,12 +15,13 @@ const scripts = (
 /** The built command: what a reader of the page runs. */
 const commandFile = path.join(repository, "components/bin/cli.js");
 
-/** Commands of this repository that a page shows: within backticks, or on indented lines. */
+/** Commands of this repository that a page shows: within backticks, or as lines of a block of the shell. */
 function commandsOf(text: string): string[] {
   const prose = text.replaceAll(/^ *```[\s\S]*?^ *```/gm, ""); // the marks of a block are no pair around code
-  const shown = [...prose.matchAll(/`([^`]+)`/g), ...prose.matchAll(/^ {4}(.+)$/gm)].map(
-    ([, code]) => code!,
+  const lines = [...text.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].flatMap(([, block]) =>
+    block!.replaceAll(/\\\n */g, "").split("\n"),
   );
+  const shown = [...[...prose.matchAll(/`([^`]+)`/g)].map(([, code]) => code!), ...lines];
   return shown
     .flatMap((code) => code.replace(/\s+#\s.*$/, "").split("&&"))
     .map((code) => code.replace(/\s+/g, " ").trim())

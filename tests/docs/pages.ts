@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { slugOf } from "../../generate/site/slug";
 import { repository } from "../../stacks/stack-file";
 
 /** Text of a file of the repository. */
@@ -34,10 +35,7 @@ export function anchorsOf(page: string): Set<string> {
   const seen = new Map<string, number>();
   const anchors = [...text.matchAll(/^#{1,6} +(.+?) *$/gm)].map(([, heading]) => {
     const plain = heading!.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
-    const slug = plain
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replaceAll(/\s/g, "-");
+    const slug = slugOf(plain);
     const times = seen.get(slug) ?? 0;
     seen.set(slug, times + 1);
     return times === 0 ? slug : `${slug}-${times}`;

@@ -70,7 +70,7 @@ describe("the preset of Renovate", () => {
     new RegExp(matchStrings[0]!).exec(line)?.groups;
 
   test("reads the comments that its page shows", () => {
-    const lines = blocksOf("docs/beside/renovate.md", /^yaml$/).flatMap((block) =>
+    const lines = blocksOf("docs/operations.md", /^yaml$/).flatMap((block) =>
       block.split("\n").filter((line) => line.includes("# renovate:")),
     );
     expect(lines.map(found)).toEqual([
@@ -98,7 +98,7 @@ describe("the preset of Renovate", () => {
     expect(
       ["stacks/Pulumi.velaryon.yaml", "Pulumi.yaml", "a.yaml"].map((file) => pattern.test(file)),
     ).toEqual([true, false, false]);
-    expect(read("docs/beside/renovate.md")).toContain("//renovate/stack");
+    expect(read("docs/operations.md")).toContain("//renovate/stack");
   });
 });
 

@@ -43,7 +43,7 @@ test("every page of a stack has its stack", () => {
 });
 
 test("no cell of the entrance's tables is longer than a reader can take in at once", () => {
-  const cells = ["README.md", "docs/use.md", "docs/stacks/README.md"]
+  const cells = ["README.md", "docs/use.md", "docs/evidence.md", "docs/stacks/README.md"]
     .flatMap((page) => read(page).split("\n"))
     .filter((line) => line.startsWith("|"))
     .flatMap((line) => line.split("|").map((cell) => cell.trim()));
@@ -77,13 +77,16 @@ test.each(pages)("%s: what it shows of TypeScript and JSON can be read", (page) 
     expect(() => JSON.parse(text) as unknown).not.toThrow();
 });
 
-test.each(["README.md", "docs/use.md"])("%s makes a stack before it updates it", (page) => {
-  const [init, update] = [/^ {4}pulumi stack init/m, /^ {4}pulumi up/m].map((command) =>
-    read(page).search(command),
-  );
-  expect(init).toBeGreaterThanOrEqual(0);
-  expect(update).toBeGreaterThan(init!);
-});
+test.each(["README.md", "docs/get-started.md", "docs/use.md"])(
+  "%s makes a stack before it updates it",
+  (page) => {
+    const [init, update] = [/^pulumi stack init/m, /^pulumi up/m].map((command) =>
+      read(page).search(command),
+    );
+    expect(init).toBeGreaterThanOrEqual(0);
+    expect(update).toBeGreaterThan(init!);
+  },
+);
 
 test("the oldest Node is the same everywhere that names one", () => {
   const engines = ["package.json", "components/package.json", "policy/package.json"].map(
@@ -134,9 +137,7 @@ test("every test that CONTRIBUTING names is there", () => {
 
 test("every page stands in the site's list", () => {
   const site = read("docs/.vitepress/config.ts");
-  const files = ["docs", "docs/beside"].flatMap((folder) =>
-    fs.readdirSync(path.join(root, folder)).map((file) => path.join(folder, file)),
-  );
+  const files = fs.readdirSync(path.join(root, "docs")).map((file) => path.join("docs", file));
   const links = files
     .filter((file) => file.endsWith(".md"))
     .map((file) => file.slice("docs".length, -".md".length));

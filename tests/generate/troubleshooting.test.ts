@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { causeIds, fixes } from "../../components/diagnosis";
+import { causeIds, causes, fixes } from "../../components/diagnosis";
 import { withFailures } from "../../generate/troubleshooting";
 
 const file = path.join(__dirname, "../../docs/troubleshooting.md");
@@ -13,10 +13,25 @@ test("docs/troubleshooting.md says what the fixes say", () => {
 });
 
 test("every fix has a section with its literal errors", () => {
-  const sections = fs.readFileSync(file, "utf8").split(/^## /m).slice(1);
-  expect(sections).toHaveLength(fixes.length + causeIds.length);
+  const made = /<!-- fixes: [\s\S]*?<!-- end of fixes -->/.exec(fs.readFileSync(file, "utf8"))!;
+  const sections = made[0].split(/^### /m).slice(1);
+  expect(sections).toHaveLength(fixes.length);
   for (const [index, fix] of fixes.entries()) {
     for (const text of [fix.cause.slice(1), fix.does, `Fix \`${fix.id}\``, ...(fix.errors ?? [])])
       expect(sections[index]).toContain(text);
   }
+});
+
+test("every known cause has a section with its literal errors", () => {
+  const made = /<!-- causes: [\s\S]*?<!-- end of causes -->/.exec(fs.readFileSync(file, "utf8"))!;
+  const sections = made[0].split(/^### /m).slice(1);
+  expect(sections).toHaveLength(causeIds.length);
+  for (const [index, id] of causeIds.entries())
+    for (const text of [`Known as \`${id}\``, ...causes[id].errors])
+      expect(sections[index]).toContain(text);
+});
+
+// A name keeps its form: `vLLM`, not `VLLM`.
+test("no heading changes a name that begins with a small letter", () => {
+  expect(fs.readFileSync(file, "utf8")).not.toMatch(/^### (?:VLLM|Ext-|Nvidia-)/m);
 });

@@ -71,7 +71,7 @@ export const releaseChecks: Checks = {
         field: ".talosVersion",
         problem: `is ${own} in a cluster of ${spec.talosVersion}`,
         why: `from ${first} on pods get GPUs in another way, and the cluster has one operator or plugin for all machines`,
-        remedy: `take a release on the same side of ${first}, or upgrade all machines together (docs/migration.md)`,
+        remedy: `take a release on the same side of ${first}, or upgrade all machines together (docs/operations.md#upgrades)`,
       };
     }),
   },

@@ -49,7 +49,7 @@ export const firstByCdi = "0.17.4";
 
 /**
  * How the plugin hands out devices. By default CDI from Talos 1.13 on, which gives a card to a pod of any runtime: a chart of
- * somebody else's then needs no runtimeClassName (k8s-device-plugin v0.19.3, internal/plugin/server.go; docs/hardware.md). On
+ * somebody else's then needs no runtimeClassName (k8s-device-plugin v0.19.3, internal/plugin/server.go; lab/docs/hardware.md). On
  * Talos ≤ 1.12 no CDI specification could name the libraries, and the toolkit's runtime reads the variable.
  *
  * Without a driver root mounted, a CDI strategy ends at /driver-root (cmd/nvidia-device-plugin/plugin-manager.go). Talos ≥ 1.13

@@ -123,7 +123,7 @@ const away = (
 /** What makes an upgrade of a reboot. */
 const ofImage = ["talosVersion", "schematicId", "installerImage"] as const;
 
-/** Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever it is told (docs/conformance.md). */
+/** Who drains it. Talos up to 1.12 cordons and evicts by itself in an upgrade, whatever it is told (lab/docs/conformance.md). */
 function drainOf(after: MachineState, before: MachineState | undefined): string {
   const { drainedBeforeReboot: said, rebootsIfChanged: wanted, runningVersion, installs } = after;
   const was = before?.rebootsIfChanged;
@@ -199,7 +199,7 @@ function taken({
     schematicId === undefined
       ? `Talos ${talosVersion} with ${installerImage ?? "its extensions"}`
       : `Talos ${talosVersion} with schematic ${schematicId.slice(0, 12)}`;
-  // In maintenance mode it may have booted from a medium or from a disk that has an image (seen: docs/conformance.md).
+  // In maintenance mode it may have booted from a medium or from a disk that has an image (seen: lab/docs/conformance.md).
   if (installs)
     return { reboots: "only if", because: `its disk does not have ${image} already`, changes: [] };
   const by = configuration === "omni" ? "Omni has not brought it to" : "it does not run";

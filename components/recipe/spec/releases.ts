@@ -9,7 +9,7 @@ export interface ReleaseSpec {
   /**
    * Name of a Helm release of this chart that somebody else installed in the namespace. The stack takes it over, and Helm upgrades it to
    * this version with these values alone: nothing of the stack's is merged under them, so with what is installed no pod changes.
-   * Its namespace stays somebody else's. Keep the field afterwards. Stop what installed it before (docs/with-flux-or-argo.md).
+   * Its namespace stays somebody else's. Keep the field afterwards. Stop what installed it before (docs/use.md#take-a-release-over).
    * @default none: the stack installs its own
    * @example `nvdp`
    */

@@ -17,7 +17,7 @@ import { stacksDir } from "../../../stacks/stack-file";
 
 // `node lab/bundle/run.js lab/tests/real-talos/by-hand.ts WAY` brings a plain machine that runs Talos itself to its first CUDA job, and says what that
 // took. WAY: `hand`, the guide that the stack aarhus-h100 was made from, by talosctl and helm; `written`, that with its file outside /var,
-// with which no machine boots; `pulumi`, the stack. docs/conformance.md has what came of it.
+// with which no machine boots; `pulumi`, the stack. lab/docs/conformance.md has what came of it.
 
 /** What the guide has its reader write. */
 const texts = {

@@ -98,7 +98,7 @@ const paused =
 const notInstalled =
   /Talos rolled back, or did not come to install the image: .*its installer failed, or the machine lost its power/;
 
-/** docs/conformance.md says which of them have run on a machine, and which wait for that. */
+/** lab/docs/conformance.md says which of them have run on a machine, and which wait for that. */
 const all: readonly Row[] = [
   {
     name: "an installer that its registry does not know",

@@ -6,7 +6,7 @@ import { copyRelease } from "./copy-release";
 import { ReleasePage } from "./release-page";
 
 // `node lab/bundle/run.js lab/tests/tools/serve-releases.ts`: a copy of the projects' release pages on loopback, of the lab's own builds, until
-// Ctrl-C. Its address is what TALOS_GPU_LAB_RELEASES takes (docs/lab.md).
+// Ctrl-C. Its address is what TALOS_GPU_LAB_RELEASES takes (lab/README.md).
 
 async function main(): Promise<void> {
   process.env["TALOS_GPU_LAB_TOOLS"] = "own";

@@ -10,9 +10,9 @@ import {
 import type { StackSpec } from "../../../components/recipe/spec/index";
 import { configurationOf, repository } from "../../../stacks/stack-file";
 
-const page = fs.readFileSync(path.join(repository, "docs/fleets.md"), "utf8");
-const text = /```yaml\n([\s\S]*?)```/.exec(page)![1]!;
-const fleet = configurationOf(text, "docs/fleets.md") as unknown as StackSpec;
+const page = fs.readFileSync(path.join(repository, "docs/operations.md"), "utf8");
+const text = /^## Fleets$[\s\S]*?```yaml\n([\s\S]*?)```/m.exec(page)![1]!;
+const fleet = configurationOf(text, "docs/operations.md") as unknown as StackSpec;
 
 /** What the fleet says, but for the machine that goes ahead: with other pools there is none of its name. */
 const { first: _first, ...upgrade } = fleet.upgrade!;

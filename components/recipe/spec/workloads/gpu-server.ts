@@ -21,7 +21,7 @@ export interface ClaimSpec {
    */
   product?: string;
   /**
-   * Further conditions in CEL, of attributes that the driver publishes (docs/claims.md).
+   * Further conditions in CEL, of attributes that the driver publishes (docs/use.md#claims).
    * @default none
    * @example `["device.attributes['gpu.nvidia.com'].cudaComputeCapability.isGreaterThan(semver('8.9.0'))"]`
    */

@@ -35,7 +35,7 @@ func TestWantedLabels(t *testing.T) {
 	}
 }
 
-// Seen of cmd/gpu-operator v25.10.1 and v26.3.3 on the releases of rtx5070ti and modern (docs/conformance.md), but for the first.
+// Seen of cmd/gpu-operator v25.10.1 and v26.3.3 on the releases of rtx5070ti and modern (lab/docs/conformance.md), but for the first.
 func TestVariablesOfOperands(t *testing.T) {
 	for _, test := range []struct{ release, spec, operand, variable, want string }{
 		{"v25.3.4", `{}`, "nvidia-device-plugin-daemonset", "DEVICE_LIST_STRATEGY", "envvar"},

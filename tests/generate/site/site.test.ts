@@ -1,0 +1,45 @@
+import { slugOf } from "../../../generate/site/slug";
+import { piecesOf } from "../../../generate/site/sources";
+import { pages, read } from "../../docs/pages";
+
+// github.com renders a heading's anchor so; links on the site must lead to the same place.
+test.each([
+  ["Pulumi's state and secrets", "pulumis-state-and-secrets"],
+  ["From Talos 1.14 to 1.15", "from-talos-114-to-115"],
+  ["`next`: Talos 1.15, with the operator's toolkit", "next-talos-115-with-the-operators-toolkit"],
+])("the heading %j has GitHub's anchor", (heading, anchor) => expect(slugOf(heading)).toBe(anchor));
+
+test("the site gives headings these anchors", () => {
+  expect(read("docs/.vitepress/config.ts")).toContain("anchor: { slugify: slugOf }");
+});
+
+test("an issue of a known repository, or of a named one, is a link", () => {
+  expect(piecesOf("see talos#14373, NVIDIA/mig-parted#356 and C#9 of unknown#1")).toEqual([
+    { text: "see " },
+    { text: "talos#14373", href: "https://github.com/siderolabs/talos/issues/14373" },
+    { text: ", " },
+    { text: "NVIDIA/mig-parted#356", href: "https://github.com/NVIDIA/mig-parted/issues/356" },
+    { text: " and C#9 of unknown#1" },
+  ]);
+});
+
+test("every issue that a page of the site names is a link", () => {
+  const shown = pages.filter((page) => page.startsWith("docs/"));
+  const plain = shown.flatMap((page) => {
+    const text = read(page)
+      .replaceAll(/^ *```[\s\S]*?^ *```/gm, "")
+      .replaceAll(/\[[^\]]*\]\([^)]*\)/g, "");
+    return piecesOf(text).flatMap(({ text: piece, href }) =>
+      href === undefined ? [...piece.matchAll(/[\w-]+#\d{2,}/g)].map(([issue]) => issue) : [],
+    );
+  });
+  expect(plain).toEqual([]);
+});
+
+// VitePress gives such a block neither a box nor a scroll bar, and it makes the whole page wide.
+test("no page shows code by indentation alone", () => {
+  const indented = pages.filter((page) =>
+    /\n\n {4}(?! )\S/.test(read(page).replaceAll(/^ *```[\s\S]*?^ *```/gm, "")),
+  );
+  expect(indented).toEqual([]);
+});
