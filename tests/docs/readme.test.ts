@@ -18,7 +18,7 @@ import {
 } from "../../stacks/stack-file";
 import { edited, edits } from "../support/edits";
 import { planOf } from "../support/plans";
-import { anchorsOf, blocksOf, pages, read } from "./pages";
+import { anchorsOf, blocksOf, files, pages, read } from "./pages";
 import { stacks } from "../support/stacks";
 
 test("the stack that README shows is a stack that the checks accept", () => {
@@ -65,6 +65,40 @@ test.each(pages)("%s: every heading that it links to exists", (page) => {
     return target.endsWith(".md") && !anchorsOf(target).has(anchor!);
   });
   expect(missing.map(([link]) => link)).toEqual([]);
+});
+
+/** Whether a page is there, with the heading that a link to it names. */
+const isThere = (link: string): boolean => {
+  const [file = "", anchor] = link.split("#", 2);
+  if (!fs.existsSync(path.join(root, file))) return false;
+  return anchor === undefined || !file.endsWith(".md") || anchorsOf(file).has(anchor);
+};
+
+test("every file of this repository that a text names by its address is there", () => {
+  const address = /github\.com\/[\w-]+\/talos-gpu\/(?:blob|tree)\/main\/([\w./#-]*\w)/g;
+  const texts = files.filter((file) => /\.(?:md|ya?ml|ts|json)$/.test(file));
+  const links = texts.flatMap((file) => [...read(file).matchAll(address)].map(([, link]) => link!));
+  expect(links.length).toBeGreaterThan(5);
+  expect(links.filter((link) => !isThere(link))).toEqual([]);
+});
+
+/** Pages of other projects: image-factory, containerd, ollama, k8s-device-plugin, Argo CD, litellm. */
+const others = /^docs\/(?:(?:api|hosts|faq|cdi)\.md|(?:user-guide|my-website|providers|proxy)\/)/;
+
+test("every page that a message, a docstring or a comment names is there", () => {
+  const named = /(?<![\w/])((?:lab\/)?docs\/[\w./-]+\.md(?:#[\w-]*\w)?|lab\/README\.md)/g;
+  const folders = /^(?:components|cli|stacks|policy|lab|bench|tests|generate|\.github)\//;
+  const sources = files.filter(
+    (file) =>
+      folders.test(file) &&
+      !file.startsWith("tests/fixtures/") &&
+      /\.(?:ts|go|yml|yaml)$/.test(file),
+  );
+  const links = sources
+    .flatMap((file) => [...read(file).matchAll(named)].map(([, link]) => [file, link!] as const))
+    .filter(([, link]) => !others.test(link));
+  expect(links.length).toBeGreaterThan(10);
+  expect(links.filter(([, link]) => !isThere(link))).toEqual([]);
 });
 
 test.each(pages)("%s: what it shows of TypeScript and JSON can be read", (page) => {
