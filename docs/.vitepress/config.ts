@@ -15,7 +15,8 @@ function addressOf(link: string, page: string): string {
   if (/^(?:[a-z]+:|#|\/)/.test(link)) return link;
   const [file = "", anchor] = link.split("#", 2);
   const target = path.resolve(docs, path.dirname(page), file);
-  if (target.startsWith(docs) && existsSync(target)) return link;
+  const isPage = target.startsWith(docs) && target.endsWith(".md") && existsSync(target);
+  if (isPage) return link.replace(/README\.md(?=$|#)/, "index.md"); // as `rewrites` has it
   const kind = existsSync(target) && statSync(target).isDirectory() ? "tree" : "blob";
   return `${repository}/${kind}/main/${path.relative(path.dirname(docs), target)}${anchor ? `#${anchor}` : ""}`;
 }
@@ -33,10 +34,9 @@ export default withMermaid({
     anchor: { slugify: slugOf },
     config(md) {
       md.core.ruler.push("repository-links", (state) => {
-        const page = (state.env as { relativePath: string }).relativePath.replace(
-          /^(stacks|roles)\/index\.md$/,
-          "$1/README.md",
-        );
+        const { relativePath } = state.env as { relativePath?: string };
+        if (relativePath === undefined) return; // a page's title, read by itself
+        const page = relativePath.replace(/^(stacks|roles)\/index\.md$/, "$1/README.md");
         for (const { children } of state.tokens)
           for (const token of children ?? []) {
             const link = token.type === "link_open" ? token.attrGet("href") : null;
@@ -46,7 +46,8 @@ export default withMermaid({
       md.core.ruler.push("issue-links", (state) => {
         for (const token of state.tokens) {
           let depth = 0;
-          token.children = (token.children ?? []).flatMap((child) => {
+          if (token.children === null) continue;
+          token.children = token.children.flatMap((child) => {
             depth += child.nesting * (child.type.startsWith("link_") ? 1 : 0);
             if (child.type !== "text" || depth > 0) return [child];
             return piecesOf(child.content).flatMap(({ text, href }) => {
