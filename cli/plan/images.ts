@@ -1,19 +1,19 @@
 import type { Plan } from "../../components/recipe";
-import { comfyUiImage, vllmImage } from "../../components/recipe/facts/cuda";
 import { workloads as workloadImages } from "../../components/recipe/facts/data/images.json";
 import { wayOf } from "../../components/recipe/facts/way";
 import type { WorkloadsSpec } from "../../components/recipe/spec/index";
 import { type WorkloadKind, workloadsOf } from "../../components/recipe/stack/workloads";
+import { defaultImages } from "../../components/recipe/stack/workloads/default-images";
 
-/** Images of each kind of workload, by the newest CUDA that the drivers run. A kind that is missing here does not compile. */
+/** Images of each kind of workload, with its default image. A kind that is missing here does not compile. */
 const ofWorkload: {
-  [W in WorkloadKind]: (said: NonNullable<WorkloadsSpec[W]>, cuda: string) => string[];
+  [W in WorkloadKind]: (said: NonNullable<WorkloadsSpec[W]>, byDefault: string) => string[];
 } = {
-  ollama: ({ image = workloadImages.ollama, models, pullImage = workloadImages.modelPull }) =>
-    models?.length ? [image, pullImage] : [image],
-  comfyui: ({ image }, cuda) => [image ?? comfyUiImage(cuda)],
-  litellm: ({ image = workloadImages.litellm }) => [image],
-  vllm: ({ image }, cuda) => [image ?? vllmImage(cuda)],
+  ollama: ({ image, models, pullImage = workloadImages.modelPull }, byDefault) =>
+    models?.length ? [image ?? byDefault, pullImage] : [image ?? byDefault],
+  comfyui: ({ image }, byDefault) => [image ?? byDefault],
+  litellm: ({ image }, byDefault) => [image ?? byDefault],
+  vllm: ({ image }, byDefault) => [image ?? byDefault],
   pods: (pods) => Object.values(pods).map(({ image }) => image),
 };
 
@@ -27,7 +27,10 @@ export function imagesOf({ machines, kubernetes, spec }: Plan): string[] {
     machines.some(({ powerLimit }) => powerLimit !== undefined) && images.powerLimit,
     spec.monitoring !== undefined && !wayOf(mode).findsNodes && images.dcgmExporter,
     ...workloadsOf(spec).flatMap(({ kind, said }) =>
-      (ofWorkload[kind] as (said: unknown, cuda: string) => string[])(said, cudaVersion),
+      (ofWorkload[kind] as (said: unknown, byDefault: string) => string[])(
+        said,
+        defaultImages[kind]?.(cudaVersion) ?? "",
+      ),
     ),
   ];
   return [...new Set(named.filter((image) => typeof image === "string"))].sort();

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import * as path from "node:path";
 import * as ts from "typescript";
+import { fieldsOfStack } from "../../generate/schema/fields";
 import { clusterSchema, type JsonSchema } from "../../generate/schema/json-schema";
 import { repository } from "../../stacks/stack-file";
 import { pages, read } from "./pages";
@@ -90,4 +91,16 @@ test("every field that a message or a page names by its path is one that a stack
   expect(named.filter(([, field]) => !others.includes(field) && !has(field.split(".")))).toEqual(
     [],
   );
+});
+
+// A field that is documented, typed and tested may still do nothing.
+test("code reads every field of a stack, beyond its type and its schema", () => {
+  const readers = sources
+    .filter((file) => file.startsWith("components/") && !/\/spec\/|spec-schema\.ts$/.test(file))
+    .map(read)
+    .join("\n");
+  const unread = fieldsOfStack()
+    .map(({ path: at }) => at.at(-1)!)
+    .filter((name) => /^\w+$/.test(name) && !new RegExp(String.raw`\b${name}\b`).test(readers));
+  expect([...new Set(unread)]).toEqual([]);
 });

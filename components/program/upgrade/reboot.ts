@@ -63,7 +63,8 @@ const onlyByConsole =
 
 /**
  * By what an image is installed. LifecycleService does not pass on `machine.install.extraKernelArgs`, and GRUB then starts the kernel without
- * them (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos); the older call does, and is there up to Talos 1.17.
+ * them (seen on Talos v1.13.0; siderolabs/docs v1.14, upgrading-talos); the older call does (`olderUpgradeCall` of facts/data/since.json
+ * has the last minor with it).
  */
 async function upgradeApi({ machine, task, report }: Run, before: Observed): Promise<UpgradeApi> {
   const api = capabilitiesOf(before.talosVersion).upgradeApi;

@@ -1,4 +1,4 @@
-import { live } from "../facts/data/since.json";
+import { live, provider } from "../facts/data/since.json";
 import { minorsOfKind, schemaMinor } from "../facts/talos-schema";
 import { parseTalosVersion } from "../facts/version";
 import { documentConflictsIn, formOf } from "../machine/documents/conflicts";
@@ -129,11 +129,11 @@ export const patchChecks: Checks = {
       // On an older Talos the check of the schema says it.
       if (
         owned.length === 0 ||
-        (context.release?.version.minor ?? providerMinor + 1) <= providerMinor
+        (context.release?.version.minor ?? provider.minor + 1) <= provider.minor
       )
         return [];
       return patch.kinds
-        .filter((kind) => (minorsOfKind(kind)?.[0] ?? 0) > providerMinor)
+        .filter((kind) => (minorsOfKind(kind)?.[0] ?? 0) > provider.minor)
         .map((kind) => ({
           problem: `is a ${kind}, and the stack owns ${owned.join(", ")}`,
           why: "the Talos provider merges patches with the machinery of 1.13 and refuses it: not registered",
@@ -229,9 +229,6 @@ const devicesOf = (document: unknown): Record<string, unknown>[] =>
     one,
     ...listAt(one, "vlans"),
   ]);
-
-/** Minor of the machinery in the Talos provider that owned machines' patches are merged with. */
-const providerMinor = 13;
 
 /** What containerd's part of old is called among the documents of Talos 1.14. */
 const reserved = "customization";

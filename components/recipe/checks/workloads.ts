@@ -1,17 +1,12 @@
 import { architectureOf, isOfArm64, lastCudaOf } from "../facts/card";
-import { amd64 } from "../facts/data/images.json";
-import {
-  comfyUiImage,
-  cudaFloor,
-  cudaOfImage,
-  isForwardCompatible,
-  newerCuda,
-} from "../facts/cuda";
+import { processors } from "../facts/data/images.json";
+import { cudaFloor, cudaOfImage, isForwardCompatible, newerCuda } from "../facts/cuda";
 import { wayOf } from "../facts/way";
 import { compareDotted, majorOf } from "../facts/version";
 import { namesSecret, secretIn } from "../rules";
 import { fieldOf } from "../stack/plain-data";
 import { gpuRequests, languageServers, namespacesMade } from "../stack/workloads";
+import { defaultImages } from "../stack/workloads/default-images";
 import { type CheckedMachine, type Checks, type Found, ofGpuRequests } from "./check";
 import { machinesFor, mayMatch } from "./placement";
 
@@ -78,13 +73,13 @@ export const workloadChecks: Checks = {
     source: "facts/data/images.json",
     ofFiles: true,
     find: ofGpuRequests((request, context) => {
-      const ours = request.field.startsWith("workloads.comfyui")
-        ? comfyUiImage(context.plan.kubernetes.cudaVersion)
-        : "";
-      const image = request.image ?? ours;
+      const byDefault = defaultImages[request.kind]?.(context.plan.kubernetes.cudaVersion);
+      const image = request.image ?? byDefault ?? "";
       const machines = machinesFor(request, context);
       return (
-        amd64.some((name) => image.replace(/^docker\.io\//, "").startsWith(`${name}:`)) &&
+        processors.amd64.some((name) =>
+          image.replace(/^docker\.io\//, "").startsWith(`${name}:`),
+        ) &&
         machines.length > 0 &&
         machines.every(({ cards }) => cards.some(isOfArm64)) && {
           field: ".image",
@@ -236,7 +231,7 @@ export const workloadChecks: Checks = {
 };
 
 /** Images that carry a framework built for fixed architectures, with no code that a newer driver could translate. */
-const frameworks = /torch|comfy|vllm|tensorrt/i;
+export const frameworks = /torch|comfy|vllm|tensorrt/i;
 
 /** The first label of a selector that no GPU machine has together with those before it; undefined when one may have them all. */
 function unmet(

@@ -94,8 +94,9 @@ function ofName(name: string): Pick<Card, "family" | "pciDevice" | "flavours"> {
 }
 
 function familyOf(name: string): CardFamily {
-  if (/^(GeForce|TITAN|CMP|P10\d-)/i.test(name)) return "geforce";
-  if (/^(Tesla|PG\d|(A|H|L|B|GH|GB|AX)\d|T4G|T4\b|T10\b)|Server Edition/.test(name))
+  // `RTX 6090` is a GeForce, as every model that ends in 50 to 90; workstation cards are `RTX 6000`, `RTX A6000`, `RTX PRO 6000`.
+  if (/^(GeForce|TITAN|CMP|P10[1-9]-|RTX \d0[5-9]0\b)/i.test(name)) return "geforce";
+  if (/^(Tesla|PG\d|(A|H|L|B|GH|GB|AX|M|P|V)\d|T4G|T4\b|T10\b)|Server Edition/.test(name))
     return "datacenter";
   return /^(Quadro|NVS|RTX|T\d)/.test(name) ? "workstation" : "geforce";
 }

@@ -5,7 +5,13 @@ import { parse } from "yaml";
 import { gpuStack } from "../../../components/kubernetes/index";
 import { vllmImage } from "../../../components/recipe/facts/cuda";
 import { ofComfyUi, ofVllm, samples } from "../../../components/recipe/facts/data/cuda.json";
-import { helpers, released, workloads } from "../../../components/recipe/facts/data/images.json";
+import {
+  helpers,
+  processors,
+  released,
+  workloads,
+} from "../../../components/recipe/facts/data/images.json";
+import { frameworks } from "../../../components/recipe/checks/workloads";
 import pciCards from "../../../components/recipe/facts/data/pci-cards.json";
 import type { WorkloadsSpec } from "../../../components/recipe/spec/index";
 import type { WorkloadKind } from "../../../components/recipe/stack/workloads";
@@ -89,6 +95,20 @@ test("the lab has an answer to every image that a stack gets when it names none"
   const known = answers.map(({ image }) => new RegExp(image.replace("(?i)", ""), "i"));
   expect(known.length).toBeGreaterThan(10);
   expect(defaults.filter((image) => !known.some((pattern) => pattern.test(image)))).toEqual([]);
+});
+
+test("of every image that a stack gets when it names none, the processors that it is built for are known", () => {
+  const repositories = [...new Set(defaults.map((image) => image.replace(/:[^:/]+$/, "")))];
+  const read = [...processors.amd64, ...processors.amd64AndArm64];
+  expect(read.toSorted()).toEqual(repositories.toSorted());
+});
+
+test("an image that follows from the CUDA of the driver counts as one with a framework, whose CUDA the checks compare", () => {
+  const ofCuda = [
+    ...ofComfyUi.map(({ image }) => image),
+    ...ofVllm.map(({ cuda }) => vllmImage(cuda)),
+  ];
+  expect(ofCuda.filter((image) => !frameworks.test(image))).toEqual([]);
 });
 
 /** A month of a date like `2026-06` or `2026.10.24`, counted from the year 0. */

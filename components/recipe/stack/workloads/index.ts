@@ -165,7 +165,10 @@ export const languageServers = (spec: Pick<ClusterSpec, "workloads">): LanguageS
 
 /** A workload that requests GPUs, whatever its kind, with its path in the stack, e.g. `workloads.ollama`. */
 export type GpuRequest = SaidOfGpus &
-  Required<Pick<SaidOfGpus, "gpus" | "active" | "machines">> & { field: string };
+  Required<Pick<SaidOfGpus, "gpus" | "active" | "machines">> & {
+    kind: WorkloadKind;
+    field: string;
+  };
 
 /** What requests GPUs in a stack. */
 export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] =>
@@ -184,6 +187,7 @@ export const gpuRequests = (spec: Pick<ClusterSpec, "workloads">): GpuRequest[] 
         nodeSelector,
       } = asked;
       return {
+        kind,
         field: `${field}${name === "" ? "" : `.${name}`}`,
         gpus,
         active,

@@ -26,6 +26,10 @@ const (
 	ConfigPath = Folder + "/cri.toml"
 )
 
+// PartReadTo is the newest minor of Talos at which BasePart was compared with hack/cri-plugin.part (1.15: talos ad88231, which
+// adds a cgroup of the shims).
+const PartReadTo = 15
+
 // BasePart is Talos' own part (talos hack/cri-plugin.part at v1.9.6, v1.11.5, v1.12.6, v1.13.0). Images and NRI settings
 // that no GPU depends on are the same in all of them, and left out before 1.10 for `use_local_image_pull`.
 func BasePart(minor int) string {

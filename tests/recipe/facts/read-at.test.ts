@@ -1,0 +1,120 @@
+import * as semver from "semver";
+import { findingsOf } from "../../../components/recipe";
+import { exporterRelease } from "../../../components/recipe/cluster/exporter";
+import { cards } from "../../../components/recipe/facts/data/cards";
+import dra from "../../../components/recipe/facts/data/charts/dra-driver-nvidia-gpu.json";
+import operator from "../../../components/recipe/facts/data/charts/gpu-operator.json";
+import plugin from "../../../components/recipe/facts/data/charts/nvidia-device-plugin.json";
+import objects from "../../../components/recipe/facts/data/kubernetes-objects.json";
+import variables from "../../../components/recipe/facts/data/operand-variables.json";
+import { olderUpgradeCall, provider } from "../../../components/recipe/facts/data/since.json";
+import { readTo } from "../../../components/recipe/facts/data/talos-rules.json";
+import { cardOf } from "../../../components/recipe/facts/find-card";
+import { minorRows } from "../../../components/recipe/facts/talos-release";
+import { releases as operatorDefaults } from "../../../lab/charts/data/gpu-operator.json";
+import manifest from "../../../components/package.json";
+import { readStackFile } from "../../../stacks/stack-file";
+import { files, read } from "../../docs/pages";
+import { planOf } from "../../support/plans";
+
+// What a new release makes wrong, and no tool renews. Each test fails with the release's row until the place was read again.
+
+const newestOf = ({ releases }: { releases: { version: string }[] }): string =>
+  releases.at(-1)!.version;
+const newest: Readonly<Record<string, string>> = {
+  "gpu-operator": newestOf(operator),
+  "nvidia-device-plugin": newestOf(plugin),
+};
+
+describe("a chart's release", () => {
+  test.each(
+    Object.entries({ "kubernetes-objects.json": objects, "operand-variables.json": variables }),
+  )("%s was read at the newest release of each chart", (_, { readAt }) =>
+    expect(readAt).toEqual(newest),
+  );
+
+  test.each(operatorDefaults)(
+    "the metrics of GPU Operator $version have the names of its exporter's release",
+    ({ version, values }) => {
+      const real = (values as { dcgmExporter: { version: string } }).dcgmExporter.version;
+      const exporter = /-(\d+\.\d+\.\d+)/.exec(real)![1]!;
+      const plan = planOf("rtx5070ti", { gpuOperator: { version: `v${version}` } });
+      const assumed = exporterRelease(plan.kubernetes);
+      for (const renamed of ["4.8.3", "4.9.0"])
+        // the releases that renamed something
+        expect([renamed, semver.gte(assumed, renamed)]).toEqual([
+          renamed,
+          semver.gte(exporter, renamed),
+        ]);
+    },
+  );
+
+  test("the newest operator is among those whose defaults the lab has", () =>
+    expect(newestOf({ releases: operatorDefaults })).toBe(newest["gpu-operator"]));
+
+  test("what NVIDIA supports of the operator was read at its newest release", () => {
+    const texts = files.filter((file) => /^components\/recipe\/.*\.ts$/.test(file)).map(read);
+    const said = texts.flatMap((text) => [
+      ...text.matchAll(/([\d.]+) supported \(platform support/g),
+    ]);
+    expect(said.map(([, minor]) => minor)).toEqual([newest["gpu-operator"]!.replace(/\.\d+$/, "")]);
+  });
+
+  const row = (name: string): string =>
+    read("README.md")
+      .split("\n")
+      .find((line) => line.startsWith(`| ${name} |`))!;
+  const isTaken = (stack: string, version: string): boolean =>
+    !findingsOf({ ...readStackFile(stack), gpuOperator: { version } }).some(
+      ({ field }) => field === "gpuOperator.version",
+    );
+
+  test.each([
+    ["rtx5070ti", "v24.6.0", "v24.3.0", "v24.6.0 or newer"],
+    ["modern", "v26.3.1", "v26.3.0", "on Talos ≥ 1.13, v26.3.1 or newer"],
+    ["next", "v26.7.0", "v26.3.3", "on 1.15, v26.7.0 or newer"],
+  ])("README's row of the operator: %s takes %s and not %s", (stack, taken, refused, said) => {
+    expect(row("GPU Operator")).toContain(said);
+    expect([isTaken(stack, taken), isTaken(stack, refused)]).toEqual([true, false]);
+  });
+
+  test("README's row of the DRA driver names the newest one", () =>
+    expect(row("or the DRA driver")).toContain(`| ${newestOf(dra)},`));
+});
+
+describe("a Talos release", () => {
+  const minor = minorRows.at(-1)!.minor;
+
+  test("the rules of Talos' own validation were read at the newest minor", () =>
+    expect(readTo).toBe(minor));
+
+  test("the machinery in the Talos provider was read at the version that the package asks for", () =>
+    expect(manifest.dependencies["@pulumiverse/talos"]).toBe(provider.asked));
+
+  test("every minor of the tables has the older upgrade call, which keeps kernel arguments", () =>
+    expect(olderUpgradeCall.until).toBeGreaterThanOrEqual(minor));
+});
+
+describe("a card that a stack describes", () => {
+  /** The name as nvidia-smi prints it for a card that the tables lack: the row's, and something more. */
+  const described = (model: string, architecture: string) =>
+    cardOf({ model: `${model} Unheard Of`, architecture: architecture as never });
+
+  // A Spark has a name of its own, and TITAN V is with the Quadro cards of its chip.
+  test.each(cards.filter(({ family, model }) => family !== "spark" && model !== "TITAN V"))(
+    "$model is of the family and device class that its name tells",
+    (card) => {
+      const {
+        described: isDescribed,
+        family,
+        pciDevice,
+      } = described(card.model, card.architecture)!;
+      expect(isDescribed).toBe(true);
+      expect({ family, pciDevice }).toEqual({ family: card.family, pciDevice: card.pciDevice });
+    },
+  );
+
+  test.each(["RTX 6090", "NVIDIA GeForce RTX 6090"])("%s is a GeForce", (model) =>
+    expect(cardOf({ model, architecture: "Blackwell" })!.family).toBe("geforce"),
+  );
+});
