@@ -278,5 +278,24 @@ export const workloadsMistakes: Mistakes = {
         },
       ],
     },
+    {
+      name: "So is the default image of a ComfyUI by name",
+      base: "one-card",
+      change: yaml`
+        machines:
+          gpu:
+            gpus: [{ model: GH200 }]
+        workloads: { named: { pictures: { comfyui: {} } } }
+      `,
+      findings: [
+        {
+          check: "image-architecture",
+          field: "workloads.named.pictures.comfyui.image",
+          says: [
+            "yanwk/comfyui-boot:cu130-slim-v2 is built only for amd64, and gpu has an arm64 processor",
+          ],
+        },
+      ],
+    },
   ],
 };
