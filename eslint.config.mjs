@@ -89,12 +89,11 @@ export default tseslint.config(
       parserOptions: { projectService: false },
       globals: {
         module: "writable",
-        ...Object.fromEntries(
-          ["require", "process", "setTimeout", "__dirname", "__filename"].map((name) => [
-            name,
-            "readonly",
-          ]),
-        ),
+        require: "readonly",
+        process: "readonly",
+        setTimeout: "readonly",
+        __dirname: "readonly",
+        __filename: "readonly",
       },
     },
     rules: {

@@ -24,10 +24,16 @@ export interface Collected {
 
 /** Files of a machine that NVIDIA's nvidia-bug-report.sh reads, as far as Talos lets one read them. */
 const machineFiles = [
-  ...["cmdline", "cpuinfo", "interrupts", "iomem", "meminfo", "modules", "version"].map(
-    (name) => `/proc/${name}`,
-  ),
-  ...["version", "params", "registry"].map((name) => `/proc/driver/nvidia/${name}`),
+  "/proc/cmdline",
+  "/proc/cpuinfo",
+  "/proc/interrupts",
+  "/proc/iomem",
+  "/proc/meminfo",
+  "/proc/modules",
+  "/proc/version",
+  "/proc/driver/nvidia/version",
+  "/proc/driver/nvidia/params",
+  "/proc/driver/nvidia/registry",
 ];
 
 /** Resources of Talos and services besides NVIDIA's that `talosctl support` has, and that tell of a card (talos v1.13.0, pkg/cluster/support). */

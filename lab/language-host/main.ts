@@ -125,8 +125,11 @@ async function runProgram(request: language.RunRequest): Promise<language.RunRes
   try {
     const status = await run(
       [
-        ...[sdkProgram("run", folder), ...flags, ...(request.getDryrun() ? ["--dry-run"] : [])],
-        ...[info?.getEntryPoint() ?? ".", ...request.getArgsList()],
+        sdkProgram("run", folder),
+        ...flags,
+        ...(request.getDryrun() ? ["--dry-run"] : []),
+        info?.getEntryPoint() ?? ".",
+        ...request.getArgsList(),
       ],
       { cwd: process.cwd(), env: { ...process.env, ...configuration(request), ...byTypeScript } },
       {

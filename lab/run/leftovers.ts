@@ -125,7 +125,9 @@ export function leftovers(
   const others = theirs(plan);
   const rules = [
     ...plan.machines.flatMap((machine) => onNode(machine, plan, before, operatorWas)),
-    ...[...others, ...always, ...ofTheCluster(plan, before)],
+    ...others,
+    ...always,
+    ...ofTheCluster(plan, before),
     ...(plan.kubernetes.runtimeClass.owner === "operator" ? [takenAlong] : []),
   ];
   // What somebody else keeps up to date is not gone with its former value: Node Feature Discovery tells of the new release.

@@ -32,13 +32,36 @@ const suite = "trixie";
 const kernelSuite = "trixie-backports";
 /** What Talos calls (its Dockerfile, `rootfs-base-amd64`), then what builds images and modules. */
 const packages = [
-  ..."udev kmod mount runc xfsprogs dosfstools e2fsprogs lvm2 cryptsetup-bin nftables iptables mtools".split(
-    " ",
-  ),
-  ..."base-files dash bash coreutils findutils libc-bin cpio zstd xz-utils squashfs-tools systemd-boot-efi".split(
-    " ",
-  ),
-  ..."tar grep sed mawk gcc libc6-dev make".split(" "),
+  "udev",
+  "kmod",
+  "mount",
+  "runc",
+  "xfsprogs",
+  "dosfstools",
+  "e2fsprogs",
+  "lvm2",
+  "cryptsetup-bin",
+  "nftables",
+  "iptables",
+  "mtools",
+  "base-files",
+  "dash",
+  "bash",
+  "coreutils",
+  "findutils",
+  "libc-bin",
+  "cpio",
+  "zstd",
+  "xz-utils",
+  "squashfs-tools",
+  "systemd-boot-efi",
+  "tar",
+  "grep",
+  "sed",
+  "mawk",
+  "gcc",
+  "libc6-dev",
+  "make",
 ];
 const kernelPackages = ["linux-image-cloud-amd64", "linux-headers-cloud-amd64"];
 

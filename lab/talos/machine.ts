@@ -106,8 +106,19 @@ const hasKvm = (kernel: string): Promise<boolean> => (kvm ??= tryKvm(kernel));
 async function tryKvm(kernel: string): Promise<boolean> {
   try {
     fs.accessSync("/dev/kvm", fs.constants.R_OK | fs.constants.W_OK);
-    const trial =
-      "-accel kvm -cpu host -m 512 -display none -no-reboot -no-user-config -nodefaults".split(" ");
+    const trial = [
+      "-accel",
+      "kvm",
+      "-cpu",
+      "host",
+      "-m",
+      "512",
+      "-display",
+      "none",
+      "-no-reboot",
+      "-no-user-config",
+      "-nodefaults",
+    ];
     const args = [...trial, "-kernel", kernel, "-append", "panic=-1 quiet"];
     await promisify(execFile)("qemu-system-x86_64", args, {
       timeout: KVM_LIMIT,
@@ -186,7 +197,10 @@ export async function startMachine(
       `${trustd}:50001-cmd:${program("trustd")} ${trustd} ${path.resolve(options.authority)}`,
     );
   const network = [
-    ...[`net=${net}`, `host=${host}`, `dns=${dns}`, `dhcpstart=${address}`],
+    `net=${net}`,
+    `host=${host}`,
+    `dns=${dns}`,
+    `dhcpstart=${address}`,
     ...served.map((port) => `hostfwd=tcp:${local(port)}-:${port}`),
     ...leading.map((each) => `guestfwd=tcp:${each}`),
   ];
@@ -196,31 +210,36 @@ export async function startMachine(
       ? ["-accel", "kvm", "-cpu", "host"]
       : ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]),
     // Without SATA, whose state of a kernel that another one started (kexec) cannot be restored: "bad FIS receive buffer address".
-    ..."-machine q35,smm=off,sata=off -display none -no-user-config -nodefaults".split(" "),
-    ...[
-      "-smp",
-      String(Math.min(2, os.availableParallelism())),
-      "-m",
-      String(options.memory ?? 2048),
-    ],
+    "-machine",
+    "q35,smm=off,sata=off",
+    "-display",
+    "none",
+    "-no-user-config",
+    "-nodefaults",
+    "-smp",
+    String(Math.min(2, os.availableParallelism())),
+    "-m",
+    String(options.memory ?? 2048),
     ...drive("if=pflash,format=raw,unit=0,readonly=on", firmware[0]),
     // What the firmware writes, and what the machine flushes, is on this computer's disk: else a power cut would lose what a real one keeps.
     ...drive("if=pflash,format=qcow2,cache=writethrough,unit=1", variables),
     ...drive("if=virtio,format=qcow2,cache=writeback", disk),
-    ...["-netdev", `user,id=net,${network.join(",")}`, "-device", "virtio-net-pci,netdev=net"],
-    ...[
-      "-device",
-      "virtio-rng-pci",
-      "-chardev",
-      `file,id=console,path=${log},append=on`,
-      "-serial",
-      "chardev:console",
-    ],
+    "-netdev",
+    `user,id=net,${network.join(",")}`,
+    "-device",
+    "virtio-net-pci,netdev=net",
+    "-device",
+    "virtio-rng-pci",
+    "-chardev",
+    `file,id=console,path=${log},append=on`,
+    "-serial",
+    "chardev:console",
     ...(options.device === undefined
       ? []
       : ["-device", options.device, "-smbios", `type=11,value=${serialConsole}`]),
     ...(options.cards === undefined ? [] : ["-smbios", `type=2,asset=${options.cards}`]),
-    ...["-qmp", "stdio"],
+    "-qmp",
+    "stdio",
   ];
   let running: ChildProcess | undefined;
   const cutPower = async (): Promise<void> => {

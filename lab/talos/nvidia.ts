@@ -21,6 +21,8 @@ static int __init begin(void) { ${init} }
 static void __exit end(void) { ${exit} }
 module_init(begin); module_exit(end); MODULE_LICENSE("Dual MIT/GPL"); MODULE_VERSION(DRIVER);
 `;
+/** A module that only needs the first one. */
+const standIn = sourceOf("return nvidia_stand_in();", "", "int nvidia_stand_in(void);");
 /**
  * The first makes /proc/driver/nvidia, /sys/bus/pci/drivers/nvidia and the cards' devices in /dev, as many as the board's asset tag
  * begins with; the others need it, as the real ones do.
@@ -50,12 +52,9 @@ static void nodes(void) {
 static const struct pci_device_id none[] = {{0}};
 static struct pci_driver driver = { .name = "nvidia", .id_table = none };`,
   ),
-  ...Object.fromEntries(
-    ["nvidia-uvm", "nvidia-modeset", "nvidia-drm"].map((name) => [
-      name,
-      sourceOf("return nvidia_stand_in();", "", "int nvidia_stand_in(void);"),
-    ]),
-  ),
+  "nvidia-uvm": standIn,
+  "nvidia-modeset": standIn,
+  "nvidia-drm": standIn,
 };
 
 const bind = (source: string, ...options: string[]): object => ({
@@ -64,7 +63,11 @@ const bind = (source: string, ...options: string[]): object => ({
   type: "bind",
   options,
 });
-const shared = ["/lib64", "/lib", "/usr/local/glibc"].map((folder) => bind(folder, "bind", "ro"));
+const shared = [
+  bind("/lib64", "bind", "ro"),
+  bind("/lib", "bind", "ro"),
+  bind("/usr/local/glibc", "bind", "ro"),
+];
 const own = bind("/usr/local/bin", "bind", "ro");
 /** The services of the toolkit's extension, word for word but for their comments. */
 const services: Record<string, object> = {
@@ -74,12 +77,10 @@ const services: Record<string, object> = {
       entrypoint: "/usr/local/bin/nvidia-persistenced-wrapper",
       mounts: [
         bind("/dev", "rshared", "rbind", "rw"),
-        ...[
-          ...shared,
-          bind("/usr/local/lib", "bind", "ro"),
-          bind("/var/run", "rshared", "rbind", "rw"),
-          own,
-        ],
+        ...shared,
+        bind("/usr/local/lib", "bind", "ro"),
+        bind("/var/run", "rshared", "rbind", "rw"),
+        own,
       ],
     },
     depends: [{ service: "cri" }, { service: "udevd" }, { path: "/sys/bus/pci/drivers/nvidia" }],
@@ -89,13 +90,20 @@ const services: Record<string, object> = {
     name: "nvidia-cdi-gen",
     container: {
       entrypoint: "/usr/local/bin/nvidia-ctk",
-      args: "cdi generate --library-search-path /usr/local/glibc/usr/lib --output /run/cdi/nvidia.yaml".split(
-        " ",
-      ),
+      args: [
+        "cdi",
+        "generate",
+        "--library-search-path",
+        "/usr/local/glibc/usr/lib",
+        "--output",
+        "/run/cdi/nvidia.yaml",
+      ],
       mounts: [
-        ...[bind("/dev", "rshared", "rbind", "ro"), ...shared],
+        bind("/dev", "rshared", "rbind", "ro"),
+        ...shared,
         bind("/var/run/nvidia-persistenced", "rshared", "rbind", "ro"),
-        ...[own, bind("/run/cdi", "bind", "rw")],
+        own,
+        bind("/run/cdi", "bind", "rw"),
       ],
     },
     depends: [{ service: "ext-nvidia-persistenced" }],

@@ -20,17 +20,67 @@ export interface Parts {
 }
 
 // runc is Debian's, too: Talos' services have seccomp profiles, and the lab's own build of it is without that C library.
-const programs =
-  "udevadm kmod runc mkfs.xfs xfs_growfs xfs_repair xfs_spaceman xfs_db mkfs.vfat fsck.vfat mkfs.ext4 resize2fs e2fsck tune2fs lvm cryptsetup dmsetup nft xtables-nft-multi";
+const programs = [
+  "udevadm",
+  "kmod",
+  "runc",
+  "mkfs.xfs",
+  "xfs_growfs",
+  "xfs_repair",
+  "xfs_spaceman",
+  "xfs_db",
+  "mkfs.vfat",
+  "fsck.vfat",
+  "mkfs.ext4",
+  "resize2fs",
+  "e2fsck",
+  "tune2fs",
+  "lvm",
+  "cryptsetup",
+  "dmsetup",
+  "nft",
+  "xtables-nft-multi",
+];
 /** What the installer's image has (stage installer-base-image), but for GRUB: these machines boot by UEFI. */
-const installerPrograms = "mkfs.xfs xfs_repair mkfs.vfat mkfs.ext4 mcopy mmd";
+const installerPrograms = ["mkfs.xfs", "xfs_repair", "mkfs.vfat", "mkfs.ext4", "mcopy", "mmd"];
 
-const folders =
-  "dev proc sys run root tmp var system mnt opt/containerd/bin opt/containerd/lib opt/cni/bin .extra boot/EFI " +
-  "etc/iscsi etc/nvme etc/cri/conf.d/hosts etc/kubernetes/manifests etc/cni/net.d etc/ssl/certs etc/containerd etc/lvm " +
-  "etc/selinux/targeted/contexts/files usr/bin usr/etc usr/share/spdx usr/share/zoneinfo/Etc usr/local/share usr/lib/firmware " +
-  "usr/lib/modules usr/lib/udev/rules.d usr/lib/systemd/network usr/libexec/kubernetes usr/local/lib/kubelet/credentialproviders " +
-  "usr/share/xfsprogs/mkfs";
+const folders = [
+  "dev",
+  "proc",
+  "sys",
+  "run",
+  "root",
+  "tmp",
+  "var",
+  "system",
+  "mnt",
+  "opt/containerd/bin",
+  "opt/containerd/lib",
+  "opt/cni/bin",
+  ".extra",
+  "boot/EFI",
+  "etc/iscsi",
+  "etc/nvme",
+  "etc/cri/conf.d/hosts",
+  "etc/kubernetes/manifests",
+  "etc/cni/net.d",
+  "etc/ssl/certs",
+  "etc/containerd",
+  "etc/lvm",
+  "etc/selinux/targeted/contexts/files",
+  "usr/bin",
+  "usr/etc",
+  "usr/share/spdx",
+  "usr/share/zoneinfo/Etc",
+  "usr/local/share",
+  "usr/lib/firmware",
+  "usr/lib/modules",
+  "usr/lib/udev/rules.d",
+  "usr/lib/systemd/network",
+  "usr/libexec/kubernetes",
+  "usr/local/lib/kubelet/credentialproviders",
+  "usr/share/xfsprogs/mkfs",
+];
 const links: Record<string, string> = {
   bin: "usr/bin",
   sbin: "usr/bin",
@@ -40,27 +90,35 @@ const links: Record<string, string> = {
   "usr/lib64": "lib",
   "usr/bin/modprobe": "kmod",
   "usr/bin/systemd-udevd": "udevadm",
-  ...Object.fromEntries(
-    ["iptables", "ip6tables"].flatMap((name) =>
-      ["", "-save", "-restore"].map((rest) => [`usr/bin/${name}${rest}`, "xtables-nft-multi"]),
-    ),
-  ),
+  "usr/bin/iptables": "xtables-nft-multi",
+  "usr/bin/iptables-save": "xtables-nft-multi",
+  "usr/bin/iptables-restore": "xtables-nft-multi",
+  "usr/bin/ip6tables": "xtables-nft-multi",
+  "usr/bin/ip6tables-save": "xtables-nft-multi",
+  "usr/bin/ip6tables-restore": "xtables-nft-multi",
   "etc/localtime": "/usr/share/zoneinfo/Etc/UTC",
   "etc/ssl/certs/ca-certificates": "ca-certificates.crt",
-  ...Object.fromEntries(
-    [
-      "etc/pki",
-      "etc/ca-certificates",
-      "usr/share/ca-certificates",
-      "usr/local/share/ca-certificates",
-    ].map((link) => [link, "/etc/ssl"]),
-  ),
+  "etc/pki": "/etc/ssl",
+  "etc/ca-certificates": "/etc/ssl",
+  "usr/share/ca-certificates": "/etc/ssl",
+  "usr/local/share/ca-certificates": "/etc/ssl",
 };
 /** Files that Talos mounts its own over. */
-const empty =
-  "etc/extensions.yaml etc/resolv.conf etc/hosts etc/machine-id etc/cri/conf.d/cri.toml etc/cri/conf.d/01-registries.part " +
-  "etc/cri/conf.d/20-customization.part etc/cri/conf.d/base-spec.json etc/ssl/certs/ca-certificates.crt " +
-  "etc/selinux/targeted/contexts/files/file_contexts etc/iscsi/initiatorname.iscsi etc/nvme/hostid etc/nvme/hostnqn";
+const empty = [
+  "etc/extensions.yaml",
+  "etc/resolv.conf",
+  "etc/hosts",
+  "etc/machine-id",
+  "etc/cri/conf.d/cri.toml",
+  "etc/cri/conf.d/01-registries.part",
+  "etc/cri/conf.d/20-customization.part",
+  "etc/cri/conf.d/base-spec.json",
+  "etc/ssl/certs/ca-certificates.crt",
+  "etc/selinux/targeted/contexts/files/file_contexts",
+  "etc/iscsi/initiatorname.iscsi",
+  "etc/nvme/hostid",
+  "etc/nvme/hostnqn",
+];
 /** Of Talos' module: where it lies there, and where it goes. */
 const own: Record<string, string> = {
   "hack/zoneinfo/Etc/UTC": "usr/share/zoneinfo/Etc/UTC",
@@ -114,15 +172,34 @@ const texts: Record<string, string> = {
   "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 };
 /** What Talos' own kernel has built in, and Debian's has as modules (hack/modules-amd64.txt has none of them). */
-const builtIn =
-  "loop squashfs overlay virtio_blk virtio_net virtio_scsi virtio_rng af_packet nls_ascii nls_cp437 nls_iso8859-1 nls_utf8 vfat xfs efivarfs configfs dm_mod br_netfilter veth";
+const builtIn = [
+  "loop",
+  "squashfs",
+  "overlay",
+  "virtio_blk",
+  "virtio_net",
+  "virtio_scsi",
+  "virtio_rng",
+  "af_packet",
+  "nls_ascii",
+  "nls_cp437",
+  "nls_iso8859-1",
+  "nls_utf8",
+  "vfat",
+  "xfs",
+  "efivarfs",
+  "configfs",
+  "dm_mod",
+  "br_netfilter",
+  "veth",
+];
 
 /** Lays out the root filesystem in `work/root`, and makes `work/vmlinuz` and `work/initramfs.xz` of it. */
 export async function layOutRoot(parts: Parts): Promise<void> {
   const { debian, tools, sources, work } = parts;
   const root = path.join(work, "root");
   await skeleton(root, folders, links);
-  for (const file of empty.split(" ")) await fs.writeFile(path.join(root, file), "");
+  for (const file of empty) await fs.writeFile(path.join(root, file), "");
   for (const [file, text] of Object.entries(texts)) await fs.writeFile(path.join(root, file), text);
   for (const [from, to] of Object.entries(own))
     await put(path.join(sources.talos, from), path.join(root, to), 0o644);
@@ -138,11 +215,13 @@ export async function layOutRoot(parts: Parts): Promise<void> {
   );
   const plugins = "/usr/lib/x86_64-linux-gnu/xtables";
   const tables = (await fs.readdir(debian.root + plugins)).map((file) => `${plugins}/${file}`);
-  const helpers = ["ata_id", "scsi_id", "cdrom_id"].map((name) => `/usr/lib/udev/${name}`);
-  const names = ["libnss_files.so.2", "libnss_dns.so.2", "libgcc_s.so.1"].map(
-    (file) => `/usr/lib/x86_64-linux-gnu/${file}`,
-  );
-  await copyPrograms(debian, work, root, programs, [...tables, ...helpers, ...names]);
+  const helpers = ["/usr/lib/udev/ata_id", "/usr/lib/udev/scsi_id", "/usr/lib/udev/cdrom_id"];
+  const libraries = [
+    "/usr/lib/x86_64-linux-gnu/libnss_files.so.2",
+    "/usr/lib/x86_64-linux-gnu/libnss_dns.so.2",
+    "/usr/lib/x86_64-linux-gnu/libgcc_s.so.1",
+  ];
+  await copyPrograms(debian, work, root, programs, [...tables, ...helpers, ...libraries]);
   const rules = path.join(debian.root, "usr/lib/udev/rules.d");
   for (const file of await fs.readdir(rules))
     if (/-(default|block|persistent-storage.*|serial|drivers|dm|dm-notify|lvm)\.rules$/.test(file))
@@ -156,12 +235,19 @@ export async function layOutRoot(parts: Parts): Promise<void> {
   for (const name of ["poweroff", "shutdown", "dashboard"])
     await fs.link(path.join(root, "usr/bin/init"), path.join(root, "usr/bin", name));
   await modules(parts, root);
-  await debian.inside(
-    work,
-    "mksquashfs /work/root /work/rootfs.sqsh -all-root -noappend -comp zstd -Xcompression-level 3 -no-progress -quiet".split(
-      " ",
-    ),
-  );
+  await debian.inside(work, [
+    "mksquashfs",
+    "/work/root",
+    "/work/rootfs.sqsh",
+    "-all-root",
+    "-noappend",
+    "-comp",
+    "zstd",
+    "-Xcompression-level",
+    "3",
+    "-no-progress",
+    "-quiet",
+  ]);
   await initramfs(parts);
 }
 
@@ -171,7 +257,19 @@ export async function layOutInstaller({ debian, tools, work }: Parts): Promise<v
   const { "usr/sbin": sbin, "usr/lib64": lib64, bin, sbin: top, lib, lib64: top64 } = links;
   await skeleton(
     root,
-    "dev proc sys run tmp etc usr/bin usr/lib usr/share usr/install/amd64 usr/share/xfsprogs/mkfs",
+    [
+      "dev",
+      "proc",
+      "sys",
+      "run",
+      "tmp",
+      "etc",
+      "usr/bin",
+      "usr/lib",
+      "usr/share",
+      "usr/install/amd64",
+      "usr/share/xfsprogs/mkfs",
+    ],
     {
       "usr/sbin": sbin!,
       "usr/lib64": lib64!,
@@ -192,14 +290,14 @@ async function copyPrograms(
   debian: Debian,
   work: string,
   root: string,
-  names: string,
+  names: readonly string[],
   more: readonly string[],
 ): Promise<void> {
   const files = (
     await debian.inside(work, [
       "sh",
       "-c",
-      `for name in ${names}; do command -v $name || exit 1; done`,
+      `for name in ${names.join(" ")}; do command -v $name || exit 1; done`,
     ])
   )
     .trim()
@@ -248,7 +346,7 @@ async function initramfs({ debian, tools, kernel, work }: Parts): Promise<void> 
   await put(path.join(tools.talos, "init"), path.join(folder, "init.talos"));
   await put(path.join(tools["talos-programs"], "preinit"), path.join(folder, "init"));
   const order = new Set<string>();
-  for (const name of builtIn.split(" ")) {
+  for (const name of builtIn) {
     const shown = await debian.inside(work, [
       "modprobe",
       "-S",
@@ -281,23 +379,30 @@ export const kubeletImage = (release: string): string =>
 /** Lays out what the kubelet's image holds in `work/kubelet`: it, and what it calls. */
 export async function layOutKubelet({ debian, tools, work }: Parts): Promise<void> {
   const root = path.join(work, "kubelet");
-  await skeleton(root, "dev proc sys run tmp etc var usr/bin usr/lib usr/local/bin", {
-    bin: "usr/bin",
-    sbin: "usr/bin",
-    lib: "usr/lib",
-    lib64: "usr/lib",
-    "usr/lib64": "lib",
-    "var/run": "/run",
-  });
-  await copyPrograms(debian, work, root, "mount umount", []);
+  await skeleton(
+    root,
+    ["dev", "proc", "sys", "run", "tmp", "etc", "var", "usr/bin", "usr/lib", "usr/local/bin"],
+    {
+      bin: "usr/bin",
+      sbin: "usr/bin",
+      lib: "usr/lib",
+      lib64: "usr/lib",
+      "usr/lib64": "lib",
+      "var/run": "/run",
+    },
+  );
+  await copyPrograms(debian, work, root, ["mount", "umount"], []);
   for (const file of ["etc/passwd", "etc/group", "etc/nsswitch.conf"])
     await fs.writeFile(path.join(root, file), texts[file]!);
   await put(path.join(tools.kubelet, "kubelet"), path.join(root, "usr/local/bin/kubelet"));
 }
 
-async function skeleton(root: string, names: string, to: Record<string, string>): Promise<void> {
-  for (const folder of names.split(" "))
-    await fs.mkdir(path.join(root, folder), { recursive: true });
+async function skeleton(
+  root: string,
+  names: readonly string[],
+  to: Record<string, string>,
+): Promise<void> {
+  for (const folder of names) await fs.mkdir(path.join(root, folder), { recursive: true });
   await fs.chmod(path.join(root, "tmp"), 0o1777);
   for (const [link, target] of Object.entries(to)) await fs.symlink(target, path.join(root, link));
 }

@@ -51,8 +51,12 @@ test.each([
   [
     "next",
     [
-      ...["privilegedNamespace", "kernelModules"],
-      ...["operatorToolkit", "toolkitFolder", "noRuntimeClass", "managementCards"],
+      "privilegedNamespace",
+      "kernelModules",
+      "operatorToolkit",
+      "toolkitFolder",
+      "noRuntimeClass",
+      "managementCards",
     ] as FixId[],
   ],
   ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],

@@ -192,14 +192,17 @@ describe("order", () => {
       ...findAll(run, "kubernetes:core/v1:Service"),
     ];
     expect(kept.map(({ name }) => name).sort()).toEqual([
-      ...["lab-comfyui-data", "lab-comfyui-namespace", "lab-comfyui-service", "lab-gpu-pods"],
-      ...[
-        "lab-litellm-namespace",
-        "lab-litellm-service",
-        "lab-ollama-models",
-        "lab-ollama-namespace",
-      ],
-      ...["lab-ollama-service", "lab-vllm-cache", "lab-vllm-service"],
+      "lab-comfyui-data",
+      "lab-comfyui-namespace",
+      "lab-comfyui-service",
+      "lab-gpu-pods",
+      "lab-litellm-namespace",
+      "lab-litellm-service",
+      "lab-ollama-models",
+      "lab-ollama-namespace",
+      "lab-ollama-service",
+      "lab-vllm-cache",
+      "lab-vllm-service",
     ]);
     for (const one of kept) {
       for (const earlier of ["lab-preflight", "cp1-upgrade", "w1-upgrade"])

@@ -193,7 +193,9 @@ test.each<[string, boolean, unknown[][], string, string[]]>([
     [
       ["daemonSets", "nvidia-device-plugin", "ready", 0],
       [
-        ...["pods", plugin, "containers"],
+        "pods",
+        plugin,
+        "containers",
         [
           {
             name: "ctr",

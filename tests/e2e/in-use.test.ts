@@ -8,7 +8,14 @@ test("fewer slices, all of them in use: the smoke test evicts nobody, and the up
   );
   const busy = path.join(__dirname, "manifests/busy.yaml");
   const { status, report, lines } = await runLab([
-    ...["--machines", machinesHere(), "--stack", four!, "--then", two!, "--manifest", busy],
+    "--machines",
+    machinesHere(),
+    "--stack",
+    four!,
+    "--then",
+    two!,
+    "--manifest",
+    busy,
   ]);
   assertOk({ status, report, lines });
   expect(report.updates.map(({ result }) => result)).toEqual(["succeeded", "succeeded"]);

@@ -17,16 +17,14 @@ test.concurrent.each(Object.entries(expected))(
         ? []
         : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
     const { status, report, lines, folder } = await runLab([
-      ...[
-        "--machines",
-        emulated ? "emulated" : kind,
-        "--stack",
-        stack,
-        "--preview",
-        "--updates",
-        "2",
-        "--discover",
-      ],
+      "--machines",
+      emulated ? "emulated" : kind,
+      "--stack",
+      stack,
+      "--preview",
+      "--updates",
+      "2",
+      "--discover",
       ...(byHost === undefined ? [] : ["--pulumi", "host"]),
       ...edit,
     ]);

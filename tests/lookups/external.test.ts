@@ -72,12 +72,12 @@ test("a driver for dynamic resource allocation is somebody else's: tests and pod
 describe("files", () => {
   const files: Record<string, string> = {
     "/repo/flux/release.yaml": [
-      ...["kind: HelmRelease", "metadata: { name: gpu-operator, namespace: gpu }", "spec:"],
-      ...[
-        "  chart: { spec: { chart: gpu-operator, version: v25.10.1 } }",
-        "  values:",
-        "    driver: { enabled: true }",
-      ],
+      "kind: HelmRelease",
+      "metadata: { name: gpu-operator, namespace: gpu }",
+      "spec:",
+      "  chart: { spec: { chart: gpu-operator, version: v25.10.1 } }",
+      "  values:",
+      "    driver: { enabled: true }",
     ].join("\n"),
     "/repo/flux/other.yaml": "kind: Secret\n",
   };

@@ -67,7 +67,7 @@ test("nothing of a machine that is away changes, and a note says so", async () =
     .filter(({ ignoreChanges }) => ignoreChanges.includes("*"));
   expect(
     left.map(({ name: resource }) => resource.replace(name!, "M").replace(/-\w{6}$/, "")),
-  ).toEqual([...["lab-M-configuration", "lab-M-upgrade", "lab-M-node", "gpu-smoke-test-M"]]);
+  ).toEqual(["lab-M-configuration", "lab-M-upgrade", "lab-M-node", "gpu-smoke-test-M"]);
   expect(find(run, types.program, "lab-preflight").ignoreChanges).toEqual([]);
   const { machines: _, talosconfig: __, machineSecrets: ___, kubeconfig: ____, ...rest } = stack;
   expect(judge({ ...rest, machines, away: [name!] }).plan!.notes).toContainEqual(

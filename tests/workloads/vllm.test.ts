@@ -30,12 +30,10 @@ test("splits the model over the GPUs that it requests, with shared memory for th
 });
 
 const ofGroup = [
-  ...[
-    "--nnodes=2",
-    "--node-rank=$(LWS_WORKER_INDEX)",
-    "--master-addr=$(LWS_LEADER_ADDRESS)",
-    "--master-port=29501",
-  ],
+  "--nnodes=2",
+  "--node-rank=$(LWS_WORKER_INDEX)",
+  "--master-addr=$(LWS_LEADER_ADDRESS)",
+  "--master-port=29501",
 ];
 
 test.each([

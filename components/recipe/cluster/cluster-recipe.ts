@@ -24,9 +24,11 @@ const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "defau
 const ownNamespace = "talos-gpu";
 
 /** What lets hostPath volumes and privileged containers in; Talos enforces `baseline` otherwise. */
-const privileged: Record<string, string> = Object.fromEntries(
-  ["enforce", "audit", "warn"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "privileged"]),
-);
+const privileged: Record<string, string> = {
+  "pod-security.kubernetes.io/enforce": "privileged",
+  "pod-security.kubernetes.io/audit": "privileged",
+  "pod-security.kubernetes.io/warn": "privileged",
+};
 
 /** All that follows for Kubernetes. */
 export function kubernetesRecipe(

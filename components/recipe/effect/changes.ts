@@ -73,13 +73,21 @@ export function changesOf(before: MachineState, after: MachineState, group: Grou
  * pkg/machinery/config/generate/init.go and worker.go).
  */
 const generated = [
-  ...["cluster", "debug", "persist", "version", "HostnameConfig"],
-  ...["ca", "certSANs", "features", "install", "nodeLabels", "token", "type"].map(
-    (key) => `machine.${key}`,
-  ),
-  ...["image", "defaultRuntimeSeccompProfileEnabled", "disableManifestsDirectory"].map(
-    (key) => `machine.kubelet.${key}`,
-  ),
+  "cluster",
+  "debug",
+  "persist",
+  "version",
+  "HostnameConfig",
+  "machine.ca",
+  "machine.certSANs",
+  "machine.features",
+  "machine.install",
+  "machine.nodeLabels",
+  "machine.token",
+  "machine.type",
+  "machine.kubelet.image",
+  "machine.kubelet.defaultRuntimeSeccompProfileEnabled",
+  "machine.kubelet.disableManifestsDirectory",
 ];
 
 /** Whether nobody but us says a part of the configuration, so that it comes and goes with our patches. */

@@ -24,11 +24,16 @@ const configurationFunction = "talos:machine/getConfiguration:getConfiguration";
 
 /** Secrets of a cluster: all but certificates and the cluster's ID. */
 const machineSecrets = [
-  ...["cluster.secret", "trustdinfo.token"],
-  ...["bootstrapToken", "secretboxEncryptionSecret", "aescbcEncryptionSecret"].map(
-    (name) => `secrets.${name}`,
-  ),
-  ...["etcd", "k8s", "k8sAggregator", "k8sServiceaccount", "os"].map((name) => `certs.${name}.key`),
+  "cluster.secret",
+  "trustdinfo.token",
+  "secrets.bootstrapToken",
+  "secrets.secretboxEncryptionSecret",
+  "secrets.aescbcEncryptionSecret",
+  "certs.etcd.key",
+  "certs.k8s.key",
+  "certs.k8sAggregator.key",
+  "certs.k8sServiceaccount.key",
+  "certs.os.key",
 ];
 
 /** Secret by the schema, also when the program forgot to say so. */

@@ -101,9 +101,18 @@ async function generated(
   const { stdout } = await runTalosctl(tools, {
     contents: [bundle, ...patches],
     args: ([file = "", ...files]) => [
-      ...["gen", "config", name, endpoint, "--with-secrets", file, ...more],
+      "gen",
+      "config",
+      name,
+      endpoint,
+      "--with-secrets",
+      file,
+      ...more,
       ...files.flatMap((each) => [patch, `@${each}`]),
-      ...["--output-types", type, "--output", "-"],
+      "--output-types",
+      type,
+      "--output",
+      "-",
     ],
     signal,
   });
@@ -126,10 +135,15 @@ export async function getConfiguration(
   const patches = (args["configPatches"] as string[] | undefined) ?? [];
   const bundle = bundleOf(machineSecrets as MachineSecrets);
   const more = [
-    ...["--talos-version", String(talosVersion)],
+    "--talos-version",
+    String(talosVersion),
     ...(kubernetesVersion ? ["--kubernetes-version", kubernetesVersion.replace(/^v/, "")] : []),
-    ...["--install-image", defaultInstallImage, "--install-disk", "/dev/sda"],
-    ...[`--with-docs=${args["docs"] === true}`, `--with-examples=${args["examples"] === true}`],
+    "--install-image",
+    defaultInstallImage,
+    "--install-disk",
+    "/dev/sda",
+    `--with-docs=${args["docs"] === true}`,
+    `--with-examples=${args["examples"] === true}`,
   ];
   const names = [String(clusterName), String(clusterEndpoint)] as const;
   const machineConfiguration = printed(
@@ -167,7 +181,9 @@ const configurationApply: Resource = {
     const { stdout } = await runTalosctl(tools, {
       contents: [String(input), ...patches],
       args: ([file = "", ...files]) => [
-        ...["machineconfig", "patch", file],
+        "machineconfig",
+        "patch",
+        file,
         ...files.flatMap((patch) => ["--patch", `@${patch}`]),
       ],
       signal,

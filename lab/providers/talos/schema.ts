@@ -24,12 +24,11 @@ const limited = (limits: readonly string[]) => ({
   ).nullish(),
 });
 /** Arguments that nothing of this package gives; each of the first two is a twin that is never kept. */
-const notEmulated = Object.fromEntries(
-  ["clientConfigurationWo", "machineConfigurationInputWo", "onDestroy"].map((name) => [
-    name,
-    z.null().optional(),
-  ]),
-);
+const notEmulated = {
+  clientConfigurationWo: z.null().optional(),
+  machineConfigurationInputWo: z.null().optional(),
+  onDestroy: z.null().optional(),
+};
 
 /** Arguments, and which limits `timeouts` has, of each type. */
 const byType: Readonly<Record<string, { shape: z.ZodRawShape; limits?: readonly string[] }>> = {

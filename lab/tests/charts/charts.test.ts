@@ -19,7 +19,8 @@ test("has the releases whose values are known, but for those that the Go proxy d
   expect(
     [
       ...all.map(([chart, version]) => `${chart} ${version.replace(/^v/, "")}`),
-      ...["nvidia-device-plugin 0.20.0", "lws 0.10.0"],
+      "nvidia-device-plugin 0.20.0",
+      "lws 0.10.0",
     ].sort(),
   ).toEqual(charts.map((chart) => `${chart.chart} ${chart.version}`).sort());
 });

@@ -85,8 +85,16 @@ const ephemeral = (size: string): object => ({
 
 /** Makes that volume anew, since it never shrinks. */
 async function wipe(stand: Stand): Promise<void> {
-  const reset = "reset --system-labels-to-wipe EPHEMERAL --reboot --graceful=false --wait=false";
-  await boots(stand, () => stand.talosctl(...reset.split(" ")));
+  await boots(stand, () =>
+    stand.talosctl(
+      "reset",
+      "--system-labels-to-wipe",
+      "EPHEMERAL",
+      "--reboot",
+      "--graceful=false",
+      "--wait=false",
+    ),
+  );
   await stand.until("it runs and is ready", 10, stand.runs);
 }
 

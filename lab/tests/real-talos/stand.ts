@@ -176,10 +176,19 @@ export async function openStand(): Promise<Stand> {
     dir("patch.yaml"),
     own.map((document) => JSON.stringify(document)).join("\n---\n"),
   );
-  const generate = `gen config lab https://${trustdAddress}:6443 --additional-sans 127.0.0.1 --kubernetes-version ${kubeletImage(RELEASE).split(":")[1]} --talos-version ${RELEASE}`;
+  const kubernetesVersion = kubeletImage(RELEASE).split(":")[1]!;
   const from = ["--with-secrets", dir("secrets.yaml"), "--config-patch", `@${dir("patch.yaml")}`];
   await run(program, [
-    ...generate.split(" "),
+    "gen",
+    "config",
+    "lab",
+    `https://${trustdAddress}:6443`,
+    "--additional-sans",
+    "127.0.0.1",
+    "--kubernetes-version",
+    kubernetesVersion,
+    "--talos-version",
+    RELEASE,
     ...from,
     "--output-types",
     "worker,talosconfig",

@@ -102,7 +102,9 @@ describe("two clusters of one repository", () => {
     });
     const { result } = await runVerb("import", importFiles, [
       path.join(folder, "kubernetes/lab/talos/talconfig.yaml"),
-      ...["--gpu=gpu=L4", "--out", path.join(folder, "stack.yaml")],
+      "--gpu=gpu=L4",
+      "--out",
+      path.join(folder, "stack.yaml"),
     ]);
     expect(result).toBe("");
     const { config } = parse(fs.readFileSync(path.join(folder, "stack.yaml"), "utf8")) as {

@@ -124,11 +124,12 @@ describe("a machine's configuration", () => {
     },
   };
   const args = [
-    ...["--gpu", "gpu-1=RTX 3060", "--talos", "v1.12.6"],
-    ...[
-      "--schematic",
-      written(`customization: {}\n---\n${stringify(schematic)}`, "schematic.yaml"),
-    ],
+    "--gpu",
+    "gpu-1=RTX 3060",
+    "--talos",
+    "v1.12.6",
+    "--schematic",
+    written(`customization: {}\n---\n${stringify(schematic)}`, "schematic.yaml"),
   ];
 
   test("as talosctl prints it, with the stored one beside the running one", async () => {

@@ -9,24 +9,20 @@ import { validStack } from "../stacks";
 
 /** Exported by default: NVIDIA/dcgm-exporter, etc/default-counters.csv, the lines without a comment sign. */
 const exported = [
-  ...[
-    "SM_CLOCK",
-    "MEM_CLOCK",
-    "MEMORY_TEMP",
-    "GPU_TEMP",
-    "POWER_USAGE",
-    "TOTAL_ENERGY_CONSUMPTION",
-  ],
-  ...[
-    "PCIE_REPLAY_COUNTER",
-    "GPU_UTIL",
-    "MEM_COPY_UTIL",
-    "ENC_UTIL",
-    "DEC_UTIL",
-    "XID_ERRORS",
-    "FB_FREE",
-    "FB_USED",
-  ],
+  "SM_CLOCK",
+  "MEM_CLOCK",
+  "MEMORY_TEMP",
+  "GPU_TEMP",
+  "POWER_USAGE",
+  "TOTAL_ENERGY_CONSUMPTION",
+  "PCIE_REPLAY_COUNTER",
+  "GPU_UTIL",
+  "MEM_COPY_UTIL",
+  "ENC_UTIL",
+  "DEC_UTIL",
+  "XID_ERRORS",
+  "FB_FREE",
+  "FB_USED",
 ].map((name) => `DCGM_FI_DEV_${name}`);
 
 const used = (text: string): string[] => text.match(/DCGM_FI_[A-Z_]+/g) ?? [];

@@ -70,8 +70,11 @@ describe("a release older or newer than all of the tables", () => {
     };
     expect(judged("gpu-operator", "v99.9.0", values)).toEqual({
       wrong: [
-        ...["cdi.enabled: boolean", "driver.enabeld: unknown", "toolkt: unknown"],
-        ...["dcgmExporter.nodeSelector: unknown", "mig.Strategy: unknown"],
+        "cdi.enabled: boolean",
+        "driver.enabeld: unknown",
+        "toolkt: unknown",
+        "dcgmExporter.nodeSelector: unknown",
+        "mig.Strategy: unknown",
       ],
       open: [],
     });

@@ -59,23 +59,19 @@ export const url = (...schemes: string[]): Rule =>
 
 /** Fields of the kubelet's configuration that Talos keeps for itself (pkg/machinery/kubelet/kubelet.go). */
 const kubeletOwn = [
-  ...[
-    "apiVersion",
-    "authentication",
-    "authorization",
-    "cgroupRoot",
-    "kind",
-    "kubeletCgroups",
-    "port",
-  ],
-  ...[
-    "protectKernelDefaults",
-    "resolvConf",
-    "rotateCertificates",
-    "systemCgroups",
-    "staticPodPath",
-    "seccompDefault",
-  ],
+  "apiVersion",
+  "authentication",
+  "authorization",
+  "cgroupRoot",
+  "kind",
+  "kubeletCgroups",
+  "port",
+  "protectKernelDefaults",
+  "resolvConf",
+  "rotateCertificates",
+  "systemCgroups",
+  "staticPodPath",
+  "seccompDefault",
 ];
 
 /** A mapping of names with a rule for each value. */
