@@ -32,19 +32,19 @@ export function writersNote(
   if (items.length < 2) return [];
   const places = items.flatMap(({ place }) => place ?? []).join(", ");
   const ofNvidia = items.findIndex(({ isOfNvidia }) => isOfNvidia);
-  const taken =
-    ofNvidia < 0
-      ? ""
-      : partInForce(parts, talosVersion) === undefined
-        ? "; NVIDIA's is not among what counts, so the stack has none of it"
-        : `; the stack has the ${ofNvidia === 0 ? "first" : "first of NVIDIA's"}`;
+  const taken = (): string => {
+    if (ofNvidia < 0) return "";
+    if (partInForce(parts, talosVersion) === undefined)
+      return "; NVIDIA's is not among what counts, so the stack has none of it";
+    return `; the stack has the ${ofNvidia === 0 ? "first" : "first of NVIDIA's"}`;
+  };
   return [
     {
       field: `${field}.containerd`,
       problem: `the other tool writes ${customizationPath} ${items.length} times${places === "" ? "" : ` (${places})`}`,
       why: takesFirst(talosVersion)
-        ? `from Talos 1.14 on only the first one counts${taken}`
-        : `up to Talos 1.13 the second item keeps the machine from booting, and from 1.14 on only the first one counts${taken}`,
+        ? `from Talos 1.14 on only the first one counts${taken()}`
+        : `up to Talos 1.13 the second item keeps the machine from booting, and from 1.14 on only the first one counts${taken()}`,
       remedy: "write all of it in one item of the other tool's files or patches",
     },
   ];

@@ -28,14 +28,16 @@ export function pageOf(comparison: Comparison): string {
   const notes = comparison.notes.map(({ text, isNew }) =>
     isNew ? `**new**: ${asProse(text)}` : asProse(text),
   );
+  const comparedWith = (): string => {
+    if (base === undefined)
+      return "Compared with nothing: this is what the first update does, as far as the stack file alone can tell. The machines were not looked at.";
+    if (same) return `Nothing changes against ${asCode(base)}.`;
+    return `Against ${asCode(base)}, if machines and cluster are still as the last update left them. **${asProse(summary(machines))}**`;
+  };
   return joined([
     `## Plan of ${asProse(stack)}`,
     source,
-    base === undefined
-      ? "Compared with nothing: this is what the first update does, as far as the stack file alone can tell. The machines were not looked at."
-      : same
-        ? `Nothing changes against ${asCode(base)}.`
-        : `Against ${asCode(base)}, if machines and cluster are still as the last update left them. **${asProse(summary(machines))}**`,
+    comparedWith(),
     ...list("Findings: the stack is refused", findings.map(findingLine)),
     ...changes("What changes in the stack", comparison.stackChanges),
     ...(same ? [] : details(comparison)),

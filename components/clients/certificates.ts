@@ -74,6 +74,15 @@ function certificateOf(user: unknown): string | undefined {
 const decoded = (crt: unknown): string | undefined =>
   typeof crt === "string" ? Buffer.from(crt, "base64").toString() : undefined;
 
+/** What a refused call of Kubernetes says of the kubeconfig; undefined where it says something else. */
+function foreignKubeconfig(message: string): string | undefined {
+  if (/Unauthorized|does not know the credentials/i.test(message))
+    return "the Kubernetes API does not know its user, or knows it no longer";
+  if (/certificate|self.signed|x509/i.test(message))
+    return "it is of another cluster: the API server shows a certificate that its authority did not sign";
+  return undefined;
+}
+
 /**
  * What a refused call says of the credentials: of which they are, and that the other side is not theirs. Undefined where it
  * says something else.
@@ -83,19 +92,14 @@ const decoded = (crt: unknown): string | undefined =>
  */
 export function foreignCredentials(message: string, talosconfig?: string): Problem | undefined {
   if (message.startsWith("Kubernetes: ")) {
-    const problem = /Unauthorized|does not know the credentials/i.test(message)
-      ? "the Kubernetes API does not know its user, or knows it no longer"
-      : /certificate|self.signed|x509/i.test(message)
-        ? "it is of another cluster: the API server shows a certificate that its authority did not sign"
-        : undefined;
-    return (
-      problem && {
-        field: "kubeconfig",
-        problem: `${problem} (${message})`,
-        why: "nothing was changed: what follows would be refused, or happen to somebody else's cluster",
-        remedy: "fetch the cluster's own (`talosctl kubeconfig`) and give it",
-      }
-    );
+    const problem = foreignKubeconfig(message);
+    if (problem === undefined) return undefined;
+    return {
+      field: "kubeconfig",
+      problem: `${problem} (${message})`,
+      why: "nothing was changed: what follows would be refused, or happen to somebody else's cluster",
+      remedy: "fetch the cluster's own (`talosctl kubeconfig`) and give it",
+    };
   }
   if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message))
     return undefined;

@@ -71,17 +71,19 @@ export function providerWarning(
   });
 }
 
+/** The kubeconfig that a text gives, or names by its path; without a text the one in the user's home. */
+function kubeconfigSaid(said: string | undefined, home: string): string {
+  if (said === undefined || said === "")
+    return kubeconfigOfFiles([path.join(home, ".kube", "config")]);
+  const isContent = said.includes("\n") || said.trimStart().startsWith("{");
+  return isContent ? said : kubeconfigOfVariable(said);
+}
+
 /** The cluster of Pulumi's default provider (pulumi-kubernetes, provider.go and schema.json: `kubeconfig` is a text or a path, default KUBECONFIG). */
 function defaultCluster({ config, environment, home }: Ambient): ReturnType<typeof clusterNamedBy> {
   const said = config("kubeconfig") || environment["KUBECONFIG"];
   try {
-    const text =
-      said === undefined || said === ""
-        ? kubeconfigOfFiles([path.join(home, ".kube", "config")])
-        : said.includes("\n") || said.trimStart().startsWith("{")
-          ? said
-          : kubeconfigOfVariable(said);
-    return clusterNamedBy(text, config("context"));
+    return clusterNamedBy(kubeconfigSaid(said, home), config("context"));
   } catch {
     return undefined;
   }

@@ -75,15 +75,18 @@ export function strangerProblem(
   answer: Answer,
   problem: CallProblem = "refused",
 ): KubernetesError {
-  const { status, headers, body } = answer;
-  const isPage = /html/.test(headers["content-type"] ?? "") || /^\s*<(!doctype|html)/i.test(body);
-  const words =
-    status >= 300 && status < 400
-      ? `${server} redirects to ${headers.location ?? "elsewhere"}: a login page or a proxy stands before the API`
-      : isPage
-        ? `${server} answers with a web page (HTTP ${status}): a login page or a proxy stands there, not the Kubernetes API`
-        : `${server} answers with something else than Kubernetes' JSON (HTTP ${status})`;
-  return new KubernetesError(problem, what, words, status, [], false, pauseOf(answer, undefined));
+  const words = strangerWords(server, answer);
+  const pause = pauseOf(answer, undefined);
+  return new KubernetesError(problem, what, words, answer.status, [], false, pause);
+}
+
+/** What answered in the place of a Kubernetes API. */
+function strangerWords(server: string, { status, headers, body }: Answer): string {
+  if (status >= 300 && status < 400)
+    return `${server} redirects to ${headers.location ?? "elsewhere"}: a login page or a proxy stands before the API`;
+  if (/html/.test(headers["content-type"] ?? "") || /^\s*<(!doctype|html)/i.test(body))
+    return `${server} answers with a web page (HTTP ${status}): a login page or a proxy stands there, not the Kubernetes API`;
+  return `${server} answers with something else than Kubernetes' JSON (HTTP ${status})`;
 }
 
 function statusOf(body: string): Status | undefined {

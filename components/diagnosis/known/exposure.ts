@@ -159,12 +159,11 @@ function notSplit({ nodes = [], pods = [] }: Observations, system: System): Evid
         containers.some((one) => one.name === "nvidia-mig-manager" && one.state === "running"),
     );
   return nodes.flatMap(({ name: node, labels: { [configLabel]: config, [stateLabel]: state } }) => {
-    const says =
-      state === "failed"
-        ? `${stateLabel}=failed for ${config}`
-        : state === undefined && managerRuns(node)
-          ? `the MIG manager runs and says nothing about ${config}: no ${stateLabel}`
-          : undefined;
-    return config && says ? [{ node, line: `node ${node}: ${says}` }] : [];
+    if (!config) return [];
+    if (state === "failed")
+      return [{ node, line: `node ${node}: ${stateLabel}=failed for ${config}` }];
+    if (state !== undefined || !managerRuns(node)) return [];
+    const line = `node ${node}: the MIG manager runs and says nothing about ${config}: no ${stateLabel}`;
+    return [{ node, line }];
   });
 }

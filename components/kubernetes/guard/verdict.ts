@@ -64,21 +64,18 @@ export function verdictOnObject(
   const title = titleOf(live);
   if (owner !== undefined && live.owner === owner) {
     const isClaim = live.kind === "PersistentVolumeClaim";
-    if (preview && !isClaim && !(keepsData(live) && live.holds.length > 0)) return nothing;
-    if (!isClaim && live.holds.length === 0)
+    const isEmpty = live.holds.length === 0;
+    if (preview && !isClaim && !(keepsData(live) && !isEmpty)) return nothing;
+    if (!isClaim && isEmpty)
       return { take: [live], say: `${title}: left by an update that was killed; it is made again` };
     // Pulumi tells its hook the same of both: a replacement, and a creation after a kill.
-    const [lost, remedy] =
-      live.holds.length > 0
-        ? [
-            `, and holds ${inWords(live.holds)}; what it holds would be lost; `,
-            keepsData(live) ? remedies[live.kind] : "",
-          ]
-        : [`; ${nameOfBoth}; `, emptyClaim];
+    const reason = keepsData(live) ? reasons[live.kind] : "";
+    const problem = `${title}: is to be replaced${reason}, or was left by an update that was killed`;
+    const afterKill = `after a kill, take it into the stack's state: ${pendingCreate}`;
+    if (isEmpty) return { refuse: `${problem}; ${nameOfBoth}; ${emptyClaim}${afterKill}` };
+    const remedy = keepsData(live) ? remedies[live.kind] : "";
     return {
-      refuse:
-        `${title}: is to be replaced${keepsData(live) ? reasons[live.kind] : ""}, or was left by an update that was killed${lost}` +
-        `${remedy}after a kill, take it into the stack's state: ${pendingCreate}`,
+      refuse: `${problem}, and holds ${inWords(live.holds)}; what it holds would be lost; ${remedy}${afterKill}`,
     };
   }
   if (live.owner !== undefined) {
@@ -170,13 +167,13 @@ export function verdictOnRelease(
       `there, with machines upgraded: uninstall it before, or give this stack's release another namespace`;
     return { take: [], say };
   }
+  const remedy = isChart
+    ? `say it as external where it stays somebody else's, or take it over: takeOver: ${step.name}`
+    : "uninstall it, or give this stack's release another namespace";
   return {
     refuse:
-      `${title}: is in the cluster already (${last.chart || "unknown chart"}, ${last.status}), and is not this stack's; two ` +
-      `would fight over the GPUs; ` +
-      (isChart
-        ? `say it as external where it stays somebody else's, or take it over: takeOver: ${step.name}`
-        : `uninstall it, or give this stack's release another namespace`),
+      `${title}: is in the cluster already (${last.chart || "unknown chart"}, ${last.status}), and is not this stack's; ` +
+      `two would fight over the GPUs; ${remedy}`,
   };
 }
 

@@ -104,16 +104,25 @@ export async function evictPods({
     }
     return { not: `${left.length} pods left` };
   };
-  const failed = (problem: string, decides: string): Problem => ({
-    field: `machines.${node}`,
-    problem,
-    why: `the machine was not upgraded and not rebooted${foreign === undefined ? "" : `; node ${node} is left cordoned`}`,
-    remedy: `${decides}${
-      foreign
-        ? "then run again; the node was already cordoned before this update"
-        : `then run again, or \`${uncordonCommand(node)}\` to give up`
-    }`,
-  });
+  const failed = (problem: string, decides: string): Problem => {
+    const cordoned = foreign === undefined ? "" : `; node ${node} is left cordoned`;
+    const next = foreign
+      ? "then run again; the node was already cordoned before this update"
+      : `then run again, or \`${uncordonCommand(node)}\` to give up`;
+    return {
+      field: `machines.${node}`,
+      problem,
+      why: `the machine was not upgraded and not rebooted${cordoned}`,
+      remedy: `${decides}${next}`,
+    };
+  };
+  const stayed = (pod: PodState, last: string): Problem => {
+    const refused = pod.terminating ? undefined : refusals.get(pod.uid);
+    const wasAsked = pod.terminating || refused !== undefined || going.has(pod.uid);
+    const { reason, decides } = wasAsked ? holding(pod, refused) : unanswered(last);
+    const problem = `pod ${pod.namespace}/${pod.name} did not go within ${formatDuration(limit)}: ${reason}`;
+    return failed(problem, `${decides}; `);
+  };
   const withPods = `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\`, `;
   return waitOrFail(
     clock,
@@ -121,13 +130,7 @@ export async function evictPods({
     (within, last) =>
       left.length === 0
         ? failed(`its pods did not go ${within}`, withPods)
-        : left.map((pod) => {
-            const refused = pod.terminating ? undefined : refusals.get(pod.uid);
-            const wasTold = pod.terminating || refused !== undefined || going.has(pod.uid);
-            const { reason, decides } = wasTold ? holding(pod, refused) : unanswered(last);
-            const problem = `pod ${pod.namespace}/${pod.name} did not go within ${formatDuration(limit)}: ${reason}`;
-            return failed(problem, `${decides}; `);
-          }),
+        : left.map((pod) => stayed(pod, last)),
     (message) => failed(`its pods could not be evicted: ${message}`, withPods),
   );
 }

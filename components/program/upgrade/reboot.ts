@@ -91,11 +91,12 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
     run.report(`precheck: the image that runs stays beside the new one. ${onlyByConsole}`);
   let place: InstallerPlace = isRun || isInstalled ? "disk" : await pull(run, api);
   await drain(run);
-  const doing = isRun
-    ? `rebooting once, ${purposeOf(task, before)}`
-    : isInstalled
-      ? "rebooting once, into the image that is installed already"
-      : `upgrading through the ${api} API${api === "legacy" ? ", in which Talos itself evicts pods that are left" : ""}`;
+  const doing = (): string => {
+    if (isRun) return `rebooting once, ${purposeOf(task, before)}`;
+    if (isInstalled) return "rebooting once, into the image that is installed already";
+    const evictions = api === "legacy" ? ", in which Talos itself evicts pods that are left" : "";
+    return `upgrading through the ${api} API${evictions}`;
+  };
   const start = async (now: Observed, limit: number): Promise<void> => {
     const installs =
       !runsImage(now, task) &&
@@ -107,7 +108,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
     }
     run.lacksOwnImage = false;
   };
-  await rebootBy(run, doing, before, start, (now) => runsImage(now, task) && !now.staged);
+  await rebootBy(run, doing(), before, start, (now) => runsImage(now, task) && !now.staged);
   const after = await observe(run);
   if (!runsImage(after, task)) throw imageFailure(task, before, after, api, guard.problem);
   if (after.staged) throw stillStaged(task);

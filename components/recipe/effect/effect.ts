@@ -145,12 +145,8 @@ export function describeEffect({
   drained,
   awayForAtMost,
 }: MachineEffect): string {
-  const drain =
-    drained === undefined
-      ? ""
-      : drained === "no"
-        ? "; it is not drained"
-        : `; it is then drained ${drained}`;
+  const howDrained = drained === "no" ? "not drained" : `then drained ${drained}`;
+  const drain = drained === undefined ? "" : `; it is ${howDrained}`;
   const away =
     awayForAtMost === undefined ? "" : `, and takes no pods for at most ${awayForAtMost}`;
   return `reboots: ${reboots}${reboots === "only if" ? " " : ": "}${because}${drain}${away}`;

@@ -93,13 +93,14 @@ function ofMain(root: Record<string, unknown>, schema: Schema): PatchFlaw[] {
     .map((key) => homeOf(key, schema.minor))
     .find((path) => path !== undefined);
   const near = closest(first, ["machine", "cluster"]);
-  const remedy =
-    home !== undefined
-      ? `write it under ${home}`
-      : near !== undefined
-        ? `did you mean "${near}"?`
-        : "put it under machine or cluster, or name the document's apiVersion and kind";
-  return [flaw(first, "is not a field of a configuration, and the document names no kind", remedy)];
+  const remedy = (): string => {
+    if (home !== undefined) return `write it under ${home}`;
+    if (near !== undefined) return `did you mean "${near}"?`;
+    return "put it under machine or cluster, or name the document's apiVersion and kind";
+  };
+  return [
+    flaw(first, "is not a field of a configuration, and the document names no kind", remedy()),
+  ];
 }
 
 /** A document that names its kind. */
@@ -239,13 +240,12 @@ function unknownKey(
   if (!isKnown) return [];
   const near = nearest(key, [...keysOf(structure, minor).keys()]);
   const home = near === undefined ? homeOf(key, minor) : undefined;
-  const remedy =
-    near !== undefined
-      ? `did you mean "${path.slice(0, -key.length)}${near}"?`
-      : home !== undefined
-        ? `write it under ${home}`
-        : "leave it out, or write it where Talos' reference of the configuration has it";
-  return [flaw(path, "is not a field of Talos' configuration", remedy)];
+  const remedy = (): string => {
+    if (near !== undefined) return `did you mean "${path.slice(0, -key.length)}${near}"?`;
+    if (home !== undefined) return `write it under ${home}`;
+    return "leave it out, or write it where Talos' reference of the configuration has it";
+  };
+  return [flaw(path, "is not a field of Talos' configuration", remedy())];
 }
 
 /** The key that was probably meant: a near one, or one that has the word in it. */

@@ -11,21 +11,36 @@ export interface Secret {
  * Fields of Talos' configuration that hold secrets, by document. Source: talos, pkg/machinery/config/types, RedactSecrets of
  * v1alpha1 and Redact of the documents.
  */
-const fields: Record<string, RegExp> = {
-  "": /^(machine\.(token|ca\.key)|cluster\.(token|secret|(ca|aggregatorCA|serviceAccount|etcd\.ca)\.key|aescbcEncryptionSecret|secretboxEncryptionSecret)|machine\.network\.interfaces\[\d+\](\.vlans\[\d+\])?\.(wireguard\.privateKey|vip\.(equinixMetal|hcloud)\.apiToken)|machine\.systemDiskEncryption\.\w+\.keys\[\d+\]\.static\.passphrase|machine\.registries\.config\..+\.(auth\.(password|auth|identityToken)|tls\.clientIdentity\.key))$/,
-  RegistryAuthConfig: /^(password|auth|identityToken)$/,
-  RegistryTLSConfig: /^clientIdentity\.key$/,
-  WireguardConfig: /^(privateKey|peers\[\d+\]\.presharedKey)$/,
-  HCloudVIPConfig: /^apiToken$/,
-  SideroLinkConfig: /^joinToken$/,
+const fields: Record<string, readonly RegExp[]> = {
+  "": [
+    /^machine\.token$/,
+    /^machine\.ca\.key$/,
+    /^cluster\.(token|secret|aescbcEncryptionSecret|secretboxEncryptionSecret)$/,
+    /^cluster\.(ca|aggregatorCA|serviceAccount|etcd\.ca)\.key$/,
+    /^machine\.network\.interfaces\[\d+\](\.vlans\[\d+\])?\.wireguard\.privateKey$/,
+    /^machine\.network\.interfaces\[\d+\](\.vlans\[\d+\])?\.vip\.(equinixMetal|hcloud)\.apiToken$/,
+    /^machine\.registries\.config\..+\.auth\.(password|auth|identityToken)$/,
+    /^machine\.registries\.config\..+\.tls\.clientIdentity\.key$/,
+  ],
+  RegistryAuthConfig: [/^(password|auth|identityToken)$/],
+  RegistryTLSConfig: [/^clientIdentity\.key$/],
+  WireguardConfig: [/^privateKey$/, /^peers\[\d+\]\.presharedKey$/],
+  HCloudVIPConfig: [/^apiToken$/],
+  SideroLinkConfig: [/^joinToken$/],
 };
 
 /** A static passphrase of an encrypted volume, in whatever document. */
 const passphrase = /(^|\.)keys\[\d+\]\.static\.passphrase$/;
 
 /** Names under which people keep secrets. */
-const name =
-  /^(password|passwd|passphrase|token|api_?key|api_?token|(client_?)?secret_?key|client_?secret|private_?key|preshared_?key|auth_?key|auth_?token|access_?token|join_?token|bearer_?token|identity_?token|aws_?secret_?access_?key)$/i;
+const names = [
+  /^(password|passwd|passphrase|token)$/i,
+  /^(api|auth|private|preshared)_?key$/i,
+  /^(api|auth|access|join|bearer|identity)_?token$/i,
+  /^(client_?)?secret_?key$/i,
+  /^client_?secret$/i,
+  /^aws_?secret_?access_?key$/i,
+];
 
 /** Names of environment variables, and flags, that hold secrets. */
 const variable =
@@ -60,8 +75,8 @@ export function secretsIn(value: unknown, kind: string): Secret[] {
 
 function isSecret(text: string, path: string, key: string, kind: string): boolean {
   if (text.trim() === "" || /^\s*(\$\{[^}]*\}|\{\{[^}]*\}\}|<[^>]*>)\s*$/.test(text)) return false; // nothing, or a place for one
-  if (fields[kind]?.test(path) === true || passphrase.test(path)) return true;
-  if (name.test(key) && !isPath(text)) return true;
+  if (fields[kind]?.some((field) => field.test(path)) || passphrase.test(path)) return true;
+  if (names.some((name) => name.test(key)) && !isPath(text)) return true;
   if (environment.test(path) && namesSecret(key) && !isPath(text)) return true;
   return (
     secretIn(text) !== undefined ||

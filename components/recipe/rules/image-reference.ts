@@ -42,12 +42,10 @@ function nameFlaw(name: string): string | undefined {
   }
   const path = hasHost ? others : [first, ...others];
   const wrong = path.find((part) => !component.test(part));
-  if (wrong === undefined)
-    return path.join("/").length > 255
-      ? "its name is longer than 255"
-      : /^[a-f0-9]{64}$/.test(name)
-        ? "it is an ID"
-        : undefined;
+  if (wrong === undefined) {
+    if (path.join("/").length > 255) return "its name is longer than 255";
+    return /^[a-f0-9]{64}$/.test(name) ? "it is an ID" : undefined;
+  }
   return wrong.toLowerCase() !== wrong && component.test(wrong.toLowerCase())
     ? "upper-case letters are for the tag alone"
     : `"${wrong}" cannot be part of a name`;

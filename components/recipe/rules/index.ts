@@ -101,11 +101,8 @@ export const bytes = flawRule(
     const value = quantityValue(text);
     if (value === undefined) return "is not an amount of storage";
     if (value >= leastBytes) return undefined;
-    return value >= 1
-      ? "is in bytes, and too few to hold anything"
-      : value > 0
-        ? "is less than one byte"
-        : "is zero or less";
+    if (value >= 1) return "is in bytes, and too few to hold anything";
+    return value > 0 ? "is less than one byte" : "is zero or less";
   },
   {
     why: "Kubernetes refuses it, or makes nothing that anything fits into",

@@ -98,14 +98,9 @@ function unreadable(value: unknown, path: PropertyKey[], above: Set<object>): Fa
   if (typeof value !== "object" || value === null) return undefined;
   const { then, __pulumiOutput, __pulumiResource } = value as Record<string, unknown>;
   if (__pulumiOutput === true || __pulumiResource === true || typeof then === "function") {
-    const what =
-      __pulumiOutput === true
-        ? "an Output"
-        : __pulumiResource === true
-          ? "a resource"
-          : "a Promise";
+    const kind = __pulumiResource === true ? "a resource" : "a Promise";
     return {
-      problem: `is ${what}, not plain data`,
+      problem: `is ${__pulumiOutput === true ? "an Output" : kind}, not plain data`,
       why: "the checks must see it before anything is made, and at preview its value may not be known",
       remedy:
         "pass plain data, e.g. from the stack's configuration; only what is said to be an input takes an Output",
