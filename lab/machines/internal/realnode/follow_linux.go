@@ -87,10 +87,16 @@ func specOf(config Config, machine host.Machine, s host.Snapshot) *boot.Spec {
 		real = func(wait time.Duration) time.Duration { return wait }
 	}
 	return &boot.Spec{
-		Snapshot: s, Kubernetes: config.Kubernetes, Node: config.Node,
-		Name: machine.Name(), Address: ipv4(machine.Address()), Folder: filepath.Join(filepath.Dir(machine.RootFS()), "node"),
-		Proc: filepath.Join(machine.RootFS(), "proc/driver"), Cards: gpu.Unsplit(machine.Key(), s),
-		StatusEvery: max(time.Second, real(statusEvery)), RestartAfter: real(restartAfter),
+		Snapshot:     s,
+		Kubernetes:   config.Kubernetes,
+		Node:         config.Node,
+		Name:         machine.Name(),
+		Address:      ipv4(machine.Address()),
+		Folder:       filepath.Join(filepath.Dir(machine.RootFS()), "node"),
+		Proc:         filepath.Join(machine.RootFS(), "proc/driver"),
+		Cards:        gpu.Unsplit(machine.Key(), s),
+		StatusEvery:  max(time.Second, real(statusEvery)),
+		RestartAfter: real(restartAfter),
 	}
 }
 
@@ -115,7 +121,11 @@ func leave(config Config, machine host.Machine) {
 		return
 	}
 	err = nodeutil.SetNodeCondition(client, types.NodeName(machine.Name()), corev1.NodeCondition{
-		Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: "node is shutting down", LastTransitionTime: metav1.Now(),
+		Type:               corev1.NodeReady,
+		Status:             corev1.ConditionFalse,
+		Reason:             "KubeletNotReady",
+		Message:            "node is shutting down",
+		LastTransitionTime: metav1.Now(),
 	})
 	if err != nil {
 		logf(machine, "saying that the node shuts down: %v", err)

@@ -119,7 +119,8 @@ func live(ctx context.Context, spec *boot.Spec, path string, own groups.Groups, 
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root"}
 	command.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
-		Pdeathsig:  syscall.SIGKILL, Setpgid: true,
+		Pdeathsig:  syscall.SIGKILL,
+		Setpgid:    true,
 	}
 	begin, err := command.StdinPipe()
 	if err != nil {

@@ -61,7 +61,12 @@ func Keep(ctx context.Context, authority *identity.Authority, machine host.Machi
 }
 
 func newController(machine host.Machine) *controller {
-	return &controller{machine: machine, wake: make(chan struct{}, 1), said: map[string]bool{}, owned: map[string]bool{}}
+	return &controller{
+		machine: machine,
+		wake:    make(chan struct{}, 1),
+		said:    map[string]bool{},
+		owned:   map[string]bool{},
+	}
 }
 
 // changed says that the machine or the node changed.
@@ -117,7 +122,11 @@ func (c *controller) followNode(ctx context.Context, client kubernetes.Interface
 	_, _ = factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { c.changed() },
 		UpdateFunc: func(before, after any) {
-			if was, is := before.(*corev1.Node), after.(*corev1.Node); !maps.Equal(was.Labels, is.Labels) || !maps.Equal(was.Annotations, is.Annotations) || !reflect.DeepEqual(was.Spec, is.Spec) {
+			was, is := before.(*corev1.Node), after.(*corev1.Node)
+			isSame := maps.Equal(was.Labels, is.Labels) &&
+				maps.Equal(was.Annotations, is.Annotations) &&
+				reflect.DeepEqual(was.Spec, is.Spec)
+			if !isSame {
 				c.changed()
 			}
 		},
@@ -208,6 +217,10 @@ func put(node *corev1.Node, key, value string) {
 		metav1.SetMetaDataAnnotation(&node.ObjectMeta, name, value)
 	default:
 		value, effect, _ := strings.Cut(value, ":")
-		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: name, Value: value, Effect: corev1.TaintEffect(effect)})
+		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{
+			Key:    name,
+			Value:  value,
+			Effect: corev1.TaintEffect(effect),
+		})
 	}
 }

@@ -59,7 +59,12 @@ func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real
 				ended <- kubelet.Run(ctx, shared, machine)
 				return
 			}
-			ended <- realnode.Follow(ctx, realnode.Config{Authority: authority, Kubernetes: cfg, Node: node, Kubelets: kubelets}, machine)
+			ended <- realnode.Follow(ctx, realnode.Config{
+				Authority:  authority,
+				Kubernetes: cfg,
+				Node:       node,
+				Kubelets:   kubelets,
+			}, machine)
 		}()
 	}
 	var failures error

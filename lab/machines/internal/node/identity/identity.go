@@ -59,8 +59,14 @@ func (a *Authority) client(user, group string) (*rest.Config, error) {
 		return nil, fmt.Errorf("signing the client certificate of %s: %w", user, err)
 	}
 	return &rest.Config{
-		Host: a.server, QPS: 100, Burst: 200,
-		TLSClientConfig: rest.TLSClientConfig{CAData: a.ca.CrtPEM, CertData: signed.X509CertificatePEM, KeyData: identity.Key},
+		Host:  a.server,
+		QPS:   100,
+		Burst: 200,
+		TLSClientConfig: rest.TLSClientConfig{
+			CAData:   a.ca.CrtPEM,
+			CertData: signed.X509CertificatePEM,
+			KeyData:  identity.Key,
+		},
 	}, nil
 }
 
@@ -105,6 +111,10 @@ func Kubeconfig(user, cluster string, as *rest.Config) ([]byte, error) {
 	config.CurrentContext = user
 	config.Contexts[user] = &api.Context{Cluster: cluster, AuthInfo: user, Namespace: "default"}
 	config.Clusters[cluster] = &api.Cluster{Server: as.Host, CertificateAuthorityData: as.CAData}
-	config.AuthInfos[user] = &api.AuthInfo{ClientCertificateData: as.CertData, ClientKeyData: as.KeyData, Token: as.BearerToken}
+	config.AuthInfos[user] = &api.AuthInfo{
+		ClientCertificateData: as.CertData,
+		ClientKeyData:         as.KeyData,
+		Token:                 as.BearerToken,
+	}
 	return clientcmd.Write(*config)
 }

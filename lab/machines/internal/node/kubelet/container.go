@@ -153,7 +153,11 @@ func (p *pod) create(ctx context.Context, spec *corev1.Container, rule programs.
 	if err := p.readOnly(spec); err != nil {
 		return nil, err
 	}
-	injected, err := toolkit.Inject(gpu.Cards(machine), machine.Snapshot(), toolkit.Request{Handler: p.handler, Visible: env["NVIDIA_VISIBLE_DEVICES"], Allocation: allocation})
+	injected, err := toolkit.Inject(gpu.Cards(machine), machine.Snapshot(), toolkit.Request{
+		Handler:    p.handler,
+		Visible:    env["NVIDIA_VISIBLE_DEVICES"],
+		Allocation: allocation,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +165,18 @@ func (p *pod) create(ctx context.Context, spec *corev1.Container, rule programs.
 		injected = toolkit.Injection{GPUs: gpu.Cards(machine), Libraries: true}
 	}
 	return &programs.Container{
-		Pod: p.Pod, Spec: spec, Machine: machine, Argv: rule.CommandOf(spec), Env: env, GPUs: injected.GPUs, Libraries: injected.Libraries,
-		SharedMemory: sharedMemory(&p.Pod.Spec, spec), Root: machine.RootFS(), Devices: p.session.devices, Client: p.session.client, Read: func(path string) ([]byte, error) { return p.read(ctx, spec, path) },
+		Pod:          p.Pod,
+		Spec:         spec,
+		Machine:      machine,
+		Argv:         rule.CommandOf(spec),
+		Env:          env,
+		GPUs:         injected.GPUs,
+		Libraries:    injected.Libraries,
+		SharedMemory: sharedMemory(&p.Pod.Spec, spec),
+		Root:         machine.RootFS(),
+		Devices:      p.session.devices,
+		Client:       p.session.client,
+		Read:         func(path string) ([]byte, error) { return p.read(ctx, spec, path) },
 	}, nil
 }
 
@@ -239,5 +253,11 @@ func ended(code int, began metav1.Time, message string) *corev1.ContainerStateTe
 	if code != 0 {
 		reason = "Error"
 	}
-	return &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: reason, StartedAt: began, FinishedAt: metav1.Now(), Message: message}
+	return &corev1.ContainerStateTerminated{
+		ExitCode:   int32(code),
+		Reason:     reason,
+		StartedAt:  began,
+		FinishedAt: metav1.Now(),
+		Message:    message,
+	}
 }

@@ -39,7 +39,12 @@ func newPod(s *session, object *corev1.Pod) *pod {
 	address := s.machine.Address()
 	p := &pod{session: s, Pod: object, current: object}
 	p.deleted, p.delete = context.WithCancel(context.Background())
-	p.status = corev1.PodStatus{HostIP: address, HostIPs: []corev1.HostIP{{IP: address}}, StartTime: object.Status.StartTime, QOSClass: object.Status.QOSClass}
+	p.status = corev1.PodStatus{
+		HostIP:    address,
+		HostIPs:   []corev1.HostIP{{IP: address}},
+		StartTime: object.Status.StartTime,
+		QOSClass:  object.Status.QOSClass,
+	}
 	reason := "ContainerCreating"
 	if len(object.Spec.InitContainers) > 0 {
 		reason = "PodInitializing"
@@ -68,8 +73,11 @@ func begin(containers []corev1.Container, before []corev1.ContainerStatus, reaso
 			if old.State.Running != nil {
 				own.RestartCount++
 				own.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-					ExitCode: programs.ExitKilled, Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was deleted or the machine rebooted",
-					StartedAt: old.State.Running.StartedAt, FinishedAt: metav1.Now(),
+					ExitCode:   programs.ExitKilled,
+					Reason:     "ContainerStatusUnknown",
+					Message:    "The container could not be located when the pod was deleted or the machine rebooted",
+					StartedAt:  old.State.Running.StartedAt,
+					FinishedAt: metav1.Now(),
 				}}
 			}
 		}
@@ -102,7 +110,8 @@ func (p *pod) run(ctx context.Context) {
 	p.session.until("removing pod "+p.Namespace+"/"+p.Name, func() error {
 		none := int64(0)
 		err := p.session.client.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{
-			GracePeriodSeconds: &none, Preconditions: metav1.NewUIDPreconditions(string(p.UID)), // no successor of its name
+			GracePeriodSeconds: &none,
+			Preconditions:      metav1.NewUIDPreconditions(string(p.UID)), // no successor of its name
 		})
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil {
 			return nil
@@ -225,7 +234,11 @@ func (p *pod) finish(ctx context.Context) {
 			for i := range statuses {
 				statuses[i].Ready = false
 				if deleted && statuses[i].State.Terminated == nil {
-					statuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: programs.ExitKilled, Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was terminated"}}
+					statuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+						ExitCode: programs.ExitKilled,
+						Reason:   "ContainerStatusUnknown",
+						Message:  "The container could not be located when the pod was terminated",
+					}}
 				}
 			}
 		}

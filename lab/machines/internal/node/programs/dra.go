@@ -38,7 +38,9 @@ func draDriver(ctx context.Context, c *Container) int {
 	}
 	node := c.Machine.Name()
 	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node + "-" + DRADriver}, Spec: resourcev1.ResourceSliceSpec{
-		Driver: DRADriver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
+		Driver:   DRADriver,
+		NodeName: &node,
+		Pool:     resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
 	}}
 	for _, card := range gpu.Cards(c.Machine) {
 		slice.Spec.Devices = append(slice.Spec.Devices, draDevice(card, c.Machine.Snapshot().DriverVersion))

@@ -98,13 +98,22 @@ func (c Controller) authenticate(ctx context.Context, dir string, container *pro
 	pod, seconds := container.Pod, int64(24*60*60)
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: &seconds,
-		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+		BoundObjectRef: &authenticationv1.BoundObjectReference{
+			APIVersion: "v1",
+			Kind:       "Pod",
+			Name:       pod.Name,
+			UID:        pod.UID,
+		},
 	}}
 	token, err := container.Client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, request, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	text, err := identity.Kubeconfig("lab", "lab", &rest.Config{Host: c.Server, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: c.CA}})
+	text, err := identity.Kubeconfig("lab", "lab", &rest.Config{
+		Host:            c.Server,
+		BearerToken:     token.Status.Token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.CA},
+	})
 	return errors.Join(err, os.WriteFile(filepath.Join(dir, "kubeconfig"), text, 0o600))
 }
 
@@ -131,7 +140,8 @@ func (c Controller) serve(ctx context.Context, dir string, port int, container *
 			continue
 		}
 		_ = connection.Close()
-		if found, err := client.Services(container.Pod.Namespace).Get(ctx, service, metav1.GetOptions{}); err == nil && !strings.EqualFold(found.Spec.ClusterIP, "None") {
+		found, err := client.Services(container.Pod.Namespace).Get(ctx, service, metav1.GetOptions{})
+		if err == nil && !strings.EqualFold(found.Spec.ClusterIP, "None") {
 			address = found.Spec.ClusterIP
 			c.Reach.Put(address, place)
 			context.AfterFunc(ctx, func() { c.Reach.Put(address, "") })

@@ -26,10 +26,13 @@ const (
 func Provision(ctx context.Context, client kubernetes.Interface) error {
 	reclaim, binding := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
 	class := &storagev1.StorageClass{
-		ObjectMeta:  metav1.ObjectMeta{Name: storageClass, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
-		Provisioner: provisioner, ReclaimPolicy: &reclaim, VolumeBindingMode: &binding,
+		ObjectMeta:        metav1.ObjectMeta{Name: storageClass, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
+		Provisioner:       provisioner,
+		ReclaimPolicy:     &reclaim,
+		VolumeBindingMode: &binding,
 	}
-	if _, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	_, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -42,8 +45,9 @@ func Provision(ctx context.Context, client kubernetes.Interface) error {
 			fmt.Fprintf(os.Stderr, "storage: claim %s/%s: %v\n", claim.Namespace, claim.Name, err)
 		}
 	}
-	_, err := factory.Core().V1().PersistentVolumeClaims().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: provision, UpdateFunc: func(_, object any) { provision(object) },
+	_, err = factory.Core().V1().PersistentVolumeClaims().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    provision,
+		UpdateFunc: func(_, object any) { provision(object) },
 	})
 	if err != nil {
 		return err
@@ -61,7 +65,8 @@ func Provision(ctx context.Context, client kubernetes.Interface) error {
 }
 
 func provisionClaim(ctx context.Context, client kubernetes.Interface, claim *corev1.PersistentVolumeClaim) error {
-	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName != storageClass || claim.Spec.VolumeName != "" || claim.DeletionTimestamp != nil {
+	isOurs := claim.Spec.StorageClassName != nil && *claim.Spec.StorageClassName == storageClass
+	if !isOurs || claim.Spec.VolumeName != "" || claim.DeletionTimestamp != nil {
 		return nil
 	}
 	name := "pvc-" + string(claim.UID)
@@ -69,12 +74,21 @@ func provisionClaim(ctx context.Context, client kubernetes.Interface, claim *cor
 	volume := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": provisioner}},
 		Spec: corev1.PersistentVolumeSpec{
-			Capacity:    corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]},
-			AccessModes: claim.Spec.AccessModes, StorageClassName: storageClass, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
-			ClaimRef: &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]},
+			AccessModes:                   claim.Spec.AccessModes,
+			StorageClassName:              storageClass,
+			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
+			ClaimRef: &corev1.ObjectReference{
+				APIVersion: "v1",
+				Kind:       "PersistentVolumeClaim",
+				Namespace:  claim.Namespace,
+				Name:       claim.Name,
+				UID:        claim.UID,
+			},
 			// Talos' kubelet makes a folder nowhere else: of /var it has but what is mounted into its container.
 			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{
-				Path: "/var/lib/kubelet/lab/" + name, Type: &folder}},
+				Path: "/var/lib/kubelet/lab/" + name,
+				Type: &folder}},
 		},
 	}
 	_, err := client.CoreV1().PersistentVolumes().Create(ctx, volume, metav1.CreateOptions{})
@@ -89,7 +103,8 @@ func reclaimVolume(ctx context.Context, client kubernetes.Interface, volume *cor
 	if volume.Status.Phase != corev1.VolumeReleased || volume.Annotations["pv.kubernetes.io/provisioned-by"] != provisioner {
 		return
 	}
-	if err := client.CoreV1().PersistentVolumes().Delete(ctx, volume.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+	err := client.CoreV1().PersistentVolumes().Delete(ctx, volume.Name, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
 		fmt.Fprintf(os.Stderr, "storage: volume %s: %v\n", volume.Name, err)
 	}
 }

@@ -70,7 +70,12 @@ func (o *Operator) worker(ctx context.Context, c *programs.Container) int {
 func (o *Operator) tell(ctx context.Context, c *programs.Container, name string, found map[string]string) error {
 	owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: c.Pod.Name, UID: c.Pod.UID}}
 	for _, owner := range c.Pod.OwnerReferences {
-		owners = append(owners, metav1.OwnerReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: owner.UID})
+		owners = append(owners, metav1.OwnerReference{
+			APIVersion: owner.APIVersion,
+			Kind:       owner.Kind,
+			Name:       owner.Name,
+			UID:        owner.UID,
+		})
 	}
 	none := map[string]any{}
 	body, err := json.Marshal(map[string]any{

@@ -72,7 +72,8 @@ func (o *Operator) reconfigure(ctx context.Context, c *programs.Container, minor
 	}
 	c.Machine.Event("MIG manager applied %s", name)
 	return o.client.CoreV1().Pods(c.Pod.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{
-		LabelSelector: "app in (" + strings.Join(clients, ",") + ")", FieldSelector: "spec.nodeName=" + c.Machine.Name()})
+		LabelSelector: "app in (" + strings.Join(clients, ",") + ")",
+		FieldSelector: "spec.nodeName=" + c.Machine.Name()})
 }
 
 // clients of the cards: the label app of their pods.

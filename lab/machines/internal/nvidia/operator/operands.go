@@ -133,8 +133,11 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 	maps.Copy(labels, p.Daemonsets.Labels)
 	maps.Copy(labels, app)
 	pod := corev1.PodSpec{
-		NodeSelector: map[string]string{deployPrefix + o.Deploy: "true"}, PriorityClassName: "system-node-critical",
-		Tolerations: p.Daemonsets.Tolerations, InitContainers: o.Init, Containers: []corev1.Container{o.Main},
+		NodeSelector:      map[string]string{deployPrefix + o.Deploy: "true"},
+		PriorityClassName: "system-node-critical",
+		Tolerations:       p.Daemonsets.Tolerations,
+		InitContainers:    o.Init,
+		Containers:        []corev1.Container{o.Main},
 	}
 	annotations := map[string]string{}
 	switch {
@@ -145,7 +148,11 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 		pod.RuntimeClassName = &p.Operator.RuntimeClass
 	}
 	if len(pod.Tolerations) == 0 {
-		pod.Tolerations = []corev1.Toleration{{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
+		pod.Tolerations = []corev1.Toleration{{
+			Key:      "nvidia.com/gpu",
+			Operator: corev1.TolerationOpExists,
+			Effect:   corev1.TaintEffectNoSchedule,
+		}}
 	}
 	var mounts []corev1.VolumeMount
 	volume := func(name string, source corev1.VolumeSource, mount corev1.VolumeMount) {
@@ -170,8 +177,13 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 		}
 	}
 	return &appsv1.DaemonSet{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
-		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: p.namespace, Labels: labels, OwnerReferences: []metav1.OwnerReference{p.owner}},
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            o.Name,
+			Namespace:       p.namespace,
+			Labels:          labels,
+			OwnerReferences: []metav1.OwnerReference{p.owner},
+		},
 		Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: app},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: annotations}, Spec: pod}},
 	}

@@ -51,7 +51,14 @@ func (o *Operator) reconcile(ctx context.Context, c *programs.Container) error {
 		}
 	}
 	p := policy{policySpec: spec, namespace: c.Pod.Namespace, operatorImage: c.Spec.Image,
-		owner: metav1.OwnerReference{APIVersion: "nvidia.com/v1", Kind: "ClusterPolicy", Name: object.GetName(), UID: object.GetUID(), Controller: &yes, BlockOwnerDeletion: &yes}}
+		owner: metav1.OwnerReference{
+			APIVersion:         "nvidia.com/v1",
+			Kind:               "ClusterPolicy",
+			Name:               object.GetName(),
+			UID:                object.GetUID(),
+			Controller:         &yes,
+			BlockOwnerDeletion: &yes,
+		}}
 	return errors.Join(o.runtimeClass(ctx, p), o.deploy(ctx, p))
 }
 
@@ -130,9 +137,14 @@ func (o *Operator) writeFiles(ctx context.Context, p policy, operand operand) er
 		if file.content == "" {
 			continue
 		}
-		meta := metav1.ObjectMeta{Name: file.configMap, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
+		meta := metav1.ObjectMeta{
+			Name:            file.configMap,
+			Namespace:       p.namespace,
+			OwnerReferences: []metav1.OwnerReference{p.owner},
+		}
 		made := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{file.key: file.content}}
-		if _, err := o.client.CoreV1().ConfigMaps(p.namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		_, err := o.client.CoreV1().ConfigMaps(p.namespace).Create(ctx, made, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}

@@ -32,7 +32,11 @@ func Connect(pid int, owner string) (int, error) {
 			}
 			return 0, err
 		}
-		for _, line := range []string{fmt.Sprintf("addr add %s/30 dev %s", boot.Gateway(network), link), fmt.Sprintf("link set %s alias %s up", link, owner)} {
+		lines := []string{
+			fmt.Sprintf("addr add %s/30 dev %s", boot.Gateway(network), link),
+			fmt.Sprintf("link set %s alias %s up", link, owner),
+		}
+		for _, line := range lines {
 			if err := IP(line); err != nil {
 				return 0, err
 			}
@@ -70,7 +74,12 @@ func Attach(spec *boot.Spec, number int) error {
 		}
 	}
 	api := spec.APISocket()
-	for address, socket := range map[string]string{"127.0.0.1:" + server.Port(): api, boot.APIAddress + ":443": api, boot.FactsAddress: spec.FactsSocket()} {
+	sockets := map[string]string{
+		"127.0.0.1:" + server.Port(): api,
+		boot.APIAddress + ":443":     api,
+		boot.FactsAddress:            spec.FactsSocket(),
+	}
+	for address, socket := range sockets {
 		listener, err := net.Listen("tcp", address)
 		if err != nil {
 			return err

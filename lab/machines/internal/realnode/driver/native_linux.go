@@ -34,7 +34,16 @@ func Prepare(spec *boot.Spec) error {
 	if !spec.StandsIn() {
 		return nil
 	}
-	if err := compile(folder, "nvml.c", "libnvidia-ml.so."+spec.LibraryVersion, "-shared", "-fPIC", "-O1", `-DDRIVER_VERSION="`+spec.LibraryVersion+`"`, "-DCARDS="+cardsInC(spec.Cards), "-DCUDA_VERSION="+cudaInC(spec.LibraryVersion), "-Wl,-soname,libnvidia-ml.so.1"); err != nil {
+	flags := []string{
+		"-shared",
+		"-fPIC",
+		"-O1",
+		`-DDRIVER_VERSION="` + spec.LibraryVersion + `"`,
+		"-DCARDS=" + cardsInC(spec.Cards),
+		"-DCUDA_VERSION=" + cudaInC(spec.LibraryVersion),
+		"-Wl,-soname,libnvidia-ml.so.1",
+	}
+	if err := compile(folder, "nvml.c", "libnvidia-ml.so."+spec.LibraryVersion, flags...); err != nil {
 		return err
 	}
 	return compile(folder, "cuda.c", "libcuda.so."+spec.LibraryVersion, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1")

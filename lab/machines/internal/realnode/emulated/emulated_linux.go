@@ -85,9 +85,14 @@ func containerOf(found facts.Facts, image string, argv []string) *programs.Conta
 	namespace, _ := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 	pod, _ := os.Hostname()
 	c := &programs.Container{
-		Pod:  &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: string(namespace)}},
-		Spec: &corev1.Container{Image: image}, Machine: found.Machine(), Argv: argv, Env: env, Output: os.Stdout, Read: os.ReadFile,
-		Listen: func(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprintf(":%d", port)) },
+		Pod:     &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: string(namespace)}},
+		Spec:    &corev1.Container{Image: image},
+		Machine: found.Machine(),
+		Argv:    argv,
+		Env:     env,
+		Output:  os.Stdout,
+		Read:    os.ReadFile,
+		Listen:  func(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprintf(":%d", port)) },
 	}
 	c.GPUs = found.Visible()
 	// Below /usr/local, as Debian has them, or at /lib, which a driver's root at /usr/local makes of the first.

@@ -53,8 +53,14 @@ func Serve(spec *boot.Spec, authority *identity.Authority, machine host.Machine)
 		snapshot := machine.Snapshot()
 		snapshot.Config = nil
 		_ = json.NewEncoder(w).Encode(Facts{
-			Key: machine.Key(), Name: machine.Name(), Address: machine.Address(), Role: machine.Role(), Snapshot: snapshot, Cards: gpu.Cards(machine),
-			TimeScale: 1 / machine.Clock().Real(time.Second).Seconds(), Kubeconfig: kubeconfig,
+			Key:        machine.Key(),
+			Name:       machine.Name(),
+			Address:    machine.Address(),
+			Role:       machine.Role(),
+			Snapshot:   snapshot,
+			Cards:      gpu.Cards(machine),
+			TimeScale:  1 / machine.Clock().Real(time.Second).Seconds(),
+			Kubeconfig: kubeconfig,
 		})
 	})}
 	go func() { _ = server.Serve(listener) }()

@@ -93,7 +93,12 @@ func containerToolkit(spec *boot.Spec) image {
 	} {
 		made.more[to], _ = spec.Program(folder + from)
 	}
-	for _, missing := range []string{"bin/nvidia-container-cli", "lib/x86_64-linux-gnu/libnvidia-container.so.1", "lib/x86_64-linux-gnu/libnvidia-container-go.so.1"} {
+	needed := []string{
+		"bin/nvidia-container-cli",
+		"lib/x86_64-linux-gnu/libnvidia-container.so.1",
+		"lib/x86_64-linux-gnu/libnvidia-container-go.so.1",
+	}
+	for _, missing := range needed {
 		made.more[artifacts+missing] = spec.Built("pause")
 	}
 	return made
@@ -117,10 +122,27 @@ func nvidias() []image {
 // imagesOf a node: what stands for what. The first that fits counts; what none fits is not there, as the node says then.
 func imagesOf(spec *boot.Spec) []image {
 	return append(nvidias(), []image{
-		{names: regexp.MustCompile(`(^|/)pause:`), key: "pause", more: map[string]string{"/pause": spec.Built("pause")}, command: []string{"/pause"}},
+		{
+			names:   regexp.MustCompile(`(^|/)pause:`),
+			key:     "pause",
+			more:    map[string]string{"/pause": spec.Built("pause")},
+			command: []string{"/pause"},
+		},
 		discovery("v0.17"), discovery("v0.18"), containerToolkit(spec),
-		{names: regexp.MustCompile(`(^|/)cuda(-sample)?:`), key: "compute", shell: true, more: map[string]string{"/usr/bin/compute": spec.Built("compute")}, command: []string{"/usr/bin/compute"}, env: bakedIn},
-		{names: regexp.MustCompile(`(^|/)(busybox|alpine|ubuntu|debian):`), key: "shell", shell: true, command: []string{"sh"}},
+		{
+			names:   regexp.MustCompile(`(^|/)cuda(-sample)?:`),
+			key:     "compute",
+			shell:   true,
+			more:    map[string]string{"/usr/bin/compute": spec.Built("compute")},
+			command: []string{"/usr/bin/compute"},
+			env:     bakedIn,
+		},
+		{
+			names:   regexp.MustCompile(`(^|/)(busybox|alpine|ubuntu|debian):`),
+			key:     "shell",
+			shell:   true,
+			command: []string{"sh"},
+		},
 	}...)
 }
 
@@ -135,7 +157,13 @@ func standsFor(reference string) (image, bool) {
 		env = append(env, variable.Name+"="+variable.Value)
 	}
 	self, err := os.Executable()
-	made := image{key: "emulated", shell: true, more: map[string]string{emulatedProgram: self}, links: within("/usr/bin/", emulated.Programs()), env: env}
+	made := image{
+		key:   "emulated",
+		shell: true,
+		more:  map[string]string{emulatedProgram: self},
+		links: within("/usr/bin/", emulated.Programs()),
+		env:   env,
+	}
 	if made.command = rule.Entrypoint; len(rule.Programs) > 0 && len(rule.Entrypoint) > 0 { // else it is the shell's, which has none
 		made.entrypoint, made.command = rule.Entrypoint[:1], rule.Entrypoint[1:]
 	}

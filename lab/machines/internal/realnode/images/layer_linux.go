@@ -51,7 +51,12 @@ func (i image) layer(spec *boot.Spec, to io.Writer) error {
 	}
 	// Last, in the place of files of the same names. A symbolic link would lead a mount over it, such as CDI's of nvidia-smi, to the program.
 	for _, inside := range i.links {
-		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeLink, Name: inside[1:], Linkname: emulatedProgram[1:], Mode: 0o755}); err != nil {
+		if err := out.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeLink,
+			Name:     inside[1:],
+			Linkname: emulatedProgram[1:],
+			Mode:     0o755,
+		}); err != nil {
 			return err
 		}
 	}
@@ -68,7 +73,11 @@ func addFile(out *tar.Writer, inside, outside string) error {
 	if err != nil {
 		return err
 	}
-	if err := out.WriteHeader(&tar.Header{Name: strings.TrimPrefix(inside, "/"), Mode: 0o755, Size: info.Size()}); err != nil {
+	if err := out.WriteHeader(&tar.Header{
+		Name: strings.TrimPrefix(inside, "/"),
+		Mode: 0o755,
+		Size: info.Size(),
+	}); err != nil {
 		return err
 	}
 	_, err = io.Copy(out, file)

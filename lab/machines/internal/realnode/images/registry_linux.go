@@ -45,7 +45,13 @@ type layer struct {
 }
 
 func newRegistry(folder string, images []image, standsFor func(reference string) (image, bool)) *registry {
-	return &registry{folder: folder, images: images, standsFor: standsFor, blobs: map[string]string{}, layers: map[string]layer{}}
+	return &registry{
+		folder:    folder,
+		images:    images,
+		standsFor: standsFor,
+		blobs:     map[string]string{},
+		layers:    map[string]layer{},
+	}
 }
 
 // Serve starts the registry, in the node's own network.

@@ -138,7 +138,14 @@ func devices(spec *boot.Spec) error {
 		}
 		_ = os.Chmod(target, 0o666)
 	}
-	for link, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"} {
+	links := map[string]string{
+		"fd":     "/proc/self/fd",
+		"stdin":  "/proc/self/fd/0",
+		"stdout": "/proc/self/fd/1",
+		"stderr": "/proc/self/fd/2",
+		"ptmx":   "pts/ptmx",
+	}
+	for link, target := range links {
 		if err := os.Symlink(target, filepath.Join(folder, link)); err != nil {
 			return err
 		}

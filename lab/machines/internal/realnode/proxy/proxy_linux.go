@@ -39,7 +39,11 @@ func Serve(ctx context.Context, client kubernetes.Interface) error {
 	services, slices := factory.Core().V1().Services(), factory.Discovery().V1().EndpointSlices()
 	p := &proxy{services: services.Lister(), slices: slices.Lister(), open: map[string]net.Listener{}}
 	change := func(any) { p.follow() }
-	handler := cache.ResourceEventHandlerFuncs{AddFunc: change, UpdateFunc: func(_, now any) { change(now) }, DeleteFunc: change}
+	handler := cache.ResourceEventHandlerFuncs{
+		AddFunc:    change,
+		UpdateFunc: func(_, now any) { change(now) },
+		DeleteFunc: change,
+	}
 	if _, err := services.Informer().AddEventHandler(handler); err != nil {
 		return err
 	}
@@ -158,12 +162,22 @@ func (p *proxy) answer(packet []byte) []byte {
 		return nil
 	}
 	question := asked.Questions[0]
-	said := dnsmessage.Message{Header: dnsmessage.Header{ID: asked.ID, Response: true, Authoritative: true, RecursionDesired: asked.RecursionDesired}, Questions: asked.Questions}
+	said := dnsmessage.Message{Header: dnsmessage.Header{
+		ID:               asked.ID,
+		Response:         true,
+		Authoritative:    true,
+		RecursionDesired: asked.RecursionDesired,
+	}, Questions: asked.Questions}
 	switch address := p.addressOf(question.Name.String()); {
 	case address == nil:
 		said.RCode = dnsmessage.RCodeNameError
 	case question.Type == dnsmessage.TypeA:
-		header := dnsmessage.ResourceHeader{Name: question.Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET, TTL: 5}
+		header := dnsmessage.ResourceHeader{
+			Name:  question.Name,
+			Type:  dnsmessage.TypeA,
+			Class: dnsmessage.ClassINET,
+			TTL:   5,
+		}
 		said.Answers = []dnsmessage.Resource{{Header: header, Body: &dnsmessage.AResource{A: [4]byte(address)}}}
 	}
 	text, err := said.Pack()

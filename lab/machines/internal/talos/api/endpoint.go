@@ -81,8 +81,11 @@ func certified(authority *x509.PEMEncodedCertificateAndKey, machines []*core.Mac
 	pool := stdx509.NewCertPool()
 	pool.AppendCertsFromPEM(authority.Crt)
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*pair.Certificate}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
-		NextProtos: []string{"h2"}, // credentials.NewTLS adds it to the outer configuration alone
+		MinVersion:   tls.VersionTLS12,
+		Certificates: []tls.Certificate{*pair.Certificate},
+		ClientCAs:    pool,
+		ClientAuth:   tls.RequireAndVerifyClientCert,
+		NextProtos:   []string{"h2"}, // credentials.NewTLS adds it to the outer configuration alone
 	}, nil
 }
 
@@ -167,7 +170,11 @@ func (e endpoint) named(ctx context.Context) (targets []target, several bool) {
 
 // failed is a machine's error in the answer of several (talos v1.13.0 internal/app/apid/pkg/backend/apid.go, BuildError).
 func failed(node string, err error) *common.Empty {
-	return &common.Empty{Metadata: &common.Metadata{Hostname: node, Error: err.Error(), Status: status.Convert(err).Proto()}}
+	return &common.Empty{Metadata: &common.Metadata{
+		Hostname: node,
+		Error:    err.Error(),
+		Status:   status.Convert(err).Proto(),
+	}}
 }
 
 // unary answers a call that has one answer. Every answer of MachineService is a list of messages that have metadata, so those of several machines become

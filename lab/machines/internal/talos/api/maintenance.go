@@ -58,5 +58,9 @@ type storageService struct {
 }
 
 func (*storageService) Disks(context.Context, *emptypb.Empty) (*storage.DisksResponse, error) {
-	return &storage.DisksResponse{Messages: []*storage.Disks{{Disks: []*storage.Disk{{DeviceName: "/dev/sda", Size: 512 << 30, Type: storage.Disk_SSD}}}}}, nil
+	return &storage.DisksResponse{Messages: []*storage.Disks{{Disks: []*storage.Disk{{
+		DeviceName: "/dev/sda",
+		Size:       512 << 30,
+		Type:       storage.Disk_SSD,
+	}}}}}, nil
 }

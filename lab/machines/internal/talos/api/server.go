@@ -117,8 +117,18 @@ func (*machineService) ServiceList(ctx context.Context, _ *emptypb.Empty) (*mach
 	list := &machine.ServiceList{}
 	for _, service := range of(ctx).Services() {
 		list.Services = append(list.Services, &machine.ServiceInfo{
-			Id: service.ID, State: service.State, Health: &machine.ServiceHealth{Unknown: !service.Healthy, Healthy: service.Healthy, LastChange: timestamppb.Now()},
-			Events: &machine.ServiceEvents{Events: []*machine.ServiceEvent{{Msg: service.Message, State: service.State, Ts: timestamppb.Now()}}},
+			Id:    service.ID,
+			State: service.State,
+			Health: &machine.ServiceHealth{
+				Unknown:    !service.Healthy,
+				Healthy:    service.Healthy,
+				LastChange: timestamppb.Now(),
+			},
+			Events: &machine.ServiceEvents{Events: []*machine.ServiceEvent{{
+				Msg:   service.Message,
+				State: service.State,
+				Ts:    timestamppb.Now(),
+			}}},
 		})
 	}
 	return &machine.ServiceListResponse{Messages: []*machine.ServiceList{list}}, nil
@@ -152,8 +162,10 @@ func (*machineService) EtcdMemberList(ctx context.Context, _ *machine.EtcdMember
 	members := &machine.EtcdMembers{}
 	for _, member := range list {
 		members.Members = append(members.Members, &machine.EtcdMember{
-			Id: memberID(member), Hostname: member.Name,
-			PeerUrls: []string{"https://" + member.Address + ":2380"}, ClientUrls: []string{"https://" + member.Address + ":2379"},
+			Id:         memberID(member),
+			Hostname:   member.Name,
+			PeerUrls:   []string{"https://" + member.Address + ":2380"},
+			ClientUrls: []string{"https://" + member.Address + ":2379"},
 		})
 	}
 	return &machine.EtcdMemberListResponse{Messages: []*machine.EtcdMembers{members}}, nil
@@ -165,7 +177,14 @@ func (*machineService) EtcdStatus(ctx context.Context, _ *emptypb.Empty) (*machi
 		return nil, err
 	}
 	answer := &machine.EtcdMemberStatus{
-		Leader: memberID(list[0]), StorageVersion: "3.6.0", ProtocolVersion: "3.6.0", DbSize: 20 << 20, DbSizeInUse: 10 << 20, RaftTerm: 2, RaftIndex: 1000, RaftAppliedIndex: 1000,
+		Leader:           memberID(list[0]),
+		StorageVersion:   "3.6.0",
+		ProtocolVersion:  "3.6.0",
+		DbSize:           20 << 20,
+		DbSizeInUse:      10 << 20,
+		RaftTerm:         2,
+		RaftIndex:        1000,
+		RaftAppliedIndex: 1000,
 	}
 	for _, member := range list {
 		if member.Name == of(ctx).Key() {
@@ -213,7 +232,13 @@ func (*machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingS
 	archive := &bytes.Buffer{}
 	zip := gzip.NewWriter(archive)
 	tape := tar.NewWriter(zip)
-	err = tape.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "kubeconfig", Size: int64(len(content)), ModTime: time.Now(), Mode: 0o600})
+	err = tape.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeReg,
+		Name:     "kubeconfig",
+		Size:     int64(len(content)),
+		ModTime:  time.Now(),
+		Mode:     0o600,
+	})
 	if err == nil {
 		_, err = tape.Write(content)
 	}

@@ -81,7 +81,12 @@ func UserFiles(provider config.Provider) (list []userfiles.File, err error) {
 		return nil, fmt.Errorf("error generating extra files: %w", err)
 	}
 	for _, item := range items {
-		list = append(list, userfiles.File{Path: item.Path(), Content: item.Content(), Op: item.Op(), Permissions: item.Permissions()})
+		list = append(list, userfiles.File{
+			Path:        item.Path(),
+			Content:     item.Content(),
+			Op:          item.Op(),
+			Permissions: item.Permissions(),
+		})
 	}
 	return list, nil
 }
@@ -97,7 +102,12 @@ func KubernetesVersion(provider config.Provider) string {
 func NodeWants(provider config.Provider, role, schematicID string, extensions []host.Extension) map[string]string {
 	wants := map[string]string{"annotation extensions.talos.dev/schematic": schematicID}
 	machine := provider.Machine()
-	for kind, said := range map[string]map[string]string{"label ": machine.NodeLabels(), "annotation ": machine.NodeAnnotations(), "taint ": machine.NodeTaints()} {
+	kinds := map[string]map[string]string{
+		"label ":      machine.NodeLabels(),
+		"annotation ": machine.NodeAnnotations(),
+		"taint ":      machine.NodeTaints(),
+	}
+	for kind, said := range kinds {
 		for key, value := range said {
 			if kind == "taint " && !strings.Contains(value, ":") {
 				value = ":" + value // without a colon it is the effect alone

@@ -35,7 +35,12 @@ func TestParts(t *testing.T) {
 		if err != nil {
 			text = err.Error()
 		}
-		if (err == nil) != (test.runtimes != "") || !strings.Contains(text, test.merged) || err == nil && (effective.Default != test.standard || !slices.Equal(effective.Runtimes, strings.Fields(test.runtimes))) {
+		isRight := (err == nil) == (test.runtimes != "") && strings.Contains(text, test.merged)
+		if err == nil {
+			isRight = isRight && effective.Default == test.standard &&
+				slices.Equal(effective.Runtimes, strings.Fields(test.runtimes))
+		}
+		if !isRight {
 			t.Errorf("%s: %+v\n%s", test.name, effective, text)
 		}
 	}

@@ -49,7 +49,12 @@ func ParseInstaller(image string) (Installer, error) {
 	if parts == nil {
 		return Installer{}, fmt.Errorf("%q is no installer image of a Talos release", image)
 	}
-	return Installer{Platform: cmp.Or(parts[1], "metal"), SecureBoot: parts[2] != "", SchematicID: cmp.Or(parts[3], EmptySchematic), Version: parts[4]}, nil
+	return Installer{
+		Platform:    cmp.Or(parts[1], "metal"),
+		SecureBoot:  parts[2] != "",
+		SchematicID: cmp.Or(parts[3], EmptySchematic),
+		Version:     parts[4],
+	}, nil
 }
 
 // CommandLine of an image that boots as UKI: what Talos starts its kernel with, and what the schematic adds (talos v1.13.0

@@ -73,7 +73,15 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 		}
 	}
 	m.update(func(s *state) { // from here on the API answers: the kernel's files are there before it
-		s.boot = boot{id: id, host: configuration.HostnameOf(s.active, m.spec.Name), began: began, end: end, stage: runtime.MachineStageBooting, api: api, services: earlyServices()}
+		s.boot = boot{
+			id:       id,
+			host:     configuration.HostnameOf(s.active, m.spec.Name),
+			began:    began,
+			end:      end,
+			stage:    runtime.MachineStageBooting,
+			api:      api,
+			services: earlyServices(),
+		}
 		if !first {
 			s.reboots++
 		}

@@ -101,8 +101,14 @@ func start(t *testing.T, version, schematicID string, config []byte) life {
 	path := filepath.Join(dir, "config.yaml")
 	must(path, os.WriteFile(path, config, 0o600))
 	description := spec.Machine{
-		Name: "w1", Address: "10.0.0.2", Role: "worker", TalosVersion: version, SchematicID: schematicID, Platform: "metal", Config: path,
-		GPUs: []host.GPU{{Model: "RTX 5070 Ti", PCIDevice: "0300_10de", Count: 1}},
+		Name:         "w1",
+		Address:      "10.0.0.2",
+		Role:         "worker",
+		TalosVersion: version,
+		SchematicID:  schematicID,
+		Platform:     "metal",
+		Config:       path,
+		GPUs:         []host.GPU{{Model: "RTX 5070 Ti", PCIDevice: "0300_10de", Count: 1}},
 	}
 	m := must(machine.New(t.Context(), description, machine.Environment{Clock: clock.New(fast), Factory: factory.NewClient(newFactory(t)), Dir: dir, Cluster: []spec.Machine{description}}))
 	ctx, cancel := context.WithCancel(context.Background())

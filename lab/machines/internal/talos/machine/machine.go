@@ -93,7 +93,12 @@ type boot struct {
 
 // New makes a machine that is off: installed, or with a boot medium alone where it has no configuration.
 func New(ctx context.Context, description spec.Machine, env Environment) (*Machine, error) {
-	installer := factory.Installer{Platform: description.Platform, SecureBoot: description.SecureBoot, SchematicID: description.SchematicID, Version: description.TalosVersion}
+	installer := factory.Installer{
+		Platform:    description.Platform,
+		SecureBoot:  description.SecureBoot,
+		SchematicID: description.SchematicID,
+		Version:     description.TalosVersion,
+	}
 	image, err := env.Factory.Resolve(ctx, installer)
 	if err != nil {
 		return nil, fmt.Errorf("machines.%s: image of schematic %s, Talos %s: %w", description.Name, description.SchematicID, description.TalosVersion, err)
@@ -103,13 +108,18 @@ func New(ctx context.Context, description spec.Machine, env Environment) (*Machi
 		return nil, fmt.Errorf("machines.%s.config: %w", description.Name, err)
 	}
 	m := &Machine{
-		spec: description, env: env,
+		spec:    description,
+		env:     env,
 		root:    filepath.Join(env.Dir, "machines", description.Name, "root"),
 		changed: make(chan struct{}),
 		s: state{
-			slots: slots.New(image), active: provider, persistent: provider, unconfigured: description.Config == "",
-			images: map[string]factory.Image{}, faults: map[string]int{},
-			boot: boot{host: configuration.HostnameOf(provider, description.Name), end: func() {}},
+			slots:        slots.New(image),
+			active:       provider,
+			persistent:   provider,
+			unconfigured: description.Config == "",
+			images:       map[string]factory.Image{},
+			faults:       map[string]int{},
+			boot:         boot{host: configuration.HostnameOf(provider, description.Name), end: func() {}},
 		},
 	}
 	if m.s.unconfigured {

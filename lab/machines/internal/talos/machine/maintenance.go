@@ -37,7 +37,9 @@ func firstConfiguration(path string) (config.Provider, error) {
 
 func nothing() config.Provider {
 	return container.NewV1Alpha1(&v1alpha1.Config{
-		ConfigVersion: "v1alpha1", MachineConfig: &v1alpha1.MachineConfig{}, ClusterConfig: &v1alpha1.ClusterConfig{},
+		ConfigVersion: "v1alpha1",
+		MachineConfig: &v1alpha1.MachineConfig{},
+		ClusterConfig: &v1alpha1.ClusterConfig{},
 	})
 }
 

@@ -19,7 +19,12 @@ func (m *Machine) Services() []resources.Service {
 
 func running(ids ...string) (list []resources.Service) {
 	for _, id := range ids {
-		list = append(list, resources.Service{ID: id, State: "Running", Message: "Started task " + id, Healthy: !strings.HasPrefix(id, "ext-")})
+		list = append(list, resources.Service{
+			ID:      id,
+			State:   "Running",
+			Message: "Started task " + id,
+			Healthy: !strings.HasPrefix(id, "ext-"),
+		})
 	}
 	return list
 }
@@ -45,7 +50,11 @@ func (m *Machine) services(s *state, pods bool) []resources.Service {
 			continue
 		}
 		if id == "etcd" && !m.env.Etcd.Stands() {
-			list = append(list, resources.Service{ID: id, State: "Preparing", Message: "Running pre state: waiting to be told to bootstrap"})
+			list = append(list, resources.Service{
+				ID:      id,
+				State:   "Preparing",
+				Message: "Running pre state: waiting to be told to bootstrap",
+			})
 			continue
 		}
 		list = append(list, running(id)...)
@@ -65,7 +74,11 @@ func extensionServices(s *state, extension host.Extension) []resources.Service {
 	list := running("ext-nvidia-persistenced")
 	cdi := resources.Service{ID: "ext-nvidia-cdi-gen", State: "Finished", Message: "Service finished successfully"}
 	if s.boot.driver.Version == "" {
-		list[0] = resources.Service{ID: "ext-nvidia-persistenced", State: "Waiting", Message: fmt.Sprintf("Waiting for file %q to exist", "/sys/bus/pci/drivers/nvidia")}
+		list[0] = resources.Service{
+			ID:      "ext-nvidia-persistenced",
+			State:   "Waiting",
+			Message: fmt.Sprintf("Waiting for file %q to exist", "/sys/bus/pci/drivers/nvidia"),
+		}
 		cdi.State, cdi.Message = "Waiting", "Waiting for service \"ext-nvidia-persistenced\" to be \"up\""
 	}
 	if host.EraOf(s.slots.Running.Version) == host.EraCDI {

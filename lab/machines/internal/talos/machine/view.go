@@ -99,8 +99,18 @@ func (m *Machine) OnDisk() ([]byte, error) {
 func (m *Machine) view() resources.View {
 	image, now := m.s.slots.Running, m.s.boot
 	return resources.View{
-		Snapshot: m.snapshot(), Name: now.host, Platform: image.Platform, SecureBoot: m.spec.SecureBoot, SchematicID: image.SchematicID, Schematic: image.Schematic,
-		Persistent: m.s.persistent, Applied: now.applied, Unconfirmed: m.s.slots.Unconfirmed, Stage: now.stage, Ready: now.ready, Unmet: now.unmet,
+		Snapshot:    m.snapshot(),
+		Name:        now.host,
+		Platform:    image.Platform,
+		SecureBoot:  m.spec.SecureBoot,
+		SchematicID: image.SchematicID,
+		Schematic:   image.Schematic,
+		Persistent:  m.s.persistent,
+		Applied:     now.applied,
+		Unconfirmed: m.s.slots.Unconfirmed,
+		Stage:       now.stage,
+		Ready:       now.ready,
+		Unmet:       now.unmet,
 	}
 }
 
@@ -125,10 +135,16 @@ func (m *Machine) Report() Report {
 	defer m.mu.Unlock()
 	image, now := m.s.slots.Running, m.s.boot
 	report := Report{
-		Address: m.spec.Address, TalosVersion: image.Version, SchematicID: image.SchematicID,
-		Reboots: m.s.reboots, Upgrades: m.s.upgrades, Requests: m.s.requests,
-		Stage: now.stage.String(), Ready: now.ready, BootID: now.id,
-		Events: append([]Entry{}, m.s.events...),
+		Address:      m.spec.Address,
+		TalosVersion: image.Version,
+		SchematicID:  image.SchematicID,
+		Reboots:      m.s.reboots,
+		Upgrades:     m.s.upgrades,
+		Requests:     m.s.requests,
+		Stage:        now.stage.String(),
+		Ready:        now.ready,
+		BootID:       now.id,
+		Events:       append([]Entry{}, m.s.events...),
 	}
 	if version := now.driver.Version; version != "" {
 		report.DriverVersion = &version

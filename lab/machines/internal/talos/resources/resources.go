@@ -150,17 +150,26 @@ func extensionStatuses(view View) (list []resource.Resource) {
 	for i, extension := range view.Extensions {
 		withModules = withModules || strings.Contains(extension.Name, "kernel-modules")
 		add(fmt.Sprint(i), extensions.Metadata{
-			Name: extension.Name, Version: extension.Version, Author: "Sidero Labs", Description: extension.Reference,
+			Name:          extension.Name,
+			Version:       extension.Version,
+			Author:        "Sidero Labs",
+			Description:   extension.Reference,
 			Compatibility: extensions.Compatibility{Talos: extensions.Constraint{Version: ">= v1.0.0"}},
 		})
 	}
 	add(fmt.Sprint(len(view.Extensions)), extensions.Metadata{
-		Name: "schematic", Version: view.SchematicID, Author: "Image Factory",
-		Description: "Virtual extension which specifies the schematic of the image built with Image Factory.", ExtraInfo: view.Schematic,
+		Name:        "schematic",
+		Version:     view.SchematicID,
+		Author:      "Image Factory",
+		Description: "Virtual extension which specifies the schematic of the image built with Image Factory.",
+		ExtraInfo:   view.Schematic,
 	})
 	if withModules {
 		add("modules.dep", extensions.Metadata{
-			Name: "modules.dep", Version: "6.18.1-talos", Author: "Talos Machinery", Description: "Combined modules.dep for all extensions",
+			Name:        "modules.dep",
+			Version:     "6.18.1-talos",
+			Author:      "Talos Machinery",
+			Description: "Combined modules.dep for all extensions",
 		})
 	}
 	return list
@@ -176,8 +185,13 @@ func devices(view View) (list []resource.Resource) {
 		}
 		r := hardware.NewPCIDeviceInfo(nvidia.BusID(index))
 		*r.TypedSpec() = hardware.PCIDeviceSpec{
-			Class: "Display controller", Subclass: map[string]string{"00": "VGA compatible controller", "02": "3D controller"}[class[2:]],
-			Vendor: "NVIDIA Corporation", Product: gpu.PCIName, ClassID: "0x" + class[:2], SubclassID: "0x" + class[2:], VendorID: "0x" + vendor,
+			Class:      "Display controller",
+			Subclass:   map[string]string{"00": "VGA compatible controller", "02": "3D controller"}[class[2:]],
+			Vendor:     "NVIDIA Corporation",
+			Product:    gpu.PCIName,
+			ClassID:    "0x" + class[:2],
+			SubclassID: "0x" + class[2:],
+			VendorID:   "0x" + vendor,
 		}
 		if gpu.PCIID != "" {
 			r.TypedSpec().ProductID = "0x" + gpu.PCIID
@@ -193,7 +207,13 @@ func devices(view View) (list []resource.Resource) {
 // volumes are the partitions of a machine that boots by systemd-boot. One that boots by GRUB has BOOT and BIOS as well (seen on Talos v1.13.0; talos v1.14.1
 // bootloader/sdboot/sdboot.go and grub/install.go, PrepareBootPartitions).
 func volumes() (list []resource.Resource) {
-	for index, label := range []string{constants.EFIPartitionLabel, constants.MetaPartitionLabel, constants.StatePartitionLabel, constants.EphemeralPartitionLabel} {
+	labels := []string{
+		constants.EFIPartitionLabel,
+		constants.MetaPartitionLabel,
+		constants.StatePartitionLabel,
+		constants.EphemeralPartitionLabel,
+	}
+	for index, label := range labels {
 		r := block.NewDiscoveredVolume(block.NamespaceName, fmt.Sprintf("sda%d", index+1))
 		spec := r.TypedSpec()
 		spec.Type, spec.Parent, spec.PartitionLabel, spec.PartitionIndex = "partition", "sda", label, uint(index+1)

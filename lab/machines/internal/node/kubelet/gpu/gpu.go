@@ -36,7 +36,11 @@ type Slice struct {
 // Unsplit lists the cards of a machine one by one, none of them split.
 func Unsplit(machine string, s host.Snapshot) (cards []Card) {
 	for index, kind := range nvidia.Each(s.GPUs) {
-		cards = append(cards, Card{GPU: kind, Index: index, UUID: "GPU-" + host.Identifier(machine, fmt.Sprintf("gpu-%d", index))})
+		cards = append(cards, Card{
+			GPU:   kind,
+			Index: index,
+			UUID:  "GPU-" + host.Identifier(machine, fmt.Sprintf("gpu-%d", index)),
+		})
 	}
 	return cards
 }
@@ -95,7 +99,8 @@ func Split(m host.Machine, card Card, profiles map[string]int) {
 		split[boot] = map[string][]Slice{}
 	}
 	var made []Slice
-	for _, name := range slices.SortedFunc(maps.Keys(profiles), func(a, b string) int { return 10*(slicesOf(b)-slicesOf(a)) + strings.Compare(a, b) }) {
+	largestFirst := func(a, b string) int { return 10*(slicesOf(b)-slicesOf(a)) + strings.Compare(a, b) }
+	for _, name := range slices.SortedFunc(maps.Keys(profiles), largestFirst) {
 		for range profiles[name] {
 			what := fmt.Sprintf("mig-%d-%d-%s", card.Index, len(made), name)
 			made = append(made, Slice{Index: len(made), UUID: "MIG-" + host.Identifier(m.Key(), what), Profile: name})

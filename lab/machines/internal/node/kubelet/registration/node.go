@@ -107,7 +107,14 @@ func (n *Node) Leave(ctx context.Context) {
 // status of the node but for its resources.
 func (n *Node) status(ready bool, why string) corev1.NodeStatus {
 	s, name, now := n.machine.Snapshot(), n.machine.Name(), metav1.Now()
-	condition := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: why, LastHeartbeatTime: now, LastTransitionTime: now}
+	condition := corev1.NodeCondition{
+		Type:               corev1.NodeReady,
+		Status:             corev1.ConditionFalse,
+		Reason:             "KubeletNotReady",
+		Message:            why,
+		LastHeartbeatTime:  now,
+		LastTransitionTime: now,
+	}
 	if ready {
 		condition.Status, condition.Reason = corev1.ConditionTrue, "KubeletReady"
 	}
@@ -116,8 +123,15 @@ func (n *Node) status(ready bool, why string) corev1.NodeStatus {
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: n.port}},
 		Conditions:      []corev1.NodeCondition{condition},
 		NodeInfo: corev1.NodeSystemInfo{
-			MachineID: host.Identifier(name, "machine"), SystemUUID: host.Identifier(name, "system"), BootID: s.BootID, KernelVersion: "emulated", OSImage: "Talos (" + s.TalosVersion + ")",
-			ContainerRuntimeVersion: "containerd://emulated", KubeletVersion: "v" + strings.TrimPrefix(s.KubernetesVersion, "v"), OperatingSystem: "linux", Architecture: runtime.GOARCH,
+			MachineID:               host.Identifier(name, "machine"),
+			SystemUUID:              host.Identifier(name, "system"),
+			BootID:                  s.BootID,
+			KernelVersion:           "emulated",
+			OSImage:                 "Talos (" + s.TalosVersion + ")",
+			ContainerRuntimeVersion: "containerd://emulated",
+			KubeletVersion:          "v" + strings.TrimPrefix(s.KubernetesVersion, "v"),
+			OperatingSystem:         "linux",
+			Architecture:            runtime.GOARCH,
 		},
 	}
 }

@@ -11,9 +11,13 @@ import (
 
 func twoCards() host.Snapshot {
 	return host.Snapshot{
-		Era: host.EraLegacy, DriverVersion: "570.172.08", LibraryVersion: "570.172.08", Sysctls: map[string]string{"net.core.bpf_jit_harden": "1"},
-		Runtimes: []string{"runc", "nvidia"}, DefaultRuntime: "runc",
-		GPUs: []host.GPU{{Model: "H100 NVL", Count: 2}},
+		Era:            host.EraLegacy,
+		DriverVersion:  "570.172.08",
+		LibraryVersion: "570.172.08",
+		Sysctls:        map[string]string{"net.core.bpf_jit_harden": "1"},
+		Runtimes:       []string{"runc", "nvidia"},
+		DefaultRuntime: "runc",
+		GPUs:           []host.GPU{{Model: "H100 NVL", Count: 2}},
 	}
 }
 
