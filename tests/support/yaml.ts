@@ -1,11 +1,13 @@
 /**
  * A text of YAML inside TypeScript: without the indentation that all its lines share, and without the line breaks around
  * it, but with one at its end. A backslash stands for itself.
+ *
+ * @param values values of one line
  */
-export function yaml(text: TemplateStringsArray): string {
-  const lines = text.raw
-    .join("")
-    .replace(/\\([`$])/g, "$1")
+export function yaml(text: TemplateStringsArray, ...values: string[]): string {
+  const [first = "", ...others] = text.raw.map((part) => part.replace(/\\([`$])/g, "$1"));
+  const lines = others
+    .reduce((whole, part, index) => `${whole}${values[index]}${part}`, first)
     .replace(/^\n|\n *$/g, "")
     .split("\n");
   const indents = lines.filter((line) => line !== "").map((line) => line.search(/[^ ]|$/));

@@ -1,45 +1,12 @@
 import * as fs from "node:fs";
-import * as os from "node:os";
 import * as path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { check } from "../../../cli/check/verb";
 import { type FileFinding } from "../../../cli/check/judge-files";
-import { fixture, table } from "../../support/table";
 import { runVerb } from "../stand";
+import { run, written } from "./stand";
 
 const home = path.join(__dirname, "../../fixtures/talhelper/home-ops");
-
-const run = (...argv: string[]) => runVerb("check", check, argv);
-
-const folders: string[] = [];
-afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
-
-function written(files: Record<string, string>, inner: string[] = []): string {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "check-"));
-  folders.push(folder);
-  for (const name of inner) fs.mkdirSync(path.join(folder, name));
-  for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text);
-  return folder;
-}
-
-interface Row {
-  name: string;
-  talos?: string[];
-  file: string;
-  finds: { line: number; check: string; problem: string }[];
-}
-const rows = table<Row>(fixture("checked-files.yaml"), ["name", "talos", "file", "finds"]);
-
-test.each(rows)("%s", async (_, { talos = [], file, finds }) => {
-  const folder = written({ "file.yaml": file });
-  const { status, result } = await run(folder, "--json", ...talos.map((one) => `--talos=${one}`));
-  const { findings } = JSON.parse(result) as { findings: FileFinding[] };
-  expect(findings.map(({ line, check, problem }) => ({ line, check, problem }))).toEqual(
-    finds.map((one) => ({ ...one, problem: expect.stringMatching(one.problem) as string })),
-  );
-  expect(status).toBe(finds.length > 0 ? 1 : 0);
-  if (talos.length > 1) expect(findings[0]?.talos).toEqual(["v1.13.6"]);
-});
 
 test("a talconfig is judged with its patches, on its own release, each of them once", async () => {
   const { status: sound, result: nothing, remarks } = await run(home);

@@ -1,7 +1,7 @@
 import { findingsOf, planCluster } from "../../../components/recipe/index";
 import { oneMachine } from "../stacks";
 
-// How stacks share their cards is in tests/fixtures/planned.yaml.
+// How stacks share their cards is in tests/recipe/planned.
 
 test.each([
   ["H20", "1g.12gb", 7],

@@ -1,0 +1,24 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { check } from "../../../cli/check/verb";
+import { runVerb } from "../stand";
+
+/** Runs `talos-gpu check`. */
+export const run = (...argv: string[]) => runVerb("check", check, argv);
+
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
+
+/**
+ * Writes files into a folder, which goes with the test.
+ *
+ * @param inner folders in it
+ */
+export function written(files: Record<string, string>, inner: string[] = []): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "check-"));
+  folders.push(folder);
+  for (const name of inner) fs.mkdirSync(path.join(folder, name));
+  for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text);
+  return folder;
+}

@@ -1,0 +1,392 @@
+import { yaml } from "../../support/yaml";
+import { expectPlan } from "./expect-plan";
+
+const open = [
+  "siderolabs/nvidia-container-toolkit-production",
+  "siderolabs/nvidia-open-gpu-kernel-modules-production",
+];
+const openLts = [
+  "siderolabs/nvidia-container-toolkit-lts",
+  "siderolabs/nvidia-open-gpu-kernel-modules-lts",
+];
+const proprietary = [
+  "siderolabs/nonfree-kmod-nvidia-production",
+  "siderolabs/nvidia-container-toolkit-production",
+];
+const proprietaryLts = [
+  "siderolabs/nonfree-kmod-nvidia-lts",
+  "siderolabs/nvidia-container-toolkit-lts",
+];
+const withFabricManager = [
+  "siderolabs/nvidia-container-toolkit-production",
+  "siderolabs/nvidia-fabricmanager-production",
+  "siderolabs/nvidia-open-gpu-kernel-modules-production",
+];
+const modules = [
+  { name: "nvidia" },
+  { name: "nvidia_uvm" },
+  { name: "nvidia_drm" },
+  { name: "nvidia_modeset" },
+];
+const ownImage = "registry.example.com/talos/installer:v1.13.6-nvidia-2";
+
+test("an RTX 5070 Ti on 1.11", () =>
+  expectPlan(
+    { talosVersion: "v1.11.5", machine: { gpus: [{ model: "RTX 5070 Ti" }] } },
+    { machine: { driverVersion: "570.172.08", extensions: open } },
+  ));
+
+test("an H100 on 1.12, branch lts", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: { gpus: [{ model: "H100 NVL" }] },
+      change: { driver: { branch: "lts" } },
+    },
+    { machine: { driverVersion: "580.126.20", extensions: openLts } },
+  ));
+
+test("a GTX 1080 Ti on 1.12", () =>
+  expectPlan(
+    { talosVersion: "v1.12.6", machine: { gpus: [{ model: "GTX 1080 Ti" }] } },
+    { machine: { driverVersion: "570.211.01", extensions: proprietary } },
+  ));
+
+test("a GTX 1080 Ti on 1.13", () =>
+  expectPlan(
+    { machine: { gpus: [{ model: "GTX 1080 Ti" }] } },
+    { machine: { driverVersion: "580.178.04", extensions: proprietaryLts } },
+  ));
+
+test("a V100 on 1.14", () =>
+  expectPlan(
+    { talosVersion: "v1.14.0", machine: { gpus: [{ model: "V100" }] } },
+    { machine: { driverVersion: "580.178.04", extensions: proprietaryLts } },
+  ));
+
+test("an RTX 3090 on 1.10 with proprietary modules", () =>
+  expectPlan(
+    { talosVersion: "v1.10.9", change: { driver: { flavour: "proprietary" } } },
+    { machine: { driverVersion: "570.148.08", extensions: proprietary } },
+  ));
+
+test("a T4 on 1.11, branch lts", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.11.1",
+      machine: { gpus: [{ model: "T4" }] },
+      change: { driver: { branch: "lts" } },
+    },
+    { machine: { driverVersion: "535.247.01", extensions: openLts } },
+  ));
+
+test("a GB10 on 1.13, whose kernel argument follows the user's", () =>
+  expectPlan(
+    { machine: { gpus: [{ model: "GB10" }], kernelArgs: ["quiet"] } },
+    {
+      machine: {
+        driverVersion: "595.91.07",
+        extensions: proprietary,
+        schematic: yaml`
+          customization:
+              extraKernelArgs:
+                  - quiet
+                  - arm64.nobti
+              systemExtensions:
+                  officialExtensions:
+                      - siderolabs/nonfree-kmod-nvidia-production
+                      - siderolabs/nvidia-container-toolkit-production
+        `,
+      },
+    },
+  ));
+
+test("a GH200, whose processor is arm64 too", () =>
+  expectPlan(
+    { machine: { gpus: [{ model: "GH200" }] } },
+    {
+      machine: {
+        schematic: yaml`
+          customization:
+              extraKernelArgs:
+                  - arm64.nobti
+              systemExtensions:
+                  officialExtensions:
+                      - siderolabs/nvidia-container-toolkit-production
+                      - siderolabs/nvidia-open-gpu-kernel-modules-production
+        `,
+      },
+    },
+  ));
+
+test("a GB10 on 1.12", () =>
+  expectPlan(
+    { talosVersion: "v1.12.6", machine: { gpus: [{ model: "GB10" }] } },
+    { machine: { driverVersion: "580.126.20", extensions: proprietaryLts } },
+  ));
+
+test("NVIDIA extensions of the user replace ours; all are sorted, none is there twice", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: {
+        gpus: [{ model: "L4" }],
+        extensions: [
+          "siderolabs/zfs",
+          "siderolabs/nvidia-container-toolkit-lts",
+          "siderolabs/nvidia-open-gpu-kernel-modules-lts",
+          "siderolabs/zfs",
+        ],
+      },
+    },
+    {
+      machine: {
+        extensions: [
+          "siderolabs/nvidia-container-toolkit-lts",
+          "siderolabs/nvidia-open-gpu-kernel-modules-lts",
+          "siderolabs/zfs",
+        ],
+        driverVersion: "580.126.20",
+      },
+      findings: [/^image-lists .*zfs/],
+    },
+  ));
+
+/** Schematic with the extension siderolabs/iscsi-tools only. */
+const iscsiTools = "c9078f9419961640c712a8bf2bb9174933dfcf1da383fd8ea2b7dc21493f8bac";
+
+test("a machine without a GPU gets nothing of NVIDIA", () =>
+  expectPlan(
+    { talosVersion: "v1.12.6", machine: { gpus: null, extensions: ["siderolabs/iscsi-tools"] } },
+    {
+      machine: {
+        gpuCount: 0,
+        extensions: ["siderolabs/iscsi-tools"],
+        kernelModules: [],
+        sysctls: {},
+        nodeLabels: {},
+        extensionServices: [],
+        driverVersion: null,
+      },
+      allocatable: { gpu: {} },
+      patches: [
+        yaml`
+          machine:
+            install:
+              image: factory.talos.dev/metal-installer/${iscsiTools}:v1.12.6
+        `,
+      ],
+      findings: [/^gpu-machine /],
+    },
+  ));
+
+test("on Talos 1.14 modules stay under machine.kernel, which the provider can merge", () =>
+  expectPlan({ talosVersion: "v1.14.0" }, { ownPatch: { machine: { kernel: { modules } } } }));
+
+test("an HGX board of H100s gets the fabric manager", () =>
+  expectPlan(
+    { machine: { gpus: [{ model: "NVIDIA H100 80GB HBM3", count: 8 }] } },
+    {
+      machine: {
+        extensions: withFabricManager,
+        extensionServices: [
+          { name: "ext-nvidia-persistenced", state: "Running" },
+          { name: "ext-nvidia-cdi-gen", state: "Finished" },
+          { name: "ext-nvidia-fabricmanager", state: "Running" },
+        ],
+      },
+    },
+  ));
+
+test("an HGX board of H200s", () =>
+  expectPlan(
+    { machine: { gpus: [{ model: "H200", count: 8 }] } },
+    {
+      machine: {
+        extensions: withFabricManager,
+        extensionServices: [
+          { name: "ext-nvidia-persistenced", state: "Running" },
+          { name: "ext-nvidia-cdi-gen", state: "Finished" },
+          { name: "ext-nvidia-fabricmanager", state: "Running" },
+        ],
+      },
+    },
+  ));
+
+test("an HGX board of A100s", () =>
+  expectPlan(
+    { machine: { gpus: [{ model: "A100-SXM4-80GB", count: 8 }] } },
+    {
+      machine: {
+        extensions: withFabricManager,
+        extensionServices: [
+          { name: "ext-nvidia-persistenced", state: "Running" },
+          { name: "ext-nvidia-cdi-gen", state: "Finished" },
+          { name: "ext-nvidia-fabricmanager", state: "Running" },
+        ],
+      },
+    },
+  ));
+
+test("an HGX board of B200s, which also needs InfiniBand's user MAD module", () =>
+  expectPlan(
+    { machine: { gpus: [{ model: "B200", count: 8 }] } },
+    {
+      machine: {
+        extensions: withFabricManager,
+        kernelModules: [
+          { name: "nvidia" },
+          { name: "nvidia_uvm" },
+          { name: "nvidia_drm" },
+          { name: "nvidia_modeset" },
+          { name: "ib_umad" },
+        ],
+      },
+    },
+  ));
+
+test("a fabric manager that the stack names is not added again", () =>
+  expectPlan(
+    {
+      machine: {
+        gpus: [{ model: "H200", count: 8 }],
+        extensions: ["siderolabs/nvidia-fabricmanager-production"],
+      },
+    },
+    { machine: { extensions: withFabricManager } },
+  ));
+
+test("half a board gets none", () =>
+  expectPlan(
+    { machine: { gpus: [{ model: "H100 80GB HBM3", count: 4 }] } },
+    { machine: { extensions: open } },
+  ));
+
+test("eight cards without a board get none", () =>
+  expectPlan(
+    { machine: { gpus: [{ model: "H100 NVL", count: 8 }] } },
+    { machine: { extensions: open } },
+  ));
+
+test("a fabric manager with half a board gets a note", () =>
+  expectPlan(
+    {
+      machine: {
+        gpus: [{ model: "H100 80GB HBM3", count: 4 }],
+        extensions: ["siderolabs/nvidia-fabricmanager-production"],
+      },
+    },
+    { someNotes: [/whether an NVSwitch/] },
+  ));
+
+test("a fabric manager with a whole board gets no note", () =>
+  expectPlan(
+    {
+      machine: {
+        gpus: [{ model: "H100 80GB HBM3", count: 8 }],
+        extensions: ["siderolabs/nvidia-fabricmanager-production"],
+      },
+    },
+    { noNote: [/whether an NVSwitch/] },
+  ));
+
+test("a fabric manager with a card that has no switch gets a finding, no note", () =>
+  expectPlan(
+    { machine: { extensions: ["siderolabs/nvidia-fabricmanager-production"] } },
+    { noNote: [/whether an NVSwitch/], findings: [/^fabricmanager-branch /] },
+  ));
+
+test("our patch follows the cluster's and the machine's", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: {
+        gpus: [{ model: "L4" }],
+        patches: [
+          yaml`
+            machine:
+              time: { servers: [b] }
+          `,
+        ],
+      },
+      change: {
+        patches: [
+          yaml`
+            machine:
+              time: { servers: [a] }
+          `,
+        ],
+      },
+    },
+    {
+      patches: [
+        yaml`
+          machine:
+            time: { servers: [a] }
+        `,
+        yaml`
+          machine:
+            time: { servers: [b] }
+        `,
+        yaml`
+          machine:
+            install:
+        `,
+      ],
+    },
+  ));
+
+// Whoever declares it: it is loaded on a machine with a card.
+test("a module that a patch declares with parameters is not declared again, but verified", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: {
+        patches: [
+          yaml`
+            machine:
+              kernel:
+                modules:
+                  - name: nvidia
+                    parameters: [NVreg_EnableGpuFirmware=0]
+          `,
+        ],
+      },
+    },
+    {
+      machine: { kernelModules: modules },
+      ownPatch: {
+        machine: {
+          kernel: {
+            modules: [{ name: "nvidia_uvm" }, { name: "nvidia_drm" }, { name: "nvidia_modeset" }],
+          },
+        },
+      },
+    },
+  ));
+
+test("an unknown release and card leave a plan that can be checked", () =>
+  expectPlan(
+    { talosVersion: "v9.9", machine: { gpus: [{ model: "Voodoo 2" }] } },
+    { machine: { gpuCount: 1, era: "legacy" }, findings: [/^talos-version /, /^gpu-model /] },
+  ));
+
+test("a custom installer image replaces the Factory's; only the branch of its driver is known", () =>
+  expectPlan(
+    { talosVersion: "v1.13.6", machine: { installerImage: ownImage } },
+    {
+      machine: {
+        installerImage: ownImage,
+        ownImage: true,
+        driverBranch: "595",
+        extensionServices: [
+          { name: "ext-nvidia-persistenced", state: "Running" },
+          { name: "ext-nvidia-cdi-gen", state: "Finished" },
+        ],
+      },
+      ownPatch: { machine: { install: { image: ownImage } } },
+      someNotes: [
+        /^machines\.\S+\.installerImage: .* must have siderolabs\/nvidia-.*, siderolabs\/nvidia-/,
+      ],
+    },
+  ));

@@ -1,0 +1,108 @@
+import { parse } from "yaml";
+import {
+  judge,
+  planCluster,
+  type ClusterSpec,
+  type KubernetesRecipe,
+  type MachineRecipe,
+  type MachineSpec,
+} from "../../../components/recipe";
+import { expectSaid } from "../../support/said";
+import { merged, validStack } from "../stacks";
+
+/** A JSON merge patch (RFC 7396): null takes a field away, and a list takes the place of a list. */
+type MergePatch<Whole> = Whole extends readonly unknown[]
+  ? Whole
+  : Whole extends object
+    ? { [Field in keyof Whole]?: MergePatch<Whole[Field]> | null }
+    : Whole;
+
+/** What differs in a stack. */
+export type StackChange = MergePatch<ClusterSpec>;
+
+/** A stack of tests/fixtures/valid that is changed. */
+interface ChangedStack {
+  /** The stack, by the name of its file. Default: `one-card`. */
+  base?: string;
+  /** Default: the stack's own. */
+  talosVersion?: string;
+  /** What differs in its first machine. */
+  machine?: MergePatch<MachineSpec>;
+  /** What else differs. */
+  change?: StackChange;
+}
+
+/** Fields of a part of a plan. Null is a field that is not there; a list, and an empty mapping, is compared whole. */
+type Fields<Part> = Part extends readonly unknown[]
+  ? Part
+  : Part extends object
+    ? { [Field in keyof Part]?: Fields<Part[Field]> | null }
+    : Part;
+
+/** What a plan has. */
+interface ExpectedPlan {
+  /** Fields of the first machine's plan. */
+  machine?: Fields<MachineRecipe>;
+  /** Fields of machines' plans, by machine. */
+  machines?: Record<string, Fields<MachineRecipe>>;
+  /** All units that machines offer, by machine. */
+  allocatable?: Record<string, Record<string, number>>;
+  /** Fields of the plan of Kubernetes. */
+  kubernetes?: Fields<KubernetesRecipe>;
+  /** Fields of the patch that the package makes for the first machine. */
+  ownPatch?: object;
+  /** All patches of the first machine, in order, each by a part. */
+  patches?: string[];
+  /** Names of all marker files, in order. */
+  markers?: string[];
+  /** By machine, all machines that it waits for. */
+  after?: Record<string, string[]>;
+  /** All notes, in order, but those about model servers without a key. */
+  notes?: RegExp[];
+  /** Some of the notes. */
+  someNotes?: RegExp[];
+  /** What no note says. */
+  noNote?: RegExp[];
+  /** Everything that the checks find, each as `check field: problem`. Default: nothing. */
+  findings?: RegExp[];
+}
+
+/** Plans a changed stack, and fails unless the plan has all that is expected. */
+export function expectPlan(
+  { base = "one-card", talosVersion, machine = {}, change = {} }: ChangedStack,
+  expected: ExpectedPlan,
+): void {
+  const right = validStack(base);
+  const first = Object.keys(right.machines)[0]!;
+  const withMachine = merged(right, {
+    ...(talosVersion === undefined ? {} : { talosVersion }),
+    machines: { [first]: machine },
+  });
+  const stack = merged(withMachine, change) as ClusterSpec;
+  const { findings, plan = planCluster(stack) } = judge(stack);
+  const found = findings.map(({ check, field, problem }) => `${check} ${field}: ${problem}`);
+  expect(found).toEqual(matching(expected.findings ?? []));
+
+  const machines = Object.fromEntries(plan.machines.map((one) => [one.name, one]));
+  const its = machines[first]!;
+  expectSaid(its, expected.machine ?? {});
+  expectSaid(machines, expected.machines ?? {});
+  for (const [name, units] of Object.entries(expected.allocatable ?? {}))
+    expect([name, machines[name]!.allocatable]).toEqual([name, units]);
+  expectSaid(plan.kubernetes, expected.kubernetes ?? {});
+  if (expected.ownPatch) expectSaid(parse(its.patches.at(-1) ?? ""), expected.ownPatch);
+  if (expected.patches)
+    expect(its.patches).toEqual(expected.patches.map((text) => expect.stringContaining(text)));
+  if (expected.markers)
+    expect(plan.kubernetes.markers.map(({ file }) => file)).toEqual(expected.markers);
+  if (expected.after) expect(plan.after).toEqual(expected.after);
+
+  // Which clients a model server answers is the subject of tests/workloads/clients.test.ts.
+  const notes = plan.notes.filter((note) => !note.includes("asks for no key"));
+  if (expected.notes) expect(notes).toEqual(matching(expected.notes));
+  expect(plan.notes).toEqual(expect.arrayContaining(matching(expected.someNotes ?? [])));
+  for (const pattern of expected.noNote ?? []) expect(plan.notes.join("\n")).not.toMatch(pattern);
+}
+
+const matching = (patterns: RegExp[]): unknown[] =>
+  patterns.map((pattern) => expect.stringMatching(pattern));

@@ -1,0 +1,83 @@
+import { expectPlan } from "./expect-plan";
+
+// What another tool's operator may go on with for now.
+
+test("what must change before the upgrade to Talos 1.13", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      change: {
+        gpuOperator: null,
+        external: {
+          kind: "gpuOperator",
+          version: "v25.10.1",
+          values: {
+            driver: { enabled: false },
+            toolkit: { enabled: false },
+            cdi: { enabled: false },
+          },
+        },
+      },
+    },
+    {
+      someNotes: [
+        /^right before an upgrade to Talos 1\.13: external\.version: take v26\.3\.1 or newer$/,
+      ],
+    },
+  ));
+
+test("what must change before the upgrade to Talos 1.15, in one line", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      talosVersion: "v1.14.6",
+      change: {
+        gpuOperator: null,
+        external: {
+          kind: "gpuOperator",
+          version: "v26.3.3",
+          values: { driver: { enabled: false }, toolkit: { enabled: false } },
+        },
+      },
+    },
+    {
+      someNotes: [
+        /^right before an upgrade to Talos 1\.15: .*installDir: write .*: take v26\.7\.0 or newer; .*enabled: leave it out$/,
+      ],
+    },
+  ));
+
+test("what the machine lacks on Talos 1.15", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      talosVersion: "v1.14.6",
+      change: { gpuOperator: null, external: { kind: "devicePlugin", version: "0.19.3" } },
+    },
+    {
+      someNotes: [
+        /^right before an upgrade to Talos 1\.15: .*v26\.7\.0 or newer, which brings nvidia-cdi-hook, /,
+      ],
+    },
+  ));
+
+test("from the upgrade on it is refused", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      talosVersion: "v1.13.0",
+      change: {
+        gpuOperator: null,
+        external: {
+          kind: "gpuOperator",
+          version: "v25.10.1",
+          values: {
+            driver: { enabled: false },
+            toolkit: { enabled: false },
+            cdi: { enabled: false },
+          },
+        },
+      },
+    },
+    { findings: [/^operator-version external\.version: /] },
+  ));

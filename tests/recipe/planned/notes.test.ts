@@ -1,0 +1,219 @@
+import { expectPlan } from "./expect-plan";
+
+// What was assumed, or is for the user to know, gets a note.
+
+const factory = {
+  talosVersion: "v1.13.10",
+  lts: "580.190.10",
+  production: "595.99.10",
+  toolkit: "1.19.2",
+};
+
+test("an operator that NVIDIA no longer supports", () =>
+  expectPlan(
+    { base: "rtx5070ti", machine: { versionContract: "v1.12" } },
+    { notes: [/no longer supports/] },
+  ));
+
+test("a release that is newer than the tables", () =>
+  expectPlan(
+    { base: "rtx5070ti", talosVersion: "v1.12.40", machine: { versionContract: "v1.12" } },
+    { notes: [/v1\.12\.40 is newer than the tables/, /no longer supports/] },
+  ));
+
+test("a release that the tables infer has only a driver branch", () =>
+  expectPlan(
+    { base: "modern", talosVersion: "v1.13.10" },
+    { machines: { "gpu-1": { driverVersion: "595.91.07", driverBranch: "595" } } },
+  ));
+
+test("a release that the Image Factory describes has a driver version", () =>
+  expectPlan(
+    { base: "modern", talosVersion: "v1.13.10", change: { releaseFacts: factory } },
+    { machines: { "gpu-1": { driverVersion: "595.99.10", driverBranch: null } } },
+  ));
+
+test("what the Image Factory says of one release does not apply to another", () =>
+  expectPlan(
+    {
+      base: "modern",
+      talosVersion: "v1.13.10",
+      change: { releaseFacts: factory, machines: { "gpu-1": { talosVersion: "v1.13.11" } } },
+    },
+    { machines: { "gpu-1": { driverVersion: "595.91.07", driverBranch: "595" } } },
+  ));
+
+test("the Image Factory may describe several releases", () =>
+  expectPlan(
+    {
+      base: "modern",
+      talosVersion: "v1.13.10",
+      change: {
+        releaseFacts: factory,
+        machines: { "gpu-1": { talosVersion: "v1.13.11" } },
+        otherReleaseFacts: [
+          {
+            talosVersion: "v1.13.11",
+            lts: "580.190.10",
+            production: "595.99.11",
+            toolkit: "1.19.2",
+          },
+        ],
+      },
+    },
+    { machines: { "gpu-1": { driverVersion: "595.99.11" } } },
+  ));
+
+test("a card of no table", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      machine: {
+        versionContract: "v1.12",
+        gpus: [{ model: "RTX 6090", architecture: "Blackwell", memory: "48Gi" }],
+      },
+    },
+    {
+      notes: [
+        /"RTX 6090" is in no table of cards, and is taken as the stack describes it \(Blackwell\)/,
+        /no longer supports/,
+      ],
+    },
+  ));
+
+test("a power limit in a known range gets no note", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      machine: { versionContract: "v1.12", gpus: [{ model: "H200" }], powerLimit: 300 },
+    },
+    { notes: [/no longer supports/] },
+  ));
+
+test("a power limit that other people use gets no note", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      machine: { versionContract: "v1.12", gpus: [{ model: "RTX 3090" }], powerLimit: 300 },
+    },
+    { notes: [/no longer supports/] },
+  ));
+
+test("a power limit that nobody was seen with", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      machine: { versionContract: "v1.12", gpus: [{ model: "RTX 3090" }], powerLimit: 380 },
+    },
+    { notes: [/whether the RTX 3090 takes 380 W/, /no longer supports/] },
+  ));
+
+test("a card of unknown power", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      machine: { versionContract: "v1.12", gpus: [{ model: "A10G" }], powerLimit: 150 },
+    },
+    { notes: [/whether the A10G takes 150 W/, /no longer supports/] },
+  ));
+
+test("a new cluster of Talos ≤ 1.12 needs a newer boot medium", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      talosVersion: "v1.12.4",
+      machine: { versionContract: "v1.12" },
+      change: { bootstrap: true },
+    },
+    {
+      notes: [/k8s-worker4: start from a boot medium of Talos 1\.13/, /no longer supports/],
+      findings: [/^bootstrap/],
+    },
+  ));
+
+test("a new cluster of Talos 1.13 does not", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      talosVersion: "v1.13.4",
+      change: { bootstrap: true, gpuOperator: { version: "v26.3.3" } },
+    },
+    { noNote: [/boot medium/], findings: [/^bootstrap/] },
+  ));
+
+test("a volume in another workload's namespace", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      machine: { versionContract: "v1.12", gpus: [{ model: "RTX 5070 Ti", count: 2 }] },
+      change: {
+        workloads: {
+          comfyui: null,
+          ollama: { namespace: "ai" },
+          vllm: { model: "Qwen/Qwen3-0.6B", namespace: "ai" },
+        },
+      },
+    },
+    {
+      notes: [
+        /no longer supports/,
+        /^workloads\.vllm: its volume is in namespace ai, which workloads\.ollama makes; .* own$/,
+      ],
+    },
+  ));
+
+test("a volume in the workload's own namespace gets no note", () =>
+  expectPlan(
+    {
+      base: "rtx5070ti",
+      machine: { versionContract: "v1.12", gpus: [{ model: "RTX 5070 Ti", count: 2 }] },
+      change: {
+        workloads: {
+          comfyui: null,
+          ollama: { namespace: "ai" },
+          vllm: { model: "Qwen/Qwen3-0.6B" },
+        },
+      },
+    },
+    { notes: [/no longer supports/] },
+  ));
+
+test("a card that virtual machines get too, by kernel arguments", () =>
+  expectPlan(
+    {
+      base: "three-generations",
+      machine: { gpus: [{ model: "RTX 3090" }], kernelArgs: ["vfio-pci.ids=10de:1aef,10DE:2204"] },
+    },
+    {
+      someNotes: [
+        /gpus.*: virtual machines get every RTX 3090 of blackwell.*PCIDriverRebindConfig/,
+      ],
+    },
+  ));
+
+test("a card that virtual machines get too, by module parameters", () =>
+  expectPlan(
+    {
+      base: "three-generations",
+      machine: {
+        gpus: [{ model: "RTX 3090" }],
+        patches: [
+          "machine: { kernel: { modules: [{ name: vfio_pci, parameters: ['ids=10de:2204,10de:1aef'] }] } }",
+        ],
+      },
+    },
+    {
+      someNotes: [
+        /gpus.*: virtual machines get every RTX 3090 of blackwell.*PCIDriverRebindConfig/,
+      ],
+    },
+  ));
+
+test("a card of another model than virtual machines get", () =>
+  expectPlan(
+    {
+      base: "three-generations",
+      machine: { gpus: [{ model: "RTX 4090" }], kernelArgs: ["vfio-pci.ids=10de:1aef,10DE:2204"] },
+    },
+    { noNote: [/PCIDriverRebindConfig/] },
+  ));

@@ -1,0 +1,19 @@
+import { expectPlan } from "./expect-plan";
+
+test("machines in upgrade order, each with those it waits for", () =>
+  expectPlan(
+    { base: "modern" },
+    {
+      after: {
+        "cp-1": [],
+        "cp-2": ["cp-1"],
+        "cp-3": ["cp-2"],
+        "gpu-1": ["cp-3"],
+        "gpu-2": ["cp-3"],
+      },
+      notes: [
+        /gpu-1: from Talos ≤ 1.12 to ≥ 1.13/,
+        /machines.gpu-1.powerLimit: whether the RTX 4090 takes 400 W is not known here/,
+      ],
+    },
+  ));

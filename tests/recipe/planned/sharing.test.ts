@@ -1,0 +1,268 @@
+import { yaml } from "../../support/yaml";
+import { expectPlan } from "./expect-plan";
+
+const twoH100s = { gpus: [{ model: "H100 NVL", count: 2 }] };
+const fourSlices = yaml`
+  version: v1
+  sharing:
+    timeSlicing:
+      renameByDefault: false
+      failRequestsGreaterThanOne: true
+      resources:
+        - name: nvidia.com/gpu
+          replicas: 4
+`;
+
+test("whole cards", () =>
+  expectPlan(
+    { talosVersion: "v1.12.6", machine: twoH100s },
+    { allocatable: { gpu: { "nvidia.com/gpu": 2 } } },
+  ));
+
+test("whole cards need no configuration of sharing", () =>
+  expectPlan(
+    { talosVersion: "v1.12.6", machine: twoH100s },
+    { allocatable: { gpu: { "nvidia.com/gpu": 2 } }, kubernetes: { sharingConfig: null } },
+  ));
+
+test("time slices", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: twoH100s,
+      change: { sharing: { timeSlicing: { replicas: 4 } } },
+    },
+    {
+      allocatable: { gpu: { "nvidia.com/gpu": 8 } },
+      kubernetes: {
+        sharingConfig: fourSlices,
+        release: {
+          values: {
+            devicePlugin: {
+              config: { create: true, default: "default", data: { default: fourSlices } },
+            },
+          },
+        },
+      },
+    },
+  ));
+
+test("time slices under another name", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: twoH100s,
+      change: { sharing: { timeSlicing: { replicas: 3, renameByDefault: true } } },
+    },
+    {
+      allocatable: { gpu: { "nvidia.com/gpu.shared": 6 } },
+      kubernetes: { resourceName: "nvidia.com/gpu.shared" },
+    },
+  ));
+
+test("with mixed MIG, workloads get the MIG device with the least memory", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: { gpus: [{ model: "A100-SXM4-40GB" }] },
+      change: {
+        sharing: { mig: { strategy: "mixed", profile: "all-balanced" } },
+        machines: {
+          larger: {
+            address: "10.0.0.99",
+            role: "worker",
+            configuration: "adopted",
+            gpus: [{ model: "A100-SXM4-80GB" }],
+          },
+        },
+      },
+    },
+    { kubernetes: { resourceName: "nvidia.com/mig-1g.5gb" } },
+  ));
+
+test("time slices of MIG devices", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: twoH100s,
+      change: {
+        sharing: { mig: { strategy: "single", profile: "1g.12gb" }, timeSlicing: { replicas: 2 } },
+      },
+    },
+    { allocatable: { gpu: { "nvidia.com/gpu": 28 } } },
+  ));
+
+test("MIG with the strategy single", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: twoH100s,
+      change: { sharing: { mig: { strategy: "single", profile: "1g.12gb" } } },
+    },
+    {
+      machine: { nodeLabels: { "nvidia.com/mig.config": "all-1g.12gb" } },
+      allocatable: { gpu: { "nvidia.com/gpu": 14 } },
+      kubernetes: {
+        resourceName: "nvidia.com/gpu",
+        release: { values: { mig: { strategy: "single" }, migManager: { enabled: true } } },
+      },
+      someNotes: [/MIG/],
+    },
+  ));
+
+test("MIG that is disabled, with the strategy single", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: twoH100s,
+      change: { sharing: { mig: { strategy: "single", profile: "all-disabled" } } },
+    },
+    {
+      machine: { nodeLabels: { "nvidia.com/mig.config": "all-disabled" } },
+      allocatable: { gpu: { "nvidia.com/gpu": 2 } },
+      kubernetes: {
+        resourceName: "nvidia.com/gpu",
+        release: { values: { mig: { strategy: "single" }, migManager: { enabled: true } } },
+      },
+      someNotes: [/MIG/],
+    },
+  ));
+
+test("MIG with the strategy mixed", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: twoH100s,
+      change: { sharing: { mig: { strategy: "mixed", profile: "all-3g.47gb" } } },
+    },
+    {
+      machine: { nodeLabels: { "nvidia.com/mig.config": "all-3g.47gb" } },
+      allocatable: { gpu: { "nvidia.com/mig-3g.47gb": 4 } },
+      kubernetes: {
+        resourceName: "nvidia.com/mig-3g.47gb",
+        release: { values: { mig: { strategy: "mixed" }, migManager: { enabled: true } } },
+      },
+      someNotes: [/MIG/],
+    },
+  ));
+
+test("MIG with the strategy mixed and devices of several sizes", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: twoH100s,
+      change: { sharing: { mig: { strategy: "mixed", profile: "all-balanced" } } },
+    },
+    {
+      machine: { nodeLabels: { "nvidia.com/mig.config": "all-balanced" } },
+      allocatable: {
+        gpu: {
+          "nvidia.com/mig-1g.12gb": 4,
+          "nvidia.com/mig-2g.24gb": 2,
+          "nvidia.com/mig-3g.47gb": 2,
+        },
+      },
+      kubernetes: { resourceName: "nvidia.com/mig-1g.12gb" },
+      someNotes: [/MIG/],
+    },
+  ));
+
+test("MIG with the strategy mixed and media engines", () =>
+  expectPlan(
+    {
+      talosVersion: "v1.12.6",
+      machine: twoH100s,
+      change: { sharing: { mig: { strategy: "mixed", profile: "1g.12gb+me" } } },
+    },
+    {
+      machine: { nodeLabels: { "nvidia.com/mig.config": "all-1g.12gb.me" } },
+      allocatable: { gpu: { "nvidia.com/mig-1g.12gb.me": 2 } },
+      kubernetes: { resourceName: "nvidia.com/mig-1g.12gb.me" },
+      someNotes: [/MIG/],
+    },
+  ));
+
+test("MIG on one machine, whole cards on another", () =>
+  expectPlan(
+    { base: "mig-beside-whole" },
+    {
+      machine: { nodeLabels: { "nvidia.com/mig.config": "all-1g.18gb" } },
+      machines: { "home-1": { nodeLabels: { "nvidia.com/mig.config": null } } },
+      allocatable: { "dc-1": { "nvidia.com/mig-1g.18gb": 14 }, "home-1": { "nvidia.com/gpu": 1 } },
+      someNotes: [/home-1: no card with MIG/],
+    },
+  ));
+
+test("MIG that is disabled", () =>
+  expectPlan({ base: "mig-disabled" }, { allocatable: { "dc-1": { "nvidia.com/gpu": 2 } } }));
+
+test("MIG gets a note: not tried on hardware", () =>
+  expectPlan({ base: "mig" }, { notes: [/no longer supports/, /MIG: not tried on hardware/] }));
+
+test("MIG of an Ampere card gets a note: it resets the card", () =>
+  expectPlan(
+    {
+      base: "mig",
+      machine: { gpus: [{ model: "A30" }], powerLimit: null },
+      change: { sharing: { mig: { profile: "1g.6gb" } } },
+    },
+    {
+      notes: [
+        /no longer supports/,
+        /MIG: not tried on hardware/,
+        /dc-1: an Ampere card changes its MIG mode by a reset/,
+      ],
+    },
+  ));
+
+// No table has a geometry of this card: one instance at least, and no request is too much.
+test("a card of unknown MIG geometry counts as one instance at least, with the strategy single", () =>
+  expectPlan(
+    {
+      machine: { gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper", memory: "80Gi" }] },
+      change: {
+        sharing: { mig: { strategy: "single", profile: "all-1g.10gb" } },
+        workloads: {
+          pods: {
+            one: { image: "a:1" },
+            another: { image: "a:1" },
+            large: { image: "a:1", gpus: 3 },
+          },
+        },
+      },
+    },
+    { machine: { atLeast: ["nvidia.com/gpu"] }, allocatable: { gpu: { "nvidia.com/gpu": 1 } } },
+  ));
+
+test("a card of unknown MIG geometry counts as one instance at least, with the strategy mixed", () =>
+  expectPlan(
+    {
+      machine: { gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper", memory: "80Gi" }] },
+      change: {
+        sharing: { mig: { strategy: "mixed", profile: "all-1g.10gb" } },
+        workloads: {
+          pods: {
+            one: { image: "a:1", migProfile: "1g.10gb" },
+            another: { image: "a:1", migProfile: "1g.10gb" },
+            large: { image: "a:1", migProfile: "1g.10gb", gpus: 3 },
+          },
+        },
+      },
+    },
+    {
+      machine: { atLeast: ["nvidia.com/mig-1g.10gb"] },
+      allocatable: { gpu: { "nvidia.com/mig-1g.10gb": 1 } },
+    },
+  ));
+
+test("a card of known MIG geometry has so many instances", () =>
+  expectPlan(
+    {
+      machine: { gpus: [{ model: "H100 PCIe" }] },
+      change: {
+        sharing: { mig: { strategy: "mixed", profile: "all-1g.10gb" } },
+        workloads: { pods: { one: { image: "a:1", migProfile: "1g.10gb", gpus: 8 } } },
+      },
+    },
+    { machine: { atLeast: null }, findings: [/^gpu-requests /] },
+  ));
