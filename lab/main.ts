@@ -1,4 +1,6 @@
 import * as fs from "node:fs";
+import * as path from "node:path";
+import { terminalOf } from "../cli/terminal/terminal";
 import { fixes } from "../components/diagnosis";
 import {
   checkCluster,
@@ -13,9 +15,12 @@ import { renderCases } from "./node/gpu/table";
 import { type LabOptions, parseOptions, usage, waysIn } from "./options";
 import { runPhases } from "./phases";
 import { refusalsOf } from "./run/diagnose-lab";
-import { emptyReport, renderReport } from "./run/report";
-import { runStack } from "./run/run-stack";
+import { emptyReport, renderReport, totalOf } from "./run/report";
+import { environmentForOwnProgram, waysForOwnProgram } from "./run/own-program";
+import { beforeStack, runStack } from "./run/run-stack";
+import { running } from "./run/running";
 import { Session } from "./session/session";
+import { showOnStandardError } from "./show";
 import { stackConfiguration } from "./run/stack-configuration";
 import { stackNameOf, stackNames } from "../stacks/stack-file";
 
@@ -27,6 +32,8 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (options.cases.length > 0) return tryCases(options);
+  const begin = performance.now();
+  const show = showOnStandardError(options.verbose);
   const stacks = [options.stack, ...options.then].map((stack) =>
     stackConfiguration(stack, options, options.without),
   );
@@ -39,6 +46,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const later = stacks.slice(1).map(({ spec }) => spec);
     const lab = {
       options,
+      show,
       session,
       later,
       talosReleases,
@@ -46,9 +54,17 @@ async function main(argv: readonly string[]): Promise<number> {
       ...stacks[0]!,
     } as unknown as Lab; // the phases add the rest
     await runPhases(bringUp, lab);
+    if (options.pulumi === "own") return standForOwnProgram(lab);
     const report = await runStack(lab, stacks.slice(1));
+    show.end({
+      title: "total",
+      ok: report.ok,
+      detail: totalOf(report),
+      seconds: (performance.now() - begin) / 1000,
+    });
+    const screen = terminalOf(process.stdout, process.env);
     process.stdout.write(
-      options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`,
+      options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report, screen)}\n`,
     );
     if (options.keep) await keep(lab);
     return report.ok ? 0 : 1;
@@ -111,7 +127,8 @@ function stopOnSignals(session: Session): () => number | undefined {
     process.on(signal, () => {
       if (status !== undefined) process.exit(number);
       status = number;
-      console.error("stopping; once more stops at once");
+      // A line that moves ends here.
+      console.error(`${process.stderr.isTTY ? "\n" : ""}stopping; once more stops at once`);
       session.abort(`stopped by ${signal}`);
     });
   }
@@ -125,6 +142,16 @@ function stopOnSignals(session: Session): () => number | undefined {
   return () => status;
 }
 
+/** The cluster of a stack, for a program that the user runs. */
+async function standForOwnProgram(lab: Lab): Promise<number> {
+  const folder = path.resolve(process.env["INIT_CWD"] ?? process.cwd(), lab.options.program ?? ".");
+  await runPhases([...beforeStack(lab.options, lab.spec)], running(lab, emptyReport("", true)));
+  const environment = await environmentForOwnProgram(lab, folder);
+  console.error(waysForOwnProgram(environment, { folder, secrets: lab.existing?.secrets }));
+  await untilStopped(lab.session);
+  return 0;
+}
+
 /** Leaves everything running until the user has seen enough. */
 async function keep({ session, controlPlane, tools }: Lab): Promise<void> {
   const ways = {
@@ -133,6 +160,10 @@ async function keep({ session, controlPlane, tools }: Lab): Promise<void> {
     talosctl: tools.talosctl,
   };
   console.error(waysIn(ways));
+  await untilStopped(session);
+}
+
+async function untilStopped(session: Session): Promise<void> {
   if (!session.signal.aborted) {
     // A pending promise alone would not keep the process alive.
     const alive = setInterval(() => {}, 1 << 30);

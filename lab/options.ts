@@ -11,6 +11,7 @@ const words = {
     host: `run the program as Pulumi's Node host does: in a process and a checkout of its own (default: lab)`,
     installed: `the same with the installed provider plugins, and with charts from their own repositories, over the
 network; a stack with owned machines needs an administrator's rights, for the machines' addresses`,
+    own: `with --keep: no stack comes; prints what leads Pulumi there with a program of your own (also: --pulumi alone)`,
   },
   /** What the stack's machines are. */
   machines: {
@@ -62,8 +63,13 @@ const table = {
     "machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)",
   ),
   keep: flag("leave the cluster running until Ctrl-C, and print what leads its tools there"),
+  verbose: flag("each event in a line of its own (default: in a terminal one line moves)"),
   json: flag("one JSON object on standard output, progress on standard error"),
   pulumi: one("", ""),
+  program: one(
+    "FOLDER",
+    "with --pulumi own: where your program is (default: the folder that you are in)",
+  ),
   machines: one("", ""),
   consoles: one("FOLDER", "with --machines real: keeps there what each machine's console said"),
   card: one(
@@ -88,7 +94,15 @@ const table = {
   help: { ...flag(), short: "h" },
 } as const;
 
-const given = (argv: readonly string[]) => parseArgs({ args: [...argv], options: table }).values;
+/** `--pulumi` alone is for a program of the user's own. */
+const withOwn = (argv: readonly string[]): string[] =>
+  argv.map((one, index) => {
+    const next = argv[index + 1];
+    return one === "--pulumi" && (next === undefined || next.startsWith("-")) ? `${one}=own` : one;
+  });
+
+const given = (argv: readonly string[]) =>
+  parseArgs({ args: withOwn(argv), options: table }).values;
 type Given = ReturnType<typeof given>;
 
 /** What `npm run lab` was asked to do, by the options' names. */
@@ -160,6 +174,12 @@ export function parseOptions(argv: readonly string[], environment = process.env)
       cases.length > 0 && machines !== "node",
     "--cases: its stack is in no project's folder, which --pulumi installed needs; leave one of them out":
       cases.length > 0 && pulumi === "installed",
+    "--pulumi: a program of your own needs a cluster that stays; add --keep":
+      pulumi === "own" && !values.keep,
+    "--program: it is for a program of your own; add --keep --pulumi own, or leave it out":
+      values.program !== undefined && pulumi !== "own",
+    "--pulumi: cases have a stack of their own, so no program of yours comes; leave one of them out":
+      cases.length > 0 && pulumi === "own",
     "--without: Pulumi's own way runs the stack's own program, which leaves nothing out; leave --pulumi out":
       values.without.length > 0 && pulumi !== "lab",
     "--repair: it is an edit of its own, so --then has no place beside it; leave one of them out":

@@ -1,5 +1,7 @@
+import { type Show, showOnStandardError } from "./show";
+
 /** Says what is going on right now, in a line. */
-export type Say = (line: string) => void;
+export type Say = Show["say"];
 
 /** A phase that came to a bad end which is not an error of the run: shown as failed, and the run goes on. */
 export class Failed {
@@ -14,27 +16,29 @@ export interface Phase<Context> {
   run(context: Context, say: Say): Promise<string | void | Failed>;
 }
 
+/** What shows the phases of a context. Default: standard error, without details. */
+interface Showing {
+  show?: Show | undefined;
+}
+
 /**
- * Runs phases one after the other and shows them, on standard error, since standard output belongs to the result. Where one throws, so
- * does this, and the later ones do not run.
+ * Runs phases one after the other and shows them. Where one throws, so does this, and the later ones do not run.
  */
-export async function runPhases<Context>(
+export async function runPhases<Context extends object>(
   phases: Phase<Context>[],
-  context: Context,
+  context: Context & Showing,
 ): Promise<void> {
-  for (const phase of phases) {
+  const { show = showOnStandardError() } = context;
+  for (const { title, run } of phases) {
     const begin = performance.now();
-    const say = (line: string): void => console.error(`    ${line}`);
-    const end = (mark: string, detail: string): void =>
-      console.error(
-        `${mark} ${phase.title}${detail && `: ${detail}`} [${((performance.now() - begin) / 1000).toFixed(1)} s]`,
-      );
-    console.error(`· ${phase.title}`);
-    const outcome = await phase.run(context, say).catch((error: unknown) => {
-      end("✖", "");
+    const end = (ok: boolean, detail: string): void =>
+      show.end({ title, ok, detail, seconds: (performance.now() - begin) / 1000 });
+    show.begin(title);
+    const outcome = await run(context, show.say).catch((error: unknown) => {
+      end(false, "");
       throw error;
     });
-    if (outcome instanceof Failed) end("✖", outcome.detail);
-    else end("✔", outcome ?? "");
+    if (outcome instanceof Failed) end(false, outcome.detail);
+    else end(true, outcome ?? "");
   }
 }

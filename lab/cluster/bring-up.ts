@@ -132,7 +132,10 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   const waiting = names.filter((name) => joins(lab, spec.machines[name]!));
   const members = names.filter((name) => !waiting.includes(name));
   if (members.length > 0) {
-    say(`waits for ${members.length === 1 ? "the node" : `${members.length} nodes`} to be ready`);
+    say(
+      `waits for ${members.length === 1 ? "the node" : `${members.length} nodes`} to be ready`,
+      "event",
+    );
     try {
       const roles = Object.fromEntries(members.map((name) => [name, spec.machines[name]!.role]));
       await lab.kubernetes.nodesReady(roles, lab.talos === undefined ? 60 : 900, session.signal);

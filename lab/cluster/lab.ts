@@ -7,12 +7,15 @@ import type { Machines } from "../machines";
 import type { LabOmni } from "../omni";
 import type { LabOptions } from "../options";
 import type { Tools } from "../tools";
+import type { Show } from "../show";
 import type { RealImages } from "./real-images";
 import type { Around } from "./real-machines";
 
 /** A lab as it comes up: each phase adds what the next ones need. */
 export interface Lab extends Around {
   options: LabOptions;
+  /** What shows the phases. Default: standard error, without details. */
+  show?: Show;
   /** What the stack becomes later (`--then`). */
   later?: readonly ClusterSpec[];
   /** Configuration of the stack, by key. */

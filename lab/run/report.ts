@@ -1,4 +1,6 @@
-import Table from "cli-table3";
+import { painter } from "../../cli/terminal/paint";
+import { type Cell, renderTable } from "../../cli/terminal/table";
+import type { Terminal } from "../../cli/terminal/terminal";
 import type { Changes } from "../engine";
 import type { DiscoveredReport } from "./discovered";
 import type { Foretold } from "./foretold";
@@ -86,11 +88,43 @@ export const emptyReport = (stack: string, ok: boolean): LabReport => ({
   failures: [],
 });
 
-/** The report as tables for people. */
-export function renderReport(report: LabReport): string {
+/** What a run came to in a line: resources that were made, and reboots. */
+export function totalOf({ updates }: LabReport): string {
+  const made = updates.reduce((sum, { changes }) => sum + changes.create, 0);
+  const reboots = updates
+    .flatMap((update) => Object.values(update.reboots))
+    .reduce((sum, count) => sum + count, 0);
+  return `${counted(updates.length, "update")}, ${made} created, ${counted(reboots, "reboot")}`;
+}
+
+/** What an update did to resources, without what it did to none. */
+const changesOf = ({ create, update, replace, delete: gone, same }: Changes): string =>
+  Object.entries({
+    created: create,
+    updated: update,
+    replaced: replace,
+    deleted: gone,
+    "the same": same,
+  })
+    .flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : []))
+    .join(", ") || "none";
+
+const counted = (count: number, what: string): string =>
+  `${count} ${what}${count === 1 ? "" : "s"}`;
+
+/**
+ * The report as tables for people.
+ *
+ * @param terminal that they must fit; undefined where a program reads them, or a file keeps them.
+ */
+export function renderReport(report: LabReport, terminal?: Terminal): string {
+  const paint = painter(terminal?.colour ?? false);
+  const table = (head: string[], rows: Cell[][]): string =>
+    renderTable(head, rows, { columns: terminal?.columns ?? Infinity, paint });
+  const good = (text: string, is: boolean): Cell => ({ text, style: is ? "green" : "red" });
   const machines = Object.entries(report.machines).map(([name, machine]) => {
     const gpus = Object.entries(machine.allocatable).map(
-      ([resource, count]) => `${resource}: ${count}`,
+      ([resource, count]) => `${count} × ${resource}`,
     );
     const { talosVersion, schematicId, driverVersion, reboots } = machine;
     return [
@@ -102,32 +136,25 @@ export function renderReport(report: LabReport): string {
       gpus.join("\n") || "none",
     ];
   });
-  const kinds = ["create", "update", "replace", "delete", "same"] as const;
   const updates = report.updates.map(({ result, changes, machineRequests, seconds }, index) => {
     return [
       index + 1,
-      result,
-      ...kinds.map((kind) => changes[kind]),
+      good(result, result === "succeeded"),
+      changesOf(changes),
       machineRequests,
       seconds.toFixed(1),
     ];
   });
   const workloads = report.workloads.map(({ namespace, name, kind, ready }) => {
-    return [`${namespace}/${name}`, kind, ready ? "yes" : "no"];
+    return [`${namespace}/${name}`, kind, good(ready ? "yes" : "no", ready)];
   });
   const tell = (mark: string, { symptom, cause, remedy, fix }: FailureReport): string =>
-    `${mark} ${symptom}\n  cause:  ${cause}\n  remedy: ${remedy}\n  fix:    ${fix}`;
+    `${paint(mark === "✖" ? "red" : "green", mark)} ${symptom}\n  cause:  ${cause}\n  remedy: ${remedy}\n  fix:    ${fix}`;
   return [
     table(["machine", "Talos", "schematic", "driver", "reboots", "GPUs"], machines),
-    table(["update", "result", ...kinds, "machine calls", "seconds"], updates),
+    table(["update", "result", "resources", "machine calls", "seconds"], updates),
     ...(workloads.length > 0 ? [table(["workload", "kind", "ready"], workloads)] : []),
     ...(report.mended ?? []).map((failure) => tell("✔ mended:", failure)),
     ...report.failures.map((failure) => tell("✖", failure)),
   ].join("\n");
-}
-
-function table(head: string[], rows: (string | number)[][]): string {
-  const made = new Table({ head, style: { head: [], border: [], compact: true } });
-  made.push(...rows);
-  return made.toString();
 }

@@ -2,12 +2,13 @@ import * as fs from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { parseAllDocuments } from "yaml";
 import { type TalosClient, talosconfigOf } from "../../components/credentials/texts";
-import { planCluster } from "../../components/recipe";
+import { type ClusterSpec, planCluster } from "../../components/recipe";
 import type { Lab } from "../cluster/lab";
 import { discoverLab } from "./discovered";
 import { lookAround } from "./look-around";
 import { installOutside } from "../cluster/external";
 import type { KubernetesObject } from "../kubernetes/cluster";
+import type { LabOptions } from "../options";
 import { Failed, type Phase, runPhases, type Say } from "../phases";
 import { unforetold } from "./foretold";
 import { outcomePhase } from "./outcome";
@@ -31,14 +32,22 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const updates = updatePhases(options.updates);
   const edits = later.flatMap((stack) => [outcomePhase, becomePhase(stack), ...updates]);
   const repair = options.repair ? [outcomePhase, repairPhase, ...updates] : [];
-  const manifests = options.manifest.length > 0 ? [manifestsPhase] : [];
-  const outside = lab.spec.external === undefined ? [] : [outsidePhase];
-  const first = [...manifests, ...outside, openPhase, ...(options.preview ? [previewPhase] : [])];
+  const first = [
+    ...beforeStack(options, lab.spec),
+    openPhase,
+    ...(options.preview ? [previewPhase] : []),
+  ];
   await runPhases([...first, ...updates, ...edits, ...repair, outcomePhase], ran);
   if (report.ok && options.discover) await runPhases([discoverPhase], ran);
   if (report.ok && !options.keep) await runPhases([downPhase], ran);
   return report;
 }
+
+/** What a cluster has before a stack comes, by its owner and by what else works there. */
+export const beforeStack = (options: LabOptions, spec: ClusterSpec): Phase<Running>[] => [
+  ...(options.manifest.length > 0 ? [manifestsPhase] : []),
+  ...(spec.external === undefined ? [] : [outsidePhase]),
+];
 
 /**
  * What a cluster has before a stack comes, file by file (YAML) and in each file's order: definitions of kinds, a secret that a workload

@@ -28,8 +28,11 @@ export const downPhase: Phase<Running> = {
     }
     const { left, stays } = await whatIsLeft(lab, up);
     lab.report.left = left;
-    for (const line of stays) say(`stays: ${line}`);
-    if (left.length === 0) return `everything of the stack removed in ${seconds.toFixed(1)} s`;
+    for (const line of stays) say(`stays: ${line}`, "event");
+    const staying =
+      stays.length === 0 ? "" : `; ${stays.length} things stay, each with its reason (--verbose)`;
+    if (left.length === 0)
+      return `everything of the stack removed in ${seconds.toFixed(1)} s${staying}`;
     for (const line of left) say(`left: ${line}`);
     downFailed(
       lab,

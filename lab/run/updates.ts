@@ -198,7 +198,7 @@ export async function update(lab: Lab, engine: LabEngine, say: Say): Promise<Tol
 
 /** Says what an update would do. */
 export async function preview(lab: Lab, engine: LabEngine, say: Say): Promise<Told<PreviewReport>> {
-  const onEvent = narrate((line) => say(`preview: ${line}`));
+  const onEvent = narrate((line, weight) => say(`preview: ${line}`, weight));
   const { report, diagnostics } = await counted(lab, (options) =>
     engine.preview({ ...options, onEvent }),
   );
@@ -245,7 +245,10 @@ export function inWords({
   ].join(", ");
 }
 
-/** Engine events as lines: what begins, what is done, what fails, what a long step says of itself. */
+/**
+ * Engine events as lines: what begins, what is done, what fails, what a long step says of itself. Only warnings and errors are to be kept.
+ * Pulumi's providers are parts of the engine, and no resources to a reader.
+ */
 export function narrate(say: Say): (progress: Progress) => void {
   let done = 0;
   let last = "";
@@ -254,17 +257,24 @@ export function narrate(say: Say): (progress: Progress) => void {
       const about = progress.urn ? `${progress.urn.split("::").pop()}: ` : "";
       if (progress.message === last) return; // a program's error comes twice: as its message, and as its end
       last = progress.message;
+      const weight = progress.severity === "info" || progress.ephemeral ? "event" : "kept";
       for (const line of progress.message.split("\n"))
-        if (line.trim() !== "") say(`${about}${line}`);
+        if (line.trim() !== "") say(`${about}${inLabTime(line)}`, weight);
+    } else if (progress.type.startsWith("pulumi:providers:")) {
+      return;
     } else if (progress.state === "done" && progress.op !== "same") {
-      say(`${progress.op} ${progress.name} (${++done} done)`);
+      say(`${progress.op} ${progress.name} (${++done} done)`, "event");
     } else if (progress.state === "failed") {
       say(`${progress.name} failed`);
     } else if (progress.state === "started" && isLong(progress.type) && progress.op !== "same") {
-      say(`${progress.op} ${progress.name} …`);
+      say(`${progress.op} ${progress.name} …`, "beginning");
     }
   };
 }
+
+/** Limits are the lab's own (`labTimeouts`), and shorter than those of the plan. */
+const inLabTime = (line: string): string =>
+  line.replace(/\b(?:for at most|up to|within) (?:\d+[hms])+(?!\w)/g, "$& of lab time");
 
 /** Types worth announcing when they begin, because they take their time. */
 const isLong = (type: string): boolean =>

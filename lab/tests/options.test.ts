@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { waysForOwnProgram } from "../run/own-program";
 import { parseOptions, usage, waysIn } from "../options";
 
 test("of a word that an option does not have, it says those that it has", () => {
@@ -7,7 +9,7 @@ test("of a word that an option does not have, it says those that it has", () => 
   });
   expect(parseOptions([])).toMatchObject({ pulumi: "lab", machines: "emulated" });
   expect(() => parseOptions(["--pulumi", "real"])).toThrow(
-    /^--pulumi: real is unknown, .*take lab, host or installed$/,
+    /^--pulumi: real is unknown, .*take lab, host, installed or own$/,
   );
 });
 
@@ -18,6 +20,13 @@ test.each([
   expect(() => parseOptions(["--without", "nodeSelector", ...more])).toThrow(
     /^--without: .*leaves nothing out/,
   );
+});
+
+test("--pulumi alone is for a program of one's own, which needs a cluster that stays", () => {
+  expect(parseOptions(["--keep", "--pulumi"])).toMatchObject({ pulumi: "own", keep: true });
+  expect(parseOptions(["--pulumi", "--keep"])).toMatchObject({ pulumi: "own", keep: true });
+  expect(() => parseOptions(["--pulumi"])).toThrow(/^--pulumi: .*; add --keep$/);
+  expect(() => parseOptions(["--keep", "--program", "x"])).toThrow(/^--program: /);
 });
 
 test("the help has every option that there is", () => {
@@ -36,6 +45,25 @@ test("an option that npm took for its own is told, with how to write it", () => 
   expect(() => parseOptions(["frank"], environment)).toThrow(
     /write `npm run lab -- --stack frank`$/,
   );
+});
+
+test("for a program of one's own, each variable is a line that a shell takes", () => {
+  const environment = { PATH: "/lab/bin:/usr/bin", KUBECONFIG: "/lab/it's here", A: "b:1,c:2" };
+  const text = waysForOwnProgram(environment, {
+    folder: "/home/me/my program",
+    secrets: "/lab/secrets.yaml",
+    inherited: "/usr/bin",
+  });
+  const script = `${text.match(/^ {2}export .*$/gm)!.join("\n")}\nenv`;
+  const env = execFileSync("/bin/sh", ["-c", script], {
+    encoding: "utf8",
+    env: { PATH: "/usr/bin" },
+  });
+  for (const [name, value] of Object.entries(environment))
+    expect(env).toContain(`${name}=${value}\n`);
+  expect(text).toContain("cd '/home/me/my program'\n");
+  expect(text).toContain('pulumi config set --secret kubeconfig < "$KUBECONFIG"\n');
+  expect(text).toContain("machineSecrets < /lab/secrets.yaml\n");
 });
 
 test("a kept lab says all that the doctor needs", () => {

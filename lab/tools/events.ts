@@ -17,12 +17,16 @@ export interface ToolEvent {
 export type OnToolEvent = (event: ToolEvent) => void;
 
 /** Tool events as lines for people. What was there already is not worth one. */
-export function narrateTools(say: (line: string) => void): OnToolEvent {
+export function narrateTools(say: (line: string, weight?: "kept" | "event") => void): OnToolEvent {
   return ({ tool, state, detail, seconds = 0 }) => {
     if (state === "refused")
       say(
         `${tool}: built from source, since no release can be downloaded (${detail}); TALOS_GPU_LAB_RELEASES=none asks for none`,
       );
-    else if (state !== "cached") say(`${tool}: ${state} ${seconds.toFixed(0)} s ${detail}`);
+    else if (state !== "cached")
+      say(
+        `${tool}: ${state} ${seconds.toFixed(0)} s ${detail}`,
+        state === "failed" ? "kept" : "event",
+      );
   };
 }

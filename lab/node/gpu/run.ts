@@ -10,6 +10,7 @@ import { lookAround } from "../../run/look-around";
 import { running, type Running } from "../../run/running";
 import { downPhase } from "../../run/take-down";
 import { openEngine } from "../../run/updates";
+import { showOnStandardError } from "../../show";
 import type { Session } from "../../session/session";
 import { asGpus, type Card, readCards } from "./card";
 import { type Case, type Outcome, wrong } from "./case";
@@ -33,6 +34,7 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
   const lab = {
     options: { ...options, stack: stackName },
     session,
+    show: showOnStandardError(options.verbose),
     talosReleases: [stack.spec.talosVersion],
     without: [],
     ...stack,

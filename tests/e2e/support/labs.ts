@@ -23,7 +23,7 @@ export interface LabRun {
 
 /** Starts `npm run lab -- ...args` without npm in between, so that signals reach it. */
 export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
-  const child = startApart("lab/main.ts", [...args, ...furtherOptions], env);
+  const child = startApart("lab/main.ts", ["--verbose", ...args, ...furtherOptions], env);
   const lines: string[] = [];
   const waiting: {
     pattern: RegExp;

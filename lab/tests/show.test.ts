@@ -1,0 +1,153 @@
+import { stripVTControlCharacters } from "node:util";
+import type { Terminal } from "../../cli/terminal/terminal";
+import { widthOf } from "../../cli/terminal/wrap";
+import { runPhases, type Phase } from "../phases";
+import { emptyReport, type LabReport, renderReport, totalOf } from "../run/report";
+import { narrate } from "../run/updates";
+import { showOn, type Weight } from "../show";
+
+const terminal: Terminal = { columns: 60, colour: true, moves: true };
+
+/** What is written while a step runs in which all sorts of lines are said. */
+async function written(shown: {
+  terminal: Terminal | undefined;
+  verbose?: boolean;
+}): Promise<string> {
+  let text = "";
+  const write = (more: string): void => void (text += more);
+  const phase: Phase<object> = {
+    title: "update 1 of 1",
+    run: async (_, say) => {
+      say("create pod …", "beginning");
+      say("create pod (1 done)", "event");
+      say("warning: something to keep");
+      return "succeeded";
+    },
+  };
+  await runPhases([phase], { show: showOn({ verbose: false, ...shown, write }) });
+  return text;
+}
+
+/** What a terminal shows in the end: of each line what was written last. */
+const left = (text: string): string[] =>
+  text
+    .split("\n")
+    .map((line) => stripVTControlCharacters(line.split("\r\u001b[2K").at(-1)!))
+    .filter((line) => line !== "");
+
+/** The time that a step took is another in each run. */
+const untimed = (lines: string[]): string[] =>
+  lines.map((line) => line.replace(/\[\d+\.\d s\]/, "[T s]"));
+
+test("in a terminal one line moves, and what stays is the end of the step and what is to be kept", async () => {
+  const text = await written({ terminal });
+  expect(untimed(left(text))).toEqual([
+    "    warning: something to keep",
+    "✔ update 1 of 1: succeeded [T s]",
+  ]);
+  expect(text).toContain("update 1 of 1 [0 s] create pod (1 done)");
+  expect(text).toContain("\u001b[32m✔\u001b[39m");
+});
+
+test("the line that moves fits the terminal", async () => {
+  const narrow = await written({ terminal: { ...terminal, columns: 20 } });
+  for (const line of narrow.split(/\n|\r\u001b\[2K/).map(stripVTControlCharacters))
+    if (line.startsWith("⠋")) expect(widthOf(line)).toBeLessThan(20);
+});
+
+test("with --verbose each event stays, once", async () => {
+  expect(untimed(left(await written({ terminal, verbose: true })))).toEqual([
+    "    create pod …",
+    "    create pod (1 done)",
+    "    warning: something to keep",
+    "✔ update 1 of 1: succeeded [T s]",
+  ]);
+});
+
+test.each<[string, Terminal | undefined]>([
+  ["in a pipe", undefined],
+  ["in a terminal that knows no codes", { columns: 80, colour: false, moves: false }],
+])("%s lines are plain, and each resource is there once", async (_, where) => {
+  const text = await written({ terminal: where });
+  expect(stripVTControlCharacters(text)).toBe(text);
+  expect(untimed(text.trimEnd().split("\n"))).toEqual([
+    "· update 1 of 1",
+    "    create pod (1 done)",
+    "    warning: something to keep",
+    "✔ update 1 of 1: succeeded [T s]",
+  ]);
+});
+
+test("a step that fails leaves no line that moves", async () => {
+  let text = "";
+  const show = showOn({ write: (more) => void (text += more), terminal, verbose: false });
+  const failing: Phase<object> = { title: "machines", run: () => Promise.reject(new Error("no")) };
+  await expect(runPhases([failing], { show })).rejects.toThrow("no");
+  expect(untimed(left(text))).toEqual(["✖ machines [T s]"]);
+});
+
+test("providers are not told of, limits are the lab's, and a warning is kept", () => {
+  const said: [string, Weight | undefined][] = [];
+  const tell = narrate((line, weight) => void said.push([line, weight]));
+  const of = (type: string, name: string) =>
+    ({ kind: "resource", state: "done", op: "create", urn: "", type, name }) as const;
+  tell(of("pulumi:providers:kubernetes", "default_4_34_2"));
+  tell(of("kubernetes:core/v1:Namespace", "nvidia"));
+  const message = { kind: "message", ephemeral: false } as const;
+  tell({ ...message, severity: "info", message: "it is then drained for at most 29s" });
+  tell({ ...message, severity: "warning", message: "takes no pods for at most 2m5s" });
+  expect(said).toEqual([
+    ["create nvidia (1 done)", "event"],
+    ["it is then drained for at most 29s of lab time", "event"],
+    ["takes no pods for at most 2m5s of lab time", "kept"],
+  ]);
+});
+
+describe("the report", () => {
+  const report: LabReport = {
+    ...emptyReport("rtx5070ti", true),
+    updates: [
+      {
+        result: "succeeded",
+        changes: { create: 28, update: 0, replace: 0, delete: 0, same: 0 },
+        seconds: 20.7,
+        machineRequests: 86,
+        reboots: { "k8s-worker4": 1 },
+      },
+    ],
+    machines: {
+      "k8s-worker4": {
+        talosVersion: "v1.12.6",
+        schematicId: "6698d6f136c5",
+        driverVersion: "570.211.01",
+        reboots: 1,
+        allocatable: { "nvidia.com/gpu": "1" },
+        taints: [],
+      },
+    },
+    workloads: [{ namespace: "ollama", name: "ollama", kind: "Deployment", ready: true }],
+  };
+
+  test.each([120, 80, 60, 40])("fits %i columns", (columns) => {
+    for (const line of renderReport(report, { ...terminal, columns }).split("\n"))
+      expect(widthOf(stripVTControlCharacters(line))).toBeLessThanOrEqual(columns);
+  });
+
+  test("has tables in 80 columns", () => {
+    const text = renderReport(report, { ...terminal, columns: 80 });
+    expect(text.match(/^\S*┌/gm)).toHaveLength(3);
+    expect(stripVTControlCharacters(text)).toContain(
+      "│ 1      │ succeeded │ 28 created │ 86            │ 20.7    │",
+    );
+  });
+
+  test("has no codes where a program reads it", () => {
+    const text = renderReport(report);
+    expect(stripVTControlCharacters(text)).toBe(text);
+    expect(text).toContain("│ k8s-worker4 │ v1.12.6 │ 6698d6f136c5 │ 570.211.01 │");
+  });
+
+  test("has a total", () => {
+    expect(totalOf(report)).toBe("1 update, 28 created, 1 reboot");
+  });
+});
