@@ -9,7 +9,7 @@ const labTests = [
   "/tests/e2e/",
   "/tests/machine/talosctl-",
   "/tests/diagnosis/alerts",
-  "/tests/sdk/(languages|own-folder|packed)",
+  "/tests/sdk/(languages|own-folder|packed|release)",
 ];
 
 module.exports = { labTests };

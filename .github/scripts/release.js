@@ -27,7 +27,7 @@ function sectionOf(version) {
 function wrong() {
   if (!pattern.test(tag))
     return [`${tag}: is no version; name the tag e.g. v1.2.3, or v1.3.0-rc.1`];
-  const version = JSON.parse(fs.readFileSync("components/package.json", "utf8")).version;
+  const { version, repository } = JSON.parse(fs.readFileSync("components/package.json", "utf8"));
   // git's order of versions, once it is told that what follows a dash comes before the release, is semver's for names such as
   // v1.3.0-rc.1; it takes rc10, without the dot, for newer than rc9, which semver does not.
   const [newest] = git("-c", "versionsort.suffix=-", "tag", "--list", "--sort=-version:refname")
@@ -35,7 +35,14 @@ function wrong() {
     .filter((other) => pattern.test(other));
   const onMain =
     git("branch", "--remotes", "--contains", "HEAD", "--list", "origin/main").trim() !== "";
+  const here = process.env.REPOSITORY;
   return [
+    // npm attests only a package that names the repository that it is published from, and Pulumi downloads the plugin from there.
+    ...(here === undefined || repository?.url === `git+${here}.git`
+      ? []
+      : [
+          `${tag}: components/package.json names ${repository?.url ?? "no repository"}, not ${here}; run npm run publisher -- ACCOUNT, and commit what it changes`,
+        ]),
     ...(`v${version}` === tag
       ? []
       : [`${tag}: components/package.json says ${version}; tag the commit that says it`]),

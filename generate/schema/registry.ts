@@ -1,11 +1,13 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import manifest from "../../components/package.json";
+import { publisherOf } from "../release/publisher";
 import { repository as root } from "../../stacks/stack-file";
 import type { PackageSchema } from "./tags";
 
-/** Where the project is published. `OWNER` stands for the account that publishes it, as in actions/README.md. */
-const owner = "OWNER";
-const repository = `https://github.com/${owner}/talos-gpu`;
+/** Account and name of the repository that publishes the package. */
+const { owner, name: repositoryName } = publisherOf(manifest);
+const repository = `https://github.com/${owner}/${repositoryName}`;
 
 /**
  * What Pulumi's registry shows of a package, beside its resources (pulumi/pulumi v3.259.0, pkg/codegen/schema/schema.go,
@@ -17,7 +19,9 @@ const shown = {
   repository,
   homepage: repository,
   license: "Apache-2.0",
-  logoUrl: `https://raw.githubusercontent.com/${owner}/talos-gpu/main/docs/pictures/logo.png`,
+  // Releases there have the plugin for each platform (generate/release/plugin.js); Pulumi asks GitHub's API for them.
+  pluginDownloadURL: `github://api.github.com/${owner}/${repositoryName}`,
+  logoUrl: `https://raw.githubusercontent.com/${owner}/${repositoryName}/main/docs/pictures/logo.png`,
   keywords: [
     "pulumi",
     "kubernetes",

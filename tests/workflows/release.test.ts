@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
@@ -17,15 +16,18 @@ function released(version: string, described: string[], tags: string[], onMain =
   fs.rmSync(work, { recursive: true, force: true });
   fs.mkdirSync(path.join(work, "components/bin"), { recursive: true });
   fs.cpSync(path.join(repository, ".github"), path.join(work, ".github"), { recursive: true });
-  fs.mkdirSync(path.join(work, "sdk"));
-  fs.writeFileSync(path.join(work, "sdk/schema.json"), "{}");
   fs.writeFileSync(
     path.join(work, "package.json"),
     JSON.stringify({ private: true, workspaces: ["components"] }),
   );
   fs.writeFileSync(
     path.join(work, "components/package.json"),
-    JSON.stringify({ name: "talos-gpu", version, files: ["bin"] }),
+    JSON.stringify({
+      name: "talos-gpu",
+      version,
+      files: ["bin"],
+      repository: { type: "git", url: "git+https://github.com/owner/gpus.git" },
+    }),
   );
   fs.writeFileSync(path.join(work, "components/bin/index.js"), "");
   const parts = [
@@ -44,11 +46,15 @@ function released(version: string, described: string[], tags: string[], onMain =
 }
 
 const where = { cwd: work, tools, temp };
-const check = (tag: string) => {
+const check = (tag: string, repositoryHere = "owner/gpus") => {
   git("tag", "-f", tag);
   return runStep(stepOf(workflow, "pack", "release.js"), {
     ...where,
-    expressions: { "github.ref_name": tag },
+    expressions: {
+      "github.ref_name": tag,
+      "github.server_url": "https://github.com",
+      "github.repository": repositoryHere,
+    },
   });
 };
 
@@ -91,40 +97,32 @@ test.each(["v1.0", "v01.0.0", "v1.0.0-", "latest"])("%s is no version", (tag) =>
   });
 });
 
-test("what is packed names the repository that it comes from, which npm attests", () => {
+test("a package that names another repository than the one that it is published from is refused", () => {
   released("0.2.0", ["0.2.0"], []);
-  const expressions = {
-    "github.server_url": "https://github.com",
-    "github.repository": "owner/gpus",
-  };
-  check("v0.2.0");
-  expect(runStep(stepOf(workflow, "pack", "npm pack"), { ...where, expressions })).toMatchObject({
-    status: 0,
+  expect(check("v0.2.0", "fork/gpus")).toMatchObject({
+    status: 1,
+    said: expect.stringMatching(
+      /^v0\.2\.0: .* names git\+https:\/\/github\.com\/owner\/gpus\.git, not https:\/\/github\.com\/fork\/gpus; run npm run publisher/,
+    ) as unknown,
   });
-  const tarball = path.join(work, "release/talos-gpu-0.2.0.tgz");
-  const text = execFileSync("tar", ["-xzOf", tarball, "package/package.json"], {
-    encoding: "utf8",
-  });
-  expect(JSON.parse(text)).toMatchObject({
-    version: "0.2.0",
-    repository: {
-      type: "git",
-      url: "git+https://github.com/owner/gpus.git",
-      directory: "components",
-    },
-  });
-  expect(fs.readdirSync(path.join(work, "release")).sort()).toEqual([
-    "notes.md",
-    "schema.json",
-    "talos-gpu-0.2.0.tgz",
-  ]);
+});
+
+test("all parts of a release are packed by the script that the dry run has", () => {
+  const script = fs.readFileSync(path.join(repository, "generate/release/pack.js"), "utf8");
+  const known = [.../const parts = \{([^}]*)\}/.exec(script)![1]!.matchAll(/^ {2}(\w+):/gm)].map(
+    ([, name]) => name,
+  );
+  const packed = (["pack", "plugin"] as const).flatMap((job) =>
+    stepOf(workflow, job, "pack.js release").run!.split("pack.js release ")[1]!.split(" "),
+  );
+  // Checksums are of what all jobs have packed, so the last one makes them.
+  expect([...packed, "checksums"].sort()).toEqual([...known].sort());
 });
 
 describe("publishing", () => {
   const expressions = {
     "needs.pack.outputs.version": "0.2.0-rc.1",
     "needs.pack.outputs.channel": "next",
-    "secrets.NPM_TOKEN": "token-of-npm",
     "github.ref_name": "v0.2.0-rc.1",
     "github.repository": "owner/gpus",
     "github.token": "token-of-the-job",
@@ -132,6 +130,8 @@ describe("publishing", () => {
   /** Arguments that a program is called with by a step. */
   const called = (name: string, text: string): string[] => {
     released("0.2.0-rc.1", [], []);
+    fs.mkdirSync(path.join(work, "release"));
+    fs.writeFileSync(path.join(work, "release/schema.json"), "{}");
     const file = path.join(temp, "called.json");
     standIn(
       tools,
@@ -158,20 +158,46 @@ describe("publishing", () => {
     ]);
   });
 
+  test("needs no token of npm: the workflow itself is trusted", () => {
+    expect(workflow.jobs["publish"]!.permissions).toMatchObject({ "id-token": "write" });
+    expect(JSON.stringify(workflow)).not.toMatch(/secrets\.|NODE_AUTH_TOKEN/);
+  });
+
+  test("gives checksums of all files, and attests to them", () => {
+    released("0.2.0-rc.1", [], []);
+    fs.mkdirSync(path.join(work, "release"));
+    for (const name of ["notes.md", "a.tgz", "b.whl"])
+      fs.writeFileSync(path.join(work, "release", name), name);
+    expect(
+      runStep(stepOf(workflow, "publish", "sha256sum"), { ...where, expressions }),
+    ).toMatchObject({
+      status: 0,
+    });
+    const sums = fs.readFileSync(path.join(work, "release/SHA256SUMS"), "utf8");
+    expect(
+      sums
+        .trim()
+        .split("\n")
+        .map((line) => line.split("  ")[1]),
+    ).toEqual(["a.tgz", "b.whl"]);
+    const attested = workflow.jobs["publish"]!.steps!.find(({ uses }) => uses?.includes("attest"));
+    expect(attested?.with).toEqual({ "subject-checksums": "release/SHA256SUMS" });
+  });
+
   test("makes a release of the tag, with its part of the changelog", () => {
     const args = called("gh", "gh release");
     expect(args.slice(0, 4)).toEqual(["release", "create", "v0.2.0-rc.1", "--verify-tag"]);
     expect(args).toEqual(
-      expect.arrayContaining(["--notes-file", "release/notes.md", "--prerelease"]),
+      expect.arrayContaining(["--notes-file", "notes.md", "--prerelease", "release/schema.json"]),
     );
   });
 
   test("happens behind the checks and an environment, and only there is a right to publish", () => {
-    const { checks, pack, publish } = workflow.jobs;
+    const { checks, pack, plugin, publish } = workflow.jobs;
     expect(checks).toMatchObject({ uses: "./.github/workflows/checks.yml" });
     expect(read("checks.yml").on).toHaveProperty("workflow_call");
-    expect(publish).toMatchObject({ needs: ["checks", "pack"], environment: "release" });
-    expect([checks?.permissions, pack?.permissions]).toEqual([undefined, undefined]);
+    expect(publish).toMatchObject({ needs: ["checks", "pack", "plugin"], environment: "release" });
+    for (const job of [checks, pack, plugin]) expect(job?.permissions).toBeUndefined();
     // No step of it runs code of the repository, or of a package.
     const steps = publish!.steps!;
     expect(

@@ -1,0 +1,36 @@
+// Packs what a release consists of into a folder. The release workflow runs it, and a test runs all of it as a dry run.
+//
+//   node generate/release/pack.js FOLDER PART…
+//
+// Parts: package (npm's tarball and the schema), plugin (Pulumi's plugin for this platform), python, go, dotnet (SDKs), sbom, checksums.
+// Run `npm ci` and `npm run build` before it.
+/* global console */
+const fs = require("node:fs");
+const path = require("node:path");
+const { writeChecksums } = require("./checksums");
+const { packPackage, writeSbom } = require("./package");
+const { packPlugin } = require("./plugin");
+const { packSdk } = require("./sdks");
+
+/** @type {Record<string, (folder: string) => void>} */
+const parts = {
+  package: packPackage,
+  plugin: packPlugin,
+  python: (folder) => packSdk("python", folder),
+  go: (folder) => packSdk("go", folder),
+  dotnet: (folder) => packSdk("dotnet", folder),
+  sbom: writeSbom,
+  checksums: writeChecksums,
+};
+
+const [, , folder = "", ...names] = process.argv;
+const unknown = names.filter((name) => !Object.hasOwn(parts, name));
+if (folder === "" || names.length === 0 || unknown.length > 0) {
+  console.error(
+    `pack.js: ${unknown.join(", ") || "FOLDER and PART"}: is not there, so nothing is packed; give a folder and some of ${Object.keys(parts).join(", ")}`,
+  );
+  process.exit(2);
+}
+const target = path.resolve(folder);
+fs.mkdirSync(target, { recursive: true });
+for (const name of names) parts[name]?.(target);

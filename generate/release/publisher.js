@@ -1,0 +1,73 @@
+// Who publishes the package stands in one place: `repository` of components/package.json. A fork changes it, and every file that names
+// the repository, with this program:
+//
+//   npm run publisher -- ACCOUNT
+/* global console */
+const { execFileSync } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+
+/**
+ * The account and the name of the repository that a package names.
+ *
+ * @param {{ repository: { url: string } }} manifest
+ * @throws Error where it is none of GitHub's.
+ */
+function publisherOf({ repository: { url } }) {
+  const [, owner, name] = /^git\+https:\/\/github\.com\/([\w-]+)\/([\w.-]+?)\.git$/.exec(url) ?? [];
+  if (owner === undefined || name === undefined)
+    throw new Error(
+      `components/package.json: repository.url is ${url}, so nothing says who publishes the package; write git+https://github.com/ACCOUNT/NAME.git`,
+    );
+  return { owner, name };
+}
+
+/**
+ * A text with another account wherever it names the repository.
+ *
+ * @param {string} text
+ * @param {{ owner: string, name: string }} from
+ * @param {string} to the other account
+ */
+const published = (text, { owner, name }, to) =>
+  text
+    .replace(new RegExp(`(?<![\\w-])${owner}/${name}(?![\\w-])`, "g"), `${to}/${name}`)
+    .replace(`"publisher": "${owner}"`, `"publisher": "${to}"`);
+
+/**
+ * Writes the account into every file of git that names the repository.
+ *
+ * @param {string} root
+ * @param {string} account
+ */
+function publishBy(root, account) {
+  if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})$/.test(account))
+    throw new Error(
+      `ACCOUNT: ${account || "nothing"} is no account of GitHub, so it cannot publish; give its name, e.g. npm run publisher -- my-account`,
+    );
+  const manifest = path.join(root, "components/package.json");
+  const from = publisherOf(JSON.parse(fs.readFileSync(manifest, "utf8")));
+  const files = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split(
+    "\0",
+  );
+  return files.filter((file) => {
+    const whole = path.join(root, file);
+    if (file === "" || !fs.lstatSync(whole).isFile()) return false;
+    const text = fs.readFileSync(whole, "utf8");
+    const written = text.includes("\u0000") ? text : published(text, from, account);
+    if (written !== text) fs.writeFileSync(whole, written);
+    return written !== text;
+  });
+}
+
+if (require.main === module) {
+  try {
+    for (const file of publishBy(path.join(__dirname, "../.."), process.argv[2] ?? ""))
+      console.log(file);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exit(2);
+  }
+}
+
+module.exports = { publishBy, publisherOf };

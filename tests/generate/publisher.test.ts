@@ -1,0 +1,61 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import manifest from "../../components/package.json";
+import { publishBy, publisherOf } from "../../generate/release/publisher";
+import { repository as root } from "../../stacks/stack-file";
+import { gitIn } from "../support/git";
+
+const { owner, name } = publisherOf(manifest);
+
+/** Texts of this repository in git, by path. */
+function texts(): [string, string][] {
+  const files = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split(
+    "\0",
+  );
+  return files
+    .filter((file) => /\.(?:md|json|ya?ml|ts|js|go)$/.test(file) && !file.startsWith("tests/"))
+    .filter((file) => fs.existsSync(path.join(root, file)))
+    .map((file) => [file, fs.readFileSync(path.join(root, file), "utf8")]);
+}
+
+test("every file names the repository that components/package.json says", () => {
+  const others = texts().flatMap(([file, text]) =>
+    [...text.matchAll(/(?:github(?:usercontent)?\.com\/|github>|uses: +)([\w-]+)\/talos-gpu\b/g)]
+      .filter(([, account]) => account !== owner)
+      .map(([said]) => `${file}: ${said}`),
+  );
+  expect(others).toEqual([]);
+});
+
+describe("in a fork", () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-fork-"));
+  afterAll(() => fs.rmSync(folder, { recursive: true }));
+  const at = (file: string): string => path.join(folder, file);
+
+  test("one command changes it in all of them, and nothing else", () => {
+    const git = gitIn(folder);
+    fs.mkdirSync(at("components"));
+    fs.writeFileSync(at("components/package.json"), JSON.stringify(manifest));
+    fs.writeFileSync(at("a.md"), `https://github.com/${owner}/${name} is ${owner}'s ${name}\n`);
+    fs.writeFileSync(at("b.yml"), `uses: ${owner}/${name}/actions/check@v1\n`);
+    fs.writeFileSync(at("c.json"), `{ "publisher": "${owner}" }\n`);
+    fs.writeFileSync(at("d.md"), `${owner}/${name}-other, x${owner}/${name}\n`);
+    git("init", "-q");
+    git("add", "-A");
+    expect(publishBy(folder, "me")).toEqual(["a.md", "b.yml", "c.json", "components/package.json"]);
+    const read = (file: string): string => fs.readFileSync(at(file), "utf8");
+    expect(read("a.md")).toBe(`https://github.com/me/${name} is ${owner}'s ${name}\n`);
+    expect(read("b.yml")).toBe(`uses: me/${name}/actions/check@v1\n`);
+    expect(read("c.json")).toBe('{ "publisher": "me" }\n');
+    expect(publisherOf(JSON.parse(read("components/package.json")) as typeof manifest)).toEqual({
+      owner: "me",
+      name,
+    });
+  });
+
+  test.each(["", "a/b", "-x"])("%p is no account", (account) => {
+    expect(() => publishBy(folder, account)).toThrow(/^ACCOUNT: /);
+  });
+});

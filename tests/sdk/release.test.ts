@@ -1,0 +1,121 @@
+import { execFile, execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import * as fs from "node:fs";
+import * as http from "node:http";
+import type { AddressInfo } from "node:net";
+import * as os from "node:os";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { archiveOf } from "../../generate/release/plugin";
+import { provideLanguages, provideTools } from "../../lab/tools";
+import { homeWithoutLogs } from "../../lab/engine/cli";
+import { programOnPath } from "../../lab/on-path";
+import { repository } from "../../stacks/stack-file";
+
+// The release workflow's own script as a dry run: everything that this computer can build is packed once, and looked at as its user has it.
+
+const run = promisify(execFile);
+const limit = 20 * 60_000;
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-release-"));
+const release = path.join(folder, "release");
+const at = (...names: string[]): string => path.join(release, ...names);
+const { version } = JSON.parse(
+  fs.readFileSync(path.join(repository, "components/package.json"), "utf8"),
+) as { version: string };
+afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+beforeAll(async () => {
+  const languages = await provideLanguages();
+  const env = { ...process.env, TALOS_GPU_GENERATE_SDK: path.join(languages, "generate-sdk") };
+  const dotnet = programOnPath("dotnet") === undefined ? [] : ["dotnet"];
+  const parts = ["package", "plugin", "python", "go", ...dotnet, "sbom", "checksums"];
+  const script = path.join(repository, "generate/release/pack.js");
+  await run(process.execPath, [script, release, ...parts], { env, maxBuffer: 2 ** 26 });
+}, limit);
+
+const plugin = archiveOf(process.platform, process.arch);
+
+test("everything is there, and its checksums hold", () => {
+  const files = fs.readdirSync(release);
+  expect(files).toEqual(
+    expect.arrayContaining([
+      `talos-gpu-${version}.tgz`,
+      `talos-gpu-${version}.cdx.json`,
+      `talos-gpu-sdk-go-${version}.tar.gz`,
+      `pulumi_talos_gpu-${version}-py3-none-any.whl`,
+      plugin,
+      "schema.json",
+    ]),
+  );
+  const sums = fs.readFileSync(at("SHA256SUMS"), "utf8").trimEnd().split("\n");
+  expect(sums.map((line) => line.split("  ")[1]).sort()).toEqual(
+    files.filter((file) => file !== "SHA256SUMS").sort(),
+  );
+  for (const line of sums) {
+    const [sum, file] = line.split("  ");
+    expect(
+      createHash("sha256")
+        .update(fs.readFileSync(at(file!)))
+        .digest("hex"),
+    ).toBe(sum);
+  }
+});
+
+test("the list of its parts has what npm installs with it, and nothing of the workspace", () => {
+  const { components, metadata } = JSON.parse(
+    fs.readFileSync(at(`talos-gpu-${version}.cdx.json`), "utf8"),
+  ) as { components: { name: string }[]; metadata: { component: { name: string } } };
+  const names = components.map(({ name }) => name);
+  expect(metadata.component.name).toBe("talos-gpu");
+  expect(names).toEqual(
+    expect.arrayContaining(["@pulumi/pulumi", "@grpc/grpc-js", "yaml", "semver"]),
+  );
+  for (const name of ["jest", "esbuild", "typescript-eslint", "cli-table3"])
+    expect(names).not.toContain(name);
+});
+
+test("the wheel is the SDK of this version", () => {
+  const list = execFileSync(
+    "python3",
+    ["-m", "zipfile", "-l", at(`pulumi_talos_gpu-${version}-py3-none-any.whl`)],
+    { encoding: "utf8" },
+  );
+  expect(list).toContain("pulumi_talos_gpu/gpu_cluster.py");
+  expect(list).toContain(`pulumi_talos_gpu-${version}.dist-info/METADATA`);
+});
+
+test(
+  "Pulumi installs the plugin from a server, and gets the schema of it without Node's modules",
+  async () => {
+    const { pulumi } = await provideTools({ only: ["pulumi"] });
+    const server = http.createServer((request, response) => {
+      const file = at(path.basename(request.url!));
+      if (!fs.existsSync(file)) return void response.writeHead(404).end();
+      fs.createReadStream(file).pipe(response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const home = await homeWithoutLogs(path.join(folder, "home"));
+      const env = {
+        PATH: "/usr/bin:/bin",
+        HOME: folder,
+        PULUMI_HOME: home,
+        PULUMI_SKIP_UPDATE_CHECK: "true",
+      };
+      const ask = (...args: string[]) =>
+        run(pulumi, args, { cwd: folder, env, maxBuffer: 2 ** 26 });
+      await ask("plugin", "install", "resource", "talos-gpu", `v${version}`, "--server", url);
+      const installed = path.join(home, "plugins", `resource-talos-gpu-v${version}`);
+      expect(fs.existsSync(path.join(installed, "node_modules"))).toBe(false);
+      const { stdout } = await ask("package", "get-schema", `talos-gpu@${version}`);
+      const schema = JSON.parse(stdout) as { version: string; resources: object };
+      const ours = JSON.parse(fs.readFileSync(at("schema.json"), "utf8")) as typeof schema;
+      expect(schema.version).toBe(version);
+      expect(Object.keys(schema.resources)).toEqual(Object.keys(ours.resources));
+    } finally {
+      server.close();
+    }
+  },
+  limit,
+);
