@@ -1,22 +1,19 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
-import { parse } from "yaml";
 import { patchFlaws } from "../../components/recipe/machine/patch-flaws";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
-import { repository } from "../../stacks/stack-file";
+import { rightPatches } from "../../tests/recipe/checks/patches/right";
 import { measure } from "../measured";
 
 // `patches.ts judge|read TIMES`: judges patches that Talos takes, as read before, or reads their text.
 
-const table = path.join(repository, "tests/fixtures/patches/right.yaml");
-const rows = parse(fs.readFileSync(table, "utf8")) as [minor: number, patch: string][];
-
-const texts = rows.map(([, patch]) => patch);
+const texts = rightPatches.map(({ patch }) => patch);
 // A text that was read before costs nothing, so each reading is of a text of its own.
 const read = (reading: number): void =>
   texts.forEach((text) => void talosDocuments(`${text}\n# reading ${reading}`));
 
-const documents = rows.map(([minor, patch]) => ({ minor, documents: talosDocuments(patch) }));
+const documents = rightPatches.map(({ talos = 12, patch }) => ({
+  minor: talos,
+  documents: talosDocuments(patch),
+}));
 const judge = (): void =>
   documents.forEach((patch) => {
     const flaws = patchFlaws(patch.documents, { minor: patch.minor, isKnown: true });

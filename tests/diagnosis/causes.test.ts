@@ -1,77 +1,68 @@
 import { remarks } from "../../cli/doctor/remarks";
 import { consoleLines, driverComplaints } from "../../components/clients/talos/console";
-import { type CauseId, causeIds, diagnose, fixes, fixIds } from "../../components/diagnosis";
+import { causeIds, diagnose, fixes, fixIds } from "../../components/diagnosis";
 import { systemOf } from "../../components/diagnosis/system";
 import { migManagerRelease } from "../../components/recipe/cluster/mig-manager";
-import { only } from "../support/table";
-import { type CauseRow, plansOf, seenIn, table, toldOf } from "./cases";
+import { namedOf, plansOf, withoutStack } from "./causes/case";
+import { cardFaults } from "./causes/card-faults";
+import { fixCases } from "./causes/fixes";
+import { operatorCases } from "./causes/operator";
+import { healthy } from "./causes/seen";
+import { taintCases } from "./causes/taints";
+import { textsOfCauses } from "./causes/texts";
+import { twoMachineCases } from "./causes/two-machines";
 
-const parts: (keyof CauseRow)[] = ["name", "of", "seen", "add", "stack", "told", "remedy"];
-const rows = table<CauseRow[]>("causes").map((row) => only(row, parts));
-const texts = Object.entries(table<Record<string, string[]>>("texts"));
+const cases = [...fixCases, ...taintCases, ...operatorCases, ...twoMachineCases];
+const texts = Object.entries(textsOfCauses);
 
-test.each(rows.map((row) => [row.name, row] as const))("what is named of %s", (_, row) => {
-  for (const plan of plansOf(row)) {
-    expect(toldOf(row, plan)).toEqual(row.told);
-    if (row.remedy !== undefined)
-      expect(diagnose(seenIn(row), plan)[0]?.remedy).toContain(row.remedy);
+test.each(cases)("what is named of $name", (its) => {
+  for (const plan of plansOf(its)) {
+    expect(namedOf(its, plan)).toEqual(its.causes);
+    if (its.remedy !== undefined) expect(diagnose(its.seen, plan)[0]?.remedy).toContain(its.remedy);
   }
 });
 
 test.each(texts.flatMap(([cause, said]) => said.map((text) => [cause, text])))(
   "%s: %s",
   (cause, message) => {
-    const events = [{ namespace: "gpu", object: "Pod/x", message: message }];
+    const events = [{ namespace: "gpu", object: "Pod/x", message }];
     expect(diagnose({ events }).map(({ fix }) => fix)).toEqual([cause]);
   },
 );
 
-/** A row of cards.yaml, which says what each part of it is. */
-interface CardRow {
-  kernel?: string;
-  service?: string;
-  told: CauseId | null;
-  do: string;
-}
-const cards = table<CardRow[]>("cards");
-
-test.each(cards.map((row) => [row.kernel ?? row.service!, row] as const))(
+test.each(cardFaults.map((fault) => [fault.kernel ?? fault.service!, fault] as const))(
   "%s",
-  (_, { kernel, service, ...named }) => {
+  (_, { kernel, service, cause, remedy }) => {
     const log = `192.0.2.1: kern: warning: [2026-04-22T21:30:51.870495804Z]: ${kernel}\n`;
     const errors = kernel === undefined ? [service!] : driverComplaints(consoleLines(log));
     const seen = { machines: [{ name: "gpu-1", errors }] };
-    const said = diagnose(seen).map(({ fix, remedy }) => [fix, remedy]);
+    const found = diagnose(seen);
     const remark = remarks(seen, undefined);
-    expect(said.length + remark.length).toBe(1);
-    expect([named.told, ...remark].concat(...said)).toContainEqual(
-      expect.stringContaining(named.do),
-    );
-    expect(said[0]?.[0] ?? null).toBe(named.told);
+    expect(found.map(({ fix }) => fix)).toEqual(cause === null ? [] : [cause]);
+    expect(remark).toHaveLength(cause === null ? 1 : 0);
+    expect([...found.map((each) => each.remedy), ...remark]).toEqual([
+      expect.stringContaining(remedy),
+    ]);
   },
 );
 
-test("every known cause has a text, and each fix a row of what is seen without it", () => {
-  const named = rows.flatMap(({ told }) =>
-    told.flatMap((one) => (typeof one === "string" ? one : Object.keys(one))),
+test("every known cause has a text, and each fix a case of what is seen without it", () => {
+  const named = cases.flatMap(({ causes }) =>
+    causes.map((one) => (typeof one === "string" ? one : one.cause)),
   );
-  expect(
-    causeIds.filter(
-      (id) => ![...texts.map(([cause]) => cause), ...cards.map(({ told }) => told)].includes(id),
-    ),
-  ).toEqual([]);
+  const withText = [...texts.map(([cause]) => cause), ...cardFaults.map(({ cause }) => cause)];
+  expect(causeIds.filter((id) => !withText.includes(id))).toEqual([]);
   expect(fixIds.filter((id) => !named.includes(id))).toEqual([]);
 });
 
-test("the system is told alike from its plan and from what the cluster looks like", () => {
-  const row: CauseRow = {
+test("the system is read alike from its plan and from what the cluster looks like", () => {
+  for (const plan of plansOf({
     name: "a healthy operator's",
-    of: "healthy",
-    stack: ["rtx5070ti", null],
-    told: [],
-  };
-  for (const plan of plansOf(row)) {
-    const { era, mode, namespace, gpuMachines } = systemOf(seenIn(row), plan);
+    seen: healthy,
+    stacks: ["rtx5070ti", withoutStack],
+    causes: [],
+  })) {
+    const { era, mode, namespace, gpuMachines } = systemOf(healthy, plan);
     expect([era, mode, namespace]).toEqual(["legacy", "operator", "nvidia-gpu-operator"]);
     expect(gpuMachines.map(({ name }) => name)).toEqual(["k8s-worker4"]);
   }

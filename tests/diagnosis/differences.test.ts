@@ -2,9 +2,9 @@ import { diagnose, differences, inOneLine, type Observations } from "../../compo
 import { planCluster } from "../../components/recipe/index";
 import { smokeTestNames } from "../../components/recipe/cluster/smoke-test-names";
 import { planOf } from "../support/plans";
-import { only } from "../support/table";
 import { asPlanned, ready } from "./as-planned";
-import { changed, table, type UnlikeRow } from "./cases";
+import { differenceCases } from "./difference-cases";
+import { type SeenCluster, seenWith } from "./seen-cluster";
 import { stacks } from "../support/stacks";
 
 /** The stack of the table: a device plugin, and a card in eight slices. */
@@ -21,14 +21,12 @@ test.each(stacks)(
   },
 );
 
-const parts: (keyof UnlikeRow)[] = ["name", "set", "take", "unlike", "told"];
-
-test.each(table<UnlikeRow[]>("differences").map((row) => [row.name, only(row, parts)] as const))(
-  "%s: what is unlike the plan, and the known cause",
-  (_, { unlike, told = [], ...change }) => {
-    const seen = changed(asPlanned(plan), change);
-    expect(differences(seen, plan).map(inOneLine)).toEqual(unlike);
-    expect(diagnose(seen, plan).map(({ fix }) => fix)).toEqual(told);
+test.each(differenceCases)(
+  "$name: what differs from the plan, and the known cause",
+  ({ change, differences: wanted, causes = [] }) => {
+    const seen = seenWith(plan, change);
+    expect(differences(seen, plan).map(inOneLine)).toEqual(wanted);
+    expect(diagnose(seen, plan).map(({ fix }) => fix)).toEqual(causes);
   },
 );
 
@@ -73,8 +71,10 @@ test.each([
     machines,
     sharing: { mig: { strategy: "single", profile: "all-1g.10gb" } },
   });
-  const set = [["nodes", 0, "allocatable", { "nvidia.com/gpu": units }]];
-  expect(problems(changed(asPlanned(unknown), { set }), unknown)).toEqual(told);
+  const seen = seenWith(unknown, ({ node }) => {
+    node.allocatable = { "nvidia.com/gpu": units };
+  });
+  expect(problems(seen, unknown)).toEqual(told);
 });
 
 test("a stale containerd part is named by the keys that it lacks; what its owner adds is none of it", () => {
@@ -84,7 +84,9 @@ test("a stale containerd part is named by the keys that it lacks; what its owner
   const withPart = planOf("rtx3090", { machines });
   const seen = (part: string): string[] =>
     problems(
-      changed(asPlanned(withPart), { set: [["machines", 0, "containerdPart", part]] }),
+      seenWith(withPart, ({ machine }) => {
+        machine.containerdPart = part;
+      }),
       withPart,
     );
   expect(seen(`${withPart.machines[0]!.containerdPart!}\n[debug]\nlevel = "info"\n`)).toEqual([]);
@@ -102,11 +104,9 @@ test("on Talos 1.14 containerd's merged configuration counts, and the document t
   const part = withPart.machines[0]!.containerdPart!;
   const seen = (merged: string): string[] =>
     problems(
-      changed(asPlanned(withPart), {
-        set: [
-          ["machines", 0, "mergedContainerd", merged],
-          ["machines", 0, "containerdPart", part],
-        ],
+      seenWith(withPart, ({ machine }) => {
+        machine.mergedContainerd = merged;
+        machine.containerdPart = part;
       }),
       withPart,
     ).filter((problem) => problem.includes("cri.toml"));
@@ -121,9 +121,11 @@ test("on Talos 1.14 containerd's merged configuration counts, and the document t
 
 test("containerd that is not up on a machine that Talos calls running is told", () => {
   const seen = (state: string): string[] => {
-    const base = asPlanned(plan);
-    const services = { ...base.machines![0]!.services, cri: state };
-    return problems(changed(base, { set: [["machines", 0, "services", services]] }));
+    return problems(
+      seenWith(plan, ({ machine }) => {
+        machine.services = { ...machine.services, cri: state };
+      }),
+    );
   };
   expect(seen("Running")).toEqual([]);
   expect(seen("Waiting")).toEqual(["service cri is Waiting: no pod starts"]);
@@ -135,7 +137,12 @@ test("a GPU node of which Node Feature Discovery tells nothing gets nothing of t
     "feature.node.kubernetes.io/pci-0300_10de.present",
   ];
   const told = (of: typeof plan) =>
-    problems(changed(asPlanned(of), { take: [["nodes", 0, "labels", label]] }), of);
+    problems(
+      seenWith(of, ({ node }) => {
+        delete node.labels[label];
+      }),
+      of,
+    );
   expect(told(operator)).toEqual([
     expect.stringMatching(/^lacks the label .*pci-10de.*tells of no card/),
   ]);
@@ -146,7 +153,9 @@ test("of a release that is newer than the tables only the driver's branch is tol
   const newer = planOf("rtx5070ti", { talosVersion: "v1.12.99" });
   const seen = (version: string): string[] =>
     problems(
-      changed(asPlanned(newer), { set: [["machines", 0, "driverVersion", version]] }),
+      seenWith(newer, ({ machine }) => {
+        machine.driverVersion = version;
+      }),
       newer,
     );
   expect(seen("570.999.01")).toEqual([]);
@@ -184,28 +193,21 @@ test("in kube-system somebody else's are not judged by the plan; what offers the
 });
 
 const plugin = "nvidia-device-plugin-rtx3090";
-const none = ["nodes", 0, "allocatable", {}];
+const offersNothing = ({ node }: SeenCluster): void => {
+  node.allocatable = {};
+};
 
-test.each<[string, boolean, unknown[][], string, string[]]>([
+test.each<[string, boolean, (seen: SeenCluster) => void, string, string[]]>([
   [
     "whatever crashes is quoted, its last line last",
     true,
-    [
-      ["daemonSets", "nvidia-device-plugin", "ready", 0],
-      [
-        "pods",
-        plugin,
-        "containers",
-        [
-          {
-            name: "ctr",
-            state: "waiting",
-            reason: "CrashLoopBackOff",
-            lastMessage: "I1121 starting\nE1121 panic",
-          },
-        ],
-      ],
-    ],
+    (seen) => {
+      seen.plugin.ready = 0;
+      const lastMessage = "I1121 starting\nE1121 panic";
+      seen.pod(plugin).containers = [
+        { name: "ctr", state: "waiting", reason: "CrashLoopBackOff", lastMessage },
+      ];
+    },
     "not ready: 0 of 1 pods",
     ["CrashLoopBackOff", "I1121 starting", "E1121 panic"].map(
       (line) => `Pod/${plugin} ctr: ${line}`,
@@ -214,20 +216,16 @@ test.each<[string, boolean, unknown[][], string, string[]]>([
   [
     "a plugin that runs, ready, without a card is quoted by its log",
     false,
-    [
-      none,
-      [
-        "pods",
-        plugin,
-        "containers",
-        [{ ...ready, log: "No devices found. Waiting indefinitely." }],
-      ],
-    ],
+    (seen) => {
+      offersNothing(seen);
+      const log = "No devices found. Waiting indefinitely.";
+      seen.pod(plugin).containers = [{ ...ready, log }];
+    },
     "has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims",
     [`Pod/${plugin} main: No devices found. Waiting indefinitely.`],
   ],
-])("%s", (_, byPlan, set, problem, lastWords) => {
-  const found = differences(changed(asPlanned(plan), { set }), byPlan ? plan : undefined);
+])("%s", (_, byPlan, change, problem, lastWords) => {
+  const found = differences(seenWith(plan, change), byPlan ? plan : undefined);
   expect(found).toMatchObject([{ problem, lastWords }]);
 });
 
@@ -257,18 +255,20 @@ describe("without a plan", () => {
   ])(
     "%s: the node offers no GPU, the plugin is not ready, a RuntimeClass that pods name is gone",
     (stack, set) => {
-      const seen = (change: Partial<UnlikeRow>): string[] =>
-        told(changed(asPlanned(planOf(stack)), change));
+      const seen = (change: (seen: SeenCluster) => void): string[] =>
+        told(seenWith(planOf(stack), change));
       const { name } = planOf(stack).machines[0]!;
-      expect(seen({ set: [none] })).toEqual([
+      expect(seen(offersNothing)).toEqual([
         `node ${name}: has a GPU, and offers none: neither a resource nvidia.com/… nor devices of gpu.nvidia.com for claims`,
       ]);
-      expect(seen({ set: [["daemonSets", set.split("/")[1], "ready", 0]] })).toEqual([
-        `DaemonSet ${set}: not ready: 0 of 1 pods`,
-      ]);
-      expect(seen({ take: [["runtimeClasses", "nvidia"]] })).toEqual([
-        "RuntimeClass nvidia: is not there, and pods name it",
-      ]);
+      const pluginNotReady = seen(({ plugin }) => {
+        plugin.ready = 0;
+      });
+      expect(pluginNotReady).toEqual([`DaemonSet ${set}: not ready: 0 of 1 pods`]);
+      const noRuntimeClass = seen(({ all }) => {
+        all.runtimeClasses = [];
+      });
+      expect(noRuntimeClass).toEqual(["RuntimeClass nvidia: is not there, and pods name it"]);
     },
   );
 });

@@ -32,10 +32,6 @@ export interface ChangedStack {
 export const changedStack = ({ base, change }: ChangedStack): unknown =>
   merged(validStack(base), parse(change));
 
-/** Rows of a table of machine configuration patches, in tests/fixtures/patches. */
-export const patchRows = <Row>(table: string): Row[] =>
-  parse(fs.readFileSync(path.join(fixtures, "patches", `${table}.yaml`), "utf8")) as Row[];
-
 /** A JSON merge patch (RFC 7396): null takes a key away, a list takes the place of a list. */
 export function merged(target: unknown, change: unknown): unknown {
   if (!isMapping(change)) return change;

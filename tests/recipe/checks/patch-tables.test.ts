@@ -2,9 +2,10 @@ import { checkCluster } from "../../../components/recipe";
 import { patchFlaws } from "../../../components/recipe/machine/patch-flaws";
 import { talosDocuments, valueOfDocument } from "../../../components/recipe/rules/yaml";
 import { secretsIn } from "../../../components/recipe/machine/secrets";
-import { patchRows } from "../stacks";
-
-const rightPatches = patchRows<[minor: number, patch: string]>("right");
+import { containerdParts } from "./patches/containerd";
+import { rightPatches } from "./patches/right";
+import { patchesWithoutSecrets, patchesWithSecrets } from "./patches/secrets";
+import { wrongPatches } from "./patches/wrong";
 
 const flawsOf = (patch: string, minor: number): string[] => {
   const documents = talosDocuments(patch);
@@ -15,13 +16,14 @@ const flawsOf = (patch: string, minor: number): string[] => {
 };
 
 describe("patches against what Talos' decoder takes", () => {
-  test.each(rightPatches)("1.%i takes %s", (minor, patch) =>
-    expect(flawsOf(patch, minor)).toEqual([]),
+  test.each(rightPatches.map(({ talos = 12, patch }) => [talos, patch] as const))(
+    "1.%i takes %s",
+    (talos, patch) => expect(flawsOf(patch, talos)).toEqual([]),
   );
 
-  test.each(patchRows<[minor: number, patch: string, says: string]>("wrong"))(
+  test.each(wrongPatches.map(({ talos = 12, patch, says }) => [talos, patch, says] as const))(
     "1.%i refuses %s",
-    (minor, patch, says) => expect(flawsOf(patch, minor).join("\n")).toContain(says),
+    (talos, patch, says) => expect(flawsOf(patch, talos).join("\n")).toContain(says),
   );
 
   test("a release that nobody knows yet is judged loosely: what its schema may have brought is let be", () => {
@@ -40,12 +42,11 @@ describe("secrets in patches", () => {
       return secretsIn(value, value.kind ?? "").map(({ path }) => path);
     });
 
-  test.each(patchRows<[patch: string, path: string]>("secret"))("one in %s", (patch, path) =>
-    expect(pathsOf(patch)[0]).toContain(path),
+  test.each(patchesWithSecrets.map(({ patch, at }) => [patch, at] as const))(
+    "one in %s",
+    (patch, at) => expect(pathsOf(patch)[0]).toContain(at),
   );
-  test.each(patchRows<[patch: string]>("harmless"))("none in %s", (patch) =>
-    expect(pathsOf(patch)).toEqual([]),
-  );
+  test.each(patchesWithoutSecrets)("none in %s", (patch) => expect(pathsOf(patch)).toEqual([]));
 });
 
 describe("containerd parts", () => {
@@ -67,12 +68,12 @@ describe("containerd parts", () => {
       .map(({ problem, remedy }) => `${problem}; ${remedy}`)
       .join("\n");
 
-  test.each(patchRows<[talosVersion: string, part: string, says: string | null]>("containerd"))(
-    "of %s: %s",
-    (talosVersion, part, says) => {
-      const told = saidOf(part, talosVersion);
-      if (says === null) expect(told).toBe("");
-      else expect(told).toContain(says);
-    },
+  const rows = containerdParts.map(
+    ({ talos = "v1.12.6", part, says }) => [talos, part, says] as const,
   );
+  test.each(rows)("of %s: %s", (talos, part, says) => {
+    const told = saidOf(part, talos);
+    if (says === undefined) expect(told).toBe("");
+    else expect(told).toContain(says);
+  });
 });

@@ -1,0 +1,368 @@
+import type { CauseId, FixId } from "../../components/diagnosis";
+import type { SeenCluster } from "./seen-cluster";
+
+/** What somebody did to the cluster of the stack rtx3090, and what differs from its plan then. */
+interface DifferenceCase {
+  name: string;
+  change: (seen: SeenCluster) => void;
+  /** All differences, each in one line. */
+  differences: string[];
+  /** The known causes. Default: none. */
+  causes?: (CauseId | FixId)[];
+}
+
+const without = <Named extends { name: string }>(list: Named[], name: string): Named[] =>
+  list.filter((each) => each.name !== name);
+
+const offersNone = ({ node }: SeenCluster): void => {
+  node.allocatable = { "nvidia.com/gpu": "0" };
+};
+
+/** The device plugin's pod crashes again and again, with these last words. */
+const crashes = ({ pod }: SeenCluster, lastMessage: string): void => {
+  pod("nvidia-device-plugin-rtx3090").containers = [
+    { name: "ctr", state: "waiting", ready: false, reason: "CrashLoopBackOff", lastMessage },
+  ];
+};
+
+export const differenceCases: DifferenceCase[] = [
+  {
+    name: "plugin deleted",
+    change: (seen) => {
+      const { all } = seen;
+      offersNone(seen);
+      all.daemonSets = without(all.daemonSets, "nvidia-device-plugin");
+      all.pods = without(all.pods, "nvidia-device-plugin-rtx3090");
+    },
+    differences: [
+      "node rtx3090: offers 0 of nvidia.com/gpu, the plan says 8",
+      "DaemonSet of the device plugin: is not in namespace gpu-device-plugin",
+    ],
+  },
+  {
+    name: "plugin crashing",
+    change: (seen) => {
+      const { plugin } = seen;
+      offersNone(seen);
+      plugin.ready = 0;
+      crashes(seen, "panic: out of order");
+    },
+    differences: [
+      "node rtx3090: offers 0 of nvidia.com/gpu, the plan says 8",
+      "DaemonSet gpu-device-plugin/nvidia-device-plugin: not ready: 0 of 1 pods",
+    ],
+  },
+  {
+    name: "NVML missing",
+    change: (seen) => {
+      const { plugin } = seen;
+      offersNone(seen);
+      plugin.ready = 0;
+      crashes(seen, "nvml init failed: ERROR_LIBRARY_NOT_FOUND");
+    },
+    differences: [
+      "node rtx3090: offers 0 of nvidia.com/gpu, the plan says 8",
+      "DaemonSet gpu-device-plugin/nvidia-device-plugin: not ready: 0 of 1 pods",
+    ],
+    causes: ["driverLibraries"],
+  },
+  {
+    name: "driver root wrong",
+    change: (seen) => {
+      const { plugin } = seen;
+      offersNone(seen);
+      plugin.ready = 0;
+      crashes(
+        seen,
+        "failed to create CDI spec generator: failed to open ld cache: open /driver-root/etc/ld.so.cache: no such file or directory; unable to create cdi spec file",
+      );
+    },
+    differences: [
+      "node rtx3090: offers 0 of nvidia.com/gpu, the plan says 8",
+      "DaemonSet gpu-device-plugin/nvidia-device-plugin: not ready: 0 of 1 pods",
+    ],
+    causes: ["driverRoot"],
+  },
+  {
+    name: "handler missing in containerd",
+    change: ({ all, node }) => {
+      node.runtimeHandlers = ["runc"];
+      all.events = [
+        {
+          namespace: "gpu-device-plugin",
+          object: "Pod/web",
+          message:
+            'Failed to create pod sandbox: rpc error: code = Unknown desc = unable to get OCI runtime for sandbox "3f": no runtime for "nvidia" is configured',
+        },
+      ];
+    },
+    differences: ['node rtx3090: its containerd has no runtime "nvidia"'],
+    causes: ["runtimeHandler"],
+  },
+  {
+    name: "RuntimeClass missing",
+    change: ({ all }) => {
+      all.runtimeClasses = without(all.runtimeClasses, "nvidia");
+    },
+    differences: ["RuntimeClass nvidia: is not there"],
+  },
+  {
+    name: "RuntimeClass with another handler",
+    change: ({ runtimeClass }) => {
+      runtimeClass.handler = "runc";
+    },
+    differences: ["RuntimeClass nvidia: has the handler runc, the plan says nvidia"],
+  },
+  {
+    name: "taint",
+    change: ({ node }) => {
+      node.taints = ["maintenance=yes:NoExecute"];
+    },
+    differences: [
+      "node rtx3090: has the taint maintenance=yes:NoExecute, which GPU pods of the plan do not tolerate",
+    ],
+  },
+  {
+    name: "label",
+    change: ({ node, plugin }) => {
+      plugin.desired = 0;
+      plugin.ready = 0;
+      node.allocatable = {};
+      delete node.labels["nvidia.com/gpu.present"];
+    },
+    differences: [
+      "node rtx3090: offers none of nvidia.com/gpu, the plan says 8",
+      "node rtx3090: lacks the label nvidia.com/gpu.present=true",
+      "DaemonSet gpu-device-plugin/nvidia-device-plugin: wants 0 pods, the plan has 1 GPU machine",
+    ],
+    causes: ["gpuPresentLabel"],
+  },
+  {
+    name: "stale configuration",
+    change: ({ machine }) => {
+      machine.staged = true;
+    },
+    differences: [
+      "machine rtx3090: has another configuration staged for its next boot: somebody else's, or that of an update that did not end",
+    ],
+  },
+  {
+    name: "card gone",
+    change: ({ node }) => {
+      node.allocatable = { "nvidia.com/gpu": "4" };
+    },
+    differences: ["node rtx3090: offers 4 of nvidia.com/gpu, the plan says 8"],
+  },
+  {
+    name: "slices by another name",
+    change: ({ node }) => {
+      node.allocatable = { ...node.allocatable, "nvidia.com/gpu.shared": "8" };
+    },
+    differences: ["node rtx3090: offers 8 of nvidia.com/gpu.shared, the plan says none"],
+  },
+  {
+    name: "another schematic, as after an upgrade by hand",
+    change: ({ machine }) => {
+      machine.schematicId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+    },
+    differences: [
+      "machine rtx3090: runs the image of schematic 376567988ad3, the plan says 6698d6f136c5: somebody upgraded or reinstalled it, or the stack has not upgraded it yet",
+    ],
+  },
+  {
+    name: "another release",
+    change: ({ machine }) => {
+      machine.talosVersion = "v1.10.1";
+    },
+    differences: ["machine rtx3090: runs Talos v1.10.1, the plan says v1.10.9"],
+  },
+  {
+    name: "a machine that was installed again, without extensions",
+    change: ({ machine }) => {
+      machine.extensions = [];
+      machine.schematicId = "0";
+    },
+    differences: [
+      "machine rtx3090: runs the image of schematic 0, the plan says 6698d6f136c5: somebody upgraded or reinstalled it, or the stack has not upgraded it yet",
+      "machine rtx3090: its image lacks the extensions nvidia-container-toolkit-production, nvidia-open-gpu-kernel-modules-production",
+    ],
+  },
+  {
+    name: "a driver that is gone",
+    change: ({ machine }) => {
+      machine.driverVersion = null;
+    },
+    differences: ["machine rtx3090: no NVIDIA driver is loaded, the plan says 570.148.08"],
+  },
+  {
+    name: "a module that is gone",
+    change: ({ machine }) => {
+      machine.modules = machine.modules!.filter((name) => name !== "nvidia");
+    },
+    differences: ["machine rtx3090: kernel modules are not loaded: nvidia"],
+    causes: ["kernelModules"],
+  },
+  {
+    name: "a card that is not on the bus",
+    change: ({ machine }) => {
+      machine.cards = 0;
+      machine.modules = [];
+    },
+    differences: [
+      "machine rtx3090: its PCI bus shows 0 of NVIDIA's cards, the plan says 2: switched off by the firmware, badly seated, without power, or not passed on to this virtual machine",
+      "machine rtx3090: kernel modules are not loaded: nvidia, nvidia_uvm, nvidia_drm, nvidia_modeset",
+    ],
+    causes: ["kernelModules"],
+  },
+  {
+    name: "a card of a bus that Talos does not list",
+    change: ({ machine }) => {
+      machine.cards = 0;
+    },
+    differences: [],
+  },
+  {
+    name: "a card that hangs",
+    change: ({ machine }) => {
+      machine.errors = ["NVRM: Xid (PCI:0000:0b:00): 119, pid=1, name=x, Timeout"];
+    },
+    differences: [],
+    causes: ["cardReset"],
+  },
+  {
+    name: "a service that waits",
+    change: ({ machine }) => {
+      machine.services = { "ext-nvidia-persistenced": "Waiting" };
+    },
+    differences: [
+      "machine rtx3090: service ext-nvidia-persistenced is Waiting, the plan says Running",
+    ],
+  },
+  {
+    name: "a boot that does not end",
+    change: ({ machine }) => {
+      machine.stage = "booting";
+    },
+    differences: ["machine rtx3090: is booting, not running"],
+  },
+  {
+    name: "a node that is not ready",
+    change: ({ node }) => {
+      node.ready = false;
+    },
+    differences: ["node rtx3090: is not ready"],
+  },
+  {
+    name: "a node that is cordoned",
+    change: ({ node }) => {
+      node.unschedulable = true;
+    },
+    differences: ["node rtx3090: is cordoned, so no new pod goes there"],
+  },
+  {
+    name: "a node that is gone",
+    change: ({ all }) => {
+      all.nodes = [];
+    },
+    differences: [
+      "node rtx3090: is not in the cluster",
+      "node rtx3090: offers none of nvidia.com/gpu, the plan says 8",
+    ],
+  },
+  {
+    name: "a release that is gone",
+    change: ({ all }) => {
+      all.releases = [];
+    },
+    differences: ["Helm release gpu-device-plugin/nvidia-device-plugin: is not installed"],
+  },
+  {
+    name: "a release whose upgrade was killed",
+    change: ({ release }) => {
+      release.status = "pending-upgrade";
+    },
+    differences: [
+      "Helm release gpu-device-plugin/nvidia-device-plugin: is pending-upgrade in revision 1, not deployed",
+    ],
+    causes: ["releasePending"],
+  },
+  {
+    name: "a release of another chart",
+    change: ({ plugin }) => {
+      plugin.labels = { "helm.sh/chart": "nvidia-device-plugin-0.14.0" };
+    },
+    differences: [
+      "Helm release gpu-device-plugin/nvidia-device-plugin: is of chart nvidia-device-plugin-0.14.0, the plan says nvidia-device-plugin-0.17.4",
+    ],
+  },
+  {
+    name: "a namespace without its label",
+    change: ({ namespace }) => {
+      namespace.labels = {};
+    },
+    differences: [
+      "namespace gpu-device-plugin: lacks the label pod-security.kubernetes.io/enforce=privileged",
+      "namespace gpu-device-plugin: lacks the label pod-security.kubernetes.io/audit=privileged",
+      "namespace gpu-device-plugin: lacks the label pod-security.kubernetes.io/warn=privileged",
+    ],
+  },
+  {
+    name: "a smoke test that is gone",
+    change: ({ all }) => {
+      all.jobs = [];
+    },
+    differences: ["Job of the smoke test of rtx3090: is not in namespace gpu-device-plugin"],
+  },
+  {
+    name: "a smoke test that has not passed",
+    change: ({ job }) => {
+      job.succeeded = 0;
+    },
+    differences: [
+      "Job gpu-device-plugin/gpu-smoke-test-rtx3090-abcdef-12345678: the smoke test has not passed",
+    ],
+  },
+  {
+    name: "the newest smoke test, which has not passed, after that of the update before",
+    change: ({ all, job }) => {
+      job.created = "2026-11-01T00:00:00.000Z";
+      all.jobs.push({
+        namespace: "gpu-device-plugin",
+        name: "gpu-smoke-test-rtx3090-abcdef-22222222",
+        created: "2026-11-02T00:00:00.000Z",
+        succeeded: 0,
+      });
+    },
+    differences: [
+      "Job gpu-device-plugin/gpu-smoke-test-rtx3090-abcdef-22222222: the smoke test has not passed",
+    ],
+  },
+  {
+    name: "the newest smoke test, which has passed, after that of the update before",
+    change: ({ all, job }) => {
+      job.succeeded = 0;
+      job.created = "2026-11-01T00:00:00.000Z";
+      all.jobs.push({
+        namespace: "gpu-device-plugin",
+        name: "gpu-smoke-test-rtx3090-abcdef-22222222",
+        created: "2026-11-02T00:00:00.000Z",
+        succeeded: 1,
+      });
+    },
+    differences: [],
+  },
+  {
+    name: "a power limit that is gone",
+    change: ({ all }) => {
+      all.daemonSets = without(all.daemonSets, "nvidia-power-limit-300w");
+    },
+    differences: ["DaemonSet of the power limit of 300 W: is not in namespace gpu-device-plugin"],
+  },
+  {
+    name: "a workload that is gone",
+    change: ({ all }) => {
+      all.pods = without(all.pods, "gpu-test-1");
+    },
+    differences: ["Pod gpu-pods/gpu-test-1: is not there"],
+  },
+];
