@@ -42,7 +42,7 @@ test("what must change before the upgrade to Talos 1.15, in one line", () =>
     },
     {
       someNotes: [
-        /^right before an upgrade to Talos 1\.15: .*installDir: write .*: take v26\.7\.0 or newer; .*enabled: leave it out$/,
+        /^right before an upgrade to Talos 1\.15: .*installDir: write .*v26\.7\.0 or newer; .*enabled: leave it out$/,
       ],
     },
   ));

@@ -31,7 +31,7 @@ export const cardsMistakes: Mistakes = {
       ],
     },
     {
-      name: "A card that the tables know, described as one of another architecture",
+      name: "A known card that the stack describes with another architecture",
       base: "rtx5070ti",
       change: yaml`
         machines:
@@ -47,7 +47,7 @@ export const cardsMistakes: Mistakes = {
       ],
     },
     {
-      name: "What is no card of this package's",
+      name: "A GPU that this package does not support",
       base: "own-discovery",
       change: yaml`
         machines:
@@ -148,7 +148,7 @@ export const cardsMistakes: Mistakes = {
       ],
     },
     {
-      name: "A power limit for the Spark",
+      name: "A power limit for the DGX Spark",
       base: "three-generations",
       change: yaml`
         machines: { spark: { powerLimit: 100 } }
@@ -162,7 +162,7 @@ export const cardsMistakes: Mistakes = {
       ],
     },
     {
-      name: "Power limits that no board takes, where no bound is known, and where the upper one is",
+      name: "Power limits far outside of any board's, and above a known maximum",
       base: "three-generations",
       change: yaml`
         machines:

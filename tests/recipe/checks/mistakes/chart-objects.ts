@@ -27,7 +27,7 @@ export const chartObjectsMistakes: Mistakes = {
       ],
     },
     {
-      name: "A variable of the plugin's whose name is empty",
+      name: "A variable of the device plugin with an empty name",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator:
@@ -44,7 +44,7 @@ export const chartObjectsMistakes: Mistakes = {
       ],
     },
     {
-      name: "Names, numbers and lists of the operator's that Kubernetes does not take",
+      name: "Operator values that are not valid in Kubernetes objects",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator:
@@ -113,7 +113,7 @@ export const chartObjectsMistakes: Mistakes = {
       ],
     },
     {
-      name: "Objects of the plugin's that Kubernetes does not take",
+      name: "Device plugin values that are not valid in Kubernetes objects",
       base: "aarhus-h100",
       change: yaml`
         devicePlugin:

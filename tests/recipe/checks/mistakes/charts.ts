@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const chartsMistakes: Mistakes = {
   "kubernetes-mode": [
     {
-      name: "The GPU Operator and a device plugin beside it",
+      name: "The GPU Operator and the device plugin together",
       base: "rtx5070ti",
       change: yaml`
         devicePlugin: { version: 0.17.4 }
@@ -33,7 +33,7 @@ export const chartsMistakes: Mistakes = {
       ],
     },
     {
-      name: "Something outside of the stack that nobody says what it is, beside the stack's own",
+      name: "external without a kind, together with the stack's own device plugin",
       base: "aarhus-h100",
       change: yaml`
         external: { files: [../flux/helmrelease.yaml] }
@@ -50,7 +50,7 @@ export const chartsMistakes: Mistakes = {
   ],
   "chart-version": [
     {
-      name: "A chart release that is none",
+      name: "A chart release that is not a version",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator: { version: latest }
@@ -64,7 +64,7 @@ export const chartsMistakes: Mistakes = {
       ],
     },
     {
-      name: "An operator that looks for the driver's devices where Talos has none",
+      name: "An operator that looks for the driver's devices in the wrong folder",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator: { version: v23.9.2 }
@@ -81,7 +81,7 @@ export const chartsMistakes: Mistakes = {
       ],
     },
     {
-      name: "A version of the operator's for the device plugin",
+      name: "A version of the operator for the device plugin",
       base: "aarhus-h100",
       change: yaml`
         devicePlugin: { version: 25.3.4 }
@@ -100,7 +100,7 @@ export const chartsMistakes: Mistakes = {
   ],
   "operator-version": [
     {
-      name: "The operator release that crashes on Talos",
+      name: "An operator release that crashes on Talos",
       base: "three-generations",
       change: yaml`
         gpuOperator: { version: v26.3.0 }
@@ -114,7 +114,7 @@ export const chartsMistakes: Mistakes = {
       ],
     },
     {
-      name: "An operator of Talos 1.12's days on Talos 1.13",
+      name: "An operator for Talos 1.12 on Talos 1.13",
       base: "three-generations",
       change: yaml`
         gpuOperator: { version: v25.10.1 }
@@ -128,7 +128,7 @@ export const chartsMistakes: Mistakes = {
       ],
     },
     {
-      name: "Three mistakes at once: all are told",
+      name: "Three mistakes at once: all are found",
       base: "modern",
       change: yaml`
         machines:
@@ -160,7 +160,7 @@ export const chartsMistakes: Mistakes = {
       ],
     },
     {
-      name: "An operator that cannot bring the toolkit of Talos 1.15",
+      name: "An operator that cannot install the toolkit on Talos 1.15",
       base: "next",
       change: yaml`
         gpuOperator: { version: v26.3.3 }

@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const claimsMistakes: Mistakes = {
   dra: [
     {
-      name: "Claims on an old Talos and an old Kubernetes, of cards that are shared",
+      name: "Claims on an old Talos and an old Kubernetes, with shared cards",
       base: "rtx3090-timeslicing",
       change: yaml`
         devicePlugin: null
@@ -20,7 +20,7 @@ export const claimsMistakes: Mistakes = {
       ],
     },
     {
-      name: "Cards that are claimed, and are to be split",
+      name: "Claimed cards with MIG",
       base: "dra",
       change: yaml`
         sharing: { mig: { strategy: mixed, profile: 1g.12gb } }
@@ -36,7 +36,7 @@ export const claimsMistakes: Mistakes = {
   ],
   claims: [
     {
-      name: "A claim without a driver that knows claims",
+      name: "A claim without the DRA driver",
       base: "rtx5070ti",
       change: yaml`
         workloads:
@@ -51,7 +51,7 @@ export const claimsMistakes: Mistakes = {
       ],
     },
     {
-      name: "Claims of cards that no machine has, and of more than one has together",
+      name: "Claims of a card that no machine has, and of more cards than one machine has",
       base: "dra",
       change: yaml`
         workloads:
@@ -68,7 +68,7 @@ export const claimsMistakes: Mistakes = {
       ],
     },
     {
-      name: "A claim of one's own with more beside it",
+      name: "A ResourceClaim of the user together with other fields of a claim",
       base: "dra",
       change: yaml`
         workloads:
@@ -83,7 +83,7 @@ export const claimsMistakes: Mistakes = {
       ],
     },
     {
-      name: "A claim of one's own for pods on two machines",
+      name: "A ResourceClaim of the user for pods on two machines",
       base: "large",
       change: yaml`
         devicePlugin: null
@@ -102,7 +102,7 @@ export const claimsMistakes: Mistakes = {
   ],
   "values-without-gpus": [
     {
-      name: "A driver root where nothing is, and values without which no card is given out",
+      name: "A DRA driver root that Talos does not have, and values that publish no card",
       base: "dra",
       change: yaml`
         dra:
@@ -138,7 +138,7 @@ export const claimsMistakes: Mistakes = {
   ],
   "kubernetes-mode": [
     {
-      name: "Cards for claims and for the plugin's resource",
+      name: "Claims and requests for the device plugin's resource together",
       base: "plugin-on-1.13",
       change: yaml`
         dra: { version: 0.5.0 }

@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const containerdMistakes: Mistakes = {
   "containerd-part": [
     {
-      name: "A containerd part for every machine, beside the machine's own",
+      name: "A containerd part for every machine, and the machine's own",
       base: "frank",
       change: yaml`
         patches:
@@ -77,7 +77,7 @@ export const containerdMistakes: Mistakes = {
       ],
     },
     {
-      name: "A containerd part by hand where Talos takes the first of two",
+      name: "A containerd part in a patch, where Talos takes only the first of two",
       base: "next",
       change: yaml`
         patches:
@@ -115,7 +115,7 @@ export const containerdMistakes: Mistakes = {
       ],
     },
     {
-      name: "A document of containerd's that sets the version",
+      name: "A CRICustomizationConfig that sets the version",
       base: "next",
       change: yaml`
         patches:
@@ -190,7 +190,7 @@ export const containerdMistakes: Mistakes = {
   ],
   "default-runtime": [
     {
-      name: "NVIDIA's runtime as the default one of a machine without a card",
+      name: "NVIDIA's default runtime on a machine without a card",
       base: "frank",
       change: yaml`
         machines:
@@ -205,7 +205,7 @@ export const containerdMistakes: Mistakes = {
       ],
     },
     {
-      name: "NVIDIA's runtime as the default one on Talos 1.13",
+      name: "NVIDIA's default runtime on Talos 1.13",
       base: "modern",
       change: yaml`
         machines:
@@ -236,7 +236,7 @@ export const containerdMistakes: Mistakes = {
       ],
     },
     {
-      name: "NVIDIA's runtime for all, beside an operator without CDI",
+      name: "NVIDIA's default runtime with an operator without CDI",
       base: "cdi-off-on-1.13",
       change: yaml`
         machines:
@@ -253,7 +253,7 @@ export const containerdMistakes: Mistakes = {
   ],
   "nvidia-handler": [
     {
-      name: "NVIDIA's runtime in containerd's configuration of Talos 1.15, and no NRI",
+      name: "NVIDIA's runtime and no NRI in containerd's configuration of Talos 1.15",
       base: "next",
       change: yaml`
         machines:

@@ -144,7 +144,7 @@ export const driversMistakes: Mistakes = {
       ],
     },
     {
-      name: "A card of Pascal on a Talos whose drivers all dropped it",
+      name: "A Pascal card on a Talos release whose drivers all dropped it",
       base: "three-generations",
       change: yaml`
         talosVersion: v1.13.99
@@ -187,7 +187,7 @@ export const driversMistakes: Mistakes = {
       ],
     },
     {
-      name: "A driver beside extensions of another flavour",
+      name: "A driver flavour and extensions of the other flavour",
       base: "rtx5070ti",
       change: yaml`
         driver: { flavour: proprietary }
@@ -224,7 +224,7 @@ export const driversMistakes: Mistakes = {
       ],
     },
     {
-      name: "The fabric manager beside cards that no NVSwitch connects",
+      name: "A fabric manager for cards without an NVSwitch",
       base: "rtx5070ti",
       change: yaml`
         machines:
@@ -262,7 +262,7 @@ export const driversMistakes: Mistakes = {
   ],
   "driver-branch": [
     {
-      name: "A branch of Talos 1.15 on 1.14",
+      name: "A driver branch of Talos 1.15 on Talos 1.14",
       base: "next",
       change: yaml`
         talosVersion: v1.14.6
@@ -281,7 +281,7 @@ export const driversMistakes: Mistakes = {
       ],
     },
     {
-      name: "The flavour that the branch does not have",
+      name: "A flavour that the driver branch does not have",
       base: "next",
       change: yaml`
         driver: { branch: new-feature, flavour: proprietary }

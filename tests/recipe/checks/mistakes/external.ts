@@ -128,7 +128,7 @@ export const externalMistakes: Mistakes = {
       ],
     },
     {
-      name: "Something outside, of no kind",
+      name: "external without a kind",
       base: "one-card",
       change: yaml`
         gpuOperator: null
@@ -137,7 +137,7 @@ export const externalMistakes: Mistakes = {
       findings: [{ check: "external", field: "external.kind", says: ["is missing"] }],
     },
     {
-      name: "A ServiceMonitor for an operator of somebody else's",
+      name: "A ServiceMonitor for an operator that another tool installs",
       base: "one-card",
       change: yaml`
         gpuOperator: null
@@ -153,7 +153,7 @@ export const externalMistakes: Mistakes = {
       ],
     },
     {
-      name: "A plugin of somebody else's that asks for CDI without a driver root",
+      name: "A device plugin of another tool that uses CDI without a driver root",
       base: "plugin-on-1.13",
       change: yaml`
         devicePlugin: null

@@ -58,7 +58,7 @@ export const imagesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A parameter of NVIDIA's module as a kernel argument, of which a blank makes two",
+      name: "A module parameter with a blank as a kernel argument",
       base: "velaryon",
       change: yaml`
         machines:
@@ -73,7 +73,7 @@ export const imagesMistakes: Mistakes = {
       ],
     },
     {
-      name: "The platform among the kernel arguments",
+      name: "The platform as a kernel argument",
       base: "one-card",
       change: yaml`
         machines:
@@ -105,7 +105,7 @@ export const imagesMistakes: Mistakes = {
       ],
     },
     {
-      name: "An extension that never was",
+      name: "An extension that never existed",
       base: "velaryon",
       change: yaml`
         machines:
@@ -138,7 +138,7 @@ export const imagesMistakes: Mistakes = {
       ],
     },
     {
-      name: "An extension of one's own at the public Image Factory",
+      name: "A custom extension at the public Image Factory",
       base: "one-card",
       change: yaml`
         machines:
@@ -230,7 +230,7 @@ export const imagesMistakes: Mistakes = {
       ],
     },
     {
-      name: "An extension that the image is to bring and to lose",
+      name: "An extension that the stack both adds and drops",
       base: "rtx5070ti",
       change: yaml`
         machines:
@@ -284,7 +284,7 @@ export const imagesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Module parameters that a patch has too, and two in one",
+      name: "Module parameters that a patch sets too, and two parameters in one text",
       base: "one-card",
       change: yaml`
         patches:
@@ -307,7 +307,7 @@ export const imagesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Parameters of a module of storage, on a machine without a card",
+      name: "Parameters of a storage module on a machine without a card",
       base: "frank",
       change: yaml`
         machines:
@@ -367,7 +367,7 @@ export const imagesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Talos' own installer of a release that has none any more",
+      name: "Talos' own installer for a release that no longer has one",
       base: "one-card",
       change: yaml`
         talosVersion: v1.14.1

@@ -27,7 +27,7 @@ export const machinesMistakes: Mistakes = {
   ],
   "machine-name": [
     {
-      name: "A machine's key that cannot be a node's name",
+      name: "A machine's name that cannot be a node's name",
       base: "aarhus-h100",
       change: yaml`
         machines:
@@ -48,7 +48,7 @@ export const machinesMistakes: Mistakes = {
       ],
     },
     {
-      name: "An owned machine's key with a domain, which Talos leaves out of the node's name",
+      name: "An owned machine's name with a domain, which Talos cuts off",
       base: "owned-with-domain",
       change: yaml`
         patches: []
@@ -81,7 +81,7 @@ export const machinesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Two machines at one address, of which one has a release of its own",
+      name: "Two machines at one address, with two Talos releases",
       base: "frank",
       change: yaml`
         machines: { mini-1: { address: 10.8.0.1, talosVersion: v1.12.5 } }
@@ -127,7 +127,7 @@ export const machinesMistakes: Mistakes = {
   ],
   "omni-machine": [
     {
-      name: "A machine of Omni's, without the ID by which Omni knows it",
+      name: "An Omni machine without its UUID",
       base: "omni",
       change: yaml`
         machines: { gpu-1: { uuid: null } }
@@ -141,7 +141,7 @@ export const machinesMistakes: Mistakes = {
       ],
     },
     {
-      name: "The machine's ID in capitals: Omni's labels have it in lower case",
+      name: "An Omni machine's UUID in capitals",
       base: "omni",
       change: yaml`
         machines: { gpu-1: { uuid: CE4D0D52-6C10-BDC9-746C-88AEDD67681B } }
@@ -155,7 +155,7 @@ export const machinesMistakes: Mistakes = {
       ],
     },
     {
-      name: "An ID of Omni's on a machine that is not Omni's",
+      name: "A UUID on a machine that Omni does not manage",
       base: "omni",
       change: yaml`
         machines: { gpu-1: { configuration: adopted } }
@@ -169,7 +169,7 @@ export const machinesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A machine of Omni's, without the name of its cluster there",
+      name: "An Omni machine without the name of its cluster",
       base: "omni",
       change: yaml`
         clusterName: null
@@ -179,7 +179,7 @@ export const machinesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Two machines with one ID: both would get both patches",
+      name: "Two machines with one UUID",
       base: "omni",
       change: yaml`
         machines:
@@ -194,7 +194,7 @@ export const machinesMistakes: Mistakes = {
       ],
     },
     {
-      name: "What Omni decides by itself",
+      name: "Fields that Omni decides by itself",
       base: "omni",
       change: yaml`
         machines:
@@ -214,7 +214,7 @@ export const machinesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Kernel arguments and an old Talos for Omni, and a cluster that it would not name so",
+      name: "Kernel arguments on an old Talos, and a cluster name that Omni refuses",
       base: "omni",
       change: yaml`
         talosVersion: v1.11.6
@@ -257,7 +257,7 @@ export const machinesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A new cluster with a machine whose configuration somebody else would hold",
+      name: "A new cluster with an adopted machine",
       base: "modern",
       change: yaml`
         machines: { cp-3: { configuration: adopted } }

@@ -31,7 +31,7 @@ export const nodesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A label that turns off what the operator's other parts wait for",
+      name: "A label that turns off the operator's validator",
       base: "modern",
       change: yaml`
         machines:
@@ -83,7 +83,7 @@ export const nodesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Labels that are the kubelet's, or that the stack sets",
+      name: "Labels that the kubelet or the stack sets",
       base: "one-card",
       change: yaml`
         machines:
@@ -108,7 +108,7 @@ export const nodesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A configuration of the device plugin that is not there",
+      name: "A label with a missing configuration of the device plugin",
       base: "plugin-on-1.13",
       change: yaml`
         sharing: { timeSlicing: { replicas: 4 } }
@@ -176,7 +176,7 @@ export const nodesMistakes: Mistakes = {
       ],
     },
     {
-      name: "An operator that runs nowhere",
+      name: "Tolerations with which the operator runs on no machine",
       base: "tainted",
       change: yaml`
         gpuOperator:
@@ -192,7 +192,7 @@ export const nodesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A Node Feature Discovery's master that runs nowhere",
+      name: "Tolerations with which Node Feature Discovery's master runs on no machine",
       base: "tainted",
       change: yaml`
         gpuOperator:
@@ -209,7 +209,7 @@ export const nodesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A Node Feature Discovery's collector that runs nowhere",
+      name: "Tolerations with which Node Feature Discovery's collector runs on no machine",
       base: "tainted",
       change: yaml`
         gpuOperator:
@@ -226,7 +226,7 @@ export const nodesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A Node Feature Discovery's worker that does not run on the machine",
+      name: "Tolerations with which Node Feature Discovery's worker does not run on the machine",
       base: "tainted",
       change: yaml`
         bootstrap: false
@@ -244,7 +244,7 @@ export const nodesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A master of the plugin's Node Feature Discovery that runs nowhere",
+      name: "Tolerations with which the plugin's Node Feature Discovery master runs on no machine",
       base: "tainted",
       change: yaml`
         gpuOperator: null

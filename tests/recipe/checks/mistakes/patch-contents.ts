@@ -186,7 +186,7 @@ export const patchContentsMistakes: Mistakes = {
   ],
   "machine-file-create": [
     {
-      name: "A file outside /var",
+      name: "A file outside /var, as a guide for the NVIDIA runtime writes it",
       base: "aarhus-h100",
       change: yaml`
         machines:
@@ -237,7 +237,7 @@ export const patchContentsMistakes: Mistakes = {
       ],
     },
     {
-      name: "A file outside of /var",
+      name: "A file outside /var in a patch of the cluster",
       base: "one-card",
       change: yaml`
         patches:
@@ -278,7 +278,7 @@ export const patchContentsMistakes: Mistakes = {
   ],
   "install-image": [
     {
-      name: "An installer image by hand",
+      name: "An installer image in a patch",
       base: "velaryon",
       change: yaml`
         machines:
@@ -298,7 +298,7 @@ export const patchContentsMistakes: Mistakes = {
       ],
     },
     {
-      name: "Omni makes the image of its machines and names it itself",
+      name: "An installer image in a patch of an Omni machine",
       base: "omni",
       change: yaml`
         machines:
@@ -363,7 +363,7 @@ export const patchContentsMistakes: Mistakes = {
   ],
   "patch-delete": [
     {
-      name: "An item of machine.files that is deleted is not one that is written",
+      name: "A file that a patch deletes from machine.files",
       base: "one-card",
       change: yaml`
         machines:

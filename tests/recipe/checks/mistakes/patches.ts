@@ -55,7 +55,7 @@ export const patchesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A patch that is no mapping",
+      name: "A patch that is not a mapping",
       base: "one-card",
       change: yaml`
         patches: [machine]
@@ -177,7 +177,7 @@ export const patchesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A patch of the cluster is judged by the release of each machine that it reaches",
+      name: "A patch of the cluster that does not fit the release of one machine",
       base: "one-card",
       change: yaml`
         talosVersion: v1.14.0
@@ -249,7 +249,7 @@ export const patchesMistakes: Mistakes = {
   ],
   "patch-conflict": [
     {
-      name: "A document of Talos beside the field that it replaces",
+      name: "A document together with the field that it replaces",
       base: "frank",
       change: yaml`
         machines:
@@ -277,7 +277,7 @@ export const patchesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A document with the name that Talos keeps",
+      name: "A document with a reserved name",
       base: "mirrored",
       change: yaml`
         patches:
@@ -294,7 +294,7 @@ export const patchesMistakes: Mistakes = {
   ],
   "patch-identity": [
     {
-      name: "A patch that calls the host otherwise than the stack calls the machine",
+      name: "A host name that differs from the machine's name",
       base: "aarhus-h100",
       change: yaml`
         machines:
@@ -332,7 +332,7 @@ export const patchesMistakes: Mistakes = {
   ],
   "patch-role": [
     {
-      name: "A shared address of the control planes, given to a worker",
+      name: "A virtual IP of the control planes on a worker",
       base: "velaryon",
       change: yaml`
         patches:

@@ -38,7 +38,7 @@ export const pluginMistakes: Mistakes = {
   ],
   "device-list-strategy": [
     {
-      name: "A strategy with one letter too many",
+      name: "A misspelt device list strategy",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator:
@@ -84,7 +84,7 @@ export const pluginMistakes: Mistakes = {
       ],
     },
     {
-      name: "A strategy that the plugin does not have yet",
+      name: "A strategy that only a newer plugin has",
       base: "plugin-on-1.13",
       change: yaml`
         devicePlugin: { version: 0.14.5 }
@@ -98,7 +98,7 @@ export const pluginMistakes: Mistakes = {
       ],
     },
     {
-      name: "Two strategies before the plugin took several",
+      name: "Two strategies for a plugin that takes one",
       base: "aarhus-h100",
       change: yaml`
         devicePlugin:
@@ -119,7 +119,7 @@ export const pluginMistakes: Mistakes = {
   ],
   "plugin-config": [
     {
-      name: "A configuration of the device plugin's in a version that it does not know",
+      name: "A device plugin configuration of an unknown version",
       base: "aarhus-h100",
       change: yaml`
         devicePlugin:
@@ -138,7 +138,7 @@ export const pluginMistakes: Mistakes = {
       ],
     },
     {
-      name: "A configuration of the plugin that is a mapping, and not a text",
+      name: "A device plugin configuration that is a mapping instead of text",
       base: "plugin-on-1.13",
       change: yaml`
         devicePlugin:
@@ -155,7 +155,7 @@ export const pluginMistakes: Mistakes = {
       ],
     },
     {
-      name: "Configurations of the plugin, of which none has the default one's name",
+      name: "Device plugin configurations without the default one",
       base: "plugin-on-1.13",
       change: yaml`
         devicePlugin:
@@ -176,7 +176,7 @@ export const pluginMistakes: Mistakes = {
       ],
     },
     {
-      name: "A configuration of the plugin with a number for its name",
+      name: "A device plugin configuration with a number as its name",
       base: "plugin-on-1.13",
       change: yaml`
         devicePlugin:
@@ -192,7 +192,7 @@ export const pluginMistakes: Mistakes = {
       ],
     },
     {
-      name: "A configuration of the plugin that shares a card by one, and one that shares nothing",
+      name: "A device plugin configuration with one replica, and one without replicas",
       base: "plugin-on-1.13",
       change: yaml`
         devicePlugin:
@@ -246,7 +246,7 @@ export const pluginMistakes: Mistakes = {
   ],
   "chart-values": [
     {
-      name: "A driver root that is no text",
+      name: "A driver root that is not text",
       base: "plugin-on-1.13",
       change: yaml`
         devicePlugin: { values: { nvidiaDriverRoot: 5 } }

@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const releasesMistakes: Mistakes = {
   "talos-version": [
     {
-      name: "A release of Talos that is none",
+      name: "A Talos release without a patch number",
       base: "aarhus-h100",
       change: yaml`
         talosVersion: "1.11"
@@ -19,7 +19,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A release without its v: images and machines would never agree",
+      name: "A Talos release without its v",
       base: "aarhus-h100",
       change: yaml`
         talosVersion: 1.11.5
@@ -48,7 +48,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A minor of Talos that is not known",
+      name: "An unknown minor of Talos",
       base: "one-card",
       change: yaml`
         talosVersion: v1.99.0
@@ -63,7 +63,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A pre-release that Talos does not name",
+      name: "A pre-release name that Talos does not use",
       base: "one-card",
       change: yaml`
         talosVersion: v1.13.9-home.1
@@ -79,7 +79,7 @@ export const releasesMistakes: Mistakes = {
   ],
   "machine-release": [
     {
-      name: "Machines of 1.14 and of 1.15, which get their cards in other ways",
+      name: "Machines of Talos 1.14 and of Talos 1.15",
       base: "next",
       change: yaml`
         machines: { gpu: { talosVersion: v1.14.6 } }
@@ -93,7 +93,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A machine on the other side of Talos 1.13",
+      name: "Machines of Talos 1.12 and of Talos 1.13",
       base: "rtx5070ti",
       change: yaml`
         machines: { k8s-worker4: { talosVersion: v1.13.0 } }
@@ -127,7 +127,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Kubernetes by its minor",
+      name: "A Kubernetes release without a patch number",
       base: "modern",
       change: yaml`
         kubernetesVersion: v1.36
@@ -160,7 +160,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A step back to an earlier patch release",
+      name: "A downgrade to an earlier patch release",
       base: "rtx5070ti",
       change: yaml`
         machines: { k8s-worker4: { runningVersion: v1.12.7 } }
@@ -177,7 +177,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A step back to the minor before",
+      name: "A downgrade to an earlier minor",
       base: "velaryon",
       change: yaml`
         machines: { velaryon: { runningVersion: v1.12.1 } }
@@ -191,7 +191,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Releases that run, which Talos does not name so",
+      name: "Running versions that are not Talos releases",
       base: "three-generations",
       change: yaml`
         machines:
@@ -214,7 +214,7 @@ export const releasesMistakes: Mistakes = {
   ],
   "upgrade-first": [
     {
-      name: "A worker goes ahead that the stack does not have",
+      name: "An unknown worker in upgrade.first",
       base: "modern",
       change: yaml`
         upgrade: { first: [gpu-3] }
@@ -228,7 +228,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A control plane as the worker that goes ahead",
+      name: "A control plane in upgrade.first",
       base: "modern",
       change: yaml`
         upgrade: { first: [cp-2] }
@@ -238,7 +238,7 @@ export const releasesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A worker goes ahead twice",
+      name: "A worker twice in upgrade.first",
       base: "modern",
       change: yaml`
         upgrade: { first: [gpu-1, gpu-1] }
@@ -246,7 +246,7 @@ export const releasesMistakes: Mistakes = {
       findings: [{ check: "upgrade-first", field: "upgrade.first[1]", says: ["is named twice"] }],
     },
     {
-      name: "A worker without a card goes first",
+      name: "A worker without a card in upgrade.first",
       base: "frank",
       change: yaml`
         upgrade: { first: [mini-1] }
@@ -280,7 +280,7 @@ export const releasesMistakes: Mistakes = {
   ],
   "version-contract": [
     {
-      name: "A version contract that is no release",
+      name: "A version contract that is not a release",
       base: "rtx5070ti",
       change: yaml`
         machines: { k8s-worker4: { versionContract: twelve } }

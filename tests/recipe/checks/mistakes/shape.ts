@@ -65,7 +65,7 @@ export const shapeMistakes: Mistakes = {
       ],
     },
     {
-      name: "A machine without an address, and a mistake elsewhere: both are told",
+      name: "A machine without an address, and a mistake elsewhere: both are found",
       base: "rtx5070ti",
       change: yaml`
         machines: { k8s-worker4: { address: null } }
@@ -77,7 +77,7 @@ export const shapeMistakes: Mistakes = {
       ],
     },
     {
-      name: "A mistake of shape does not hide one of meaning",
+      name: "A mistake of shape, which does not hide one of meaning",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator: { version: v26.3.0 }
@@ -125,7 +125,7 @@ export const shapeMistakes: Mistakes = {
       ],
     },
     {
-      name: "A window of no worker",
+      name: "An upgrade of no worker at a time",
       base: "modern",
       change: yaml`
         upgrade: { maxParallel: 0 }
@@ -133,7 +133,7 @@ export const shapeMistakes: Mistakes = {
       findings: [{ check: "shape", field: "upgrade.maxParallel", says: ["must be at least 1"] }],
     },
     {
-      name: "A window of more than all workers",
+      name: "An upgrade of more than all workers at a time",
       base: "modern",
       change: yaml`
         upgrade: { maxParallel: 120% }
@@ -147,7 +147,7 @@ export const shapeMistakes: Mistakes = {
       ],
     },
     {
-      name: "A window that is no number",
+      name: "A number of workers at a time that is not a number",
       base: "modern",
       change: yaml`
         upgrade: { maxParallel: true }

@@ -5,7 +5,7 @@ import type { Mistakes } from "./mistake";
 export const sharingMistakes: Mistakes = {
   sharing: [
     {
-      name: "Sharing a card among one",
+      name: "Time slicing with one replica",
       base: "rtx3090-timeslicing",
       change: yaml`
         sharing: { timeSlicing: { replicas: 1 } }
@@ -19,7 +19,7 @@ export const sharingMistakes: Mistakes = {
       ],
     },
     {
-      name: "MPS by a configuration of the plugin's own",
+      name: "MPS in a device plugin configuration of the user",
       base: "plugin-on-1.13",
       change: yaml`
         devicePlugin:
@@ -33,7 +33,7 @@ export const sharingMistakes: Mistakes = {
       ],
     },
     {
-      name: "MPS, whose control daemon does not find its server where Talos has it",
+      name: "MPS, whose control daemon does not find its server on Talos",
       base: "rtx3090-timeslicing",
       change: yaml`
         sharing: { timeSlicing: null, mps: { replicas: 4 } }
@@ -117,7 +117,7 @@ export const sharingMistakes: Mistakes = {
       ],
     },
     {
-      name: "A configuration of the MIG manager that names other cards",
+      name: "A MIG profile for which the MIG manager's configuration has no entry for the card",
       base: "mig",
       change: yaml`
         machines:
@@ -171,7 +171,7 @@ export const sharingMistakes: Mistakes = {
       ],
     },
     {
-      name: "A model over two cards of a machine with one",
+      name: "A model on two cards of a machine with one",
       base: "rtx5070ti",
       change: yaml`
         workloads: { vllm: { active: false, model: Qwen/Qwen2.5-7B-Instruct, gpus: 2 } }
@@ -199,7 +199,7 @@ export const sharingMistakes: Mistakes = {
       ],
     },
     {
-      name: "A workload that wants MIG devices which the cards are not split into",
+      name: "A workload that requests MIG devices that no card is split into",
       base: "mig",
       change: yaml`
         sharing: { mig: { strategy: mixed, profile: all-balanced } }
@@ -214,7 +214,7 @@ export const sharingMistakes: Mistakes = {
       ],
     },
     {
-      name: "A pod on a machine that has no such slices",
+      name: "A pod on a machine without the MIG devices that it requests",
       base: "mig-beside-whole",
       change: yaml`
         workloads:
@@ -292,7 +292,7 @@ export const sharingMistakes: Mistakes = {
       ],
     },
     {
-      name: "Two pods of two cards, and one machine that has two",
+      name: "Two pods of two cards, and one machine with room for one of them",
       base: "three-generations",
       change: yaml`
         machines:
@@ -329,7 +329,7 @@ export const sharingMistakes: Mistakes = {
       ],
     },
     {
-      name: "Several slices for one pod, where their configuration refuses that",
+      name: "Several slices for one pod, which the user's configuration refuses",
       base: "one-card",
       change: yaml`
         gpuOperator: null
@@ -358,7 +358,7 @@ export const sharingMistakes: Mistakes = {
   ],
   "sharing-config": [
     {
-      name: "A ConfigMap of the user's together with sharing",
+      name: "A ConfigMap of the user together with sharing",
       base: "rtx3090-timeslicing",
       change: yaml`
         devicePlugin:

@@ -41,7 +41,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A value with the name of something that every object has",
+      name: "A value named constructor",
       base: "aarhus-h100",
       change: yaml`
         devicePlugin:
@@ -56,7 +56,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A switch in quotes, which a template takes for true",
+      name: "A switch in quotes, which a template reads as true",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator:
@@ -86,7 +86,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Names of the plugin's that are not the stack's",
+      name: "Names of the device plugin that differ from the stack's",
       base: "aarhus-h100",
       change: yaml`
         devicePlugin: { values: { runtimeClassName: kata, namespaceOverride: other } }
@@ -105,7 +105,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Words that the plugin's chart and program do not take",
+      name: "Values that the device plugin's chart and program refuse",
       base: "plugin-on-1.13",
       change: yaml`
         devicePlugin:
@@ -130,7 +130,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Words of the operator's that leave the machines without GPUs",
+      name: "Operator values that leave the machines without GPUs",
       base: "three-generations",
       change: yaml`
         gpuOperator:
@@ -196,7 +196,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A driver folder of another system's, which Talos neither has nor lets a pod make",
+      name: "A driver folder that Talos does not have",
       base: "modern",
       change: yaml`
         gpuOperator:
@@ -211,7 +211,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "A MIG manager that waits for systemd, which Talos does not have",
+      name: "A MIG manager that waits for systemd",
       base: "mig",
       change: yaml`
         gpuOperator:
@@ -226,7 +226,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "The operator without what it has to bring on Talos 1.15",
+      name: "The operator without the parts that Talos 1.15 needs",
       base: "next",
       change: yaml`
         gpuOperator:
@@ -321,7 +321,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "Dynamic resource allocation beside the ClusterPolicy",
+      name: "Dynamic resource allocation together with the ClusterPolicy",
       base: "modern",
       change: yaml`
         gpuOperator:
@@ -337,7 +337,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "The operator finds no GPU node: its Node Feature Discovery does not look",
+      name: "The operator without Node Feature Discovery's worker",
       base: "rtx5070ti",
       change: yaml`
         gpuOperator:
@@ -353,7 +353,7 @@ export const valuesMistakes: Mistakes = {
       ],
     },
     {
-      name: "MIG that nobody sets up",
+      name: "MIG without the MIG manager",
       base: "mig",
       change: yaml`
         gpuOperator:

@@ -23,7 +23,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "A Secret in a namespace that is not there yet",
+      name: "A Secret in a namespace that does not exist yet",
       base: "aarhus-h100",
       change: yaml`
         workloads:
@@ -41,7 +41,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "A key of clients in a namespace that the workload makes itself",
+      name: "A clients' key in a namespace that the workload makes itself",
       base: "aarhus-h100",
       change: yaml`
         workloads:
@@ -59,7 +59,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "A server with a key behind LiteLLM without one",
+      name: "LiteLLM without a key in front of a server with one",
       base: "aarhus-h100",
       change: yaml`
         workloads:
@@ -99,7 +99,7 @@ export const vllmMistakes: Mistakes = {
       findings: [{ check: "vllm", field: "workloads.vllm.args", says: ["sets --port"] }],
     },
     {
-      name: "One model over two MIG devices",
+      name: "One model on two MIG devices",
       base: "mig",
       change: yaml`
         workloads: { vllm: { model: Qwen/Qwen2.5-7B-Instruct, gpus: 2 } }
@@ -113,7 +113,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "vLLM on a card that its images hold no code for",
+      name: "vLLM on a card that its images do not support",
       base: "three-generations",
       change: yaml`
         machines: { blackwell: null, spark: null }
@@ -128,7 +128,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "A model over more machines than there are",
+      name: "A model on more machines than the stack has",
       base: "large",
       change: yaml`
         workloads: { vllm: { machines: 3 } }
@@ -144,7 +144,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "A model over machines of which one has too few cards",
+      name: "A model on several machines, one with too few cards",
       base: "large",
       change: yaml`
         machines:
@@ -160,7 +160,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "A model over cards that are unlike",
+      name: "A model on different cards",
       base: "large",
       change: yaml`
         machines:
@@ -176,7 +176,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "A model over cards that a claim does not tell apart",
+      name: "A model on cards that a claim does not distinguish",
       base: "large",
       change: yaml`
         devicePlugin: null
@@ -240,7 +240,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "What the workload sets for each pod of a group",
+      name: "Arguments that the workload sets for each pod of a group",
       base: "large",
       change: yaml`
         workloads:
@@ -255,7 +255,7 @@ export const vllmMistakes: Mistakes = {
       ],
     },
     {
-      name: "Ray, which the other images no longer have",
+      name: "Ray with an image that no longer has it",
       base: "large",
       change: yaml`
         workloads:
@@ -264,7 +264,7 @@ export const vllmMistakes: Mistakes = {
       findings: [{ check: "vllm", field: "workloads.vllm.args", says: ["asks for Ray"] }],
     },
     {
-      name: "A model over MIG devices of several machines",
+      name: "A model on MIG devices of several machines",
       base: "mig",
       change: yaml`
         leaderWorkerSet: { version: 0.9.0 }
@@ -313,7 +313,7 @@ export const vllmMistakes: Mistakes = {
   ],
   "chart-version": [
     {
-      name: "LeaderWorkerSet before it kept its kind apart from its chart",
+      name: "A LeaderWorkerSet release whose chart deletes all LeaderWorkerSets when it goes",
       base: "large",
       change: yaml`
         leaderWorkerSet: { version: 0.7.0 }

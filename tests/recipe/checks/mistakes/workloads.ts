@@ -52,7 +52,7 @@ export const workloadsMistakes: Mistakes = {
       ],
     },
     {
-      name: "An image of a CUDA that the driver does not run",
+      name: "An image whose CUDA the driver does not support",
       base: "velaryon",
       change: yaml`
         driver: null
@@ -70,7 +70,7 @@ export const workloadsMistakes: Mistakes = {
   ],
   "cuda-architecture": [
     {
-      name: "A PyTorch image that does not know Blackwell yet",
+      name: "A PyTorch image without support for Blackwell",
       base: "rtx5070ti",
       change: yaml`
         workloads: { comfyui: { image: yanwk/comfyui-boot:cu124-slim } }
@@ -84,7 +84,7 @@ export const workloadsMistakes: Mistakes = {
       ],
     },
     {
-      name: "A release of vLLM whose CUDA does not know Blackwell yet",
+      name: "A vLLM release whose CUDA does not support Blackwell",
       base: "rtx5070ti",
       change: yaml`
         workloads:
@@ -122,7 +122,7 @@ export const workloadsMistakes: Mistakes = {
   ],
   "pod-node-selector": [
     {
-      name: "A node selector from another life",
+      name: "A node selector that matches no machine",
       base: "velaryon",
       change: yaml`
         workloads:
@@ -154,7 +154,7 @@ export const workloadsMistakes: Mistakes = {
       ],
     },
     {
-      name: "LiteLLM before a server without models",
+      name: "LiteLLM in front of a server without models",
       base: "omni",
       change: yaml`
         workloads: { ollama: { models: null } }
@@ -170,7 +170,7 @@ export const workloadsMistakes: Mistakes = {
   ],
   "plain-secret": [
     {
-      name: "A token in plain text. (It is made up, of letters in order.)",
+      name: "A token in plain text (an invented one)",
       base: "aarhus-h100",
       change: yaml`
         workloads:
@@ -188,7 +188,7 @@ export const workloadsMistakes: Mistakes = {
   ],
   "workload-namespaces": [
     {
-      name: "The namespace of a workload is the operator's, which makes it, too",
+      name: "A workload in the operator's namespace",
       base: "frank",
       change: yaml`
         workloads: { ollama: { namespace: gpu-operator } }
@@ -225,7 +225,7 @@ export const workloadsMistakes: Mistakes = {
       ],
     },
     {
-      name: "The namespace of a workload is that of a release that the stack takes over",
+      name: "A workload in the namespace of a release that the stack takes over",
       base: "velaryon",
       change: yaml`
         devicePlugin:
@@ -244,7 +244,7 @@ export const workloadsMistakes: Mistakes = {
       ],
     },
     {
-      name: "The namespace of a workload is one that every cluster has",
+      name: "A workload in a namespace that every cluster has",
       base: "rtx5070ti",
       change: yaml`
         workloads: { ollama: { namespace: default } }
@@ -279,7 +279,7 @@ export const workloadsMistakes: Mistakes = {
       ],
     },
     {
-      name: "So is the default image of a ComfyUI by name",
+      name: "The amd64 default image of a ComfyUI by name on an arm64 machine",
       base: "one-card",
       change: yaml`
         machines:
