@@ -103,7 +103,7 @@ export function convert(
       ...factoryOf(config.imageFactory),
       machines: Object.fromEntries(
         chosen.map((read) => {
-          const own = defined({ driver: isShared ? undefined : driverOf(read.image) });
+          const own = defined({ driver: isShared ? undefined : (driverOf(read.image) ?? blank(read)) });
           return [read.node.hostname, { ...machineOf(read, shared, noUki, version.is), ...own }];
         }),
       ),
@@ -267,6 +267,10 @@ const knownOf = (texts: Record<string, string>): Record<string, string> =>
 /** Branch and flavour that an image tells of. The flavour that the card would have anyway is left to it. */
 const driverOf = ({ branch, flavour }: ImageContent): DriverSpec | undefined =>
   branch && { branch, ...defined({ flavour }) };
+
+/** A driver to be filled in, of a machine whose image nobody knows: the plan asks for it. */
+const blank = ({ image }: ReadNode): DriverSpec | undefined =>
+  image.unknown === undefined ? undefined : {};
 
 /** The device plugin up to Talos 1.12, where it needs least; the operator from 1.13 on, whose CDI it speaks. */
 export function exposure(
