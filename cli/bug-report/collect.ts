@@ -79,7 +79,7 @@ const ours =
   /^(nvidia-|gpu-operator|gpu-feature-discovery|gpu-smoke-test|dcgm)|node-feature-discovery|dra-driver-nvidia/;
 
 /** Pods that see the cards of their machine, and NVIDIA's programs beside them. */
-const sees = /nvidia-device-plugin|dcgm-exporter|dra-driver.*kubelet-plugin/;
+const sees = /nvidia-device-plugin|dcgm-exporter|dra-driver(?:(?!dra-driver).)*kubelet-plugin/;
 
 /**
  * Collects what NVIDIA and Sidero ask for: kernel log, services and resources of the GPU machines through the Talos API, the objects and logs of
@@ -140,7 +140,11 @@ async function ofMachine(
     facts[type] = async () =>
       files.set(`machines/${fileName(name)}/${type}.json`, asText(await machine.resources(type)));
   const services = await machine.services().catch((): Record<string, string> => ({}));
-  files.set(`machines/${fileName(name)}/services.json`, asText(services));
+  // Names and states, none of which is a secret: a service's name may sound like one.
+  files.set(
+    `machines/${fileName(name)}/services.json`,
+    `${JSON.stringify(services, undefined, 2)}\n`,
+  );
   for (const service of Object.keys(services).filter(
     (one) => /^ext-[\w.-]+$/.test(one) || otherServices.test(one),
   ))

@@ -71,7 +71,7 @@ case "$1 $2" in
 "read /proc/cmdline") echo "siderolink.api=https://omni.example.com?jointoken=planted-in-cmdline talos.platform=metal" ;;
 "read /proc/driver/nvidia/version") echo "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20" ;;
 "get pcidevices") echo '{"metadata":{"id":"0000:05:00.0"},"spec":{"vendor":"NVIDIA Corporation"}}' ;;
-"services --nodes") printf 'NODE        SERVICE                   STATE     HEALTH\\n127.0.0.1   ext-nvidia-persistenced   Running   ?\\n127.0.0.1   ext-/../../../../planted   Running   ?\\n127.0.0.1   etcd                      Running   OK\\n' ;;
+"services --nodes") printf 'NODE        SERVICE                   STATE     HEALTH\\n127.0.0.1   ext-nvidia-persistenced   Running   ?\\n127.0.0.1   ext-/../../../../planted   Running   ?\\n127.0.0.1   etcd                      Running   OK\\n127.0.0.1   ext-token-sync            Running   OK\\n' ;;
 "logs ext-nvidia-persistenced") echo "started with ${key}" ;;
 *) echo "rpc error: code = NotFound desc = no such file or directory" >&2; exit 1 ;;
 esac
@@ -123,6 +123,7 @@ test("a report has what offers the cards, nothing of other people's work and no 
   expect(JSON.parse(of("services.json"))).toMatchObject({
     "ext-nvidia-persistenced": "Running",
     etcd: "Running",
+    "ext-token-sync": "Running",
   });
   expect(of("proc-cmdline")).toContain("talos.platform=metal");
   expect(read("doctor.txt")).toContain("refused: Bearer [redacted]");
