@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { parse } from "yaml";
+import { boundedYaml } from "../components/recipe/rules/yaml";
 
 /** Pulumi's names for a project's file, in its order (pulumi/pulumi v3.259.0, sdk/go/common/encoding, Exts). */
 const projectFiles = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
@@ -28,7 +28,7 @@ export function projectAbove(from: string): Project | undefined {
   const file = projectFileAbove(path.resolve(from));
   if (file === undefined) return undefined;
   try {
-    const said = parse(fs.readFileSync(file, "utf8")) as Record<string, unknown>;
+    const said = boundedYaml(fs.readFileSync(file, "utf8")) as Record<string, unknown>;
     const text = (value: unknown): string | undefined =>
       typeof value === "string" ? value : undefined;
     const folder = text(said["stackConfigDir"]) ?? text(said["config"]) ?? "";

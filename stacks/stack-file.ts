@@ -3,7 +3,7 @@ import * as path from "node:path";
 import { type ClusterSpec, InvalidStackError, parseSpec, findingsOf } from "../components/recipe";
 import { boundedText, reasonOf } from "../components/lookups/bounded-file";
 import { withOutside } from "../components/lookups/external-files";
-import { valueOfStackFile } from "../components/recipe/rules/yaml";
+import { boundedYaml } from "../components/recipe/rules/yaml";
 import { credentialKeys } from "../components/stack/configuration";
 
 /** Root of the repository: the stacks and the packages are found from here, whatever the working directory is. */
@@ -86,7 +86,7 @@ function mappingOf(value: unknown, file: string, where: string): Record<string, 
 
 function readYaml(text: string, file: string): unknown {
   try {
-    return valueOfStackFile(text);
+    return boundedYaml(text);
   } catch (error) {
     throw new Error(
       `${file}: is not YAML, so the stack is unknown; mend it: ${(error as Error).message.replace(/:$/, "")}`,

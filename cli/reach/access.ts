@@ -1,5 +1,5 @@
 import * as fs from "node:fs";
-import { parse } from "yaml";
+import { boundedYaml } from "../../components/recipe/rules/yaml";
 import { secretValues } from "../../components/clients/secret-files";
 import { contextProblem } from "../../components/clients/talos/talosconfig";
 import { certificateProblem } from "../../components/clients/certificates";
@@ -74,7 +74,7 @@ function machineAccess(
   let read: unknown;
   try {
     content = fs.readFileSync(talosconfig, "utf8");
-    read = parse(content);
+    read = boundedYaml(content);
   } catch (error) {
     throw new Error(
       `--talosconfig: cannot be read (${(error as Error).message.split("\n")[0]}), so the machines cannot be reached; name another file, or leave it out`,

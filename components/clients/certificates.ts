@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { parse } from "yaml";
+import { boundedYaml } from "../recipe/rules/yaml";
 import { asText, flat, valueAt } from "../recipe/mapping";
 import type { Problem } from "./failure";
 import { certificateIn, entryOf } from "./kubeconfig-entry";
@@ -117,7 +117,7 @@ export function foreignCredentials(message: string, talosconfig?: string): Probl
 /** Undefined of a text that is no YAML: its reader will say so. */
 function read(text = ""): unknown {
   try {
-    return parse(text);
+    return boundedYaml(text);
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
+import { boundedYaml } from "../recipe/rules/yaml";
 import { type Credential, credentials } from "./credentials";
 import { isMapping, listOf } from "../recipe/mapping";
 import { fitsVariable, LONGEST_VARIABLE } from "../clients/longest-variable";
@@ -22,7 +23,8 @@ export function fittingCredential(name: Credential, text: string): string {
 
 /** The same with its current context alone; undefined where that cannot be told. */
 function usedContext(name: Credential, text: string): string | undefined {
-  const config: unknown = name === "kubeconfig" || name === "talosconfig" ? parse(text) : undefined;
+  const config: unknown =
+    name === "kubeconfig" || name === "talosconfig" ? boundedYaml(text) : undefined;
   if (!isMapping(config)) return undefined;
   return stringify(name === "kubeconfig" ? usedOfKubeconfig(config) : usedOfTalosconfig(config), {
     lineWidth: 0,

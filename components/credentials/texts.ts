@@ -1,5 +1,6 @@
 import type * as talos from "@pulumiverse/talos";
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
+import { boundedYaml } from "../recipe/rules/yaml";
 import * as z from "zod";
 import { isMapping } from "../recipe/mapping";
 import type { Fault, Rule } from "../recipe/rules/fault";
@@ -172,7 +173,7 @@ function read<T extends z.ZodType>(
 ): z.infer<T> {
   let value: unknown;
   try {
-    value = parse(text);
+    value = boundedYaml(text);
   } catch {
     throw useless(field, "it is not YAML", source); // the parser's message quotes the text
   }

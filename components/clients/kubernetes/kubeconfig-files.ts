@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
+import { boundedYaml } from "../../recipe/rules/yaml";
 import { isMapping, listAt } from "../../recipe/mapping";
 
 type Mapping = Record<string, unknown>;
@@ -64,7 +65,7 @@ interface Part {
 function partOf({ file, text }: Content): Part {
   let config: unknown;
   try {
-    config = parse(text, { merge: true });
+    config = boundedYaml(text);
   } catch (error) {
     throw new Error(`${file} is not YAML`, { cause: error }); // the parser's message quotes the text
   }

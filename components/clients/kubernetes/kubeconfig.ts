@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
-import { parse } from "yaml";
+import { boundedYaml } from "../../recipe/rules/yaml";
 import { listAt, valueAt } from "../../recipe/mapping";
 import { entryOf } from "../kubeconfig-entry";
 
@@ -43,7 +43,7 @@ const noKubeconfig = "it names no cluster, so it is no kubeconfig";
 function contentOf(text: string): unknown {
   let content: unknown;
   try {
-    content = parse(text, { merge: true });
+    content = boundedYaml(text);
   } catch (error) {
     throw new Error("it is not YAML", { cause: error }); // the parser's message quotes the text
   }

@@ -1,4 +1,4 @@
-import { parse } from "yaml";
+import { boundedYaml } from "../../recipe/rules/yaml";
 import { valueAt } from "../../recipe/mapping";
 import { certificateIn, entryOf } from "../kubeconfig-entry";
 
@@ -18,7 +18,7 @@ export interface NamedCluster {
  */
 export function clusterNamedBy(text: string, context?: string): NamedCluster | undefined {
   try {
-    const config: unknown = parse(text, { merge: true });
+    const config: unknown = boundedYaml(text);
     const used = entryOf(config, "contexts", context ?? valueAt(config, "current-context"));
     const cluster = valueAt(
       entryOf(config, "clusters", valueAt(used, "context", "cluster")),

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { parse } from "yaml";
+import { boundedYaml } from "../../recipe/rules/yaml";
 import { isMapping, mappingAt } from "../../recipe/mapping";
 import type { Problem } from "../failure";
 
@@ -73,7 +73,7 @@ function readFile(file: string, called: string): TalosconfigInUse {
 function withProblem(text: string, called: string): { problem?: Problem } {
   let config: unknown;
   try {
-    config = parse(text);
+    config = boundedYaml(text);
   } catch {
     return {
       problem: {

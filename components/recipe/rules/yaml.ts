@@ -50,11 +50,11 @@ export const plainDocuments = (text: string): Documents =>
   read(boundedDocuments(text, {}, ofFiles), ofFiles);
 
 /**
- * Value of a stack file, as Pulumi's own reader takes it: with merge keys.
+ * Value of a stack file, as Pulumi's own reader takes it, and of a file of credentials, as their clients do: with merge keys.
  *
  * @throws Error with what is wrong with it.
  */
-export function valueOfStackFile(text: string): unknown {
+export function boundedYaml(text: string): unknown {
   const { documents } = read(boundedDocuments(text, { merge: true }, ofStacks, true), ofStacks);
   const [document, ...others] = documents as [Document];
   const [error] = document.errors;
