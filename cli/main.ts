@@ -1,11 +1,14 @@
 #!/usr/bin/env node
 import { version } from "../components/package.json";
 import { whenHeld } from "../components/clients/held";
+import { Failure } from "../components/clients/failure";
+import { InvalidStackError, renderFinding } from "../components/recipe/index";
+import { inLine } from "../components/recipe/rules/printable";
 import { endAll } from "../components/clients/process-groups";
 import { helpOf, helpOfAll, parseOptions, UsageError } from "./options";
 import { printed } from "./printed";
 import { terminalOf } from "./terminal/terminal";
-import type { Output } from "./verb";
+import { type Output, SeveralFaults } from "./verb";
 import { verbs } from "./verbs";
 
 /** Runs one verb; gives the exit status. */
@@ -28,6 +31,14 @@ async function main([name, ...rest]: readonly string[], output: Output): Promise
   const parsed = parseOptions(name, verb, rest, process.env);
   if (parsed.switches.has("help")) return say(helpOf(name, verb));
   return verb.run(parsed, { ...output, colour: output.colour && !parsed.switches.has("no-color") });
+}
+
+/** What ended the command. A message has one line, whatever names are in it; of several each has one. */
+function said(error: unknown): string {
+  if (error instanceof InvalidStackError) return error.message;
+  if (error instanceof SeveralFaults) return error.faults.map(inLine).join("\n");
+  if (error instanceof Failure) return error.findings.map(renderFinding).map(inLine).join("\n");
+  return inLine(error instanceof Error ? error.message : String(error));
 }
 
 /** Everything is written before the process ends, and it ends then, whatever still holds a socket or a timer. */
@@ -59,6 +70,6 @@ const output = printed({
 });
 
 main(process.argv.slice(2), output).then(end, (error: unknown) => {
-  output.remark(error instanceof Error ? error.message : String(error));
+  output.remark(said(error));
   end(2);
 });

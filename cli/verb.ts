@@ -43,3 +43,10 @@ export interface Verb {
 /** The last value of an option, if it was given. */
 export const valueOf = ({ values }: Given, name: string): string | undefined =>
   values[name]?.at(-1);
+
+/** What ends a verb for several reasons at once, each a line. */
+export class SeveralFaults extends Error {
+  constructor(readonly faults: readonly string[]) {
+    super(faults.join("\n"));
+  }
+}

@@ -20,6 +20,7 @@ import { registerSchematics } from "./machine/schematic";
 import type { MachineReport } from "./machine/upgrade";
 import { InvalidStackError, judge } from "./recipe";
 import { isMapping } from "./recipe/mapping";
+import { inLine } from "./recipe/rules/printable";
 import type { StackSpec } from "./recipe/spec/index";
 import type { Finding, Plan } from "./recipe/types";
 import { gpuWorkloads } from "./workloads";
@@ -81,8 +82,8 @@ export class GpuCluster extends pulumi.ComponentResource {
       : tellUnseen(name, args.kubeconfig);
     super("talos-gpu:index:GpuCluster", name, cluster, seeing(summary.watching(opts)));
     const child = { parent: this };
-    for (const line of plan.information ?? []) void pulumi.log.info(line, this);
-    for (const note of plan.notes) void pulumi.log.warn(note, this);
+    for (const line of plan.information ?? []) void pulumi.log.info(inLine(line), this);
+    for (const note of plan.notes) void pulumi.log.warn(inLine(note), this);
 
     const access = accessOf(clusterCredentials(name, plan, splitCredentials(args).given, child));
     const { secrets } = access;

@@ -40,13 +40,16 @@ function github(findings: readonly FileFinding[]): string {
     .join("");
 }
 
+/** A viewer makes a link of `[text](address)` also in plain text (SARIF 2.1.0, 3.11.6): a blank takes the two apart. */
+const withoutLinks = (said: string): string => said.replaceAll("](", "] (");
+
 /** SARIF 2.1.0, as code scanning takes it. */
 function sarif(findings: readonly FileFinding[]): string {
   const rules = [...new Set(findings.map(({ check }) => check))].map((id) => ({ id }));
   const results = findings.map((one) => ({
     ruleId: one.check,
     level: "error",
-    message: { text: inLine(message(one)) },
+    message: { text: withoutLinks(inLine(message(one))) },
     locations: [
       {
         physicalLocation: {

@@ -2,7 +2,7 @@ import { inLine } from "../../components/recipe/rules/printable";
 import { lookAtCluster, reachOptions } from "../reach/options";
 import { placeOf } from "../stack";
 import { editorLine, toDo } from "../stack-text";
-import { type Verb, valueOf } from "../verb";
+import { SeveralFaults, type Verb, valueOf } from "../verb";
 import { nextSteps, placeToWrite, writeOptions, writeStack } from "../write-stack";
 import { look } from "./look";
 import { renderDiscovered, stackOf } from "./stack-of";
@@ -30,7 +30,7 @@ export const discover: Verb = {
       seen: await look(access, within, (line) => output.remark(inLine(line))),
       source: access.kubeconfig.getCurrentCluster()?.server ?? "an unknown address",
     }));
-    if (seen.machines.length === 0) throw new Error(seen.unseen.map(inLine).join("\n"));
+    if (seen.machines.length === 0) throw new SeveralFaults(seen.unseen);
     const only = given.values.machine;
     const strange = (only ?? []).filter(
       (name) => !seen.machines.some((machine) => machine.name === name),

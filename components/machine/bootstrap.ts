@@ -47,13 +47,21 @@ export function bootstrapCluster(
     dependsOn: bootstrapped,
     ...(clusterEndpoint === undefined ? {} : { replacementTrigger: clusterEndpoint }),
   };
-  const kubeconfig = new talos.cluster.Kubeconfig(
-    `${cluster}-kubeconfig`,
-    target,
-    pulumi.mergeOptions(refetched, opts),
-  );
+  const kubeconfig = new talos.cluster.Kubeconfig(`${cluster}-kubeconfig`, target, {
+    ...pulumi.mergeOptions(refetched, opts),
+    additionalSecretOutputs: secretOf.kubeconfig,
+  });
   return pulumi.secret(kubeconfig.kubeconfigRaw);
 }
+
+/**
+ * Outputs that the state keeps encrypted as a whole, beside those that the SDK names. The provider marks some fields within them (terraform-provider-talos v0.11.0,
+ * `Sensitive`: client_key, the keys of the authorities); the stack does not hang on which.
+ */
+const secretOf = {
+  secrets: ["machineSecrets", "clientConfiguration"],
+  kubeconfig: ["kubernetesClientConfiguration"],
+};
 
 /**
  * What was given, or is made with the cluster: its secrets, unless they come from elsewhere. Losing them is losing the cluster, so
@@ -74,7 +82,7 @@ export function clusterCredentials(
     `${name}-secrets`,
     { talosVersion },
     // Kinds of secrets differ by release, but those of a cluster stay what they were when it was made.
-    { ...opts, ignoreChanges: ["talosVersion"] },
+    { ...opts, ignoreChanges: ["talosVersion"], additionalSecretOutputs: secretOf.secrets },
   );
   return {
     ...given,

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
 import { arguments_, attempt, build, machines, types } from "../support/gpu-cluster";
+import { acting, hostileName } from "../cli/hostile";
 import { expectWait, find, findAll, isSecret } from "../support/graph";
 import type { Registered, Run, RunOptions } from "../support/recorder";
 
@@ -167,6 +168,25 @@ describe("a cluster that the stack bootstraps", () => {
     expect(after[0]!.ignoreChanges).toEqual(["node", "endpoint", "clientConfiguration"]);
   });
 
+  test("keeps every credential that it makes encrypted as a whole", async () => {
+    const run = await build(
+      arguments_("modern", {
+        talosconfig: undefined,
+        machineSecrets: undefined,
+        kubeconfig: undefined,
+      }),
+    );
+    const secretOf = (type: string): string[] => find(run, type).secretOutputs.toSorted();
+    expect(secretOf("talos:machine/secrets:Secrets")).toEqual([
+      "clientConfiguration",
+      "machineSecrets",
+    ]);
+    expect(secretOf("talos:cluster/kubeconfig:Kubeconfig")).toEqual([
+      "kubeconfigRaw",
+      "kubernetesClientConfiguration",
+    ]);
+  });
+
   test("fetches its kubeconfig anew for another clusterEndpoint", async () => {
     const clusterEndpoint = "https://192.0.2.99:6443";
     const [, before] = await made(["cp-1"]);
@@ -177,6 +197,14 @@ describe("a cluster that the stack bootstraps", () => {
     ]);
     expect(bootstrap!.replacementTrigger).toBeUndefined();
   });
+});
+
+test("a hostile name in a stack makes no line of its own in what ends the program", () => {
+  const machine = { address: "192.0.2.1", role: "worker", configuration: "adopted" };
+  const args = arguments_("rtx5070ti", { machines: { [hostileName]: machine } });
+  const message = thrownBy(() => GpuCluster.plan(args));
+  expect(message).toContain("forged");
+  expect(acting(message)).toEqual([]);
 });
 
 test("what is wrong beside the arguments is told with them", () => {
@@ -213,4 +241,13 @@ async function resolved(
     }
   });
   return seen;
+}
+
+function thrownBy(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("nothing was thrown");
 }

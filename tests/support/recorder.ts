@@ -29,6 +29,8 @@ export interface Registered {
   replaceOnChanges: string[];
   /** Names of inputs whose change is passed over. */
   ignoreChanges: string[];
+  /** Names of outputs that the state keeps encrypted. */
+  secretOutputs: string[];
   /** Value whose change replaces it; undefined without one. */
   replacementTrigger: unknown;
 }
@@ -103,6 +105,7 @@ class RecordingMonitor extends MockMonitor {
       deleteBeforeReplace: req.getDeletebeforereplace(),
       replaceOnChanges: req.getReplaceonchangesList(),
       ignoreChanges: req.getIgnorechangesList(),
+      secretOutputs: req.getAdditionalsecretoutputsList(),
       replacementTrigger: req.getReplacementTrigger()?.toJavaScript(),
     };
     this.registered.push(recorded);

@@ -1,3 +1,4 @@
+import { inLine } from "../rules/printable";
 import type { Problem } from "../rules";
 import type { Finding } from "../types";
 
@@ -5,9 +6,9 @@ import type { Finding } from "../types";
 export const renderFinding = (finding: Problem): string =>
   `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
 
-/** All findings, numbered, one per line. */
+/** All findings, numbered, one per line: a name in one makes no line of its own, and nothing in it acts on a terminal. */
 export const renderFindings = (findings: Finding[]): string =>
-  findings.map((finding, index) => `${index + 1}. ${renderFinding(finding)}`).join("\n");
+  findings.map((finding, index) => `${index + 1}. ${inLine(renderFinding(finding))}`).join("\n");
 
 /** A stack that must not be applied. Its message lists everything that is wrong with it. */
 export class InvalidStackError extends Error {

@@ -48,6 +48,17 @@ const messagesIn = (sarif: string): string[] =>
     results.map(({ message }) => message.text),
   );
 
+test("a name makes no link in SARIF", async () => {
+  const folder = fs.mkdtempSync(path.join(stand.folder, "link-"));
+  const link = "[forged](https://example.com)";
+  fs.writeFileSync(
+    path.join(folder, "a.yaml"),
+    `customization:\n  systemExtensions:\n    officialExtensions: ["siderolabs/nvidia-${link}"]\n`,
+  );
+  const { result } = await runVerb("check", check, [folder, "--format=sarif"]);
+  expect(messagesIn(result).join("\n")).toContain("[forged] (https://example.com)");
+});
+
 test("JSON has the names as they are, written so that nothing acts on them", async () => {
   const { result } = await runVerb("check", check, [hostileFolder(), "--json"]);
   expect(acting(result)).toEqual([]);
@@ -62,4 +73,10 @@ test("the command itself writes no name raw, also in an error", async () => {
   const error = await runCommand(stand.cli, ["check", `--format=${hostileName}`, "x"]);
   expect(error.status).toBe(2);
   expect(acting(error.stderr.replaceAll("\n", ""))).toEqual([]);
+  const folder = fs.mkdtempSync(path.join(stand.folder, "twice-"));
+  const node = { hostname: hostileName, ipAddress: "192.0.2.1" };
+  fs.writeFileSync(path.join(folder, "talconfig.yaml"), JSON.stringify({ nodes: [node, node] }));
+  const refused = await runCommand(stand.cli, ["import", folder]);
+  expect([refused.status, acting(refused.stderr)]).toEqual([2, []]);
+  expect(refused.stderr.trimEnd().split("\n")).toHaveLength(1);
 });
