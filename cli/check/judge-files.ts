@@ -47,7 +47,7 @@ const inFiles: [ofStack: RegExp, ofFile: string][] = [
     "leave it out: the installer's name has it, e.g. nocloud-installer",
   ],
   [
-    /, or leave (?:NVIDIA's extensions out and set driver\.branch|(?:it|both) out: .* from the card.*)/,
+    /, or leave (?:NVIDIA's extensions out and set driver\.branch|(?:it|both) out: (?:(?!, or leave ).)* from the card.*)/,
     "",
   ],
   [/: NVIDIA's extensions follow from the card and driver\.branch/, ""],
@@ -190,7 +190,7 @@ function classesOf(
 
 /** A plan's note of a machine, as one of the file that tells of it most; notes of what was made up are none. */
 function noteOf(note: string, pieces: Map<string, Piece>): FileNote[] {
-  const [, machine, problem = ""] = /^(machines\.[^.:]+)\S*: (.*)$/s.exec(note) ?? [];
+  const [, machine, problem = ""] = /^(machines\.[^.:\s]+)(?:\.\S*)?: (.*)$/s.exec(note) ?? [];
   const own = [...pieces].flatMap(([field, piece]) =>
     machine !== undefined && isWithin(field, machine) ? [piece] : [],
   );

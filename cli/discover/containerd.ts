@@ -50,7 +50,7 @@ function ofPart(
   seen: SeenMachine,
   note: (text: string) => void,
 ): ContainerdSpec | undefined {
-  const [, list = ""] = /cdi_spec_dirs\s*=\s*\[([^\]]*)\]/.exec(part) ?? [];
+  const [, list = ""] = /cdi_spec_dirs\s*=\s*\[([^[\]]*)\]/.exec(part) ?? [];
   const dirs = [...list.matchAll(/"([^"]+)"/g)].map(([, dir = ""]) => dir);
   const candidates = foldersOf(dirs).flatMap((cdiSpecDirs) =>
     [false, true].flatMap((nvidiaDefaultRuntime) =>

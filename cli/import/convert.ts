@@ -103,7 +103,9 @@ export function convert(
       ...factoryOf(config.imageFactory),
       machines: Object.fromEntries(
         chosen.map((read) => {
-          const own = defined({ driver: isShared ? undefined : (driverOf(read.image) ?? blank(read)) });
+          const own = defined({
+            driver: isShared ? undefined : (driverOf(read.image) ?? blank(read)),
+          });
           return [read.node.hostname, { ...machineOf(read, shared, noUki, version.is), ...own }];
         }),
       ),

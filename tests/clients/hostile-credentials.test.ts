@@ -1,5 +1,6 @@
-import { readKubeconfig } from "../../components/clients/kubernetes/kubeconfig";
 import { clusterNamedBy } from "../../components/clients/kubernetes/same-server";
+import { readTalosconfig } from "../../components/clients/talos/talosconfig";
+import { boundedYaml } from "../../components/recipe/rules/yaml";
 
 /** Texts that hold a parser for seconds, and the bound that each is beyond. */
 const texts: [what: string, text: string, bound: RegExp][] = [
@@ -8,13 +9,8 @@ const texts: [what: string, text: string, bound: RegExp][] = [
   ["entries", `[${"a,".repeat(60_000)}]`, /50000 entries|100000 words/],
 ];
 
-test.each(texts)("a kubeconfig of very many %s is refused by a bound", (_, text, bound) => {
-  let cause: unknown;
-  try {
-    readKubeconfig(text);
-  } catch (error) {
-    ({ cause } = error as Error);
-  }
-  expect((cause as Error | undefined)?.message).toMatch(bound);
+test.each(texts)("credentials of very many %s are refused by a bound", (_, text, bound) => {
+  expect(() => boundedYaml(text)).toThrow(bound);
   expect(clusterNamedBy(text)).toBeUndefined();
+  expect(readTalosconfig(text, {}).problem?.problem).toMatch(/YAML/);
 });

@@ -43,7 +43,7 @@ function kubeletErrors(lines: readonly string[]): string[] {
   );
   const wasWell = lines.some((line) => /^service\[kubelet\].*: Health check successful/.test(line));
   if (wasWell || failures.length < KUBELET_FAILURES) return [];
-  const log = /\(last log (".*")\)$/.exec(failures.at(-1)!)?.[1];
+  const log = /^(?:(?!\(last log ).)*\(last log (".*")\)$/.exec(failures.at(-1)!)?.[1];
   return [
     `${kubeletFails}, and Talos waits 70 minutes for it: ${log === undefined ? failures.at(-1)! : lastError(log)}`,
   ];
@@ -71,8 +71,13 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
   let waiting: string | undefined;
   for (const line of lines) {
     begun =
-      /\bstarting upgrade\b.*?installer_image"?\s*[=:]\s*"?([^\s",]+)/.exec(line)?.[1] ?? begun;
-    const code = /\bupgrade (?:completed|failed)\b.*?exit_code"?\s*[=:]\s*(\d+)/.exec(line)?.[1];
+      /\bstarting upgrade\b(?:(?!starting upgrade).)*?installer_image"?\s*[=:]\s*"?([^\s",]+)/.exec(
+        line,
+      )?.[1] ?? begun;
+    const code =
+      /\bupgrade (?:completed|failed)\b(?:(?!upgrade ).)*?exit_code"?\s*[=:]\s*(\d+)/.exec(
+        line,
+      )?.[1];
     if (code === "0" && begun !== undefined) waiting = begun;
   }
   return waiting;
@@ -93,7 +98,7 @@ export function pullErrorOf(lines: readonly string[], image: string): string | u
 }
 
 const driverWords =
-  /NVRM: .*(?:fallen off the bus|RmInitAdapter|not supported by open|NVIDIA open kernel modules|Data Center GPUs|Legacy drivers|API mismatch)/;
+  /NVRM: (?:(?!NVRM: ).)*(?:fallen off the bus|RmInitAdapter|not supported by open|NVIDIA open kernel modules|Data Center GPUs|Legacy drivers|API mismatch)/;
 
 /**
  * What NVIDIA's driver complains of in this boot: error reports of a card (Xids), each code of a card once with its number, and cards that it
@@ -102,7 +107,7 @@ const driverWords =
 export function driverComplaints(lines: readonly string[]): string[] {
   const reports = new Map<string, { line: string; more: number }>();
   for (const line of lines) {
-    const xid = /NVRM: (Xid \([^)]*\): \d+)/.exec(line)?.[1];
+    const xid = /NVRM: (Xid \([^()]*\): \d+)/.exec(line)?.[1];
     if (xid === undefined && !driverWords.test(line)) continue;
     const report = reports.get(xid ?? line);
     if (report) report.more += 1;

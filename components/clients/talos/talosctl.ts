@@ -143,7 +143,7 @@ function startProblem(name: string, binary: string, error: NodeJS.ErrnoException
  * What Talos says before it shows where two configurations differ (talos v1.13.0 internal/app/machined/pkg/runtime/v1alpha1/
  * v1alpha1_runtime.go, CanApplyImmediate): their lines may be secret, and say nothing of the failure.
  */
-const withoutDiff = (text: string): string => text.split(/\n\s*diff:/, 1)[0]!;
+const withoutDiff = (text: string): string => text.split(/\n[^\S\n]*diff:/, 1)[0]!;
 
 function quote(text: string): string {
   const lines = text

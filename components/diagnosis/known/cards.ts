@@ -22,7 +22,7 @@ export const xids = {
 } as const;
 
 const xid = (which: keyof typeof xids): RegExp =>
-  new RegExp(`NVRM: Xid \\([^)]*\\): (?:${xids[which].join("|")})\\b`);
+  new RegExp(`NVRM: Xid \\([^()]*\\): (?:${xids[which].join("|")})\\b`);
 
 /** A report of what a program did wrong on a card that is well. */
 export const programError = xid("application");
@@ -30,15 +30,17 @@ export const programError = xid("application");
 /** What a card, its driver or its fabric complains of, in the kernel's log or in that of a service. */
 export const cardTexts = {
   cardReset: new RegExp(
-    `${xid("reset").source}|Xid \\([^)]*\\): 154, .*(?:Reset|Reboot) Required\\)`,
+    `${xid("reset").source}|Xid \\([^()]*\\): 154, (?:(?!Xid ).)*(?:Reset|Reboot) Required\\)`,
   ),
-  cardGone: new RegExp(`${xid("reboot").source}|NVRM: .*fallen off the bus`),
+  cardGone: new RegExp(`${xid("reboot").source}|NVRM: (?:(?!NVRM: ).)*fallen off the bus`),
   cardPower: xid("power"),
-  cardStart: /NVRM: .*RmInitAdapter(?: failed|: Cannot)/,
+  cardStart: /NVRM: (?:(?!NVRM: ).)*RmInitAdapter(?: failed|: Cannot)/,
   driverFlavour:
-    /NVRM: .*(?:is not supported by open|requires use of the NVIDIA open|Open nvidia\.ko is only ready for use on Data Center)/,
-  driverTooNew: /NVRM: .*supported through the NVIDIA \S+ Legacy drivers/,
+    /NVRM: (?:(?!NVRM: ).)*(?:is not supported by open|requires use of the NVIDIA open|Open nvidia\.ko is only ready for use on Data Center)/,
+  driverTooNew: /NVRM: (?:(?!NVRM: ).)*supported through the NVIDIA \S+ Legacy drivers/,
   nvlink: xid("nvlink"),
-  fabricManagerLibrary: /nv-fabricmanager.*libz\.so\.1|libz\.so\.1: cannot open shared object file/,
-  fabricNotReady: /empty device edits|NV_WARN_NOTHING_TO_DO|CUDA\b.*: system not yet initialized/,
+  fabricManagerLibrary:
+    /nv-fabricmanager(?:(?!nv-fabricmanager).)*libz\.so\.1|libz\.so\.1: cannot open shared object file/,
+  fabricNotReady:
+    /empty device edits|NV_WARN_NOTHING_TO_DO|CUDA\b(?:(?!CUDA\b).)*: system not yet initialized/,
 } satisfies Partial<Record<CauseId, RegExp>>;

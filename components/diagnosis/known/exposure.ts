@@ -78,7 +78,10 @@ const ofNri = (seen: Observations, { era }: System, words: RegExp): Evidence[] =
 function runtimeClassMissing(seen: Observations, system: System): Evidence[] {
   const { name, owner } = system.runtimeClass;
   if (owner !== "component" || seen.runtimeClasses?.some((known) => known.name === name)) return [];
-  const refused = matching(seen, new RegExp(`runtimeclass\\S* "?${name}"? not found`, "i"));
+  const refused = matching(
+    seen,
+    new RegExp(`runtimeclass(?:(?!runtimeclass)\\S)* "?${name}"? not found`, "i"),
+  );
   // That it is not there says nothing by itself: the stack may not have come that far.
   return refused.length === 0 || seen.runtimeClasses === undefined
     ? refused

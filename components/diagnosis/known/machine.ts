@@ -73,7 +73,7 @@ export const machineFixes = {
     sign: (seen) =>
       matching(
         seen,
-        /last insn is not an exit or jmp|bpf_prog_query.*failed|failed to create device filter/,
+        /last insn is not an exit or jmp|bpf_prog_query(?:(?!bpf_prog_query).)*failed|failed to create device filter/,
       ),
   },
 } satisfies Signs;
@@ -86,7 +86,9 @@ function partTwice(seen: Observations): Evidence[] {
   return (seen.machines ?? []).flatMap(
     ({ name, stage, talosVersion, bootErrors = [], repeatedFiles = [] }) => {
       const logged = bootErrors.filter((line) =>
-        /EtcFileSpecs\S*\(.*20-customization\.part.*already exists/.test(line),
+        ["EtcFileSpecs", "20-customization.part", "already exists"].every((words) =>
+          line.includes(words),
+        ),
       );
       return [
         ...(repeatedFiles.includes(customizationPath) &&

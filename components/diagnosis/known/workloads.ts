@@ -12,7 +12,11 @@ export const workloadFixes = {
       workloadsOfKind(plan.spec, "ollama").some(({ said: { models = [] } }) => models.length > 0),
     // The kubelet's event FailedPostStartHook, which quotes the runtime. The runtime's words alone, `init 250 result=11` in a log, are no sign:
     // five reports call them harmless (siderolabs/extensions#940).
-    sign: (seen) => matching(seen, /(PostStartHookError|lifecycle hook).*(nvidia|init 250)/is),
+    sign: (seen) =>
+      matching(
+        seen,
+        /(?:PostStartHookError|lifecycle hook)(?:(?!PostStartHookError|lifecycle hook).)*(?:nvidia|init 250)/is,
+      ),
   },
   cudaImage: {
     usedBy: (plan) =>

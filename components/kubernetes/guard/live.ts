@@ -64,7 +64,7 @@ export const ownerText = (stack: string, resource: string, provider: string): st
 
 /** Whether two owners are of one stack and its state. */
 export function sameStack(one: string, other: string): boolean {
-  const stackOf = (owner: string): string => owner.replace(/^(\S+)\/\S+ /, "$1 ");
+  const stackOf = (owner: string): string => owner.replace(/^(\S+)\/[^\s/]+ /, "$1 ");
   return stackOf(one) === stackOf(other);
 }
 

@@ -63,6 +63,6 @@ function containerWords({ state, lastState }: V1ContainerStatus): string {
 }
 
 const shortened = (text: string): string => {
-  const line = text.trim().replace(/\s*\n\s*/g, " | ");
+  const line = text.trim().replace(/(?<!\s)\s*\n\s*/g, " | ");
   return line.length <= WIDTH ? line : `…${line.slice(-WIDTH)}`;
 };

@@ -130,8 +130,8 @@ export function placesOf(environment: NodeJS.ProcessEnv): Places {
   return {
     charts: (repository) => {
       if (charts === "none") return undefined;
-      const base = charts ? `${charts.replace(/\/+$/, "")}/${path(repository)}` : repository;
-      return base.replace(/\/+$/, "");
+      const base = charts ? `${charts.replace(/(?<!\/)\/+$/, "")}/${path(repository)}` : repository;
+      return base.replace(/(?<!\/)\/+$/, "");
     },
     registry: (host) => factoryAt(`https://${host}`, environment),
   };

@@ -104,6 +104,6 @@ function authoritiesOf(configuration = ""): string[] {
 
 /** The certificates of a PEM text, each without its line breaks. */
 const certificatesOf = (pem: string): string[] =>
-  [...pem.matchAll(/-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/g)].map(
+  [...pem.matchAll(/-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g)].map(
     ([, body]) => body!.replace(/\s+/g, ""),
   );

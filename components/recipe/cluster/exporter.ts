@@ -26,7 +26,7 @@ export function exporterRelease({ mode, release, images }: KubernetesRecipe): st
   const tag = mode === "operator" ? (typeof said === "string" ? said : "") : images.dcgmExporter;
   const isNew =
     mode === "operator" && semver.gte(semver.coerce(release.version) ?? "0.0.0", "26.7.0");
-  return /\d+\.\d+\.\d+-(\d+\.\d+\.\d+)/.exec(tag)?.[1] ?? (isNew ? "4.8.3" : "4.8.2");
+  return /\d{1,9}\.\d{1,9}\.\d{1,9}-(\d+\.\d+\.\d+)/.exec(tag)?.[1] ?? (isNew ? "4.8.3" : "4.8.2");
 }
 
 /** The dashboard for an exporter, as text. 4.8.3 renamed the label of the node (dcgm-exporter#655). */

@@ -56,7 +56,7 @@ export function releaseOfWay(mode: Mode, said: GpuOperatorSpec, ours: ChartInput
 
 /** A chart's repository as a stack names it. A reference of the chart itself is common for OCI: its folder is meant. */
 export function repositoryOf(said: string | undefined, chart: string): string | undefined {
-  const folder = said?.replace(/\/+$/, "");
+  const folder = said?.replace(/(?<!\/)\/+$/, "");
   return folder?.startsWith("oci://") && folder.endsWith(`/${chart}`)
     ? folder.slice(0, -chart.length - 1)
     : folder;

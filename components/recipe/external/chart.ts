@@ -11,7 +11,11 @@ export const isOfOthers = (name: string | undefined): boolean =>
 export function chartNamed(...names: (string | undefined)[]): ChartName | undefined {
   if (names.some(isOfOthers)) return undefined;
   for (const name of names) {
-    const last = name?.replace(/\/+$/, "").split("/").at(-1) ?? "";
+    const last =
+      name
+        ?.replace(/(?<!\/)\/+$/, "")
+        .split("/")
+        .at(-1) ?? "";
     if (/gpu-operator/.test(last)) return "gpu-operator";
     if (/nvidia-device-plugin|k8s-device-plugin/.test(last)) return "nvidia-device-plugin";
     if (/^(?:nvidia-)?dra-driver(?:-nvidia)?-gpu$/.test(last)) return "dra-driver-nvidia-gpu"; // the former is its old name

@@ -11,7 +11,7 @@ export const defaultFactoryUrl = "https://factory.talos.dev";
  * @returns a URL without a slash at its end.
  */
 export const factoryAt = (url: string, { TALOS_GPU_FACTORY: other }: NodeJS.ProcessEnv): string =>
-  (other || url).replace(/\/+$/, "");
+  (other || url).replace(/(?<!\/)\/+$/, "");
 
 /**
  * Reads what the Image Factory lists of a release (`GET /version/<release>/extensions/official`): the tag of a reference

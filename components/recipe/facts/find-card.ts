@@ -169,7 +169,7 @@ function lookUp(name: string): Card | undefined {
 }
 
 function withoutMemory(name: string): Card | undefined {
-  const match = /^(.+?)(\d+)(?:gb?|gib)(gddr\w+|hbm\w+)?(laptopgpu|edition)?$/.exec(name);
+  const match = /^(.+?)(\d{1,8})(?:gb?|gib)(gddr\w+|hbm\w+)?(laptopgpu|edition)?$/.exec(name);
   // Of `rtx30604gb` it cannot be told where the number of the model ends, so each place is tried.
   for (let digits = 1; match?.[2] && digits <= match[2].length; digits++) {
     const base = `${match[1]}${match[2].slice(0, -digits)}${match[4] ?? ""}`;

@@ -20,7 +20,10 @@ export interface Way {
   deviceClass?: string;
 }
 
-const plugin = { words: "the device plugin", pods: /device-plugin(?!.*(?:mps|feature-discovery))/ };
+const plugin = {
+  words: "the device plugin",
+  pods: /device-plugin(?!.*?(?:device-plugin|mps|feature-discovery))/,
+};
 
 /** Every way, by its word in a plan. */
 export const ways = {
@@ -46,7 +49,10 @@ export const ways = {
     chart: "dra-driver-nvidia-gpu",
     words: "DRA driver",
     repository: "oci://registry.k8s.io/dra-driver-nvidia/charts",
-    offers: { words: "the DRA driver", pods: /(?:^|-)dra-driver.*-kubelet-plugin/ },
+    offers: {
+      words: "the DRA driver",
+      pods: /(?:^|-)dra-driver(?:(?!dra-driver).)*-kubelet-plugin/,
+    },
     findsNodes: false,
     deviceClass: "gpu.nvidia.com",
   },

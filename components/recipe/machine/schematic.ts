@@ -115,7 +115,7 @@ export function installerImage(
   said: Pick<MachineSpec, "platform" | "secureBoot"> & Pick<ClusterSpec, "factoryUrl"> = {},
 ): string {
   const { factoryUrl = defaultFactoryUrl, platform = "metal", secureBoot } = said;
-  const host = factoryUrl.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "");
+  const host = factoryUrl.replace(/^[a-z]+:\/\//, "").replace(/(?<!\/)\/+$/, "");
   const minor = parseTalosVersion(talosVersion)?.minor ?? Infinity;
   const installer = minor >= firstPlatformInstaller ? `${platform}-installer` : "installer";
   return `${host}/${installer}${secureBoot ? "-secureboot" : ""}/${schematicId}:${talosVersion}`;

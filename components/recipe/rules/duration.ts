@@ -9,7 +9,7 @@ const durationUnits: Readonly<Record<"ms" | "s" | "m" | "h", number>> = {
 /** Milliseconds of a duration such as `10m`, `90s`, `1h30m` or `1.5m`; undefined for any other text. */
 export function durationValue(text: string): number | undefined {
   if (text.length > 64 || !/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) return undefined;
-  return [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)].reduce(
+  return [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/gy)].reduce(
     (sum, [, amount, unit]) => sum + Number(amount) * durationUnits[unit as "s"],
     0,
   );

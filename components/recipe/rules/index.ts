@@ -108,7 +108,7 @@ export const bytes = flawRule(
     why: "Kubernetes refuses it, or makes nothing that anything fits into",
     remedy: "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
   },
-  /^\+?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+|[KMGTPE]i|[numkMGTPE]?)$/,
+  /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+|[KMGTPE]i|[numkMGTPE]?)$/,
 );
 
 /** Share of many. */

@@ -16,7 +16,7 @@ const factors = new Map<string, number>([
  */
 export function quantityValue(text: string): number | undefined {
   if (text.length > 64) return undefined;
-  const parts = /^([+-]?)(\d+\.?\d*|\.\d+)(?:([eE][-+]?\d+)|([A-Za-z]*))$/.exec(text);
+  const parts = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE][-+]?\d+)|([A-Za-z]*))$/.exec(text);
   if (!parts) return undefined;
   const [, sign, digits, exponent, suffix = ""] = parts;
   const factor = exponent === undefined ? factors.get(suffix) : 10 ** Number(exponent.slice(1));

@@ -20,7 +20,7 @@ const isHexadecimal = (text: string): boolean => /^[0-9a-f]*$/i.test(text);
 /** Whether the longest part of a text without a slash is as long as a key, and as random. A path has short parts. */
 export function isRandom(text: string, shortest: number): boolean {
   const [longest = ""] = text
-    .replace(/=+$/, "")
+    .replace(/(?<!=)=+$/, "")
     .split("/")
     .sort((one, other) => other.length - one.length);
   const looked = longest.slice(0, 512);

@@ -4,6 +4,10 @@
  * @param most distance that is of use. Of words that are further apart the number is some greater one.
  */
 export function editDistance(left: string, right: string, most = Infinity): number {
+  // What both begin with needs no edit. Most names of a kind begin alike.
+  let alike = 0;
+  while (alike < left.length && left[alike] === right[alike]) alike++;
+  if (alike > 0) return editDistance(left.slice(alike), right.slice(alike), most);
   const width = right.length + 1;
   let [before, above, row] = [
     new Uint16Array(width),

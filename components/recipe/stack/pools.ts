@@ -2,8 +2,11 @@ import { addressRange, type Fault, shown } from "../rules";
 import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
 
-/** Most machines of a pool: what a Talos cluster has at most is far below. */
-const most = 10_000;
+/**
+ * Most machines of a pool, and of all pools together: Kubernetes is made for so many nodes (kubernetes.io/docs/setup/best-practices/
+ * cluster-large). A line of a stack file may stand for millions, each of which a plan takes a millisecond for.
+ */
+const most = 5_000;
 
 /**
  * Makes the machines of pools, and gives every machine what the stack says of all. Pure. Machines of their own keep their place
@@ -52,7 +55,14 @@ export function expandStack({
       });
       continue;
     }
-    for (const [index, address] of all.slice(0, most).entries()) {
+    const room = Math.max(0, most - made.length);
+    if (all.length > room)
+      tell(`${field}.addresses`, {
+        problem: `${all.length} machines, and the stack has ${made.length} before them; a stack has ${most} at most`,
+        why: "Kubernetes is made for no more nodes in a cluster",
+        remedy: "name fewer addresses, or divide the machines among clusters",
+      });
+    for (const [index, address] of all.slice(0, room).entries()) {
       const name = nameOf(names, first + index);
       const other = taken.get(name);
       if (other !== undefined)
@@ -152,16 +162,19 @@ export function toldOnce(
     // A machine's name may be a word of the message, too, such as `gpu`: so every name is taken out of every message.
     const nameless = (word: string): string => (names.has(word) ? "#" : word);
     const { check, problem, why, remedy } = finding;
-    const parts = [check, field, problem, why, remedy].map((part) =>
-      part
-        .replaceAll(`machines.${machine}.`, "#.")
-        .replace(/[\w-]+(?:\.[\w-]+)+/g, nameless)
-        .replace(/[\w-]+/g, nameless),
-    );
+    const nameOfAll = ofAll || pool;
     const key =
-      ofAll || pool !== undefined
-        ? JSON.stringify([ofAll || pool, ...parts])
-        : `alone ${alike.size}`;
+      nameOfAll === undefined
+        ? `alone ${alike.size}`
+        : JSON.stringify([
+            nameOfAll,
+            ...[check, field, problem, why, remedy].map((part) =>
+              part
+                .replaceAll(`machines.${machine}.`, "#.")
+                .replace(/(?<![\w-])[\w-]+(?:\.[\w-]+)+/g, nameless)
+                .replace(/[\w-]+/g, nameless),
+            ),
+          ]);
     // Beside a pool, `machines` cannot name one of its machines: what they have is said of the pool.
     const where = ofAll
       ? "machineDefaults"

@@ -68,6 +68,18 @@ test.each([
   expect(Object.values(spec!.machines).map(({ address }) => address)).toEqual(addresses);
 });
 
+test("pools have together as many machines as Kubernetes is made for, however many ranges there are", () => {
+  const { findings } = parseSpec(
+    withPools({
+      one: { names: "one-####", addresses: ["10.1.0.1-10.1.11.184"] },
+      two: { names: "two-####", addresses: ["10.2.0.1-10.2.11.184"] },
+    }),
+  );
+  expect(findings.map(renderFinding)).toEqual([
+    expect.stringMatching(/^pools\.two\.addresses: 3000 machines, and the stack has 3000 before/),
+  ]);
+});
+
 test("a range goes over the end of a byte; single addresses and host names may stand beside it; first moves the numbers", () => {
   const addresses = ["10.1.0.254-10.1.1.1", "gpu-x.example.org", "fd00::1"];
   const { spec } = parseSpec(withPools({ gpu: { names: "n##.lab", addresses, first: 9 } }));

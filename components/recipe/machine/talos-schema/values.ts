@@ -57,7 +57,7 @@ const v1alpha1Words = new Set([
 ]);
 
 const isBase64 = (text: string): boolean =>
-  /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text) && text.replace(/\s/g, "").length % 4 === 0;
+  /^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/.test(text) && text.replace(/\s/g, "").length % 4 === 0;
 
 const prefixPattern = "^[0-9a-f.:]+/\\d{1,3}$";
 const addressPattern = "^[0-9a-f.:]+$";
@@ -109,7 +109,10 @@ export function bytesOf(value: unknown): number | undefined {
 
 /** Whether a text is no expression in CEL, as far as it can be told without a parser: quotes and brackets open, or an operator. */
 export function expressionFlaw(text: string): boolean {
-  const bare = text.replace(/"(\\.|[^"\\])*"|'(\\.|[^'\\])*'/g, "x");
+  const bare = text.replace(
+    /"(?:\\[^]|[^"\\])*("?)|'(?:\\[^]|[^'\\])*('?)/g,
+    (quoted, ...ends: string[]) => (ends[0] || ends[1] ? "x" : quoted),
+  );
   const isOpen =
     /["']/.test(bare) ||
     !isBalanced(bare) ||

@@ -1,0 +1,41 @@
+import schema from "../components/recipe/facts/data/talos-schema.json";
+import { expressionsIn, growthOf, mostGrowth, sourcesBelow } from "./support/regular-expressions";
+
+const files = sourcesBelow("components", "cli", "stacks", "policy").map(expressionsIn);
+const expressions = files.flatMap(({ found }) => found);
+
+/** Patterns of Talos' schema, which the check of patches applies to texts of a stack. */
+function patternsIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, below]) =>
+    key === "pattern" && typeof below === "string" ? [below] : patternsIn(below),
+  );
+}
+
+test("every regular expression is written in the sources, but for those of Talos' schema", () => {
+  expect(expressions.length).toBeGreaterThan(300);
+  expect(files.flatMap(({ unread }) => unread)).toEqual([
+    "components/recipe/machine/talos-schema/values.ts",
+  ]);
+});
+
+test("the count tells an expression that takes the square of a text's length from a linear one", () => {
+  const ratio = (source: string): number => growthOf({ source, flags: "" }).ratio;
+  for (const slow of ["\\s+$", "\\$\\{[^}]+\\}", "(a+)+b", "CUDA.*: not", "^\\d+\\.?\\d*$"])
+    expect([slow, ratio(slow) > mostGrowth]).toEqual([slow, true]);
+  for (const linear of ["^[a-z]+\\d$", "\\$\\{[^}]{1,50}\\}", "(?<!\\s)\\s+$", "^\\d+(\\.\\d*)?$"])
+    expect([linear, ratio(linear) > mostGrowth]).toEqual([linear, false]);
+});
+
+test("no regular expression takes the square of a text's length", () => {
+  const ofSchema = [...new Set(patternsIn(schema))].map((source) => ({
+    ...{ at: "talos-schema.json", source },
+    flags: "u",
+  }));
+  const slow = [...expressions, ...ofSchema].flatMap((one) => {
+    const { ratio, text } = growthOf(one);
+    const said = `${one.at} /${one.source}/${one.flags} ${ratio.toFixed(1)} ${JSON.stringify(text)}`;
+    return ratio > mostGrowth ? [said] : [];
+  });
+  expect(slow).toEqual([]);
+});

@@ -1,0 +1,92 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as ts from "typescript";
+import { CountingRegExp, hostileTexts } from "./regexp-steps";
+
+const root = path.join(__dirname, "../..");
+
+/** A regular expression of the sources. */
+export interface Found {
+  /** File and line. */
+  at: string;
+  source: string;
+  flags: string;
+}
+
+/** Files of TypeScript below folders of the repository, without what is built. */
+export function sourcesBelow(...folders: string[]): string[] {
+  return folders.flatMap((folder) =>
+    fs.readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+      const file = path.join(folder, entry.name);
+      if (entry.isDirectory())
+        return ["node_modules", "bin"].includes(entry.name) ? [] : sourcesBelow(file);
+      return entry.name.endsWith(".ts") && !entry.name.endsWith(".d.ts") ? [file] : [];
+    }),
+  );
+}
+
+/**
+ * The literals of a file, and the arguments of `RegExp`: a name stands for what a template fills in.
+ *
+ * @returns `unread`: places of calls whose argument is no text of the source.
+ */
+export function expressionsIn(file: string): { found: Found[]; unread: string[] } {
+  const text = fs.readFileSync(path.join(root, file), "utf8");
+  const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const found: Found[] = [];
+  const unread: string[] = [];
+  const visit = (node: ts.Node): void => {
+    const at = `${file}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
+    if (ts.isRegularExpressionLiteral(node)) {
+      const end = node.text.lastIndexOf("/");
+      found.push({ at, source: node.text.slice(1, end), flags: node.text.slice(end + 1) });
+    }
+    if (
+      (ts.isNewExpression(node) || ts.isCallExpression(node)) &&
+      node.expression.getText() === "RegExp"
+    ) {
+      const [pattern, flags] = (node.arguments ?? []).map(textOf);
+      if (pattern === undefined) unread.push(file);
+      else found.push({ at, source: pattern, flags: flags ?? "" });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return { found, unread };
+}
+
+/** The text of a literal; of a template with a name for each part that it fills in. */
+function textOf(node: ts.Expression): string | undefined {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (!ts.isTemplateExpression(node)) return undefined;
+  return [node.head.text, ...node.templateSpans.map(({ literal }) => `name${literal.text}`)].join(
+    "",
+  );
+}
+
+/** Lengths of the texts: far more than the bounds that repetitions are cut to. */
+const [short, long] = [100, 200];
+
+/** How much more steps twice the text may take: two times, and what beginning and end make of it. */
+export const mostGrowth = 2.6;
+
+/** Steps for each character that no search is blamed for: of so few the growth tells nothing. */
+const fewSteps = 6;
+
+/** The worst growth of the steps of an expression from a text to one twice as long, with the text that shows it. */
+export function growthOf({ source, flags }: Pick<Found, "source" | "flags">): {
+  ratio: number;
+  text: string;
+} {
+  const expression = new CountingRegExp(source, flags);
+  const longer = hostileTexts(source, flags, long);
+  let worst = { ratio: 0, text: "" };
+  hostileTexts(source, flags, short).forEach((text, index) => {
+    if (worst.ratio === Infinity) return;
+    const before = expression.stepsIn(text);
+    if (before < fewSteps * short) return;
+    const ratio = before === Infinity ? before : expression.stepsIn(longer[index]!) / before;
+    if (ratio > worst.ratio) worst = { ratio, text: text.slice(0, 30) };
+  });
+  return worst;
+}
