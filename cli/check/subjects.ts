@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { wayOfChart } from "../../components/recipe/facts/way";
+import { gpuProviderOfChart } from "../../components/recipe/facts/gpu-provider";
 import type {
   ClusterSpec,
   ExternalSpec,
@@ -317,7 +317,7 @@ function ofCharts(
           machines: madeUp,
           external: {
             read: {
-              kind: wayOfChart(chart).field,
+              kind: gpuProviderOfChart(chart).field,
               values,
               ...defined({ version, namespace }),
               missing,

@@ -1,11 +1,11 @@
 import { checkCluster, type ClusterSpec } from "../../components/recipe/index";
 import { charts } from "../../components/recipe/facts/data/charts";
 import {
-  type WayField,
-  wayFields,
-  wayOfChart,
-  wayOfField,
-} from "../../components/recipe/facts/way";
+  type GpuProviderField,
+  gpuProviderFields,
+  gpuProviderOfChart,
+  gpuProviderOfField,
+} from "../../components/recipe/facts/gpu-provider";
 import { MANAGER } from "../../components/clients/kubernetes/manager";
 import type { Seen, SeenRelease } from "./seen";
 
@@ -23,7 +23,7 @@ export function exposureOf(
 ): Partial<ClusterSpec> {
   const [there, ...others] = [...releases].sort((a, b) => a.chart.localeCompare(b.chart));
   if (there !== undefined) {
-    const { field } = wayOfChart(there.chart);
+    const { field } = gpuProviderOfChart(there.chart);
     const version = there.version ?? releasesOf(field)[0]!;
     for (const other of others)
       note(
@@ -50,9 +50,9 @@ export function exposureOf(
 }
 
 /** Releases of a chart that the tables have, newest first. */
-const releasesOf = (kind: WayField): string[] =>
+const releasesOf = (kind: GpuProviderField): string[] =>
   charts
-    .filter(({ chart }) => chart === wayOfField(kind).chart)
+    .filter(({ chart }) => chart === gpuProviderOfField(kind).chart)
     .map(({ version }) => version)
     .toReversed();
 
@@ -64,14 +64,14 @@ const releasesOf = (kind: WayField): string[] =>
  */
 export function newestExposure(
   base: ClusterSpec,
-  kinds: readonly WayField[],
-): Pick<ClusterSpec, WayField> {
+  kinds: readonly GpuProviderField[],
+): Pick<ClusterSpec, GpuProviderField> {
   const candidates = kinds.flatMap((kind) =>
     releasesOf(kind).map((version) => ({ [kind]: { version } })),
   );
   const fits = candidates.find((exposure) =>
     checkCluster({ ...base, ...exposure }).every(
-      ({ field }) => !wayFields.some((one) => field.startsWith(one)),
+      ({ field }) => !gpuProviderFields.some((one) => field.startsWith(one)),
     ),
   );
   return fits ?? candidates[0]!;
@@ -91,7 +91,7 @@ function isOthers({ by }: SeenRelease, machines: Seen["machines"]): boolean {
 /** What stays whose it is. */
 function external(
   { chart, version, name, namespace, by }: SeenRelease,
-  kind: WayField,
+  kind: GpuProviderField,
   note: Note,
 ): Partial<ClusterSpec> {
   const owner =

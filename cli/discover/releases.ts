@@ -1,5 +1,5 @@
 import type { V1Deployment } from "@kubernetes/client-node";
-import { ways } from "../../components/recipe/facts/way";
+import { gpuProviders } from "../../components/recipe/facts/gpu-provider";
 import type { SeenRelease } from "./seen";
 
 /**
@@ -40,8 +40,8 @@ export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
 
 /** NVIDIA's charts by the names that they give their objects: the DRA driver's had another one before. */
 const charts: Record<string, SeenRelease["chart"]> = {
-  ...Object.fromEntries(Object.values(ways).map(({ chart }) => [chart, chart])),
-  "nvidia-dra-driver-gpu": ways.dra.chart,
+  ...Object.fromEntries(Object.values(gpuProviders).map(({ chart }) => [chart, chart])),
+  "nvidia-dra-driver-gpu": gpuProviders.dra.chart,
 };
 const ofChart = new RegExp(`^(${Object.keys(charts).join("|")})-(v?\\d.*)$`);
 

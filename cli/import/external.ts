@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { boundedText, isBelow, projectRootOf } from "../../components/lookups/bounded-file";
-import { wayOfChart } from "../../components/recipe/facts/way";
+import { gpuProviderOfChart } from "../../components/recipe/facts/gpu-provider";
 import type { OutsideFile } from "../../components/recipe/external/document";
 import { isChartSource, readExternal } from "../../components/recipe/external/external";
 import { readOutside } from "../../components/recipe/external/read";
@@ -53,7 +53,7 @@ export function outsideOf(
     // Next to an operator the driver gives out the cards. A stack that installs nothing gives out none twice.
     const { chart } = owners.find((one) => one.chart === "dra-driver-nvidia-gpu") ?? owner;
     return {
-      external: { kind: wayOfChart(chart).field },
+      external: { kind: gpuProviderOfChart(chart).field },
       notes: [...unread, { field: "external", ...several }],
     };
   }

@@ -1,6 +1,6 @@
 import type { Plan } from "../../components/recipe";
 import { workloads as workloadImages } from "../../components/recipe/facts/data/images.json";
-import { wayOf } from "../../components/recipe/facts/way";
+import { gpuProviderOf } from "../../components/recipe/facts/gpu-provider";
 import type { WorkloadsSpec } from "../../components/recipe/spec/index";
 import { type WorkloadKind, workloadsOf } from "../../components/recipe/stack/workloads";
 import { defaultImages } from "../../components/recipe/stack/workloads/default-images";
@@ -25,7 +25,7 @@ export function imagesOf({ machines, kubernetes, spec }: Plan): string[] {
     smokeTestImage,
     markers.length > 0 && images.validationMarkers,
     machines.some(({ powerLimit }) => powerLimit !== undefined) && images.powerLimit,
-    spec.monitoring !== undefined && !wayOf(mode).findsNodes && images.dcgmExporter,
+    spec.monitoring !== undefined && !gpuProviderOf(mode).findsNodes && images.dcgmExporter,
     ...workloadsOf(spec).flatMap(({ kind, said }) =>
       (ofWorkload[kind] as (said: unknown, byDefault: string) => string[])(
         said,

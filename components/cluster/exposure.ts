@@ -4,7 +4,7 @@ import type { Secrets } from "../credentials/access";
 import { stackMark } from "../kubernetes/guard";
 import { clusterLimits, outlasting } from "../kubernetes/timeouts";
 import { runProgram } from "../machine/program-resource";
-import { wayOf } from "../recipe/facts/way";
+import { gpuProviderOf } from "../recipe/facts/gpu-provider";
 import type { Plan } from "../recipe/types";
 
 /**
@@ -33,7 +33,7 @@ export function gpuExposure(
     runtimeClass: runtimeClass.name,
     mark: stackMark(),
     limit: `${release}s`,
-    field: plan.kubernetes.external ? "external" : wayOf(mode).field,
+    field: plan.kubernetes.external ? "external" : gpuProviderOf(mode).field,
     ...(theirs ? { theirs } : {}),
   });
   const limit = outlasting(release).create;

@@ -5,7 +5,7 @@ import type { Stages } from "../kubernetes";
 import { guarded } from "../kubernetes/guard";
 import { createMachine, type MadeMachine } from "../machine/create-machine";
 import type { MachineReport } from "../machine/upgrade";
-import { wayFields } from "../recipe/facts/way";
+import { gpuProviderFields } from "../recipe/facts/gpu-provider";
 import { upgradeStages } from "../recipe/machine/order";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
 import type { Plan } from "../recipe/types";
@@ -95,7 +95,7 @@ export function makeFleet(
         guarded(
           name,
           kubeconfig,
-          wayFields.map((field) => plan.spec[field]?.takeOver).find(Boolean),
+          gpuProviderFields.map((field) => plan.spec[field]?.takeOver).find(Boolean),
         ),
       ],
     },

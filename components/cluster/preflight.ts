@@ -7,7 +7,7 @@ import type { PreflightTask } from "../program/preflight/task";
 import { runProgram } from "../machine/program-resource";
 import { imageOf } from "../machine/upgrade-task";
 import { capabilitiesOf } from "../recipe/facts/talos-release";
-import { wayOf } from "../recipe/facts/way";
+import { gpuProviderOf } from "../recipe/facts/gpu-provider";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
 import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
@@ -73,7 +73,7 @@ function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
       : {
           chart: { name: chart, version, repository },
           installs: {
-            field: wayOf(kubernetes.mode).field,
+            field: gpuProviderOf(kubernetes.mode).field,
             release: release.name,
             namespace: release.namespace,
           },

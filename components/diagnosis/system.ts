@@ -1,7 +1,7 @@
-import { wayOf } from "../recipe/facts/way";
+import { gpuProviderOf } from "../recipe/facts/gpu-provider";
 import { eraOf } from "../recipe/facts/talos-release";
 import type { Observations, ObservedNode } from "./observations";
-import type { Era, Mode, Plan } from "../recipe/types";
+import type { Era, GpuProviderName, Plan } from "../recipe/types";
 
 /** What the signs of a failure are weighed against: from the stack's plan, or read off the cluster where there is none. */
 export interface System {
@@ -10,7 +10,7 @@ export interface System {
   /** Undefined when neither a plan nor a node tells. */
   era?: Era;
   /** Undefined when neither a plan nor anything of the operator's or the plugin's is there. */
-  mode?: Mode;
+  mode?: GpuProviderName;
   /** Namespace of the release; undefined when unknown. */
   namespace?: string;
   /** Machines that have, or shall have, a GPU driver; wanted schematic undefined without a plan, and with Omni, which makes its own. */
@@ -98,12 +98,12 @@ export const talosVersionOf = ({ osImage }: Pick<ObservedNode, "osImage">): stri
  * The operator's own objects tell it from the standalone plugin, whose DaemonSet is named after its release and chart. The
  * DaemonSet of NVIDIA's manifest without Helm has the name of the operator's (k8s-device-plugin, deployments/static).
  */
-function releaseSeen(seen: Observations): { mode?: Mode; namespace?: string } {
+function releaseSeen(seen: Observations): { mode?: GpuProviderName; namespace?: string } {
   const objects = [...(seen.daemonSets ?? []), ...(seen.deployments ?? []), ...(seen.pods ?? [])];
   const operator = objects.find(({ name }) => /gpu-operator|nvidia-operator-validator/.test(name));
   if (operator) return { mode: "operator", namespace: operator.namespace };
   const plugin = objects.find(({ name }) => /device-plugin/.test(name) && /nvidia|nvdp/.test(name));
   if (plugin) return { mode: "devicePlugin", namespace: plugin.namespace };
-  const driver = objects.find(({ name }) => wayOf("dra").offers.pods.test(name));
+  const driver = objects.find(({ name }) => gpuProviderOf("dra").offers.pods.test(name));
   return driver ? { mode: "dra", namespace: driver.namespace } : {};
 }

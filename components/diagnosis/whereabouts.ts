@@ -1,16 +1,18 @@
-import { wayOf } from "../recipe/facts/way";
-import type { Mode, Plan } from "../recipe/types";
+import { gpuProviderOf } from "../recipe/facts/gpu-provider";
+import type { GpuProviderName, Plan } from "../recipe/types";
 import type { Observations } from "./observations";
 
 /**
  * Where what offers the GPUs was seen: the operator's own objects, else the DaemonSet that has a pod on each machine. Undefined where
  * nothing of it is there.
  */
-export function namespaceSeen(mode: Mode, seen: Observations): string | undefined {
+export function namespaceSeen(mode: GpuProviderName, seen: Observations): string | undefined {
   const objects = [...(seen.deployments ?? []), ...(seen.daemonSets ?? []), ...(seen.pods ?? [])];
   const isOfIt = (name: string): boolean => {
     if (mode === "operator") return /gpu-operator|nvidia-operator-validator/.test(name);
-    return wayOf(mode).offers.pods.test(name) && (mode === "dra" || /nvidia|nvdp/.test(name));
+    return (
+      gpuProviderOf(mode).offers.pods.test(name) && (mode === "dra" || /nvidia|nvdp/.test(name))
+    );
   };
   return objects.find(({ name }) => isOfIt(name))?.namespace;
 }

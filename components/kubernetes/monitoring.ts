@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { alertRules } from "../diagnosis/alerts";
 import { dashboardFor, exporterCounters, exporterRelease } from "../recipe/cluster/exporter";
 import type { MonitoringSpec } from "../recipe/spec/index";
-import { isDeviceClass, wayOf } from "../recipe/facts/way";
+import { isDeviceClass, gpuProviderOf } from "../recipe/facts/gpu-provider";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe, Plan } from "../recipe/types";
 import { administrator, classOf, daemonSet, labels } from "./pods";
@@ -23,7 +23,7 @@ export function gpuMonitoring(name: string, plan: Plan, opts: pulumi.CustomResou
     ? prometheusOperator(name, "servicemonitor", opts)
     : undefined;
   if (spec.alerts) alerts(name, plan, spec, opts);
-  if (!wayOf(recipe.mode).findsNodes) exporter(name, recipe, spec, definition, opts);
+  if (!gpuProviderOf(recipe.mode).findsNodes) exporter(name, recipe, spec, definition, opts);
   if (spec.dashboard ?? true) dashboard(name, recipe, spec, opts);
 }
 

@@ -1,6 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { isDeviceClass } from "../recipe/facts/way";
+import { isDeviceClass } from "../recipe/facts/gpu-provider";
 import type { KubernetesRecipe } from "../recipe/types";
 import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";

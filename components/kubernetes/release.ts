@@ -1,6 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { leaderWorkerSet } from "../recipe/facts/way";
+import { leaderWorkerSet } from "../recipe/facts/gpu-provider";
 import type { ReleaseRecipe } from "../recipe/types";
 import { outlasting } from "./timeouts";
 

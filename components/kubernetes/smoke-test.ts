@@ -1,7 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
-import { isDeviceClass } from "../recipe/facts/way";
+import { isDeviceClass } from "../recipe/facts/gpu-provider";
 import { onlookerName } from "../recipe/cluster/smoke-test-names";
 import { shortHash } from "../recipe/short-hash";
 import { gpuRequest, type GpuRequest } from "./gpu-request";

@@ -5,7 +5,7 @@ import { credentialNames, type Credentials, textFindings } from "../credentials/
 import { judge } from "../recipe";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
-import { wayFields } from "../recipe/facts/way";
+import { gpuProviderFields } from "../recipe/facts/gpu-provider";
 import { isMapping } from "../recipe/mapping";
 import type { Rule } from "../recipe/rules";
 import type { AroundMachinesSpec, ClusterSpec, MachineSpec } from "../recipe/spec/index";
@@ -88,7 +88,9 @@ function machineFindings(
   const owned = args.configuration === "owned";
   const [{ nodeName }] = split(args, ["nodeName"]);
   // What offers the GPUs to Kubernetes is no concern of a machine; a stack of the whole cluster must say it. Nor is whether there is a GPU.
-  const unsaid = [...wayFields, "external" as const].every((one) => cluster[one] === undefined);
+  const unsaid = [...gpuProviderFields, "external" as const].every(
+    (one) => cluster[one] === undefined,
+  );
   return [
     ...textFindings(args, { owned, omni: args.configuration === "omni" }),
     ...(owned ? (["talosconfig", "machineSecrets"] as const) : []).flatMap((field) =>

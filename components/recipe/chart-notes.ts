@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { type ChartName, judgesOf, judgeValues } from "./facts/chart";
-import { wayFields, wayOfField } from "./facts/way";
+import { gpuProviderFields, gpuProviderOfField } from "./facts/gpu-provider";
 import { eraOf } from "./facts/talos-release";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
 import { envOf } from "./cluster/values";
@@ -11,7 +11,7 @@ import { externalOf, ownValuesOf } from "./external/external";
 /** Which releases of a chart judge the values of one that is not in the tables, and what a release is known for. */
 export const chartNotes = (spec: ClusterSpec): string[] =>
   flat<string>([
-    wayFields.map((field) => ofChart(field, wayOfField(field).chart, spec[field])),
+    gpuProviderFields.map((field) => ofChart(field, gpuProviderOfField(field).chart, spec[field])),
     claimNotes(spec),
     withoutCdi(spec),
     driverFolder(spec),

@@ -10,7 +10,7 @@ import { machineNotes } from "./machine-notes";
 import { storageModule, usesStorage } from "./machine/storage-module";
 import { eraOf, firstMinorOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
-import { wayOf } from "./facts/way";
+import { gpuProviderOf } from "./facts/gpu-provider";
 import { gpuPresent } from "./machine/machine-recipe";
 import { metricsNote } from "./cluster/exporter";
 import { migManagerRelease } from "./cluster/mig-manager";
@@ -113,7 +113,7 @@ const operatorsLabel = (
   { mode }: KubernetesRecipe,
 ): Nested<string> =>
   gpuCount > 0 &&
-  wayOf(mode).findsNodes &&
+  gpuProviderOf(mode).findsNodes &&
   spec.labels?.[gpuPresent] !== undefined &&
   `machines.${name}.labels.${gpuPresent}: is left to the operator, which sets it once Node Feature Discovery has found the card; it can be left out`;
 

@@ -8,7 +8,7 @@ import { notesOf } from "./notes";
 import { factsOf, seenBy } from "./machine/apart";
 import { inUpgradeOrder, upgradeWindows } from "./machine/order";
 import { eraOf, findRelease, type Release } from "./facts/talos-release";
-import { modeOf, wayOf } from "./facts/way";
+import { gpuProviderNameOf, gpuProviderOf } from "./facts/gpu-provider";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
 import type { MachineRecipe, Plan } from "./types";
 import { canonical } from "./mapping";
@@ -54,8 +54,8 @@ export function planBasis(said: ClusterSpec): PlanBasis {
   };
   const era = eraOf(spec.talosVersion);
   const others = ownValuesOf(spec);
-  const mode = modeOf(asRelease(spec));
-  const whole = others?.resourceName ?? wayOf(mode).deviceClass;
+  const mode = gpuProviderNameOf(asRelease(spec));
+  const whole = others?.resourceName ?? gpuProviderOf(mode).deviceClass;
   const clusterPatches = (spec.patches ?? []).map((text, index) =>
     readPatch(text, `patches[${index}]`),
   );

@@ -1,10 +1,10 @@
 import type { Era } from "./facts/talos-release";
-import type { Mode } from "./facts/way";
+import type { GpuProviderName } from "./facts/gpu-provider";
 import type { Problem } from "./rules/fault";
 import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./spec/index";
 
 export type { Era } from "./facts/talos-release";
-export type { Mode } from "./facts/way";
+export type { GpuProviderName } from "./facts/gpu-provider";
 
 /** One thing that is wrong with a stack. Rendered as `field: problem; why; remedy`. */
 export interface Finding extends Problem {
@@ -104,7 +104,7 @@ export interface Marker {
 /** All that follows for Kubernetes. */
 export interface KubernetesRecipe {
   era: Era;
-  mode: Mode;
+  mode: GpuProviderName;
   release: ReleaseRecipe;
   /** What keeps workloads over several machines together, where the stack installs it. */
   leaderWorkerSet?: ReleaseRecipe;

@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { gpuRelease } from "../kubernetes/release";
 import { clusterLimits } from "../kubernetes/timeouts";
-import { isDeviceClass, leaderWorkerSet } from "../recipe/facts/way";
+import { isDeviceClass, leaderWorkerSet } from "../recipe/facts/gpu-provider";
 import { workloadResource } from "../recipe/facts/sharing";
 import { defined } from "../recipe/mapping";
 import { type GpuPodSpec, type GpuRequestSpec, type WorkloadsSpec } from "../recipe/spec/index";

@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { labels } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
-import { leaderWorkerSet } from "../recipe/facts/way";
+import { leaderWorkerSet } from "../recipe/facts/gpu-provider";
 import { groupName } from "../recipe/facts/vllm";
 import { clientsOf } from "./network-policy";
 import { podMetadata, type Server, type ServerArgs, serviceOf } from "./server";

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import type { ChartName } from "../../components/recipe/facts/chart";
-import { leaderWorkerSet, ways } from "../../components/recipe/facts/way";
+import { leaderWorkerSet, gpuProviders } from "../../components/recipe/facts/gpu-provider";
 import type { ChartModule } from "./modules";
 
 /** A chart that the lab has. */
@@ -8,9 +8,9 @@ export type LabChart = ChartName;
 
 /** Where the real charts are. */
 export const chartRepositories: Readonly<Record<LabChart, string>> = {
-  "gpu-operator": ways.operator.repository,
-  "nvidia-device-plugin": ways.devicePlugin.repository,
-  "dra-driver-nvidia-gpu": ways.dra.repository,
+  "gpu-operator": gpuProviders.operator.repository,
+  "nvidia-device-plugin": gpuProviders.devicePlugin.repository,
+  "dra-driver-nvidia-gpu": gpuProviders.dra.repository,
   lws: leaderWorkerSet.repository,
 };
 

@@ -37,10 +37,10 @@ export async function bringTools(lab: Lab, say: Say): Promise<string> {
   if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
   if (lab.options.machines !== "emulated" && lab.options.card === undefined)
     lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
-  const ways = Object.entries(made).flatMap(([way, count]) =>
-    count === 0 ? [] : `${count} ${way}`,
+  const builders = Object.entries(made).flatMap(([builder, count]) =>
+    count === 0 ? [] : `${count} ${builder}`,
   );
-  return `${ways.join(", ") || "all there"}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
+  return `${builders.join(", ") || "all there"}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
 }
 
 /** Whether the stack, or what it becomes, has a controller of LeaderWorkerSets. The lab builds it for such stacks only. */

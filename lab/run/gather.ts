@@ -1,5 +1,5 @@
 import type { V1Deployment, V1Pod, V1PodStatus } from "@kubernetes/client-node";
-import { leaderWorkerSet } from "../../components/recipe/facts/way";
+import { leaderWorkerSet } from "../../components/recipe/facts/gpu-provider";
 import type { Cluster } from "../kubernetes/cluster";
 import { gpusOf, taintsOfNode } from "../kubernetes/node";
 import type { Machines } from "../machines";

@@ -1,5 +1,5 @@
 import type { ResourceV1ResourceClaim, V1Node, V1ResourceSlice } from "@kubernetes/client-node";
-import { ways } from "../../recipe/facts/way";
+import { gpuProviders } from "../../recipe/facts/gpu-provider";
 
 /** Where slices are listed. */
 export const slicesPath = "/apis/resource.k8s.io/v1/resourceslices";
@@ -13,7 +13,7 @@ export function offeredBy(
   { metadata, status }: V1Node,
   slices: readonly V1ResourceSlice[],
 ): Record<string, string> {
-  const { deviceClass } = ways.dra;
+  const { deviceClass } = gpuProviders.dra;
   const published = slices
     .filter(({ spec }) => spec?.nodeName === metadata?.name && spec?.driver === deviceClass)
     .flatMap(({ spec }) => spec?.devices ?? [])

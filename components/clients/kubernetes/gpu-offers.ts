@@ -1,5 +1,5 @@
 import type { V1Deployment } from "@kubernetes/client-node";
-import type { WayField } from "../../recipe/facts/way";
+import type { GpuProviderField } from "../../recipe/facts/gpu-provider";
 import { defined } from "../../recipe/mapping";
 import { type Keeper, keeperOf } from "./keeper";
 
@@ -8,7 +8,7 @@ export type Workload = Pick<V1Deployment, "kind" | "metadata" | "spec">;
 
 /** Something in a cluster that gives NVIDIA's cards to pods. */
 export interface GpuOffer {
-  field: WayField;
+  field: GpuProviderField;
   /** What it is, e.g. `DaemonSet kube-system/nvidia-device-plugin`. */
   title: string;
   namespace: string;
@@ -20,7 +20,7 @@ export interface GpuOffer {
 }
 
 /** NVIDIA's charts by the name that they give their objects (`helm.sh/chart`), with the field of a stack that installs the same. */
-const charts: Record<string, WayField> = {
+const charts: Record<string, GpuProviderField> = {
   "gpu-operator": "gpuOperator",
   "nvidia-device-plugin": "devicePlugin",
   "dra-driver-nvidia-gpu": "dra",
@@ -28,7 +28,7 @@ const charts: Record<string, WayField> = {
 };
 
 /** NVIDIA's programs by their images, also in a mirror. AMD's plugin has the same name in a folder of its own (ROCm/k8s-device-plugin). */
-const images: [RegExp, WayField][] = [
+const images: [RegExp, GpuProviderField][] = [
   [/(?:^|\/)gpu-operator[:@]/, "gpuOperator"],
   [/(?:^|\/)k8s-device-plugin[:@]/, "devicePlugin"],
   [/(?:^|\/)(?:k8s-dra-driver-gpu|dra-driver-nvidia-gpu)[:@]/, "dra"],
@@ -74,7 +74,7 @@ function offerOf(workload: Workload): GpuOffer | undefined {
 /** Feature discovery and the exporter are of the same chart, or of the same image, and give out nothing. */
 const givesOutNothing = /feature-discovery|dcgm|mps-control/;
 
-function fieldOf({ metadata, spec }: Workload): WayField | undefined {
+function fieldOf({ metadata, spec }: Workload): GpuProviderField | undefined {
   const { name = "", labels = {} } = metadata ?? {};
   if (givesOutNothing.test(name)) return undefined;
   const running = (spec?.template.spec?.containers ?? []).flatMap(({ image }) => image ?? []);

@@ -1,5 +1,5 @@
 import type { V1Node, V1ResourceSlice } from "@kubernetes/client-node";
-import { ways } from "../../recipe/facts/way";
+import { gpuProviders } from "../../recipe/facts/gpu-provider";
 import { saidMemory } from "../../recipe/facts/card";
 
 /** A kind of card in a machine, as NVIDIA's programs on its node tell it. */
@@ -26,7 +26,7 @@ export function toldCards(
       ? [{ product, memoryMiB }]
       : [];
   const published = slices
-    .filter(({ spec }) => spec?.nodeName === name && spec?.driver === ways.dra.deviceClass)
+    .filter(({ spec }) => spec?.nodeName === name && spec?.driver === gpuProviders.dra.deviceClass)
     .flatMap(({ spec }) => spec?.devices ?? [])
     .filter(({ attributes }) => attributes?.["type"]?.string === "gpu")
     .flatMap(({ attributes, capacity }): ToldCard[] => {

@@ -1,5 +1,5 @@
 import { smokeTestNames } from "../../recipe/cluster/smoke-test-names";
-import { wayOf } from "../../recipe/facts/way";
+import { gpuProviderOf } from "../../recipe/facts/gpu-provider";
 import type { Plan } from "../../recipe/types";
 import { ownersRemedy } from "../owner";
 import type {
@@ -103,7 +103,7 @@ function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
     matches: named("gpu-operator"),
     wants: 0,
   };
-  const { offers, findsNodes } = wayOf(kubernetes.mode);
+  const { offers, findsNodes } = gpuProviderOf(kubernetes.mode);
   const limits = new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []));
   return [
     ...(kubernetes.mode === "operator" ? [operator] : []),

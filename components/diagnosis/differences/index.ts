@@ -1,4 +1,4 @@
-import { ways } from "../../recipe/facts/way";
+import { gpuProviders } from "../../recipe/facts/gpu-provider";
 import type { Plan } from "../../recipe/types";
 import type { Observations, ObservedNode } from "../observations";
 import { showsGpu, systemOf } from "../system";
@@ -46,7 +46,7 @@ function withoutPlan(seen: Observations): Difference[] {
 
 /** Whether a DaemonSet offers the cards of its nodes. */
 const offering = (name: string): boolean =>
-  Object.values(ways).some(({ offers }) => offers.pods.test(name));
+  Object.values(gpuProviders).some(({ offers }) => offers.pods.test(name));
 
 function gpuNode(
   node: ObservedNode,

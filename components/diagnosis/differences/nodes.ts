@@ -1,4 +1,4 @@
-import { wayOf, ways } from "../../recipe/facts/way";
+import { gpuProviderOf, gpuProviders } from "../../recipe/facts/gpu-provider";
 import { describeTaint, readTaint, taintsOf, tolerates } from "../../recipe/machine/taints";
 import type { MachineRecipe, NodeTaint, Plan } from "../../recipe/types";
 import type { Observations, ObservedNode } from "../observations";
@@ -58,7 +58,7 @@ function offers(
   { allocatable: offered = {}, devicesUnseen }: Pick<ObservedNode, "allocatable" | "devicesUnseen">,
 ): string[] {
   const planned = Object.entries(allocatable).flatMap(([resource, count]) => {
-    if (devicesUnseen && resource === ways.dra.deviceClass) return [];
+    if (devicesUnseen && resource === gpuProviders.dra.deviceClass) return [];
     const [has, least] = [offered[resource], atLeast.includes(resource)];
     if (least ? Number(has ?? 0) >= count : (has ?? "0") === String(count)) return [];
     return [
@@ -77,7 +77,7 @@ function offers(
 
 /** Whether a resource is one that NVIDIA's device plugin offers, or a class is that of its DRA driver's cards. */
 export const isGpu = (resource: string): boolean =>
-  resource.startsWith("nvidia.com/") || resource === ways.dra.deviceClass;
+  resource.startsWith("nvidia.com/") || resource === gpuProviders.dra.deviceClass;
 
 const labels = ({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] =>
   Object.entries(nodeLabels)
@@ -99,7 +99,7 @@ function discovery(
   { labels: has }: ObservedNode,
   { kubernetes }: Plan,
 ): string[] {
-  const unneeded = gpuCount === 0 || !wayOf(kubernetes.mode).findsNodes;
+  const unneeded = gpuCount === 0 || !gpuProviderOf(kubernetes.mode).findsNodes;
   if (unneeded || ofDiscovery.some((label) => has[label] === "true")) return [];
   return [
     `lacks the label ${ofDiscovery[0]}=true: Node Feature Discovery tells of no card, so the operator puts nothing there`,

@@ -1,4 +1,4 @@
-import { leaderWorkerSet } from "../../recipe/facts/way";
+import { leaderWorkerSet } from "../../recipe/facts/gpu-provider";
 import { type PlannedServer, plannedServers } from "../../recipe/stack/workloads";
 import type { Plan } from "../../recipe/types";
 import type { Observations } from "../observations";

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { ObjectKey } from "../../clients/kubernetes/api";
 import { MANAGER } from "../../clients/kubernetes/manager";
 import { hooksAreThere } from "../../pulumi/hooks";
-import { leaderWorkerSet } from "../../recipe/facts/way";
+import { leaderWorkerSet } from "../../recipe/facts/gpu-provider";
 import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, OWNER, ownerText, sameStack } from "./live";
 import { foreignSets } from "./leader-worker-set";

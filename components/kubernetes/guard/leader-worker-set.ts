@@ -1,4 +1,4 @@
-import { leaderWorkerSet } from "../../recipe/facts/way";
+import { leaderWorkerSet } from "../../recipe/facts/gpu-provider";
 import type { ClusterObjects, LiveObject } from "./live";
 
 /** Marks of what Helm made of a chart's templates (helm, pkg/action/validate.go), and of what it keeps (pkg/kube/resource_policy.go). */

@@ -4,7 +4,7 @@ import { LimitReached, waitFor, type Clock } from "../../clients/clock";
 import { Failure, type Problem } from "../../clients/failure";
 import type { Report } from "../progress";
 import { type GateResult, type GateTask, UNTESTED } from "../task";
-import { isDeviceClass, type Way, ways } from "../../recipe/facts/way";
+import { isDeviceClass, type GpuProvider, gpuProviders } from "../../recipe/facts/gpu-provider";
 import type { Cluster } from "../cluster/cluster";
 import { isReady, podWords, schedulerWords, sightOf } from "./pod-words";
 import { allInUse, namesOf, unitsOf } from "./units";
@@ -264,8 +264,8 @@ const cannotAllocate = "cannot allocate all claims";
 const ofNvidia = /k8s-device-plugin|k8s-dra-driver-gpu|dra-driver-nvidia-gpu/;
 
 /** What has a pod on the machine, so that its cards can be had. */
-const offersOf = (resource: string): Way["offers"] =>
-  (isDeviceClass(resource) ? ways.dra : ways.devicePlugin).offers;
+const offersOf = (resource: string): GpuProvider["offers"] =>
+  (isDeviceClass(resource) ? gpuProviders.dra : gpuProviders.devicePlugin).offers;
 
 function pluginWords(plugin: V1Pod[], resource: string): string[] {
   if (plugin.length === 0) return [`no pod of ${offersOf(resource).words} is on the node`];

@@ -1,7 +1,7 @@
 import type { GpuOffer } from "../../clients/kubernetes/gpu-offers";
 import { keeperWords, removeWords } from "../../clients/kubernetes/keeper";
 import type { Problem } from "../../clients/failure";
-import { wayOfField } from "../../recipe/facts/way";
+import { gpuProviderOfField } from "../../recipe/facts/gpu-provider";
 import type { Report } from "../progress";
 import type { Cluster } from "../cluster/cluster";
 import type { PreflightTask } from "./task";
@@ -54,7 +54,7 @@ function problemOf({ field, title, namespace, keeper }: GpuOffer, installs: Inst
       : removeWords(keeper);
   return {
     field: installs.field,
-    problem: `${wayOfField(field).words} is in the cluster already (${title}, ${whose}), and this stack would install its own`,
+    problem: `${gpuProviderOfField(field).words} is in the cluster already (${title}, ${whose}), and this stack would install its own`,
     why: "two of them would give out the same cards twice, which pods find out after the reboots",
     remedy: `if it is to stay, write \`external: { kind: ${field}, namespace: ${namespace} }\` in the place of ${installs.field}; if not, ${remove}, then run again`,
   };

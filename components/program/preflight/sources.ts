@@ -1,7 +1,7 @@
 import * as semver from "semver";
 import { parse } from "yaml";
 import type { ChartName } from "../../recipe/facts/chart";
-import { wayOfChart } from "../../recipe/facts/way";
+import { gpuProviderOfChart } from "../../recipe/facts/gpu-provider";
 import type { Problem } from "../../clients/failure";
 import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
@@ -16,7 +16,7 @@ export async function askForChart(
 ): Promise<Problem[]> {
   if (chart === undefined) return [];
   const { name, version, repository } = chart;
-  const { field } = wayOfChart(name as ChartName);
+  const { field } = gpuProviderOfChart(name as ChartName);
   const base = places.charts(repository);
   if (base === undefined || !/^https?:/.test(base)) {
     report(`chart ${name} ${version}: not asked for`);

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { changedParts } from "../../recipe/effect/parts";
-import { waitsForBoot, type Way, wayOf } from "../../recipe/effect/way";
+import { waitsForBoot, type UpdateEffect, updateEffectOf } from "../../recipe/effect/update-effect";
 import { capabilitiesOf } from "../../recipe/facts/talos-release";
 import { installImage, isStaged } from "../../clients/talos/configuration-text";
 import { waitingImageOf } from "../../clients/talos/console";
@@ -81,7 +81,7 @@ export function isSameImage(a: string | undefined, b: string): boolean {
 /** What a machine was found to be: what it runs, how it comes to what it shall run, and the image that waits for its next boot. */
 export interface Compared {
   before: Observed;
-  way: Way;
+  effect: UpdateEffect;
   /** Whether its image or its configuration is another one. */
   differs: boolean;
   /** Whether its boot is paused. */
@@ -115,22 +115,26 @@ export async function compare(run: Run, paused: string | undefined): Promise<Com
     configuration: before.staged,
     boot: before.stagedParts.some((part) => waitsForBoot(part, before.talosVersion, gpu)),
   };
-  const planned = wayOf(differences);
-  const way =
+  const planned = updateEffectOf(differences);
+  const effect =
     planned === "reboot" || !(await waitsForSandbox(run, before, planned)) ? planned : "reboot";
   const waiting = await patiently(run, () => waitingImage(machine, before.talosVersion));
-  if (way === "none" && waiting !== undefined && !isSameImage(waiting, task.installerImage))
+  if (effect === "none" && waiting !== undefined && !isSameImage(waiting, task.installerImage))
     report(
       `warning: ${task.machine}: ${waiting} is installed there, so the next boot brings another image`,
     );
-  return { before, way, differs: planned !== "none", paused: paused !== undefined, waiting };
+  return { before, effect, differs: planned !== "none", paused: paused !== undefined, waiting };
 }
 
 /**
  * Whether the machine must boot before anything else of its configuration is touched: workload isolation waits for a boot, and containerd
  * does not come up again without it. Where nothing is to be done and containerd is up, that is only reported.
  */
-async function waitsForSandbox(run: Run, before: Observed, planned: Way): Promise<boolean> {
+async function waitsForSandbox(
+  run: Run,
+  before: Observed,
+  planned: UpdateEffect,
+): Promise<boolean> {
   const { task, machine, report } = run;
   if (!before.isolationWaits) return false;
   const problem = await patiently(run, () => criProblem(machine));

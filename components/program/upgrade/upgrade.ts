@@ -1,6 +1,6 @@
 import { CallError, Failure, lastLine } from "../../clients/failure";
 import { loadedDriver } from "../../clients/talos/driver";
-import type { Way } from "../../recipe/effect/way";
+import type { UpdateEffect } from "../../recipe/effect/update-effect";
 import { uncordonCommand } from "../cluster/cordon-mark";
 import { STAYS_CORDONED, type UpgradeResult, type UpgradeTask } from "../task";
 import { overriddenIn } from "../seen/overrides";
@@ -38,7 +38,7 @@ export async function upgrade(
 }
 
 /** A reboot that somebody asked for brings nothing new: what differs from the stack is an update's to bring. */
-function rebootAlone({ machine }: UpgradeTask, { differs }: Compared): Way {
+function rebootAlone({ machine }: UpgradeTask, { differs }: Compared): UpdateEffect {
   if (!differs) return "reboot";
   throw new Failure({
     field: `machines.${machine}`,
@@ -67,20 +67,20 @@ async function runPhases(
     compared = await compare(run, undefined);
   }
   if (task.reboots) {
-    const way = rebootAlone(task, compared);
+    const effect = rebootAlone(task, compared);
     // The end of a pause is the reboot that was asked for.
-    compared = { ...compared, way: paused ? "none" : way };
+    compared = { ...compared, effect: paused ? "none" : effect };
   }
-  const { before, way } = compared;
-  if (!paused && way === "none" && earlier.cordoned !== true && (await isWell(run))) {
+  const { before, effect } = compared;
+  if (!paused && effect === "none" && earlier.cordoned !== true && (await isWell(run))) {
     if (earlier.cordoned === false || !(await isStillCordoned(run))) {
       run.report("equal: runs the wanted image and configuration, nothing to do");
       await warnOfOverrides(run);
       return resultOf(run, false, before);
     }
   }
-  if (way !== "none") await precheck(run, compared, broughtBy(compared));
-  const reboots = way === "reboot" || (way === "live" && !(await apply(run)));
+  if (effect !== "none") await precheck(run, compared, broughtBy(compared));
+  const reboots = effect === "reboot" || (effect === "live" && !(await apply(run)));
   const after = reboots ? await rebootInto(run, compared) : undefined;
   await verify(run);
   await warnOfOverrides(run);

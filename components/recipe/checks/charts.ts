@@ -1,4 +1,9 @@
-import { chartOfField, releaseFields, wayFields, wayOf } from "../facts/way";
+import {
+  chartOfField,
+  releaseFields,
+  gpuProviderFields,
+  gpuProviderOf,
+} from "../facts/gpu-provider";
 import { envOf } from "../cluster/values";
 import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../external/external";
@@ -14,7 +19,7 @@ export const chartChecks: Checks = {
       "gpu-operator, assets/state-device-plugin (the operator brings a device plugin of its own); aicr#1327 (plugin and DRA driver on one node)",
     ofFiles: true,
     find: ({ plan: { spec } }) => {
-      const [one, another] = wayFields.filter((field) => spec[field]);
+      const [one, another] = gpuProviderFields.filter((field) => spec[field]);
       if (one !== undefined && spec.external)
         return {
           field: "external",
@@ -32,7 +37,7 @@ export const chartChecks: Checks = {
       if (one !== undefined || spec.external) return [];
       return {
         field: "gpuOperator",
-        problem: `is missing, and none of ${wayFields.slice(1).join(", ")} and external is set`,
+        problem: `is missing, and none of ${gpuProviderFields.slice(1).join(", ")} and external is set`,
         why: "nothing would offer GPUs to Kubernetes",
         remedy:
           "add one of them, e.g. `gpuOperator: { version: v26.3.3 }`, or `external` if Flux, Argo CD or another tool installs it",
@@ -99,7 +104,7 @@ export const chartChecks: Checks = {
       "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
     ofFiles: true,
     find: ({ spec, plan }) =>
-      (ownValuesOf(plan.spec) ? [] : wayFields) // the owner of the release opened its namespace
+      (ownValuesOf(plan.spec) ? [] : gpuProviderFields) // the owner of the release opened its namespace
         .map((field) => [field, spec[field]?.namespace ?? ""] as const)
         .filter(([, namespace]) => givenToAll.includes(namespace))
         .map(([field, namespace]) => ({
@@ -117,7 +122,9 @@ export const chartChecks: Checks = {
     find: ({ plan, spec, gpuMachines }) => {
       const { mode, runtimeClass, external, namespace } = plan.kubernetes;
       const fields = [
-        ...(plan.spec.monitoring === undefined || wayOf(mode).findsNodes ? [] : ["monitoring"]),
+        ...(plan.spec.monitoring === undefined || gpuProviderOf(mode).findsNodes
+          ? []
+          : ["monitoring"]),
         ...gpuMachines.flatMap((machine) =>
           machine.spec.powerLimit === undefined ? [] : [`${machine.field}.powerLimit`],
         ),
@@ -128,7 +135,7 @@ export const chartChecks: Checks = {
           runtimeClass.handler === ""
             ? {
                 field,
-                problem: `is set together with ${wayOf(mode).field} on Talos ${plan.spec.talosVersion}`,
+                problem: `is set together with ${gpuProviderOf(mode).field} on Talos ${plan.spec.talosVersion}`,
                 why: "its pods look at all cards of a machine without a claim, and only the operator's toolkit gives them there",
                 remedy: "take gpuOperator, or leave it out",
               }

@@ -5,7 +5,7 @@ import { externalOf, ownValuesOf, type External } from "../external/external";
 import { isFilledAt } from "../external/filled-in";
 import { planBasis, type PlanBasis } from "../plan";
 import { groupsApart, isWithin } from "../machine/apart";
-import { releaseFields } from "../facts/way";
+import { releaseFields } from "../facts/gpu-provider";
 import type { ClusterSpec } from "../spec/index";
 import type { Finding } from "../types";
 

@@ -1,5 +1,5 @@
 import { hintOf, judgeValues, meantBy, type ValueComplaint } from "../facts/chart";
-import { chartOfField, type ReleaseField, releaseFields } from "../facts/way";
+import { chartOfField, type ReleaseField, releaseFields } from "../facts/gpu-provider";
 import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../cluster/values";
 import { valueAt } from "../mapping";

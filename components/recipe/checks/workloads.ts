@@ -1,7 +1,7 @@
 import { architectureOf, isOfArm64, lastCudaOf } from "../facts/card";
 import { processors } from "../facts/data/images.json";
 import { cudaFloor, cudaOfImage, isForwardCompatible, newerCuda } from "../facts/cuda";
-import { wayOf } from "../facts/way";
+import { gpuProviderOf } from "../facts/gpu-provider";
 import { compareDotted, majorOf } from "../facts/version";
 import { namesSecret, secretIn } from "../rules";
 import { fieldOf } from "../stack/plain-data";
@@ -185,7 +185,7 @@ export const workloadChecks: Checks = {
         namespaceLabels,
         release,
       } = plan.kubernetes;
-      const chart = wayOf(mode).words;
+      const chart = gpuProviderOf(mode).words;
       const taken = new Map<string, string>([
         [
           own,

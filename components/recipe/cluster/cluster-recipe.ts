@@ -1,7 +1,7 @@
 import { clusterCuda, smokeTestImage } from "../facts/cuda";
 import { helpers } from "../facts/data/images.json";
 import type { MachineFacts } from "../facts/machine-facts";
-import { leaderWorkerSet, wayOf } from "../facts/way";
+import { leaderWorkerSet, gpuProviderOf } from "../facts/gpu-provider";
 import { capabilitiesOf } from "../facts/talos-release";
 import { draRelease } from "./dra-release";
 import { markersOf, needsMarkers } from "./markers";
@@ -14,7 +14,13 @@ import { defined } from "../mapping";
 import type { ClusterSpec, LeaderWorkerSetSpec, MigSpec } from "../spec/index";
 import { taintsWithPatches } from "../machine/user-patches";
 import { controlPlaneTaint, tolerationsFor } from "../machine/taints";
-import type { Era, KubernetesRecipe, Mode, PodToleration, ReleaseRecipe } from "../types";
+import type {
+  Era,
+  KubernetesRecipe,
+  GpuProviderName,
+  PodToleration,
+  ReleaseRecipe,
+} from "../types";
 import { type Ground, mergeValues, repositoryOf } from "./values";
 
 /** Namespaces that Kubernetes makes itself. Talos exempts `kube-system` from Pod Security. */
@@ -35,15 +41,15 @@ export function kubernetesRecipe(
   spec: ClusterSpec,
   machines: MachineFacts[],
   era: Era,
-  mode: Mode,
+  mode: GpuProviderName,
 ): KubernetesRecipe {
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
   const tolerations = tolerationsOf(spec, gpuMachines);
   const nodeSelector = { "nvidia.com/gpu.present": "true" };
   const config = sharingConfig(spec.sharing);
   const outside = externalOf(spec);
-  const said = spec[wayOf(mode).field];
-  const { deviceClass } = wayOf(mode);
+  const said = spec[gpuProviderOf(mode).field];
+  const { deviceClass } = gpuProviderOf(mode);
   const release =
     outside?.release ?? releaseOf(mode, { spec, era, tolerations, nodeSelector, config });
   const namespace = outside ? ownNamespace : release.namespace;
@@ -125,7 +131,7 @@ function tolerationsOf(spec: ClusterSpec, machines: MachineFacts[]): PodTolerati
 }
 
 /** A stack that names neither is told so by a check; its plan takes an operator without a version. */
-function releaseOf(mode: Mode, ground: Ground): ReleaseRecipe {
+function releaseOf(mode: GpuProviderName, ground: Ground): ReleaseRecipe {
   const { dra, devicePlugin, gpuOperator = { version: "v0.0.0" } } = ground.spec;
   if (mode === "dra" && dra) return draRelease(dra, ground);
   return mode === "devicePlugin" && devicePlugin

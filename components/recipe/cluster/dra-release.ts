@@ -1,6 +1,6 @@
 import type { DraSpec } from "../spec/index";
 import type { ReleaseRecipe } from "../types";
-import { type Ground, releaseOfWay } from "./values";
+import { type Ground, releaseOfGpuProvider } from "./values";
 
 /**
  * Where the driver looks for libnvidia-ml.so.1 and nvidia-smi on Talos ≥ 1.13: its init container follows links to the library, and
@@ -12,7 +12,7 @@ export const draDriverRoot = "/usr/local";
 
 /** The release of NVIDIA's driver for dynamic resource allocation. */
 export function draRelease(dra: DraSpec, { tolerations, nodeSelector }: Ground): ReleaseRecipe {
-  return releaseOfWay("dra", dra, {
+  return releaseOfGpuProvider("dra", dra, {
     nvidiaDriverRoot: draDriverRoot,
     // By this the chart wants to hear that no device plugin offers the same cards (templates/validation.yaml).
     gpuResourcesEnabledOverride: true,

@@ -1,5 +1,5 @@
 import type { ClusterSpec } from "../spec/index";
-import type { Era, Marker, Mode } from "../types";
+import type { Era, Marker, GpuProviderName } from "../types";
 import { valueAt } from "../mapping";
 
 /**
@@ -16,7 +16,7 @@ const driverReady = [
 ].join("\n");
 
 /** Whether marker files must stand in for the operator's validator: on Talos ≤ 1.12 it looks for the driver where it is not, for ever (gpu-operator#1687). */
-export const needsMarkers = (era: Era, mode: Mode): boolean =>
+export const needsMarkers = (era: Era, mode: GpuProviderName): boolean =>
   era === "legacy" && mode === "operator";
 
 /** The marker files under `/run/nvidia/validations`. */

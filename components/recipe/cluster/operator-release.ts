@@ -5,13 +5,13 @@ import { withControlPlane } from "../machine/taints";
 import type { Era, ReleaseRecipe } from "../types";
 import { exporterCounters } from "./exporter";
 import { discoveryTolerations } from "./discovery";
-import { type ChartInput, type Ground, mergeValues, releaseOfWay } from "./values";
+import { type ChartInput, type Ground, mergeValues, releaseOfGpuProvider } from "./values";
 
 /** The GPU Operator's release. Talos brings the driver, and up to 1.14 the toolkit, so the operator must not. */
 export function operatorRelease(operator: GpuOperatorSpec, ground: Ground): ReleaseRecipe {
   const migManager = migManagerValues(operator, ground.spec.sharing);
   const ours = mergeValues({ ...commonValues(ground), migManager }, valuesOf[ground.era]);
-  return releaseOfWay("operator", operator, ours);
+  return releaseOfGpuProvider("operator", operator, ours);
 }
 
 function commonValues({ spec, tolerations, config }: Ground): ChartInput {

@@ -2,7 +2,7 @@ import * as semver from "semver";
 import type { DevicePluginSpec } from "../spec/index";
 import type { Era, ReleaseRecipe } from "../types";
 import { discoveryTolerations, pluginDiscovers } from "./discovery";
-import { type ChartInput, type Ground, releaseOfWay } from "./values";
+import { type ChartInput, type Ground, releaseOfGpuProvider } from "./values";
 import { isMapping, valueAt } from "../mapping";
 
 /** Device list strategies of the plugin (k8s-device-plugin, api/config/v1/consts.go). */
@@ -32,7 +32,7 @@ export function pluginRelease(plugin: DevicePluginSpec, ground: Ground): Release
     // A configuration of the user's that says it is not talked over: the chart's value would win.
     ...(saysMigStrategy(plugin) ? {} : { migStrategy: spec.sharing?.mig?.strategy ?? "none" }),
   };
-  return releaseOfWay("devicePlugin", plugin, ours);
+  return releaseOfGpuProvider("devicePlugin", plugin, ours);
 }
 
 /** Whether one of the user's own configurations of the plugin says the strategy. */

@@ -1,4 +1,4 @@
-import { ways, type Mode } from "../facts/way";
+import { gpuProviders, type GpuProviderName } from "../facts/gpu-provider";
 import { isMapping, mergeAsHelm } from "../mapping";
 import type { ClusterSpec, GpuOperatorSpec } from "../spec/index";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
@@ -40,8 +40,12 @@ export interface Ground {
 }
 
 /** The release of what offers the GPUs: our values under the user's, unless it was somebody else's release before. */
-export function releaseOfWay(mode: Mode, said: GpuOperatorSpec, ours: ChartInput): ReleaseRecipe {
-  const { chart, repository } = ways[mode];
+export function releaseOfGpuProvider(
+  mode: GpuProviderName,
+  said: GpuOperatorSpec,
+  ours: ChartInput,
+): ReleaseRecipe {
+  const { chart, repository } = gpuProviders[mode];
   const { takeOver, namespace = chart, values = {} } = said;
   const version = said.version.replace(/^v/, "");
   return {

@@ -7,7 +7,7 @@ import { contractFault, handOverFault, kubernetesPathFault, upgradePathFault } f
 import { machineState, type MachineState } from "./state";
 import { renderFinding } from "../stack/findings";
 import type { Plan } from "../types";
-import { isOfModule, waitsForBoot } from "./way";
+import { isOfModule, waitsForBoot } from "./update-effect";
 
 /** Whether something comes: for certain, not at all, or on a condition. */
 export type Word = "yes" | "no" | "only if";
@@ -27,7 +27,7 @@ export interface MachineEffect {
 
 /**
  * What an update will do to a machine, if the machine is as the update before has left it. The upgrade program decides when
- * it sees the machine, by the same rule (`wayOf`).
+ * it sees the machine, by the same rule (`updateEffectOf`).
  *
  * @param before undefined when nothing is known of it: the stack has not had the machine until now.
  * @param after undefined when the stack gives the machine up.

@@ -17,4 +17,10 @@ export {
   type UpgradePhase,
 } from "./upgrade-phases";
 export { machineState, type MachineState } from "./state";
-export { needsBoot, waitsForBoot, wayOf, type Differences, type Way } from "./way";
+export {
+  needsBoot,
+  waitsForBoot,
+  updateEffectOf,
+  type Differences,
+  type UpdateEffect,
+} from "./update-effect";

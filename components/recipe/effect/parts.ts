@@ -5,7 +5,7 @@ import { wantedOf } from "../merge/wanted";
 import { canonical, isMapping, valueAt } from "../mapping";
 import { remembering } from "../memory";
 import { shortHash } from "../short-hash";
-import { containerdFile } from "./way";
+import { containerdFile } from "./update-effect";
 
 /** Keys of the main document that one part of a configuration is told by: `machine.kernel.modules`. */
 const depth = 3;

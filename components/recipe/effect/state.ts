@@ -5,7 +5,7 @@ import { defined, filled } from "../mapping";
 import { formatDuration, durationValue } from "../rules/duration";
 import { partHashes } from "./parts";
 import { longestAway } from "./upgrade-phases";
-import { needsBoot, waitsForBoot, wayOf } from "./way";
+import { needsBoot, waitsForBoot, updateEffectOf } from "./update-effect";
 
 /**
  * What a machine shall be, sorted by what a change of it does to the machine. These are the inputs of the component
@@ -69,7 +69,8 @@ export function machineState(machine: PlannedMachine): MachineState {
   const boot: Record<string, string> = {};
   const live: Record<string, string> = {};
   for (const [part, hash] of Object.entries(partHashes(machine.patches))) {
-    const boots = wayOf({ image: false, configuration: true, boot: waits(part) }) === "reboot";
+    const boots =
+      updateEffectOf({ image: false, configuration: true, boot: waits(part) }) === "reboot";
     (boots || needsBoot(part, machine.talosVersion) ? boot : live)[part] = hash;
   }
   const { extensions = [], kernelArgs = [] } = readSchematic(machine.schematic) ?? {};

@@ -6,7 +6,7 @@ import type {
 } from "../spec/index";
 import { capabilitiesOf } from "../facts/talos-release";
 import { defined, mergeAsHelm } from "../mapping";
-import { wayFields, wayOfChart, wayOfField } from "../facts/way";
+import { gpuProviderFields, gpuProviderOfChart, gpuProviderOfField } from "../facts/gpu-provider";
 import type { ReleaseRecipe } from "../types";
 import { readOutside } from "./read";
 import type { OutsideFile } from "./document";
@@ -33,7 +33,7 @@ export function externalOf({
   if (external === undefined) return undefined;
   const { read = {} } = external;
   const kind = external.kind ?? read.kind ?? "gpuOperator";
-  const { chart, deviceClass } = wayOfField(kind);
+  const { chart, deviceClass } = gpuProviderOfField(kind);
   const values = mergeAsHelm(read.values ?? {}, external.values ?? {});
   return {
     kind,
@@ -89,10 +89,10 @@ export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
       resourceName,
     };
   }
-  const kind = wayFields.find((one) => spec[one]?.takeOver !== undefined);
+  const kind = gpuProviderFields.find((one) => spec[one]?.takeOver !== undefined);
   if (kind === undefined) return undefined;
   const { values = {} } = spec[kind]!;
-  const resourceName = wayOfField(kind).deviceClass ?? resourceIn(values);
+  const resourceName = gpuProviderOfField(kind).deviceClass ?? resourceIn(values);
   return { kind, field: kind, values, partly: false, resourceName };
 }
 
@@ -114,7 +114,7 @@ export function asRelease(spec: ClusterSpec): ClusterSpec {
 
 /** What files say, as `external.read` takes it; what is in doubt is said in `unread`. */
 export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind): ExternalReadSpec {
-  const wanted = kind && wayOfField(kind).chart;
+  const wanted = kind && gpuProviderOfField(kind).chart;
   const { releases, flaws } = readOutside(files, wanted);
   const unread = flaws.map(({ file, line, problem }) => `${file}:${line} ${problem}`);
   const names = files.map(({ name }) => name).join(", ");
@@ -129,7 +129,7 @@ export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind)
     another &&
     `${names} install ${release.chart} at line ${release.place.line} and ${another.chart} at line ${another.place.line}`;
   return {
-    kind: wayOfChart(release.chart).field,
+    kind: gpuProviderOfChart(release.chart).field,
     ...defined({ by: release.by === "values" ? undefined : release.by, name: release.name }),
     ...defined({ version: release.version, namespace: release.namespace }),
     values: release.values,

@@ -1,6 +1,6 @@
-import { wayOf } from "../facts/way";
+import { gpuProviderOf } from "../facts/gpu-provider";
 import type { ClusterSpec, MachineSpec } from "../spec/index";
-import type { Mode } from "../types";
+import type { GpuProviderName } from "../types";
 
 /**
  * Labels by which the DaemonSets of this package find the stack's own machines. The operator's label `nvidia.com/gpu.present` is on
@@ -19,10 +19,12 @@ export const powerLimitLabel = (watts: number): string => `${watts}w`;
 /** Those of a GPU machine. A label, not the machines' names: a machine that comes or goes then changes no DaemonSet. */
 export const daemonLabels = (
   { powerLimit }: MachineSpec,
-  { markers, mode, spec }: { markers: boolean; mode: Mode; spec: ClusterSpec },
+  { markers, mode, spec }: { markers: boolean; mode: GpuProviderName; spec: ClusterSpec },
 ): Record<string, string> => ({
   ...(markers ? { [daemonLabel.validationMarkers]: "true" } : {}),
   // The operator brings an exporter of its own.
-  ...(!wayOf(mode).findsNodes && spec.monitoring ? { [daemonLabel.dcgmExporter]: "true" } : {}),
+  ...(!gpuProviderOf(mode).findsNodes && spec.monitoring
+    ? { [daemonLabel.dcgmExporter]: "true" }
+    : {}),
   ...(powerLimit === undefined ? {} : { [daemonLabel.powerLimit]: powerLimitLabel(powerLimit) }),
 });

@@ -9,13 +9,13 @@ import { kernelArgsFor } from "../facts/card";
 import { capabilitiesOf, eraOf, usesContainerCli, type Release } from "../facts/talos-release";
 import { installerImage, ownSchematic, schematicOf } from "./schematic";
 import { hasStorageModule, storageModule, usesStorage } from "./storage-module";
-import { wayOf } from "../facts/way";
+import { gpuProviderOf } from "../facts/gpu-provider";
 import { allocatableOf, atLeastOf, canSplit, migConfigName } from "../facts/sharing";
 import { sharingOf } from "./own-sharing";
 import { daemonLabels } from "./daemon-labels";
 import type { ClusterSpec } from "../spec/index";
 import { taintsOf } from "./taints";
-import type { ExtensionService, KernelModule, MachineRecipe, Mode } from "../types";
+import type { ExtensionService, KernelModule, MachineRecipe, GpuProviderName } from "../types";
 import type { UserPatch } from "./user-patches";
 import { majorOf } from "../facts/version";
 import { defined, filled } from "../mapping";
@@ -24,7 +24,7 @@ import { defined, filled } from "../mapping";
 export interface RecipeContext {
   spec: ClusterSpec;
   release?: Release;
-  mode: Mode;
+  mode: GpuProviderName;
   /** Whether marker files stand in for the operator's validator. */
   markers: boolean;
   clusterPatches: UserPatch[];
@@ -164,8 +164,11 @@ export const gpuPresent = "nvidia.com/gpu.present";
  * A user's labels without the one that the operator sets itself once a card is found: it takes away every `gpu.deploy` label of a node
  * that bears it before, and then owns what it writes in their place, also after the stack is gone.
  */
-function withoutOperators(labels: Record<string, string> = {}, mode: Mode): Record<string, string> {
-  if (!wayOf(mode).findsNodes) return labels;
+function withoutOperators(
+  labels: Record<string, string> = {},
+  mode: GpuProviderName,
+): Record<string, string> {
+  if (!gpuProviderOf(mode).findsNodes) return labels;
   const { [gpuPresent]: _, ...others } = labels;
   return others;
 }
@@ -178,7 +181,7 @@ function withoutOperators(labels: Record<string, string> = {}, mode: Mode): Reco
 function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, string> {
   const { markers, mode, spec } = context;
   return {
-    ...(wayOf(mode).findsNodes ? {} : { [gpuPresent]: "true" }),
+    ...(gpuProviderOf(mode).findsNodes ? {} : { [gpuPresent]: "true" }),
     // Whether the operator's validator runs; the operator keeps a label that is there (controllers/state_manager.go). It must not beside
     // our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that somebody labelled in the days
     // of 1.12.

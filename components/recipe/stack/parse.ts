@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { expandStack } from "./pools";
 import type { ClusterSpec, StackSpec } from "../spec/index";
 import { specSchema } from "./spec-schema";
-import { wayFields } from "../facts/way";
+import { gpuProviderFields } from "../facts/gpu-provider";
 import type { Finding } from "../types";
 import { childAt, fieldOf, readPlain } from "./plain-data";
 import { shapeFindings } from "./shape-findings";
@@ -82,7 +82,9 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
 /** What takes the place of a required field, so that the rest of what it belongs to can be checked. Nothing is said about the field itself. */
 function placeholderFor([first, second, third]: Path): string | undefined {
   if (first === "machines") return third === "address" ? String(second) : undefined;
-  return wayFields.some((field) => field === first) && second === "version" ? "999.0.0" : undefined;
+  return gpuProviderFields.some((field) => field === first) && second === "version"
+    ? "999.0.0"
+    : undefined;
 }
 
 /** Takes a wrong value away, or what cannot be without it; gives the path of what was touched. */

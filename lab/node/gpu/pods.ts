@@ -1,5 +1,5 @@
 import type { KubernetesObject } from "../../kubernetes/cluster";
-import { ways } from "../../../components/recipe/facts/way";
+import { gpuProviders } from "../../../components/recipe/facts/gpu-provider";
 import { nodeName } from "./shape";
 import type { Stand } from "./stand";
 
@@ -41,7 +41,7 @@ const fieldManager = "talos-gpu-cases";
 
 function claimOf(name: string, { claim = [] }: PodSpec): KubernetesObject {
   const selectors = claim.map((expression) => ({ cel: { expression } }));
-  const exactly = { deviceClassName: ways.dra.deviceClass, selectors };
+  const exactly = { deviceClassName: gpuProviders.dra.deviceClass, selectors };
   return {
     apiVersion: "resource.k8s.io/v1",
     kind: "ResourceClaim",

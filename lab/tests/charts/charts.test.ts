@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { charts } from "../../../components/recipe/facts/data/charts";
-import { chartOfField, releaseFields } from "../../../components/recipe/facts/way";
+import { chartOfField, releaseFields } from "../../../components/recipe/facts/gpu-provider";
 import { chartVersions, type LabChart } from "../../charts";
 import { folder, render, run, withHelm } from "./render";
 

@@ -1,5 +1,5 @@
 import { planCluster } from "../../../components/recipe";
-import { ways } from "../../../components/recipe/facts/way";
+import { gpuProviders } from "../../../components/recipe/facts/gpu-provider";
 import { validStack } from "../../../tests/recipe/stacks";
 import { named, render, withHelm } from "./render";
 
@@ -10,11 +10,11 @@ withHelm("dra-driver-nvidia-gpu", () => {
   ).kubernetes;
 
   test("with our values: one program per machine, which looks for the driver where Talos has it, and its classes", async () => {
-    const rendered = await render(ways.dra.chart, release.version, release.values);
+    const rendered = await render(gpuProviders.dra.chart, release.version, release.values);
     const kinds = rendered.objects.map(({ kind }) => kind);
     expect(kinds).not.toContain("Deployment");
     const { metadata, spec } = rendered.objects.find(({ kind }) => kind === "DaemonSet")!;
-    expect(metadata.name).toMatch(ways.dra.offers.pods);
+    expect(metadata.name).toMatch(gpuProviders.dra.offers.pods);
     const pod = spec.template.spec;
     expect(pod).toMatchObject({ nodeSelector, tolerations });
     expect(pod.containers.map(({ name }: any) => name)).toEqual(["gpus"]);
@@ -33,7 +33,7 @@ withHelm("dra-driver-nvidia-gpu", () => {
   });
 
   test("without them it refuses to be installed", async () => {
-    const { code, error } = await render(ways.dra.chart, release.version);
+    const { code, error } = await render(gpuProviders.dra.chart, release.version);
     expect([code !== 0, error]).toEqual([
       true,
       expect.stringContaining("--set 'gpuResourcesEnabledOverride=true'"),

@@ -1,6 +1,6 @@
 import { installImage } from "../../../components/clients/talos/configuration-text";
 import { changedParts } from "../../../components/recipe/effect/parts";
-import { isOfInstallation } from "../../../components/recipe/effect/way";
+import { isOfInstallation } from "../../../components/recipe/effect/update-effect";
 
 test.each([
   ["machine.install", "machine: {type: worker, install: {image: IMAGE}}"],

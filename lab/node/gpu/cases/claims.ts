@@ -1,11 +1,11 @@
-import { ways } from "../../../../components/recipe/facts/way";
+import { gpuProviders } from "../../../../components/recipe/facts/gpu-provider";
 import { type Case, held, podCase, wrong } from "../case";
 import { healthy, told } from "../faults/judge";
 import { nodeName } from "../shape";
 import type { Stand } from "../stand";
 import { cards, computing, inOneLine, look, passed } from "./plain";
 
-const { deviceClass } = ways.dra;
+const { deviceClass } = gpuProviders.dra;
 const resource = "nvidia.com/gpu";
 
 /** Seconds after which a driver that went has no more slices: the kubelet takes them away after 30 (kubernetes pkg/kubelet/cm/dra/manager.go). */

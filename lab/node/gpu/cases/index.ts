@@ -5,13 +5,13 @@ import { nriCases } from "./nri";
 import { plainCases } from "./plain";
 import { powerCases } from "./power";
 import { sliceCases } from "./slices";
-import { wayCases } from "./ways";
+import { handOverCases } from "./hand-over";
 
 /** Every case, in the order in which a run tries them: what needs the same stack stands together. */
 const cases: readonly Case[] = [
   ...plainCases,
   ...doctorCases,
-  ...wayCases,
+  ...handOverCases,
   ...powerCases,
   ...sliceCases,
   ...claimCases,

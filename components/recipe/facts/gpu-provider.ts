@@ -1,12 +1,12 @@
 import type { ChartName } from "./chart";
 
-/** A field of a stack that says what offers the GPUs, and that the stack installs it. */
-export type WayField = "gpuOperator" | "devicePlugin" | "dra";
+/** A field of a stack that installs a GPU provider. */
+export type GpuProviderField = "gpuOperator" | "devicePlugin" | "dra";
 
-/** What follows from what offers the GPUs to Kubernetes. */
-export interface Way {
+/** What makes the GPUs of the nodes known to Kubernetes: the GPU Operator, the device plugin or the DRA driver. */
+export interface GpuProvider {
   /** Field of a stack that asks for it. */
-  field: WayField;
+  field: GpuProviderField;
   chart: ChartName;
   /** Its name in a sentence. */
   words: string;
@@ -25,8 +25,8 @@ const plugin = {
   pods: /device-plugin(?!.*?(?:device-plugin|mps|feature-discovery))/,
 };
 
-/** Every way, by its word in a plan. */
-export const ways = {
+/** All GPU providers, by their names in a plan (`kubernetes.mode`). */
+export const gpuProviders = {
   operator: {
     field: "gpuOperator",
     chart: "gpu-operator",
@@ -56,30 +56,34 @@ export const ways = {
     findsNodes: false,
     deviceClass: "gpu.nvidia.com",
   },
-} satisfies Record<string, Way>;
+} satisfies Record<string, GpuProvider>;
 
-/** Who exposes the GPUs to Kubernetes. */
-export type Mode = keyof typeof ways;
+/** Name of a GPU provider in a plan. */
+export type GpuProviderName = keyof typeof gpuProviders;
 
-const modes = Object.keys(ways) as Mode[];
+const names = Object.keys(gpuProviders) as GpuProviderName[];
 
-/** Fields of a stack, of which it has one at most. */
-export const wayFields: readonly WayField[] = modes.map((mode) => ways[mode].field);
+/** Fields of GPU providers. A stack has at most one of them. */
+export const gpuProviderFields: readonly GpuProviderField[] = names.map(
+  (name) => gpuProviders[name].field,
+);
 
-/** The way of a word in a plan. */
-export const wayOf = (mode: Mode): Way => ways[mode];
+/** The GPU provider of that name. */
+export const gpuProviderOf = (name: GpuProviderName): GpuProvider => gpuProviders[name];
 
-/** The way of a chart. */
-export const wayOfChart = (chart: ChartName): Way =>
-  Object.values<Way>(ways).find((way) => way.chart === chart)!;
+/** The GPU provider that a chart installs. */
+export const gpuProviderOfChart = (chart: ChartName): GpuProvider =>
+  Object.values<GpuProvider>(gpuProviders).find((provider) => provider.chart === chart)!;
 
-/** The way of a field. */
-export const wayOfField = (field: WayField): Way =>
-  Object.values<Way>(ways).find((way) => way.field === field)!;
+/** The GPU provider of a field. */
+export const gpuProviderOfField = (field: GpuProviderField): GpuProvider =>
+  Object.values<GpuProvider>(gpuProviders).find((provider) => provider.field === field)!;
 
-/** The first way that a stack asks for; an operator where it asks for none, for a check to say so. */
-export const modeOf = (spec: { [field in WayField]?: unknown }): Mode =>
-  modes.find((mode) => spec[ways[mode].field] !== undefined) ?? "operator";
+/** The first GPU provider that a stack asks for. If it asks for none, the operator, and a check reports it. */
+export const gpuProviderNameOf = (spec: {
+  [field in GpuProviderField]?: unknown;
+}): GpuProviderName =>
+  names.find((name) => spec[gpuProviders[name].field] !== undefined) ?? "operator";
 
 /** Whether what pods ask for is a class of devices, so that they claim them, and not a resource of the node. */
 export const isDeviceClass = (asked: string): boolean => !asked.includes("/");
@@ -101,11 +105,11 @@ export const leaderWorkerSet = {
 } as const;
 
 /** A field of a stack that says a Helm release. */
-export type ReleaseField = WayField | "leaderWorkerSet";
+export type ReleaseField = GpuProviderField | "leaderWorkerSet";
 
 /** All of them. */
-export const releaseFields: readonly ReleaseField[] = [...wayFields, "leaderWorkerSet"];
+export const releaseFields: readonly ReleaseField[] = [...gpuProviderFields, "leaderWorkerSet"];
 
 /** The chart of such a field. */
 export const chartOfField = (field: ReleaseField): ChartName =>
-  field === "leaderWorkerSet" ? leaderWorkerSet.chart : wayOfField(field).chart;
+  field === "leaderWorkerSet" ? leaderWorkerSet.chart : gpuProviderOfField(field).chart;

@@ -37,4 +37,4 @@ const markers = podCase(
 );
 
 /** Ways to hand a card to a pod that differ from the default. */
-export const wayCases: readonly Case[] = [envvar, markers];
+export const handOverCases: readonly Case[] = [envvar, markers];

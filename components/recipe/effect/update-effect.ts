@@ -2,12 +2,12 @@ import { live } from "../facts/data/since.json";
 import { parseTalosVersion } from "../facts/version";
 
 /**
- * How an update brings a machine to what it shall be: `none` (it is that already), `live` (Talos is asked to take the
- * configuration as it runs, and the machine reboots only where Talos refuses) or `reboot`.
+ * What an update does to a running machine: `none` (the machine is as wanted), `live` (Talos takes the configuration as it runs,
+ * and the machine reboots only if Talos refuses) or `reboot`.
  */
-export type Way = "none" | "live" | "reboot";
+export type UpdateEffect = "none" | "live" | "reboot";
 
-/** How a machine differs from what it shall be. */
+/** How a machine differs from what it should be. */
 export interface Differences {
   /** It runs another Talos release, or the image of another schematic. */
   image: boolean;
@@ -21,7 +21,7 @@ export interface Differences {
  * The one rule of who reboots. The upgrade program acts by it on what it sees of a machine; a preview says by it what the
  * program will do.
  */
-export function wayOf({ image, configuration, boot }: Differences): Way {
+export function updateEffectOf({ image, configuration, boot }: Differences): UpdateEffect {
   if (image || (configuration && boot)) return "reboot";
   return configuration ? "live" : "none";
 }
