@@ -78,6 +78,18 @@ describe("a chart's release", () => {
     expect([isTaken(stack, taken), isTaken(stack, refused)]).toEqual([true, false]);
   });
 
+  test.each([
+    ["or the device plugin", "devicePlugin", "0.11.0", "0.10.0"],
+    ["LeaderWorkerSet", "leaderWorkerSet", "0.8.0", "0.7.0"],
+  ])("README's row %j: %s takes %s and not %s", (name, field, oldest, older) => {
+    const refused = (version: string): string[] =>
+      findingsOf({ ...readStackFile("large"), [field]: { version } }).flatMap((finding) =>
+        finding.field === `${field}.version` ? [version] : [],
+      );
+    expect(row(name)).toContain(oldest);
+    expect([refused(oldest), refused(older)]).toEqual([[], [older]]);
+  });
+
   test("README's row of the DRA driver names the newest one", () =>
     expect(row("or the DRA driver")).toContain(`| ${newestOf(dra)},`));
 });
