@@ -19,6 +19,26 @@ test("is a distance", () => {
   );
 });
 
+const asciiWord = fc.string({ minLength: 2, maxLength: 8, unit: "binary-ascii" });
+
+test("one letter more, less, other, or swapped with the next is one edit", () => {
+  fc.assert(
+    fc.property(asciiWord, fc.nat(6), (word, place) => {
+      const at = place % (word.length - 1);
+      const [before, here, next, after] = [
+        word.slice(0, at),
+        word[at]!,
+        word[at + 1]!,
+        word.slice(at + 2),
+      ];
+      expect(editDistance(word, `${before}${here}${next}${after}é`)).toBe(1);
+      expect(editDistance(word, `${before}${next}${after}`)).toBe(1);
+      expect(editDistance(word, `${before}é${next}${after}`)).toBe(1);
+      expect(editDistance(word, `${before}${next}${here}${after}`)).toBe(here === next ? 0 : 1);
+    }),
+  );
+});
+
 test("a distance is right up to the one that is of use, and greater beyond", () => {
   const word = fc.string({ maxLength: 8, unit: fc.constantFrom("a", "b", "c") });
   fc.assert(
@@ -35,6 +55,8 @@ test("words that have nothing in common are compared no further than the distanc
   editDistance("a".repeat(100), "b".repeat(100), 5);
   const count = read.mock.calls.length;
   read.mockRestore();
+  // At least one row of letters, and far fewer than all.
+  expect(count).toBeGreaterThan(100);
   expect(count).toBeLessThan(100 * 100 * 0.3);
 });
 

@@ -1,4 +1,4 @@
-import { fixture } from "./table";
+import { fixture } from "./fixture";
 
 /** Styles of the machine configurations that people keep at home: made by talhelper, by a template of one's own, by Terraform's yamlencode. */
 export const homes = ["talhelper", "template", "terraform"] as const;

@@ -1,3 +1,4 @@
+import { causeIds, fixIds } from "../../../components/diagnosis";
 import { lacks } from "../../node/gpu/faults/judge";
 import { type Fault, faults } from "../../node/gpu/faults/table";
 
@@ -28,7 +29,10 @@ test.each<[string, unknown[], string[], string[]]>([
   );
 });
 
-test("every fault is made by something, and has a line that must be said", () =>
-  expect(
-    faults.filter(({ make, unlike }) => typeof make !== "function" || unlike.length === 0),
-  ).toEqual([]));
+test("each fault has an id of its own, a line that the doctor must say, and causes that are known", () => {
+  expect(new Set(faults.map(({ id }) => id)).size).toBe(faults.length);
+  expect(faults.length).toBeGreaterThan(5);
+  expect(faults.filter(({ unlike }) => unlike.length === 0)).toEqual([]);
+  const named = faults.flatMap(({ known = [], also = [] }) => [...known, ...also]);
+  expect(named.filter((cause) => ![...causeIds, ...fixIds].includes(cause as never))).toEqual([]);
+});

@@ -5,37 +5,10 @@ import { readTalconfig } from "../../../cli/import/talconfig";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { checkCluster, parseSpec } from "../../../components/recipe/index";
 import { expectSaid } from "../../support/said";
-import { fixture, table } from "../../support/table";
+import { fixture } from "../../support/fixture";
+import { type MeaningCase, meaningCases } from "./meaning-cases";
 
-interface Row {
-  name: string;
-  nodes?: object[];
-  text?: string;
-  more?: object;
-  gpu?: string | null;
-  stack?: object;
-  machine?: object;
-  notes?: string[];
-  checks?: string[];
-  throws?: string;
-}
-
-const rows = table<Row>(fixture("talhelper/meaning.yaml"), [
-  ...([
-    "name",
-    "nodes",
-    "text",
-    "more",
-    "gpu",
-    "stack",
-    "machine",
-    "notes",
-    "checks",
-    "throws",
-  ] as const),
-]);
-
-function imported({ nodes = [{}], text, more, gpu = "RTX 3090" }: Row): Imported {
+function imported({ nodes = [{}], text, more, gpu = "RTX 3090" }: MeaningCase): Imported {
   const all = nodes.map((node, index) => ({
     hostname: "gpu",
     ipAddress: `10.0.0.${index + 1}`,
@@ -52,13 +25,13 @@ function checksOf({ spec }: Imported): string[] {
   return [...findings, ...(parsed ? checkCluster(parsed) : [])].map(({ check }) => check);
 }
 
-test.each(rows)("%s", (_, row) => {
-  if (row.throws !== undefined) return expect(() => imported(row)).toThrow(new RegExp(row.throws));
-  const made = imported(row);
-  expectSaid(made.spec, row.stack ?? {});
-  expectSaid(made.spec.machines["gpu"], row.machine ?? {});
-  if (row.checks) expect(checksOf(made)).toEqual(row.checks);
-  const { notes = [] } = row;
+test.each(meaningCases)("$name", (its) => {
+  if (its.throws !== undefined) return expect(() => imported(its)).toThrow(its.throws);
+  const made = imported(its);
+  expectSaid(made.spec, its.stack ?? {});
+  expectSaid(made.spec.machines["gpu"], its.machine ?? {});
+  if (its.checks) expect(checksOf(made)).toEqual(its.checks);
+  const { notes = [] } = its;
   const said = made.notes.map(({ field, problem }) => `${field} ${problem}`);
   expect(said).toEqual(notes.map((pattern) => expect.stringMatching(pattern)));
   const file = renderStack(made, "talconfig.yaml"); // in the file as on the terminal

@@ -1,5 +1,5 @@
 import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
-import { fixture } from "../../support/table";
+import { fixture } from "../../support/fixture";
 import { ours } from "./ours";
 
 /** What the generator of Talos v1.14.1 writes, with its comments; secrets are dummies. */

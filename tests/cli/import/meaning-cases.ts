@@ -1,0 +1,518 @@
+import type { Talconfig, TalconfigNode } from "../../../cli/import/talconfig";
+import type { ClusterSpec, MachineSpec } from "../../../components/recipe";
+import { yaml } from "../../support/yaml";
+
+/** Fields that something has, as deep as they are named; null where it must not have a field. */
+type Said<Of> = {
+  [Field in keyof Of]?:
+    | (NonNullable<Of[Field]> extends readonly unknown[]
+        ? Of[Field]
+        : Of[Field] extends object | undefined
+          ? Said<Of[Field]>
+          : Of[Field])
+    | null;
+};
+
+/** What an owner may write for it: any part, numbers for texts, and null for what says nothing. */
+type Written<Of> = Of extends string
+  ? string | number | null
+  : Of extends readonly (infer Item)[]
+    ? Written<Item>[] | null
+    : Of extends object
+      ? { [Field in keyof Of]?: Written<Of[Field]> | null }
+      : Of;
+
+/** What a talconfig means to talhelper, and the stack that is made of it. */
+export interface MeaningCase {
+  name: string;
+  /** Nodes, each with an address of its own, the first named gpu. Default: one that says nothing more. */
+  nodes?: Written<TalconfigNode>[];
+  /** The whole file, where it is not made of `nodes` and `more`. */
+  text?: string;
+  /** What else the file says. */
+  more?: Written<Talconfig>;
+  /** The model that the user names for the node gpu; null is none. Default: RTX 3090. */
+  gpu?: string | null;
+  /** What the stack says. */
+  stack?: Said<ClusterSpec>;
+  /** What it says of the machine gpu. */
+  machine?: Said<MachineSpec>;
+  /** Each note, as `field problem`. Default: none. */
+  notes?: RegExp[];
+  /** What the checks find wrong with the stack. Default: not compared. */
+  checks?: string[];
+  /** Why the file is refused. */
+  throws?: RegExp;
+}
+
+const unknownSchematic = "2222222222222222222222222222222222222222222222222222222222222222";
+const installerOfUnknownSchematic = `factory.talos.dev/metal-installer/${unknownSchematic}`;
+const rockchipOverlay = { image: "siderolabs/sbc-rockchip", name: "turingrk1" };
+const workerSettings = {
+  worker: {
+    nodeLabels: { a: "role" },
+    nodeTaints: { gpu: "true:NoSchedule" },
+    kernelModules: [{ name: "nvidia", parameters: ["a=1"] }],
+    patches: ["machine: { nodeTaints: { a: ':NoSchedule' } }"],
+  },
+};
+const nothingSaid = { patches: null, labels: null, taints: null, extensions: null, platform: null };
+const neitherKind =
+  /^\S+: [^\n]+; it is neither a talconfig\.yaml of talhelper's nor .+; name one[^\n]*$/;
+
+export const meaningCases: MeaningCase[] = [
+  {
+    name: "a schematic gives the driver, the other extensions and the kernel arguments",
+    nodes: [
+      {
+        schematic: {
+          customization: {
+            extraKernelArgs: [
+              "talos.platform=nocloud",
+              "pci=noaer",
+              "nvidia-drm.modeset=1",
+              '"nvidia.NVreg_RegistryDwords=a=1; b=2"',
+            ],
+            systemExtensions: {
+              officialExtensions: [
+                "siderolabs/iscsi-tools",
+                "siderolabs/nvidia-container-toolkit-production",
+                "siderolabs/nvidia-open-gpu-kernel-modules-production",
+              ],
+            },
+          },
+        },
+      },
+    ],
+    stack: { driver: { branch: "production", flavour: "open" } },
+    machine: {
+      extensions: ["siderolabs/iscsi-tools"],
+      kernelArgs: ["pci=noaer"],
+      platform: "nocloud",
+      moduleParameters: { nvidia_drm: ["modeset=1"], nvidia: ['NVreg_RegistryDwords="a=1; b=2"'] },
+    },
+    checks: [],
+    notes: [
+      /^machines\.gpu\.moduleParameters has what has no effect as a kernel argument today. nvidia-drm\.modeset=1/,
+    ],
+  },
+  {
+    name: "a schematic that is only an ID, and not a known one, is to be looked up",
+    nodes: [{ talosImageURL: installerOfUnknownSchematic }],
+    stack: { driver: null },
+    notes: [/^machines\.gpu\.extensions .*222222222222…/],
+  },
+  {
+    name: "nodes without anything of NVIDIA's are left alone",
+    nodes: [{ hostname: "pi" }],
+    gpu: null,
+    throws: /name the card of one: --gpu 'pi=MODEL'/,
+  },
+  {
+    name: "a card of a node that is not there is refused",
+    nodes: [{ hostname: "pi" }],
+    throws: /--gpu: there is no node gpu to have the card; take one of pi/,
+  },
+  {
+    name: "a containerd part that touches NVIDIA's becomes that machine's, and parameters of modules stay",
+    nodes: [
+      {
+        kernelModules: [
+          { name: "nvidia", parameters: ["NVreg_OpenRmEnableUnsupportedGpus=1 NVreg_A=1"] },
+          { name: "nvidia_peermem", parameters: ["a=1"] },
+          { name: "dm_thin_pool", parameters: ["a=b"] },
+        ],
+        patches: [
+          'machine: {files: [{op: create, path: /etc/cri/conf.d/20-customization.part, content: "[plugins.\\"io.containerd.cri.v1.runtime\\"]\\n  containerd.runtimes.nvidia.privileged_without_host_devices = true\\n"}]}',
+        ],
+      },
+    ],
+    machine: {
+      containerd: {
+        extra: yaml`
+      [plugins."io.containerd.cri.v1.runtime"]
+        containerd.runtimes.nvidia.privileged_without_host_devices = true
+    `,
+      },
+      moduleParameters: {
+        nvidia: ["NVreg_OpenRmEnableUnsupportedGpus=1", "NVreg_A=1"],
+        dm_thin_pool: null,
+      },
+      patches: [
+        yaml`
+      machine:
+        kernel:
+          modules:
+            - name: nvidia_peermem
+              parameters:
+                - a=1
+    `,
+      ],
+    },
+    checks: [],
+    notes: [/^machines\.gpu\.containerd /],
+  },
+  // Nothing is lost in silence.
+  {
+    name: "taints that the kubelet registers with are the node's",
+    nodes: [
+      {
+        patches: [
+          "machine: { kubelet: { extraConfig: { registerWithTaints: [{ key: a, effect: NoExecute }] } } }",
+          '[{ op: add, path: /machine/kubelet/extraArgs, value: { register-with-taints: "b=c:NoSchedule" } }]',
+        ],
+      },
+    ],
+    machine: { taints: { a: ":NoExecute", b: "c:NoSchedule" } },
+    checks: [],
+  },
+  {
+    name: "a cluster template of Omni's is another file",
+    text: yaml`
+      kind: Cluster
+      ---
+      kind: Workers
+    `,
+    throws: /nodes: expected array.*talosctl get machineconfig/,
+  },
+  {
+    name: "a file of Terraform's is another one",
+    text: yaml`
+      resource "a" "b" {
+        c = 1
+      }
+    `,
+    throws: /expected object.*talosctl get machineconfig/,
+  },
+  {
+    name: "the fabric manager's and GDRCopy's extensions come along",
+    nodes: [
+      {
+        schematic: {
+          customization: {
+            systemExtensions: {
+              officialExtensions: [
+                "siderolabs/nvidia-fabricmanager-production",
+                "siderolabs/nvidia-gdrdrv-device",
+                "siderolabs/nvidia-container-toolkit-production",
+              ],
+            },
+          },
+        },
+      },
+    ],
+    machine: {
+      extensions: ["siderolabs/nvidia-fabricmanager-production", "siderolabs/nvidia-gdrdrv-device"],
+    },
+  },
+  {
+    name: "names without a branch are those of lts, and the fabric manager's comes along",
+    nodes: [
+      {
+        schematic: {
+          customization: {
+            systemExtensions: {
+              officialExtensions: [
+                "siderolabs/nonfree-kmod-nvidia",
+                "siderolabs/nvidia-fabricmanager",
+              ],
+            },
+          },
+        },
+      },
+    ],
+    stack: { driver: { branch: "lts", flavour: "proprietary" } },
+    machine: { extensions: ["siderolabs/nvidia-fabricmanager-lts"] },
+  },
+  {
+    name: "nodes of different drivers say each its own",
+    nodes: [
+      {
+        schematic: {
+          customization: {
+            systemExtensions: { officialExtensions: ["siderolabs/nvidia-container-toolkit-lts"] },
+          },
+        },
+      },
+      {
+        hostname: "b",
+        schematic: {
+          customization: {
+            systemExtensions: {
+              officialExtensions: ["siderolabs/nvidia-container-toolkit-production"],
+            },
+          },
+        },
+      },
+    ],
+    stack: {
+      driver: null,
+      machines: { gpu: { driver: { branch: "lts" } }, b: { driver: { branch: "production" } } },
+    },
+    notes: [/^machines\.b\.gpus /],
+  },
+  {
+    name: "platform and Secure Boot of an installer",
+    nodes: [
+      { talosImageURL: `factory.talos.dev/nocloud-installer-secureboot/${unknownSchematic}` },
+    ],
+    machine: { platform: "nocloud", secureBoot: true },
+    notes: [/what is in schematic 2222/],
+  },
+  {
+    name: "Secure Boot of an installer of old",
+    nodes: [{ talosImageURL: `factory.talos.dev/installer-secureboot/${unknownSchematic}` }],
+    machine: { secureBoot: true, platform: null },
+    notes: [/what is in schematic 2222/],
+  },
+  {
+    name: "a platform of two words",
+    nodes: [{ talosImageURL: `factory.talos.dev/digital-ocean-installer/${unknownSchematic}` }],
+    machine: { platform: "digital-ocean", secureBoot: null },
+    notes: [/what is in schematic 2222/],
+  },
+  {
+    name: "an overlay comes along",
+    nodes: [{ schematic: { overlay: rockchipOverlay, customization: {} } }],
+    machine: { overlay: rockchipOverlay },
+  },
+  {
+    name: "an overlay comes along, of a schematic without anything else",
+    nodes: [{ schematic: { overlay: rockchipOverlay } }],
+    machine: { overlay: rockchipOverlay },
+  },
+  {
+    name: "another overlay is told",
+    nodes: [{ schematic: { overlay: { name: "rpi" }, customization: {} } }],
+    notes: [/overlay/],
+  },
+  {
+    name: "a schematic's META is told",
+    nodes: [{ schematic: { customization: { meta: [] } } }],
+    notes: [/customization\.meta/],
+  },
+  {
+    name: "a schematic's boot loader and keys go over",
+    nodes: [
+      {
+        schematic: {
+          customization: {
+            bootloader: "sd-boot",
+            secureboot: { includeWellKnownCertificates: true },
+          },
+        },
+      },
+    ],
+    machine: {
+      customization: { bootloader: "sd-boot", secureboot: { includeWellKnownCertificates: true } },
+    },
+    notes: [],
+  },
+  {
+    name: "another registry is told",
+    nodes: [{ talosImageURL: `registry.local/metal-installer/${unknownSchematic}` }],
+    notes: [/what is in schematic 2222/, /its installer comes from registry\.local/],
+  },
+  {
+    name: "an installation's own extensions are told",
+    nodes: [{ patches: ["machine: { install: { extensions: [{ image: a }] } }"] }],
+    notes: [/install\.extensions/],
+  },
+  // talhelper, pkg/config/config.go, ImageFactory: a registry without scheme, and its protocol.
+  {
+    name: "another Image Factory comes along",
+    more: { imageFactory: { registryURL: "factory.local:5000" } },
+    stack: { factoryUrl: "https://factory.local:5000" },
+  },
+  {
+    name: "another Image Factory by HTTP",
+    more: { imageFactory: { registryURL: "factory.local", protocol: "http" } },
+    stack: { factoryUrl: "http://factory.local" },
+  },
+  {
+    name: "the usual Image Factory",
+    more: { imageFactory: { registryURL: "factory.talos.dev" } },
+    stack: { factoryUrl: null },
+  },
+  {
+    name: "a template of the installer's URL is told",
+    more: { imageFactory: { installerURLTmpl: "{{.ID}}" } },
+    notes: [/installerURLTmpl/],
+  },
+  // talhelper, pkg/config/nodeconfigs.go, mergeNodeConfigs: patches come together unless told otherwise, all else is one or the other.
+  {
+    name: "what a node says itself takes the place of what its role says, and patches come after the role's",
+    nodes: [
+      { nodeLabels: { b: "node" }, patches: ["machine: { nodeTaints: { c: ':NoSchedule' } }"] },
+    ],
+    more: workerSettings,
+    machine: {
+      labels: { b: "node", a: null },
+      taints: { gpu: "true:NoSchedule", a: ":NoSchedule", c: ":NoSchedule" },
+      moduleParameters: { nvidia: ["a=1"] },
+      patches: null,
+    },
+  },
+  {
+    name: "patches that take the place of the role's",
+    nodes: [{ overridePatches: true, patches: ["machine: { nodeTaints: { c: ':NoSchedule' } }"] }],
+    more: workerSettings,
+    machine: { taints: { gpu: "true:NoSchedule", c: ":NoSchedule", a: null } },
+  },
+  {
+    name: "modules that take the place of the role's",
+    nodes: [{ kernelModules: [{ name: "nbd" }] }],
+    more: workerSettings,
+    machine: { moduleParameters: null },
+  },
+  // talhelper, pkg/talos/nodeconfig.go, installerURL: of the node with its role's settings.
+  {
+    name: "the image's URL goes before a schematic, whichever of node and role says it",
+    nodes: [
+      {
+        schematic: {
+          customization: { systemExtensions: { officialExtensions: ["siderolabs/zfs"] } },
+          overlay: rockchipOverlay,
+        },
+      },
+    ],
+    more: { worker: { talosImageURL: `factory.talos.dev/nocloud-installer/${unknownSchematic}` } },
+    machine: { platform: "nocloud", extensions: null, overlay: null },
+    notes: [/what is in schematic 222222222222…/],
+  },
+  {
+    name: "a label of null is empty, a taint without a colon is the effect",
+    nodes: [{ nodeLabels: { a: null, b: 1 }, nodeTaints: { gpu: "NoSchedule", x: "y:NoExecute" } }],
+    machine: { labels: { a: "", b: "1" }, taints: { gpu: ":NoSchedule", x: "y:NoExecute" } },
+  },
+  {
+    name: "the same in a patch",
+    nodes: [
+      {
+        patches: [
+          'machine: {nodeLabels: {a: , b: 1}, nodeTaints: {gpu: NoSchedule, x: "y:NoExecute"}}',
+        ],
+      },
+    ],
+    machine: { labels: { a: "", b: "1" }, taints: { gpu: ":NoSchedule", x: "y:NoExecute" } },
+  },
+  {
+    name: "labels and taints of the patches for all nodes come last",
+    nodes: [{ nodeLabels: { a: "node", b: "node" } }],
+    more: { patches: ["machine: {nodeLabels: {a: all}, nodeTaints: {gpu: NoSchedule}}"] },
+    stack: { patches: null },
+    machine: { labels: { a: "all", b: "node" }, taints: { gpu: ":NoSchedule" } },
+  },
+  {
+    name: "labels and taints that talhelper fills in are told",
+    nodes: [{ nodeLabels: { a: "{{ .X }}", b: "c" }, nodeTaints: { t: "${T}:NoSchedule" } }],
+    machine: { labels: { b: "c", a: null }, taints: null },
+    notes: [
+      /^machines\.gpu\.labels\.a holds a template of talhelper's/,
+      /^machines\.gpu\.taints\.t holds a variable of talhelper's/,
+    ],
+  },
+  {
+    name: "YAML merge keys are followed",
+    text: yaml`
+      x: &x { ipAddress: 10.0.0.1, nodeLabels: { a: b } }
+      talosVersion: 1.11.5
+      nodes:
+        - <<: *x
+          hostname: gpu
+    `,
+    machine: { address: "10.0.0.1", labels: { a: "b" } },
+  },
+  {
+    name: "nothing",
+    nodes: [
+      {
+        patches: null,
+        nodeLabels: null,
+        nodeTaints: null,
+        kernelModules: null,
+        schematic: null,
+        machineSpec: null,
+        talosImageURL: null,
+      },
+    ],
+    machine: nothingSaid,
+  },
+  {
+    name: "nothing in the role",
+    more: {
+      worker: {
+        patches: null,
+        nodeLabels: null,
+        nodeTaints: null,
+        kernelModules: null,
+        schematic: null,
+        machineSpec: null,
+        talosImageURL: null,
+      },
+    },
+    machine: nothingSaid,
+  },
+  {
+    name: "nothing for all",
+    more: { patches: null, imageFactory: null },
+    stack: { patches: null, factoryUrl: null },
+    machine: nothingSaid,
+  },
+  {
+    name: "nothing in a schematic",
+    nodes: [{ schematic: { customization: { extraKernelArgs: null, systemExtensions: null } } }],
+    machine: { ...nothingSaid, kernelArgs: null },
+  },
+  { name: "two nodes of one name are refused", nodes: [{}, {}], throws: /two have the hostname/ },
+  {
+    name: "two nodes of one address are refused",
+    nodes: [{ ipAddress: "10.0.0.1" }, { hostname: "b", ipAddress: "10.0.0.1" }],
+    throws: /two have the ipAddress/,
+  },
+  {
+    name: "a node without an address is refused by its field",
+    text: "nodes: [{hostname: gpu}]",
+    throws: /nodes\.0\.ipAddress: /,
+  },
+  // What is no talconfig, in one line that says what, why and how.
+  { name: "an empty file", text: "", throws: neitherKind },
+  {
+    name: "a web page",
+    text: "<!DOCTYPE html><html><body>Login</body></html>",
+    throws: neitherKind,
+  },
+  { name: "a list", text: "[]", throws: neitherKind },
+  {
+    name: "a template",
+    text: yaml`
+      nodes:
+        {% for node in nodes %}
+        - hostname: a
+        {% endfor %}
+    `,
+    throws: /^FILE. is a template/,
+  },
+  { name: "tabs", text: "nodes:\n\t- hostname: a\n", throws: neitherKind },
+  {
+    name: "two documents",
+    text: yaml`
+      nodes: []
+      ---
+      nodes: []
+    `,
+    throws: neitherKind,
+  },
+  { name: "what is encrypted", text: "nodes: ENC[AES256_GCM,data:abc]\n", throws: neitherKind },
+  {
+    name: "more aliases than anybody writes",
+    text: yaml`
+      a: &a [x, x, x, x, x, x, x, x, x, x]
+      b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]
+      c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]
+      d: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]
+      nodes: [*d, *d]
+    `,
+    throws: neitherKind,
+  },
+];
