@@ -1,5 +1,5 @@
 import schema from "../components/recipe/facts/data/talos-schema.json";
-import { expressionsIn, growthOf, mostGrowth, sourcesBelow } from "./support/regular-expressions";
+import { expressionsIn, growthOf, mostGrowth, sourcesBelow } from "./support/regexp/sources";
 
 const files = sourcesBelow("components", "cli", "stacks", "policy").map(expressionsIn);
 const expressions = files.flatMap(({ found }) => found);

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as ts from "typescript";
-import { CountingRegExp, hostileTexts } from "./regexp-steps";
+import { CountingRegExp, hostileTexts } from "./counting";
 
-const root = path.join(__dirname, "../..");
+const root = path.join(__dirname, "../../..");
 
 /** A regular expression of the sources. */
 export interface Found {
