@@ -1,4 +1,4 @@
-import { patchFlaws } from "../../components/recipe/machine/patch-flaws";
+import { patchFindings } from "../../components/recipe/machine/patch-findings";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
 import { rightPatches } from "../../tests/recipe/checks/patches/right";
 import { measure } from "../measured";
@@ -16,7 +16,7 @@ const documents = rightPatches.map(({ talos = 12, patch }) => ({
 }));
 const judge = (): void =>
   documents.forEach((patch) => {
-    const flaws = patchFlaws(patch.documents, { minor: patch.minor, isKnown: true });
+    const flaws = patchFindings(patch.documents, { minor: patch.minor, isKnown: true });
     if (flaws.length > 0)
       throw new Error(
         `a patch that Talos takes has the flaw ${flaws[0]!.path} ${flaws[0]!.problem}`,

@@ -10,14 +10,14 @@ import { isWithin } from "../../components/recipe/machine/apart";
 import type { OutsideFile } from "../../components/recipe/external/document";
 import { isFilledIn } from "../../components/recipe/external/filled-in";
 import { asText, valueAt } from "../../components/recipe/mapping";
-import type { Fault } from "../../components/recipe/rules";
+import type { FindingText } from "../../components/recipe/rules";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { unnamed } from "../stack-text";
 import { lineIn, linesOf, type Piece, valueOnWay } from "../lines";
 import type { Subject } from "./machines";
 
 /** Something that has no effect or will fail, and where it stands. */
-export interface FileFinding extends Fault {
+export interface FileFinding extends FindingText {
   file: string;
   /** From 1. */
   line: number;
@@ -88,7 +88,7 @@ export function judgeSubjects(
   const found = new Map<string, FileFinding>();
   const named = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
   const usual = named.size === 1 ? [...named][0]! : (upgradeIn(files) ?? newestRelease());
-  for (const { spec, pieces, about, faults } of subjects) {
+  for (const { spec, pieces, about, findings: further } of subjects) {
     if (found.size >= mostFindings) {
       unjudged++;
       continue;
@@ -104,7 +104,7 @@ export function judgeSubjects(
       for (const { field, check, problem, why, remedy } of [
         ...findings,
         ...harmless,
-        ...(faults?.(talosVersion) ?? []),
+        ...(further?.(talosVersion) ?? []),
       ]) {
         // What only this package would do is nothing to a file of somebody's.
         if (

@@ -18,7 +18,7 @@ export interface Subject {
   /** Only findings of these fields are about the files; the rest of the stack was made up. */
   about: RegExp;
   /** What is wrong on a release that no check of stacks says. */
-  faults?: (talosVersion: string) => Finding[];
+  findings?: (talosVersion: string) => Finding[];
   /** Whether it is all of a cluster, such as a talconfig.yaml says it. */
   isCluster?: boolean;
   /** The same machines with containerd parts that the files write, too: a stack has one for each machine. */
@@ -106,7 +106,7 @@ export function ofMachines(
     },
     pieces,
     about: aboutMachines,
-    faults: (talosVersion) =>
+    findings: (talosVersion) =>
       [...writers].flatMap(([field, parts]) => partWriters(field, parts, talosVersion)),
     others,
   };

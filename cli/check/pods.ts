@@ -19,7 +19,7 @@ export interface GpuPart {
   /** A container that asks for a GPU, as a stack says its pod. */
   pod?: GpuPodSpec;
   /** What is wrong with it that a stack cannot say. */
-  faults: (talosVersion: string) => Omit<Finding, "field">[];
+  findings: (talosVersion: string) => Omit<Finding, "field">[];
 }
 
 /** What of a document has to do with GPUs: containers that ask for some, wherever they stand in it, and RuntimeClasses of NVIDIA's. */
@@ -54,15 +54,15 @@ function ofContainer(container: unknown, path: Path): GpuPart[] {
     key.startsWith("nvidia.com/"),
   );
   if (asked.length === 0) return [];
-  const faults = asked.flatMap((key) => faultsOf(key, requests![key], limits![key]));
+  const findings = asked.flatMap((key) => findingsOf(key, requests![key], limits![key]));
   const named = imageOf(valueAt(container, "image"));
   const image = named === "" || isFilledIn(named) ? "busybox" : named;
   const pod = { image, gpus: 1, env: envOf(valueAt(container, "env")) };
-  return [{ path, pod, faults: () => faults }];
+  return [{ path, pod, findings: () => findings }];
 }
 
 /** What Kubernetes refuses of a request for cards (pkg/apis/core/validation/validation.go, validateResourceRequirements). */
-function faultsOf(resource: string, request: unknown, limit: unknown): Omit<Finding, "field">[] {
+function findingsOf(resource: string, request: unknown, limit: unknown): Omit<Finding, "field">[] {
   const [asked, most] = [asText(request), asText(limit)];
   const part = [asked, most].find((text) => /^\d*\.\d*[1-9]$/.test(text));
   const unlike =
@@ -89,7 +89,7 @@ const isNumber = (text: string): boolean => /^\d+$/.test(text);
 /** A RuntimeClass of NVIDIA's by its name or handler: containerd has one handler of NVIDIA's, or none where no extension brings the toolkit. */
 function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): GpuPart[] {
   if (!/nvidia/.test(`${asText(valueAt(metadata, "name"))} ${asText(handler)}`)) return [];
-  const faults: GpuPart["faults"] = (talosVersion) => {
+  const findings: GpuPart["findings"] = (talosVersion) => {
     const there = capabilitiesOf(talosVersion).toolkit === "extension";
     if (there && handler === "nvidia") return [];
     return [
@@ -103,7 +103,7 @@ function ofClass({ handler, metadata }: Record<string, unknown>, path: Path): Gp
       },
     ];
   };
-  return [{ path, faults }];
+  return [{ path, findings }];
 }
 
 /** A text, or a repository with its tag. */

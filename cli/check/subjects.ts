@@ -17,7 +17,7 @@ import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
 import { namesMachines, readSource, type Said } from "../import/source";
 import { type Talconfig, withRole } from "../import/talconfig";
-import { unreadFault } from "../import/unread";
+import { unreadFinding } from "../import/unread";
 import { type Cluster, clustersOf, shareCluster } from "../clusters";
 import { lineOfText, type Piece, pieceAt } from "../lines";
 import {
@@ -233,7 +233,7 @@ function ofTalconfig(
     schematicFiles: [],
   });
   for (const one of unread) {
-    const { problem, why, remedy } = unreadFault(one, shortName);
+    const { problem, why, remedy } = unreadFinding(one, shortName);
     flawed(whole.file, `${problem}; ${why}; ${remedy}`);
   }
   const patchPiece = (text: string): Piece => {
@@ -337,7 +337,7 @@ function ofCharts(
     });
 }
 
-const ofPart = ({ pod, faults }: GpuPart, piece: Piece): Subject => ({
+const ofPart = ({ pod, findings }: GpuPart, piece: Piece): Subject => ({
   spec: {
     machines: madeUp,
     ...exposure(undefined),
@@ -345,8 +345,8 @@ const ofPart = ({ pod, faults }: GpuPart, piece: Piece): Subject => ({
   },
   pieces: new Map([["workloads", piece]]),
   about: /^workloads\./,
-  faults: (talosVersion) =>
-    faults(talosVersion).map((fault) => ({ field: "workloads.pods.pod", ...fault })),
+  findings: (talosVersion) =>
+    findings(talosVersion).map((fault) => ({ field: "workloads.pods.pod", ...fault })),
 });
 
 /** The one form of a file's name: from the working folder where it is below that, else from the root. */

@@ -1,6 +1,6 @@
 import { customizationPath } from "../../components/recipe/index";
 import { mergesInMemory } from "../../components/recipe/machine/containerd/effective";
-import type { Problem as Note } from "../../components/recipe/rules/fault";
+import type { FieldFinding as Note } from "../../components/recipe/rules/finding";
 import type { ContainerdItem, NvidiaPart } from "./patch";
 
 const itemsOf = (parts: NvidiaPart[]): ContainerdItem[] =>

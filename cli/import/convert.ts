@@ -20,7 +20,7 @@ import { partInForce, writersNote } from "./containerd-writers";
 import { imageOf, type ImageContent } from "./image";
 import type { Schematics } from "./schematics";
 import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
-import type { Problem as Note } from "../../components/recipe/rules/fault";
+import type { FieldFinding as Note } from "../../components/recipe/rules/finding";
 
 /** A stack made of a talconfig or of machine configurations, and what is left to its user. */
 export interface Imported {

@@ -10,7 +10,7 @@ import type { ClusterSpec, ExternalSpec } from "../../components/recipe/index";
 import { shareCluster } from "../clusters";
 import { yamlFiles } from "../yaml-files";
 import { namesMachines } from "./source";
-import type { Fault, Problem as Note } from "../../components/recipe/rules/fault";
+import type { FindingText, FieldFinding as Note } from "../../components/recipe/rules/finding";
 
 /** Objects that say something of a release beside the one that installs it. */
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
@@ -44,7 +44,7 @@ export function outsideOf(
   const unread = [...texts].flatMap(([name, text]) => unreadNotes(name, text, folder));
   if (owner === undefined) return { notes: unread };
   if (owners.length > 1) {
-    const several: Fault = {
+    const several: FindingText = {
       problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, and nobody can tell from here which of them the cluster has`,
       why: "a release that the stack installs beside it would hand out the same cards",
       remedy:

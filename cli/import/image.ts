@@ -18,7 +18,7 @@ import {
 import { defined } from "../../components/recipe/mapping";
 import type { RawSchematic, Schematics } from "./schematics";
 import type { TalconfigNode } from "./talconfig";
-import type { Problem as Note } from "../../components/recipe/rules/fault";
+import type { FieldFinding as Note } from "../../components/recipe/rules/finding";
 
 /** What a node's image holds, as far as talhelper's file tells. */
 export interface ImageContent {

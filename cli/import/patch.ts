@@ -6,7 +6,7 @@ import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/y
 import { partOfOperations } from "./operations";
 import type { PlaceOf } from "./places";
 import { isEncrypted } from "./substitute";
-import type { Problem as Note } from "../../components/recipe/rules/fault";
+import type { FieldFinding as Note } from "../../components/recipe/rules/finding";
 
 /** NVIDIA's part of a patch or of a machine's configuration. All else stays where it is. */
 export interface NvidiaPart {

@@ -20,7 +20,7 @@ import {
   type Talconfig,
   withRole,
 } from "./talconfig";
-import type { Problem as Note } from "../../components/recipe/rules/fault";
+import type { FieldFinding as Note } from "../../components/recipe/rules/finding";
 import type { PatchFile } from "./places";
 import { makerOf, type Unread, whyUnread } from "./unread";
 import { isTopf, readTopf } from "./topf/topf";

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { asText, isMapping } from "../../components/recipe/mapping";
-import type { Fault } from "../../components/recipe/rules";
+import type { FindingText } from "../../components/recipe/rules";
 import { yamlIn } from "../../components/recipe/rules/yaml";
 import { isEncrypted } from "./substitute";
 import { ofProgram, ofTemplate, rendering } from "./only-topf";
@@ -40,10 +40,10 @@ export function whyUnread(text: string): string | undefined {
  *
  * @param nameOf a file's name as its reader knows it
  */
-export function unreadFault(
+export function unreadFinding(
   { field, file, reason }: Unread,
   nameOf: (file: string) => string,
-): Fault {
+): FindingText {
   const isMissing = reason === missing;
   const name = nameOf(file);
   return {

@@ -19,11 +19,11 @@ import { convert, type Imported, patchesOf, renderStack, unknownSchematics } fro
 import { nvidiaPart } from "./patch";
 import { placesIn } from "./places";
 import { withRole } from "./talconfig";
-import type { Problem as Note } from "../../components/clients/failure";
+import type { FieldFinding as Note } from "../../components/clients/failure";
 import { installNote, outsideOf } from "./external";
 import { askForSchematic, learn } from "./schematics";
 import { readSource } from "./source";
-import { unreadFault } from "./unread";
+import { unreadFinding } from "./unread";
 
 const options: Verb["options"] = {
   gpu: {
@@ -105,13 +105,13 @@ async function importAll(given: Given, output: Output): Promise<number> {
     );
     return patch === undefined ? undefined : placeOf(patch, problem);
   };
-  const imported = withoutFlaws(read, folder, containerdPlace);
+  const imported = withoutFindings(read, folder, containerdPlace);
   const installs = installNote(imported.spec);
   imported.notes.push(...ofOutside, ...installs);
   // Its commands are run from here.
   const nameOf = (file: string): string => path.relative(process.cwd(), file);
   imported.notes.unshift(
-    ...source.unread.map((one) => ({ field: "FILE", ...unreadFault(one, nameOf) })),
+    ...source.unread.map((one) => ({ field: "FILE", ...unreadFinding(one, nameOf) })),
   );
   imported.notes.unshift(
     ...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined),
@@ -158,7 +158,7 @@ function fileOf(given: string): string {
  *
  * @param containerdPlace where containerd's part stands that something is wrong with
  */
-function withoutFlaws(
+function withoutFindings(
   imported: Imported,
   folder: string,
   containerdPlace: (extra: string, problem: string) => string | undefined,

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { boundedYaml } from "../recipe/rules/yaml";
 import { asText, flat, valueAt } from "../recipe/mapping";
-import type { Problem } from "./failure";
+import type { FieldFinding } from "./failure";
 import { certificateIn, entryOf } from "./kubeconfig-entry";
 
 /**
@@ -36,7 +36,7 @@ export function certificateFindings(
   talosconfig: string | undefined,
   kubeconfig: string | undefined,
   now: Date,
-): Problem[] {
+): FieldFinding[] {
   const [talos, kube] = [read(talosconfig), read(kubeconfig)];
   const contextOfTalos = asText(valueAt(talos, "context"));
   const context = asText(valueAt(kube, "current-context"));
@@ -46,7 +46,7 @@ export function certificateFindings(
   const ofTalos = problemOf(decoded(valueAt(talos, "contexts", contextOfTalos, "crt")));
   const ofKubernetes = problemOf(certificateOf(valueAt(entryOf(kube, "users", user), "user")));
   const why = "nothing was changed: the connection would be refused in the middle of an update";
-  return flat<Problem>([
+  return flat<FieldFinding>([
     ofTalos !== undefined && {
       field: "talosconfig",
       problem: `the client certificate of context ${contextOfTalos} ${ofTalos}`,
@@ -90,7 +90,10 @@ function foreignKubeconfig(message: string): string | undefined {
  * @param message the call's error.
  * @param talosconfig content; undefined where it is not known.
  */
-export function foreignCredentials(message: string, talosconfig?: string): Problem | undefined {
+export function foreignCredentials(
+  message: string,
+  talosconfig?: string,
+): FieldFinding | undefined {
   if (message.startsWith("Kubernetes: ")) {
     const problem = foreignKubeconfig(message);
     if (problem === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { formatDuration } from "../recipe/rules/duration";
-import { CallError, Failure, isTransient, lastLine, type Problem } from "./failure";
+import { CallError, Failure, isTransient, lastLine, type FieldFinding } from "./failure";
 
 /** Time, so that a test can hold it. */
 export interface Clock {
@@ -172,8 +172,8 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
 export async function waitOrFail<T>(
   clock: Clock,
   wait: Omit<Wait<T>, "what">,
-  late: (within: string, last: string) => Problem | Problem[],
-  refused?: (message: string) => Problem,
+  late: (within: string, last: string) => FieldFinding | FieldFinding[],
+  refused?: (message: string) => FieldFinding,
 ): Promise<T> {
   try {
     return await waitFor(clock, { what: "it", ...wait });

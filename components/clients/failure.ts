@@ -1,9 +1,9 @@
-import type { Problem } from "../recipe/rules/fault";
+import type { FieldFinding } from "../recipe/rules/finding";
 
-export type { Fault, Problem } from "../recipe/rules/fault";
+export type { FindingText, FieldFinding } from "../recipe/rules/finding";
 
 /** What went wrong with a call, as far as it decides what to do next. */
-export type CallProblem =
+export type CallErrorKind =
   /** No answer: refused, reset, timed out. The machine may be rebooting. */
   | "unreachable"
   /** The machine answered that it cannot now, e.g. another upgrade is running. */
@@ -18,7 +18,7 @@ export type CallProblem =
 /** A call of the machine API or of Kubernetes that failed. Its message is free of secrets. */
 export class CallError extends Error {
   constructor(
-    public readonly problem: CallProblem,
+    public readonly problem: CallErrorKind,
     message: string,
     /** Milliseconds after which the server wants to be asked again; undefined where it did not say. */
     readonly retryAfter?: number,
@@ -33,9 +33,9 @@ export const isTransient = (error: unknown): boolean =>
 
 /** Why the program stops. Holds every problem, so that one run tells all of them. */
 export class Failure extends Error {
-  readonly findings: Problem[];
+  readonly findings: FieldFinding[];
 
-  constructor(...findings: Problem[]) {
+  constructor(...findings: FieldFinding[]) {
     super(
       findings
         .map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`)

@@ -3,7 +3,7 @@ import { certificateFindings } from "../clients/certificates";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { type Rule, serverUrl } from "../recipe/rules";
 import { defined } from "../recipe/mapping";
-import { type Fault, ruleOf } from "../recipe/rules/fault";
+import { type FindingText, ruleOf } from "../recipe/rules/finding";
 import { isPlainHttp } from "../recipe/rules/plain-http";
 import type { ClusterSpec } from "../recipe/spec/index";
 import type { Finding } from "../recipe/types";
@@ -250,7 +250,7 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credent
   ];
 }
 
-const finding = (field: string, fault: Fault): Finding => ({
+const finding = (field: string, fault: FindingText): Finding => ({
   check: "credentials",
   field,
   ...fault,

@@ -3,7 +3,7 @@ import { stringify } from "yaml";
 import { boundedYaml } from "../recipe/rules/yaml";
 import * as z from "zod";
 import { isMapping } from "../recipe/mapping";
-import type { Fault, Rule } from "../recipe/rules/fault";
+import type { FindingText, Rule } from "../recipe/rules/finding";
 import { renderFinding } from "../recipe/stack/findings";
 
 // Credentials as files hold them, in the shape that the Talos provider takes. Pure; every result is as secret as its source.
@@ -150,7 +150,7 @@ export const endpointFor = (address: string, endpoints: readonly string[]): stri
 class UselessCredential extends Error {
   constructor(
     field: string,
-    readonly fault: Fault,
+    readonly fault: FindingText,
   ) {
     super(renderFinding({ field, ...fault }));
   }

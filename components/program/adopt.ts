@@ -7,7 +7,7 @@ import {
 } from "../recipe/merge";
 import { configurationHash, sameConfiguration } from "../clients/talos/configuration-text";
 import type { Clock } from "../clients/clock";
-import { CallError, Failure, type Problem } from "../clients/failure";
+import { CallError, Failure, type FieldFinding } from "../clients/failure";
 import { documentConflictsIn, formOf } from "../recipe/machine/documents/conflicts";
 import { containerdOverrides, ownPart } from "../recipe/machine/documents/overrides";
 import { documentsOf } from "../recipe/merge/wanted";
@@ -138,7 +138,7 @@ export async function release(
  * What Talos would refuse of the configuration, since the machine's own documents say what the stack's patches say as fields, or the other
  * way round.
  */
-function documentProblems({ machine }: AdoptTask, live: string, merged: string): Problem[] {
+function documentProblems({ machine }: AdoptTask, live: string, merged: string): FieldFinding[] {
   const own = new Map(documentsOf(live));
   const all = new Map(documentsOf(merged));
   const before = new Set(
@@ -159,7 +159,7 @@ function documentProblems({ machine }: AdoptTask, live: string, merged: string):
 }
 
 /** What the machine's own documents would override of the stack's part of containerd's configuration, silently. */
-const containerdProblems = ({ machine }: AdoptTask, merged: string): Problem[] =>
+const containerdProblems = ({ machine }: AdoptTask, merged: string): FieldFinding[] =>
   containerdOverrides(new Map(documentsOf(merged)))
     .filter(({ loses }) => loses === ownPart)
     .map(({ key, wins }) => ({

@@ -1,7 +1,7 @@
 import { kubeconfigOfVariable } from "../clients/kubernetes/kubeconfig-files";
 import { readTalosconfig } from "../clients/talos/talosconfig";
 import { secretValues } from "../clients/secret-files";
-import type { Problem } from "../clients/failure";
+import type { FieldFinding } from "../clients/failure";
 import { defined } from "../recipe/mapping";
 import { take } from "./environment";
 
@@ -24,9 +24,9 @@ export class Credentials {
   /** What must not be seen in what the program says. */
   readonly secrets: readonly string[];
   /** Credentials that were given and are empty. */
-  readonly empty: readonly Problem[];
+  readonly empty: readonly FieldFinding[];
   /** Why the files that KUBECONFIG names are of no use. */
-  readonly unreadableKubeconfig: Problem | undefined;
+  readonly unreadableKubeconfig: FieldFinding | undefined;
   private readonly environment: NodeJS.ProcessEnv;
 
   constructor(environment: NodeJS.ProcessEnv = process.env) {
@@ -60,7 +60,10 @@ export class Credentials {
   }
 }
 
-function kubeconfigOf({ KUBECONFIG }: NodeJS.ProcessEnv): { text?: string; problem?: Problem } {
+function kubeconfigOf({ KUBECONFIG }: NodeJS.ProcessEnv): {
+  text?: string;
+  problem?: FieldFinding;
+} {
   if (KUBECONFIG === undefined || KUBECONFIG === "") return {};
   try {
     return { text: kubeconfigOfVariable(KUBECONFIG) };
@@ -76,7 +79,7 @@ function kubeconfigOf({ KUBECONFIG }: NodeJS.ProcessEnv): { text?: string; probl
   }
 }
 
-const emptyCredential = (field: string): Problem => ({
+const emptyCredential = (field: string): FieldFinding => ({
   field,
   problem: "was given, and is empty",
   why: "the program takes no other in its place, since that may be another cluster's",

@@ -1,5 +1,5 @@
 import { waitOrFail, type Clock } from "../clients/clock";
-import type { Problem } from "../clients/failure";
+import type { FieldFinding } from "../clients/failure";
 
 /** Milliseconds that an answer is waited for, less than the five minutes that the resource has, and between two tries. */
 export const lastAnswer = { limit: 240_000, poll: 1_000 };
@@ -29,7 +29,7 @@ const configurationPart = {
  */
 export function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> {
   const { clock, machine, who, part = configurationPart } = asked;
-  const failed = (problem: string): Problem => ({
+  const failed = (problem: string): FieldFinding => ({
     field: `machines.${machine}`,
     problem: `${who} ${problem}`,
     why: part.why,

@@ -3,7 +3,7 @@ import { adopt, release } from "./adopt";
 import { certificateFindings } from "../clients/certificates";
 import { systemClock as clock } from "../clients/clock";
 import { previousAnswer, readTask } from "./environment";
-import { Failure, type Problem } from "../clients/failure";
+import { Failure, type FieldFinding } from "../clients/failure";
 import { awaitTests } from "./gate/await-tests";
 import type { KubernetesCluster } from "./cluster/cluster";
 import { putBack } from "./cluster/put-back";
@@ -95,7 +95,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
 ]);
 
 /** Credentials that lead nowhere. An empty one is always told: it was given by mistake. */
-function uselessOf(needs: Credential[], { given }: Clients): Problem[] {
+function uselessOf(needs: Credential[], { given }: Clients): FieldFinding[] {
   if (given.empty.length > 0) return [...given.empty];
   const problems = [
     needs.includes("talosconfig") ? given.talosconfigInUse().problem : undefined,
@@ -105,7 +105,7 @@ function uselessOf(needs: Credential[], { given }: Clients): Problem[] {
 }
 
 /** What is wrong with credentials whose time is over, or has not come. */
-function expiredOf(needs: Credential[], { given }: Clients): Problem[] {
+function expiredOf(needs: Credential[], { given }: Clients): FieldFinding[] {
   return certificateFindings(
     needs.includes("talosconfig") ? given.talosconfigInUse().text : undefined,
     needs.includes("kubeconfig") ? given.kubeconfig : undefined,

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { renderFindings } from "../recipe";
 import { inputFindings, workloadArgumentFindings } from "../recipe/checks/check-arguments";
 import type { WorkloadKind } from "../recipe/stack/workloads";
-import type { Rule } from "../recipe/rules/fault";
+import type { Rule } from "../recipe/rules/finding";
 import type { Finding } from "../recipe/types";
 import { isMapping } from "../recipe/mapping";
 

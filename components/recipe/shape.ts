@@ -31,7 +31,7 @@ export const written = (
     .replace(/^\./, "");
 
 /** Where data is not of its type: what is there is of another one, or breaks a rule; a key is of no structure; or one is missing. */
-export interface ShapeFlaw<Flaw = never> {
+export interface ShapeFinding<Flaw = never> {
   path: Path;
   flaw:
     | { value: unknown; type: TypeText }
@@ -45,13 +45,13 @@ export interface ShapeFlaw<Flaw = never> {
  *
  * @param field of the value, by which its rule is found.
  */
-export function shapeFlaws<Flaw = never>(
+export function shapeFindings<Flaw = never>(
   value: unknown,
   type: TypeText,
   dialect: Dialect<Flaw>,
   path: Path = [],
   field = "",
-): ShapeFlaw<Flaw>[] {
+): ShapeFinding<Flaw>[] {
   if (value === null || value === undefined) return [];
   if (!fits(value, type, dialect.takes ?? asJson)) return [{ path, flaw: { value, type } }];
   const flaw = dialect.ruleOf?.(field, value, type);
@@ -61,8 +61,8 @@ export function shapeFlaws<Flaw = never>(
     child: unknown,
     childType: TypeText,
     childField: string,
-  ): ShapeFlaw<Flaw>[] =>
-    shapeFlaws(child, childType.replace(/^!/, ""), dialect, [...path, key], childField);
+  ): ShapeFinding<Flaw>[] =>
+    shapeFindings(child, childType.replace(/^!/, ""), dialect, [...path, key], childField);
   if (type.startsWith("["))
     return (value as unknown[]).flatMap((item, index) =>
       below(index, item, type.slice(1), `${field}[]`),
@@ -70,7 +70,7 @@ export function shapeFlaws<Flaw = never>(
   if (type.startsWith("{"))
     return Object.entries(value).flatMap(([key, child]) =>
       key === "<<" && isMapping(child) // YAML's merge key: what it brings stands beside the others
-        ? shapeFlaws(child, type, dialect, path, field)
+        ? shapeFindings(child, type, dialect, path, field)
         : below(key, child, type.slice(1), `${field}{}`),
     );
   if (!type.startsWith("@")) return [];
@@ -78,12 +78,12 @@ export function shapeFlaws<Flaw = never>(
   const { keys, open } = dialect.structureOf(name);
   const given = value as Record<string, unknown>;
   return [
-    ...[...keys].flatMap(([key, wanted]): ShapeFlaw<Flaw>[] =>
+    ...[...keys].flatMap(([key, wanted]): ShapeFinding<Flaw>[] =>
       wanted.startsWith("!") && (given[key] ?? null) === null
         ? [{ path: [...path, key], flaw: "missing" }]
         : [],
     ),
-    ...Object.entries(given).flatMap(([key, child]): ShapeFlaw<Flaw>[] => {
+    ...Object.entries(given).flatMap(([key, child]): ShapeFinding<Flaw>[] => {
       const wanted = keys.get(key);
       if (wanted !== undefined) return below(key, child, wanted, `${name}.${key}`);
       const near = closest(key, keys.keys());

@@ -1,13 +1,13 @@
 import type { Era } from "./facts/talos-release";
 import type { GpuProviderName } from "./facts/gpu-provider";
-import type { Problem } from "./rules/fault";
+import type { FieldFinding } from "./rules/finding";
 import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./spec/index";
 
 export type { Era } from "./facts/talos-release";
 export type { GpuProviderName } from "./facts/gpu-provider";
 
 /** One thing that is wrong with a stack. Rendered as `field: problem; why; remedy`. */
-export interface Finding extends Problem {
+export interface Finding extends FieldFinding {
   /** Name of the check, e.g. `driver-branches`. */
   check: string;
 }

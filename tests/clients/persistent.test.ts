@@ -1,5 +1,5 @@
 import { persistent, waitFor } from "../../components/clients/clock";
-import { CallError, type CallProblem } from "../../components/clients/failure";
+import { CallError, type CallErrorKind } from "../../components/clients/failure";
 import { FakeClock } from "../program/fakes";
 
 /** A client whose first calls fail. */
@@ -7,7 +7,7 @@ class Client {
   asked = 0;
   constructor(
     private fails: number,
-    private readonly problem: CallProblem = "unreachable",
+    private readonly problem: CallErrorKind = "unreachable",
     private readonly retryAfter?: number,
   ) {}
   async ask(): Promise<string> {

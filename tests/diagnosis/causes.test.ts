@@ -1,5 +1,5 @@
 import { remarks } from "../../cli/doctor/remarks";
-import { consoleLines, driverComplaints } from "../../components/clients/talos/console";
+import { consoleLines, driverErrors } from "../../components/clients/talos/console";
 import { causeIds, diagnose, fixes, fixIds } from "../../components/diagnosis";
 import { systemOf } from "../../components/diagnosis/system";
 import { migManagerRelease } from "../../components/recipe/cluster/mig-manager";
@@ -34,7 +34,7 @@ test.each(cardFaults.map((fault) => [fault.kernel ?? fault.service!, fault] as c
   "%s",
   (_, { kernel, service, cause, remedy }) => {
     const log = `192.0.2.1: kern: warning: [2026-04-22T21:30:51.870495804Z]: ${kernel}\n`;
-    const errors = kernel === undefined ? [service!] : driverComplaints(consoleLines(log));
+    const errors = kernel === undefined ? [service!] : driverErrors(consoleLines(log));
     const seen = { machines: [{ name: "gpu-1", errors }] };
     const found = diagnose(seen);
     const remark = remarks(seen, undefined);

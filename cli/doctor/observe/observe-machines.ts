@@ -5,7 +5,7 @@ import {
   isStaged,
 } from "../../../components/clients/talos/configuration-text";
 import { isTransient, lastLine } from "../../../components/clients/failure";
-import { bootErrorsOf, driverComplaints } from "../../../components/clients/talos/console";
+import { bootErrorsOf, driverErrors } from "../../../components/clients/talos/console";
 import { checkClient } from "../../../components/clients/talos/client-fits";
 import type { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import { loadedDriver, parseModules } from "../../../components/clients/talos/driver";
@@ -158,7 +158,7 @@ async function observeMachine(
       const lines = await machine.console();
       // Once a machine is up, errors of its boot are over.
       if (seen.stage !== "running") seen.bootErrors = bootErrorsOf(lines);
-      errors.push(...driverComplaints(lines));
+      errors.push(...driverErrors(lines));
     },
   });
   const [first] = failed;

@@ -10,7 +10,7 @@ import {
   mappingAt,
   valueAt,
 } from "../../../components/recipe/mapping";
-import { type Problem as Note } from "../../../components/recipe/rules/fault";
+import { type FieldFinding as Note } from "../../../components/recipe/rules/finding";
 import { talosDocuments, valueOfDocument } from "../../../components/recipe/rules/yaml";
 import { installerIn } from "../machine-configuration";
 import type { PatchFile } from "../places";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { readRetryAfter } from "../clock";
-import { CallError, type CallProblem } from "../failure";
+import { CallError, type CallErrorKind } from "../failure";
 import { redact } from "../../recipe/rules/redact";
 
 /** An answer as it came. */
@@ -12,7 +12,7 @@ export interface Answer extends Pick<IncomingMessage, "headers"> {
 /** A request that was not done. */
 export class KubernetesError extends CallError {
   constructor(
-    problem: CallProblem,
+    problem: CallErrorKind,
     what: string,
     /** Why, without what was asked. */
     readonly words: string,
@@ -73,7 +73,7 @@ export function strangerProblem(
   what: string,
   server: string,
   answer: Answer,
-  problem: CallProblem = "refused",
+  problem: CallErrorKind = "refused",
 ): KubernetesError {
   const words = strangerWords(server, answer);
   const pause = pauseOf(answer, undefined);

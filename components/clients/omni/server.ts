@@ -5,7 +5,7 @@ import {
   type OmniResource,
   templateAnnotation,
 } from "../../recipe/machine/omni";
-import { CallError, type CallProblem } from "../failure";
+import { CallError, type CallErrorKind } from "../failure";
 import type { SecretFiles } from "../secret-files";
 import { valuesOf } from "../talos/configuration-text";
 import type { Talosctl } from "../talos/talosctl";
@@ -149,5 +149,5 @@ export class OmniServer {
 }
 
 /** COSI's words for a resource that is not there: `resource T(n/id@undefined) doesn't exist` (cosi-project/runtime, pkg/state/errors.go). */
-const problemOf = (error: CallError): CallProblem =>
+const problemOf = (error: CallError): CallErrorKind =>
   /doesn't exist/.test(error.message) ? "missing" : error.problem;

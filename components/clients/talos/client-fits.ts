@@ -1,10 +1,10 @@
 import * as semver from "semver";
-import { minorsBetween } from "../../recipe/effect/faults";
+import { minorsBetween } from "../../recipe/effect/findings";
 import { client as range } from "../../recipe/facts/data/since.json";
-import type { Problem } from "../failure";
+import type { FieldFinding } from "../failure";
 
 /** Whether this talosctl can drive a machine of these releases. */
-export function checkClient(client: string, running: string, wanted: string): Problem[] {
+export function checkClient(client: string, running: string, wanted: string): FieldFinding[] {
   const parsed = semver.parse(client);
   if (parsed === null)
     return [

@@ -104,7 +104,7 @@ const driverWords =
  * What NVIDIA's driver complains of in this boot: error reports of a card (Xids), each code of a card once with its number, and cards that it
  * leaves out. The words are those of open-gpu-kernel-modules, src/nvidia and kernel-open/nvidia/nv-pci.c.
  */
-export function driverComplaints(lines: readonly string[]): string[] {
+export function driverErrors(lines: readonly string[]): string[] {
   const reports = new Map<string, { line: string; more: number }>();
   for (const line of lines) {
     const xid = /NVRM: (Xid \([^()]*\): \d+)/.exec(line)?.[1];

@@ -3,7 +3,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { boundedYaml } from "../../recipe/rules/yaml";
 import { isMapping, mappingAt } from "../../recipe/mapping";
-import type { Problem } from "../failure";
+import type { FieldFinding } from "../failure";
 
 /** Why a talosconfig leads to no machine: its current context is not there. Undefined where it is. */
 export function contextProblem(config: unknown): string | undefined {
@@ -27,7 +27,7 @@ export interface TalosconfigInUse {
   /** Its content; undefined where there is none that can be read. */
   text?: string;
   /** Why it leads to no machine. */
-  problem?: Problem;
+  problem?: FieldFinding;
 }
 
 /**
@@ -52,7 +52,7 @@ export function readTalosconfig(
 const field = "talosconfig";
 const why = "the machines cannot be reached";
 
-const none: Problem = {
+const none: FieldFinding = {
   field,
   problem: "there is none: TALOSCONFIG names no file, and there is no ~/.talos/config",
   why,
@@ -70,7 +70,7 @@ function readFile(file: string, called: string): TalosconfigInUse {
   }
 }
 
-function withProblem(text: string, called: string): { problem?: Problem } {
+function withProblem(text: string, called: string): { problem?: FieldFinding } {
   let config: unknown;
   try {
     config = boundedYaml(text);

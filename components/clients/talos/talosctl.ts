@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { formatDuration } from "../../recipe/rules/duration";
-import { CallError, type CallProblem } from "../failure";
+import { CallError, type CallErrorKind } from "../failure";
 import { redact } from "../../recipe/rules/redact";
 import type { Ending } from "../machine";
 
@@ -101,7 +101,7 @@ export class Talosctl {
       );
       child.on("close", (code, signal) => {
         const text = withoutDiff(redact(Buffer.concat(errors).toString(), secrets));
-        const fail = (problem: CallProblem, what: string): void =>
+        const fail = (problem: CallErrorKind, what: string): void =>
           reject(new CallError(problem, `${name} ${args[0]} ${what}${quote(text)}`));
         if (cutAfter !== undefined)
           fail("unreachable", `did not end within ${formatDuration(inSeconds(cutAfter))}`);
@@ -156,7 +156,7 @@ function quote(text: string): string {
  * Reads gRPC's code out of what talosctl says. Certificates come first: a failed handshake is reported as `Unavailable`
  * too, but it does not heal by waiting, save a clock that is not set yet after a boot.
  */
-const PROBLEMS: [RegExp, CallProblem][] = [
+const PROBLEMS: [RegExp, CallErrorKind][] = [
   [/not yet valid/i, "unreachable"],
   [/code = InvalidArgument/i, "refused"], // what follows may quote a configuration
   [/x509|tls: |code = (Unauthenticated|PermissionDenied)/i, "refused"],
@@ -170,5 +170,5 @@ const PROBLEMS: [RegExp, CallProblem][] = [
 ];
 
 /** What kind of failure a message of talosctl tells of. */
-export const classify = (text: string): CallProblem =>
+export const classify = (text: string): CallErrorKind =>
   PROBLEMS.find(([pattern]) => pattern.test(text))?.[1] ?? "refused";

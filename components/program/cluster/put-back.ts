@@ -1,4 +1,4 @@
-import { Failure, type Problem } from "../../clients/failure";
+import { Failure, type FieldFinding } from "../../clients/failure";
 import { titleOf } from "../../clients/kubernetes/api";
 import type { Report } from "../progress";
 import type { PutBackTask } from "../task";
@@ -18,7 +18,7 @@ export async function putBack(
 ) {
   const made: string[] = [];
   const mended: string[] = [];
-  const homeless: Problem[] = [];
+  const homeless: FieldFinding[] = [];
   for (const object of task.objects) {
     const live = await cluster.read(object);
     if (live !== undefined && says(live, object)) continue;

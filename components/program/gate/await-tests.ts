@@ -1,7 +1,7 @@
 import type { V1Job, V1Pod } from "@kubernetes/client-node";
 import { formatDuration, parseDuration } from "../../recipe/rules/duration";
 import { LimitReached, waitFor, type Clock } from "../../clients/clock";
-import { Failure, type Problem } from "../../clients/failure";
+import { Failure, type FieldFinding } from "../../clients/failure";
 import type { Report } from "../progress";
 import { type GateResult, type GateTask, UNTESTED } from "../task";
 import { isDeviceClass, type GpuProvider, gpuProviders } from "../../recipe/facts/gpu-provider";
@@ -45,7 +45,7 @@ export async function awaitTests(
   /** A test that must pass is never given up: it fails at the limit, with the pods' names. */
   const forAUnit = task.mustPass ? limit : patience;
   const result: GateResult = { passed: [], untested: {} };
-  const failed: Problem[] = [];
+  const failed: FieldFinding[] = [];
   const busySince = new Map<string, number>();
   const passedSince = new Map<string, number>();
   const lastLines = new Map<string, string>();
@@ -197,7 +197,7 @@ export async function awaitTests(
     );
   };
 
-  const explained = async (test: Test, outcome: string): Promise<Problem> => {
+  const explained = async (test: Test, outcome: string): Promise<FieldFinding> => {
     const { machine, job, resource } = test;
     const pods = await cluster.podsOfJob(namespace, job);
     const { allocatable, users, plugin } = await seen(test);

@@ -11,12 +11,12 @@ import {
   templateAnnotation,
 } from "../../recipe/machine/omni";
 import { readPatch } from "../../recipe/machine/user-patches";
-import type { Problem } from "../../clients/failure";
+import type { FieldFinding } from "../../clients/failure";
 import type { OmniTask } from "../task";
 import type { Omni, OmniCluster, OmniMachineState } from "../../clients/omni/server";
 
 /** All that would keep `applyToOmni` from giving Omni a machine's part. Changes nothing. */
-export async function checkForOmni(task: OmniTask, omni: Omni): Promise<Problem[]> {
+export async function checkForOmni(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   const state = await omni.clusterMachine(task.uuid);
   const cluster = await omni.cluster(task.cluster);
   return [
@@ -39,7 +39,7 @@ async function strangers(
   omni: Omni,
   state: OmniMachineState | undefined,
   cluster: OmniCluster | undefined,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   const field = `machines.${task.machine}.uuid`;
   if (state?.cluster === task.cluster) return [];
   if (state !== undefined)
@@ -83,7 +83,7 @@ async function strangers(
 function templated(
   { machine, cluster: name }: OmniTask,
   cluster: OmniCluster | undefined,
-): Problem[] {
+): FieldFinding[] {
   if (cluster?.templated !== true) return [];
   return [
     {
@@ -100,7 +100,7 @@ async function rivals(
   task: OmniTask,
   omni: Omni,
   machineSet: string | undefined,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   const [part] = task.resources.flatMap(({ spec }) =>
     "data" in spec
       ? readPatch(spec.data, "").files.filter(({ path }) => path === customizationPath)
@@ -134,7 +134,7 @@ async function rivals(
  * machine_extensions.go, determineExtensions; frontend/src/views/Machines/components/UpdateExtensionsModal.vue). Lower IDs
  * are refused as well: a list that Omni worked out earlier, in another order, may stay (shouldRecalculateExtensions there).
  */
-async function rivalExtensions(task: OmniTask, omni: Omni): Promise<Problem[]> {
+async function rivalExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   if (!task.resources.some(({ spec }) => "extensions" in spec)) return [];
   const lists = (await omni.list(extensionsType)).filter(
     ({ id, labels }) =>
@@ -156,7 +156,7 @@ async function rivalExtensions(task: OmniTask, omni: Omni): Promise<Problem[]> {
  * machine_extensions.go and schematic_configuration.go). A machine that has our list already has lost nothing that was not
  * taken out of the stack on purpose.
  */
-async function lostExtensions(task: OmniTask, omni: Omni): Promise<Problem[]> {
+async function lostExtensions(task: OmniTask, omni: Omni): Promise<FieldFinding[]> {
   const wanted = task.resources.flatMap(({ spec }) =>
     "extensions" in spec ? spec.extensions : [],
   );

@@ -1,7 +1,7 @@
 import { waitFor, LimitReached, someAtATime, type Clock } from "../../clients/clock";
-import { CallError, lastLine, type Problem } from "../../clients/failure";
-import { contractFault } from "../../recipe/effect/faults";
-import { multipathFault, refusesMultipath } from "../../recipe/facts/multipath";
+import { CallError, lastLine, type FieldFinding } from "../../clients/failure";
+import { contractFinding } from "../../recipe/effect/findings";
+import { multipathFinding, refusesMultipath } from "../../recipe/facts/multipath";
 import { handlerLeftovers } from "../../recipe/machine/containerd/leftovers";
 import { foreignCredentials } from "../../clients/certificates";
 import type { Machine } from "../../clients/talos/talos-machine";
@@ -32,8 +32,8 @@ export async function askMachines(
     report: Report;
     nodes: Promise<readonly AskedNode[]>;
   },
-): Promise<Problem[]> {
-  const findings: Problem[] = [];
+): Promise<FieldFinding[]> {
+  const findings: FieldFinding[] = [];
   const bootIds: [AskedMachine, string][] = [];
   const refused = new Set<string>();
   await someAtATime(changedMachines(machines, before), async (next) => {
@@ -92,8 +92,8 @@ export async function askMachines(
 }
 
 /** Whether the release that a machine runs reads the configuration that it gets before its upgrade. */
-function checkContract({ machine, contract }: AskedMachine, release: string): Problem[] {
-  const fault = contract === undefined ? undefined : contractFault(release, contract);
+function checkContract({ machine, contract }: AskedMachine, release: string): FieldFinding[] {
+  const fault = contract === undefined ? undefined : contractFinding(release, contract);
   return fault === undefined ? [] : [{ field: `machines.${machine}.versionContract`, ...fault }];
 }
 
@@ -101,7 +101,7 @@ function checkContract({ machine, contract }: AskedMachine, release: string): Pr
 async function checkContainerd(
   { machine, configuration, handler }: AskedMachine,
   ask: Machine,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   if (handler !== false || configuration !== "adopted") return [];
   const { active = "" } = await ask.configurations();
   return handlerLeftovers(active).map((fault) => ({
@@ -114,10 +114,10 @@ async function checkContainerd(
 async function checkMultipath(
   { machine, configuration, talosVersion, image }: AskedMachine,
   ask: Machine,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   if (configuration !== "adopted" || !refusesMultipath(talosVersion)) return [];
   const { active = "" } = await ask.configurations();
-  const fault = multipathFault(active, talosVersion, image?.extensions ?? []);
+  const fault = multipathFinding(active, talosVersion, image?.extensions ?? []);
   return fault === undefined
     ? []
     : [{ field: `machines.${machine}: the machine's configuration`, ...fault }];

@@ -1,5 +1,5 @@
-import { handOverFault } from "../../recipe/effect/faults";
-import type { Problem } from "../../clients/failure";
+import { handOverFinding } from "../../recipe/effect/findings";
+import type { FieldFinding } from "../../clients/failure";
 import { fitsVariable } from "../../clients/longest-variable";
 import type { PreflightAnswer, PreflightTask, Remembered } from "./task";
 
@@ -56,7 +56,7 @@ function written(
 export function takenAway(
   { machines, omni }: AllMachines,
   before: Record<string, Remembered>,
-): Problem[] {
+): FieldFinding[] {
   const now = [
     ...machines.map(({ machine, configuration, address }) => ({
       machine,
@@ -77,7 +77,7 @@ export function takenAway(
   return now.flatMap(({ machine, owner, at }) => {
     const leaves = leaving.get(at);
     const was = before[machine]?.place?.owner;
-    const fault = was === undefined ? undefined : handOverFault(was, owner);
+    const fault = was === undefined ? undefined : handOverFinding(was, owner);
     const field = `machines.${machine}.${owner === "omni" ? "uuid" : "address"}`;
     return [
       ...(leaves === undefined

@@ -1,6 +1,6 @@
 import type { GpuOffer } from "../../clients/kubernetes/gpu-offers";
 import { keeperWords, removeWords } from "../../clients/kubernetes/keeper";
-import type { Problem } from "../../clients/failure";
+import type { FieldFinding } from "../../clients/failure";
 import { gpuProviderOfField } from "../../recipe/facts/gpu-provider";
 import type { Report } from "../progress";
 import type { Cluster } from "../cluster/cluster";
@@ -15,7 +15,7 @@ export async function foreignOffers(
   { installs, mark }: PreflightTask,
   cluster: Pick<Cluster, "gpuOffers" | "annotationOf">,
   report: Report,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   if (installs === undefined) return [];
   const { offers, withoutPlugin } = await cluster.gpuOffers();
   if (offers === undefined) {
@@ -24,7 +24,7 @@ export async function foreignOffers(
     );
     return [];
   }
-  const found: Problem[] = [];
+  const found: FieldFinding[] = [];
   for (const offer of offers.filter((one) => isForeign(one, installs, withoutPlugin))) {
     const owner = await cluster.annotationOf(offer.namespace, mark.annotation);
     if (owner?.startsWith(mark.ours) !== true) found.push(problemOf(offer, installs));
@@ -45,7 +45,10 @@ function isForeign(offer: GpuOffer, installs: Installs, withoutPlugin: boolean):
   return offer.field !== "gpuOperator" || installs.field === "gpuOperator" || !withoutPlugin;
 }
 
-function problemOf({ field, title, namespace, keeper }: GpuOffer, installs: Installs): Problem {
+function problemOf(
+  { field, title, namespace, keeper }: GpuOffer,
+  installs: Installs,
+): FieldFinding {
   const whose =
     keeper === undefined ? "which nothing marks as its own" : `kept by ${keeperWords(keeper)}`;
   const remove =

@@ -2,7 +2,7 @@ import { shortHash } from "../../recipe/short-hash";
 import { parseDuration, formatDuration } from "../../recipe/rules/duration";
 import { foreignCredentials } from "../../clients/certificates";
 import { LimitReached, waitFor, type Clock } from "../../clients/clock";
-import { CallError, Failure, lastLine, type Problem } from "../../clients/failure";
+import { CallError, Failure, lastLine, type FieldFinding } from "../../clients/failure";
 import type { Machine } from "../../clients/talos/talos-machine";
 import { checkForOmni } from "../omni/check";
 import type { Omni } from "../../clients/omni/server";
@@ -44,7 +44,7 @@ export interface Surroundings {
   /** Content of the talosconfig, for its context's name; undefined where it is not known. */
   talosconfig: string | undefined;
   /** Credentials that are not in force: a question with them is refused. */
-  expired: Problem[];
+  expired: FieldFinding[];
   omni: Omni;
   clock: Clock;
   report: Report;
@@ -103,7 +103,7 @@ export async function preflight(
 
 /** What Kubernetes' part of the questions found. */
 interface KubernetesAnswer {
-  findings: Problem[];
+  findings: FieldFinding[];
   /** As in the result. */
   together?: string;
   /** Nodes of the cluster; absent where they could not be had. */
@@ -114,10 +114,10 @@ const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 
 /** What was found; where the question failed, nothing is, and that is reported. */
 const orTold = (
-  found: Promise<Problem[]>,
+  found: Promise<FieldFinding[]>,
   report: Report,
   failed: (why: string) => string,
-): Promise<Problem[]> => answerOr([], found, report, failed);
+): Promise<FieldFinding[]> => answerOr([], found, report, failed);
 
 /** An answer, or another in its place where the question failed, which is reported: a failed call says nothing of what it asked for. */
 const answerOr = <T>(
@@ -205,7 +205,7 @@ function unreachable(
   { server }: AskedCluster,
   within: string,
   report: Report,
-): Problem[] {
+): FieldFinding[] {
   if (!drain) {
     report(
       `Kubernetes at ${server}: no answer within ${within}; no machine is to be drained, so the update goes on`,
@@ -263,8 +263,8 @@ async function foreignNamespaces(
   task: PreflightTask,
   cluster: AskedCluster,
   report: Report,
-): Promise<Problem[]> {
-  const found: Problem[] = [];
+): Promise<FieldFinding[]> {
+  const found: FieldFinding[] = [];
   for (const name of task.namespaces) {
     const unknown = (why: string): string =>
       `not known whether another stack made Namespace ${name} (${why})`;
@@ -289,7 +289,7 @@ async function foreignKubeconfig(
   task: PreflightTask,
   nodes: AskedNode[],
   around: Surroundings,
-): Promise<{ verdict: ReturnType<typeof ofOneCluster>; findings: Problem[] }> {
+): Promise<{ verdict: ReturnType<typeof ofOneCluster>; findings: FieldFinding[] }> {
   const { cluster, machineAt, report } = around;
   const seen = await Promise.all(
     task.machines.slice(0, WITNESSES).map(async ({ machine, address }): Promise<MachineSide[]> => {

@@ -2,7 +2,7 @@ import * as semver from "semver";
 import { parse } from "yaml";
 import type { ChartName } from "../../recipe/facts/chart";
 import { gpuProviderOfChart } from "../../recipe/facts/gpu-provider";
-import type { Problem } from "../../clients/failure";
+import type { FieldFinding } from "../../clients/failure";
 import type { Report } from "../progress";
 import type { PreflightTask } from "./task";
 import { type Places, silence, type Web, wordsOf } from "./web";
@@ -13,7 +13,7 @@ export async function askForChart(
   web: Web,
   places: Places,
   report: Report,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   if (chart === undefined) return [];
   const { name, version, repository } = chart;
   const { field } = gpuProviderOfChart(name as ChartName);
@@ -22,7 +22,7 @@ export async function askForChart(
     report(`chart ${name} ${version}: not asked for`);
     return [];
   }
-  const finding = (problem: string, remedy: string): Problem[] => [
+  const finding = (problem: string, remedy: string): FieldFinding[] => [
     {
       field,
       problem,
@@ -117,8 +117,8 @@ export async function askForInstallers(
   web: Web,
   places: Places,
   report: Report,
-): Promise<Problem[]> {
-  const asked = images.map(async (image): Promise<Problem[]> => {
+): Promise<FieldFinding[]> {
+  const asked = images.map(async (image): Promise<FieldFinding[]> => {
     const [, host = "", name = "", tag = ""] = /^([^/]+)\/(.+)[:]([^:/]+)$/.exec(image) ?? [];
     if (host === "") return [];
     const url = `${places.registry(host)}/v2/${name}/manifests/${tag}`;

@@ -1,4 +1,4 @@
-import type { Problem } from "../../clients/failure";
+import type { FieldFinding } from "../../clients/failure";
 import type { BoundClaim, Cluster } from "../cluster/cluster";
 import { ifDataMayGo, type PreflightTask } from "./task";
 
@@ -12,7 +12,7 @@ type Volume = PreflightTask["volumes"][number];
 export async function lostVolumes(
   { volumes, mark }: Pick<PreflightTask, "volumes" | "mark">,
   cluster: Pick<Cluster, "boundClaims">,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   if (volumes.length === 0) return [];
   const claims = await cluster.boundClaims(mark.annotation);
   return volumes.flatMap((volume) => {

@@ -1,6 +1,6 @@
-import { upgradePathFault } from "../../recipe/effect/faults";
+import { upgradePathFinding } from "../../recipe/effect/findings";
 import { losses, type NextImage, unheardArgs } from "../../recipe/machine/losses";
-import type { Problem } from "../../clients/failure";
+import type { FieldFinding } from "../../clients/failure";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 
@@ -21,7 +21,7 @@ export async function checkImage(
   machine: Machine,
   running: string | undefined,
   brought: string | undefined,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   if (task.ownImage) return [];
   const { extensions, kernelArgs, overlay } = task.image;
   const takenOver = running === undefined || running !== brought;
@@ -42,7 +42,7 @@ export async function checkImage(
 }
 
 /** Whether Talos supports going from the release that a machine runs to the wanted one in one step. */
-export function checkPath(machine: string, running: string, wanted: string): Problem[] {
-  const fault = upgradePathFault(running, wanted);
+export function checkPath(machine: string, running: string, wanted: string): FieldFinding[] {
+  const fault = upgradePathFinding(running, wanted);
   return fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
 }

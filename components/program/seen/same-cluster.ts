@@ -1,6 +1,6 @@
 import { valuesOf } from "../../clients/talos/configuration-text";
 import { valueAt } from "../../recipe/mapping";
-import type { Problem } from "../../clients/failure";
+import type { FieldFinding } from "../../clients/failure";
 import type { AskedNode } from "../cluster/cluster";
 import type { UpgradeTask } from "../task";
 
@@ -51,7 +51,7 @@ export function anotherNode(
   asked: NamedMachine,
   bootId: string,
   nodes: readonly AskedNode[],
-): Problem[] {
+): FieldFinding[] {
   const { machine, address } = asked;
   const other = otherName(machine, bootId, nodes);
   if (other === undefined || oldName(asked, bootId, nodes) !== undefined) return [];

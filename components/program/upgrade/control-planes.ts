@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import { insist } from "../../clients/clock";
-import { type Fault, isTransient, lastLine, type Problem } from "../../clients/failure";
+import { type FindingText, isTransient, lastLine, type FieldFinding } from "../../clients/failure";
 import type { EtcdMember, Machine } from "../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
@@ -13,7 +13,7 @@ import type { Run } from "./run";
  * @param paused whether its boot is paused. Talos then most often has not come to etcd, and a member that is down costs no
  *   quorum by a reboot; where it is up all the same, as on a boot that waits for a driver, it is asked like any other.
  */
-export async function checkControlPlanes(run: Run, paused: boolean): Promise<Problem[]> {
+export async function checkControlPlanes(run: Run, paused: boolean): Promise<FieldFinding[]> {
   if (run.task.role !== "controlplane") return [];
   const down = paused && (await run.machine.services())["etcd"] !== "Running";
   const own = down ? [] : await checkMembers(run);
@@ -21,7 +21,7 @@ export async function checkControlPlanes(run: Run, paused: boolean): Promise<Pro
 }
 
 /** What the machine's own etcd says, and the members that it knows and the stack does not. */
-async function checkMembers(run: Run): Promise<Problem[]> {
+async function checkMembers(run: Run): Promise<FieldFinding[]> {
   const { task, machine } = run;
   const finding = findingOf(task);
   const members = await machine.etcdMembers();
@@ -59,8 +59,8 @@ async function checkMembers(run: Run): Promise<Problem[]> {
 }
 
 /** Control planes of the stack. */
-async function checkOthers({ task, others, clock }: Run): Promise<Problem[]> {
-  const findings: Problem[] = [];
+async function checkOthers({ task, others, clock }: Run): Promise<FieldFinding[]> {
+  const findings: FieldFinding[] = [];
   for (const [address, other] of others) {
     try {
       findings.push(...(await insist(clock, () => healthOf(address, other, task))));
@@ -78,7 +78,11 @@ async function checkOthers({ task, others, clock }: Run): Promise<Problem[]> {
 }
 
 /** Stage and etcd of another control plane. @throws CallError where it does not say its stage. */
-async function healthOf(address: string, other: Machine, task: UpgradeTask): Promise<Problem[]> {
+async function healthOf(
+  address: string,
+  other: Machine,
+  task: UpgradeTask,
+): Promise<FieldFinding[]> {
   const finding = findingOf(task);
   const { stage } = await other.status();
   const problems = await other.etcdProblems().catch((error: unknown) => {
@@ -132,7 +136,7 @@ async function strangersAmong(
 async function checkStranger(
   member: EtcdMember,
   { task, machine, report, clock }: Run,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   const who = `etcd member ${member.hostname || member.id}, not in the stack`;
   const addresses = addressesOf(member);
   if (addresses.length === 0) {
@@ -167,7 +171,7 @@ async function checkStranger(
 
 const findingOf =
   ({ machine }: UpgradeTask) =>
-  (fault: Fault): Problem => ({ field: `machines.${machine}`, ...fault });
+  (fault: FindingText): FieldFinding => ({ field: `machines.${machine}`, ...fault });
 
 /** Where a member is, by its URLs, each address once. */
 function addressesOf({ urls }: EtcdMember): string[] {

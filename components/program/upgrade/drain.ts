@@ -1,7 +1,7 @@
 import type { UpgradeLimits } from "../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../recipe/rules/duration";
 import { insist, waitOrFail } from "../../clients/clock";
-import { isTransient, type Problem } from "../../clients/failure";
+import { isTransient, type FieldFinding } from "../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, NodeState, PodState } from "../cluster/cluster";
 import { kubeletFails } from "../../clients/talos/console";
@@ -104,7 +104,7 @@ export async function evictPods({
     }
     return { not: `${left.length} pods left` };
   };
-  const failed = (problem: string, decides: string): Problem => {
+  const failed = (problem: string, decides: string): FieldFinding => {
     const cordoned = foreign === undefined ? "" : `; node ${node} is left cordoned`;
     const next = foreign
       ? "then run again; the node was already cordoned before this update"
@@ -116,7 +116,7 @@ export async function evictPods({
       remedy: `${decides}${next}`,
     };
   };
-  const stayed = (pod: PodState, last: string): Problem => {
+  const stayed = (pod: PodState, last: string): FieldFinding => {
     const refused = pod.terminating ? undefined : refusals.get(pod.uid);
     const wasAsked = pod.terminating || refused !== undefined || going.has(pod.uid);
     const { reason, decides } = wasAsked ? holding(pod, refused) : unanswered(last);

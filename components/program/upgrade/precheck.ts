@@ -1,5 +1,5 @@
 import { LimitReached, waitFor } from "../../clients/clock";
-import { CallError, Failure, lastLine, type Problem } from "../../clients/failure";
+import { CallError, Failure, lastLine, type FieldFinding } from "../../clients/failure";
 import { checkClient } from "../../clients/talos/client-fits";
 import type { AskedNode } from "../cluster/cluster";
 import { checkImage, checkPath } from "../seen/image";
@@ -13,7 +13,7 @@ import { patiently, type Run } from "./run";
 function checkWaiting(
   { machine, address, installerImage }: UpgradeTask,
   waiting: string | undefined,
-): Problem[] {
+): FieldFinding[] {
   if (waiting === undefined || isSameImage(waiting, installerImage)) return [];
   return [
     {
@@ -32,7 +32,7 @@ const NODES = 60_000;
 async function checkNode(
   { task, machine, cluster, clock, poll, report }: Run,
   paused: boolean,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   if (cluster === undefined) return [];
   const limit = paused ? poll : NODES; // the API server may wait for this very boot
   const look = async () => ({ done: await cluster.nodes() });
@@ -70,7 +70,7 @@ async function problemsOf(
   run: Run,
   { before, paused, waiting }: Compared,
   brought: string | undefined,
-): Promise<Problem[]> {
+): Promise<FieldFinding[]> {
   const { task, machine, cluster, clientVersion } = run;
   return [
     ...checkClient(clientVersion, before.talosVersion, task.talosVersion),

@@ -2,7 +2,13 @@ import * as semver from "semver";
 import { capabilitiesOf } from "../../recipe/facts/talos-release";
 import { formatDuration } from "../../recipe/rules/duration";
 import { waitOrFail } from "../../clients/clock";
-import { CallError, Failure, isTransient, lastLine, type Problem } from "../../clients/failure";
+import {
+  CallError,
+  Failure,
+  isTransient,
+  lastLine,
+  type FieldFinding,
+} from "../../clients/failure";
 import type { InstallerPlace, UpgradeApi } from "../../clients/machine";
 import type { UpgradeTask } from "../task";
 import {
@@ -212,7 +218,7 @@ async function bootOnce(
     }
     return { not: "the boot id has not changed" };
   };
-  const failed = (problem: string): Problem => ({
+  const failed = (problem: string): FieldFinding => ({
     field: `machines.${task.machine}`,
     problem,
     why: "whether it runs the wanted image is not known; its node stays cordoned if it was drained",

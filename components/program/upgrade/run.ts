@@ -5,7 +5,7 @@ import {
 } from "../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../recipe/rules/duration";
 import { waitOrFail, type Clock, type Wait } from "../../clients/clock";
-import type { Problem } from "../../clients/failure";
+import type { FieldFinding } from "../../clients/failure";
 import type { Machine } from "../../clients/talos/talos-machine";
 import type { Cluster } from "../cluster/cluster";
 import { Phases, type Report } from "../progress";
@@ -81,7 +81,7 @@ export const waitIn = <T>(
   limit: number,
   forWhat: string,
   look: Wait<T>["look"],
-  late: (within: string) => Problem,
+  late: (within: string) => FieldFinding,
 ): Promise<T> =>
   phases.run(phase, `waiting ${upTo(limit)} for ${forWhat}`, () =>
     waitOrFail(clock, { limit, poll, look }, late),

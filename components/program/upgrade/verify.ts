@@ -1,7 +1,7 @@
 import { unfollowedArgs } from "../../recipe/machine/kernel-args";
 import { formatDuration } from "../../recipe/rules/duration";
 import { waitOrFail } from "../../clients/clock";
-import type { Problem } from "../../clients/failure";
+import type { FieldFinding } from "../../clients/failure";
 import type { Machine } from "../../clients/talos/talos-machine";
 import { driverProblems } from "../seen/driver";
 import { criProblem } from "../seen/sandbox";
@@ -54,7 +54,7 @@ async function awaitDriver({
     if (problems.length > 0) await guard.look(end - clock.now());
     return problems.length === 0 ? { done: true } : { not: problems.join(", ") };
   };
-  const lacks = (problem: string): Problem => ({
+  const lacks = (problem: string): FieldFinding => ({
     field,
     problem: `${problem} (after ${within})`,
     why: "pods would get no GPU there",
@@ -70,7 +70,7 @@ const withoutPods = (
   problem: string,
   within: string,
   { machine, address }: UpgradeTask,
-): Problem => ({
+): FieldFinding => ({
   field: `machines.${machine}`,
   problem: `${problem} (after ${within})`,
   why: "containerd does not serve Kubernetes there, although Talos may call the machine ready",

@@ -12,7 +12,7 @@ import {
   sizesInWords,
 } from "../facts/card";
 import { remembering } from "../memory";
-import type { Fault, Problem } from "../rules";
+import type { FindingText, FieldFinding } from "../rules";
 import { closestOnes } from "../rules/suggest";
 import { type Checks, type Found, ofGpuMachines, ofMachines } from "./check";
 
@@ -121,7 +121,7 @@ export const cardChecks: Checks = {
 };
 
 /** What is no card of this package's, whatever a stack says of it: by its name. */
-function unlike(model: string): Fault | undefined {
+function unlike(model: string): FindingText | undefined {
   const name = model.replace(/^NVIDIA /i, "").trim();
   if (isTooOld(model))
     return {
@@ -152,7 +152,7 @@ const modelsNear = remembering(
   (name) => name,
 );
 
-function unknown(field: string, model: string): Problem {
+function unknown(field: string, model: string): FieldFinding {
   const name = model.replace(/^NVIDIA |\b(GeForce|Quadro|Tesla) /gi, "").trim();
   if (/^PG\d{3}(-\d{3})?$/i.test(name))
     return {

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { knownMinors } from "../facts/talos-release";
-import type { Fault, Rule } from "../rules/fault";
+import type { FindingText, Rule } from "../rules/finding";
 import { readAs } from "../stack/parse";
 import { type WorkloadKind, workloadDescriptors } from "../stack/workloads";
 import type { Finding } from "../types";
@@ -67,7 +67,7 @@ export function inputFindings(
   return fault === undefined ? [] : [{ check: "shape", field, ...fault }];
 }
 
-function inputFault(value: unknown, rule: Rule, required: boolean): Fault | undefined {
+function inputFault(value: unknown, rule: Rule, required: boolean): FindingText | undefined {
   if (value === undefined || value === null)
     return required
       ? {

@@ -3,7 +3,7 @@ import type { PlanBasis } from "../plan";
 import { asRelease } from "../external/external";
 import type { MachineFacts } from "../facts/machine-facts";
 import type { ClusterSpec } from "../spec/index";
-import type { Fault, Problem } from "../rules";
+import type { FindingText, FieldFinding } from "../rules";
 import type { MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
 import { gpuRequests } from "../stack/workloads";
@@ -27,7 +27,7 @@ export interface CheckedMachine extends MachineFacts {
 }
 
 /** What a check finds; `checkCluster` adds the check's name. */
-export type Found = Nested<Problem>;
+export type Found = Nested<FieldFinding>;
 
 /** Finds what breaks a rule, and says it next to the condition: what is wrong, why it matters, how to fix it. */
 export type Find = (context: CheckContext) => Found;
@@ -109,7 +109,7 @@ export const allPatches = (context: CheckContext): ReachingPatch[] => [
 
 /** A rule about each patch of a user; what is wrong is told under the patch's own field. */
 export const ofPatches =
-  (find: (one: ReachingPatch, context: CheckContext) => Nested<Fault>): Find =>
+  (find: (one: ReachingPatch, context: CheckContext) => Nested<FindingText>): Find =>
   (context) =>
     allPatches(context).map((one) =>
       flat(find(one, context)).map((fault) => ({ field: one.patch.field, ...fault })),

@@ -3,11 +3,11 @@ import * as semver from "semver";
 import { firstByCdi, strategiesIn } from "../cluster/plugin-release";
 import { envOf } from "../cluster/values";
 import { containerdPart, customizationPath, parseToml } from "../machine/containerd/containerd";
-import { containerdFlaws } from "../machine/containerd/flaws";
+import { containerdFindings } from "../machine/containerd/findings";
 import { mergesInMemory } from "../machine/containerd/effective";
 import { handlerLeftovers } from "../machine/containerd/leftovers";
 import { asText, isMapping, valueAt } from "../mapping";
-import type { Fault } from "../rules";
+import type { FindingText } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import type { Plan } from "../types";
 import { type Checks, ofMachines, ofPatches, together } from "./check";
@@ -94,7 +94,7 @@ export const containerdChecks: Checks = {
           remedy:
             'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
         },
-        ...containerdFlaws(table, containerd).map((flaw) => ({ field, ...flaw })),
+        ...containerdFindings(table, containerd).map((flaw) => ({ field, ...flaw })),
       ];
     }),
   },
@@ -157,7 +157,7 @@ export const containerdChecks: Checks = {
 const isCustomization = (value: unknown): value is Record<string, unknown> =>
   isMapping(value) && value["kind"] === "CRICustomizationConfig";
 
-const setsVersion: Fault = {
+const setsVersion: FindingText = {
   problem: "sets `version` in a containerd part",
   why: "it overwrites the version of Talos' own configuration, and containerd then reads every key by other rules",
   remedy:

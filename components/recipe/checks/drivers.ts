@@ -10,7 +10,7 @@ import { hasNoSwitch } from "../facts/machine-facts";
 import { extensionsOf } from "../facts/talos-release";
 import { compareDotted, majorOf } from "../facts/version";
 import { seenBy } from "../machine/apart";
-import type { Fault } from "../rules";
+import type { FindingText } from "../rules";
 import type { ClusterSpec, ModuleFlavour } from "../spec/index";
 import {
   type CheckContext,
@@ -232,7 +232,7 @@ const ofDrivers = <Bound>(
   rule: {
     boundOf: (card: Card) => Bound;
     fits: (driver: string, bound: Bound) => boolean;
-    fault: (unfit: Unfit<Bound>) => Fault;
+    fault: (unfit: Unfit<Bound>) => FindingText;
   },
 ): Found =>
   gpuMachines.map((machine) => {

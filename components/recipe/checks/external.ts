@@ -8,7 +8,7 @@ import type { CheckContext, Checks, Found } from "./check";
 import { neededOutside } from "./wrong-value-rows";
 import { wrongValues } from "./wrong-values";
 import { valueAt } from "../mapping";
-import type { Fault } from "../rules";
+import type { FindingText } from "../rules";
 
 /** What each chart tolerates by itself on the machines (values.yaml, daemonsets.tolerations and tolerations). */
 const tolerated: Partial<PodToleration>[] = [
@@ -63,7 +63,7 @@ const classOfHandler = ({ plan: { spec, kubernetes } }: CheckContext): Found =>
   };
 
 /** What is wrong with a RuntimeClass of NVIDIA's on a Talos release without its handler. */
-export const noHandler = (talosVersion: string): Fault => ({
+export const noHandler = (talosVersion: string): FindingText => ({
   problem: `names a RuntimeClass on Talos ${talosVersion}, whose containerd has no handler of NVIDIA's`,
   why: "pods of that class would not start",
   remedy: "leave it out: pods get their cards without one there",

@@ -6,7 +6,7 @@ import { parseTalosVersion } from "../facts/version";
 import { moduleParameterIn } from "../machine/kernel-args";
 import { officialName } from "../machine/losses";
 import { asText, listOf, type Nested, placeOfRepeated, valueAt } from "../mapping";
-import { closest, didYouMean, type Fault, type Problem, shown } from "../rules";
+import { closest, didYouMean, type FindingText, type FieldFinding, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
 import {
   type CheckContext,
@@ -204,7 +204,7 @@ export const imageChecks: Checks = {
 };
 
 /** A name of an extension of NVIDIA's that stands for another one, whose branch may not be meant. */
-function withoutBranch(field: string, name: string, suffixed: string[]): Problem {
+function withoutBranch(field: string, name: string, suffixed: string[]): FieldFinding {
   const problem = `${shown(name)} does not say which branch`;
   // image-factory, internal/profile/profile.go, ExtensionNameAlias; omni, extensions.go: both names stand for one that was renamed since.
   if (/fabric-?manager$/.test(name))
@@ -300,7 +300,7 @@ const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 const lists = ["extensions", "kernelArgs"] as const;
 
 /** What is wrong with an argument that is meant for one of NVIDIA's modules, or bars one that the machine loads. */
-function ofModule(arg: string, where: string, machine?: CheckedMachine): Fault | undefined {
+function ofModule(arg: string, where: string, machine?: CheckedMachine): FindingText | undefined {
   const barred = /^module_blacklist=(.*)$/.exec(arg)?.[1]?.split(",") ?? [];
   const lost = machine?.recipe.kernelModules.find(({ name }) => barred.includes(name));
   if (lost)
@@ -312,7 +312,7 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Fault |
   const found = moduleParameterIn(arg);
   const key = arg.replaceAll('"', "").split("=")[0]!;
   if (found === undefined) return undefined;
-  const without: Fault = {
+  const without: FindingText = {
     problem: `${key} has no effect as a kernel argument`,
     why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
     remedy: `write it to ${where}.moduleParameters: \`${found.module}: ['${found.parameter}']\``,
@@ -321,14 +321,14 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Fault |
   return /\s/.test(arg) ? without : { ...without, dead: true };
 }
 
-function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Nested<Fault> {
+function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Nested<FindingText> {
   const said = valueAt(patch.config, "machine", "install", "extraKernelArgs");
   const where = machine && others.length === 0 ? machine.field : "machineDefaults";
   return listOf(said).map((arg) => ofModule(asText(arg), where, machine));
 }
 
 /** What is wrong with an argument of an image, whatever the release. */
-function argFault(arg: string, machine: CheckedMachine): Fault | undefined {
+function argFault(arg: string, machine: CheckedMachine): FindingText | undefined {
   const withoutEffect = ofModule(arg, machine.field, machine);
   if (withoutEffect) return withoutEffect;
   if (/\s|^['"#&*!|>%@`=]|: |:$/.test(arg))

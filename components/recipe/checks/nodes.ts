@@ -9,7 +9,7 @@ import {
 } from "../machine/taints";
 import { isMapping, valueAt } from "../mapping";
 import { ownValuesOf } from "../external/external";
-import { type Fault, labelValue, qualifiedName, shown } from "../rules";
+import { type FindingText, labelValue, qualifiedName, shown } from "../rules";
 import type { NodeTaint, PodToleration } from "../types";
 import {
   allPatches,
@@ -119,7 +119,7 @@ function labelFault(
   key: string,
   text: string,
   context: CheckContext,
-): Fault | undefined {
+): FindingText | undefined {
   const byKubelet =
     key === "kubernetes.io/hostname"
       ? [machine.name]

@@ -11,7 +11,7 @@ import {
   type Rule,
 } from "../rules";
 import { quantityValue } from "../rules/quantity";
-import { asJson, describe, remedyFor, shapeFlaws, type Dialect } from "../shape";
+import { asJson, describe, remedyFor, shapeFindings, type Dialect } from "../shape";
 
 /** What is wrong with a value, and where in it. */
 export type Flaw = [path: string, problem: string, remedy: string];
@@ -143,7 +143,7 @@ export function objectFlaws(value: unknown, type: TypeText): Flaw[] {
       return flaws.length > 0 ? flaws : undefined;
     },
   };
-  return shapeFlaws(value, type, dialect).flatMap(({ path, flaw }): Flaw[] => {
+  return shapeFindings(value, type, dialect).flatMap(({ path, flaw }): Flaw[] => {
     const at = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
     if (flaw === "missing") return [[at, "is missing", "add it"]];
     if (Array.isArray(flaw)) return flaw.map(([below, ...rest]) => [`${at}${below}`, ...rest]);

@@ -3,7 +3,7 @@ import { minorsOfKind, schemaMinor } from "../facts/talos-schema";
 import { parseTalosVersion } from "../facts/version";
 import { documentConflictsIn, formOf } from "../machine/documents/conflicts";
 import { containerdOverrides, fieldOverrides } from "../machine/documents/overrides";
-import { patchFlaws, patchKey } from "../machine/patch-flaws";
+import { patchFindings, patchKey } from "../machine/patch-findings";
 import type { UserPatch } from "../machine/user-patches";
 import { isMapping, listAt, valueAt } from "../mapping";
 import { intoOwnDocuments, wantedOf } from "../merge/wanted";
@@ -88,7 +88,7 @@ export const patchChecks: Checks = {
             const version = parseTalosVersion(release);
             const talos = machine === undefined ? "Talos" : `Talos ${release} of ${machine}`;
             if (!version) return [];
-            return patchFlaws(patch.documents, schemaMinor(version.minor))
+            return patchFindings(patch.documents, schemaMinor(version.minor))
               .map(({ path, problem, remedy }) => ({
                 field: patch.field,
                 problem: `${path} ${problem}`.trimStart(),

@@ -1,4 +1,4 @@
-import { upgradePathFault } from "../effect/faults";
+import { upgradePathFinding } from "../effect/findings";
 import { eraOf, firstMinorOf, knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";
@@ -132,7 +132,7 @@ export const releaseChecks: Checks = {
           why: "machines report their release with the v, so a preview would announce an upgrade to the release that already runs",
           remedy: `write ${running.text}`,
         };
-      const fault = upgradePathFault(running.text, target.text);
+      const fault = upgradePathFinding(running.text, target.text);
       // Patch releases of a cluster of Omni's are Omni's to change, in either direction; our program does not do it.
       const isOmnis = machine.spec.configuration === "omni" && running.minor === target.minor;
       return fault && !isOmnis ? { field, ...fault } : [];

@@ -5,7 +5,7 @@ import { compareDotted } from "../facts/version";
 import { ownClaim } from "../cluster/claim";
 import { pluginConfigPlaces, sharingOf } from "../machine/own-sharing";
 import { valueAt } from "../mapping";
-import { didYouMean, type Fault, migProfile, type Problem } from "../rules";
+import { didYouMean, type FindingText, migProfile, type FieldFinding } from "../rules";
 import { type GpuRequest, gpuRequests } from "../stack/workloads";
 import type { ClusterSpec } from "../spec/index";
 import {
@@ -203,7 +203,7 @@ export const sharingChecks: Checks = {
   },
 };
 
-const byMps: Fault = {
+const byMps: FindingText = {
   problem:
     "shares by MPS, which does not work on Talos with any release of the device plugin that we know",
   why: "the plugin starts nvidia-cuda-mps-control without PATH: it does not find its server in /usr/local/bin, and every program ends with CUDA error 805",
@@ -312,7 +312,12 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
   return [];
 }
 
-function tooMany(resource: string, requests: GpuRequest[], total: number, but: string): Problem {
+function tooMany(
+  resource: string,
+  requests: GpuRequest[],
+  total: number,
+  but: string,
+): FieldFinding {
   const names = [
     ...new Set(requests.map((request) => request.field.replace(/^workloads\.(pods\.)?/, ""))),
   ];

@@ -1,4 +1,4 @@
-import { hintOf, judgeValues, meantBy, type ValueComplaint } from "../facts/chart";
+import { hintOf, judgeValues, meantBy, type ChartValueFinding } from "../facts/chart";
 import { chartOfField, type ReleaseField, releaseFields } from "../facts/gpu-provider";
 import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../cluster/values";
@@ -66,9 +66,9 @@ function misnamed({ spec }: CheckContext, field: ReleaseField): Found {
   const { version, values } = spec[field] ?? {};
   const name = chartOfField(field);
   if (version === undefined || !values) return undefined;
-  const { complaints, judge } = judgeValues(name, version, values);
+  const { findings, judge } = judgeValues(name, version, values);
   if (judge === undefined) return undefined;
-  return complaints.map(({ path, kind }: ValueComplaint) => {
+  return findings.map(({ path, kind }: ChartValueFinding) => {
     const at = `${field}.values.${path}`;
     if (kind === "boolean")
       return {

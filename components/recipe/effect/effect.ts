@@ -1,9 +1,14 @@
 import { parseTalosVersion } from "../facts/version";
 import { plannedMachines } from "../machine/planned-machine";
-import type { Fault } from "../rules";
+import type { FindingText } from "../rules";
 import { changesOf, identityChanges, isOurs, said, type Change } from "./changes";
-import { driftFault } from "../facts/contract";
-import { contractFault, handOverFault, kubernetesPathFault, upgradePathFault } from "./faults";
+import { driftFinding } from "../facts/contract";
+import {
+  contractFinding,
+  handOverFinding,
+  kubernetesPathFinding,
+  upgradePathFinding,
+} from "./findings";
 import { machineState, type MachineState } from "./state";
 import { renderFinding } from "../stack/findings";
 import type { Plan } from "../types";
@@ -85,9 +90,9 @@ export function refusalOf(
   before?: MachineState,
   isContractSaid = false,
 ): string | undefined {
-  const said = (field: string, fault: Fault | undefined): string | undefined =>
+  const said = (field: string, fault: FindingText | undefined): string | undefined =>
     fault && renderFinding({ field, ...fault });
-  const handedOver = before && handOverFault(before.configuration, after.configuration);
+  const handedOver = before && handOverFinding(before.configuration, after.configuration);
   if (handedOver || after.configuration === "omni")
     return said(`machines.${machine}.configuration`, handedOver);
   const { talosVersion = "" } = after.rebootsIfChanged;
@@ -96,17 +101,17 @@ export function refusalOf(
   return (
     said(
       `machines.${machine}.talosVersion`,
-      has && wanted && upgradePathFault(has.text, wanted.text),
+      has && wanted && upgradePathFinding(has.text, wanted.text),
     ) ??
     said(
       `machines.${machine}.versionContract`,
-      has && contract ? contractFault(has.text, contract) : undefined,
+      has && contract ? contractFinding(has.text, contract) : undefined,
     ) ??
     said(
       `machines.${machine}.versionContract`,
-      driftFault(before?.mayRebootIfChanged?.contract, contract, isContractSaid),
+      driftFinding(before?.mayRebootIfChanged?.contract, contract, isContractSaid),
     ) ??
-    said("kubernetesVersion", before && kubernetesPathFault(before, after))
+    said("kubernetesVersion", before && kubernetesPathFinding(before, after))
   );
 }
 
@@ -213,7 +218,7 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
   const changes = [...identityChanges(before, after), ...boot, ...perhaps, ...live].map(
     ({ text }) => text,
   );
-  if (handOverFault(before.configuration, after.configuration))
+  if (handOverFinding(before.configuration, after.configuration))
     return quiet(
       `the update refuses to change its configuration from ${before.configuration} to ${after.configuration} in one step`,
       changes,

@@ -16,7 +16,7 @@ export interface Place {
 }
 
 /** What could not be read. */
-export type Flaw = Place & { problem: string };
+export type DocumentFinding = Place & { problem: string };
 
 /** One object of a file: a document, or an item of a list (`kind: List`). */
 export interface Doc {
@@ -36,7 +36,7 @@ export interface Values {
 export const none: Values = { values: {}, places: {} };
 
 /** The documents of a file that are mappings; what is no YAML is told in `flaws`. */
-export function documentsOf({ name: file, text }: OutsideFile, flaws: Flaw[]): Doc[] {
+export function documentsOf({ name: file, text }: OutsideFile, flaws: DocumentFinding[]): Doc[] {
   const { documents, lineCounter } = plainDocuments(text);
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
   return documents.flatMap((document): Doc[] => {

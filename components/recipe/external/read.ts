@@ -8,7 +8,7 @@ import {
   textAt,
   valuesAt,
   type Doc,
-  type Flaw,
+  type DocumentFinding,
   type OutsideFile,
   type Values,
 } from "./document";
@@ -34,8 +34,8 @@ import { parameterOf, release, valuesOf, type OutsideRelease } from "./release";
 export function readOutside(
   files: readonly OutsideFile[],
   hint?: ChartName,
-): { releases: OutsideRelease[]; flaws: Flaw[] } {
-  const flaws: Flaw[] = [];
+): { releases: OutsideRelease[]; flaws: DocumentFinding[] } {
+  const flaws: DocumentFinding[] = [];
   const docs = files.flatMap((file) => documentsOf(file, flaws));
   const releases = docs.flatMap((doc): OutsideRelease[] => {
     const { kind } = doc.root;

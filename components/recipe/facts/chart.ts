@@ -22,7 +22,7 @@ export function judgesOf(name: ChartName, version: string): ChartValues[] {
 }
 
 /** Why a value has no effect, or the wrong one. */
-export interface ValueComplaint {
+export interface ChartValueFinding {
   path: string;
   /** `unknown`: the chart has no such value; else the type it should have. */
   kind: "unknown" | "boolean" | "string" | "number" | "array" | "object";
@@ -39,21 +39,23 @@ export function judgeValues(
   name: ChartName,
   version: string,
   values: Record<string, unknown>,
-): { complaints: ValueComplaint[]; open: string[]; judge?: ChartValues } {
+): { findings: ChartValueFinding[]; open: string[]; judge?: ChartValues } {
   const [judge, ...others] = judgesOf(name, version);
-  if (judge === undefined) return { complaints: [], open: [] };
-  const refusedToo = others.map((other) => valueComplaints(other, values).map(({ path }) => path));
-  const complaints = valueComplaints(judge, values).filter(({ path }) =>
+  if (judge === undefined) return { findings: [], open: [] };
+  const refusedToo = others.map((other) =>
+    chartValueFindings(other, values).map(({ path }) => path),
+  );
+  const complaints = chartValueFindings(judge, values).filter(({ path }) =>
     refusedToo.every((paths) => paths.includes(path)),
   );
   const isBeyond = others.length === 0 && !semver.eq(judge.version, version);
-  const isOpen = ({ path, kind }: ValueComplaint): boolean =>
+  const isOpen = ({ path, kind }: ChartValueFinding): boolean =>
     isBeyond &&
     kind === "unknown" &&
     hintOf(path) === undefined &&
     meantBy(judge, path) === undefined;
   return {
-    complaints: complaints.filter((complaint) => !isOpen(complaint)),
+    findings: complaints.filter((complaint) => !isOpen(complaint)),
     open: complaints.filter(isOpen).map(({ path }) => path),
     judge,
   };
@@ -92,27 +94,27 @@ export function meantBy(chart: ChartValues, path: string): string | undefined {
 }
 
 /** Values that a chart would ignore or misread, e.g. `devicePlugin.nodeSelector`. */
-export function valueComplaints(
+export function chartValueFindings(
   chart: ChartValues,
   values: Record<string, unknown>,
-): ValueComplaint[] {
+): ChartValueFinding[] {
   const prefixes = prefixesOf(chart);
-  const visit = (value: unknown, path: string): ValueComplaint[] => {
+  const visit = (value: unknown, path: string): ChartValueFinding[] => {
     const type = Object.hasOwn(chart.paths, path) ? chart.paths[path] : undefined; // `constructor` is no value
     if (type === undefined && !prefixes.has(path)) return [{ path, kind: "unknown" }];
     // Helm takes null as "remove the default"; it only needs the path to be there.
     if (value === null || type === "any") return [];
     if (type !== undefined)
-      return isOfType(value, type) ? [] : [{ path, kind: type as ValueComplaint["kind"] }];
+      return isOfType(value, type) ? [] : [{ path, kind: type as ChartValueFinding["kind"] }];
     if (!isMapping(value)) return [{ path, kind: "object" }];
     return Object.entries(value).flatMap(([key, child]) => visit(child, `${path}.${key}`));
   };
-  return Object.entries(values).flatMap(([key, value]): ValueComplaint[] => {
+  return Object.entries(values).flatMap(([key, value]): ChartValueFinding[] => {
     if (key === "global") return [];
     if (!chart.subcharts.includes(key)) return visit(value, key);
     if (!isMapping(value)) return value === null ? [] : [{ path: key, kind: "object" }];
-    const inside = (of: object): ValueComplaint[] =>
-      valueComplaints(discoveryValues, { ...of }).map(({ path, kind }) => ({
+    const inside = (of: object): ChartValueFinding[] =>
+      chartValueFindings(discoveryValues, { ...of }).map(({ path, kind }) => ({
         path: `${key}.${path}`,
         kind,
       }));

@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import type { Fault } from "../rules/fault";
+import type { FindingText } from "../rules/finding";
 import type { MachineSpec } from "../spec/index";
 
 /** What a stack says of an owned machine that decides for which release its configuration is generated. */
@@ -45,11 +45,11 @@ export function contractMinor(contract: string): string {
  * @param was minor that the last update generated the configuration for; undefined where it generated none.
  * @param isSaid whether the stack has `versionContract`.
  */
-export function driftFault(
+export function driftFinding(
   was: string | undefined,
   is: string | undefined,
   isSaid: boolean,
-): Fault | undefined {
+): FindingText | undefined {
   if (isSaid || was === undefined || is === undefined || was === is) return undefined;
   return {
     problem: `is not said, and the contract of the generated configuration would go from ${was} to ${is}`,

@@ -1,5 +1,5 @@
 import { valueAt } from "../mapping";
-import type { Fault } from "../rules/fault";
+import type { FindingText } from "../rules/finding";
 import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import { multipath } from "./data/since.json";
 import { parseTalosVersion } from "./version";
@@ -18,11 +18,11 @@ export const refusesMultipath = (talosVersion: string): boolean =>
  *
  * @param extensions of that image.
  */
-export function multipathFault(
+export function multipathFinding(
   configuration: string,
   talosVersion: string,
   extensions: readonly string[],
-): Fault | undefined {
+): FindingText | undefined {
   if (!refusesMultipath(talosVersion) || !extensions.includes(multipath.extension))
     return undefined;
   if (!talosDocuments(configuration).map(valueOfDocument).some(configuresMultipath))

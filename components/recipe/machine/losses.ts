@@ -5,7 +5,7 @@ import type { DriverSpec, DropSpec, OverlaySpec } from "../spec/index";
 import { flat, type Nested } from "../mapping";
 import { moduleParameterIn, splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
-import type { Problem } from "../rules/fault";
+import type { FieldFinding } from "../rules/finding";
 
 /** What a machine runs, as far as another image would take it away. What could not be seen is undefined, and not missed. */
 export interface RunningImage {
@@ -109,12 +109,12 @@ export function losses(
   running: RunningImage,
   next: NextImage,
   drop: Loose<DropSpec> = {},
-): Problem[] {
+): FieldFinding[] {
   const field = `machines.${machine}`;
   const extensions = lostExtensions(running, next, drop);
   const runs = extensions.map((name) => named(name, running.extensions));
   const them = extensions.length === 1 ? "it" : "them";
-  return flat<Problem>([
+  return flat<FieldFinding>([
     extensions.length > 0 && {
       field: `${field}.extensions`,
       problem: `the machine runs ${runs.join(", ")}, and its next image has ${them} not`,
@@ -130,7 +130,7 @@ export function losses(
  * Another driver than a machine runs, which nobody has asked for. The stack chooses branch and flavour by the card where it names none;
  * the machine's owner may have chosen others, e.g. for a program that needs the CUDA of one branch.
  */
-function otherDriver(field: string, running: RunningImage, next: NextImage): Nested<Problem> {
+function otherDriver(field: string, running: RunningImage, next: NextImage): Nested<FieldFinding> {
   const runs = driverIn(runningExtensions(running));
   const comes = driverIn(next.extensions);
   if (runs === undefined || comes === undefined) return undefined;
@@ -161,7 +161,7 @@ function lostBeside(
   next: NextImage,
   installer: string,
   drop: Loose<DropSpec>,
-): Nested<Problem> {
+): Nested<FieldFinding> {
   const kept = new Set([...next.kernelArgs, ...(drop.kernelArgs ?? [])].flatMap(splitKernelArgs));
   const args = runningKernelArgs(running).filter((arg) => !kept.has(arg));
   const { overlay, embeddedMachineConfiguration } =
@@ -233,7 +233,7 @@ export function unheardArgs(
   machine: string,
   { commandLine = "", bootArgs, schematic }: RunningImage,
   next: Pick<NextImage, "kernelArgs">,
-): Problem[] {
+): FieldFinding[] {
   if (bootArgs === undefined) return [];
   const before = schematic === undefined ? [] : (readSchematic(schematic)?.kernelArgs ?? []);
   const heard = new Set([commandLine, ...bootArgs, ...before].flatMap(splitKernelArgs));

@@ -98,7 +98,7 @@ const special: Readonly<Record<string, string>> = {
 };
 
 /** Why a text is no address of one machine; undefined when it is one. */
-export function addressFlaw(text: string): string | undefined {
+export function addressProblem(text: string): string | undefined {
   if (isIPv4(text) || isIPv6(text.split("%")[0] ?? "")) {
     if (/%/.test(text) && !/^[^%]+%(?!25)[A-Za-z0-9_.-]{1,15}$/.test(text))
       return "is not an address";
@@ -113,7 +113,7 @@ export function addressFlaw(text: string): string | undefined {
 const talosPorts = ["50000", "50001"];
 
 /** Why a URL is not one by which every machine reaches the Kubernetes API; undefined when it may be one. */
-export function endpointFlaw(url: string): string | undefined {
+export function endpointProblem(url: string): string | undefined {
   const [, bracketed, name = "", port] =
     /^https:\/\/(?:\[([^\]]*)\]|([^:/]*))(?::(\d+))?/i.exec(url) ?? [];
   const host = bracketed ?? name;
@@ -126,7 +126,7 @@ export function endpointFlaw(url: string): string | undefined {
 }
 
 /** Why a text is no URL of a server; undefined when it is one. */
-export function urlFlaw(text: string, schemes: readonly string[]): string | undefined {
+export function urlProblem(text: string, schemes: readonly string[]): string | undefined {
   const form = new RegExp(`^(?:${schemes.join("|")})://([^/?#]*)([^?#]*)([?#].*)?$`, "i").exec(
     text.slice(0, 2048),
   );

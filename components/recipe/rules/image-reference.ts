@@ -10,7 +10,7 @@ const tagForm = /^\w[\w.-]{0,127}$/;
 const digests: Record<string, number> = { sha256: 64, sha384: 96, sha512: 128 };
 
 /** Why a text is no image reference; undefined when it is one. */
-export function imageFlaw(text: string): string | undefined {
+export function imageProblem(text: string): string | undefined {
   if (text.length > 600) return "it is longer than any reference";
   if (/^[a-z]+:\/\//i.test(text)) return "it has a scheme";
   if (/\s/.test(text)) return "it has white space in it";
@@ -26,10 +26,10 @@ export function imageFlaw(text: string): string | undefined {
   const name = colon < 0 ? named : named.slice(0, colon);
   if (colon >= 0 && !tagForm.test(named.slice(colon + 1)))
     return "its tag is not a tag: up to 128 letters, digits, `_`, `.` and `-`";
-  return nameFlaw(name);
+  return nameProblem(name);
 }
 
-function nameFlaw(name: string): string | undefined {
+function nameProblem(name: string): string | undefined {
   const [first = "", ...others] = name.split("/");
   const hasHost =
     others.length > 0 &&

@@ -1,8 +1,8 @@
-import { addressFlaw, endpointFlaw, urlFlaw } from "./address";
+import { addressProblem, endpointProblem, urlProblem } from "./address";
 import { durationValue, longestWait, shortestWait } from "./duration";
-import { flawRule, ruleOf, type Rule } from "./fault";
-import { imageFlaw } from "./image-reference";
-import { ollamaModelFlaw, vllmModelFlaw } from "./model-name";
+import { ruleFrom, ruleOf, type Rule } from "./finding";
+import { imageProblem } from "./image-reference";
+import { ollamaModelProblem, vllmModelProblem } from "./model-name";
 import {
   isDataKey,
   isDns1123Label,
@@ -17,7 +17,7 @@ import { quantityValue } from "./quantity";
  * Rules of notation that others made, Kubernetes' above all, each in one place: stack files and components used alone are
  * judged by the same ones.
  */
-export { ruleOf, shown, type Fault, type Problem, type Rule } from "./fault";
+export { ruleOf, shown, type FindingText, type FieldFinding, type Rule } from "./finding";
 export { addressRange, canonicalAddress } from "./address";
 export { namesSecret, secretIn } from "./secret-text";
 export { closest, closestOnes, didYouMean } from "./suggest";
@@ -81,9 +81,9 @@ export const envName = ruleOf(isEnvName, {
 });
 
 /** Image of a container. */
-export const imageReference = flawRule(
+export const imageReference = ruleFrom(
   (text) => {
-    const flaw = imageFlaw(text);
+    const flaw = imageProblem(text);
     return flaw === undefined ? undefined : `is not an image: ${flaw}`;
   },
   {
@@ -96,7 +96,7 @@ export const imageReference = flawRule(
 const leastBytes = 2 ** 20;
 
 /** Amount of storage or memory. */
-export const bytes = flawRule(
+export const bytes = ruleFrom(
   (text) => {
     const value = quantityValue(text);
     if (value === undefined) return "is not an amount of storage";
@@ -119,7 +119,7 @@ export const share = ruleOf(/^(?:[1-9]\d?|100)%$/, {
 });
 
 /** Limit of a wait. */
-export const wait = flawRule(
+export const wait = ruleFrom(
   (text) => {
     const value = durationValue(text);
     if (value === undefined) return "is not a duration";
@@ -134,15 +134,15 @@ export const wait = flawRule(
 );
 
 /** Address of a machine. */
-export const machineAddress = flawRule(addressFlaw, {
+export const machineAddress = ruleFrom(addressProblem, {
   why: "the program finds the machine's Talos API by it",
   remedy:
     "write one IP or one host name that others reach it by, without scheme and port, brackets and prefix length",
 });
 
 /** URL of the Kubernetes API. Source: talos v1.13.0, cmd/talosctl/cmd/mgmt/gen/config.go (validateClusterEndpoint). */
-export const clusterUrl = flawRule(
-  (text) => urlFlaw(text, ["https"]) ?? endpointFlaw(text),
+export const clusterUrl = ruleFrom(
+  (text) => urlProblem(text, ["https"]) ?? endpointProblem(text),
   {
     why: "machines and clients are given it as the address of the Kubernetes API",
     remedy: "write it with its scheme, e.g. `https://10.0.10.10:6443`",
@@ -151,8 +151,8 @@ export const clusterUrl = flawRule(
 );
 
 /** URL of a server of ours to ask. */
-export const serverUrl = flawRule(
-  (text) => urlFlaw(text, ["https", "http"]),
+export const serverUrl = ruleFrom(
+  (text) => urlProblem(text, ["https", "http"]),
   {
     why: "it makes the schematics and serves the installer images",
     remedy: "write it with its scheme, e.g. `https://factory.talos.dev`",
@@ -161,12 +161,12 @@ export const serverUrl = flawRule(
 );
 
 /** Where Helm finds a chart: a repository with an index, or a folder of an OCI registry. */
-export const chartRepository = flawRule(
+export const chartRepository = ruleFrom(
   // Helm knows it in small letters alone (helm, pkg/registry/util.go, IsOCI).
   (text) =>
     /^oci:/i.test(text) && !text.startsWith("oci:")
       ? "is not written oci://"
-      : urlFlaw(text, ["https", "http", "oci"]),
+      : urlProblem(text, ["https", "http", "oci"]),
   {
     why: "Helm looks there for the chart",
     remedy:
@@ -176,20 +176,20 @@ export const chartRepository = flawRule(
 );
 
 /** URL of a server within the cluster. */
-export const otherServer = flawRule((text) => urlFlaw(text, ["http", "https"]), {
+export const otherServer = ruleFrom((text) => urlProblem(text, ["http", "https"]), {
   why: "requests would go nowhere",
   remedy: "write it with its scheme, e.g. `http://ollama.ollama.svc:11434`",
 });
 
 /** Model of ollama's. */
-export const ollamaModel = flawRule(ollamaModelFlaw, {
+export const ollamaModel = ruleFrom(ollamaModelProblem, {
   why: "ollama refuses to pull it",
   remedy:
     "write it as `ollama pull` takes it, e.g. `llama3.2:3b` or `hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M`",
 });
 
 /** Model of vLLM's. */
-export const vllmModel = flawRule(vllmModelFlaw, {
+export const vllmModel = ruleFrom(vllmModelProblem, {
   why: "vLLM stops before it serves anything",
   remedy: "write it by its name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`",
 });
@@ -225,7 +225,7 @@ const standard = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
 /** A container's limit of a resource, by the resource's name. */
 export const resourceLimit = (resource: string): Rule =>
-  flawRule(
+  ruleFrom(
     (text) => {
       const value = quantityValue(text);
       if (value === undefined) return "is not a quantity";
@@ -246,7 +246,7 @@ export const resourceLimit = (resource: string): Rule =>
   );
 
 /** Name of a resource that a container may be limited in. */
-export const resourceName = flawRule(
+export const resourceName = ruleFrom(
   (text) => {
     if (!isQualifiedName(text)) return "is not a resource";
     if (!text.includes("/") && !standard.test(text)) return "is not a Kubernetes resource";

@@ -2,7 +2,7 @@
  * Why a text is no model of ollama's; undefined when it is one: `[host/][namespace/]model[:tag]`.
  * Source: ollama v0.12.0, types/model/name.go (ParseNameBare, isValidPart, isValidLen).
  */
-export function ollamaModelFlaw(text: string): string | undefined {
+export function ollamaModelProblem(text: string): string | undefined {
   if (text.length > 600) return "is too long for a model";
   const bare = text.replace(/^https?:\/\//, "");
   if (/\s/.test(bare)) return "has white space in it";
@@ -28,7 +28,7 @@ export function ollamaModelFlaw(text: string): string | undefined {
  * Why vLLM cannot load a model of this name; undefined when it may. A folder, an object store and a file in a repository are
  * left to vLLM. Source: huggingface_hub v0.34, utils/_validators.py (validate_repo_id).
  */
-export function vllmModelFlaw(text: string): string | undefined {
+export function vllmModelProblem(text: string): string | undefined {
   if (text.length > 512) return "is too long for a model";
   if (text.startsWith("-")) return "would be read as an option";
   if (/\s/.test(text)) return "has white space in it";

@@ -1,9 +1,9 @@
 import { inLine } from "../rules/printable";
-import type { Problem } from "../rules";
+import type { FieldFinding } from "../rules";
 import type { Finding } from "../types";
 
 /** One finding as a line: `field: what is wrong; why it matters; how to fix it`. */
-export const renderFinding = (finding: Problem): string =>
+export const renderFinding = (finding: FieldFinding): string =>
   `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
 
 /** All findings, numbered, one per line: a name in one makes no line of its own, and nothing in it acts on a terminal. */

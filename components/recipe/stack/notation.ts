@@ -1,11 +1,11 @@
 import * as z from "zod";
 import * as rules from "../rules";
-import type { Fault, Rule } from "../rules";
+import type { FindingText, Rule } from "../rules";
 
 /** Adds what is wrong, if anything, as an issue whose words go on with it. */
 export function tell(
   context: Pick<z.core.$RefinementCtx, "addIssue">,
-  fault: Fault | undefined,
+  fault: FindingText | undefined,
   ...path: PropertyKey[]
 ): void {
   if (fault) context.addIssue({ code: "custom", params: { ...fault }, path });

@@ -1,4 +1,4 @@
-import { type Fault, shown } from "../rules/fault";
+import { type FindingText, shown } from "../rules/finding";
 import { written } from "../shape";
 import type { Finding } from "../types";
 
@@ -26,7 +26,7 @@ export function readPlain(raw: unknown): {
   const above = new Set<object>();
   let count = 0;
 
-  const leaveOut = (path: PropertyKey[], fault: Fault): undefined => {
+  const leaveOut = (path: PropertyKey[], fault: FindingText): undefined => {
     // One of many alike says it all.
     if (findings.length < 100) findings.push({ check: "shape", field: fieldOf(path), ...fault });
     left.push(path);
@@ -81,7 +81,11 @@ export function readPlain(raw: unknown): {
   return { value: read(raw, []), findings, left };
 }
 
-function unreadable(value: unknown, path: PropertyKey[], above: Set<object>): Fault | undefined {
+function unreadable(
+  value: unknown,
+  path: PropertyKey[],
+  above: Set<object>,
+): FindingText | undefined {
   if (typeof value === "string") return unreadableText(value);
   if (typeof value === "number" && !Number.isFinite(value))
     return {
@@ -127,7 +131,7 @@ function unreadable(value: unknown, path: PropertyKey[], above: Set<object>): Fa
 // eslint-disable-next-line no-control-regex -- that is what is looked for; all but tab and line ends
 const controls = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
-function unreadableText(text: string): Fault | undefined {
+function unreadableText(text: string): FindingText | undefined {
   if (text.length > longestText)
     return {
       problem: `is longer than ${longestText} characters`,

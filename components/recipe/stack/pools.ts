@@ -1,4 +1,4 @@
-import { addressRange, type Fault, shown } from "../rules";
+import { addressRange, type FindingText, shown } from "../rules";
 import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
 
@@ -118,7 +118,7 @@ function merge(further: MachineDefaultsSpec, nearer: MachineDefaultsSpec): Machi
   return { ...further, ...nearer, ...Object.fromEntries(together) };
 }
 
-type Tell = (field: string, fault: Fault) => void;
+type Tell = (field: string, fault: FindingText) => void;
 
 /** The addresses that an entry stands for; none where it is not a valid range. */
 function addressesOf(text: string, field: string, tell: Tell): string[] {

@@ -1,6 +1,6 @@
 import { anyText } from "../mapping";
 import * as z from "zod";
-import { didYouMean, type Fault, shown } from "../rules";
+import { didYouMean, type FindingText, shown } from "../rules";
 import type { Finding } from "../types";
 import { childAt, fieldOf } from "./plain-data";
 
@@ -20,7 +20,7 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
   return [{ check: "shape", field: fieldOf(issue.path), ...faultIn(issue, value) }];
 }
 
-function faultIn(issue: z.core.$ZodIssue, value: any): Fault {
+function faultIn(issue: z.core.$ZodIssue, value: any): FindingText {
   switch (issue.code) {
     case "invalid_type": {
       const wanted = described(issue.expected);
@@ -85,7 +85,7 @@ function faultIn(issue: z.core.$ZodIssue, value: any): Fault {
       };
     default: {
       // A rule's own words come with the issue (notation.ts).
-      const { problem, why, remedy } = (issue as { params?: Partial<Fault> }).params ?? {};
+      const { problem, why, remedy } = (issue as { params?: Partial<FindingText> }).params ?? {};
       return {
         problem: problem ?? issue.message,
         why: why ?? "the value could not be read",

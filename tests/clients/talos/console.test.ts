@@ -1,7 +1,7 @@
 import {
   bootErrorsOf,
   consoleLines,
-  driverComplaints,
+  driverErrors,
   pullErrorOf,
   waitingImageOf,
 } from "../../../components/clients/talos/console";
@@ -114,7 +114,7 @@ test("what NVIDIA's driver complains of: each error of a card once with its numb
     "               NVRM: (PCI ID: 10de:26b5) installed in this system has",
     "               NVRM: fallen off the bus and is not responding to commands.",
   ];
-  expect(driverComplaints(consoleLines(log.join("\n")))).toEqual([
+  expect(driverErrors(consoleLines(log.join("\n")))).toEqual([
     "NVRM: Xid (PCI:0000:0b:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
     `NVRM: ${fault}_0000 (and 2 more of it)`,
     `NVRM: ${fault.replace("0b", "0c")}`,

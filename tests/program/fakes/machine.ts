@@ -1,4 +1,4 @@
-import { CallError, type CallProblem } from "../../../components/clients/failure";
+import { CallError, type CallErrorKind } from "../../../components/clients/failure";
 import { isolatesWorkload } from "../../../components/clients/talos/configuration-text";
 import type {
   EtcdMember,
@@ -102,7 +102,7 @@ export class FakeMachine implements Machine {
   afterCall: (call: string) => void = () => {};
   private readonly faults: {
     call: string;
-    problem: CallProblem;
+    problem: CallErrorKind;
     times: number;
     effect: boolean;
   }[] = [];
@@ -110,7 +110,7 @@ export class FakeMachine implements Machine {
   constructor(readonly clock: FakeClock) {}
 
   /** Makes a call fail so many times; with `effect` it is done all the same and only the answer is lost. */
-  fail(call: string, problem: CallProblem, times = 1, effect = false): void {
+  fail(call: string, problem: CallErrorKind, times = 1, effect = false): void {
     this.faults.push({ call, problem, times, effect });
   }
 

@@ -1,4 +1,4 @@
-import type { CallProblem } from "../../../components/clients/failure";
+import type { CallErrorKind } from "../../../components/clients/failure";
 import { OmniServer } from "../../../components/clients/omni/server";
 import type { SecretFiles } from "../../../components/clients/secret-files";
 import type { Talosctl } from "../../../components/clients/talos/talosctl";
@@ -39,7 +39,7 @@ interface OmniRun {
   /** What else differs in Omni from now on. */
   omni?: Partial<FakeOmni>;
   /** Omni cannot list its resources, for so many seconds or for ever. */
-  failing?: { seconds?: number; problem: CallProblem; message: string };
+  failing?: { seconds?: number; problem: CallErrorKind; message: string };
   expect:
     | {
         error?: never;

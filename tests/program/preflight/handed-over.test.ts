@@ -1,4 +1,4 @@
-import { handOverFault } from "../../../components/recipe/effect/faults";
+import { handOverFinding } from "../../../components/recipe/effect/findings";
 import { takenAway } from "../../../components/program/preflight/memory";
 import type { PreflightTask, Remembered } from "../../../components/program/preflight/task";
 
@@ -77,7 +77,7 @@ test.each<[string, Record<string, Place | undefined>, Record<string, Place>, Reg
 });
 
 test("an owner that does not change says how a failed update is taken back, and what a destroy deletes", () => {
-  const { why, remedy } = handOverFault("adopted", "owned")!;
+  const { why, remedy } = handOverFinding("adopted", "owned")!;
   expect(why).toContain("at the end of the update, when the machine already has the new one");
   expect(remedy).toContain(
     "if the update that changed it to adopted failed, finish that one with adopted first",

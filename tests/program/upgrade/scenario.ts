@@ -1,4 +1,4 @@
-import type { CallProblem } from "../../../components/clients/failure";
+import type { CallErrorKind } from "../../../components/clients/failure";
 import type { Machine } from "../../../components/clients/talos/talos-machine";
 import type { NodeState } from "../../../components/program/cluster/cluster";
 import type { UpgradeResult, UpgradeTask } from "../../../components/program/task";
@@ -14,7 +14,7 @@ type Part = string | RegExp;
 /** A call to the machine that fails. */
 export interface FailingCall {
   call: keyof Machine;
-  problem: CallProblem;
+  problem: CallErrorKind;
   /** How often it fails. Default 1. */
   times?: number;
   /** The machine does what was asked all the same; only its answer is lost. Default false. */

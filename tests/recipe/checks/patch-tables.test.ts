@@ -1,5 +1,5 @@
 import { checkCluster } from "../../../components/recipe";
-import { patchFlaws } from "../../../components/recipe/machine/patch-flaws";
+import { patchFindings } from "../../../components/recipe/machine/patch-findings";
 import { talosDocuments, valueOfDocument } from "../../../components/recipe/rules/yaml";
 import { secretsIn } from "../../../components/recipe/machine/secrets";
 import { containerdParts } from "./patches/containerd";
@@ -10,7 +10,7 @@ import { wrongPatches } from "./patches/wrong";
 const flawsOf = (patch: string, minor: number): string[] => {
   const documents = talosDocuments(patch);
   expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
-  return patchFlaws(documents, { minor, isKnown: true }).map(
+  return patchFindings(documents, { minor, isKnown: true }).map(
     ({ path, problem, remedy }) => `${path} ${problem}; ${remedy}`,
   );
 };
@@ -28,7 +28,7 @@ describe("patches against what Talos' decoder takes", () => {
 
   test("a release that nobody knows yet is judged loosely: what its schema may have brought is let be", () => {
     const loose = (patch: string): number =>
-      patchFlaws(talosDocuments(patch), { minor: 14, isKnown: false }).length;
+      patchFindings(talosDocuments(patch), { minor: 14, isKnown: false }).length;
     expect(loose("machine: {newThing: {a: b}}\n")).toBe(0);
     expect(loose("apiVersion: v1alpha1\nkind: NewConfig\n")).toBe(0);
     expect(loose("machine: {sysctls: [a]}\n")).toBe(1);

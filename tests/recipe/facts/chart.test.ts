@@ -6,7 +6,7 @@ import {
 import {
   judgesOf,
   judgeValues,
-  valueComplaints,
+  chartValueFindings,
   type ChartName,
 } from "../../../components/recipe/facts/chart";
 import { charts } from "../../../components/recipe/facts/data/charts";
@@ -19,7 +19,7 @@ const complaints = (
 ): [string, string][] => {
   const [chart] = judgesOf(name, version);
   if (!chart) throw new Error(version);
-  return valueComplaints(chart, values).map(({ path, kind }) => [path, kind]);
+  return chartValueFindings(chart, values).map(({ path, kind }) => [path, kind]);
 };
 
 /** The operator's releases that the tables have. */
@@ -44,7 +44,7 @@ test.each([
 
 describe("a release older or newer than all of the tables", () => {
   const judged = (name: ChartName, version: string, values: Record<string, unknown>) => {
-    const { complaints: wrong, open } = judgeValues(name, version, values);
+    const { findings: wrong, open } = judgeValues(name, version, values);
     return { wrong: wrong.map(({ path, kind }) => `${path}: ${kind}`), open };
   };
 

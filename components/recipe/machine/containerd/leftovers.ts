@@ -1,7 +1,7 @@
-import type { Fault } from "../../rules";
+import type { FindingText } from "../../rules";
 
 /** Texts of a part of containerd's configuration, as TOML or in a patch that has it as a text, and what comes of them. */
-const ways: [text: RegExp, fault: Fault][] = [
+const ways: [text: RegExp, fault: FindingText][] = [
   [
     /\bdefault_runtime_name *= *["']nvidia["']/,
     {
@@ -33,5 +33,5 @@ const ways: [text: RegExp, fault: Fault][] = [
  * siderolabs/extensions#1222; containerd 2, CRI plugin (ValidateRuntimeConfig; seen on Talos v1.13.0); nvidia-container-toolkit v1.20.1,
  * cmd/nvidia-ctk-installer/container/runtime/nri/plugin.go.
  */
-export const handlerLeftovers = (text: string): Fault[] =>
+export const handlerLeftovers = (text: string): FindingText[] =>
   ways.flatMap(([written, fault]) => (written.test(text) ? [fault] : []));

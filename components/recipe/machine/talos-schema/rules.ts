@@ -123,9 +123,9 @@ const rules: Record<string, rule.Rule> = {
 };
 
 /** Flaw of a value at a field, e.g. `v1alpha1.Device.addresses[]`, on a minor of Talos. */
-export const valueFlaw = (
+export const valueFinding = (
   field: string,
   minor: number,
   value: unknown,
-): rule.ValueFlaw | undefined =>
+): rule.ValueFinding | undefined =>
   (Object.hasOwn(rules, field) && rules[field]!(value, minor)) || undefined;

@@ -1,9 +1,9 @@
 import type table from "../../facts/data/talos-rules.json";
 import { asText, isMapping, listOf, repeated } from "../../mapping";
-import { imageFlaw } from "../../rules/image-reference";
+import { imageProblem } from "../../rules/image-reference";
 import { isLabelValue, isQualifiedName } from "../../rules/names";
 import { taintEffects } from "../taints";
-import { expressionFlaw, isAddress, isPrefix, isSize, bytesOf } from "./values";
+import { isWrongExpression, isAddress, isPrefix, isSize, bytesOf } from "./values";
 
 /**
  * What Talos asks of values beyond their type: its validation of a configuration, and what fails later, at boot.
@@ -12,10 +12,10 @@ import { expressionFlaw, isAddress, isPrefix, isSize, bytesOf } from "./values";
  */
 
 /** What is wrong with a value, and what to write. */
-export type ValueFlaw = readonly [problem: string, remedy: string];
+export type ValueFinding = readonly [problem: string, remedy: string];
 
 /** A rule for the value of a field, on a minor of Talos. */
-export type Rule = (value: unknown, minor: number) => ValueFlaw | false | undefined;
+export type Rule = (value: unknown, minor: number) => ValueFinding | false | undefined;
 
 /** A rule for a text; an empty one reads as not set. */
 export const text =
@@ -25,7 +25,7 @@ export const text =
 
 /** A rule for a mapping. */
 export const mapping =
-  (flawOf: (value: Record<string, unknown>) => ValueFlaw | false | undefined): Rule =>
+  (flawOf: (value: Record<string, unknown>) => ValueFinding | false | undefined): Rule =>
   (value) =>
     isMapping(value) && flawOf(value);
 
@@ -85,7 +85,7 @@ const entries = (isValue: (value: string) => boolean, what: string, remedy: stri
   });
 
 /** An interface or a VLAN: one way of naming its addresses. */
-export const cidrOrAddresses = (value: Record<string, unknown>): ValueFlaw | undefined =>
+export const cidrOrAddresses = (value: Record<string, unknown>): ValueFinding | undefined =>
   value["cidr"] && Array.isArray(value["addresses"]) && value["addresses"].length > 0
     ? ["has cidr and addresses", "write all of them under addresses"]
     : undefined;
@@ -107,7 +107,7 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
   size: text(isSize, "is not a size", "write e.g. 50GiB"),
   absolute: text((path) => path.startsWith("/"), "is not an absolute path", "let it begin with /"),
   image: text(
-    (name) => imageFlaw(name) === undefined,
+    (name) => imageProblem(name) === undefined,
     "is not an image reference",
     "write e.g. ghcr.io/siderolabs/kubelet:v1.34.1",
   ),
@@ -122,7 +122,7 @@ export const shared: Record<keyof typeof table.rules, Rule> = {
     "write letters, digits and hyphens between dots",
   ),
   expression: (value) =>
-    expressionFlaw(asText(value)) && [
+    isWrongExpression(asText(value)) && [
       "is no CEL expression",
       'write e.g. disk.transport == "nvme" && !system_disk',
     ],

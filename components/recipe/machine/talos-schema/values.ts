@@ -31,7 +31,7 @@ export function misfit(value: unknown, type: TypeText): string | undefined {
       return text === "" || isBase64(text) ? undefined : "is not base64";
     default:
       if (type.startsWith("=")) return isOneOf(text, type) ? undefined : "is not one of its values";
-      if (type.startsWith("/")) return patternFlaw(text, type.slice(1));
+      if (type.startsWith("/")) return patternProblem(text, type.slice(1));
       return "is a single value";
   }
 }
@@ -64,7 +64,7 @@ const addressPattern = "^[0-9a-f.:]+$";
 const hardwarePattern = "^[0-9a-f:]+$";
 
 /** Patterns of the schema that mean more than they say are judged by what they mean. */
-function patternFlaw(text: string, pattern: string): string | undefined {
+function patternProblem(text: string, pattern: string): string | undefined {
   if (text === "") return undefined; // reads as not set
   if (pattern === prefixPattern)
     return isPrefix(text) ? undefined : "is not a network with a prefix length";
@@ -108,7 +108,7 @@ export function bytesOf(value: unknown): number | undefined {
 }
 
 /** Whether a text is no expression in CEL, as far as it can be told without a parser: quotes and brackets open, or an operator. */
-export function expressionFlaw(text: string): boolean {
+export function isWrongExpression(text: string): boolean {
   const bare = text.replace(
     /"(?:\\[^]|[^"\\])*("?)|'(?:\\[^]|[^'\\])*('?)/g,
     (quoted, ...ends: string[]) => (ends[0] || ends[1] ? "x" : quoted),

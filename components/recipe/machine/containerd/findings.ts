@@ -5,26 +5,29 @@ import {
   structureOfPlugin,
   type ContainerdRelease,
 } from "../../facts/containerd-schema";
-import { closest, type Fault } from "../../rules";
+import { closest, type FindingText } from "../../rules";
 import { asText, flat, isMapping, valueAt } from "../../mapping";
-import { remedyFor, shapeFlaws, type ShapeFlaw, written } from "../../shape";
+import { remedyFor, shapeFindings, type ShapeFinding, written } from "../../shape";
 
 /**
  * What a containerd refuses or ignores in a part. Tables of plugins that are not known are let be; so are unknown keys of a release
  * that the tables do not have, unless they are near to a known one: it may be newer than what is known of it.
  */
-export function containerdFlaws(table: TomlTable, { minor, isKnown }: ContainerdRelease): Fault[] {
+export function containerdFindings(
+  table: TomlTable,
+  { minor, isKnown }: ContainerdRelease,
+): FindingText[] {
   const dialect = {
     structureOf: (name: string) => ({
       keys: containerdKeys(name, minor, isKnown ? minor : Infinity),
       open: !isKnown,
     }),
   };
-  const ofTable = (value: unknown, structure: string, ...path: string[]): Fault[] =>
-    shapeFlaws(value, `@${structure}`, dialect, path).map(worded);
+  const ofTable = (value: unknown, structure: string, ...path: string[]): FindingText[] =>
+    shapeFindings(value, `@${structure}`, dialect, path).map(worded);
   const { plugins, ...rest } = table;
   const ofPlugins = Object.entries(isMapping(plugins) ? plugins : {}).flatMap(
-    ([id, value]): Fault[] => {
+    ([id, value]): FindingText[] => {
       const structure = structureOfPlugin(id);
       if (structure !== undefined)
         return id === "io.containerd.grpc.v1.cri" && isMapping(value)
@@ -44,13 +47,13 @@ export function containerdFlaws(table: TomlTable, { minor, isKnown }: Containerd
   );
   return [
     ...ofTable(rest, structureOfPlugin("")!),
-    ...shapeFlaws(plugins, "{any", dialect, ["plugins"]).map(worded),
+    ...shapeFindings(plugins, "{any", dialect, ["plugins"]).map(worded),
     ...ofPlugins,
-    ...meaningFlaws(table),
+    ...meaningFindings(table),
   ];
 }
 
-function worded({ path, flaw }: ShapeFlaw): Fault {
+function worded({ path, flaw }: ShapeFinding): FindingText {
   const at = written(path, quoted);
   if (flaw === "missing")
     return {
@@ -78,7 +81,7 @@ function worded({ path, flaw }: ShapeFlaw): Fault {
 const hostsDir = "/etc/cri/conf.d/hosts";
 
 /** What containerd's own validation refuses. Source: containerd v2.2.3, internal/cri/config/config.go, Validate…Config. */
-function meaningFlaws(table: TomlTable): Fault[] {
+function meaningFindings(table: TomlTable): FindingText[] {
   const plugin = (id: string, ...path: string[]): unknown => valueAt(table, "plugins", id, ...path);
   const registry = plugin("io.containerd.cri.v1.images", "registry");
   const folder = valueAt(registry, "config_path");
@@ -86,7 +89,7 @@ function meaningFlaws(table: TomlTable): Fault[] {
   const runtimes = plugin("io.containerd.cri.v1.runtime", "containerd", "runtimes");
   const own = Object.entries(isMapping(runtimes) ? runtimes : {});
   const near = name === "" ? undefined : closest(name, ["nvidia", "runc"]);
-  return flat<Fault>([
+  return flat<FindingText>([
     (valueAt(registry, "mirrors") !== undefined ||
       (folder !== undefined && folder !== hostsDir)) && {
       problem: "sets registry mirrors or their folder",

@@ -9,13 +9,13 @@ import {
 } from "../facts/talos-schema";
 import { asText, isMapping, valueAt } from "../mapping";
 import { closest } from "../rules/suggest";
-import { remedyFor, shapeFlaws, type Dialect, type ShapeFlaw, written } from "../shape";
-import { valueFlaw } from "./talos-schema/rules";
-import type { ValueFlaw } from "./talos-schema/value-rules";
+import { remedyFor, shapeFindings, type Dialect, type ShapeFinding, written } from "../shape";
+import { valueFinding } from "./talos-schema/rules";
+import type { ValueFinding } from "./talos-schema/value-rules";
 import { misfit } from "./talos-schema/values";
 
 /** Something in a patch that Talos does not take. */
-export interface PatchFlaw {
+export interface PatchFinding {
   /** Where it stands, e.g. `machine.sysctl` or `KmsgLogConfig.url`; empty for a document as a whole. */
   path: string;
   problem: string;
@@ -34,14 +34,14 @@ type Path = readonly (string | number)[];
 /** Key by which a patch deletes (talos, pkg/machinery/config/configloader/internal/decoder/delete.go). */
 export const patchKey = "$patch";
 
-const flaw = (path: string, problem: string, remedy: string): PatchFlaw => ({
+const flaw = (path: string, problem: string, remedy: string): PatchFinding => ({
   path,
   problem,
   remedy,
 });
 
 /** What Talos does not take in a patch's documents, as its decoder judges them; at most ten things. */
-export function patchFlaws(documents: readonly Document[], schema: Schema): PatchFlaw[] {
+export function patchFindings(documents: readonly Document[], schema: Schema): PatchFinding[] {
   const seen = new Set<string>();
   const flaws = documents.flatMap((document) => {
     const root = plain(document, document.contents);
@@ -83,7 +83,7 @@ function plain(document: Document, node: unknown): unknown {
 }
 
 /** The document with `machine` and `cluster`. */
-function ofMain(root: Record<string, unknown>, schema: Schema): PatchFlaw[] {
+function ofMain(root: Record<string, unknown>, schema: Schema): PatchFinding[] {
   const structure = structureOfKind(mainKind, schema.minor)!;
   const keys = keysOf(structure, schema.minor);
   const [first, ...others] = Object.keys(root);
@@ -109,7 +109,7 @@ function ofDocument(
   kind: string,
   apiVersion: string,
   { minor, isKnown }: Schema,
-): PatchFlaw[] {
+): PatchFinding[] {
   if (kind === "") return [flaw("", "has an apiVersion and no kind", "name its kind")];
   const structure = structureOfKind(kind, minor);
   if (structure !== undefined && kind !== mainKind) {
@@ -117,7 +117,7 @@ function ofDocument(
       const has = apiVersion === "" ? "names no apiVersion" : `has the apiVersion ${apiVersion}`;
       return [flaw("", `(${kind}) ${has}`, "write apiVersion: v1alpha1")];
     }
-    const whole = valueFlaw(kind, minor, root);
+    const whole = valueFinding(kind, minor, root);
     const { kind: _, ...fields } = root;
     const isNameless = keysOf(structure, minor).has("name") && root["name"] === undefined;
     return [
@@ -152,32 +152,32 @@ function ofStructure(
   structure: string,
   at: Path,
   schema: Schema,
-): PatchFlaw[] {
+): PatchFinding[] {
   const { minor } = schema;
-  const told: PatchFlaw[] = [];
+  const told: PatchFinding[] = [];
   const kept = withoutDeleted(root, at, told, true);
-  const dialect: Dialect<ValueFlaw> = {
+  const dialect: Dialect<ValueFinding> = {
     structureOf: (name) => ({
       keys: name === fileItem ? keysOfFile(minor) : keysOf(name, minor),
       open: false,
     }),
     takes: (value, type) => misfit(value, type) === undefined,
     ruleOf: (field, value) =>
-      valueAt(value, patchKey) === undefined ? valueFlaw(field, minor, value) : undefined,
+      valueAt(value, patchKey) === undefined ? valueFinding(field, minor, value) : undefined,
   };
   const isOfDeleted = (path: Path): boolean =>
     valueAt(kept, ...path.slice(0, -1).map(String), patchKey) !== undefined ||
     path.at(-1) === patchKey;
   return [
     ...told,
-    ...shapeFlaws(kept, `@${structure}`, dialect)
+    ...shapeFindings(kept, `@${structure}`, dialect)
       .filter(({ path }) => !isOfDeleted(path))
       .flatMap((one) => worded(one, at, schema)),
   ];
 }
 
 /** Without what is deleted, items of lists but for their names; what is wrong with a `$patch` is told. */
-function withoutDeleted(value: unknown, path: Path, told: PatchFlaw[], isItem = false): unknown {
+function withoutDeleted(value: unknown, path: Path, told: PatchFinding[], isItem = false): unknown {
   if (Array.isArray(value))
     return value.map((item, index) => withoutDeleted(item, [...path, index], told, true));
   if (!isMapping(value)) return value;
@@ -205,10 +205,10 @@ function withoutDeleted(value: unknown, path: Path, told: PatchFlaw[], isItem = 
 }
 
 function worded(
-  { path: below, flaw: found }: ShapeFlaw<ValueFlaw>,
+  { path: below, flaw: found }: ShapeFinding<ValueFinding>,
   at: Path,
   schema: Schema,
-): PatchFlaw[] {
+): PatchFinding[] {
   const path = written([...at, ...below]);
   // A document may be merged into one that is there; the item of a list stands alone.
   if (found === "missing")
@@ -227,7 +227,7 @@ function unknownKey(
   structure: string,
   path: string,
   { minor, isKnown }: Schema,
-): PatchFlaw[] {
+): PatchFinding[] {
   const merges = "is a YAML merge key, which Talos takes only in mappings whose names you choose";
   if (key === "<<") return [flaw(path, merges, "write the keys out")];
   if (key === "?") return [flaw(path, "is a key that is no text", "write a name")];

@@ -1,11 +1,11 @@
 import * as semver from "semver";
 import { contractMinor } from "../facts/contract";
 import { contract as contracts } from "../facts/data/since.json";
-import type { Fault } from "../rules";
+import type { FindingText } from "../rules";
 import type { Changeable, MachineState } from "./state";
 
 /** What is wrong with a step from one Talos release to another; undefined where Talos supports it. */
-export function upgradePathFault(running: string, wanted: string): Fault | undefined {
+export function upgradePathFinding(running: string, wanted: string): FindingText | undefined {
   if (semver.lt(wanted, running))
     return {
       problem: `the machine runs ${running}, newer than the wanted ${wanted}`,
@@ -34,7 +34,7 @@ export function minorsBetween(from: string, to: string): number {
  *
  * @param was `owned`, `adopted` or `omni` as the last update planned it, also one that failed.
  */
-export function handOverFault(was: string, is: string): Fault | undefined {
+export function handOverFinding(was: string, is: string): FindingText | undefined {
   if (was === is || was === "owned") return undefined;
   return {
     problem: `changes from ${was} to ${is}`,
@@ -52,7 +52,7 @@ export function handOverFault(was: string, is: string): Fault | undefined {
  * @param running release that the machine runs, with the v.
  * @param contract release whose features the configuration uses, e.g. `v1.12` or `v1.12.6`.
  */
-export function contractFault(running: string, contract: string): Fault | undefined {
+export function contractFinding(running: string, contract: string): FindingText | undefined {
   const generated = semver.coerce(contract);
   if (generated === null || semver.valid(running) === null) return undefined;
   if (semver.lt(generated, contracts.documentsFrom) || semver.gte(running, contracts.documentsFrom))
@@ -71,7 +71,10 @@ export function contractFault(running: string, contract: string): Fault | undefi
  *
  * @param before as the last update left it.
  */
-export function kubernetesPathFault(before: MachineState, after: MachineState): Fault | undefined {
+export function kubernetesPathFinding(
+  before: MachineState,
+  after: MachineState,
+): FindingText | undefined {
   const [was, is] = [generatedOf(before), generatedOf(after)];
   const [from, to] = [semver.parse(was.kubernetesVersion), semver.parse(is.kubernetesVersion)];
   if (from === null || to === null || was.role !== "controlplane" || is.role !== "controlplane")

@@ -1,7 +1,7 @@
 import { secretIn } from "./secret-text";
 
 /** What is wrong with a text, in the three parts of a finding. */
-export interface Fault {
+export interface FindingText {
   problem: string;
   why: string;
   remedy: string;
@@ -10,14 +10,14 @@ export interface Fault {
 }
 
 /** What is wrong with a field of a stack. */
-export interface Problem extends Fault {
+export interface FieldFinding extends FindingText {
   /** Its path, e.g. `machines.gpu-1.extensions`. */
   field: string;
 }
 
 /** A rule about a text: what is wrong with it; undefined when nothing is. */
 export interface Rule {
-  (text: string): Fault | undefined;
+  (text: string): FindingText | undefined;
   /** Regular expression that fits every text which the rule takes, and others maybe: what an editor can check by. */
   readonly pattern?: string;
 }
@@ -37,14 +37,16 @@ export function shown(text: string): string {
  *
  * @param pattern that editors get. Default: none.
  */
-export function flawRule(
-  flawOf: (said: string) => string | undefined,
-  { why, remedy }: Omit<Fault, "problem">,
+export function ruleFrom(
+  problemOf: (said: string) => string | undefined,
+  { why, remedy }: Omit<FindingText, "problem">,
   pattern?: RegExp,
 ): Rule {
-  const rule = (said: string): Fault | undefined => {
-    const flaw = flawOf(said);
-    return flaw === undefined ? undefined : { problem: `${shown(said)} ${flaw}`, why, remedy };
+  const rule = (said: string): FindingText | undefined => {
+    const problem = problemOf(said);
+    return problem === undefined
+      ? undefined
+      : { problem: `${shown(said)} ${problem}`, why, remedy };
   };
   return Object.assign(rule, pattern && { pattern: pattern.source });
 }
@@ -52,14 +54,14 @@ export function flawRule(
 /**
  * A rule that a text keeps if a test holds.
  *
- * @param fault of a text that breaks it; `problem` follows the text itself in the message.
+ * @param finding of a text that breaks it; `problem` follows the text itself in the message.
  * @param pattern that editors get. Default: the test, if it is a regular expression.
  */
 export const ruleOf = (
   test: RegExp | ((said: string) => boolean),
-  { problem, ...rest }: Fault,
+  { problem, ...rest }: FindingText,
   pattern = test instanceof RegExp ? test : undefined,
 ): Rule => {
   const holds = (said: string): boolean => (test instanceof RegExp ? test.test(said) : test(said));
-  return flawRule((said) => (holds(said) ? undefined : problem), rest, pattern);
+  return ruleFrom((said) => (holds(said) ? undefined : problem), rest, pattern);
 };
