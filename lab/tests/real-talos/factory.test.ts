@@ -7,7 +7,7 @@ import { RELEASE, whyNotReal } from "./stand";
 const reasons = whyNotReal(["1", ...releases]).join("; ");
 if (reasons !== "") console.warn(`the real Image Factory: skipped: ${reasons}`);
 
-/** The real one: what is recorded of it (lab/tests/factory/answers.yaml) the emulated one answers, too. */
+/** The real one: what is recorded of it (lab/tests/factory/answers.ts) the emulated one answers, too. */
 (reasons === "" ? describe : describe.skip)("the Image Factory", () => {
   let workspace: Workspace;
   let factory: ImageFactory;

@@ -1,0 +1,174 @@
+/** A schematic that the Image Factory takes, with its ID, a hash of its text. */
+interface Taken {
+  schematic: string;
+  id: string;
+}
+
+/** A schematic that it refuses (400), and its words. */
+interface Refused {
+  schematic: string;
+  words: string;
+}
+
+const plain = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+const unknown = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+const noSuchExtension = "123ba93d2f931c07628f7e66d18756073af699e1ba2366d5d597693a2fac3a82";
+const formerFabricManager = "405d4446f6b403479ef369bc796eff315bea94dc88d9d0d04e37bc8ad32b9694";
+
+// What the Image Factory v1.2.0 answers. lab/tests/real-talos/factory.test.ts asks it itself, factory.test.ts the emulated one.
+
+export const takenSchematics: Taken[] = [
+  { schematic: "{}", id: plain },
+  { schematic: "customization: {}", id: plain },
+  { schematic: "customization:\n", id: plain },
+  { schematic: 'customization: {"extraKernelArgs": []}', id: plain },
+  { schematic: "customization:\n  systemExtensions: {}\n", id: plain },
+  {
+    schematic:
+      '{"customization": {"systemExtensions": {}, "extraKernelArgs": ["noapic", "nolapic"]}}',
+    id: "9cba8e32753f91a16c1837ab8abf356af021706ef284aef07380780177d9a06c",
+  },
+  {
+    schematic:
+      '{"customization": {"extraKernelArgs": ["1", "yes", "a: b", "console=ttyS0", "-foo", 7, "", "#no", "x #no", "~", "0x1f", "a\'b", "two\\nlines"]}}',
+    id: "b2f3c2105ab3b9ea708bc5ec718bcde4c190094196bf53aed594809eaf1c3e16",
+  },
+  {
+    schematic: '{"customization": {"meta": [{"key": 10, "value": "foo"}], "extraKernelArgs": []}}',
+    id: "d308a2a5ee2277bed5fbaa104fcbc8d59122abfa737df987a95b4ca763459a7f",
+  },
+  {
+    schematic:
+      '{"overlay": {"name": "rpi_generic", "image": "siderolabs/sbc-raspberrypi", "options": {"b": "x", "a": 1}}}',
+    id: "021e0d1618bbe283d6845863879c3e175c88319f812aa7d5ffbb7d2168223ab6",
+  },
+  {
+    schematic: "customization: {secureboot: {includeWellKnownCertificates: true}}",
+    id: "fa8e05f142a851d3ee568eb0a8e5841eaf6b0ebc8df9a63df16ac5ed2c04f3e6",
+  },
+  {
+    schematic: "customization: {bootloader: sd-boot}",
+    id: "9ed5fecdacb36b5c5427b87d409f1065cfb2df69b0f71c58b868d9d466d8dab3",
+  },
+  // The order of extensions is the owner's, and no name is looked up yet.
+  {
+    schematic:
+      "customization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-open-gpu-kernel-modules-production, siderolabs/nvidia-container-toolkit-production]}}",
+    id: "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488",
+  },
+  {
+    schematic:
+      "customization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-container-toolkit-production, siderolabs/nvidia-open-gpu-kernel-modules-production]}}",
+    id: "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2",
+  },
+  {
+    schematic:
+      "customization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-container-toolkit, siderolabs/nonfree-kmod-nvidia]}}",
+    id: "b1098363304e029b232b29d08600aca1bfd42941a1d9a06f44748bb13549b106",
+  },
+  {
+    schematic:
+      "customization: {systemExtensions: {officialExtensions: [siderolabs/no-such-extension]}}",
+    id: noSuchExtension,
+  },
+  {
+    schematic:
+      "customization: {systemExtensions: {officialExtensions: [siderolabs/nvidia-fabricmanager]}}",
+    id: formerFabricManager,
+  },
+];
+
+/** Of YAML that cannot be parsed each parser says something else. */
+export const refusedSchematics: Refused[] = [
+  { schematic: "", words: "EOF" },
+  {
+    schematic: "customization: {extraKernelArg: [a]}",
+    words: "line 1: field extraKernelArg not found in type schematic.Customization",
+  },
+  { schematic: "custom: {}", words: "line 1: field custom not found in type schematic.Schematic" },
+  {
+    schematic: "customization: {extraKernelArgs: a}",
+    words: `line 1: cannot construct !!str \`a\` into []string`,
+  },
+  {
+    schematic: "customization: {extraKernelArgs: [[a]]}",
+    words: "line 1: cannot construct !!seq into string",
+  },
+  {
+    schematic: "customization: {meta: [{key: 256, value: a}]}",
+    words: `line 1: cannot construct !!int \`256\` into uint8`,
+  },
+  {
+    schematic:
+      "customization:\n  secureboot:\n    includeWellKnownCertificates: perhaps, perhaps not\n",
+    words: `line 3: cannot construct !!str \`perhaps...\` into bool`,
+  },
+  {
+    schematic: "customization: {bootloader: lilo}",
+    words: "line 1: lilo does not belong to BootloaderKind values",
+  },
+  { schematic: "[]", words: "line 1: cannot construct !!seq into schematic.Schematic" },
+  { schematic: "text", words: `line 1: cannot construct !!str \`text\` into schematic.Schematic` },
+  {
+    schematic: "customization:\n  extraKernelArgs: {}\n  meta: []\n  other: 1\nmore: 2\n",
+    words:
+      "line 2: cannot construct !!map into []string\n  line 4: field other not found in type schematic.Customization\n  line 5: field more not found in type schematic.Schematic",
+  },
+];
+
+const notAllowed = "405 text/plain; charset=utf-8 Method Not Allowed";
+const notFound = "404 text/plain; charset=utf-8 schematic not found";
+const noVersion = "404 text/plain; charset=utf-8 version 1.99.0 is not available";
+const internalError = "500 text/plain; charset=utf-8 internal server error";
+const empty = "200  ";
+const noSchematic = `404 text/plain; charset=utf-8 schematic ID "${unknown}" not found`;
+
+/**
+ * All other requests, each with status, type and words of its answer.
+ *
+ * @param release one that the Factory has
+ */
+export const otherAnswers = (release: string): [request: string, answer: string][] => [
+  ["GET /versions", `200 text/plain; charset=utf-8 ["${release}"]`],
+  ["HEAD /versions", "405 text/plain; charset=utf-8 "],
+  ["POST /versions", notAllowed],
+  ["GET /schematics", notAllowed],
+  ["PUT /schematics", notAllowed],
+  [`GET /schematics/${plain}`, "200 application/yaml customization: {}"],
+  [`DELETE /schematics/${plain}`, notAllowed],
+  [`GET /schematics/${unknown}`, notFound],
+  ["GET /schematics/short", notFound],
+  ["GET /version/v1.99.0/extensions/official", noVersion],
+  ["GET /version/1.99.0/extensions/official", noVersion],
+  ["GET /version/v1.13/extensions/official", internalError],
+  ["GET /version/newest/extensions/official", internalError],
+  ["GET /v2", empty],
+  ["GET /v2/", empty],
+  ["GET /no/such/path", "404 text/plain; charset=utf-8 404 page not found"],
+  [`GET /v2/metal-installer/${unknown}/manifests/${release}`, noSchematic],
+  [`GET /v2/metal-image/${unknown}/manifests/${release}`, noSchematic],
+  [`HEAD /v2/metal-installer/${unknown}/manifests/${release}`, "404 text/plain; charset=utf-8 "],
+  [
+    `GET /v2/metal-image/${plain}/manifests/${release}`,
+    "400 text/plain; charset=utf-8 invalid image: metal-image",
+  ],
+  [
+    `GET /v2/metal-installer/${plain}/manifests/v1.99.0`,
+    "404 text/plain; charset=utf-8 error enhancing profile from schematic: failed to get base installer: version 1.99.0 is not available",
+  ],
+  [`GET /v2/metal-installer/${plain}/manifests/vnewest`, internalError],
+  [`PUT /v2/metal-installer/${plain}/manifests/${release}`, notAllowed],
+  [
+    `HEAD /v2/metal-installer/${plain}/manifests/${release}`,
+    "200 application/vnd.oci.image.index.v1+json ",
+  ],
+  [
+    `GET /v2/metal-installer/${noSuchExtension}/manifests/${release}`,
+    `400 text/plain; charset=utf-8 error enhancing profile from schematic: official extension "siderolabs/no-such-extension" is not available for Talos version ${release}`,
+  ],
+  // Renamed, in the Factory, to a name that no extension has.
+  [
+    `GET /v2/metal-installer/${formerFabricManager}/manifests/${release}`,
+    `400 text/plain; charset=utf-8 error enhancing profile from schematic: official extension "siderolabs/nvidia-fabricmanager" is not available for Talos version ${release}`,
+  ],
+];
