@@ -80,7 +80,11 @@ function inGoModule(sources) {
   if (fs.existsSync(path.join(folder, "go.mod"))) return folder;
   const { owner, name: repository } = publisherOf(require("../../components/package.json"));
   run("go", ["mod", "init", `github.com/${owner}/${repository}/sdk/go/talos-gpu`], { cwd: folder });
-  run("go", ["mod", "tidy"], { cwd: folder, env: { ...process.env, GOWORK: "off" } });
+  const { version: pulumi } = require("@pulumi/pulumi/package.json");
+  run("go", ["get", `github.com/pulumi/pulumi/sdk/v3@v${pulumi}`], {
+    cwd: folder,
+    env: { ...process.env, GOWORK: "off" },
+  });
   return folder;
 }
 
