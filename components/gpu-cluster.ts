@@ -19,6 +19,7 @@ import { clusterCredentials } from "./machine/bootstrap";
 import { registerSchematics } from "./machine/schematic";
 import type { MachineReport } from "./machine/upgrade";
 import { InvalidStackError, judge } from "./recipe";
+import { transformsMore, withoutStackTracesUnless } from "./pulumi/without-stack-traces";
 import { isMapping } from "./recipe/mapping";
 import { inLine } from "./recipe/rules/printable";
 import type { StackSpec } from "./recipe/spec/index";
@@ -80,8 +81,10 @@ export class GpuCluster extends pulumi.ComponentResource {
     const seeing = plan.spec.bootstrap
       ? <T>(same: T): T => same
       : tellUnseen(name, args.kubeconfig);
-    super("talos-gpu:index:GpuCluster", name, cluster, seeing(summary.watching(opts)));
+    const watched = seeing(summary.watching(opts));
+    super("talos-gpu:index:GpuCluster", name, cluster, watched);
     const child = { parent: this };
+    const registering = withoutStackTracesUnless(transformsMore(this, watched, opts));
     for (const line of plan.information ?? []) void pulumi.log.info(inLine(line), this);
     for (const note of plan.notes) void pulumi.log.warn(inLine(note), this);
 
@@ -97,16 +100,14 @@ export class GpuCluster extends pulumi.ComponentResource {
     const schematics = registerSchematics(name, imaged, child);
     const asked = preflight(name, plan, secrets, schematics, seeing(child));
     const exposure = gpuExposure(name, plan, secrets, { ...child, dependsOn: asked });
-    const fleet = makeFleet(name, plan, { access, schematics, after: exposure }, child);
+    const fleet = registering(() =>
+      makeFleet(name, plan, { access, schematics, after: exposure }, child),
+    );
     const { inCluster } = fleet;
     const ofCluster = plan.spec.bootstrap ? { ...secrets, kubeconfig: fleet.kubeconfig } : secrets;
     const reconcile = reconciling(name, plan.spec.reconcileToken, ofCluster);
-    const gate = gpuStack(
-      name,
-      plan,
-      { ...fleet.stages, exposure, secrets: ofCluster, reconcile },
-      inCluster,
-    );
+    const stages = { ...fleet.stages, exposure, secrets: ofCluster, reconcile };
+    const gate = registering(() => gpuStack(name, plan, stages, inCluster));
     this.runtimeClassName = afterGate(gate, askingClass(plan.kubernetes));
     this.gpuResourceName = afterGate(gate, plan.kubernetes.resourceName);
     this.gpuNodeSelector = afterGate(gate, plan.kubernetes.nodeSelector);

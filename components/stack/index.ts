@@ -4,7 +4,7 @@ import * as talos from "@pulumiverse/talos";
 import { GpuCluster, type GpuClusterArgs } from "../gpu-cluster";
 import "../pulumi/engine-gone"; // the program ends with the engine that started it
 import { readConfiguration } from "./configuration";
-import { withoutStackTraces } from "./without-stack-traces";
+import { withoutStackTraces } from "../pulumi/without-stack-traces";
 
 /**
  * The program of every stack: a stack is its file, `Pulumi.<stack>.yaml`, and nothing else. It keeps no state of its own,

@@ -91,6 +91,7 @@ test(
     const server = http.createServer((request, response) => {
       const file = at(path.basename(request.url!));
       if (!fs.existsSync(file)) return void response.writeHead(404).end();
+      response.writeHead(200, { "content-length": fs.statSync(file).size });
       fs.createReadStream(file).pipe(response);
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

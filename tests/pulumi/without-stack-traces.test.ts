@@ -1,5 +1,5 @@
 import { GpuCluster } from "talos-gpu";
-import { withoutStackTraces } from "../../components/stack/without-stack-traces";
+import { withoutStackTraces } from "../../components/pulumi/without-stack-traces";
 import { arguments_ } from "../support/gpu-cluster";
 import { record } from "../support/recorder";
 import { providers } from "../support/talos";
@@ -29,6 +29,23 @@ test.each([
   expect(seen.length).toBeGreaterThan(4); // itself, configuration, upgrade, node, smoke test
   expect(seen.filter(([, has]) => has !== limit)).toEqual([]);
   expect(Error.stackTraceLimit).toBe(before);
+});
+
+test("a program of a user's own without transformations has no frames for its machines", async () => {
+  // What the SDK writes down of each promise (runtime/debuggable.ts) shows what it was given.
+  const stacks: string[] = [];
+  const define = Object.defineProperty;
+  const spy = jest.spyOn(Object, "defineProperty").mockImplementation((target, key, attributes) => {
+    if (key === "_debugStackTrace") stacks.push(attributes.value as string);
+    return define(target, key, attributes);
+  });
+  try {
+    await record(() => void new GpuCluster("lab", arguments_("rtx5070ti")), providers);
+  } finally {
+    spy.mockRestore();
+  }
+  expect(stacks.filter((stack) => stack.includes("gpu-machines"))).toEqual([]);
+  expect(stacks.length).toBeGreaterThan(20);
 });
 
 test("an error comes through, and frames with it from then on", () => {
