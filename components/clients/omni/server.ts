@@ -26,10 +26,21 @@ interface Printed {
 }
 
 /** What Omni says of one of its machines. */
-export type OmniMachineState = NonNullable<Awaited<ReturnType<OmniServer["clusterMachine"]>>>;
+export interface OmniMachineState {
+  cluster: string | undefined;
+  machineSet: string | undefined;
+  /** Why the configuration is refused; empty if it is not. */
+  configError: string;
+  configUpToDate: boolean;
+  ready: boolean;
+}
 
 /** What Omni sees of the image that a machine runs. */
-export type OmniImageState = NonNullable<Awaited<ReturnType<OmniServer["image"]>>>;
+export interface OmniImageState {
+  talosVersion: string;
+  schematicId: string;
+  extensions: string[];
+}
 
 /** Content of a resource that users write; keys of `spec` as omnictl prints them. */
 export interface OmniContent {
@@ -38,16 +49,38 @@ export interface OmniContent {
 }
 
 /** What Omni says of a cluster. */
-export type OmniCluster = NonNullable<Awaited<ReturnType<OmniServer["cluster"]>>>;
+export interface OmniCluster {
+  /** Whether a cluster template manages it. */
+  templated: boolean;
+}
 
-/** An Omni, as the verbs see it. */
-export type Omni = Pick<OmniServer, keyof OmniServer>;
+/** An Omni, as the verbs see it. Each call throws CallError. */
+export interface Omni {
+  /** All configuration patches. */
+  patches(): Promise<OmniPatch[]>;
+  /** A resource of ours as it is there; undefined if it is missing. */
+  resource(type: string, id: string): Promise<OmniContent | undefined>;
+  /** A cluster by its name; undefined if Omni has none. */
+  cluster(name: string): Promise<OmniCluster | undefined>;
+  /** All resources of a type. */
+  list(type: string): Promise<(OmniContent & { id: string })[]>;
+  /** Creates or updates, in this order. */
+  apply(resources: OmniResource[]): Promise<void>;
+  /** Deletes a resource; a missing one is no error, since an earlier try may have deleted it. */
+  delete(type: string, id: string): Promise<void>;
+  /** State of a machine in its cluster; undefined if none of Omni's clusters has it. */
+  clusterMachine(uuid: string): Promise<OmniMachineState | undefined>;
+  /** The image that a machine runs; undefined if Omni does not know it. */
+  image(uuid: string): Promise<OmniImageState | undefined>;
+  /** Whether Omni has changes for the machine that it has not applied yet. */
+  pending(uuid: string): Promise<boolean>;
+}
 
 /**
  * Omni behind omnictl. Credentials come by its environment; resources go in by a file, never by arguments. Source of its forms:
  * siderolabs/omni, client/pkg/omnictl and client/api/omni/specs.
  */
-export class OmniServer {
+export class OmniServer implements Omni {
   constructor(
     private readonly omnictl: Talosctl,
     private readonly files: SecretFiles,

@@ -30,17 +30,80 @@ const DRAINING_CLIENT = "1.13.0-beta.0";
 /** The configuration on disk (talos v1.9.6, pkg/machinery/constants: StateMountPoint, ConfigFilename). */
 const onDisk = "/system/state/config.yaml";
 
-/** One Talos machine, as the phases see it. In tests: a machine in memory. */
-export type Machine = Omit<
-  TalosMachine,
-  "cards" | "extensions" | "lastWords" | "log" | "resources"
->;
-
 /** How far a machine is, in the words of Talos. */
-export type MachineStatus = Awaited<ReturnType<TalosMachine["status"]>>;
+export interface MachineStatus {
+  /** E.g. `running`, `booting`. */
+  stage: string;
+  ready: boolean;
+  /** Conditions that a machine that is not ready lacks. */
+  unmet: string[];
+}
 
 /** A member of etcd, as Talos lists it. */
-export type EtcdMember = Awaited<ReturnType<TalosMachine["etcdMembers"]>>[number];
+export interface EtcdMember {
+  id: string;
+  hostname: string;
+  learner: boolean;
+  /** URLs at which the other members reach it. */
+  urls: string[];
+}
+
+/** One Talos machine, as the phases see it. In tests: a machine in memory. Each call throws CallError. */
+export interface Machine {
+  /** Release that runs, e.g. `v1.12.6`. */
+  version(): Promise<string>;
+  /** How far the boot is. */
+  status(): Promise<MachineStatus>;
+  /** Changes with every boot. */
+  bootId(): Promise<string>;
+  /** ID of the schematic that runs, with its extensions sorted; undefined if no Image Factory made the image. */
+  schematic(): Promise<string | undefined>;
+  /** What the running image has that another one may lack. */
+  image(): Promise<RunningImage>;
+  /** Lines of the console of this boot, as far as the kernel still has them. */
+  console(): Promise<string[]>;
+  /** Why its boot does not go on, in Talos' own lines; empty if it does. */
+  bootErrors(): Promise<string[]>;
+  /** Whether it runs an upgrade that Talos has not confirmed yet: after a failed boot it rolls back to the previous image. */
+  isUnconfirmed(): Promise<boolean>;
+  /** Content of a file; undefined if it is missing. */
+  read(path: string): Promise<string | undefined>;
+  /** State of every service by name, e.g. `Running`. */
+  services(): Promise<Record<string, string>>;
+  /** A service of Talos; undefined if it has not been started in this boot. */
+  service(name: string): Promise<ServiceState | undefined>;
+  /** The configuration in force, and the one of the next boot. */
+  configurations(): Promise<Configurations>;
+  /** Makes `configuration` the one of the next boot; nothing changes before. */
+  stage(configuration: string): Promise<void>;
+  /** Puts `configuration` into effect at once, without a reboot; refused if it needs one. */
+  activate(configuration: string): Promise<void>;
+  /** Whether an earlier pull left an installer on the machine's disk. */
+  hasPulled(image: string): Promise<boolean>;
+  /**
+   * Brings the installer onto the machine.
+   *
+   * @param limit milliseconds.
+   * @param ending when the call is ended before its limit. Default never.
+   */
+  pull(image: string, place: InstallerPlace, limit: number, ending?: Ending): Promise<void>;
+  /**
+   * Starts the upgrade; resolves when the machine has accepted it. It then reboots by itself.
+   *
+   * @param limit milliseconds.
+   */
+  upgrade(image: string, place: InstallerPlace, api: UpgradeApi, limit: number): Promise<void>;
+  /** Starts a reboot. */
+  reboot(): Promise<void>;
+  /** Members of etcd; of a control plane only. */
+  etcdMembers(): Promise<EtcdMember[]>;
+  /** ID of its own member of etcd, as `etcdMembers` has it; undefined if etcd gives no status. */
+  etcdMember(): Promise<string | undefined>;
+  /** The machine at another address, with the same credentials. */
+  at(address: string): Machine;
+  /** Problems of this machine's etcd member; empty if it is healthy. */
+  etcdProblems(): Promise<string[]>;
+}
 
 /** A service, as Talos lists it. */
 export interface ServiceState {
@@ -56,7 +119,7 @@ export interface ServiceState {
 const namespaces: Record<InstallerPlace, string> = { disk: "system", memory: "inmem" };
 
 /** The machine behind talosctl. */
-export class TalosMachine {
+export class TalosMachine implements Machine {
   constructor(
     private readonly talosctl: Talosctl,
     private readonly address: string,

@@ -47,10 +47,17 @@ const UNKNOWN_NAME = 1;
 const LIMIT = 20_000;
 
 /** Asks servers on the web. */
-export type Web = Pick<RealWeb, keyof RealWeb>;
+export interface Web {
+  /**
+   * Asks for a URL, again if the server is busy or does not answer.
+   *
+   * @returns its status and body, or why there is no answer. Never rejects.
+   */
+  get(url: string, options?: Asking): Promise<Answer>;
+}
 
 /** The web as Node sees it, asked again within bounds. */
-export class RealWeb {
+export class RealWeb implements Web {
   constructor(
     private readonly clock: Clock,
     private readonly environment: NodeJS.ProcessEnv,
