@@ -18,12 +18,12 @@ import { reconciling } from "./kubernetes/reconcile";
 import { clusterCredentials } from "./machine/bootstrap";
 import { registerSchematics } from "./machine/schematic";
 import type { MachineReport } from "./machine/upgrade";
-import { InvalidStackError, judge } from "./recipe";
+import { InvalidStackError, judge, renderFinding } from "./recipe";
 import { transformsMore, withoutStackTracesUnless } from "./pulumi/without-stack-traces";
 import { isMapping } from "./recipe/mapping";
 import { inLine } from "./recipe/rules/printable";
 import type { StackSpec } from "./recipe/spec/index";
-import type { Finding, Plan } from "./recipe/types";
+import type { CheckedPlan, Finding } from "./recipe/types";
 import { gpuWorkloads } from "./workloads";
 
 /** Arguments of a GPU cluster: what it shall be, in plain data that the checks see at preview, and the credentials. */
@@ -85,8 +85,10 @@ export class GpuCluster extends pulumi.ComponentResource {
     super("talos-gpu:index:GpuCluster", name, cluster, watched);
     const child = { parent: this };
     const registering = withoutStackTracesUnless(transformsMore(this, watched, opts));
-    for (const line of plan.information ?? []) void pulumi.log.info(inLine(line), this);
-    for (const note of plan.notes) void pulumi.log.warn(inLine(note), this);
+    for (const remark of plan.remarks) {
+      const text = inLine(renderFinding(remark));
+      void (remark.severity === "note" ? pulumi.log.info(text, this) : pulumi.log.warn(text, this));
+    }
 
     const access = accessOf(clusterCredentials(name, plan, splitCredentials(args).given, child));
     const { secrets } = access;
@@ -161,12 +163,12 @@ export class GpuCluster extends pulumi.ComponentResource {
    * @param also what is wrong beside the arguments; told together with what is wrong with them.
    * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
    */
-  public static plan(args: GpuClusterArgs, also: Finding[] = []): Plan {
+  public static plan(args: GpuClusterArgs, also: Finding[] = []): CheckedPlan {
     if (!isMapping(args)) throw refusal(new InvalidStackError([...also, noArguments]).message);
     const { said } = splitCredentials(args);
-    const { plan, findings } = judge(said);
+    const { plan, findings, remarks } = judge(said);
     const found = [...also, ...findings, ...credentialFindings(args, plan?.spec, process.env)];
     if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);
-    return plan;
+    return { ...plan, remarks };
   }
 }

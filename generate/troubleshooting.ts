@@ -36,7 +36,8 @@ function causeSection([id, { symptom, errors, cause, remedy, source }]: [string,
 }
 
 function section({ id, symptom, errors, cause, does, inForce, source, check }: Fix): string {
-  const isRefused = check !== undefined && Object.hasOwn(checks, check);
+  const known = check === undefined ? undefined : checks[check];
+  const isRefused = known !== undefined && (known.severity ?? "refused") === "refused";
   const refused = isRefused
     ? ` The check \`${check}\` refuses at preview whatever would undo it.`
     : "";

@@ -1,5 +1,6 @@
 import { version } from "../../components/package.json";
 import { inLine } from "../../components/recipe/rules/printable";
+import type { Severity } from "../../components/recipe/index";
 import type { Paint } from "../terminal/paint";
 import type { FileFinding } from "./judge-files";
 
@@ -16,13 +17,23 @@ export const formats: Record<string, (findings: readonly FileFinding[], paint: P
 const message = ({ problem, why, remedy, talos }: FileFinding): string =>
   `${problem}; ${why}; ${remedy} (Talos ${talos.join(", ")})`;
 
+/** What each format calls a severity. In a text, what will fail needs no word. */
+const words: Record<Severity, { text: string; github: string; sarif: string }> = {
+  refused: { text: "", github: "error", sarif: "error" },
+  warning: { text: "warning: ", github: "warning", sarif: "warning" },
+  note: { text: "note: ", github: "notice", sarif: "note" },
+};
+
+const colours = { refused: "red", warning: "yellow", note: "dim" } as const;
+
 /** A line for each finding; in colour, its place and what is wrong stand out. */
 function text(findings: readonly FileFinding[], paint: Paint): string {
   return findings
-    .map(({ file, line, problem, why, remedy, talos }) => {
+    .map(({ file, line, problem, why, remedy, talos, severity }) => {
       const place = paint("cyan", inLine(`${file}:${line}:`));
+      const what = paint(colours[severity], inLine(`${words[severity].text}${problem}`));
       const rest = inLine(`; ${why}; ${remedy} `);
-      return `${place} ${paint("red", inLine(problem))}${rest}${paint("dim", inLine(`(Talos ${talos.join(", ")})`))}\n`;
+      return `${place} ${what}${rest}${paint("dim", inLine(`(Talos ${talos.join(", ")})`))}\n`;
     })
     .join("");
 }
@@ -35,7 +46,7 @@ function github(findings: readonly FileFinding[]): string {
   return findings
     .map(
       (one) =>
-        `::error file=${property(one.file)},line=${one.line},title=${property(one.check)}::${data(message(one))}\n`,
+        `::${words[one.severity].github} file=${property(one.file)},line=${one.line},title=${property(one.check)}::${data(message(one))}\n`,
     )
     .join("");
 }
@@ -48,7 +59,7 @@ function sarif(findings: readonly FileFinding[]): string {
   const rules = [...new Set(findings.map(({ check }) => check))].map((id) => ({ id }));
   const results = findings.map((one) => ({
     ruleId: one.check,
-    level: "error",
+    level: words[one.severity].sarif,
     message: { text: withoutLinks(inLine(message(one))) },
     locations: [
       {

@@ -1,4 +1,4 @@
-import { judge, renderFinding } from "../../components/recipe/index";
+import { judge, type Severity } from "../../components/recipe/index";
 import { checks } from "../../components/recipe/checks";
 import { noHandler } from "../../components/recipe/checks/external";
 import {
@@ -22,14 +22,9 @@ export interface FileFinding extends FindingText {
   /** From 1. */
   line: number;
   check: string;
+  severity: Severity;
   /** Talos releases on which it is so, of those that were asked for. */
   talos: string[];
-}
-
-/** Something of a file that one should know. */
-export interface FileNote {
-  file: string;
-  problem: string;
 }
 
 /** What is said to a stack, and what to somebody who has none: a file has other fields, and nothing is made for it. */
@@ -82,30 +77,25 @@ export function judgeSubjects(
   subjects: readonly Subject[],
   releases: readonly string[],
   files: readonly OutsideFile[],
-): { findings: FileFinding[]; notes: FileNote[]; leftOut: number; unjudged: number } {
+): { findings: FileFinding[]; leftOut: number; unjudged: number } {
   let [leftOut, unjudged] = [0, 0];
-  const notes = new Map<string, FileNote>();
-  const found = new Map<string, FileFinding>();
+  const refused = new Map<string, FileFinding>();
+  const remarked = new Map<string, FileFinding>();
   const named = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
   const usual = named.size === 1 ? [...named][0]! : (upgradeIn(files) ?? newestRelease());
   for (const { spec, pieces, about, findings: further } of subjects) {
-    if (found.size >= mostFindings) {
+    if (refused.size >= mostFindings) {
       unjudged++;
       continue;
     }
     const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
     for (const talosVersion of asked) {
-      const { findings, harmless, plan } = judge({ ...spec, talosVersion }, false);
-      const told = new Set(harmless.map(renderFinding));
-      const others = (plan?.notes ?? []).filter((note) => !told.has(note));
-      const room = Math.max(0, mostFindings - notes.size);
-      for (const note of others.slice(0, room).flatMap((one) => noteOf(one, pieces)))
-        notes.set(JSON.stringify(note), note);
-      for (const { field, check, problem, why, remedy } of [
-        ...findings,
-        ...harmless,
-        ...(further?.(talosVersion) ?? []),
-      ]) {
+      const { findings, remarks } = judge({ ...spec, talosVersion }, false);
+      for (const finding of [...findings, ...remarks, ...(further?.(talosVersion) ?? [])]) {
+        const { field, check, problem, why, remedy } = finding;
+        // A stack may go on with what only has no effect in it; in a file that is what its author should repair.
+        const severity = checks[check]?.severity ?? "refused";
+        const found = severity === "refused" ? refused : remarked;
         // What only this package would do is nothing to a file of somebody's.
         if (
           !about.test(field) ||
@@ -121,12 +111,14 @@ export function judgeSubjects(
           leftOut++;
           continue;
         }
-        const placed = placeOf(field, problem, pieces);
+        const place = severity === "refused" ? placeOf : placeOfRemark;
+        const placed = place(field, problem, pieces);
         if (placed === undefined) continue;
         const key = JSON.stringify([placed.file, placed.line, check, placed.problem]);
         const sameFinding = found.get(key) ?? {
           ...placed,
           check,
+          severity,
           why: toFile(why),
           remedy: toFile(remedy),
           talos: [],
@@ -137,10 +129,10 @@ export function judgeSubjects(
     }
   }
   const all = releases.length > 0 ? releases : [...named];
-  const findings = [...found.values()];
-  findings.push(...classesOf(files, all, findings));
+  const findings = [...refused.values(), ...remarked.values()];
+  findings.push(...classesOf(files, all, [...refused.values()]));
   findings.sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
-  return { findings, notes: [...notes.values()], leftOut, unjudged };
+  return { findings, leftOut, unjudged };
 }
 
 /** The release that tuppr brings the machines to, where files say one (home-operations/tuppr, api/v1alpha1, TalosUpgrade). */
@@ -181,6 +173,7 @@ function classesOf(
         file,
         line,
         check: "external",
+        severity: "refused" as const,
         talos,
         ...said,
         problem: `runtimeClassName: ${said.problem}`,
@@ -188,17 +181,22 @@ function classesOf(
   );
 }
 
-/** A plan's note of a machine, as one of the file that tells of it most; notes of what was made up are none. */
-function noteOf(note: string, pieces: Map<string, Piece>): FileNote[] {
-  const [, machine, problem = ""] = /^(machines\.[^.:\s]+)(?:\.\S*)?: (.*)$/s.exec(note) ?? [];
-  const own = [...pieces].flatMap(([field, piece]) =>
-    machine !== undefined && isWithin(field, machine) ? [piece] : [],
+/** Where a remark on a machine stands: in the file that tells of it most. Undefined where what it is about was made up. */
+function placeOfRemark(
+  field: string,
+  problem: string,
+  pieces: Map<string, Piece>,
+): Pick<FileFinding, "file" | "line" | "problem"> | undefined {
+  const [machine] = /^machines\.[^.\s]+/.exec(field) ?? [];
+  const own = [...pieces].flatMap(([of, piece]) =>
+    machine !== undefined && isWithin(of, machine) ? [piece] : [],
   );
   // Of a patch that says nothing of NVIDIA the card was made up.
-  if (!own.some(({ text, part = "" }) => /nvidia/i.test(text) || /nvidia/i.test(part))) return [];
+  if (!own.some(({ text, part = "" }) => /nvidia/i.test(text) || /nvidia/i.test(part)))
+    return undefined;
   const names = problem.split(/[\s,]+/).filter((word) => /\d/.test(word));
   const piece = own.find(({ text }) => names.some((name) => text.includes(name))) ?? own[0];
-  return piece === undefined ? [] : [{ file: piece.file, problem: toFile(problem) }];
+  return piece && { file: piece.file, line: lineIn(piece, problem), problem };
 }
 
 /** Where a finding stands: as its problem says at its end, or in what its field was made of. Undefined where nobody can tell. */

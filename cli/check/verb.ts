@@ -11,7 +11,7 @@ import { painter } from "../terminal/paint";
 import { yamlFiles } from "../yaml-files";
 import { envOption, variablesNamed } from "../named-variables";
 import { formats } from "./formats";
-import { type FileNote, judgeSubjects, mostFindings } from "./judge-files";
+import { judgeSubjects, mostFindings } from "./judge-files";
 import { shortName, subjectsOf } from "./subjects";
 
 /** `talos-gpu check`: what of somebody's files has no effect or will fail. */
@@ -62,7 +62,7 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       throw new Error(
         `--gpu: ${model} is no card that is known here; write it as nvidia-smi or lspci -nn prints it`,
       );
-    const unread: FileNote[] = [];
+    const unread: UnreadFile[] = [];
     const flawed = (file: string, problem: string): void =>
       void unread.push({ file: shortName(file), problem });
     const files = given.positionals.flatMap(filesOf).flatMap((file): OutsideFile[] => {
@@ -108,14 +108,13 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       );
       return false;
     });
-    const { findings, notes, leftOut, unjudged } = judgeSubjects(ofKnownReleases, releases, sound);
+    const { findings, leftOut, unjudged } = judgeSubjects(ofKnownReleases, releases, sound);
     if (given.switches.has("json"))
       output.result(
-        `${JSON.stringify({ files: files.length, judged: subjects.length, findings, notes, unread })}\n`,
+        `${JSON.stringify({ files: files.length, judged: subjects.length, findings, unread })}\n`,
       );
     else output.result(formats[format]!(findings, painter(output.colour)), true);
-    for (const { file, problem } of [...unread, ...notes])
-      output.remark(inLine(`${file}: ${problem}`));
+    for (const { file, problem } of unread) output.remark(inLine(`${file}: ${problem}`));
     const untold = [
       ...(leftOut > 0 ? [`, and ${leftOut} more are not`] : []),
       ...(unjudged > 0
@@ -136,9 +135,16 @@ bjw-s' app-template; a list of these; or a folder of them. Other files are passe
       );
       output.remark(["Nothing is wrong in", ...[...looked].sort().map(inLine)].join("\n  "));
     }
-    return findings.length > 0 ? 1 : unread.length > 0 ? 2 : 0;
+    const isRefused = findings.some(({ severity }) => severity === "refused");
+    return isRefused ? 1 : unread.length > 0 ? 2 : 0;
   },
 };
+
+/** A file that is not looked at, and why. */
+interface UnreadFile {
+  file: string;
+  problem: string;
+}
 
 /** Whether a file is YAML that can be judged. Of one that is not, and that speaks of NVIDIA, it is told. */
 function isSound(

@@ -1,15 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import * as semver from "semver";
 import {
-  checkCluster,
   type ClusterSpec,
   type DriverSpec,
+  isRefusal,
   type MachineSpec,
-  planCluster,
   readSchematic,
+  renderFinding,
   runningExtensions,
   runningKernelArgs,
 } from "../../components/recipe/index";
+import { foundIn } from "../../components/recipe/checks/check-cluster";
 import { findCard, kernelArgsFor } from "../../components/recipe/facts/card";
 import {
   branchedName,
@@ -17,6 +18,7 @@ import {
   soundsLikeNvidia,
 } from "../../components/recipe/facts/extension";
 import { defined, filled } from "../../components/recipe/mapping";
+import { planBasis } from "../../components/recipe/plan";
 import { stackText, toDo } from "../stack-text";
 import { cardsOf } from "./cards";
 import { containerdOf } from "./containerd";
@@ -71,12 +73,15 @@ export function stackOf(seen: Seen, only?: readonly string[]) {
     ...defined({ driver: apart ? undefined : driver }),
   };
   const spec = { ...base, ...exposureOf(base, seen, note) };
+  const all = foundIn(spec, planBasis(spec), true);
+  const findings = all.filter(isRefusal);
+  const remarks = all.filter((finding) => !isRefusal(finding));
   const notes = [
-    ...planCluster(spec).notes,
+    ...remarks.map(renderFinding),
     "workloads, sharing, power limits, monitoring and patches cannot be seen in a cluster: add what is wanted",
     "a machine's configuration is adopted: make it `owned` only if this stack is to hold all of it",
   ];
-  return { spec, notes, comments, findings: checkCluster(spec) };
+  return { spec, notes, comments, findings };
 }
 
 type Note = (path: string, text: string) => void;

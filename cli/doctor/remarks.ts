@@ -1,9 +1,9 @@
 import type { Observations } from "../../components/diagnosis";
 import { waitingForUnits } from "../../components/diagnosis/differences/waiting";
-import { type Plan, readSchematic } from "../../components/recipe/index";
+import { type Plan, readSchematic, renderFinding } from "../../components/recipe/index";
 import { unfollowedArgs } from "../../components/recipe/machine/kernel-args";
 import { programError } from "../../components/diagnosis/known/cards";
-import { escapesInWords } from "../../components/recipe/facts/escapes";
+import { escapeFinding } from "../../components/recipe/checks/machine-risks";
 import { findRelease } from "../../components/recipe/facts/talos-release";
 import { systemOf } from "../../components/diagnosis/system";
 
@@ -59,8 +59,8 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
   const escapes = (seen.machines ?? []).flatMap(({ name, talosVersion = "", extensions = [] }) => {
     if (!extensions.some((extension) => extension.startsWith("nvidia-container-toolkit")))
       return [];
-    const words = escapesInWords(talosVersion, findRelease(talosVersion)?.drivers.toolkit);
-    return words === undefined ? [] : [`machine ${name}: ${words}`];
+    const escape = escapeFinding(talosVersion, findRelease(talosVersion)?.drivers.toolkit);
+    return escape ? [renderFinding({ field: `machine ${name}`, ...escape })] : [];
   });
   return [
     ...sees,

@@ -7,7 +7,7 @@ import {
   type GpuSpec,
   judge,
   type MachineSpec,
-  renderFinding,
+  renderRemark,
 } from "../../components/recipe/index";
 import { isWithin } from "../../components/recipe/machine/apart";
 import { inLine } from "../../components/recipe/rules/printable";
@@ -122,8 +122,8 @@ async function importAll(given: Given, output: Output): Promise<number> {
   if (given.switches.has("json"))
     output.result(`${JSON.stringify({ stack: text, notes: left, leftOut })}\n`);
   else if (out === undefined) output.result(text);
-  for (const one of [...left, ...harmlessIn(imported, folder)])
-    output.remark(inLine(renderFinding(one)));
+  for (const one of [...left, ...remarksOn(imported, folder)])
+    output.remark(inLine(renderRemark(one)));
   if (leftOut.length > 0)
     output.remark(
       inLine(
@@ -223,9 +223,9 @@ function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
   );
 }
 
-/** What of the stack only has no effect: it leaves nothing to do. */
-const harmlessIn = ({ spec }: Imported, folder: string): Finding[] =>
-  judge({ ...spec, ...withOutside(spec, folder) }).harmless;
+/** What does not refuse the stack: warnings and notes. */
+const remarksOn = ({ spec }: Imported, folder: string): Finding[] =>
+  judge({ ...spec, ...withOutside(spec, folder) }).remarks;
 
 /** `NODE=MODEL` or `NODE=2 x MODEL`. */
 function cardsOf(texts: string[]): Record<string, GpuSpec[]> {

@@ -5,6 +5,7 @@ import {
   type Finding,
   type MachineEffect,
   type Plan,
+  renderFinding,
 } from "../../components/recipe";
 import type { MachineRecipe } from "../../components/recipe";
 import { defined, flat } from "../../components/recipe/mapping";
@@ -26,7 +27,10 @@ export type Comparison = ReturnType<typeof compare>;
 /** One side of a comparison. */
 export interface Side {
   plan: Plan;
+  /** What refuses the stack. */
   findings: Finding[];
+  /** What does not: warnings and notes. */
+  remarks: Finding[];
 }
 
 /**
@@ -79,15 +83,16 @@ export function compare(
     waves: wavesOf(after.plan),
     /** Number of waves after which what offers the GPUs comes; the others wait for the smoke tests of the machines until there. */
     wavesAhead: aheadOf(after.plan),
-    notes: notesOf(after.plan).map((text) => ({
-      text,
-      isNew: before !== undefined && !notesOf(before.plan).includes(text),
-    })),
+    /** What does not refuse the stack: warnings and notes. */
+    notes: after.remarks.map((remark) => {
+      const text = renderFinding(remark);
+      const { check, severity = "refused" } = remark;
+      const isNew = before !== undefined && !before.remarks.map(renderFinding).includes(text);
+      return { check, severity, text, isNew };
+    }),
     findings: after.findings,
   };
 }
-
-const notesOf = ({ information = [], notes }: Plan): string[] => [...information, ...notes];
 
 /** What cannot be used meanwhile, and for how long. */
 function awayOf(from: Plan | undefined, to: Plan, all: Record<string, MachineEffect>): string[] {

@@ -1,3 +1,4 @@
+import type { Severity } from "../../components/recipe/index";
 import type { Comparison, MachineComparison } from "./comparison";
 
 /** Machines that go at the same time. */
@@ -7,6 +8,10 @@ export interface Wave {
 
 /** A step of the update: machines at the same time, or something that comes once. */
 export type Step = Wave | { once: string; gate?: boolean };
+
+/** What was found of one severity that does not refuse the stack. */
+export const remarksOf = ({ notes }: Comparison, severity: Severity): Comparison["notes"] =>
+  notes.filter((note) => note.severity === severity);
 
 /** Machines of a wave that are named one by one. */
 export const drawn = 8;

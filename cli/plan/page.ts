@@ -1,4 +1,4 @@
-import type { Finding } from "../../components/recipe/index";
+import type { Finding, Severity } from "../../components/recipe/index";
 import type { Comparison, Runs } from "./comparison";
 import {
   drawn,
@@ -7,6 +7,7 @@ import {
   namesOf,
   orderOfExtensions,
   releaseOf,
+  remarksOf,
   type Step,
   stepsOf,
   summary,
@@ -25,9 +26,10 @@ const source = "Written from the change's own files: names and texts below are i
 export function pageOf(comparison: Comparison): string {
   const { stack, base, machines, findings } = comparison;
   const same = base !== undefined && isUnchanged(comparison);
-  const notes = comparison.notes.map(({ text, isNew }) =>
-    isNew ? `**new**: ${asProse(text)}` : asProse(text),
-  );
+  const remarks = (severity: Severity): string[] =>
+    remarksOf(comparison, severity).map(({ text, isNew }) =>
+      isNew ? `**new**: ${asProse(text)}` : asProse(text),
+    );
   const comparedWith = (): string => {
     if (base === undefined)
       return "Compared with nothing: this is what the first update does, as far as the stack file alone can tell. The machines were not looked at.";
@@ -41,7 +43,8 @@ export function pageOf(comparison: Comparison): string {
     ...list("Findings: the stack is refused", findings.map(findingLine)),
     ...changes("What changes in the stack", comparison.stackChanges),
     ...(same ? [] : details(comparison)),
-    ...list("Notes", notes),
+    ...list("Warnings", remarks("warning")),
+    ...list("Notes", remarks("note")),
   ]);
 }
 

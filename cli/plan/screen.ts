@@ -1,4 +1,4 @@
-import type { Finding } from "../../components/recipe/index";
+import type { Finding, Severity } from "../../components/recipe/index";
 import { inLine } from "../../components/recipe/rules/printable";
 import { painter, type Style } from "../terminal/paint";
 import { type Cell, renderTable } from "../terminal/table";
@@ -10,6 +10,7 @@ import {
   namesOf,
   orderOfExtensions,
   releaseOf,
+  remarksOf,
   type Step,
   stepsOf,
   summary,
@@ -97,7 +98,8 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
     ...heading("Order"),
     ...steps.flatMap((one, index) => wrap(`  ${index + 1}. ${inWords(one)}`, columns, "     ")),
   ];
-  const notes = comparison.notes.map(({ text, isNew }) => (isNew ? `new: ${text}` : text));
+  const remarks = (severity: Severity): string[] =>
+    remarksOf(comparison, severity).map(({ text, isNew }) => (isNew ? `new: ${text}` : text));
   return [
     ...heading(`Plan of ${stack}${base === undefined ? "" : ` against ${base}`}`),
     ...prose(
@@ -110,7 +112,8 @@ export function screenOf(of: Comparison, { columns, colour }: Screen): string {
     ...part("Findings: the stack is refused", findings.map(findingLine), "red"),
     ...part("What changes in the stack", stackChanges.map(changeOf)),
     ...(same ? [] : details()),
-    ...part("Notes", notes),
+    ...part("Warnings", remarks("warning"), "yellow"),
+    ...part("Notes", remarks("note")),
     "",
     ...prose("As Markdown, with each machine's configuration: --markdown").map((line) =>
       paint("dim", line),

@@ -113,9 +113,9 @@ function sideOf(
   const written = configurationOf(text, name);
   const config = { ...written, ...withOutside(written, path.dirname(file), files?.read) };
   const judged = judge(config);
-  const { plan } = judged;
+  const { plan, remarks } = judged;
   const findings = [...judged.findings, ...tooLong(config)];
-  return plan === undefined ? { findings } : { side: { plan, findings }, findings };
+  return plan === undefined ? { findings } : { side: { plan, findings, remarks }, findings };
 }
 
 /** The same of the base, without a plan also where its file cannot be read: the edit that is looked at may be what mends it. */

@@ -3,8 +3,6 @@ import { kubernetesRecipe } from "./cluster/cluster-recipe";
 import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
 import { needsMarkers } from "./cluster/markers";
-import { externalInformation } from "./chart-notes";
-import { notesOf } from "./notes";
 import { factsOf, seenBy } from "./machine/apart";
 import { inUpgradeOrder, upgradeWindows } from "./machine/order";
 import { eraOf, findRelease, type Release } from "./facts/talos-release";
@@ -90,8 +88,6 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     machines,
     kubernetes,
     after: upgradeWindows(machines, spec.upgrade),
-    notes: notesOf(spec, [...releases.values()], facts, kubernetes),
-    ...(spec.external === undefined ? {} : { information: externalInformation(spec) }),
   };
   return { plan, ...(release ? { release } : {}), facts, clusterPatches, machinePatches };
 }

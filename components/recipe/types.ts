@@ -5,11 +5,17 @@ import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from ".
 
 export type { Era } from "./facts/talos-release";
 export type { GpuProviderName } from "./facts/gpu-provider";
+export type { Severity } from "./rules/finding";
 
-/** One thing that is wrong with a stack. Rendered as `field: problem; why; remedy`. */
+/** One thing that is wrong with a stack, or good to know of it. Rendered as `field: problem; why; remedy`. Without a severity it refuses the stack. */
 export interface Finding extends FieldFinding {
   /** Name of the check, e.g. `driver-branches`. */
   check: string;
+}
+
+/** A plan with what was found of its stack that does not refuse it: warnings and notes. */
+export interface CheckedPlan extends Plan {
+  remarks: Finding[];
 }
 
 /** A kernel module that a machine loads. */
@@ -153,8 +159,4 @@ export interface Plan {
   kubernetes: KubernetesRecipe;
   /** For each machine, the machines that must be done before it starts (control planes and those that go ahead serial, other workers in a window). */
   after: Record<string, string[]>;
-  /** What was assumed, or should be known before going on: one sentence each. */
-  notes: string[];
-  /** What is good to know and needs no action: one sentence each. Absent where there is nothing. */
-  information?: string[];
 }

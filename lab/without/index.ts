@@ -7,9 +7,9 @@ import type { Plan } from "../../components/recipe";
 import { transforms } from "./transforms";
 
 /** The plan as it would be without these fixes. The given plan stays as it is. */
-export function leaveOut(fixes: readonly FixId[], plan: Plan): Plan {
+export function leaveOut<P extends Plan>(fixes: readonly FixId[], plan: P): P {
   // A plan is plain data. A structured clone has arrays of another realm under jest, which Pulumi takes for none.
-  const wrong = JSON.parse(JSON.stringify(plan)) as Plan;
+  const wrong = JSON.parse(JSON.stringify(plan)) as P;
   for (const fix of fixes) transforms[fix](wrong);
   return wrong;
 }

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { stringify } from "yaml";
-import type { FileFinding, FileNote } from "../../cli/check/judge-files";
+import type { FileFinding } from "../../cli/check/judge-files";
 import { check } from "../../cli/check/verb";
 import { importFiles } from "../../cli/import/verb";
 import { runVerb } from "./stand";
@@ -41,7 +41,7 @@ async function checked(file: string, ...argv: string[]) {
   const { status, result } = await runVerb("check", check, [file, "--json", ...argv]);
   const { findings, unread } = JSON.parse(result) as {
     findings: FileFinding[];
-    unread: FileNote[];
+    unread: { file: string; problem: string }[];
   };
   return {
     status,

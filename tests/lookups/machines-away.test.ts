@@ -1,7 +1,7 @@
 import { withAway } from "../../components/lookups/machines-away";
-import { judge } from "../../components/recipe";
 import { arguments_, build, types } from "../support/gpu-cluster";
 import { find, findAll } from "../support/graph";
+import { remarksOn } from "../support/remarks";
 
 const machine = { address: "10.0.0.1", mayBeAway: true };
 const node = (status?: string) =>
@@ -70,8 +70,8 @@ test("nothing of a machine that is away changes, and a note says so", async () =
   ).toEqual(["lab-M-configuration", "lab-M-upgrade", "lab-M-node", "gpu-smoke-test-M"]);
   expect(find(run, types.program, "lab-preflight").ignoreChanges).toEqual([]);
   const { machines: _, talosconfig: __, machineSecrets: ___, kubeconfig: ____, ...rest } = stack;
-  expect(judge({ ...rest, machines, away: [name!] }).plan!.notes).toContainEqual(
-    expect.stringContaining(`machines.${name}: is away`),
+  expect(remarksOn({ ...rest, machines, away: [name!] })).toContainEqual(
+    expect.stringContaining(`machines: ${name}: away`),
   );
 });
 

@@ -1,5 +1,5 @@
-import { judge } from "../../components/recipe";
 import { isPlainHttp } from "../../components/recipe/rules/plain-http";
+import { remarksOn } from "../support/remarks";
 import { readStackFile } from "../../stacks/stack-file";
 
 test.each([
@@ -21,7 +21,7 @@ test.each([
 test("a note tells of a Factory and a chart's repository that are asked by plain HTTP", () => {
   const stack = readStackFile("rtx5070ti");
   const notes = (change: object): string[] =>
-    judge({ ...stack, ...change }).plan!.notes.filter((note) => note.includes("is plain HTTP"));
+    remarksOn({ ...stack, ...change }).filter((note) => note.includes("is plain HTTP"));
   expect(notes({ factoryUrl: "http://factory.example.org" })).toEqual([
     expect.stringMatching(/^factoryUrl: /),
   ]);

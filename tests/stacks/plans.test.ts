@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { Document, isScalar, visit, type YAMLMap } from "yaml";
-import { checkCluster, parseSpec, planCluster, type ClusterSpec } from "../../components/recipe";
+import { judge, renderRemark } from "../../components/recipe";
 import { expected } from "../e2e/support/expected";
 import { stacks } from "../support/stacks";
 import { describeTaint, taintsOf } from "../../components/recipe/machine/taints";
@@ -17,28 +17,26 @@ const isSmall = ({ items }: YAMLMap): boolean =>
   items.length < 5 && items.every(({ value }) => isScalar(value) && String(value).length < 40);
 
 /**
- * The whole plan of every stack, as committed: a change of a rule shows what it changes, for every real system, in the
+ * The whole plan of every stack with its warnings and notes, as committed: a change of a rule shows what it changes, for every real system, in the
  * diff of a pull request. `UPDATE_GOLDEN=1 npx jest tests/stacks/plans` writes the files.
  */
 describe.each(stacks)("plan of %s", (stack) => {
-  const parsed = parseSpec(readStackFile(stack));
-  const spec = parsed.spec as ClusterSpec;
+  const { findings, remarks, plan: whole } = judge(readStackFile(stack));
 
   test("nothing is wrong with the stack", () => {
-    expect(parsed.findings).toEqual([]);
-    expect(checkCluster(spec)).toEqual([]);
+    expect(findings).toEqual([]);
   });
 
   // The committed file is the planner's own word; what its owner expects is not.
   test("has the releases, drivers, GPUs and taints that the stack's owner expects", () => {
     const { machines, of = "nvidia.com/gpu" } = expected[stack]!;
-    const planned = planCluster(spec).machines.map((machine) => [
+    const planned = whole!.machines.map((machine) => [
       machine.name,
       {
         talosVersion: machine.talosVersion,
         driverVersion: machine.driverVersion ?? null,
         gpus: machine.allocatable[of]?.toString(),
-        taints: taintsOf(spec.machines[machine.name]!).map(describeTaint),
+        taints: taintsOf(whole!.spec.machines[machine.name]!).map(describeTaint),
       },
     ]);
     // A control plane's own taint is Talos' doing, not the stack's.
@@ -52,8 +50,8 @@ describe.each(stacks)("plan of %s", (stack) => {
 
   test("is the committed one", () => {
     const file = path.join(folder, `${stack}.yaml`);
-    const { spec: _said, ...plan } = planCluster(spec);
-    const document = new Document(plan);
+    const { spec: _said, ...plan } = whole!;
+    const document = new Document({ ...plan, remarks: remarks.map(renderRemark) });
     visit(document, { Map: (_, node) => void (node.flow = isSmall(node)) });
     const text = document.toString({ lineWidth: 0 });
     if (process.env.UPDATE_GOLDEN && !process.env.CI) {

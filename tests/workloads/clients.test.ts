@@ -1,6 +1,6 @@
 import { ComfyUi, LiteLlm, Ollama, Vllm } from "talos-gpu";
 import { parse } from "yaml";
-import { judge } from "../../components/recipe";
+import { judge, renderFinding } from "../../components/recipe";
 import { allowedNamespaces } from "../../components/recipe/stack/workloads";
 import { readStackFile } from "../../stacks/stack-file";
 import { find, findAll, waitsFor } from "../support/graph";
@@ -124,9 +124,9 @@ describe("a key of vLLM", () => {
 
 describe("in a stack", () => {
   const notes = (workloads: object): string[] => {
-    const { plan, findings } = judge({ ...readStackFile("aarhus-h100"), workloads });
+    const { findings, remarks } = judge({ ...readStackFile("aarhus-h100"), workloads });
     expect(findings).toEqual([]);
-    return plan!.notes.filter((note) => note.includes("every pod of the cluster"));
+    return remarks.map(renderFinding).filter((note) => note.includes("every pod of the cluster"));
   };
 
   test("LiteLLM may reach the servers of language models behind it, and no other server", () => {
@@ -144,8 +144,8 @@ describe("in a stack", () => {
   test("a note tells of each server that everyone can use, with what ends that", () => {
     const vllm = { model, namespace: "ai" };
     expect(notes({ ollama: { active: false }, vllm, litellm: {} })).toEqual([
-      "workloads.litellm: every pod of the cluster can use its models, since it asks for no key; give it a key (masterKeySecret), or name the namespaces that may under workloads.litellm.allowFrom",
-      "workloads.vllm: every pod of the cluster can use it, since it asks for no key; give it a key (apiKeySecret), and name the namespaces that may under workloads.vllm.allowFrom",
+      "workloads.litellm: every pod of the cluster can use its models; it asks for no key; give it a key (masterKeySecret), or name the namespaces that may under workloads.litellm.allowFrom",
+      "workloads.vllm: every pod of the cluster can use it; it asks for no key; give it a key (apiKeySecret), and name the namespaces that may under workloads.vllm.allowFrom",
     ]);
     expect(notes({ named: { small: { comfyui: {} } } })).toEqual([
       expect.stringMatching(

@@ -1,35 +1,38 @@
-import { flat } from "../mapping";
-import { checkContext } from "./check";
+import { defined, flat } from "../mapping";
+import { type Ahead, checkContext, type CheckContext } from "./check";
 import { checks } from "./index";
 import { externalOf, ownValuesOf, type External } from "../external/external";
 import { isFilledAt } from "../external/filled-in";
 import { planBasis, type PlanBasis } from "../plan";
 import { groupsApart, isWithin } from "../machine/apart";
-import { releaseFields } from "../facts/gpu-provider";
+import { nextEraAfter } from "../facts/talos-release";
 import type { ClusterSpec } from "../spec/index";
 import type { Finding } from "../types";
 
 /**
- * Everything that is wrong with a stack whose shape is right. Pure; contacts nothing.
+ * Everything that refuses a stack whose shape is right. Pure; contacts nothing.
  *
  * @param basis of its plan. Default: it is planned here.
  */
 export const checkCluster = (spec: ClusterSpec, basis: PlanBasis = planBasis(spec)): Finding[] =>
-  foundIn(spec, basis).filter((finding) => !isHarmless(finding));
+  foundIn(spec, basis, false).filter(isRefusal);
+
+/** Whether the stack must not be applied with it. */
+export const isRefusal = ({ severity = "refused" }: Pick<Finding, "severity">): boolean =>
+  severity === "refused";
 
 /**
- * Whether something only has no effect, and the stack may go on. A value of the stack's own that has no effect is a mistake all the same:
- * who wrote it here expects one. A value of a release outside runs as it is today.
+ * What is wrong with a stack, and what is good to know of it.
+ *
+ * @param looksAhead whether a note says what to change before Talos of the next era, for which everything is checked once more.
  */
-export const isHarmless = ({ dead, field }: Finding): boolean =>
-  dead === true && !releaseFields.some((release) => isWithin(field, release));
-
-/** What is wrong with a stack, and what of it only has no effect. */
-export function foundIn(spec: ClusterSpec, basis: PlanBasis): Finding[] {
+export function foundIn(spec: ClusterSpec, basis: PlanBasis, looksAhead: boolean): Finding[] {
   const groups = groupsApart(spec);
   const apart = groups.flatMap(({ machines }) => Object.keys(machines));
   const findings = [
-    ...findingsAsOne(basis).filter(({ check, field }) => ofAll.has(check) || !isOf(apart, field)),
+    ...findingsAsOne(basis, () => (looksAhead ? aheadOf(spec, basis) : undefined)).filter(
+      ({ check, field }) => ofAll.has(check) || !isOf(apart, field),
+    ),
     ...groups.flatMap(findingsOfGroup),
   ];
   return [...new Map(findings.map((finding) => [JSON.stringify(finding), finding])).values()];
@@ -38,16 +41,36 @@ export function foundIn(spec: ClusterSpec, basis: PlanBasis): Finding[] {
 /** Checks that compare a machine with the others, or with the cluster. */
 const ofAll = new Set(["machine-release", "machine-address", "omni-machine"]);
 
-function findingsAsOne(basis: PlanBasis): Finding[] {
-  const context = checkContext(basis);
-  const findings = Object.entries(checks).flatMap(([check, { find }]) =>
-    flat(find(context)).map((complaint) => ({ check, ...complaint })),
+/** What Talos of the next era would refuse in an external release, and this one does not; undefined without such a release, or such an era. */
+function aheadOf(spec: ClusterSpec, basis: PlanBasis): Ahead | undefined {
+  const minor = nextEraAfter(spec.talosVersion);
+  if (spec.external === undefined || minor === undefined) return undefined;
+  const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
+  const keyOf = ({ field, problem }: Finding): string => JSON.stringify([field, problem]);
+  const now = new Set(checkCluster(spec, basis).map(keyOf));
+  const then = checkCluster({ ...rest, talosVersion: `v1.${minor}.0` });
+  const findings = then.filter(
+    (finding) => isWithin(finding.field, "external") && !now.has(keyOf(finding)),
+  );
+  return { minor, findings };
+}
+
+function findingsAsOne(basis: PlanBasis, ahead: CheckContext["ahead"]): Finding[] {
+  const context = checkContext(basis, ahead);
+  const findings = Object.entries(checks).flatMap(([check, { find, severity }]) =>
+    flat(find(context)).map((found) => ({ check, ...defined({ severity }), ...found })),
   );
   if (ownValuesOf(basis.plan.spec) === undefined) return findings;
   const outside = externalOf(basis.plan.spec);
   const renamed = findings
     .map((finding) => (outside === undefined ? finding : asExternal(finding, outside)))
-    .filter(({ field }) => outside === undefined || !isToBeFilled(field, outside.release.values));
+    // A note may say that very thing.
+    .filter(
+      ({ field, severity }) =>
+        severity === "note" ||
+        outside === undefined ||
+        !isToBeFilled(field, outside.release.values),
+    );
   // Of a value that both ask about, the check of somebody's own values knows that the chart's value follows where one is left out.
   const told = new Set(
     renamed.flatMap(({ check, field }) => (check === "external" ? [field] : [])),
@@ -88,7 +111,7 @@ function isToBeFilled(field: string, values: Record<string, unknown>): boolean {
 /** What is wrong with machines that have a release or a driver of their own. Of what is the cluster's, the cluster's checks tell. */
 function findingsOfGroup(group: ClusterSpec): Finding[] {
   const names = Object.keys(group.machines);
-  return findingsAsOne(planBasis(group))
+  return findingsAsOne(planBasis(group), () => undefined)
     .map((finding) =>
       /^(?:talosVersion|driver)\b/.test(finding.field)
         ? { ...finding, field: `machines.${names[0]!}.${finding.field}` }

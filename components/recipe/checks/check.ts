@@ -3,8 +3,8 @@ import type { PlanBasis } from "../plan";
 import { asRelease } from "../external/external";
 import type { MachineFacts } from "../facts/machine-facts";
 import type { ClusterSpec } from "../spec/index";
-import type { FindingText, FieldFinding } from "../rules";
-import type { MachineRecipe } from "../types";
+import type { FieldFinding, FindingText, Severity } from "../rules";
+import type { Finding, MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
 import { gpuRequests } from "../stack/workloads";
 
@@ -16,6 +16,8 @@ export interface CheckContext extends PlanBasis {
   machines: CheckedMachine[];
   /** Those with a GPU. */
   gpuMachines: CheckedMachine[];
+  /** Undefined if there is nothing to look ahead to. */
+  ahead: () => Ahead | undefined;
 }
 
 /** A machine as the checks see it. */
@@ -26,14 +28,23 @@ export interface CheckedMachine extends MachineFacts {
   patches: UserPatch[];
 }
 
+/** What Talos of the next era would refuse in an external release. */
+export interface Ahead {
+  /** First minor release of that era. */
+  minor: number;
+  findings: Finding[];
+}
+
 /** What a check finds; `checkCluster` adds the check's name. */
 export type Found = Nested<FieldFinding>;
 
 /** Finds what breaks a rule, and says it next to the condition: what is wrong, why it matters, how to fix it. */
 export type Find = (context: CheckContext) => Found;
 
-/** One rule of the domain. */
+/** One rule of the domain, and what a stack is told that breaks it: a finding. */
 export interface Check {
+  /** Default: it refuses the stack. */
+  severity?: Severity;
   /** The rule, as a sentence about a stack that keeps it. */
   rule: string;
   /** Where the rule stands: repository and file, documentation or issue. */
@@ -51,7 +62,7 @@ export interface Check {
 export type Checks = Record<string, Check>;
 
 /** Lays out a plan for the checks. */
-export function checkContext(basis: PlanBasis): CheckContext {
+export function checkContext(basis: PlanBasis, ahead: CheckContext["ahead"]): CheckContext {
   const machines = basis.plan.machines.map((recipe, index): CheckedMachine => ({
     ...basis.facts[index]!,
     field: `machines.${recipe.name}`,
@@ -62,18 +73,19 @@ export function checkContext(basis: PlanBasis): CheckContext {
     ...basis,
     spec: asRelease(basis.plan.spec),
     machines,
+    ahead,
     gpuMachines: machines.filter((machine) => machine.gpuCount > 0),
   };
 }
 
-/** A rule about each of several things. A field that begins with a dot is one of the thing. */
+/** A rule about each of several things. A field that begins with a dot is one of the thing; an empty one is the thing itself. */
 const ofEach =
   <Thing extends { field: string }>(things: (context: CheckContext) => Thing[]) =>
   (find: (thing: Thing, context: CheckContext) => Found): Find =>
   (context) =>
     things(context).map((thing) =>
       flat(find(thing, context)).map(({ field, ...rest }) => ({
-        field: field.startsWith(".") ? `${thing.field}${field}` : field,
+        field: field === "" || field.startsWith(".") ? `${thing.field}${field}` : field,
         ...rest,
       })),
     );

@@ -1,8 +1,8 @@
 import * as semver from "semver";
-import { oldestForClaims } from "../chart-notes";
 import { ownClaim } from "../cluster/claim";
 import { type Checks, ofGpuRequests } from "./check";
 import { machinesFor, mayClaim, mayMatch } from "./placement";
+import { oldestForClaims } from "./release-risks";
 
 /** Cards that are had by claims. */
 export const claimChecks: Checks = {

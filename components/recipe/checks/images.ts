@@ -318,7 +318,7 @@ function ofModule(arg: string, where: string, machine?: CheckedMachine): Finding
     remedy: `write it to ${where}.moduleParameters: \`${found.module}: ['${found.parameter}']\``,
   };
   // A blank makes several arguments of it, of which the kernel may read one.
-  return /\s/.test(arg) ? without : { ...without, dead: true };
+  return /\s/.test(arg) ? without : { ...without, severity: "warning" };
 }
 
 function patchArgs({ patch, machines: [machine, ...others] }: ReachingPatch): Nested<FindingText> {
@@ -353,7 +353,7 @@ function machineArgs(machine: CheckedMachine, { spec, release }: CheckContext): 
     return found === undefined ? [] : [{ field: `.kernelArgs[${index}]`, ...found }];
   });
   const living = args.filter((arg) => moduleParameterIn(arg) === undefined);
-  const isWrong = faults.some(({ dead }) => dead !== true);
+  const isWrong = faults.some(({ severity }) => severity === undefined);
   const takesEffect = !release || release.version.minor >= 10 || machine.spec.secureBoot === true;
   if (isWrong || living.length === 0 || takesEffect) return faults;
   return [

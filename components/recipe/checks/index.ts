@@ -1,24 +1,36 @@
+import { cardRisks } from "./card-risks";
 import { cardChecks } from "./cards";
 import { chartObjectChecks } from "./chart-objects";
 import { chartChecks } from "./charts";
 import type { Checks } from "./check";
 import { claimChecks } from "./claims";
 import { containerdChecks } from "./containerd";
+import { contractChecks } from "./contracts";
 import { driverChecks } from "./drivers";
 import { externalChecks } from "./external";
+import { externalRisks } from "./external-risks";
 import { imageChecks } from "./images";
+import { machineRisks } from "./machine-risks";
 import { machineChecks } from "./machines";
+import { migChecks } from "./mig";
 import { nodeChecks } from "./nodes";
 import { patchContentChecks } from "./patch-contents";
 import { patchChecks } from "./patches";
+import { plainHttpChecks } from "./plain-http";
 import { pluginChecks } from "./plugin";
+import { releaseRisks } from "./release-risks";
 import { releaseChecks } from "./releases";
+import { serverChecks } from "./servers";
 import { sharingChecks } from "./sharing";
+import { updateChecks } from "./updates";
 import { valueChecks } from "./values";
 import { vllmChecks } from "./vllm";
 import { workloadChecks } from "./workloads";
 
-/** Every check, in the order in which findings are told: machines and images, configuration, Kubernetes, workloads. */
+/**
+ * Every check, in the order in which findings are told: first those that refuse a stack (machines and images, configuration, Kubernetes,
+ * workloads), then those that warn or note.
+ */
 export const checks: Checks = {
   ...releaseChecks,
   ...machineChecks,
@@ -38,4 +50,13 @@ export const checks: Checks = {
   ...claimChecks,
   ...workloadChecks,
   ...vllmChecks,
+  ...updateChecks,
+  ...contractChecks,
+  ...machineRisks,
+  ...cardRisks,
+  ...migChecks,
+  ...releaseRisks,
+  ...externalRisks,
+  ...serverChecks,
+  ...plainHttpChecks,
 };

@@ -3,7 +3,7 @@ import { chartOfField, type ReleaseField, releaseFields } from "../facts/gpu-pro
 import { operands, yesOrNo } from "../facts/data/operand-variables.json";
 import { envOf } from "../cluster/values";
 import { valueAt } from "../mapping";
-import { ownValuesOf } from "../external/external";
+import { externalOf, ownValuesOf } from "../external/external";
 import { shown } from "../rules";
 import { describe } from "../shape";
 import type { CheckContext, Checks, Found } from "./check";
@@ -62,7 +62,7 @@ export const valueChecks: Checks = {
   },
 };
 
-function misnamed({ spec }: CheckContext, field: ReleaseField): Found {
+function misnamed({ spec, plan }: CheckContext, field: ReleaseField): Found {
   const { version, values } = spec[field] ?? {};
   const name = chartOfField(field);
   if (version === undefined || !values) return undefined;
@@ -92,7 +92,8 @@ function misnamed({ spec }: CheckContext, field: ReleaseField): Found {
       problem: `the chart ${name} ${version} has no such value`,
       why: "Helm silently ignores it, and what it was meant to do does not happen",
       remedy,
-      dead: true,
+      // A value of the stack's own is a mistake: who wrote it expects an effect. An external release runs with it as it is today.
+      ...(externalOf(plan.spec)?.kind === field ? { severity: "warning" as const } : {}),
     };
   });
 }

@@ -39,7 +39,7 @@ export const workloadChecks: Checks = {
         const cuda = cudaOfImage(image);
         const floor = cuda && cudaFloor(cuda);
         if (!cuda || !floor) return [];
-        // Of data-center cards a note tells (notes.ts).
+        // Of data-center cards the check cuda-compat tells.
         const old = gpuMachines.find(
           (machine) => newerCuda(image, machine) && !isForwardCompatible(machine),
         );

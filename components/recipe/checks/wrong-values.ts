@@ -1,7 +1,7 @@
 import * as semver from "semver";
-import { labelledByHand } from "../chart-notes";
 import { splits } from "../facts/sharing";
 import { hasStorageModule } from "../machine/storage-module";
+import { labelledByHand } from "../cluster/discovery";
 import { migManagerHangs } from "../cluster/mig-manager";
 import { strategiesIn } from "../cluster/plugin-release";
 import { anyText, isMapping, valueAt } from "../mapping";

@@ -1,5 +1,5 @@
 import { withControlPlane } from "../machine/taints";
-import type { DevicePluginSpec, GpuOperatorSpec } from "../spec/index";
+import type { DevicePluginSpec, GpuOperatorSpec, MachineSpec } from "../spec/index";
 import type { PodToleration } from "../types";
 import type { ChartInput } from "./values";
 import { anyText, valueAt } from "../mapping";
@@ -22,3 +22,14 @@ export const pluginDiscovers = ({ values }: DevicePluginSpec): boolean =>
 /** Whether the operator's chart brings it: unless it is said not to (its Chart.yaml, `condition`). */
 export const operatorDiscovers = ({ values }: GpuOperatorSpec): boolean =>
   anyText(valueAt(values, "nfd", "enabled")) !== "false";
+
+/** The label by which the operator finds a GPU node (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
+const featureLabel = /^feature\.node\.kubernetes\.io\/pci-(10de|0302_10de|0300_10de)\.present$/;
+
+/** Whether every machine with a card says that label itself. */
+export const labelledByHand = (machines: Pick<MachineSpec, "labels" | "gpus">[]): boolean =>
+  machines
+    .filter(({ gpus = [] }) => gpus.length > 0)
+    .every(({ labels = {} }) =>
+      Object.entries(labels).some(([key, value]) => featureLabel.test(key) && value === "true"),
+    );

@@ -34,8 +34,3 @@ export function dashboardFor(exporter: string): string {
   const text = JSON.stringify(gpuDashboard, undefined, 2);
   return semver.gte(exporter, "4.8.3") ? text.replaceAll("Hostname", "hostname") : text;
 }
-
-/** What of metrics is not known: 4.9.0 renamed those that the dashboard asks for, and their units (its release notes; no source of it was to be had). */
-export const metricsNote = (recipe: KubernetesRecipe): string | false =>
-  semver.gte(exporterRelease(recipe), "4.9.0") &&
-  `monitoring: the DCGM exporter ${exporterRelease(recipe)} has other names and units of its metrics than the dashboard asks for, which came with 4.9.0; take a 4.8 release, or \`dashboard: false\``;

@@ -72,12 +72,24 @@ export interface Release {
   version: TalosVersion;
   minor: MinorRow;
   drivers: DriverRow;
-  /** Where the drivers are from, in words; undefined when they are from the tables. */
-  note?: string;
+  /** Where the drivers are from; undefined if they are from the tables. */
+  beyondTables?: BeyondTables;
   /** Whether the drivers are a guess, so that only their branch can be verified. */
   assumed?: boolean;
   /** Official extensions as the Factory lists them; undefined: those of the minor. */
   extensions?: string[];
+}
+
+/** Where the drivers of a release are from that the tables do not have, or only by inference. */
+export interface BeyondTables {
+  /** Whether the tables have the release, by inference. */
+  inferred: boolean;
+  /** Whether the Image Factory says which drivers it brings. */
+  answered: boolean;
+  /** Why the Factory says nothing; undefined if nothing asked it. */
+  silent?: string;
+  /** The release whose drivers are assumed if the Factory does not answer, e.g. `v1.13.9`. */
+  like: string;
 }
 
 /**
@@ -110,7 +122,7 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
   const row = rowOf(version);
   if (row && !row.inferred) return { ...release, drivers: row };
   const likely = row ?? newest;
-  const where = row ? "is in the tables by inference" : "is newer than the tables";
+  const beyond = { inferred: row !== undefined, like: `v1.${newest.minor}.${newest.to}` };
   const told =
     facts !== undefined && parseTalosVersion(facts.talosVersion)?.text === version.text
       ? facts
@@ -123,16 +135,14 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
     return {
       ...release,
       drivers: { ...at, lts, production, ...defined({ "new-feature": newFeature, toolkit }) },
-      note: `${version.text} ${where}: the Image Factory says that it brings drivers ${lts} (lts) and ${production} (production)${toolkit === undefined ? "" : `, toolkit ${toolkit}`}`,
+      beyondTables: { ...beyond, answered: true },
       ...(extensions === undefined ? {} : { extensions }),
     };
   }
-  const why =
-    told?.silent === undefined ? "" : `, as the Image Factory says nothing (${told.silent})`;
   return {
     ...release,
     drivers: likely,
-    note: `${version.text} ${where}: drivers ${row ? "" : `of v1.${newest.minor}.${newest.to} `}are assumed (${likely.lts}, ${likely.production})${why}; of a machine's driver only the branch is verified`,
+    beyondTables: { ...beyond, answered: false, ...defined({ silent: told?.silent }) },
     assumed: true,
   };
 }

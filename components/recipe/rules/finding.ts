@@ -1,12 +1,18 @@
 import { secretIn } from "./secret-text";
 
+/**
+ * How much a finding matters. `refused`: the stack must not be applied. `warning`: something may go wrong, or has to be done.
+ * `note`: what was assumed, or is good to know.
+ */
+export type Severity = "refused" | "warning" | "note";
+
 /** What is wrong with a text, in the three parts of a finding. */
 export interface FindingText {
   problem: string;
   why: string;
   remedy: string;
-  /** Whether it only has no effect, so that nothing goes wrong with it. Absent where something does. */
-  dead?: true;
+  /** How much it matters, if that differs from the severity of the check that finds it. */
+  severity?: Severity;
 }
 
 /** What is wrong with a field of a stack. */

@@ -17,7 +17,14 @@ import { quantityValue } from "./quantity";
  * Rules of notation that others made, Kubernetes' above all, each in one place: stack files and components used alone are
  * judged by the same ones.
  */
-export { ruleOf, shown, type FindingText, type FieldFinding, type Rule } from "./finding";
+export {
+  ruleOf,
+  shown,
+  type FindingText,
+  type FieldFinding,
+  type Rule,
+  type Severity,
+} from "./finding";
 export { addressRange, canonicalAddress } from "./address";
 export { namesSecret, secretIn } from "./secret-text";
 export { closest, closestOnes, didYouMean } from "./suggest";

@@ -6,6 +6,10 @@ import type { Finding } from "../types";
 export const renderFinding = (finding: FieldFinding): string =>
   `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
 
+/** The same with its severity before it, which a finding that refuses the stack does not need: `warning: field: …`. */
+export const renderRemark = (finding: FieldFinding): string =>
+  `${finding.severity === undefined ? "" : `${finding.severity}: `}${renderFinding(finding)}`;
+
 /** All findings, numbered, one per line: a name in one makes no line of its own, and nothing in it acts on a terminal. */
 export const renderFindings = (findings: Finding[]): string =>
   findings.map((finding, index) => `${index + 1}. ${inLine(renderFinding(finding))}`).join("\n");

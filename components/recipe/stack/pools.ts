@@ -186,7 +186,8 @@ export function toldOnce(
         return pool === undefined ? finding : { ...finding, field: `${field} (pool ${pool})` };
       const remedy = finding.remedy.replaceAll(`machines.${machine}.`, `${where}.`);
       const rest = others === 0 ? "" : ` and ${others} more`;
-      return { ...finding, remedy, field: `${where}.${below} (${machine}${rest})` };
+      const place = below === "" ? where : `${where}.${below}`;
+      return { ...finding, remedy, field: `${place} (${machine}${rest})` };
     };
     const first = alike.get(key);
     if (first) first.others++;

@@ -79,16 +79,22 @@ test("what hangs on the card is told where the card is", async () => {
   await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is no card");
 });
 
-test("what a plan notes of a machine is said of its file, and is no finding", async () => {
+test("a warning about a machine stands at its file, and leaves the exit code alone", async () => {
   const text =
     "machine:\n  type: worker\n  kernel: { modules: [{ name: nvidia }, { name: vfio_pci, parameters: ['ids=10de:2204'] }] }\n";
   const folder = written({ "gpu.yaml": text });
-  const { status, result, remark } = await run(folder, "--gpu=RTX 3090", "--talos=v1.13.6");
-  expect([status, result]).toEqual([0, ""]);
-  expect(remark).toMatch(
-    /gpu\.yaml: virtual machines get every RTX 3090 .*10de:2204.*; take the ID out, or bind/,
+  const ofCard = (...more: string[]) => run(folder, "--gpu=RTX 3090", "--talos=v1.13.6", ...more);
+  const { status, result } = await ofCard();
+  expect(status).toBe(0);
+  expect(result).toMatch(
+    /^\S+gpu\.yaml:3: warning: virtual machines get every RTX 3090 .*10de:2204.*; take the ID out, or bind/,
   );
-  expect((await run(folder, "--gpu=RTX 4090")).remark).not.toMatch(/virtual machines/);
+  expect((await ofCard("--format=github")).result).toMatch(/^::warning file=/);
+  const sarif: unknown = JSON.parse((await ofCard("--format=sarif")).result);
+  expect(sarif).toMatchObject({ runs: [{ results: [{ level: "warning" }] }] });
+  const json: unknown = JSON.parse((await ofCard("--json")).result);
+  expect(json).toMatchObject({ findings: [{ check: "card-passed-on", severity: "warning" }] });
+  expect((await run(folder, "--gpu=RTX 4090")).result).not.toMatch(/virtual machines/);
 });
 
 test("each path has one form, findings and remarks alike, however it is given", async () => {

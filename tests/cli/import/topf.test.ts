@@ -1,6 +1,6 @@
 import * as path from "node:path";
 import { parse, stringify } from "yaml";
-import type { FileFinding, FileNote } from "../../../cli/check/judge-files";
+import type { FileFinding } from "../../../cli/check/judge-files";
 import { check } from "../../../cli/check/verb";
 import { importFiles } from "../../../cli/import/verb";
 import { repositories, runVerb } from "../stand";
@@ -182,7 +182,7 @@ describe("check of a topf.yaml", () => {
     ]);
     const { findings, unread } = JSON.parse(result) as {
       findings: FileFinding[];
-      unread: FileNote[];
+      unread: { file: string; problem: string }[];
     };
     return {
       status,

@@ -1,6 +1,6 @@
 import { compare } from "../../../cli/plan/comparison";
 import { pageOf, refusalOf } from "../../../cli/plan/page";
-import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
+import { findingsOf, judge, parseSpec, planCluster } from "../../../components/recipe";
 
 /** What a name may hold that Markdown, or GitHub, would make something of. */
 const hostile =
@@ -9,6 +9,7 @@ const hostile =
 const side = (said: Record<string, unknown>) => ({
   plan: planCluster(parsed(said)),
   findings: findingsOf(said),
+  remarks: judge(said).remarks,
 });
 
 function parsed(said: Record<string, unknown>) {

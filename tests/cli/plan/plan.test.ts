@@ -11,7 +11,7 @@ import {
 } from "../../../cli/plan/differences";
 import { pageOf } from "../../../cli/plan/page";
 import { plan as verb, tooLong } from "../../../cli/plan/verb";
-import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
+import { findingsOf, judge, parseSpec, planCluster } from "../../../components/recipe";
 import { readStackFile, configurationOf } from "../../../stacks/stack-file";
 import { edited, edits, type Said } from "../../support/edits";
 import { gitIn } from "../../support/git";
@@ -33,6 +33,7 @@ function expectGolden(name: string, text: string): void {
 const side = (said: Said) => ({
   plan: planCluster(parseSpec(said).spec!),
   findings: findingsOf(said),
+  remarks: judge(said).remarks,
 });
 const of = (stack: string, after: Said): Comparison =>
   compare(stack, "main", side(readStackFile(stack)), side(after));

@@ -6,7 +6,7 @@ import { pageOf } from "../../../cli/plan/page";
 import { screenOf } from "../../../cli/plan/screen";
 import { plan } from "../../../cli/plan/verb";
 import { widthOf } from "../../../cli/terminal/wrap";
-import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
+import { findingsOf, judge, parseSpec, planCluster } from "../../../components/recipe";
 import { readStackFile } from "../../../stacks/stack-file";
 import { edited, edits, type Said } from "../../support/edits";
 import { runVerb, scratch } from "../stand";
@@ -14,6 +14,7 @@ import { runVerb, scratch } from "../stand";
 const side = (said: Said) => ({
   plan: planCluster(parseSpec(said).spec!),
   findings: findingsOf(said),
+  remarks: judge(said).remarks,
 });
 const modern = compare("modern", undefined, undefined, side(readStackFile("modern")));
 

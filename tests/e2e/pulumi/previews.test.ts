@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { askFactory } from "../../../components/lookups/release-facts";
-import { planCluster } from "../../../components/recipe";
+import { judge, renderFinding } from "../../../components/recipe";
 import { clusterOf, readStackFile, repository } from "../../../stacks/stack-file";
 import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
 import { stacks } from "../../support/stacks";
@@ -33,11 +33,13 @@ test.each(stacks.filter((name) => name !== elsewhere))(
     const { result, diagnostics, creates, policyPacks } = await stand.stack(name);
     const said = clusterOf(readStackFile(name));
     const facts = await askFactory(said, { TALOS_GPU_FACTORY: stand.factory }); // as the program does
-    const { machines, notes } = planCluster({ ...said, ...facts });
-    const noted = notes.map((note) => `warning ${name} (talos-gpu:index:GpuCluster): ${note}`);
-    expect([result, ...told(diagnostics)]).toEqual(["succeeded", ...noted]);
+    const { plan, remarks } = judge({ ...said, ...facts });
+    const warned = remarks
+      .filter(({ severity }) => severity === "warning")
+      .map((one) => `warning ${name} (talos-gpu:index:GpuCluster): ${renderFinding(one)}`);
+    expect([result, ...told(diagnostics)]).toEqual(["succeeded", ...warned]);
     expect(policyPacks).toEqual(["talos-gpu"]);
-    for (const machine of machines)
+    for (const machine of plan!.machines)
       expect(creates).toContain(`talos-gpu:index:GpuMachine ${name}-${machine.name}`);
     expect(creates).toContainEqual(expect.stringMatching(/^kubernetes:helm.sh\/v3:Release /));
   },

@@ -1,10 +1,6 @@
 import { planCluster } from "../../../components/recipe";
 import dashboard from "../../../components/recipe/cluster/dashboard.json";
-import {
-  dashboardFor,
-  exporterRelease,
-  metricsNote,
-} from "../../../components/recipe/cluster/exporter";
+import { dashboardFor, exporterRelease } from "../../../components/recipe/cluster/exporter";
 import { validStack } from "../stacks";
 
 /** Exported by default: NVIDIA/dcgm-exporter, etc/default-counters.csv, the lines without a comment sign. */
@@ -64,9 +60,6 @@ test.each([
 ])("the dashboard asks exporter %s for the node by its label", (release, recipe, label) => {
   expect(exporterRelease(recipe)).toBe(release);
   expect(new Set(dashboardFor(release).match(/hostname/gi))).toEqual(new Set([label]));
-  expect(metricsNote(recipe)).toEqual(
-    release === "4.9.0" && expect.stringContaining("4.9.0 has other names"),
-  );
 });
 
 test("panels have ids of their own and do not lie on each other", () => {

@@ -1,4 +1,4 @@
-import { type ExternalReadSpec, judge } from "../../../components/recipe";
+import { type ExternalReadSpec, judge, renderFinding } from "../../../components/recipe";
 import { validStack } from "../stacks";
 
 const { gpuOperator: _operator, ...withoutOperator } = validStack("rtx5070ti");
@@ -8,9 +8,11 @@ const needed = { driver: { enabled: false }, toolkit: { enabled: false }, cdi: {
 /** What is said of a release of the operator with these values, on Talos 1.13. */
 function judged(values: Record<string, unknown>) {
   const read: ExternalReadSpec = { kind: "gpuOperator", by: "Flux", version: "v26.3.3", values };
-  const { findings, harmless, plan } = judge({ ...withoutOperator, external: { read } });
-  const found = [...findings, ...harmless].map(({ field }) => field);
-  return { found, notes: plan!.notes.filter((note) => note.includes("fills it in")) };
+  const { findings, remarks } = judge({ ...withoutOperator, external: { read } });
+  const judging = remarks.filter(({ check }) => check === "chart-values");
+  const found = [...findings, ...judging].map(({ field }) => field);
+  const notes = remarks.filter(({ check }) => check === "external-filled-in").map(renderFinding);
+  return { found, notes };
 }
 
 test("a value that Flux fills in is not judged, and a note says so", () => {
@@ -47,9 +49,9 @@ test("how many units a node offers is not known where Flux fills in a part of th
     values: { runtimeClassName: "nvidia", config: { map: { default: config } } },
   };
   const { workloads: _workloads, ...rest } = withoutOperator;
-  const { findings, plan } = judge({ ...rest, external: { read } });
+  const { findings, remarks } = judge({ ...rest, external: { read } });
   expect(findings).toEqual([]);
-  expect(plan!.notes).toContainEqual(
+  expect(remarks.map(renderFinding)).toContainEqual(
     expect.stringMatching(/how many units the nodes offer is not known here/),
   );
 });

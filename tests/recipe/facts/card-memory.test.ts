@@ -1,4 +1,5 @@
-import { type ClusterSpec, findingsOf, type GpuSpec, judge } from "../../../components/recipe";
+import { type ClusterSpec, findingsOf, type GpuSpec } from "../../../components/recipe";
+import { remarksOn } from "../../support/remarks";
 import { cardOf, findCard, powerRangeOf } from "../../../components/recipe/facts/card";
 import { validStack } from "../stacks";
 
@@ -17,7 +18,7 @@ function claiming(gpus: GpuSpec[], memory: string): ClusterSpec {
 const problems = (stack: ClusterSpec): string[] =>
   findingsOf(stack).map(({ check, field }) => `${check} ${field}`);
 const notesOn = (stack: ClusterSpec): string[] =>
-  judge(stack).plan!.notes.filter((note) => note.includes(".gpus[0].memory"));
+  remarksOn(stack).filter((note) => note.includes(".gpus[0].memory"));
 
 const severalSizes: [model: string, smaller: string, larger: string][] = [
   ["RTX 4060 Ti", "8188Mi", "16380Mi"],
@@ -106,7 +107,7 @@ test("two cards of a name with different memory are told apart", () => {
     "12Gi",
   );
   expect(problems(stack)).toEqual([]);
-  expect(judge(stack).plan!.notes.join("\n")).toContain(
+  expect(remarksOn(stack).join("\n")).toContain(
     "RTX 4060 Ti with 8188Mi, RTX 4060 Ti with 16380Mi",
   );
 });

@@ -1,4 +1,5 @@
 import { findingsOf, planCluster } from "../../../components/recipe/index";
+import { remarksOn } from "../../support/remarks";
 import { oneMachine } from "../stacks";
 
 // How stacks share their cards is in tests/recipe/planned.
@@ -26,7 +27,7 @@ test.each([
     { gpuOperator: { version: "v26.3.3" }, sharing },
   );
   expect(planCluster(spec).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": devices });
-  expect(planCluster(spec).notes.filter((note) => /profiles/.test(note))).toEqual([]);
+  expect(remarksOn(spec).filter((note) => /profiles/.test(note))).toEqual([]);
 });
 
 // Devices that the MIG manager's configuration names, by their PCI IDs (gpu-operator v26.3.3, assets/state-mig-manager/0400_configmap.yaml).

@@ -70,9 +70,7 @@ test("a newer patch release brings what the Image Factory says", () => {
   });
   expect(release).not.toHaveProperty("assumed");
   expect(release).toMatchObject({ extensions: ["siderolabs/new-one"] });
-  expect(release?.note).toContain(
-    "the Image Factory says that it brings drivers 580.190.10 (lts) and 595.99.10 (production)",
-  );
+  expect(release?.beyondTables).toMatchObject({ inferred: false, answered: true });
   // What was said of another release, or of one that the tables know, counts for nothing.
   expect(findRelease("v1.13.91", facts)).toMatchObject({ assumed: true });
   expect(findRelease("v1.13.9", { ...facts, talosVersion: "v1.13.9" })?.drivers.lts).toBe(
@@ -84,7 +82,7 @@ test("of an inferred release the Image Factory's word goes first, and its driver
   expect(findRelease("v1.13.10")).toMatchObject({
     assumed: true,
     drivers: { lts: "580.178.04", production: "595.91.07" },
-    note: "v1.13.10 is in the tables by inference: drivers are assumed (580.178.04, 595.91.07); of a machine's driver only the branch is verified",
+    beyondTables: { inferred: true, answered: false },
   });
   const told = findRelease("v1.14.5", {
     talosVersion: "v1.14.5",
@@ -119,17 +117,15 @@ test("Talos 1.15 brings drivers of three branches, and no toolkit", () => {
     production: facts.production,
     "new-feature": facts.newFeature,
   });
-  expect(told?.note).toMatch(/\(production\)$/);
+  expect(told?.beyondTables).toMatchObject({ inferred: false, answered: true });
 });
 
 test("a newer patch release of which nobody says anything takes the newest row of its minor, and says so", () => {
   const release = findRelease("v1.12.99");
   expect(release).toMatchObject({ assumed: true, drivers: { lts: "580.126.20" } });
-  expect(release?.note).toBe(
-    "v1.12.99 is newer than the tables: drivers of v1.12.12 are assumed (580.126.20, 570.211.01); of a machine's driver only the branch is verified",
-  );
+  expect(release?.beyondTables).toEqual({ inferred: false, answered: false, like: "v1.12.12" });
   const silent = findRelease("v1.12.99", { talosVersion: "v1.12.99", silent: "ECONNREFUSED" });
-  expect(silent?.note).toContain("as the Image Factory says nothing (ECONNREFUSED)");
+  expect(silent?.beyondTables).toMatchObject({ answered: false, silent: "ECONNREFUSED" });
 });
 
 test.each([

@@ -5,6 +5,7 @@ import {
   type MachineSpec,
   planCluster,
 } from "../../../components/recipe";
+import { remarksOn } from "../../support/remarks";
 import { machineStates } from "../../../components/recipe/effect/effect";
 import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
 import { validStack } from "../stacks";
@@ -106,11 +107,11 @@ describe("the preview of a new talosVersion", () => {
 });
 
 const contractNotes = (stack: ClusterSpec): string[] =>
-  planCluster(stack).notes.filter((note) => note.includes("versionContract"));
+  remarksOn(stack).filter((note) => note.includes("versionContract"));
 
 test("a note says how to pin the contract of owned machines, until it is pinned", () => {
   expect(contractNotes(owned("v1.13.9"))).toEqual([
-    expect.stringMatching(/^gpu: .*`versionContract: v1\.13`/),
+    expect.stringMatching(/^machineDefaults\.versionContract: .* gpu, .*`versionContract: v1\.13`/),
   ]);
   expect(contractNotes(owned("v1.13.9", { runningVersion: "v1.12.6" }))).toEqual([
     expect.stringContaining("`versionContract: v1.12`"),

@@ -4,6 +4,7 @@ import {
   type MachineSpec,
   planCluster,
 } from "../../../components/recipe";
+import { remarksOn } from "../../support/remarks";
 import { validStack } from "../stacks";
 
 /** A stack of one machine with a card, whose operator has GPUDirect Storage switched on. */
@@ -34,7 +35,7 @@ test("GPUDirect Storage on Talos 1.14 loads nvidia_fs, and a note says what is n
   expect(findingsOf(stack)).toEqual([]);
   expect(modulesOf(stack)).toContain("nvidia_fs");
   expect(planCluster(stack).machines[0]!.patches.join()).toContain("nvidia_fs");
-  expect(planCluster(stack).notes).toContainEqual(
+  expect(remarksOn(stack)).toContainEqual(
     expect.stringMatching(/^gpuOperator\.values\.gds\.enabled: .*nvidia_fs/),
   );
 });
@@ -54,7 +55,7 @@ test("the same of a release that something outside of the stack installs", () =>
   };
   const outside = { ...stack, external } as ClusterSpec;
   expect(modulesOf(outside)).toContain("nvidia_fs");
-  expect(planCluster(outside).notes).toContainEqual(
+  expect(remarksOn(outside)).toContainEqual(
     expect.stringMatching(/^external\.values\.gds\.enabled: /),
   );
 });
@@ -83,8 +84,8 @@ test("a board of eight B100 gets the fabric manager", () => {
 
 test("an arm64 machine with a card of its own is told of arm64.nobti", () => {
   const notesOf = (talosVersion: string, machine: Partial<MachineSpec>): string =>
-    planCluster(withStorage(talosVersion, machine))
-      .notes.filter((note) => note.includes("arm64.nobti"))
+    remarksOn(withStorage(talosVersion, machine))
+      .filter((note) => note.includes("arm64.nobti"))
       .join();
   const overlay = { image: "siderolabs/sbc-raspberrypi", name: "rpi_generic" };
   expect(notesOf("v1.14.1", { overlay })).toContain("machines.gpu.kernelArgs");

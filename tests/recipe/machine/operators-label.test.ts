@@ -1,4 +1,5 @@
 import { planCluster } from "../../../components/recipe";
+import { remarksOn } from "../../support/remarks";
 import { oneMachine } from "../stacks";
 
 const labels = { "nvidia.com/gpu.present": "true", rack: "7" };
@@ -6,9 +7,13 @@ const machine = { gpus: [{ model: "RTX 3090" }], labels };
 
 /** Labels that the stack sets on the machine, and the notes that name the operator's. */
 function labelled(...stack: Parameters<typeof oneMachine>) {
-  const { machines, notes } = planCluster(oneMachine(...stack));
+  const { machines } = planCluster(oneMachine(...stack));
   const { "nvidia.com/gpu.present": present, rack } = machines[0]!.nodeLabels;
-  return { present, rack, notes: notes.filter((note) => note.includes("gpu.present")) };
+  return {
+    present,
+    rack,
+    notes: remarksOn(oneMachine(...stack)).filter((note) => note.includes("gpu.present")),
+  };
 }
 
 test("the label by which the operator marks its nodes is left to it, and a note says so", () => {

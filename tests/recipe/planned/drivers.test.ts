@@ -386,7 +386,7 @@ test("a custom installer image replaces the Factory's; only the branch of its dr
       },
       ownPatch: { machine: { install: { image: ownImage } } },
       someNotes: [
-        /^machines\.\S+\.installerImage: .* must have siderolabs\/nvidia-.*, siderolabs\/nvidia-/,
+        /^machines\.\S+\.installerImage: .* make sure that the image has siderolabs\/nvidia-.*, siderolabs\/nvidia-/,
       ],
     },
   ));

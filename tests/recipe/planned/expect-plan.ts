@@ -2,6 +2,7 @@ import { parse } from "yaml";
 import {
   judge,
   planCluster,
+  renderFinding,
   type ClusterSpec,
   type KubernetesRecipe,
   type MachineRecipe,
@@ -57,7 +58,7 @@ interface ExpectedPlan {
   markers?: string[];
   /** By machine, all machines that it waits for. */
   after?: Record<string, string[]>;
-  /** All notes, in order, but those about model servers without a key. */
+  /** All warnings and notes, in order, but those about model servers without a key. */
   notes?: RegExp[];
   /** Some of the notes. */
   someNotes?: RegExp[];
@@ -79,7 +80,7 @@ export function expectPlan(
     machines: { [first]: machine },
   });
   const stack = merged(withMachine, change) as ClusterSpec;
-  const { findings, plan = planCluster(stack) } = judge(stack);
+  const { findings, remarks, plan = planCluster(stack) } = judge(stack);
   const found = findings.map(({ check, field, problem }) => `${check} ${field}: ${problem}`);
   expect(found).toEqual(matching(expected.findings ?? []));
 
@@ -98,10 +99,11 @@ export function expectPlan(
   if (expected.after) expect(plan.after).toEqual(expected.after);
 
   // Which clients a model server answers is the subject of tests/workloads/clients.test.ts.
-  const notes = plan.notes.filter((note) => !note.includes("asks for no key"));
+  const all = remarks.map(renderFinding);
+  const notes = all.filter((note) => !note.includes("asks for no key"));
   if (expected.notes) expect(notes).toEqual(matching(expected.notes));
-  expect(plan.notes).toEqual(expect.arrayContaining(matching(expected.someNotes ?? [])));
-  for (const pattern of expected.noNote ?? []) expect(plan.notes.join("\n")).not.toMatch(pattern);
+  expect(all).toEqual(expect.arrayContaining(matching(expected.someNotes ?? [])));
+  for (const pattern of expected.noNote ?? []) expect(all.join("\n")).not.toMatch(pattern);
 }
 
 const matching = (patterns: RegExp[]): unknown[] =>

@@ -148,5 +148,5 @@ test("a strategy without CDI, which the next operator refuses, gets a note", () 
 test("Talos 1.13 without the operator's CDI gets a note", () =>
   expectPlan(
     { base: "cdi-off-on-1.13" },
-    { notes: [/^gpuOperator\.values\.cdi\.enabled is false: .* needs `runtimeClassName: nvidia`/] },
+    { notes: [/^gpuOperator\.values\.cdi\.enabled: is false; .* `runtimeClassName: nvidia`/] },
   ));

@@ -189,7 +189,7 @@ test("MIG on one machine, whole cards on another", () =>
       machine: { nodeLabels: { "nvidia.com/mig.config": "all-1g.18gb" } },
       machines: { "home-1": { nodeLabels: { "nvidia.com/mig.config": null } } },
       allocatable: { "dc-1": { "nvidia.com/mig-1g.18gb": 14 }, "home-1": { "nvidia.com/gpu": 1 } },
-      someNotes: [/home-1: no card with MIG/],
+      someNotes: [/home-1 has no card with MIG/],
     },
   ));
 
@@ -197,7 +197,7 @@ test("MIG that is disabled", () =>
   expectPlan({ base: "mig-disabled" }, { allocatable: { "dc-1": { "nvidia.com/gpu": 2 } } }));
 
 test("MIG gets a note: not tried on hardware", () =>
-  expectPlan({ base: "mig" }, { notes: [/no longer supports/, /MIG: not tried on hardware/] }));
+  expectPlan({ base: "mig" }, { notes: [/MIG was not tried on hardware/, /no longer supports/] }));
 
 test("MIG of an Ampere card gets a note: it resets the card", () =>
   expectPlan(
@@ -208,9 +208,9 @@ test("MIG of an Ampere card gets a note: it resets the card", () =>
     },
     {
       notes: [
+        /MIG was not tried on hardware/,
+        /an Ampere card of dc-1 changes its MIG mode by a reset/,
         /no longer supports/,
-        /MIG: not tried on hardware/,
-        /dc-1: an Ampere card changes its MIG mode by a reset/,
       ],
     },
   ));

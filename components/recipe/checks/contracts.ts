@@ -1,0 +1,44 @@
+import { contractMinor, contractOf } from "../facts/contract";
+import type { Checks } from "./check";
+
+/** Version contracts: for which Talos a machine's configuration is generated. */
+export const contractChecks: Checks = {
+  "contract-pinned": {
+    severity: "warning",
+    rule: "The stack says for which Talos the configuration of an owned machine is generated",
+    source: "siderolabs/terraform-provider-talos#401; siderolabs/talos#13885",
+    ofFiles: false,
+    find: ({ plan: { spec } }) => {
+      const unpinned = new Map<string, string[]>();
+      for (const [name, machine] of Object.entries(spec.machines)) {
+        const { configuration, talosVersion = spec.talosVersion, versionContract } = machine;
+        if (configuration !== "owned" || versionContract !== undefined) continue;
+        const contract = contractMinor(contractOf({ ...machine, talosVersion }));
+        unpinned.set(contract, [...(unpinned.get(contract) ?? []), name]);
+      }
+      return [...unpinned].map(([contract, names]) => ({
+        field: "machineDefaults.versionContract",
+        problem: `nothing pins the contract of ${names.join(", ")}, whose configuration is generated for Talos ${contract}`,
+        why: "a preview stops at the next minor release of Talos",
+        remedy: `write \`versionContract: ${contract}\` under machineDefaults or at the machine, and leave it there`,
+      }));
+    },
+  },
+  "contract-owner": {
+    severity: "warning",
+    rule: "Only a machine whose configuration is owned has a contract",
+    source: "components/machine/configuration.ts: who owns a configuration generates it",
+    ofFiles: false,
+    find: ({ spec }) =>
+      Object.entries(spec.machines).map(
+        ([name, { configuration, versionContract }]) =>
+          configuration !== "owned" &&
+          versionContract !== undefined && {
+            field: `machines.${name}.versionContract`,
+            problem: `has no effect on a machine whose configuration is ${configuration}`,
+            why: "its owner generates the configuration",
+            remedy: "leave it out",
+          },
+      ),
+  },
+};

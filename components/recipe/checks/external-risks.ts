@@ -1,0 +1,186 @@
+import { eraOf } from "../facts/talos-release";
+import { envOf } from "../cluster/values";
+import { sharingOf } from "../machine/own-sharing";
+import { valueAt } from "../mapping";
+import { type External, externalOf, type OwnValues, ownValuesOf } from "../external/external";
+import { filledPaths } from "../external/filled-in";
+import type { ClusterSpec, ExternalSpec } from "../spec/index";
+import type { Checks, Find, Found } from "./check";
+
+/** What is not known of an external release, or has to be done there. */
+export const externalRisks: Checks = {
+  "external-release": {
+    severity: "note",
+    rule: "The stack installs the release that offers its GPUs",
+    source:
+      "components/recipe/external/external.ts: what a stack says of a release that others own",
+    ofFiles: false,
+    find: ofExternal(({ outside: { assumesNamespace, release } }) => {
+      const where = assumesNamespace ? "" : ` in namespace ${release.namespace}`;
+      return {
+        field: "external",
+        problem: `${release.chart}${where} is not this stack's`,
+        why: "nothing of it is made, changed or removed here",
+        remedy: "nothing needs to be done",
+      };
+    }),
+  },
+  "external-missing": {
+    severity: "warning",
+    rule: "All files of an external release are named",
+    source: "components/recipe/external/read.ts: what these files name, and what is not among them",
+    ofFiles: false,
+    find: ofExternal(({ external }) =>
+      external.read?.missing?.map(({ kind, name }) => ({
+        field: "external.files",
+        problem: `${kind} ${name} is not among the files`,
+        why: "what it says is neither known nor judged",
+        remedy: "name it here",
+      })),
+    ),
+  },
+  "external-namespace": {
+    severity: "warning",
+    rule: "It is known in which namespace an external release is",
+    source: "Flux: Kustomization, targetNamespace; kustomize: namespace",
+    ofFiles: false,
+    find: ofExternal(
+      ({ outside: { assumesNamespace, release } }) =>
+        assumesNamespace && {
+          field: "external.namespace",
+          problem: `no file says it, so ${release.namespace} is assumed`,
+          why: "the doctor has to look for the release in the whole cluster",
+          remedy:
+            "write the namespace, or name the file that says it under external.files (targetNamespace of a Flux Kustomization, namespace of a kustomization)",
+        },
+    ),
+  },
+  "external-filled-in": {
+    severity: "note",
+    rule: "The values of an external release are plain text",
+    source:
+      "fluxcd.io, Kustomization, postBuild; templates of Helm, helmfile and minijinja; SOPS, 1Password and Vault",
+    ofFiles: false,
+    find: ofExternal(({ outside: { release } }) =>
+      filledPaths(release.values).map((path) => ({
+        field: `external.values.${path}`,
+        problem: "another tool fills it in",
+        why: "what it comes to is not known here, and not judged",
+        remedy: "check what the tool writes there",
+      })),
+    ),
+  },
+  "external-values": {
+    severity: "warning",
+    rule: "The values of an external release are known",
+    source:
+      "components/recipe/external/external.ts: what a stack says of a release that others own",
+    ofFiles: false,
+    find: ofExternal(
+      ({ own }) =>
+        own?.values === undefined && {
+          field: "external.values",
+          problem: "the values of the release are not known",
+          why: "nothing says whether they fit Talos",
+          remedy: "name its files under external.files",
+        },
+    ),
+  },
+  "external-version": {
+    severity: "warning",
+    rule: "The release of the chart of an external release is known",
+    source: "values.yaml and templates of each release of the chart",
+    ofFiles: false,
+    find: ofExternal(
+      ({ own, outside: { release } }) =>
+        own?.values !== undefined &&
+        release.version === "" && {
+          field: "external.version",
+          problem: "which release of the chart it is is not known",
+          why: "whether it has these values is not judged",
+          remedy: "write it here",
+        },
+    ),
+  },
+  "char-device-links": {
+    severity: "warning",
+    rule: "The operator's validator makes no links in /dev/char on Talos",
+    source: "cozystack#2323; siderolabs/docs, NVIDIA GPU (sets DISABLE_DEV_CHAR_SYMLINK_CREATION)",
+    ofFiles: false,
+    find: ofExternal(
+      ({ own, outside: { kind }, spec }) =>
+        kind === "gpuOperator" &&
+        own?.values !== undefined &&
+        !own.partly &&
+        eraOf(spec.talosVersion) !== "legacy" &&
+        envOf(
+          valueAt(own.values, "validator", "driver", "env"),
+          "DISABLE_DEV_CHAR_SYMLINK_CREATION",
+        ) !== "true" && {
+          field: "external.values.validator.driver.env",
+          problem: "does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true",
+          why: "where the validator cannot make links in /dev/char, every pod of the operator waits for it",
+          remedy: "set it, as Talos' documentation does",
+        },
+    ),
+  },
+  "plugin-runtime": {
+    severity: "warning",
+    rule: "A plugin whose values are not the stack's has NVIDIA's runtime, or CDI",
+    source:
+      "siderolabs/docs, NVIDIA GPU: the plugin looks for the cards in a container of its own, so that needs NVIDIA's runtime",
+    ofFiles: false,
+    find: ({ plan: { spec } }) => {
+      const own = ownValuesOf(spec);
+      return (
+        own?.kind === "devicePlugin" &&
+        eraOf(spec.talosVersion) !== "nri" &&
+        own.values !== undefined &&
+        !own.partly &&
+        (valueAt(own.values, "runtimeClassName") ?? "") === "" && {
+          field: `${own.field}.values.runtimeClassName`,
+          problem: "is not said",
+          why: "the plugin then finds the cards only where nvidia is the machine's default runtime",
+          remedy:
+            "write `runtimeClassName: nvidia`, and have a RuntimeClass of that name with the handler nvidia",
+        }
+      );
+    },
+  },
+  "sharing-unread": {
+    severity: "note",
+    rule: "The stack holds the configuration by which the device plugin shares cards",
+    source: "k8s-device-plugin v0.19.3, api/config/v1/sharing.go; values.yaml, config.name",
+    ofFiles: false,
+    find: ({ spec, plan }) =>
+      Object.values(spec.machines).some(
+        (machine) => machine.gpus?.length && sharingOf(plan.spec, machine)?.unread,
+      ) && {
+        field: plan.spec.external
+          ? "external.values"
+          : spec.devicePlugin
+            ? "devicePlugin.values.config"
+            : "gpuOperator.values.devicePlugin.config",
+        problem: "how many units the nodes offer is not known here",
+        why: "the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit",
+        remedy: "look at what the nodes offer (`kubectl describe node`)",
+      },
+  },
+};
+
+/** What a rule about an external release may look at. */
+interface ExternalCase {
+  spec: ClusterSpec;
+  external: ExternalSpec;
+  outside: External;
+  own: OwnValues | undefined;
+}
+
+/** A rule about an external release. */
+function ofExternal(find: (one: ExternalCase) => Found): Find {
+  return ({ plan: { spec } }) => {
+    const outside = externalOf(spec);
+    if (spec.external === undefined || outside === undefined) return [];
+    return find({ spec, external: spec.external, outside, own: ownValuesOf(spec) });
+  };
+}

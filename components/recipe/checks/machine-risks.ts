@@ -1,0 +1,143 @@
+import { kernelArgsFor } from "../facts/card";
+import { isolation } from "../facts/data/since.json";
+import { escapesOf, firstTalosWithout } from "../facts/escapes";
+import { nvidiaExtension } from "../facts/extension";
+import { hasNoSwitch, hasSwitches } from "../facts/machine-facts";
+import { parseTalosVersion } from "../facts/version";
+import { gpuProviderOf } from "../facts/gpu-provider";
+import { gpuPresent } from "../machine/machine-recipe";
+import { valueAt } from "../mapping";
+import type { FindingText } from "../rules";
+import { valueOfDocument } from "../rules/yaml";
+import { type Checks, ofGpuMachines } from "./check";
+
+/** What a machine's image, kernel or configuration may do to its cards, as far as it can be told without the machine. */
+export const machineRisks: Checks = {
+  "container-escape": {
+    severity: "warning",
+    rule: "The container toolkit of the Talos release has no published container escape",
+    source: "components/recipe/facts/data/escapes.json: NVIDIA's security bulletins",
+    ofFiles: true,
+    find: ofGpuMachines((_machine, { spec, release }) => {
+      const escape = escapeFinding(spec.talosVersion, release?.drivers.toolkit);
+      return escape && { field: "", ...escape };
+    }),
+  },
+  "workload-isolation": {
+    severity: "warning",
+    rule: "Pods get their GPUs with workload isolation, too",
+    source:
+      "talos v1.14.1, SecurityProfileConfig (workloadIsolation): containerd, the kubelet and all pods have process and mount namespaces of their own",
+    ofFiles: true,
+    find: ofGpuMachines(
+      ({ patches }, { clusterPatches }) =>
+        [...clusterPatches, ...patches]
+          .flatMap(({ documents }) => documents.map(valueOfDocument))
+          .some(
+            (value) =>
+              valueAt(value, "kind") === isolation.document &&
+              valueAt(value, "workloadIsolation") === true,
+          ) && {
+          field: "",
+          problem: `workload isolation (${isolation.document}) was not tried with a card`,
+          why: "containerd, the kubelet and all pods then have process and mount namespaces of their own; without a card, Talos 1.14.1 had the CDI specification, the devices and the folder of nvidia-persistenced in there",
+          remedy: "try one machine first (upgrade.first)",
+        },
+    ),
+  },
+  "branch-targets": {
+    severity: "warning",
+    rule: "NVIDIA's modules run on a kernel with branch target identification (arm64)",
+    source: "talos#13019 (a GB10)",
+    ofFiles: true,
+    find: ofGpuMachines(
+      // An overlay is one of a single-board computer, so it shows the processor.
+      ({ cards, spec: { overlay, kernelArgs = [] } }, { spec: { talosVersion } }) =>
+        cards.length > 0 &&
+        overlay !== undefined &&
+        kernelArgsFor(cards).length === 0 &&
+        !kernelArgs.includes("arm64.nobti") &&
+        (parseTalosVersion(talosVersion)?.minor ?? 0) >= firstWithBranchTargets && {
+          field: ".kernelArgs",
+          problem: `the kernel of Talos ≥ 1.${firstWithBranchTargets} has branch target identification on arm64, with which NVIDIA's modules crash on a GB10`,
+          why: "whether they crash with a card in a slot is not known",
+          remedy: "if the kernel log shows an Oops of nvidia, write arm64.nobti here",
+        },
+    ),
+  },
+  "nvswitch-unknown": {
+    severity: "warning",
+    rule: "A machine with the fabric manager has an NVSwitch",
+    source:
+      "NVIDIA Fabric Manager user guide, supported systems: boards of eight modules have NVSwitches, boards of four have none",
+    ofFiles: true,
+    find: ofGpuMachines(
+      ({ uses, extensions }) =>
+        extensions.some((extension) => nvidiaExtension(extension)?.kind === "fabricmanager") &&
+        !hasSwitches(uses) &&
+        !hasNoSwitch(uses) && {
+          field: ".extensions",
+          problem: "whether an NVSwitch is in the machine is not known here",
+          why: "without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it",
+          remedy:
+            "leave the fabric manager out, unless the machine has one (boards of four modules have none)",
+        },
+    ),
+  },
+  "own-image": {
+    severity: "warning",
+    rule: "What is in a machine's image is known",
+    source: "components/recipe/spec/machine.ts, installerImage: its owner makes the image",
+    ofFiles: false,
+    find: ({ machines }) =>
+      machines.map(({ field, spec: { installerImage }, ...machine }) => {
+        if (installerImage === undefined) return undefined;
+        const { cards, gpuCount, extensions, flavour, branch } = machine;
+        const args = kernelArgsFor(cards);
+        const needed = `${extensions.join(", ")} (or your builds of them: ${flavour} modules, branch ${branch})${args.length > 0 ? `, and the kernel arguments ${args.join(" ")}` : ""}`;
+        return {
+          field: `${field}.installerImage`,
+          problem:
+            "what is in the image is not known here, nor what the machine would lose with it",
+          why: "its owner made it, and nothing lists its contents",
+          remedy:
+            gpuCount > 0
+              ? `make sure that the image has ${needed}`
+              : "make sure that the image has what the machine needs",
+        };
+      }),
+  },
+  "operators-label": {
+    severity: "note",
+    rule: "The operator alone sets the label of a node with a card",
+    source: "gpu-operator v26.7.0, controllers/state_manager.go (gpuNodeLabels)",
+    ofFiles: false,
+    find: ofGpuMachines(
+      ({ spec: { labels } }, { plan }) =>
+        gpuProviderOf(plan.kubernetes.mode).findsNodes &&
+        labels?.[gpuPresent] !== undefined && {
+          field: `.labels.${gpuPresent}`,
+          problem: "is left to the operator",
+          why: "it sets the label once Node Feature Discovery has found the card",
+          remedy: "leave it out",
+        },
+    ),
+  },
+};
+
+/** First minor release whose kernel has branch target identification on arm64 (talos#13019). */
+const firstWithBranchTargets = 13;
+
+/** What is wrong with the container toolkit of a Talos release; undefined if nothing of the kind is published. */
+export function escapeFinding(
+  talosVersion: string,
+  toolkit: string | undefined,
+): FindingText | undefined {
+  const escapes = toolkit === undefined ? [] : escapesOf(toolkit);
+  if (toolkit === undefined || escapes.length === 0) return undefined;
+  return {
+    problem: `the container toolkit ${toolkit} of Talos ${talosVersion} has published container escapes (${escapes.join(", ")})`,
+    why: "an image that means harm takes over the machine",
+    remedy: `take Talos ${firstTalosWithout(toolkit)} or newer, which brings a repaired one`,
+  };
+}

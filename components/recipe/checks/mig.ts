@@ -1,0 +1,84 @@
+import { migOf } from "../facts/card";
+import { canSplit } from "../facts/sharing";
+import { migManagerRelease } from "../cluster/mig-manager";
+import type { CheckedMachine, Checks } from "./check";
+
+/** What of MIG the lab shows by emulation alone, and no machine has shown. */
+export const migChecks: Checks = {
+  "mig-untried": {
+    severity: "warning",
+    rule: "Cards are split only as this package has tried it on hardware",
+    source: "NVIDIA/mig-parted#356",
+    ofFiles: false,
+    find: ({ spec }) =>
+      spec.sharing?.mig !== undefined && {
+        field: "sharing.mig",
+        problem: "MIG was not tried on hardware by us",
+        why: "slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail",
+        remedy: `try one machine first (upgrade.first); with ${migManagerRelease} others split cards on Talos whose MIG mode was on already`,
+      },
+  },
+  "mig-whole": {
+    severity: "note",
+    rule: "Every machine of a stack with MIG has a card that can be split",
+    source: "NVIDIA MIG user guide, supported GPUs",
+    ofFiles: false,
+    find: ({ spec, gpuMachines }) => {
+      const whole = gpuMachines.filter((machine) => !canSplit(machine));
+      return (
+        spec.sharing?.mig !== undefined &&
+        whole.length > 0 &&
+        whole.length < gpuMachines.length && {
+          field: "sharing.mig",
+          problem: `${namesOf(whole)} ${whole.length > 1 ? "have" : "has"} no card with MIG`,
+          why: "cards without MIG are offered whole",
+          remedy: "nothing needs to be done",
+        }
+      );
+    },
+  },
+  "mig-profiles": {
+    severity: "note",
+    rule: "The MIG profiles of every card that is split are known",
+    source: "NVIDIA MIG user guide, supported profiles",
+    ofFiles: false,
+    find: ({ spec, machines }) =>
+      spec.sharing?.mig !== undefined &&
+      machines.map(({ uses }) =>
+        uses.map(
+          ({ field, model, card }) =>
+            card !== undefined &&
+            migOf(card) === undefined &&
+            card.mayHaveMig && {
+              field,
+              problem: `the MIG profiles of the ${model} are not known here`,
+              why: "the plan counts on one instance of the profile or more, so no check says whether all requests fit",
+              remedy:
+                "look at the node's label nvidia.com/mig.config.state, and count its instances",
+            },
+        ),
+      ),
+  },
+  "mig-reset": {
+    severity: "warning",
+    rule: "A card changes its MIG mode without a reset",
+    source: "gpu-operator#118; NVIDIA MIG user guide (Ampere needs a reset of the card)",
+    ofFiles: false,
+    find: ({ spec, machines }) => {
+      const withReset = machines.filter(({ cards }) =>
+        cards.some((card) => migOf(card)?.modeNeedsReset),
+      );
+      return (
+        spec.sharing?.mig !== undefined &&
+        withReset.length > 0 && {
+          field: "sharing.mig",
+          problem: `an Ampere card of ${namesOf(withReset)} changes its MIG mode by a reset`,
+          why: "nvidia-persistenced keeps the card from being reset",
+          remedy: "where nvidia.com/mig.config.state becomes failed, reboot the machine once",
+        }
+      );
+    },
+  },
+};
+
+const namesOf = (machines: CheckedMachine[]): string => machines.map(({ name }) => name).join(", ");

@@ -1,0 +1,32 @@
+import { isPlainHttp } from "../rules/plain-http";
+import type { Checks } from "./check";
+
+const charts = ["gpuOperator", "devicePlugin", "dra", "leaderWorkerSet"] as const;
+
+/** Addresses that are asked by plain HTTP: what comes from there runs as administrator of the machines. */
+export const plainHttpChecks: Checks = {
+  "plain-http": {
+    severity: "warning",
+    rule: "What runs as administrator comes from an address that is asked by HTTPS",
+    source:
+      "talos, pkg/machinery/config: machine.registries (a mirror's own certificate); helm.sh/docs, repositories",
+    ofFiles: false,
+    find: ({ plan: { spec } }) => [
+      isPlainHttp(spec.factoryUrl ?? "") && {
+        field: "factoryUrl",
+        problem: "is plain HTTP",
+        why: "whoever is on the way can have the machines boot another image",
+        remedy: "use https, which the machines' registry configuration must trust",
+      },
+      charts.map(
+        (chart) =>
+          isPlainHttp(spec[chart]?.repository ?? "") && {
+            field: `${chart}.repository`,
+            problem: "is plain HTTP",
+            why: "whoever is on the way can change what is installed as administrator of the cluster",
+            remedy: "use https or oci",
+          },
+      ),
+    ],
+  },
+};
