@@ -156,7 +156,11 @@ export const waysIn = ({
   export TALOS_GPU_TALOSCTL=${talosctl}
 `;
 
-/** Options from the command line. Throws, with a message for the user, where one is unknown or its value out of range. */
+/**
+ * Options from the command line.
+ *
+ * @throws Error with a message for the user when an option is unknown or its value is out of range.
+ */
 export function parseOptions(argv: readonly string[], environment = process.env): LabOptions {
   const swallowed = swallowedByNpm(Object.keys(table), argv, environment);
   if (swallowed !== undefined) throw new Error(swallowed);

@@ -26,9 +26,13 @@ export const isLabChart = (name: string): name is LabChart =>
   Object.hasOwn(chartRepositories, name);
 
 /**
- * Writes a chart of a version (with or without its `v`) as a folder that Helm takes: `dir/<chart>-<version>`. Those of the device plugin and
- * of the DRA driver are the real ones, out of their Go modules; the operator's is emulated, with the real Node Feature Discovery in it. A
- * release that the lab does not have is the nearest one that it has, under the wanted name.
+ * Writes a chart as a folder that Helm takes: `dir/<chart>-<version>`. Those of the device plugin and of the DRA driver are the real ones, out of
+ * their Go modules; the operator's is emulated, with the real Node Feature Discovery in it. A release that the lab does not have is
+ * the nearest one that it has, under the wanted name.
+ *
+ * @param version with or without its `v`
+ * @returns the folder
+ * @throws when the version is no version
  */
 export async function chartFolder(dir: string, chart: LabChart, version: string): Promise<string> {
   const wanted = semver.parse(version)?.version;

@@ -23,8 +23,9 @@ export const operatorReleases = (): string[] => data.map(({ version }) => versio
 /**
  * Writes the emulated chart of the GPU Operator, for no registry here has the real one: the real values and their defaults (what is
  * misspelt in values is for the preview to say); templates of the lab's own, which make the real chart's objects
- * (lab/tests/charts/operator-facts.test.ts compares them); the real Node Feature Discovery as its subchart. Of a release that is not
- * known, the nearest one is written under its name.
+ * (lab/tests/charts/operator-facts.test.ts compares them); the real Node Feature Discovery as its subchart.
+ *
+ * @param version any release; the nearest known one is written under its name
  */
 export async function writeOperatorChart(folder: string, version: string): Promise<void> {
   const known = nearest(operatorReleases(), version);

@@ -36,7 +36,11 @@ interface OnSite {
   patches: readonly object[];
 }
 
-/** Makes the keys and configurations of a cluster with the real talosctl, as its owner once did, in a folder that its user alone can read. */
+/**
+ * Makes the keys and configurations of a cluster with the real talosctl, as its owner once did.
+ *
+ * @param dir folder for the files, which are secret; made here, readable by the user alone
+ */
 export async function makeExistingCluster(
   dir: string,
   talosctl: string,

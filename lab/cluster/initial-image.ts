@@ -15,7 +15,11 @@ export interface InitialImage extends Pick<
 /** Schematic of an image without extensions. */
 export const plainSchematic = schematicOf({ extensions: [], kernelArgs: [] }).id;
 
-/** Reads the file of `--image`: images by machine name. Throws where it names a machine that the stack does not have. */
+/**
+ * Reads the file of `--image`: images by machine name.
+ *
+ * @throws Error when it names a machine that the stack does not have.
+ */
 export function readInitialImages(
   file: string | undefined,
   machines: Record<string, unknown>,

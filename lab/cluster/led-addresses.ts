@@ -8,10 +8,13 @@ const run = promisify(execFile);
 const talosPort = 50_000;
 
 /**
- * Leads the machines' own addresses to the emulated machines, for a provider that connects to nothing else: the installed Talos provider
- * (terraform-provider-talos v0.11.0, pkg/talos/util.go). They are this computer's (`ip address add … dev lo`), which asks for its
- * administrator's rights, until what this gives is called. `targets`: by address `host:port` where a machine may answer; the first that
- * takes a connection gets it.
+ * Leads the machines' own addresses to the emulated machines, for a provider that connects to nothing else: the installed
+ * Talos provider takes a machine by its address (terraform-provider-talos v0.11.0, pkg/talos/util.go). The addresses become
+ * this computer's (`ip address add … dev lo`) until `close`, which asks for its administrator's rights.
+ *
+ * @param targets `host:port` where a machine may answer, by its address: the first that takes a connection gets it
+ * @returns ends it
+ * @throws Error that says what is missing, when an address cannot be taken.
  */
 export async function leadAddresses(
   targets: Readonly<Record<string, readonly string[]>>,

@@ -34,8 +34,10 @@ const collects = "Proceeding to collect garbage";
 
 /**
  * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler with keys that kubeadm makes, and resolves once pods are
- * admitted. They end with this process, however it ends. `dir`, for keys, data and logs, is made, and removed at the end; by `names`
- * clients may know the API, beside 127.0.0.1 and localhost.
+ * admitted. They end with this process, however it ends.
+ *
+ * @param dir for keys, data and logs. Must not exist, for it is removed at the end.
+ * @param names by which clients may know its API, beside 127.0.0.1 and localhost.
  */
 export async function startControlPlane({
   binary,

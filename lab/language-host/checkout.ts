@@ -14,8 +14,11 @@ const packages: Readonly<Record<string, string>> = {
 const copied = ["Pulumi.yaml", "package.json", "tsconfig.json", ".npmrc", "stacks", "examples"];
 
 /**
- * Makes the repository as its user has it, in a folder: checked out, its dependencies installed, its packages built from the sources as
- * they are now. A copy, so that `pulumi stack init`, which writes into stack files, writes into none of ours.
+ * The repository as its user has it: checked out, its dependencies installed, its packages built from the sources as they
+ * are now. A copy, so that `pulumi stack init`, which writes into stack files, writes into none of ours.
+ *
+ * @param folder that is to be made.
+ * @returns the folder.
  */
 export async function makeCheckout(folder: string): Promise<string> {
   await fs.mkdir(folder, { recursive: true });

@@ -4,15 +4,23 @@ import * as path from "node:path";
 import { bundle } from "../bundle/bundle";
 
 /**
- * Gives a folder for PATH in which Pulumi's CLI finds a language host for Node. Pulumi's own comes with Pulumi's releases and from no
- * package registry: where it is beside the CLI, it is the one. Elsewhere the stand-in is put into the folder.
+ * Sees to it that Pulumi's CLI finds a language host for Node. Pulumi's own comes with Pulumi's releases and from no package
+ * registry: where it is beside the CLI, it is the one. Elsewhere the stand-in is put into a folder.
+ *
+ * @param pulumi the CLI
+ * @returns what PATH has to begin with: the folder that has the host.
  */
 export async function installLanguageHost(folder: string, pulumi: string): Promise<string> {
   const beside = path.dirname(realpathSync(pulumi));
   return existsSync(path.join(beside, "pulumi-language-nodejs")) ? beside : standInHost(folder);
 }
 
-/** Puts a stand-in of that host into a folder: same protocol, same way to start the SDK's `cmd/run` and `cmd/run-plugin`. Gives the folder. */
+/**
+ * Puts a stand-in of Pulumi's language host for Node into a folder: same protocol, same way to start the SDK's `cmd/run` and
+ * `cmd/run-plugin`, which run the program.
+ *
+ * @returns the folder.
+ */
 export async function standInHost(folder: string): Promise<string> {
   const program = await bundle(path.join(__dirname, "main.ts"));
   await fs.mkdir(folder, { recursive: true });

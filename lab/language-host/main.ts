@@ -89,7 +89,11 @@ async function run(
 /** By ts-node, as without options of the runtime (main.go, parseOptions). */
 const byTypeScript = { PULUMI_NODEJS_TYPESCRIPT: "true" };
 
-/** File of one of the SDK's programs, as a program in that folder finds it, else the real host's error (main.go, locateModule). */
+/**
+ * File of one of the SDK's programs, as a program in that folder finds it (main.go, locateModule).
+ *
+ * @throws Error with the real host's words when the SDK is not installed there.
+ */
 function sdkProgram(name: string, folder: string): string {
   try {
     return createRequire(path.join(folder, "program.js")).resolve(`@pulumi/pulumi/cmd/${name}`);
@@ -155,9 +159,12 @@ function configuration(request: language.RunRequest): Record<string, string> {
 }
 
 /**
- * `RunPlugin`: a package written in TypeScript, such as `components/`, served as a plugin; or a policy pack, such as `policy/` (main.go,
- * RunPlugin); its standard output is how the engine learns its port. The real host stands between a policy pack and the engine and tells
- * the pack the stack's configuration by environment; here the engine asks the pack itself, and one that reads `pulumi.Config` reads nothing.
+ * `RunPlugin`: a package written in TypeScript, such as `components/`, served as a plugin; or a policy pack, such as `policy/`
+ * (main.go, RunPlugin); its standard output is how the engine learns its port. The real host stands between a policy pack and the engine
+ * and tells the pack the stack's configuration by environment; here the engine asks the pack itself, and a pack that reads
+ * `pulumi.Config` would read nothing.
+ *
+ * @throws Error when it fails; the stream then ends with it.
  */
 async function runPlugin(
   request: language.RunPluginRequest,

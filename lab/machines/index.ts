@@ -90,7 +90,11 @@ export interface Machines {
   stop(): Promise<void>;
 }
 
-/** Starts the machines program (main.go beside this file), built at a path, and waits until its machine API answers. */
+/**
+ * Starts the machines program (see main.go beside this file) and waits until its machine API answers.
+ *
+ * @param binary path of the built program
+ */
 export async function startMachines(
   binary: string,
   spec: MachinesSpec,

@@ -21,9 +21,11 @@ interface Examined {
 }
 
 /**
- * What is wrong with the lab's cluster: what the checks refused, or else what is found by looking at the cluster as one would at a real
- * one. Where nothing known explains it, what the engine said (`diagnostics`) is the failure: of an update that failed, too, though
- * nothing is unlike the plan.
+ * What is wrong with the lab's cluster: what the checks refused, or else what is found by looking at the cluster as one
+ * would at a real one. When nothing known explains it, the engine's own words are the failure.
+ *
+ * @param diagnostics What the engine said.
+ * @param failed Whether the update failed; then something is wrong even where nothing is unlike the plan.
  */
 export async function diagnoseLab(
   lab: Lab,

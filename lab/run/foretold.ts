@@ -14,8 +14,10 @@ export function foretoldBy(diagnostics: readonly string[], stack: string): Foret
 }
 
 /**
- * Machines with which something else happened than what the preview had said, by the reboots of each node in the update. Of one that
- * nothing changes for it says nothing, and that is a no.
+ * Machines with which something else happened than what the preview had said. Of one that nothing changes for it says
+ * nothing, and that is a no.
+ *
+ * @param reboots by node name, of the update.
  */
 export const unforetold = (foretold: Foretold, reboots: Record<string, number>): string[] =>
   Object.entries(reboots).flatMap(([name, count]) => {

@@ -111,8 +111,12 @@ function onNode(
 }
 
 /**
- * What a destroy left of a stack, by what stood before the first update, before the destroy (`up`), and now. `earlier`: what the stack was
- * before it became `plan`.
+ * What a destroy left of a stack.
+ *
+ * @param before as it was before the first update
+ * @param up as it was before the destroy
+ * @param after as it is now
+ * @param earlier what the stack was before it became `plan`
  */
 export function leftovers(
   plan: Plan,

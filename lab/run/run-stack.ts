@@ -20,9 +20,11 @@ import { inWords, openEngine, preview, update, engineConfig } from "./updates";
 import { stackNameOf } from "../../stacks/stack-file";
 
 /**
- * Runs the stack's program as often as asked, then again as what it becomes (`later`, one after the other), gathers what came of it, and
- * takes the stack down again unless it is to be kept or has failed. A failing update is not an error here but a result, with its
- * diagnosis; where the stack is to be repaired, it then gets the fixes that it lacked, and has to come up after all.
+ * Runs the stack's program as often as asked, then again as what it becomes, gathers what came of it, and takes the stack
+ * down again unless it is to be kept or has failed. A failing update is not an error here but a result, with its diagnosis;
+ * where the stack is to be repaired, it then gets the fixes that it lacked, and has to come up after all.
+ *
+ * @param later what the stack becomes, one after the other.
  */
 export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<LabReport> {
   const { options } = lab;

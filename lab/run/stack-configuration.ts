@@ -16,7 +16,13 @@ export interface StackConfiguration {
   assumed?: string[];
 }
 
-/** A stack file, by its name or path, with the lab's limits. Throws where there is no such stack, or its shape is wrong. */
+/**
+ * A stack file with the lab's limits.
+ *
+ * @param nameOrFile of the stack.
+ * @param without fixes that are left out. Default: none.
+ * @throws Error when there is no such stack, or when its shape is wrong.
+ */
 export function stackConfiguration(
   nameOrFile: string,
   options: Pick<LabOptions, "timeScale" | "machines" | "card">,

@@ -28,8 +28,10 @@ import * as fs from "node:fs";
 const project = "talos-gpu";
 
 /**
- * Opens Pulumi's engine on the stack's own program, or that of `main`, with the lab's providers or the installed ones. `checkpoints`: `each`
- * where somebody is going to kill the engine.
+ * Opens Pulumi's engine on the stack's own program, with the lab's providers or the installed ones.
+ *
+ * @param main the program's main file. Default: that of the stacks.
+ * @param checkpoints whether somebody is going to kill the engine. Default: nobody is.
  */
 export async function openEngine(
   lab: Lab,
@@ -119,7 +121,11 @@ export function engineConfig({
   };
 }
 
-/** Serves the lab's own providers, whose commands run in a folder; gives their ports, and the real one's program. */
+/**
+ * Serves the lab's own providers; gives their ports, and the real one's program.
+ *
+ * @param directory where commands run. Default: the folder of the stacks' program.
+ */
 export async function servePlugins(
   lab: Lab,
   directory = programFolder(lab),

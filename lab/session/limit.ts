@@ -8,9 +8,12 @@ export interface Limit {
 }
 
 /**
- * A limit, in milliseconds, infinite for none, for work that others may also cancel. Not `AbortSignal.any([…, AbortSignal.timeout(…)])`: on
- * Node 20 the combined signal does not hold on to the timeout, which is then collected as garbage and never fires (nodejs/node#54614; seen
- * on 20.20).
+ * A limit for work that others may also cancel.
+ *
+ * Not `AbortSignal.any([…, AbortSignal.timeout(…)])`: on Node 20 the combined signal does not hold on to the timeout, which
+ * is then collected as garbage and never fires (nodejs/node#54614; seen on 20.20).
+ *
+ * @param milliseconds longest time; infinite for none
  */
 export function limit(
   milliseconds: number,

@@ -20,8 +20,9 @@ const addressOf = (number: number): string =>
 
 /**
  * The site of a stack: addresses that it does not say are free ones beside its first machine. QEMU gives a machine its address by
- * DHCP, and leads it out of its network nowhere but to this computer's own, so the cluster's address lies within. Throws where the
- * addresses are none that one network of IPv4 can have.
+ * DHCP, and leads it out of its network nowhere but to this computer's own, so the cluster's address lies within.
+ *
+ * @throws Error where the addresses are none that one network of IPv4 can have.
  */
 export function siteOf({
   machines,

@@ -7,7 +7,11 @@ export const operatorFacts = JSON.parse(
   readFileSync(path.join(__dirname, "gpu-operator.json"), "utf8"),
 ) as OperatorFacts;
 
-/** Objects of a release (with its `v`), by `kind/name`. */
+/**
+ * Objects of a release, by `kind/name`.
+ *
+ * @param release with its `v`
+ */
 export function recordedObjects(release: string, variant: string): Map<string, Manifest> {
   const found = operatorFacts.objects.filter(({ in: places }) =>
     places[release]?.includes(variant),

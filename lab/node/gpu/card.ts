@@ -41,7 +41,11 @@ const programs = [
   "/usr/local/bin/nvidia-smi",
 ];
 
-/** The cards of this computer; asks, and changes nothing. Throws without a driver that answers. */
+/**
+ * The cards of this computer; asks, and changes nothing.
+ *
+ * @throws when there is no driver, or it does not answer.
+ */
 export function readCards(): Card[] {
   const program = programs.find(existsSync);
   if (program === undefined)
@@ -70,7 +74,11 @@ export const parseCards = (told: readonly string[], set: readonly string[]): Car
     return { name, driver, memoryMiB, powerW, minPowerW, maxPowerW, settings: own };
   });
 
-/** The cards as a stack names them. Throws for one that the tables lack. */
+/**
+ * The cards as a stack names them.
+ *
+ * @throws for a card that the tables lack.
+ */
 export function asGpus(cards: readonly Card[]): GpuSpec[] {
   const counts = new Map<string, number>();
   for (const { name } of cards) {

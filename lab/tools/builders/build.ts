@@ -21,8 +21,10 @@ interface BuildOptions {
 }
 
 /**
- * Builds a tool with `go build` and puts it at `binary` in one step, so that nobody sees half of it; gives the seconds it took. Throws
- * with the end of the output when Go fails, or with the signal's reason on abort.
+ * Builds a tool with `go build` and puts it at `binary` in one step, so that nobody sees half of it.
+ *
+ * @returns the seconds it took.
+ * @throws with the end of the output when Go fails, or with the signal's reason on abort.
  */
 export async function build(
   tool: ToolDefinition,

@@ -28,8 +28,10 @@ export function goEnvironment(
 }
 
 /**
- * The toolchain that Go would take for this tool's module; where the user's Go is older than the module asks, that may be one that Go
- * downloads (https://go.dev/doc/toolchain). Throws without Go, and where it is too old and may not fetch a newer one.
+ * The toolchain that Go would take for this tool's module; where the user's Go is older than the module asks, that may be
+ * one that Go downloads (https://go.dev/doc/toolchain).
+ *
+ * @throws when there is no Go, or when it is too old and may not fetch a newer one.
  */
 export async function toolchainFor(
   tool: ToolDefinition,

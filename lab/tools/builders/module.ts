@@ -27,7 +27,13 @@ export async function writeModule(
   await fs.writeFile(path.join(folder, "go.sum"), sums.map((line) => `${line}\n`).join(""));
 }
 
-/** The folder of a module (`PATH VERSION`) in Go's own cache, downloaded where it is not there; `folder` may have its go.sum. Throws Go's reason. */
+/**
+ * The folder of a module in Go's own cache, downloaded where it is not there.
+ *
+ * @param module `PATH VERSION`
+ * @param folder where Go runs; a `go.sum` there may name the module
+ * @throws with Go's own reason
+ */
 export async function moduleFolder(
   module: string,
   folder: string,
@@ -49,8 +55,12 @@ export async function moduleFolder(
 }
 
 /**
- * Copies a module out of Go's cache, where nobody may replace a file, and changes the copy; gives the line of `replace` that leads Go to it.
- * Throws where an edit does not fit: the module is another than the one that was read.
+ * Copies a module out of Go's cache and changes the copy: Go does not let anybody replace a file in there.
+ *
+ * @param source the module's folder there
+ * @param copy where the copy goes; made here
+ * @returns the line of `replace` that leads Go to it
+ * @throws where an edit does not fit: the module is another than the one that was read
  */
 export async function changedModule(
   source: string,
