@@ -126,6 +126,24 @@ export const driverChecks: Checks = {
       );
     }),
   },
+  "driver-unnamed": {
+    severity: "warning",
+    rule: "A driver that is left to be filled in is filled in",
+    source:
+      "cli/import: an installer names its schematic by a hash, which tells nothing of the driver in it",
+    ofFiles: false,
+    find: ofGpuMachines(
+      ({ spec: { address, configuration }, branch, flavour }, { spec }) =>
+        configuration === "adopted" &&
+        spec.driver !== undefined &&
+        Object.keys(spec.driver).length === 0 && {
+          field: ".driver",
+          problem: `names neither branch nor flavour, so the plan takes ${branch} with ${flavour} modules, as the card has it by default`,
+          why: "the machine may run another driver today, and the update then stops before it reboots the machine",
+          remedy: `write what it runs as branch and flavour: \`talosctl -n ${address} get extensions\` shows it`,
+        },
+    ),
+  },
   "driver-branches": {
     rule: "Kernel modules and container toolkit are of one branch",
     source:

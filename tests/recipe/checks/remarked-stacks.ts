@@ -846,6 +846,20 @@ export const remarkedStacks: RemarkedStack[] = [
     ],
   },
 
+  // Drivers
+  {
+    name: "a driver that is left to be filled in",
+    base: "velaryon",
+    change: { driver: null, machines: { velaryon: { driver: {} } } },
+    says: [
+      [
+        "driver-unnamed",
+        "machines.velaryon.driver",
+        "and the update then stops before it reboots the machine; write what it runs as branch and flavour: `talosctl -n ",
+      ],
+    ],
+  },
+
   // Plain HTTP
   {
     name: "a Factory and a repository that are asked by plain HTTP",
