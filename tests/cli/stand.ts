@@ -14,7 +14,7 @@ import type { Output, Verb } from "../../cli/verb";
 export const scratch = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
 
 /** Makes folders that are a git repository with these files, and removes them after the last test of the file. */
-export function repositories(): (files: Record<string, string>) => string {
+export function repositories(): (files: Record<string, string | Buffer>) => string {
   const folders: string[] = [];
   afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
   return (files) => {

@@ -5,21 +5,12 @@ import { stringify } from "yaml";
 import type { FileFinding } from "../../cli/check/judge-files";
 import { check } from "../../cli/check/verb";
 import { importFiles } from "../../cli/import/verb";
-import { runVerb } from "./stand";
+import { repositories, runVerb } from "./stand";
+
+const repository = repositories();
 
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => fs.rmSync(folder, { recursive: true })));
-
-/** A git repository with these files. */
-function repository(files: Record<string, string | Buffer>): string {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "unread-"));
-  folders.push(folder);
-  for (const [name, content] of Object.entries({ ".git/HEAD": "", ...files })) {
-    fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
-    fs.writeFileSync(path.join(folder, name), content);
-  }
-  return folder;
-}
 
 /** A talconfig that names a patch file next to one of its own with a fault. */
 const talconfig = (named: string, more: object = {}): string =>
